@@ -1,0 +1,23 @@
+/* Inside libuktensorize: what a context holds. */
+#ifndef UK_CONTEXT_H
+#define UK_CONTEXT_H
+
+#include "program.h"
+
+struct isl_ctx;
+
+struct uk_context {
+    char *message; /* the last error, or NULL */
+    bool failed;   /* an error is recorded; later ones are ignored until the next call from outside */
+    const char *file;            /* for messages: set by whoever works on a program */
+    struct isl_ctx *isl;         /* made on first use by the scheduler */
+    struct uk_arena arena;       /* of the registry's parsed declarations */
+    struct uk_intrinsic **parsed; /* by row, NULL until used */
+    struct uk_backend *backend;  /* LLVM side: target machines, bitcode seen so far; made on first use */
+};
+
+/* Forgets the last error and sets the file that messages name; called at every entry from outside. */
+void uk_context_enter(struct uk_context *c, const char *file);
+void uk_backend_destroy(struct uk_backend *b);
+
+#endif

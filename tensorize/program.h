@@ -1,0 +1,377 @@
+/*
+ * Inside libuktensorize: what a program is, before and after scheduling.
+ *
+ * One expression form serves the text, the schedule, the loop IR and the code generator. A struct uk_index is an
+ * integer expression (64 bits) over sizes, iterators and loop variables; a struct uk_expr is a value expression
+ * over tensors. Both are immutable once built and live in an arena; sharing subtrees is fine.
+ */
+#ifndef UK_PROGRAM_H
+#define UK_PROGRAM_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "tensorize.h"
+
+enum { UK_MAX_DIMS = 8, UK_MAX_NESTING = 256, UK_MAX_LINE = 65536, UK_MAX_IMPORT = 64 << 20 };
+
+/* ---- memory (arena.c) ---- */
+
+struct uk_arena {
+    struct uk_chunk *chunk;
+};
+
+/* Zeroed memory that lives as long as the arena, or NULL. */
+void *uk_alloc(struct uk_arena *a, size_t bytes);
+char *uk_strdup(struct uk_arena *a, const char *s);
+char *uk_strndup(struct uk_arena *a, const char *s, size_t n);
+char *uk_format(struct uk_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void uk_arena_free(struct uk_arena *a);
+
+/* A text that grows; after a failed allocation, text is NULL and stays so. Owned by malloc. */
+struct uk_text {
+    char *text;
+    size_t length, room;
+    bool failed;
+};
+void uk_put(struct uk_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- errors (context.c) ---- */
+
+struct uk_position {
+    int line, column; /* from 1; 0: built through the C API, no position */
+};
+
+/* Records "FILE:LINE:COLUMN: error: MESSAGE" in the context (the first error wins) and returns status. */
+enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+enum uk_status uk_out_of_memory(struct uk_context *c);
+
+/* ---- integer expressions ---- */
+
+enum uk_var_kind { UK_VAR_SIZE, UK_VAR_ITERATOR, UK_VAR_LOOP };
+
+struct uk_var {
+    const char *name;
+    enum uk_var_kind kind;
+    struct uk_position at;
+    int number;            /* sizes: position in the program's list */
+    bool has_default;      /* sizes: `size M = 1024` */
+    int64_t default_value; /* of uk run, bench, tune only */
+    bool defined;          /* sizes: --define made it a constant */
+    int64_t value;
+    bool is_extent;        /* sizes: stands in a shape (so >= 0); a name only in strides is false */
+    struct uk_var *next;
+};
+
+enum uk_index_op {
+    UK_I_INT, UK_I_VAR,
+    UK_I_NEG, UK_I_ADD, UK_I_SUB, UK_I_MUL, UK_I_DIV, UK_I_MOD, /* DIV floors, MOD is its remainder; divisor > 0 */
+    UK_I_MIN, UK_I_MAX,
+    UK_I_EQ, UK_I_NE, UK_I_LT, UK_I_LE, UK_I_GT, UK_I_GE, UK_I_AND, UK_I_OR, UK_I_NOT, /* value 0 or 1 */
+    UK_I_SELECT, /* a ? b : c */
+};
+
+struct uk_index {
+    enum uk_index_op op;
+    int64_t value;      /* INT */
+    struct uk_var *var; /* VAR */
+    struct uk_index *a, *b, *c;
+    struct uk_position at;
+};
+
+/* Builders fold constants and 0/1 identities; they return NULL when memory runs out or an argument is NULL. */
+struct uk_index *uk_index_int(struct uk_arena *a, int64_t value);
+struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v);
+struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r);
+struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l, struct uk_index *r);
+bool uk_index_is_int(const struct uk_index *e, int64_t *value);
+bool uk_index_equal(const struct uk_index *a, const struct uk_index *b);
+/* value[v] for VAR is asked from the callback; overflow wraps are reported through *overflow. */
+int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk_var *, void *), void *user,
+                      bool *overflow);
+
+/* ---- tensors ---- */
+
+enum uk_tensor_kind {
+    UK_TENSOR_ARGUMENT,  /* `tensor`: passed by the caller */
+    UK_TENSOR_TEMP,      /* `temp` */
+    UK_TENSOR_PACKED,    /* made by pack, cache_read, cache_write */
+};
+enum uk_scope { UK_SCOPE_GLOBAL, UK_SCOPE_SHARED, UK_SCOPE_REGISTER };
+
+/* (from...) -> [lane L,] [to...], each `to` affine in `from` (UK_VAR_ITERATOR variables of this map) */
+struct uk_map {
+    int from_count, to_count;
+    struct uk_var *from[UK_MAX_DIMS];
+    struct uk_index *lane; /* or NULL */
+    struct uk_index *to[UK_MAX_DIMS];
+};
+
+struct uk_tensor {
+    const char *name;
+    enum uk_type type;
+    enum uk_tensor_kind kind;
+    enum uk_scope scope;
+    int dims;
+    struct uk_index *shape[UK_MAX_DIMS];  /* logical */
+    struct uk_map *layout;                /* NULL: physical = logical */
+    int stored_dims;                      /* = dims, or layout->to_count */
+    struct uk_index *stride[UK_MAX_DIMS]; /* of the stored dimensions, in elements; always filled in */
+    bool has_strides;                     /* written in the text */
+    struct uk_index *over[UK_MAX_DIMS];   /* `over`, or NULL: may be read, never used */
+    bool has_over;
+    int align; /* bytes promised for the origin; 0: the element's size */
+    bool is_written, is_read;
+    struct uk_position at;
+    struct uk_tensor *next;
+};
+
+struct uk_scalar {
+    const char *name;
+    enum uk_type type;
+    struct uk_position at;
+    struct uk_scalar *next;
+};
+
+struct uk_access {
+    struct uk_tensor *tensor;
+    struct uk_index *index[UK_MAX_DIMS]; /* logical, tensor->dims of them (loop IR: stored, stored_dims of them) */
+    struct uk_position at;
+};
+
+/* ---- value expressions ---- */
+
+enum uk_expr_op {
+    UK_E_NUMBER, UK_E_SCALAR, UK_E_ACCESS, UK_E_INDEX,
+    UK_E_ADD, UK_E_SUB, UK_E_MUL, UK_E_DIV, UK_E_SHL, UK_E_SHR, UK_E_NEG,
+    UK_E_MIN, UK_E_MAX, UK_E_EXP, UK_E_TANH, UK_E_SQRT, UK_E_ABS, UK_E_ROUND,
+    UK_E_CAST,   /* to .type */
+    UK_E_PAD,    /* arg[0] is an ACCESS; outside the tensor's shape the value is arg[1] */
+    UK_E_SELECT, /* arg[0] ? arg[1] : arg[2] */
+    UK_E_EQ, UK_E_NE, UK_E_LT, UK_E_LE, UK_E_GT, UK_E_GE, UK_E_AND, UK_E_OR, UK_E_NOT, /* only under SELECT */
+};
+
+struct uk_expr {
+    enum uk_expr_op op;
+    enum uk_type type;       /* after checking; NUMBER takes the other side's */
+    bool is_integer;         /* NUMBER: written without . or e */
+    double number;           /* NUMBER; inf is HUGE_VAL */
+    int64_t integer;         /* NUMBER, when is_integer */
+    struct uk_scalar *scalar;
+    struct uk_access access; /* ACCESS */
+    struct uk_index *index;  /* INDEX */
+    struct uk_expr *arg[3];
+    struct uk_position at;
+};
+
+/* ---- statements, assumptions, steps, programs ---- */
+
+enum uk_assign { UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MUL, UK_ASSIGN_MAX, UK_ASSIGN_MIN };
+enum uk_reduce { UK_REDUCE_NONE, UK_REDUCE_SUM, UK_REDUCE_PROD, UK_REDUCE_MAX, UK_REDUCE_MIN };
+
+struct uk_statement {
+    const char *label; /* the stage's name: the label, else the tensor's name */
+    bool has_label;
+    struct uk_access left;
+    enum uk_assign assign;
+    enum uk_reduce reduce;
+    bool scan;
+    struct uk_index *where; /* or NULL: conjunction of relations */
+    struct uk_expr *right;
+    int iterators;                             /* left ones first, then the reduced ones in the order written */
+    int left_iterators;
+    struct uk_var *iterator[2 * UK_MAX_DIMS];
+    struct uk_index *extent[2 * UK_MAX_DIMS];  /* 0 <= iterator < extent, from rule 2 */
+    struct uk_position at;
+    struct uk_statement *next;
+};
+
+/* `assume`: one relation (an UK_I_ comparison); the list is a conjunction. */
+struct uk_assume {
+    struct uk_index *relation;
+    struct uk_position at;
+    struct uk_assume *next;
+};
+
+enum uk_step_kind {
+    UK_STEP_SPLIT, UK_STEP_TILE, UK_STEP_FUSE, UK_STEP_REORDER, UK_STEP_UNROLL, UK_STEP_VECTORIZE,
+    UK_STEP_PARALLEL, UK_STEP_BIND, UK_STEP_PACK, UK_STEP_CACHE_READ, UK_STEP_CACHE_WRITE, UK_STEP_COMPUTE_AT,
+    UK_STEP_REVERSE_COMPUTE_AT, UK_STEP_COMPUTE_INLINE, UK_STEP_RFACTOR, UK_STEP_TENSORIZE, UK_STEP_IMPORT,
+};
+
+struct uk_loop_name {
+    const char *stage; /* or NULL */
+    const char *loop;  /* "root" where a place may be root */
+    struct uk_position at;
+};
+
+struct uk_step {
+    enum uk_step_kind kind;
+    struct uk_position at;
+    int loops;
+    struct uk_loop_name *loop;      /* the loops (or the place) that the step names, in order */
+    int names;
+    const char **name;              /* after ->, in order */
+    int64_t number[2];              /* split factor, tile factors, panel width */
+    bool parts;                     /* split parts n */
+    bool has_panel, has_along;
+    int64_t along;
+    struct uk_map *layout;          /* pack, cache_*: or NULL */
+    bool has_scope;
+    enum uk_scope scope;
+    const char *subject;            /* tensor of pack/cache_*, stage of compute_at.., kernel of tensorize ("auto") */
+    const char *bind_kind;          /* "block" or "thread" */
+    char bind_axis;                 /* 'x' 'y' 'z' */
+    struct uk_import *import;
+    struct uk_step *next;
+};
+
+struct uk_import {
+    enum { UK_IMPORT_FILE, UK_IMPORT_LL_TEXT, UK_IMPORT_C_TEXT } kind;
+    const char *text; /* path, or the source */
+    struct uk_position at;
+    struct uk_import *next;
+};
+
+struct uk_program {
+    struct uk_context *context;
+    struct uk_arena arena;
+    const char *file;        /* for messages */
+    const char *name;        /* of the generated function */
+    struct uk_var *sizes;    /* by first appearance in the text */
+    int size_count;
+    struct uk_scalar *scalars;
+    struct uk_tensor *tensors;
+    struct uk_assume *assumes;
+    struct uk_statement *statements;
+    struct uk_intrinsic *intrinsics;
+    struct uk_import *imports;
+    struct uk_step *steps;   /* as written or as added */
+    bool has_schedule;       /* the word `schedule` was there, or a step was added */
+    enum uk_status status;   /* sticky */
+};
+
+/* ---- intrinsics: what a kernel computes ---- */
+
+enum uk_form_kind { UK_FORM_COMPUTE, UK_FORM_RESET, UK_FORM_UPDATE, UK_FORMS };
+/* The C type of an argument: a uk_type, or one of these. */
+enum { UK_CTYPE_PTR = 100, UK_CTYPE_VOID = 101 };
+
+struct uk_argument {
+    int ctype;
+    struct uk_tensor *tensor; /* ptr: address of its origin */
+    struct uk_var *size;      /* an integer: the value bound to it */
+    struct uk_scalar *scalar;
+    int64_t number;           /* when tensor, size and scalar are NULL */
+    double real;
+};
+
+struct uk_form {
+    bool given;
+    int result; /* ctype */
+    const char *symbol;
+    int arguments;
+    struct uk_argument *argument;
+    struct uk_position at;
+};
+
+enum uk_exec_scope { UK_EXEC_THREAD, UK_EXEC_WAVE, UK_EXEC_BLOCK };
+
+struct uk_intrinsic {
+    const char *name;
+    int required;
+    const char **requires_feature;
+    enum uk_exec_scope scope;
+    struct uk_program *declaration; /* sizes, tensors, scalars, assumes and exactly one statement */
+    struct uk_form form[UK_FORMS];
+    const struct uk_kernel *row; /* of the registry; NULL: the user's own */
+    struct uk_position at;
+    struct uk_intrinsic *next;
+};
+
+/* ---- the loop IR: what isl's AST is copied into ---- */
+
+enum uk_node_op { UK_N_FOR, UK_N_IF, UK_N_LET, UK_N_CALL, UK_N_STORE };
+enum uk_loop_kind { UK_LOOP_SERIAL, UK_LOOP_PARALLEL, UK_LOOP_UNROLLED, UK_LOOP_VECTOR };
+
+/* Nodes in a row are executed in order; `next` links them. */
+struct uk_node {
+    enum uk_node_op op;
+    struct uk_node *next;
+    /* FOR: for var = lower; var < upper; var += step (step > 0). PARALLEL: iterations are independent.
+     * LET: var = value, visible in `body`. IF: `condition`, body, other. */
+    struct uk_var *var;
+    struct uk_index *lower, *upper;
+    int64_t step;
+    enum uk_loop_kind loop;
+    struct uk_index *value, *condition;
+    struct uk_node *body, *other;
+    /* STORE: target (stored indices) = or op= expression, whose accesses have stored indices too. */
+    struct uk_access target;
+    enum uk_assign assign;
+    struct uk_expr *expr;
+    /* CALL of form of intrinsic. operand[i] is the tile's origin for the i-th tensor of the declaration;
+     * bind[i] the value of the declaration's i-th size. */
+    struct uk_intrinsic *intrinsic;
+    enum uk_form_kind form;
+    struct uk_access *operand;
+    struct uk_index **bind;
+    const char *stage; /* whose instance this is, for printing */
+};
+
+/* A buffer of the workspace. Its tensor's origin lies at `offset` bytes of the workspace (+ thread * bytes). */
+struct uk_buffer {
+    struct uk_tensor *tensor;
+    struct uk_index *elements; /* over sizes only */
+    bool per_thread;           /* lives inside a parallel loop */
+    struct uk_buffer *next;
+};
+
+/* A condition on the sizes (value != 0) that must hold at entry, and what to say otherwise. */
+struct uk_entry_check {
+    struct uk_index *condition;
+    const char *text; /* "M >= 0" */
+    struct uk_entry_check *next;
+};
+
+struct uk_function {
+    struct uk_program *program; /* sizes, scalars and tensors: the arguments, in the order of design 10 */
+    const char *name;
+    struct uk_entry_check *checks; /* beyond those that follow from shapes and strides */
+    struct uk_buffer *buffers;
+    struct uk_node *body;
+    bool is_parallel;      /* has an UK_LOOP_PARALLEL */
+    int intrinsics;        /* distinct ones that are called */
+    struct uk_intrinsic **intrinsic;
+};
+
+/* Value expressions and accesses as text; the same printer serves programs, loops and messages. */
+void uk_print_index(struct uk_text *t, const struct uk_index *e);
+void uk_print_expr(struct uk_text *t, const struct uk_expr *e);
+void uk_print_access(struct uk_text *t, const struct uk_access *a, int dims);
+void uk_print_steps(struct uk_text *t, const struct uk_program *p);
+void uk_print_program(struct uk_text *t, const struct uk_program *p);
+void uk_print_loops(struct uk_text *t, const struct uk_function *f);
+
+/* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser and before a C-API program is used. */
+enum uk_status uk_check_program(struct uk_program *p);
+/* Parses the items of one `intrinsic ... end` text (the expansion of a registry row). */
+enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, const char *text,
+                                  struct uk_intrinsic **out);
+
+/* Values for the interpreter: sizes by number, scalars as double, tensors as addresses of their origins. */
+struct uk_values {
+    const int64_t *size;
+    const double *scalar;
+    void *const *tensor; /* in the order of the program's tensors (temps: NULL, allocated inside) */
+};
+/* Runs the statements in order, every type with its own rounding. `init`: false runs `=` reductions as `+=` (the
+ * update form of a declaration), true as written. Nothing is written unless it returns UK_OK. */
+enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v);
+enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v);
+/* Runs the loop IR; calls run their declaration. `workspace_fill` is the byte that buffers start with. */
+enum uk_status uk_interpret_function(struct uk_function *f, const struct uk_values *v, int workspace_fill);
+
+#endif

@@ -1,0 +1,38 @@
+/* Inside libuktensorize: what a target is, and the back end's entry points. */
+#ifndef UK_TARGET_H
+#define UK_TARGET_H
+
+#include "program.h"
+
+/* What the scheduler's cost rule needs to know of a machine. */
+struct uk_machine {
+    int vector_bytes;                    /* of the widest vectors */
+    double fma_per_cycle, load_per_cycle; /* of such vectors */
+    double issue_width;
+    int64_t l1_bytes, l2_bytes;          /* per core */
+};
+
+struct uk_target {
+    const char *name;   /* "x86_64-avx512" */
+    const char *arch;   /* "x86_64" */
+    const char *triple, *cpu, *features; /* as LLVM wants them */
+    const char *const *has;              /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
+    struct uk_machine machine;
+    bool interpreted; /* "interp": no code at all */
+};
+
+/* "native" asks this CPU. Unknown names: UK_INVALID_ARGUMENT with the list of known ones in the message. */
+enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
+bool uk_target_has(const struct uk_target *t, const char *feature);
+
+/* ---- the scheduler and matcher (schedule.c, match.c, lower.c, auto.c) ---- */
+
+/* Applies the steps, proves the tensorized nests, and lowers to loops. Everything in *out lives in the program's
+ * arena. `report` (or NULL) receives what uk explain prints, `steps` (or NULL) the steps as applied. */
+enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                        struct uk_text *report, struct uk_text *steps, struct uk_function **out);
+
+/* The registry's declarations that the target can run and whose op is in use, parsed once per context. */
+enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel *row, struct uk_intrinsic **out);
+
+#endif
