@@ -18,6 +18,8 @@ struct uk_context {
 
 /* Forgets the last error and sets the file that messages name; called at every entry from outside. */
 void uk_context_enter(struct uk_context *c, const char *file);
+/* Provided by the back end (b may be NULL) and by the scheduler. */
 void uk_backend_destroy(struct uk_backend *b);
+void uk_context_isl_destroy(struct isl_ctx *isl);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include "tensorize.h"
 
-enum { UK_MAX_DIMS = 8, UK_MAX_NESTING = 256, UK_MAX_LINE = 65536, UK_MAX_IMPORT = 64 << 20 };
+enum { UK_MAX_DIMS = 8, UK_MAX_NESTING = 256, UK_MAX_LINE = 65536, UK_MAX_DEPTH = 4096, UK_MAX_IMPORT = 64 << 20 };
 
 /* ---- memory (arena.c) ---- */
 
@@ -78,6 +78,7 @@ struct uk_index {
     int64_t value;      /* INT */
     struct uk_var *var; /* VAR */
     struct uk_index *a, *b, *c;
+    int depth; /* of the tree; a leaf is 1 */
     struct uk_position at;
 };
 
@@ -85,6 +86,8 @@ struct uk_index {
 struct uk_index *uk_index_int(struct uk_arena *a, int64_t value);
 struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v);
 struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r);
+/* As uk_index_op, but nothing is folded: relations stay as they were written. */
+struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r);
 struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l, struct uk_index *r);
 bool uk_index_is_int(const struct uk_index *e, int64_t *value);
 bool uk_index_equal(const struct uk_index *a, const struct uk_index *b);
@@ -99,7 +102,6 @@ enum uk_tensor_kind {
     UK_TENSOR_TEMP,      /* `temp` */
     UK_TENSOR_PACKED,    /* made by pack, cache_read, cache_write */
 };
-enum uk_scope { UK_SCOPE_GLOBAL, UK_SCOPE_SHARED, UK_SCOPE_REGISTER };
 
 /* (from...) -> [lane L,] [to...], each `to` affine in `from` (UK_VAR_ITERATOR variables of this map) */
 struct uk_map {
@@ -118,6 +120,7 @@ struct uk_tensor {
     struct uk_index *shape[UK_MAX_DIMS];  /* logical */
     struct uk_map *layout;                /* NULL: physical = logical */
     int stored_dims;                      /* = dims, or layout->to_count */
+    struct uk_index *stored[UK_MAX_DIMS]; /* extents of the stored dimensions (with `over`, if given) */
     struct uk_index *stride[UK_MAX_DIMS]; /* of the stored dimensions, in elements; always filled in */
     bool has_strides;                     /* written in the text */
     struct uk_index *over[UK_MAX_DIMS];   /* `over`, or NULL: may be read, never used */
@@ -163,13 +166,11 @@ struct uk_expr {
     struct uk_access access; /* ACCESS */
     struct uk_index *index;  /* INDEX */
     struct uk_expr *arg[3];
+    int depth; /* of the tree; a leaf is 1 */
     struct uk_position at;
 };
 
 /* ---- statements, assumptions, steps, programs ---- */
-
-enum uk_assign { UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MUL, UK_ASSIGN_MAX, UK_ASSIGN_MIN };
-enum uk_reduce { UK_REDUCE_NONE, UK_REDUCE_SUM, UK_REDUCE_PROD, UK_REDUCE_MAX, UK_REDUCE_MIN };
 
 struct uk_statement {
     const char *label; /* the stage's name: the label, else the tensor's name */
@@ -180,6 +181,8 @@ struct uk_statement {
     bool scan;
     struct uk_index *where; /* or NULL: conjunction of relations */
     struct uk_expr *right;
+    int reduced; /* the iterators of the reduction, as written */
+    struct uk_var *reduced_iterator[UK_MAX_DIMS];
     int iterators;                             /* left ones first, then the reduced ones in the order written */
     int left_iterators;
     struct uk_var *iterator[2 * UK_MAX_DIMS];
@@ -251,6 +254,10 @@ struct uk_program {
     struct uk_step *steps;   /* as written or as added */
     bool has_schedule;       /* the word `schedule` was there, or a step was added */
     enum uk_status status;   /* sticky */
+    struct uk_var *iterators; /* of all statements: one variable per name */
+    struct uk_var *assumed;   /* names that so far only `assume` has used */
+    bool checked;             /* by uk_check_program, and not changed since */
+    struct uk_position at;    /* where the builders are in the text */
 };
 
 /* ---- intrinsics: what a kernel computes ---- */
@@ -284,7 +291,8 @@ struct uk_intrinsic {
     int required;
     const char **requires_feature;
     enum uk_exec_scope scope;
-    struct uk_program *declaration; /* sizes, tensors, scalars, assumes and exactly one statement */
+    /* sizes, tensors, scalars, assumes and exactly one statement; its memory is its parent's, never its own arena */
+    struct uk_program *declaration;
     struct uk_form form[UK_FORMS];
     const struct uk_kernel *row; /* of the registry; NULL: the user's own */
     struct uk_position at;

@@ -79,6 +79,152 @@ int64_t uk_program_tensor_elements(const struct uk_program *p, int i, const int6
 enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
                                     void *const *tensors);
 
+/* ---- programs by calls ----
+ *
+ * The same program that a text describes, built piece by piece; C = A * B for instance:
+ *
+ *     struct uk_program *p;
+ *     uk_program_create(c, "matmul", &p);
+ *     struct uk_index *M = uk_size(p, "M"), *K = uk_size(p, "K"), *N = uk_size(p, "N");
+ *     struct uk_index *m = uk_iterator(p, "m"), *n = uk_iterator(p, "n"), *k = uk_iterator(p, "k");
+ *     struct uk_tensor *A = uk_tensor(p, "A", UK_F32, 2, (struct uk_index *[]){M, K}, NULL);
+ *     struct uk_tensor *B = uk_tensor(p, "B", UK_F32, 2, (struct uk_index *[]){K, N}, NULL);
+ *     struct uk_tensor *C = uk_tensor(p, "C", UK_F32, 2, (struct uk_index *[]){M, N}, NULL);
+ *     struct uk_expr *product = uk_multiply(p, uk_element(p, A, (struct uk_index *[]){m, k}),
+ *                                           uk_element(p, B, (struct uk_index *[]){k, n}));
+ *     uk_statement(p, NULL, C, (struct uk_index *[]){m, n}, UK_ASSIGN,
+ *                  &(struct uk_reduction){.kind = UK_REDUCE_SUM, .iterators = 1, .iterator = {k}}, product);
+ *     uk_tensorize(p, "C.m", "auto");
+ *     if (uk_program_check(p))
+ *         fprintf(stderr, "%s\n", uk_context_message(c));
+ *
+ * Handles belong to the program, may be used any number of times, and need no freeing. A call that fails returns
+ * NULL and makes the program's status sticky; passing that NULL on is harmless. The rules of the language are
+ * checked by uk_program_check(), and before the program is used in any other way.
+ */
+struct uk_index;  /* an integer: of sizes, iterators and constants; or a relation between two of them */
+struct uk_expr;   /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */
+struct uk_tensor;
+
+/* `name` is the generated function's, a C identifier; NULL on failure in *out. */
+enum uk_status uk_program_create(struct uk_context *c, const char *name, struct uk_program **out);
+/* The rules of the language: names, ranges of iterators, coverage, types. */
+enum uk_status uk_program_check(struct uk_program *p);
+
+/* A size: an int64_t argument of the function. The first use fixes its place among the arguments. */
+struct uk_index *uk_size(struct uk_program *p, const char *name);
+/* The same with the value that `uk run` takes when none is given. */
+struct uk_index *uk_size_default(struct uk_program *p, const char *name, int64_t value);
+/* An iterator of statements; its range follows from the dimensions that it alone indexes. */
+struct uk_index *uk_iterator(struct uk_program *p, const char *name);
+struct uk_index *uk_integer(struct uk_program *p, int64_t value);
+struct uk_index *uk_plus(struct uk_program *p, struct uk_index *a, struct uk_index *b);
+struct uk_index *uk_minus(struct uk_program *p, struct uk_index *a, struct uk_index *b);
+/* One side must be a constant, but in strides, where sizes may be multiplied. */
+struct uk_index *uk_times(struct uk_program *p, struct uk_index *a, struct uk_index *b);
+/* Rounded down, and the remainder of that, for a constant divisor > 0. */
+struct uk_index *uk_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor);
+struct uk_index *uk_mod(struct uk_program *p, struct uk_index *a, int64_t divisor);
+
+enum uk_relation { UK_EQUAL, UK_NOT_EQUAL, UK_LESS, UK_LESS_EQUAL, UK_GREATER, UK_GREATER_EQUAL };
+struct uk_index *uk_relate(struct uk_program *p, enum uk_relation r, struct uk_index *a, struct uk_index *b);
+/* Both of two relations. */
+struct uk_index *uk_both(struct uk_program *p, struct uk_index *a, struct uk_index *b);
+/* The caller of the function promises it; it is tested at entry. */
+void uk_assume(struct uk_program *p, struct uk_index *relation);
+
+/* A tensor argument, or one that lives in the workspace. `strides` in elements, or NULL: row-major. dims <= 8. */
+struct uk_tensor *uk_tensor(struct uk_program *p, const char *name, enum uk_type type, int dims,
+                            struct uk_index *const shape[], struct uk_index *const strides[]);
+struct uk_tensor *uk_temp(struct uk_program *p, const char *name, enum uk_type type, int dims,
+                          struct uk_index *const shape[], struct uk_index *const strides[]);
+/* How it is stored: a map as in the text, "(i, p) -> [p / 4, i, p % 4]". With it, give strides (one for each stored
+ * dimension, or NULL) here and NULL to uk_tensor. */
+void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map, struct uk_index *const strides[]);
+/* A promise that the origin's address is a multiple of `bytes`, a power of two. */
+void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes);
+/* Elements beyond the shape that may be read and are never used: the extents with them. */
+void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *const over[]);
+/* Where a temp lives. */
+enum uk_scope { UK_SCOPE_GLOBAL, UK_SCOPE_SHARED, UK_SCOPE_REGISTER };
+void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope);
+/* A scalar argument, and the value that it stands for. */
+struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type type);
+
+/* tensor[index...], as many as the tensor has dimensions. */
+struct uk_expr *uk_element(struct uk_program *p, struct uk_tensor *t, struct uk_index *const index[]);
+/* The element, or `outside` where an index lies outside the shape. */
+struct uk_expr *uk_pad(struct uk_program *p, struct uk_expr *element, struct uk_expr *outside);
+/* A constant; it takes the type of what it is combined with. No NaN. */
+struct uk_expr *uk_number(struct uk_program *p, double value);
+/* An integer as a value of type i64. */
+struct uk_expr *uk_index_value(struct uk_program *p, struct uk_index *index);
+struct uk_expr *uk_add(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_subtract(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_multiply(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_divide(struct uk_program *p, struct uk_expr *a, struct uk_expr *b); /* floats only */
+struct uk_expr *uk_shift_left(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_shift_right(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a);
+/* A function of the language by its name: "min" and "max" of two or more; "exp", "tanh", "sqrt", "abs", "round" (to
+ * the nearest, ties to even) of one. */
+struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]);
+/* Integers wrap, floats are truncated toward zero and saturate when they become integers. */
+struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr *a);
+/* condition ? a : b. Conditions are comparisons, joined by the next three. */
+struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_compare(struct uk_program *p, enum uk_relation r, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_and(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_or(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_not(struct uk_program *p, struct uk_expr *a);
+
+enum uk_assign { UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MUL, UK_ASSIGN_MAX, UK_ASSIGN_MIN };
+enum uk_reduce { UK_REDUCE_NONE, UK_REDUCE_SUM, UK_REDUCE_PROD, UK_REDUCE_MAX, UK_REDUCE_MIN };
+struct uk_reduction {
+    enum uk_reduce kind;
+    bool scan; /* inclusive along the iterators, which are on the left too */
+    int iterators;
+    struct uk_index *iterator[8];
+    struct uk_index *where; /* terms for which it does not hold are left out; or NULL */
+};
+/* tensor[index...] = value, or with a reduction, for all iterators. `label` names the stage (NULL: the tensor does). */
+void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t, struct uk_index *const index[],
+                  enum uk_assign assign, const struct uk_reduction *reduction, struct uk_expr *value);
+
+/* A kernel of the caller's own: an `intrinsic ... end` text, and the code it names. */
+void uk_intrinsic(struct uk_program *p, const char *text);
+void uk_import_file(struct uk_program *p, const char *path);
+void uk_import_llvm(struct uk_program *p, const char *text);
+void uk_import_c(struct uk_program *p, const char *text);
+
+/* Steps of the schedule, in order; loops are named "stage.loop" or "loop". uk_step() takes any step as text. */
+void uk_step(struct uk_program *p, const char *text);
+void uk_split(struct uk_program *p, const char *loop, int64_t factor, const char *outer, const char *inner);
+void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const char *outer, const char *inner);
+/* names: outer of a, outer of b, inner of a, inner of b. */
+void uk_tile(struct uk_program *p, const char *a, const char *b, int64_t factor_a, int64_t factor_b,
+             const char *const names[4]);
+void uk_fuse(struct uk_program *p, const char *a, const char *b, const char *name);
+void uk_reorder(struct uk_program *p, int n, const char *const loops[]);
+void uk_unroll(struct uk_program *p, const char *loop);
+void uk_vectorize(struct uk_program *p, const char *loop);
+void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
+/* axis: "block.x" ... "thread.z" */
+void uk_bind(struct uk_program *p, const char *loop, const char *axis);
+/* along: the dimension that is cut into panels; -1: the only one that no reduction runs over. name may be NULL. */
+void uk_pack(struct uk_program *p, const char *tensor, const char *place, int64_t panel, int along,
+             const char *name);
+void uk_cache_read(struct uk_program *p, const char *tensor, const char *place, enum uk_scope scope,
+                   const char *name);
+void uk_cache_write(struct uk_program *p, const char *tensor, const char *place, enum uk_scope scope,
+                    const char *name);
+void uk_compute_at(struct uk_program *p, const char *stage, const char *loop);
+void uk_reverse_compute_at(struct uk_program *p, const char *stage, const char *loop);
+void uk_compute_inline(struct uk_program *p, const char *stage);
+void uk_rfactor(struct uk_program *p, const char *loop, const char *name);
+/* kernel: a name of the registry or of an intrinsic of the program, or "auto". */
+void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel);
+
 /* ---- compiling ---- */
 
 /* Zero-initialize; every zero means the default. */
