@@ -1,7 +1,8 @@
 /*
  * ukernels: micro-kernels for GEMM and convolution, called directly.
  *
- * Link with -lukernels. Nothing in here prints, aborts or allocates behind the caller's back.
+ * Link with -lukernels. Nothing in here prints, aborts or allocates behind the caller's back; only
+ * uk_parallel_for makes something that stays: a pool of threads.
  */
 #ifndef UKERNELS_H
 #define UKERNELS_H
@@ -13,27 +14,147 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
-/* What every function of both libraries, and every generated function, returns. The values are part of the ABI. */
+/* What every function of both libraries, and every generated function, returns. The values are part of the
+ * ABI. */
 enum uk_status {
     UK_OK = 0,
     UK_INVALID_ARGUMENT = 1, /* a null pointer, an unknown name, an option out of range */
-    UK_INVALID_SIZE = 2,     /* negative or overflowing sizes, strides smaller than extents, sizes that break an assumption */
-    UK_OVERLAP = 3,          /* an output overlaps another operand */
+    UK_INVALID_SIZE =
+        2, /* negative or overflowing sizes, strides smaller than extents, sizes that break an assumption */
+    UK_OVERLAP = 3, /* an output overlaps another operand */
     UK_OUT_OF_MEMORY = 4,
-    UK_SYNTAX = 5,           /* the text is not in the language */
-    UK_REFUSED = 6,          /* understood, and not legal: the message says which step, which loop, why */
-    UK_NO_MATCH = 7,         /* tensorize: no kernel computes this nest; the message has the first difference */
-    UK_UNSUPPORTED = 8,      /* this CPU, target or build cannot do it */
-    UK_LINK = 9,             /* bitcode that cannot be linked or inlined */
+    UK_SYNTAX = 5,      /* the text is not in the language */
+    UK_REFUSED = 6,     /* understood, and not legal: the message says which step, which loop, why */
+    UK_NO_MATCH = 7,    /* tensorize: no kernel computes this nest; the message has the first difference */
+    UK_UNSUPPORTED = 8, /* this CPU, target or build cannot do it */
+    UK_LINK = 9,        /* bitcode that cannot be linked or inlined */
     UK_IO = 10,
-    UK_WRONG_RESULT = 11,    /* a check found a difference */
-    UK_INTERNAL = 12,        /* a defect of ours; please report the message */
+    UK_WRONG_RESULT = 11, /* a check found a difference */
+    UK_INTERNAL = 12,     /* a defect of ours; please report the message */
 };
 
 /* A short English text, never NULL. */
 const char *uk_status_text(enum uk_status status);
 
+/*
+ * ---- The kernel contract ----
+ *
+ * A kernel computes one tile of C, mr x nr at most, for any k. What each operation computes is in ops.def;
+ * this is what all of its kernels share, and what tests/check_kernel.c breaks and checks, clause by clause.
+ *
+ *   A in panels, [k][MR]         B in panels, [k][NR]             C, rows ldc apart
+ *
+ *     a -> p=0 | 0 1 .. MR-1 |     b -> p=0 | 0 1 ... NR-1 |        c ->  | 0 1 .. nr-1 | ...
+ *          p=1 | 0 1 .. MR-1 |          p=1 | 0 1 ... NR-1 |        +ldc  | 0 1 .. nr-1 | ...
+ *          ...                          ...                         ...
+ *        p=k-1 | 0 1 .. MR-1 |        p=k-1 | 0 1 ... NR-1 |  +(mr-1)ldc  | 0 1 .. nr-1 |
+ *
+ *   element (i, p) of A is a[p*MR + i], element (p, j) of B is b[p*NR + j]; where .kr > 1, k counts in
+ * groups: panels are [k/kr][MR or NR][kr], and the rest of the last group is zero. Panels always have their
+ * full width MR or NR, however few rows or columns the tile has: the rest may be read, and does not change
+ * the result.
+ *
+ *   1. Freestanding: no libc, no globals but static const, no question to the CPU, no helper that is not
+ * inlined.
+ *   2. Sizes and strides are int64_t; strides are in elements and may be anything that keeps rows apart.
+ *   3. It reads the elements of its operands and, past them, only what .a_over and panels allow; it writes
+ * the mr x nr elements of its output, and nothing else.
+ *   4. C is not read unless acc is nonzero: a NaN there must not leak into the result.
+ *   5. k may be 0: the tile is then set to 0, or left as it is if acc.
+ *   6. Edges: 1 <= mr <= MR and 1 <= nr <= NR are passed, as far as .edges says; without edges mr = MR, nr =
+ * NR.
+ *   7. Operands are aligned to their elements and no more, unless .a_align, .b_align, .c_align say so.
+ *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the stack are left as found; a native
+ * call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm declares what
+ * it clobbers by its widest name so that they can).
+ *   9. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
+ * asm changes is a read-write or output operand.
+ */
+
+/* Which edge tiles a kernel takes. */
+enum uk_edges {
+    UK_EDGES_ANY,  /* 1 <= mr <= MR, 1 <= nr <= NR */
+    UK_EDGES_ROWS, /* fewer rows; nr = NR */
+    UK_EDGES_COLS, /* fewer columns; mr = MR */
+    UK_EDGES_FULL, /* neither */
+};
+
+struct uk_kernel {
+    const char *symbol;     /* "uk_sgemm_6x16_avx2_asm" */
+    const char *op;         /* "sgemm": a row of ops.def */
+    const char *isa;        /* "avx2": a row of isas.def */
+    const char *impl;       /* "asm", "intrin", "c", "peachpy" */
+    const char *arch;       /* "x86_64", or "any" */
+    const char *file;       /* its source, if it does not have its own: "intrinsics/name.c"; else NULL */
+    const char *features;   /* what it needs, separated by commas; default: the isa's. "" is nothing */
+    const char *parameters; /* of its C prototype, "(int64_t k, ...)" */
+    const char
+        *declaration; /* its op's, with the words in capitals not filled in; see uk_kernel_declaration */
+    void (*function)(void); /* cast it to uk_<op>_function */
+    int mr, nr;             /* the tile */
+    int kr;                 /* k elements per group of a panel; default 1 */
+    enum uk_edges edges;    /* default UK_EDGES_ANY */
+    int row_step; /* a tile of mr rows costs as one of mr rounded up to this; default MR: edges cost a tile */
+    int a_over;   /* elements of the first operand it may read past the end of a row */
+    int a_align, b_align, c_align; /* bytes; default the element's size */
+    double fma, loads,
+        other; /* vector instructions of the inner loop, per step of k (per call, if there is no k) */
+};
+
+/* All rows whose kernels are in this build. The array is constant; *count may not be NULL. */
+const struct uk_kernel *uk_kernels(int *count);
+/* The row of that symbol, or NULL. */
+const struct uk_kernel *uk_kernel_find(const char *symbol);
+/* Whether this CPU has the kernel's features and UK_ISA does not hide them. */
+bool uk_kernel_runs_here(const struct uk_kernel *kernel);
+/* Writes the kernel's declaration, an `intrinsic ... end` of the .uk language, and returns its length without
+ * the closing NUL, as snprintf does: if that is >= size, the text was cut. */
+size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_t size);
+
+/* ---- the CPU ---- */
+
+/* Whether this CPU and its system have a feature ("avx2", "fma", "avx512f", ...) and UK_ISA does not hide it.
+ */
+bool uk_cpu_has(const char *feature);
+/* The first feature of a list "avx2,fma" that this CPU lacks or UK_ISA hides, copied to name (cut to size);
+ * false and
+ * "" if there is none. */
+bool uk_cpu_lacks(const char *features, char *name, size_t size);
+/* UK_OK; or what is wrong with UK_ISA in the environment, with a sentence in *message (static):
+ * UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this CPU lacks it. Only generic
+ * kernels run then. */
+enum uk_status uk_cpu_status(const char **message);
+
+/* ---- threads ---- */
+
+/* How many threads uk_parallel_for uses: UK_NUM_THREADS if it is a number from 1 to 1024, else the CPUs that
+ * this process may run on. The same during the life of the process. */
+int uk_num_threads(void);
+/*
+ * Runs task(context, index, thread) for each index in [0, count), in any order and in parallel, and returns
+ * when all are done. `thread` is in [0, uk_num_threads()), and no two tasks of one call run at once with the
+ * same. The pool is made by the first call and again after fork; its threads sleep between calls. Any number
+ * of threads may call at the same time. Called from inside a task, or when no pool can be made, it runs the
+ * tasks one after another, on thread 0.
+ */
+void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                     int64_t count);
+
+/* ---- the kernels, by name ---- */
+
+/* typedef void uk_sgemm_function(int64_t k, ...); and so on */
+#define UK_OP_ROW(name, parameters, declaration) typedef void uk_##name##_function parameters;
+#include "ops.def"
+#undef UK_OP_ROW
+
+/* A row may list no attributes, or several: only its name matters here. */
+#define UK_KERNEL(op, mr, nr, isa, impl, ...) uk_##op##_function uk_##op##_##mr##x##nr##_##isa##_##impl;
+#include "kernels.def"
+#undef UK_KERNEL
+
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

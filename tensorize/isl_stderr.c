@@ -1,0 +1,10 @@
+/* The name under which our copy of isl knows stderr; see meson.build. isl writes to it only when warnings are
+ * on. */
+#include <stdio.h>
+
+extern FILE *uk_isl_stderr;
+FILE *uk_isl_stderr;
+
+__attribute__((constructor)) static void set(void) {
+    uk_isl_stderr = stderr;
+}

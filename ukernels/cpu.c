@@ -1,0 +1,112 @@
+/* What this CPU can run, and what UK_ISA leaves of it. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ukernels.h"
+
+/* Weakest first, as in isas.def. */
+static const struct isa {
+    const char *name, *arch, *features;
+} isas[] = {
+#define UK_ISA_ROW(name, arch, features) {#name, #arch, features},
+#include "isas.def"
+#undef UK_ISA_ROW
+};
+enum { ISAS = sizeof isas / sizeof *isas };
+
+/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it. */
+static int visible = ISAS;
+static enum uk_status status;
+static char message[160];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* __builtin_cpu_supports looks at cpuid and at what the system saves (xgetbv); it takes literals only. */
+static bool hardware_has(const char *feature) {
+#if defined __x86_64__
+#define HAS(name)               \
+    if (!strcmp(feature, name)) \
+        return __builtin_cpu_supports(name);
+    HAS("avx")
+    HAS("avx2")
+    HAS("fma")
+    HAS("f16c")
+    HAS("avx512f")
+    HAS("avx512vl")
+    HAS("avx512dq")
+    HAS("avx512bw")
+    HAS("avx512vnni")
+    HAS("avx512bf16")
+#undef HAS
+#endif
+    (void)feature;
+    return false;
+}
+
+/* The length of the feature at the head of a list. */
+static size_t head(const char *list) {
+    return strcspn(list, ",");
+}
+
+static bool lists(const char *list, const char *feature) {
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = head(list);
+        if (n == strlen(feature) && !strncmp(list, feature, n))
+            return true;
+    }
+    return false;
+}
+
+static bool lacks(const char *features, bool (*has)(const char *), char *name, size_t size) {
+    for (size_t n; *features; features += n + (features[n] == ',')) {
+        n = head(features);
+        snprintf(name, size, "%.*s", (int)n, features);
+        if (!has(name))
+            return true;
+    }
+    name[0] = 0;
+    return false;
+}
+
+static void read_environment(void) {
+    const char *wanted = getenv("UK_ISA");
+    char missing[32];
+    int i = 0;
+
+    if (!wanted || !*wanted)
+        return;
+    while (i < ISAS && strcmp(isas[i].name, wanted))
+        i++;
+    visible = 1;
+    if (i == ISAS) {
+        int n = snprintf(message, sizeof message, "UK_ISA=%.20s is no instruction set; known are", wanted);
+
+        for (i = 0; i < ISAS && n < (int)sizeof message; i++)
+            n += snprintf(message + n, sizeof message - (size_t)n, "%s %s", i ? "," : "", isas[i].name);
+        status = UK_INVALID_ARGUMENT;
+    } else if (lacks(isas[i].features, hardware_has, missing, sizeof missing)) {
+        snprintf(message, sizeof message,
+                 "UK_ISA=%s needs %s, which this CPU lacks; unset it or take a lower one", wanted, missing);
+        status = UK_UNSUPPORTED;
+    } else {
+        visible = i + 1;
+    }
+}
+
+bool uk_cpu_has(const char *feature) {
+    pthread_once(&once, read_environment);
+    for (int i = visible; i < ISAS; i++)
+        if (lists(isas[i].features, feature))
+            return false;
+    return hardware_has(feature);
+}
+
+bool uk_cpu_lacks(const char *features, char *name, size_t size) {
+    return lacks(features, uk_cpu_has, name, size);
+}
+
+enum uk_status uk_cpu_status(const char **text) {
+    pthread_once(&once, read_environment);
+    *text = message;
+    return status;
+}

@@ -1,0 +1,89 @@
+/* Parallel loops on a pool of threads. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <pthreadpool.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "ukernels.h"
+
+enum { MAX_THREADS = 1024 };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int threads;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthreadpool_t pool; /* under lock; NULL until needed, and again in a child after fork */
+static _Thread_local bool inside;
+
+struct loop {
+    void (*task)(void *context, int64_t index, int64_t thread);
+    void *context;
+    int64_t count;
+    atomic_int_least64_t next;
+};
+
+/* The parent's threads do not exist in the child, so its pool is of no use there and cannot be destroyed. Its
+ * memory stays. The lock may have been held by a thread that is gone. */
+static void forget_pool(void) {
+    pool = NULL;
+    pthread_mutex_init(&lock, NULL);
+}
+
+static int cpus(void) {
+    cpu_set_t set;
+
+    if (!sched_getaffinity(0, sizeof set, &set))
+        return CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;
+}
+
+static void start(void) {
+    const char *text = getenv("UK_NUM_THREADS");
+    char *end;
+    long n = text ? strtol(text, &end, 10) : 0;
+
+    threads = text && end != text && !*end && n >= 1 && n <= MAX_THREADS ? (int)n : cpus();
+    pthread_atfork(NULL, NULL, forget_pool);
+}
+
+int uk_num_threads(void) {
+    pthread_once(&once, start);
+    return threads;
+}
+
+static pthreadpool_t get_pool(void) {
+    pthread_mutex_lock(&lock);
+    if (!pool)
+        pool = pthreadpool_create((size_t)threads);
+    pthreadpool_t p = pool;
+    pthread_mutex_unlock(&lock);
+    return p;
+}
+
+/* One of `threads` workers of a loop: takes the next index that is left, so that slow tasks do not hold up
+ * others. */
+static void work(void *argument, size_t thread) {
+    struct loop *loop = argument;
+    int64_t index;
+
+    inside = true;
+    while ((index = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed)) < loop->count)
+        loop->task(loop->context, index, (int64_t)thread);
+    inside = false;
+}
+
+void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                     int64_t count) {
+    struct loop loop = {.task = task, .context = context, .count = count};
+    int64_t workers = uk_num_threads() < count ? uk_num_threads() : count;
+    pthreadpool_t p = inside || workers < 2 ? NULL : get_pool();
+
+    if (p) {
+        pthreadpool_parallelize_1d(p, work, &loop, (size_t)workers, PTHREADPOOL_FLAG_YIELD_WORKERS);
+        return;
+    }
+    for (int64_t index = 0; index < count; index++)
+        task(context, index, 0);
+}

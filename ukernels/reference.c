@@ -1,0 +1,53 @@
+/* What every operation computes, as short as it can be said. Kernels are tested against these. */
+#include "ukernels.h"
+#include "reference.h"
+
+void uk_reference_sgemm(int64_t MR, int64_t NR, int64_t k, const float *a, const float *b, float *c,
+                        int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[p * MR + i] * b[p * NR + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
+void uk_reference_sgemm_ra(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
+                           float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    (void)MR;
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[i * lda + p] * b[p * NR + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
+void uk_reference_spack_t(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
+                          int64_t m) {
+    (void)NR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < MR; i++)
+            d[p * MR + i] = i < m ? s[i * lds + p] : 0;
+}
+
+void uk_reference_spack_n(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
+                          int64_t n) {
+    (void)MR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t j = 0; j < NR; j++)
+            d[p * NR + j] = j < n ? s[p * lds + j] : 0;
+}
+
+void uk_reference_vadd(int64_t MR, int64_t NR, const float *a, const float *b, float *c, int64_t n) {
+    (void)MR;
+    (void)NR;
+    for (int64_t j = 0; j < n; j++)
+        c[j] = a[j] + b[j];
+}

@@ -1,0 +1,17 @@
+/* The references of reference.c: they take the kernel's MR and NR in front of what its kernels take. */
+#ifndef UK_REFERENCE_H
+#define UK_REFERENCE_H
+
+#include "ukernels.h"
+
+void uk_reference_sgemm(int64_t MR, int64_t NR, int64_t k, const float *a, const float *b, float *c,
+                        int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+void uk_reference_sgemm_ra(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
+                           float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+void uk_reference_spack_t(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
+                          int64_t m);
+void uk_reference_spack_n(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
+                          int64_t n);
+void uk_reference_vadd(int64_t MR, int64_t NR, const float *a, const float *b, float *c, int64_t n);
+
+#endif
