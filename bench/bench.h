@@ -1,0 +1,94 @@
+/*
+ * Measuring: the peak of this machine, other libraries, and paired timing of several contenders in one
+ * process.
+ *
+ * Every figure stands beside the peak that a register-only loop reached next to it, because clocks move: a
+ * rate alone says little on a shared machine, the share of the peak repeats within a few per cent.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "ukernels.h"
+
+/* ---- peak.c: the peak of an instruction set ---- */
+
+enum bench_isa { BENCH_SSE2, BENCH_AVX2, BENCH_AVX512 };
+
+const char *bench_isa_name(enum bench_isa isa);
+bool bench_isa_runs(enum bench_isa isa);
+/* The widest one that runs here. */
+enum bench_isa bench_isa_best(void);
+/* Seconds of a clock that never goes back. */
+double bench_seconds(void);
+/* f32 operations per second (a multiply-add is two) of so many threads at once, from a loop that touches
+ * nothing but registers, timed for 0.3 ms or more. 0 if a thread cannot be started. */
+double bench_peak(enum bench_isa isa, int threads);
+
+/* ---- peers.c: other libraries, loaded while running ---- */
+
+/* Row-major C[m, n] = sum A[m, k] B[k, n] (+ C if accumulate). `a_transposed`: A is stored [k, m]; b
+ * likewise. */
+struct bench_gemm {
+    bool a_transposed, b_transposed, accumulate;
+    int64_t m, n, k, lda, ldb, ldc;
+    const float *a, *b;
+    float *c;
+};
+
+enum { BENCH_PEERS = 3, BENCH_PEER_TEXT = 256 };
+
+typedef void bench_cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
+                               const float *a, int lda, const float *b, int ldb, float beta, float *c,
+                               int ldc);
+
+struct bench_peer {
+    const char *name;             /* "OpenBLAS", "MKL", "OpenBLAS of Debian" */
+    char detail[BENCH_PEER_TEXT]; /* version and kernels; or why it is missing */
+    bench_cblas_sgemm *sgemm;     /* NULL: missing */
+};
+
+struct bench_peers {
+    struct bench_peer peer[BENCH_PEERS];
+};
+
+/* Looks below `directory` for the libraries, forces each to its best kernels of the instruction set and to
+ * that many threads. The libraries read their settings once: call this once per process. A library that is
+ * not there is named in `detail` and is no error. */
+void bench_peers_open(struct bench_peers *peers, const char *directory, enum bench_isa isa, int threads);
+/* Where the libraries are looked for: $UK_PEERS, else .peers in the current directory. */
+const char *bench_peers_directory(void);
+void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *gemm);
+
+/* ---- measure.c: paired timing ---- */
+
+struct bench_contender {
+    const char *name;
+    void (*run)(void *user);
+    void *user;
+    /* results */
+    double seconds, fastest, slowest; /* per call: median, least, greatest */
+    double percent; /* of the peak measured beside the sample, median; 0 if there are no flops */
+    double ratio, ratio_low,
+        ratio_high; /* speed of the first contender over this one's, paired: median, range */
+};
+
+struct bench_plan {
+    enum bench_isa isa;
+    int threads;
+    double flops;       /* of one call; 0: nothing to compare with the peak */
+    int rounds;         /* 0: 9 */
+    double sample_time; /* seconds that one sample lasts at least; 0: 0.02 */
+    double peak;        /* result: median of the peaks, operations per second */
+};
+
+/* Times all contenders in turn, round after round, one untimed call before each sample. */
+enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *contender, int contenders);
+/* Sorts the values; their middle one. */
+double bench_median(double *values, int count);
+/* Fills with values in [-1, 1) that depend on the seed only. */
+void bench_random(float *values, size_t count, uint32_t seed);
+
+#endif

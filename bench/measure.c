@@ -1,0 +1,114 @@
+/* Paired timing: all contenders in turn, round after round, with the peak measured beside each sample. */
+#define _POSIX_C_SOURCE 200809L
+#include "bench.h"
+#include <stdlib.h>
+#include <time.h>
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, int count) {
+    if (count <= 0)
+        return 0;
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+void bench_random(float *values, size_t count, uint32_t seed) {
+    uint32_t state = seed * 2654435761u + 1;
+    for (size_t i = 0; i < count; i++) {
+        state = state * 1664525u + 1013904223u;
+        values[i] = (float)(int32_t)state * 0x1p-31f;
+    }
+}
+
+/* Waits until threads of whoever ran last have stopped spinning. */
+static void let_threads_rest(int threads) {
+    if (threads > 1)
+        nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
+}
+
+static double time_calls(const struct bench_contender *c, long calls) {
+    double start = bench_seconds();
+    for (long i = 0; i < calls; i++)
+        c->run(c->user);
+    return (bench_seconds() - start) / (double)calls;
+}
+
+/* How many calls last at least so long. */
+static long calls_for(const struct bench_contender *c, double seconds) {
+    c->run(c->user);
+    long calls = 1;
+    for (;;) {
+        double each = time_calls(c, calls);
+        if (each * (double)calls >= 0.1 * seconds) {
+            double needed = seconds / each;
+            return needed < 1 ? 1 : (long)(needed + 0.999);
+        }
+        calls *= 4;
+    }
+}
+
+struct samples {
+    double *seconds, *percent, *peak;
+};
+
+static void sample(const struct bench_plan *plan, struct bench_contender *c, long calls, struct samples s,
+                   int round) {
+    let_threads_rest(plan->threads);
+    double before = bench_peak(plan->isa, plan->threads);
+    c->run(c->user);
+    s.seconds[round] = time_calls(c, calls);
+    let_threads_rest(plan->threads);
+    double peak = 0.5 * (before + bench_peak(plan->isa, plan->threads));
+    s.peak[round] = peak;
+    s.percent[round] = peak > 0 ? 100 * plan->flops / s.seconds[round] / peak : 0;
+}
+
+/* `scratch` has room for as many values as there are rounds. */
+static void summarize(struct bench_contender *c, struct samples mine, const double *first, double *scratch,
+                      int rounds) {
+    for (int r = 0; r < rounds; r++)
+        scratch[r] = mine.seconds[r] / first[r];
+    c->ratio = bench_median(scratch, rounds);
+    c->ratio_low = scratch[0];
+    c->ratio_high = scratch[rounds - 1];
+    c->percent = bench_median(mine.percent, rounds);
+    for (int r = 0; r < rounds; r++)
+        scratch[r] = mine.seconds[r];
+    c->seconds = bench_median(scratch, rounds);
+    c->fastest = scratch[0];
+    c->slowest = scratch[rounds - 1];
+}
+
+enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *contender, int contenders) {
+    int rounds = plan->rounds > 0 ? plan->rounds : 9;
+    double sample_time = plan->sample_time > 0 ? plan->sample_time : 0.02;
+    size_t each = (size_t)contenders * (size_t)rounds;
+    double *values = calloc(3 * each + (size_t)rounds, sizeof *values);
+    long *calls = calloc((size_t)contenders + 1, sizeof *calls);
+    if (!values || !calls) {
+        free(values);
+        free(calls);
+        return UK_OUT_OF_MEMORY;
+    }
+    for (int i = 0; i < contenders; i++)
+        calls[i] = calls_for(&contender[i], sample_time);
+    for (int r = 0; r < rounds; r++)
+        for (int i = 0; i < contenders; i++) {
+            size_t at = (size_t)i * (size_t)rounds;
+            struct samples s = {values + at, values + each + at, values + 2 * each + at};
+            sample(plan, &contender[i], calls[i], s, r);
+        }
+    for (int i = 0; i < contenders; i++) {
+        size_t at = (size_t)i * (size_t)rounds;
+        struct samples s = {values + at, values + each + at, values + 2 * each + at};
+        summarize(&contender[i], s, values, values + 3 * each, rounds);
+    }
+    plan->peak = bench_median(values + 2 * each, contenders * rounds);
+    free(values);
+    free(calls);
+    return UK_OK;
+}

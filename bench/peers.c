@@ -1,0 +1,165 @@
+/*
+ * Other libraries: found below a directory, loaded while running, each told to use its best kernels.
+ *
+ * OpenBLAS takes OPENBLAS_CORETYPE from the environment when it is loaded; left alone it may take kernels of
+ * an older CPU than the one it runs on. MKL takes a limit of the instruction set; its best is asked for by
+ * name only where that name is what it knows (Intel). Both spin while they wait for work, which would slow
+ * down who is measured next: their waits are made short.
+ */
+#define _GNU_SOURCE
+#include "bench.h"
+#include <dlfcn.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *bench_peers_directory(void) {
+    const char *directory = getenv("UK_PEERS");
+    return directory && *directory ? directory : ".peers";
+}
+
+/* The path of the first file below the directory whose name begins so; false if there is none. */
+static bool find_library(const char *directory, const char *prefix, char *path, size_t size) {
+    char root[4096];
+    snprintf(root, sizeof root, "%s", directory);
+    char *const roots[] = {root, NULL};
+    FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL);
+    if (!walk)
+        return false;
+    bool found = false;
+    for (FTSENT *entry; !found && (entry = fts_read(walk));)
+        if (entry->fts_info == FTS_F && !strncmp(entry->fts_name, prefix, strlen(prefix)))
+            found = (size_t)snprintf(path, size, "%s", entry->fts_path) < size;
+    fts_close(walk);
+    return found;
+}
+
+static void missing(struct bench_peer *peer, const char *why) {
+    snprintf(peer->detail, sizeof peer->detail, "%s", why);
+}
+
+/* A function by name; ISO C has no cast from an object pointer, POSIX says that the bytes are the same. */
+#define FUNCTION(library, name, out)                \
+    do {                                            \
+        void *address_ = dlsym(library, name);      \
+        memcpy(&(out), &address_, sizeof address_); \
+    } while (0)
+
+static void open_openblas(struct bench_peer *peer, const char *path, const char *prefix, int threads) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        missing(peer, dlerror());
+        return;
+    }
+    char name[64];
+    void (*set_threads)(int);
+    char *(*config)(void), *(*core)(void);
+    snprintf(name, sizeof name, "%sopenblas_set_num_threads", prefix);
+    FUNCTION(library, name, set_threads);
+    snprintf(name, sizeof name, "%sopenblas_get_config", prefix);
+    FUNCTION(library, name, config);
+    snprintf(name, sizeof name, "%sopenblas_get_corename", prefix);
+    FUNCTION(library, name, core);
+    snprintf(name, sizeof name, "%scblas_sgemm", prefix);
+    FUNCTION(library, name, peer->sgemm);
+    if (!peer->sgemm || !set_threads || !config || !core) {
+        peer->sgemm = NULL;
+        missing(peer, "the library lacks cblas_sgemm or openblas_get_config; install scipy-openblas32");
+        return;
+    }
+    set_threads(threads);
+    const char *text = config(); /* "OpenBLAS 0.3.34  NO_AFFINITY ..." */
+    int length = (int)strcspn(text, " ");
+    length += (int)strspn(text + length, " ");
+    length += (int)strcspn(text + length, " ");
+    snprintf(peer->detail, sizeof peer->detail, "%.*s, %s kernels", length, text, core());
+}
+
+static void open_mkl(struct bench_peer *peer, const char *directory, int threads) {
+    enum { INTEL = 0, SEQUENTIAL = 1, GNU = 3 }; /* mkl_service.h, mkl_set_threading_layer */
+    char path[4096], runtime[4096];
+    if (!find_library(directory, "libmkl_rt.so", path, sizeof path)) {
+        missing(peer, "not installed; ./uk-setup peers installs it");
+        return;
+    }
+    int layer = SEQUENTIAL;
+    if (threads > 1) {
+        /* Intel's OpenMP runtime comes in a package of its own; the GNU one is on every system with gcc. */
+        bool intel = find_library(directory, "libiomp5.so", runtime, sizeof runtime) &&
+                     dlopen(runtime, RTLD_NOW | RTLD_GLOBAL);
+        layer = intel ? INTEL : GNU;
+        if (!intel && !dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL)) {
+            missing(peer, "neither libiomp5 nor libgomp is there for its threads; install libgomp1");
+            return;
+        }
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        missing(peer, dlerror());
+        return;
+    }
+    int (*set_layer)(int);
+    void (*set_threads)(int), (*version)(char *, int);
+    FUNCTION(library, "MKL_Set_Threading_Layer", set_layer);
+    FUNCTION(library, "MKL_Set_Num_Threads", set_threads);
+    FUNCTION(library, "MKL_Get_Version_String", version);
+    FUNCTION(library, "cblas_sgemm", peer->sgemm);
+    if (!peer->sgemm || !set_layer || !set_threads || !version) {
+        peer->sgemm = NULL;
+        missing(peer, "libmkl_rt lacks cblas_sgemm or MKL_Set_Threading_Layer; install mkl from PyPI");
+        return;
+    }
+    set_layer(layer);
+    set_threads(threads);
+    char text[200] = "";
+    version(text, sizeof text - 1);
+    text[strcspn(text, "\n")] = 0;
+    for (size_t n = strlen(text); n && text[n - 1] == ' ';)
+        text[--n] = 0;
+    snprintf(peer->detail, sizeof peer->detail, "%s, %s", text,
+             layer == SEQUENTIAL ? "sequential"
+             : layer == INTEL    ? "Intel OpenMP"
+                                 : "GNU OpenMP");
+}
+
+/* Settings that the libraries read when they are loaded. What the user has set stays. */
+static void set_environment(enum bench_isa isa) {
+    static const char *const core[] = {"Nehalem", "HASWELL", "SKYLAKEX"};
+    setenv("OPENBLAS_CORETYPE", core[isa], 0);
+    __builtin_cpu_init();
+    if (isa == BENCH_AVX2)
+        setenv("MKL_ENABLE_INSTRUCTIONS", "AVX2", 0);
+    else if (isa == BENCH_AVX512 && __builtin_cpu_is("intel"))
+        setenv("MKL_ENABLE_INSTRUCTIONS", "AVX512", 0);
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    setenv("KMP_BLOCKTIME", "5", 0);
+}
+
+void bench_peers_open(struct bench_peers *peers, const char *directory, enum bench_isa isa, int threads) {
+    static const char debian[] = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0";
+    struct bench_peer *openblas = &peers->peer[0], *mkl = &peers->peer[1], *system = &peers->peer[2];
+    char path[4096];
+    *openblas = (struct bench_peer){.name = "OpenBLAS"};
+    *mkl = (struct bench_peer){.name = "MKL"};
+    *system = (struct bench_peer){.name = "OpenBLAS of Debian"};
+    set_environment(isa);
+    if (find_library(directory, "libscipy_openblas", path, sizeof path))
+        open_openblas(openblas, path, "scipy_", threads);
+    else
+        missing(openblas, "not installed; ./uk-setup peers installs it");
+    open_mkl(mkl, directory, threads);
+    if (!access(debian, R_OK))
+        open_openblas(system, debian, "", threads);
+    else
+        missing(system, "not installed; package libopenblas0-pthread");
+}
+
+void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *g) {
+    enum { COLUMN_MAJOR = 102, NO_TRANSPOSE = 111, TRANSPOSE = 112 }; /* cblas.h */
+    /* A row-major product is the column-major product of the operands in the other order. */
+    peer->sgemm(COLUMN_MAJOR, g->b_transposed ? TRANSPOSE : NO_TRANSPOSE,
+                g->a_transposed ? TRANSPOSE : NO_TRANSPOSE, (int)g->n, (int)g->m, (int)g->k, 1.0f, g->b,
+                (int)g->ldb, g->a, (int)g->lda, g->accumulate ? 1.0f : 0.0f, g->c, (int)g->ldc);
+}
