@@ -27,6 +27,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 struct uk_context;
 struct uk_program;
@@ -263,6 +264,7 @@ enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, e
 /* Every kernel that was considered for every tensorize step, the first difference of each, and the one taken. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif
