@@ -32,13 +32,12 @@ DATA_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8
 ARGUMENT_REGISTERS = (rdi, rsi, rdx, rcx, r8, r9, r10, r11, r12, r13, r14, r15)
 SCRATCH_REGISTERS = (rax,)
 
-# PeachPy's instruction set extensions as LLVM's features; None: every x86-64 CPU has it.
+# PeachPy's instruction set extensions as LLVM's features; None: every x86-64 CPU has it. AVX-512 is missing because
+# PeachPy's text drops the masks and broadcasts of memory operands.
 FEATURES = {
     "MMX": None, "MMX+": None, "SSE": None, "SSE2": None, "CMOV": None, "PREFETCH": None,
     "SSE3": "sse3", "SSSE3": "ssse3", "SSE4.1": "sse4.1", "SSE4.2": "sse4.2", "POPCNT": "popcnt",
     "AVX": "avx", "AVX2": "avx2", "FMA3": "fma", "F16C": "f16c", "BMI": "bmi", "BMI2": "bmi2",
-    "AVX512F": "avx512f", "AVX512CD": "avx512cd", "AVX512DQ": "avx512dq", "AVX512BW": "avx512bw",
-    "AVX512VL": "avx512vl",
 }
 
 
@@ -62,12 +61,9 @@ def _register_names():
     for number in range(8, 16):
         for suffix in ("", "d", "w", "b", "l"):
             names["r%d%s" % (number, suffix)] = "r%d" % number
-    for number in range(8):
-        names["k%d" % number] = "k%d" % number
-    # A write to part of a vector register clears the rest of it; zmm also covers what only AVX-512 can name.
-    for number in range(32):
-        names["xmm%d" % number] = names["ymm%d" % number] = "%smm%d" % ("y" if number < 16 else "z", number)
-        names["zmm%d" % number] = "zmm%d" % number
+    # A write to the lower half of a vector register clears the rest of it.
+    for number in range(16):
+        names["xmm%d" % number] = names["ymm%d" % number] = "ymm%d" % number
     return names
 
 
@@ -87,7 +83,7 @@ def _registers(line):
                           "build the constant from immediates", line)
         if name not in REGISTER_NAMES:
             raise Refused("register %%%s is none that the statement can declare; "
-                          "use general, vector or mask registers" % name, line)
+                          "use general registers, xmm0..15 or ymm0..15" % name, line)
         register = REGISTER_NAMES[name]
         if register in RESERVED:
             raise Refused("%%%s is reserved: %s" % (name, RESERVED[register]), line)
@@ -102,14 +98,14 @@ EXPLICIT = re.compile(
     r"(?:add|and|cmp|dec|inc|lea|mov|neg|not|or|sar|shl|shr|sub|test|xor)[bwlq]?"
     r"|mov(?:[sz][bwl][wlq]|[sz]x|sxd)|cmov%s[wlq]?|set%s" % (CONDITION, CONDITION) +
     r"|imul[wlq]?|prefetch(?:t[012]|nta|w)|nop"
-    r"|v[a-z][a-z0-9]+|k(?:mov|and|andn|or|xor|xnor|not|test|ortest|add|shiftl|shiftr|unpck)[bwdq]{1,2}")
+    r"|v[a-z][a-z0-9]+")
 IMPLICIT = re.compile(r"vzero.*|v(?:ld|st)mxcsr|vmaskmovdqu|vpcmp[ei]str[im]")
 STACK = re.compile(r"(?:push|pop|call|enter|leave)(?:[a-z]*)")
 JUMP = re.compile(r"j(?:mp|%s)" % CONDITION)
 
 NUMBER = r"-?(?:0x[0-9a-fA-F]+|\d+)"
 ADDRESS = r"(?:%s)?\((?:%%\w+|(?:%%\w+)?,%%\w+(?:,[1248])?)\)" % NUMBER
-OPERAND = re.compile(r"(?:\$%s|%%\w+|%s)(?:\{%%k[1-7]\})?(?:\{z\}|\{1to\d+\})?" % (NUMBER, ADDRESS))
+OPERAND = re.compile(r"\$%s|%%\w+|%s" % (NUMBER, ADDRESS))
 LABEL_LINE = re.compile(r"\.?([A-Za-z_][\w.]*)::?")
 
 
@@ -191,10 +187,7 @@ def _clobbers(registers, arguments):
     def order(name):
         return (re.sub(r"\d+", "", name), int(re.sub(r"\D+", "", name) or 0))
 
-    # zmm0 and ymm0 are one register: the wider name is enough.
-    names = {name for name in registers if not (name[0] == "y" and "z" + name[1:] in registers)}
-    names -= set(arguments)
-    return ["~{%s}" % name for name in sorted(names, key=order)] + \
+    return ["~{%s}" % name for name in sorted(registers - set(arguments), key=order)] + \
         ["~{memory}", "~{dirflag}", "~{fpsr}", "~{flags}"]
 
 
@@ -271,9 +264,10 @@ def required_features(function):
     features = set()
     for extension in map(str, function.isa_extensions):
         if extension not in FEATURES:
-            raise Refused("instruction set %s has no LLVM feature in FEATURES; add it there" % extension)
+            raise Refused("instruction set %s is not one of %s; use instructions of these"
+                          % (extension, ", ".join(FEATURES)))
         features.add(FEATURES[extension])
-    if features & {"avx2", "fma", "f16c", "avx512f"}:
+    if features & {"avx2", "fma", "f16c"}:
         features.add("avx")
     return sorted(features - {None})
 
@@ -289,10 +283,11 @@ def wrap(script):
     function = functions[0]
     if function.result_type is not None:
         raise Refused("%s returns a value; a kernel returns nothing" % name)
+    features = required_features(function)
     lowered = AsmStatement(function)
     arguments = [(argument.name, "ptr" if argument.is_pointer else "i64") for argument in lowered.arguments]
     text = lowered.encode().format("gas")
-    return module(name, arguments, required_features(function), text, os.path.basename(script))
+    return module(name, arguments, features, text, os.path.basename(script))
 
 
 def main(arguments):
