@@ -189,7 +189,7 @@ with Function(%s, target=uarch.haswell) as function:
             (self.TWO, self.NAMED, loads + ["LOAD.ARGUMENT(k, arguments[1])"], "argument a is loaded into"),
             (self.TWO, self.NAMED, loads + ["VADDPS(ymm0, ymm0, Constant.float32x8(1.0))"], "rip-relative"),
             (self.TWO, self.NAMED, loads + ["MOVBE(k, [a])"], "instruction set MOVBE"),
-            (self.TWO, self.NAMED, ["function.target = None"] + loads + ["VADDPS(zmm0(k1), zmm1, [a])"],
+            (self.TWO, self.NAMED, ["function.target = None"] + loads + ["VADDPS(zmm0, zmm1, zmm2)"],
              "instruction set AVX512F"),
             (self.TWO, self.NAMED, loads + ["MOV(rbx, k)"], "base pointer"),
             (self.TWO, self.NAMED, loads + ["early = Label('early')", "TEST(k, k)", "JZ(early)", "RETURN()",
