@@ -1,0 +1,412 @@
+/*
+ * The same test for every kernel of every operation: a plan says which operands a call has, everything else
+ * is common.
+ *
+ * Operands lie in arenas, against one guard page or the other; what lies in an arena and not in an operand is
+ * filled with canaries, what a kernel may read and not use with NaN. The reference runs on a copy of the
+ * output's arena, and the arenas must then be equal byte by byte, but for the rounding of random data.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "abi.h"
+#include "arena.h"
+#include "check_kernel.h"
+#include "reference.h"
+
+enum { OPERANDS = 3, MAX_K = 257 };
+enum placement { AT_END, AT_START, MISALIGNED, PLACEMENTS };
+enum data { INTEGERS, RANDOM, DATA };
+
+/* What a call is made for. */
+struct shape {
+    int64_t k, mr, nr, acc;
+    int64_t gap; /* between the rows of an operand whose stride the caller chooses */
+    enum placement placement;
+    enum data data;
+};
+
+/* `rows` rows of `length` elements, `stride` apart. Of each, `used` elements from the first are the tile's;
+ * the rest and `over` more behind the last row may be read and must not matter. */
+struct operand {
+    int64_t rows, length, used, stride, over;
+    int align;
+    bool output;
+    float *at; /* in its arena */
+};
+
+struct plan {
+    struct operand operand[OPERANDS];
+    int operands;
+    int64_t words[ABI_WORDS]; /* where operand_of >= 0: filled in once the operand has its place */
+    int operand_of[ABI_WORDS];
+    int count;
+};
+
+static void add_number(struct plan *p, int64_t value) {
+    p->operand_of[p->count] = -1;
+    p->words[p->count++] = value;
+}
+
+static void add_operand(struct plan *p, struct operand operand) {
+    p->operand_of[p->count++] = p->operands;
+    p->operand[p->operands++] = operand;
+}
+
+static void add_tile(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_operand(p, (struct operand){.rows = s->mr,
+                                    .length = s->nr,
+                                    .used = s->nr,
+                                    .stride = s->nr + s->gap,
+                                    .align = row->c_align,
+                                    .output = true});
+    add_number(p, s->nr + s->gap);
+    add_number(p, s->acc);
+    add_number(p, s->mr);
+    add_number(p, s->nr);
+}
+
+static struct operand panel(int64_t k, int64_t width, int64_t used, int align) {
+    return (struct operand){.rows = k, .length = width, .used = used, .stride = width, .align = align};
+}
+
+static struct operand rows_in_place(const struct uk_kernel *row, int64_t rows, int64_t length,
+                                    const struct shape *s) {
+    return (struct operand){.rows = rows,
+                            .length = length,
+                            .used = length,
+                            .stride = length + s->gap,
+                            .over = row->a_over,
+                            .align = row->a_align};
+}
+
+static void plan_sgemm(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, panel(s->k, row->mr, s->mr, row->a_align));
+    add_operand(p, panel(s->k, row->nr, s->nr, row->b_align));
+    add_tile(row, s, p);
+}
+
+static void plan_sgemm_ra(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, panel(s->k, row->nr, s->nr, row->b_align));
+    add_tile(row, s, p);
+}
+
+static void plan_spack_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand d = panel(s->k, row->mr, row->mr, row->b_align);
+
+    d.output = true;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, d);
+    add_number(p, s->mr);
+}
+
+static void plan_spack_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand d = panel(s->k, row->nr, row->nr, row->b_align);
+
+    d.output = true;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->k, s->nr, s));
+    add_number(p, s->nr + s->gap);
+    add_operand(p, d);
+    add_number(p, s->nr);
+}
+
+static void plan_vadd(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_operand(p, panel(1, s->nr, s->nr, row->a_align));
+    add_operand(p, panel(1, s->nr, s->nr, row->b_align));
+    add_operand(p, panel(1, s->nr, s->nr, row->c_align));
+    p->operand[2].output = true;
+    add_number(p, s->nr);
+}
+
+/* One row per operation; a zero says that its kernels have no such argument. */
+static const struct op {
+    const char *name;
+    void (*reference)(void);
+    void (*plan)(const struct uk_kernel *row, const struct shape *s, struct plan *p);
+    bool has_k, has_rows, has_columns, has_acc;
+} ops[] = {
+    {"sgemm", (void (*)(void))uk_reference_sgemm, plan_sgemm, true, true, true, true},
+    {"sgemm_ra", (void (*)(void))uk_reference_sgemm_ra, plan_sgemm_ra, true, true, true, true},
+    {"spack_t", (void (*)(void))uk_reference_spack_t, plan_spack_t, true, true, false, false},
+    {"spack_n", (void (*)(void))uk_reference_spack_n, plan_spack_n, true, false, true, false},
+    {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, false, false, true, false},
+};
+
+struct check {
+    const struct uk_kernel *row;
+    const struct op *op;
+    void (*function)(void);
+    struct shape shape;
+    struct plan plan;
+    struct arena arena[OPERANDS];
+    unsigned char
+        *before[OPERANDS];    /* the arenas' contents before the call; of the output, after the reference */
+    unsigned char *magnitude; /* the output's arena after the reference on absolute values */
+    uint64_t seed;
+    char *message;
+    size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct check *c, const char *format, ...) {
+    const struct shape *s = &c->shape;
+    static const char *const places[] = {"end at a page", "start at a page", "start off alignment"};
+    va_list ap;
+    int n = snprintf(c->message, c->size,
+                     "%s, k=%lld mr=%lld nr=%lld acc=%lld, rows %lld longer than used, operands %s: ",
+                     c->row->symbol, (long long)s->k, (long long)s->mr, (long long)s->nr, (long long)s->acc,
+                     (long long)s->gap, places[s->placement]);
+
+    va_start(ap, format);
+    if (n > 0 && (size_t)n < c->size)
+        vsnprintf(c->message + n, c->size - (size_t)n, format, ap);
+    va_end(ap);
+    return false;
+}
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t *seed) {
+    uint64_t x = *seed += 0x9e3779b97f4a7c15;
+
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+static float value(struct check *c) {
+    uint64_t x = next_random(&c->seed);
+
+    /* Products of two integers up to 4 add up exactly in a float for any k here. */
+    return c->shape.data == INTEGERS ? (float)(int)(x % 9) - 4 : (float)(x >> 40) * 0x1p-23f - 1;
+}
+
+/* Elements from the first to the last that belong to the operand. */
+static int64_t extent(const struct operand *o) {
+    return o->rows && o->length ? (o->rows - 1) * o->stride + o->length + o->over : 0;
+}
+
+/* Finds the operand its place and fills its arena. */
+static bool fill(struct check *c, int i) {
+    struct operand *o = &c->plan.operand[i];
+    struct arena *arena = &c->arena[i];
+    const size_t bytes = (size_t)extent(o) * sizeof(float), align = (size_t)(o->align > 4 ? o->align : 4);
+    const bool reads_output = c->op->has_acc && c->shape.acc;
+    size_t offset = 0;
+
+    if (bytes + align > arena->size)
+        return fail(c, "the test's arenas are too small for operand %d", i);
+    if (c->shape.placement == AT_END)
+        offset = (arena->size - bytes) / align * align;
+    else if (c->shape.placement == MISALIGNED)
+        offset = align;
+    o->at = (float *)(arena->data + offset);
+    memset(arena->data, 0xca, arena->size);
+    for (int64_t x = 0; x < extent(o) && !o->output; x++)
+        o->at[x] = NAN;
+    for (int64_t r = 0; r < o->rows; r++)
+        for (int64_t x = 0; x < o->used; x++)
+            o->at[r * o->stride + x] = o->output && !reads_output ? NAN : value(c);
+    memcpy(c->before[i], arena->data, arena->size);
+    return true;
+}
+
+static void in_absolute_values(const struct operand *o) {
+    for (int64_t r = 0; r < o->rows; r++)
+        for (int64_t x = 0; x < o->used; x++)
+            o->at[r * o->stride + x] = fabsf(o->at[r * o->stride + x]);
+}
+
+static int output_of(const struct plan *p) {
+    int i = 0;
+
+    while (!p->operand[i].output)
+        i++;
+    return i;
+}
+
+static void call_reference(struct check *c) {
+    int64_t words[ABI_WORDS] = {c->row->mr, c->row->nr};
+
+    memcpy(words + 2, c->plan.words, (ABI_WORDS - 2) * sizeof *words);
+    abi_call(c->op->reference, words, c->plan.count + 2);
+}
+
+/* Runs the reference in the arenas, keeps the output's as what is expected, and puts everything back. */
+static void expect(struct check *c) {
+    const int out = output_of(&c->plan);
+    struct arena *arena = c->arena;
+
+    if (c->shape.data == RANDOM) {
+        for (int i = 0; i < c->plan.operands; i++)
+            in_absolute_values(&c->plan.operand[i]);
+        call_reference(c);
+        memcpy(c->magnitude, arena[out].data, arena[out].size);
+        for (int i = 0; i < c->plan.operands; i++)
+            memcpy(arena[i].data, c->before[i], arena[i].size);
+    }
+    call_reference(c);
+    for (size_t b = 0; b < arena[out].size; b++) {
+        unsigned char byte = arena[out].data[b];
+
+        arena[out].data[b] = c->before[out][b];
+        c->before[out][b] = byte;
+    }
+}
+
+/* Both sums of k products, in whatever order, are within (k + 1) u of the sum of the magnitudes, u =
+ * FLT_EPSILON / 2; so is the one that adds C. */
+static float tolerance(const struct check *c, float magnitude) {
+    return c->shape.data == INTEGERS ? 0 : (float)(c->shape.k + 2) * FLT_EPSILON * magnitude;
+}
+
+static bool compare_output(struct check *c, int i) {
+    struct operand *o = &c->plan.operand[i];
+    const size_t start = (size_t)((unsigned char *)o->at - c->arena[i].data);
+    float *expected = (float *)(c->before[i] + start), *magnitude = (float *)(c->magnitude + start);
+
+    for (int64_t r = 0; r < o->rows; r++) {
+        for (int64_t x = 0; x < o->used; x++) {
+            const int64_t at = r * o->stride + x;
+
+            if (!(fabsf(o->at[at] - expected[at]) <= tolerance(c, magnitude[at])))
+                return fail(c, "wrong result: row %lld, column %lld is %g, not %g", (long long)r,
+                            (long long)x, o->at[at], expected[at]);
+            expected[at] = o->at[at];
+        }
+    }
+    return true;
+}
+
+static bool compare(struct check *c) {
+    for (int i = 0; i < c->plan.operands; i++) {
+        const unsigned char *data = c->arena[i].data;
+
+        if (c->plan.operand[i].output && !compare_output(c, i))
+            return false;
+        for (size_t b = 0; b < c->arena[i].size; b++)
+            if (data[b] != c->before[i][b])
+                return fail(c, "wrote outside its output: operand %d, %lld bytes from its start", i,
+                            (long long)(data + b - (const unsigned char *)c->plan.operand[i].at));
+    }
+    return true;
+}
+
+struct guarded_call {
+    void (*function)(void);
+    const struct plan *plan;
+    const char *broken;
+};
+
+static void call_kernel(void *argument) {
+    struct guarded_call *g = argument;
+
+    g->broken = abi_call(g->function, g->plan->words, g->plan->count);
+}
+
+static bool fault(struct check *c, const void *at) {
+    for (int i = 0; i < c->plan.operands; i++) {
+        const struct operand *o = &c->plan.operand[i];
+        const ptrdiff_t from = (const char *)at - (const char *)o->at;
+
+        if (from >= -4096 && from < (ptrdiff_t)c->arena[i].size + 4096)
+            return fail(c, "read or wrote outside operand %d: %lld bytes from its start, it has %lld", i,
+                        (long long)from, (long long)extent(o) * 4);
+    }
+    return fail(c, "faulted (address %p): an instruction this CPU lacks, or an aligned access", at);
+}
+
+static bool check_one(struct check *c) {
+    struct guarded_call g = {.function = c->function, .plan = &c->plan};
+    const void *at;
+
+    memset(&c->plan, 0, sizeof c->plan);
+    c->op->plan(c->row, &c->shape, &c->plan);
+    for (int i = 0; i < c->plan.operands; i++)
+        if (!fill(c, i))
+            return false;
+    for (int i = 0; i < c->plan.count; i++)
+        if (c->plan.operand_of[i] >= 0)
+            c->plan.words[i] = (int64_t)(intptr_t)c->plan.operand[c->plan.operand_of[i]].at;
+    expect(c);
+    if (!run_guarded(call_kernel, &g, &at))
+        return fault(c, at);
+    if (g.broken)
+        return fail(c, "does not preserve %s", g.broken);
+    return compare(c);
+}
+
+/* Every edge with every K; acc, strides, placement and data in full for whole tiles and tiles of one element,
+ * in turn for those between. */
+static bool check_edge(struct check *c, int64_t mr, int64_t nr, unsigned *turn) {
+    static const int64_t sizes[] = {0, 1, 2, 7, 64, MAX_K};
+    const bool corner = (mr == c->row->mr && nr == c->row->nr) || (mr == 1 && nr == 1);
+    const unsigned variants = 2 * 2 * PLACEMENTS * DATA;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (!c->op->has_k && sizes[i] != 1)
+            continue;
+        for (unsigned v = 0; v < (corner ? variants : 2); v++) {
+            /* 7 and the number of variants have no common divisor: the turns go through them all. */
+            unsigned now = corner ? v : (*turn += 7) % variants;
+
+            c->shape = (struct shape){.k = sizes[i], .mr = mr, .nr = nr};
+            c->shape.acc = c->op->has_acc && now % 2;
+            c->shape.gap = now / 2 % 2 ? 5 : 0;
+            c->shape.placement = (enum placement)(now / 4 % PLACEMENTS);
+            c->shape.data = (enum data)(now / 4 / PLACEMENTS % DATA);
+            if (!check_one(c))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool check_edges(struct check *c) {
+    const struct uk_kernel *row = c->row;
+    const bool rows = c->op->has_rows && (row->edges == UK_EDGES_ANY || row->edges == UK_EDGES_ROWS);
+    const bool columns = c->op->has_columns && (row->edges == UK_EDGES_ANY || row->edges == UK_EDGES_COLS);
+    unsigned turn = 0;
+
+    for (int64_t mr = rows ? 1 : row->mr; mr <= row->mr; mr++)
+        for (int64_t nr = columns ? 1 : row->nr; nr <= row->nr; nr++)
+            if (!check_edge(c, mr, nr, &turn))
+                return false;
+    return true;
+}
+
+bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *message, size_t size) {
+    struct check c = {.row = row, .function = function, .seed = 1, .message = message, .size = size};
+    const int64_t widest = row->mr > row->nr ? row->mr : row->nr;
+    const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * sizeof(float);
+    bool ok = true;
+
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (!strcmp(ops[i].name, row->op))
+            c.op = &ops[i];
+    if (!c.op) {
+        snprintf(message, size, "%s: no test for op %s; add one to ops[] in check_kernel.c", row->symbol,
+                 row->op);
+        return false;
+    }
+    for (int i = 0; i < OPERANDS; i++)
+        ok = arena_make(&c.arena[i], bytes) && (c.before[i] = malloc(c.arena[i].size)) && ok;
+    ok = ok && (c.magnitude = malloc(c.arena[0].size));
+    if (!ok)
+        snprintf(message, size, "%s: no memory for the test", row->symbol);
+    ok = ok && check_edges(&c);
+    for (int i = 0; i < OPERANDS; i++) {
+        arena_free(&c.arena[i]);
+        free(c.before[i]);
+    }
+    free(c.magnitude);
+    return ok;
+}

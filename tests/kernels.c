@@ -1,0 +1,38 @@
+/* Every row of the registry, called natively. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "check_kernel.h"
+
+static void check_row(void **state) {
+    const struct uk_kernel *row = *state;
+    char message[512];
+
+    if (!uk_kernel_runs_here(row)) {
+        uk_cpu_lacks(row->features, message, sizeof message);
+        print_message("%s: skipped, this CPU lacks %s or UK_ISA hides it\n", row->symbol, message);
+        skip();
+    }
+    if (!check_kernel(row, row->function, message, sizeof message))
+        fail_msg("%s", message);
+}
+
+int main(int argc, char **argv) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+    struct CMUnitTest *tests = calloc((size_t)count, sizeof *tests);
+
+    if (!tests)
+        return 1;
+    for (int i = 0; i < count; i++)
+        tests[i] = (struct CMUnitTest){
+            .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    int failed = _cmocka_run_group_tests("kernels", tests, (size_t)count, NULL, NULL);
+    free(tests);
+    return failed;
+}
