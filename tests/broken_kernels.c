@@ -1,0 +1,191 @@
+/* The test of the test: kernels that break one clause of the contract each must be reported, for that reason.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <immintrin.h>
+#include "check_kernel.h"
+#include "reference.h"
+
+enum { MR = 4, NR = 8 };
+
+#define PARAMETERS \
+    int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr
+#define ARGUMENTS k, a, b, c, ldc, acc, mr, nr
+
+void good(PARAMETERS);
+void good(PARAMETERS) {
+    uk_reference_sgemm(MR, NR, ARGUMENTS);
+}
+
+static void use(float x) {
+    volatile float sink = x;
+
+    (void)sink;
+}
+
+static void reads_c(PARAMETERS) {
+    const float old = c[0];
+
+    good(ARGUMENTS);
+    if (!acc)
+        c[0] += 0 * old;
+}
+
+static void reads_behind_a(PARAMETERS) {
+    use(*(volatile const float *)(a + k * MR));
+    good(ARGUMENTS);
+}
+
+static void reads_before_b(PARAMETERS) {
+    use(*(volatile const float *)(b - 1));
+    good(ARGUMENTS);
+}
+
+static void reads_c_past_edge(PARAMETERS) {
+    use(*(volatile const float *)(c + (mr - 1) * ldc + NR - 1));
+    good(ARGUMENTS);
+}
+
+static void writes_past_edge(PARAMETERS) {
+    good(ARGUMENTS);
+    if (mr > 1 && nr < ldc)
+        c[nr] = 0;
+}
+
+static void writes_a(PARAMETERS) {
+    good(ARGUMENTS);
+    if (k > 0)
+        *(float *)(uintptr_t)a += 1;
+}
+
+static void ignores_k_of_0(PARAMETERS) {
+    if (k > 0)
+        good(ARGUMENTS);
+}
+
+static void ignores_acc(PARAMETERS) {
+    good(k, a, b, c, ldc, 0, mr, nr);
+    (void)acc;
+}
+
+static void ignores_ldc(PARAMETERS) {
+    good(k, a, b, c, nr, acc, mr, nr);
+    (void)ldc;
+}
+
+static void ignores_last_k(PARAMETERS) {
+    good(k > 64 ? 64 : k, a, b, c, ldc, acc, mr, nr);
+}
+
+static void uses_padding(PARAMETERS) {
+    good(ARGUMENTS);
+    if (k > 0)
+        c[0] += 0 * a[MR - 1];
+}
+
+static void rounds_too_often(PARAMETERS) {
+    good(ARGUMENTS);
+    c[0] *= 1 + 0x1p-12f;
+}
+
+static void needs_alignment(PARAMETERS) {
+    if (k > 0)
+        use(_mm_cvtss_f32(*(const volatile __m128 *)b));
+    good(ARGUMENTS);
+}
+
+/* What the compiler would not let C do: a jump into the good kernel after the damage. */
+#define ASM_KERNEL(name, damage) \
+    void name(PARAMETERS);       \
+    __asm__(".text\n.type " #name ", @function\n" #name ":\n\t" damage "\n\tjmp good\n");
+ASM_KERNEL(clobbers_rbx, "xor %ebx, %ebx")
+ASM_KERNEL(clobbers_r15, "xor %r15d, %r15d")
+ASM_KERNEL(sets_flush_to_zero, "push $0x9fc0\n\tldmxcsr (%rsp)\n\tpop %rax")
+ASM_KERNEL(writes_caller_stack, "movq $0, 24(%rsp)")
+ASM_KERNEL(illegal_instruction, "ud2")
+
+/* Afterwards, because the good kernel needs the flag clear. It takes two arguments on the stack. */
+void leaves_direction(PARAMETERS);
+__asm__(".text\n.type leaves_direction, @function\nleaves_direction:\n\t"
+        "sub $8, %rsp\n\tpush 24(%rsp)\n\tpush 24(%rsp)\n\tcall good\n\tadd $24, %rsp\n\tstd\n\tret\n");
+
+static bool has_avx(void) {
+    return __builtin_cpu_supports("avx");
+}
+void leaves_upper_halves(PARAMETERS);
+__asm__(".text\n.type leaves_upper_halves, @function\nleaves_upper_halves:\n\t"
+        "sub $8, %rsp\n\tpush 24(%rsp)\n\tpush 24(%rsp)\n\tcall good\n\tadd $24, %rsp\n\t"
+        "vxorps %xmm0, %xmm0, %xmm0\n\tvcmpeqps %ymm0, %ymm0, %ymm15\n\tret\n");
+
+static const struct broken {
+    const char *name;
+    void (*function)(PARAMETERS);
+    const char *reason;
+    bool (*applies)(void);
+} kernels[] = {
+    {"reads_c", reads_c, "wrong result", NULL},
+    {"reads_behind_a", reads_behind_a, "outside operand 0", NULL},
+    {"reads_before_b", reads_before_b, "outside operand 1", NULL},
+    {"reads_c_past_edge", reads_c_past_edge, "outside operand 2", NULL},
+    {"writes_past_edge", writes_past_edge, "wrote outside its output: operand 2", NULL},
+    {"writes_a", writes_a, "wrote outside its output: operand 0", NULL},
+    {"ignores_k_of_0", ignores_k_of_0, "wrong result", NULL},
+    {"ignores_acc", ignores_acc, "wrong result", NULL},
+    {"ignores_ldc", ignores_ldc, "wrong result", NULL},
+    {"ignores_last_k", ignores_last_k, "wrong result", NULL},
+    {"uses_padding", uses_padding, "wrong result", NULL},
+    {"rounds_too_often", rounds_too_often, "wrong result", NULL},
+    {"needs_alignment", needs_alignment, "faulted", NULL},
+    {"clobbers_rbx", clobbers_rbx, "does not preserve rbx", NULL},
+    {"clobbers_r15", clobbers_r15, "does not preserve r15", NULL},
+    {"sets_flush_to_zero", sets_flush_to_zero, "MXCSR", NULL},
+    {"writes_caller_stack", writes_caller_stack, "the caller's stack", NULL},
+    {"illegal_instruction", illegal_instruction, "faulted", NULL},
+    {"leaves_direction", leaves_direction, "the direction flag", NULL},
+    {"leaves_upper_halves", leaves_upper_halves, "vzeroupper", has_avx},
+};
+enum { COUNT = sizeof kernels / sizeof *kernels };
+
+static const struct uk_kernel row = {.symbol = "broken",
+                                     .op = "sgemm",
+                                     .features = "",
+                                     .mr = MR,
+                                     .nr = NR,
+                                     .kr = 1,
+                                     .a_align = 1,
+                                     .b_align = 1,
+                                     .c_align = 1};
+
+static void is_reported(void **state) {
+    const struct broken *b = *state;
+    char message[512];
+
+    if (b->applies && !b->applies())
+        skip();
+    if (check_kernel(&row, (void (*)(void))b->function, message, sizeof message))
+        fail_msg("%s was not found out", b->name);
+    if (!strstr(message, b->reason))
+        fail_msg("%s was refused for another reason: %s", b->name, message);
+}
+
+static void good_passes(void **state) {
+    char message[512];
+
+    (void)state;
+    if (!check_kernel(&row, (void (*)(void))good, message, sizeof message))
+        fail_msg("%s", message);
+}
+
+int main(void) {
+    struct CMUnitTest tests[COUNT + 1] = {cmocka_unit_test(good_passes)};
+
+    for (int i = 0; i < COUNT; i++)
+        tests[i + 1] = (struct CMUnitTest){.name = kernels[i].name,
+                                           .test_func = is_reported,
+                                           .initial_state = (void *)(uintptr_t)&kernels[i]};
+    return cmocka_run_group_tests_name("broken kernels", tests, NULL, NULL);
+}
