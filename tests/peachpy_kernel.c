@@ -1,6 +1,6 @@
 /*
- * The sgemm kernel that PeachPy writes, against the naive product. peachpy_wrapper.py builds this program twice:
- * beside the kernel's native object, and with the kernel's bitcode inlined into the calls below.
+ * The sgemm kernel that PeachPy writes, against the naive product. peachpy_wrapper.py builds this program
+ * twice: beside the kernel's native object, and with the kernel's bitcode inlined into the calls below.
  */
 #define _GNU_SOURCE
 #include <math.h>

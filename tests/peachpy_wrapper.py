@@ -40,6 +40,7 @@ class RefusedText(unittest.TestCase):
         ("pushq %r12\nret", "pushq %r12", "push"),
         ("popq %rax\nret", "popq %rax", "pop"),
         ("push $1\nret", "push $1", "uses the stack"),
+        ("pushfq\nret", "pushfq", "uses the stack"),
         ("call foo\nret", "call foo", "uses the stack"),
         ("leave\nret", "leave", "uses the stack"),
         ("movq 8(%rsp), %rax\nret", "movq 8(%rsp), %rax", "the stack is not the kernel's own"),

@@ -32,12 +32,11 @@ DATA_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8
 ARGUMENT_REGISTERS = (rdi, rsi, rdx, rcx, r8, r9, r10, r11, r12, r13, r14, r15)
 SCRATCH_REGISTERS = (rax,)
 
-# PeachPy's instruction set extensions as LLVM's features; None: every x86-64 CPU has it. AVX-512 is missing because
-# PeachPy's text drops the masks and broadcasts of memory operands.
+# PeachPy's instruction set extensions as LLVM's features; None: every x86-64 CPU has it. Only sets with instructions
+# that parse() lets pass are here. AVX-512 is not: PeachPy's text drops the masks and broadcasts of memory operands.
 FEATURES = {
-    "MMX": None, "MMX+": None, "SSE": None, "SSE2": None, "CMOV": None, "PREFETCH": None,
-    "SSE3": "sse3", "SSSE3": "ssse3", "SSE4.1": "sse4.1", "SSE4.2": "sse4.2", "POPCNT": "popcnt",
-    "AVX": "avx", "AVX2": "avx2", "FMA3": "fma", "F16C": "f16c", "BMI": "bmi", "BMI2": "bmi2",
+    "MMX+": None, "SSE": None, "SSE2": None, "CMOV": None, "PREFETCH": None,
+    "AVX": "avx", "AVX2": "avx2", "FMA3": "fma", "F16C": "f16c",
 }
 
 
@@ -48,9 +47,8 @@ class Refused(Exception):
         super().__init__(what if line is None else "%s: `%s`" % (what, line))
 
 
-# Registers by any of their names: the name of the whole register, or the reason why it must not be named.
-
 def _register_names():
+    """Every name of a register or of a part of one, and the name of the whole."""
     names = {}
     for letter in "abcd":
         for form in ("r%sx", "e%sx", "%sx", "%sl", "%sh"):
@@ -100,7 +98,7 @@ EXPLICIT = re.compile(
     r"|imul[wlq]?|prefetch(?:t[012]|nta|w)|nop"
     r"|v[a-z][a-z0-9]+")
 IMPLICIT = re.compile(r"vzero.*|v(?:ld|st)mxcsr|vmaskmovdqu|vpcmp[ei]str[im]")
-STACK = re.compile(r"(?:push|pop|call|enter|leave)(?:[a-z]*)")
+STACK = re.compile(r"(?:push|pop)f?[wlq]?|(?:call|enter|leave)[wlq]?")
 JUMP = re.compile(r"j(?:mp|%s)" % CONDITION)
 
 NUMBER = r"-?(?:0x[0-9a-fA-F]+|\d+)"
