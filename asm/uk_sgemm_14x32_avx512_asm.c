@@ -1,0 +1,169 @@
+/*
+ * 14 rows x 32 columns of C in 28 zmm registers.
+ *
+ *                           b: zmm28 (columns 0-15)   zmm29 (columns 16-31)
+ *     a: zmm30     row 0       zmm0                     zmm1
+ *        zmm31     row 1       zmm2                     zmm3
+ *        (by       ...         ...                      ...
+ *        turns)    row 13      zmm26                    zmm27
+ *
+ * Bound: 28 FMAs, 16 loads, 44 instructions per k. At two 512-bit FMAs and two loads a cycle the FMAs take 14
+ * cycles, the loads 8: 64 flop per cycle, the peak. 28 accumulators cover a latency of 4 at two FMAs a cycle
+ * three times over.
+ *
+ * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row:
+ * mr cycles per k, and the cost of a jump, which bounds tiles of few rows. Up to 16 columns take one vector
+ * of b and broadcasts within the FMAs: half the cycles, if it were not for 15 loads in 7 cycles.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+/* clang-format off */
+/* Row i of a step, `at` bytes on in a, into accumulators x and y. */
+#define ROW(i, x, y, t, at)                                                                                 \
+    "vbroadcastss 4*" #i " + " #at "(%[a]), %%zmm" #t "\n\t"                                                \
+    "vfmadd231ps %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                     \
+    "vfmadd231ps %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
+#define NARROW_ROW(i, x, at)                                                                                \
+    "vfmadd231ps 4*" #i " + " #at "(%[a])%{1to16%}, %%zmm28, %%zmm" #x "\n\t"
+#define WIDE_B(at)                                                                                          \
+    "vmovups " #at "(%[b]), %%zmm28\n\t"                                                                    \
+    "vmovups 64 + " #at "(%[b]), %%zmm29\n\t"
+#define NARROW_B(at)                                                                                        \
+    "vmovups " #at "(%[b]), %%zmm28\n\t"
+
+/* Row 1 is at label 7; row 0 is at 8, in the second of two steps at 9. All rows but row 0 are 9f - 7f bytes of code. */
+#define ROWS_2_TO_13(at)                                                                                    \
+    ROW(13, 26, 27, 31, at) ROW(12, 24, 25, 30, at) ROW(11, 22, 23, 31, at) ROW(10, 20, 21, 30, at)         \
+    ROW(9, 18, 19, 31, at) ROW(8, 16, 17, 30, at) ROW(7, 14, 15, 31, at) ROW(6, 12, 13, 30, at)             \
+    ROW(5, 10, 11, 31, at) ROW(4, 8, 9, 30, at) ROW(3, 6, 7, 31, at) ROW(2, 4, 5, 30, at)
+#define NARROW_ROWS_2_TO_13(at)                                                                             \
+    NARROW_ROW(13, 26, at) NARROW_ROW(12, 24, at) NARROW_ROW(11, 22, at) NARROW_ROW(10, 20, at)             \
+    NARROW_ROW(9, 18, at) NARROW_ROW(8, 16, at) NARROW_ROW(7, 14, at) NARROW_ROW(6, 12, at)                 \
+    NARROW_ROW(5, 10, at) NARROW_ROW(4, 8, at) NARROW_ROW(3, 6, at) NARROW_ROW(2, 4, at)
+#define NARROW_ROWS_2_TO_13_AGAIN(at)                                                                       \
+    NARROW_ROW(13, 27, at) NARROW_ROW(12, 25, at) NARROW_ROW(11, 23, at) NARROW_ROW(10, 21, at)             \
+    NARROW_ROW(9, 19, at) NARROW_ROW(8, 17, at) NARROW_ROW(7, 15, at) NARROW_ROW(6, 13, at)                 \
+    NARROW_ROW(5, 11, at) NARROW_ROW(4, 9, at) NARROW_ROW(3, 7, at) NARROW_ROW(2, 5, at)
+
+#define EACH_ROW(F)                                                                                         \
+    F(0, 1) F(2, 3) F(4, 5) F(6, 7) F(8, 9) F(10, 11) F(12, 13) F(14, 15) F(16, 17) F(18, 19)               \
+    F(20, 21) F(22, 23) F(24, 25) F(26, 27)
+#define ZERO(x, y)                                                                                          \
+    "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                      \
+    "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
+#define FOLD(x, y)                                                                                          \
+    "vaddps %%zmm" #y ", %%zmm" #x ", %%zmm" #x "\n\t"
+#define STORE(x, y)                                                                                         \
+    "vmovups %%zmm" #x ", (%[c])\n\t"                                                                       \
+    "vmovups %%zmm" #y ", 64(%[c])\n\t"                                                                     \
+    "add %[ld], %[c]\n\t"
+#define ADD_STORE(x, y)                                                                                     \
+    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                           \
+    "vaddps 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t"                                                         \
+    STORE(x, y)
+/* Upwards, under the masks of the columns. Without acc the old ones are empty, and C is not read. */
+#define EDGE_STORE(x, y)                                                                                    \
+    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                                \
+    "vaddps 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t"                                              \
+    "vmovups %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                            \
+    "vmovups %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                          \
+    "sub %[ld], %[c]\n\t"
+
+/* Two steps a turn; an odd k enters in the middle. */
+#define LOOP(even, odd)                                                                                     \
+    "test $1, %b[k]\n\t"                                                                                    \
+    "jz 1f\n\t"                                                                                             \
+    "inc %[k]\n\t"                                                                                          \
+    "sub $4*14, %[a]\n\t"                                                                                   \
+    "sub $4*32, %[b]\n\t"                                                                                   \
+    "jmp 2f\n\t"                                                                                            \
+    ".p2align 5\n"                                                                                          \
+    "1:\n\t" even                                                                                           \
+    "2:\n\t" odd                                                                                            \
+    "add $2*4*14, %[a]\n\t"                                                                                 \
+    "add $2*4*32, %[b]\n\t"                                                                                 \
+    "sub $2, %[k]\n\t"                                                                                      \
+    "jnz 1b\n\t"
+/* Where to jump: to row 0, less the rows between. */
+#define AIM(t)                                                                                              \
+    "lea 9f(%%rip), " t "\n\t"                                                                              \
+    "imul $(9f - 7f), %[up], %[skip]\n\t"                                                                   \
+    "sub %[skip], " t "\n\t"
+#define AIM_AT_8(t)                                                                                         \
+    "lea 8f(%%rip), " t "\n\t"                                                                              \
+    "sub %[skip], " t "\n\t"
+
+#define CLOBBERS                                                                                            \
+    "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",         \
+    "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",               \
+    "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29",               \
+    "zmm30", "zmm31"
+
+#define FULL_TILE(OUT)                                                                                      \
+    __asm__ volatile(EACH_ROW(ZERO)                                                                         \
+                     "test %[k], %[k]\n\t"                                                                  \
+                     "jle 3f\n\t"                                                                           \
+                     LOOP(WIDE_B(0) ROWS_2_TO_13(0) ROW(1, 2, 3, 31, 0) ROW(0, 0, 1, 30, 0),                \
+                          WIDE_B(128) ROWS_2_TO_13(56) ROW(1, 2, 3, 31, 56) ROW(0, 0, 1, 30, 56))           \
+                     "3:\n\t" EACH_ROW(OUT)                                                                 \
+                     : [k] "+r"(k), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c)                                   \
+                     : [ld] "r"(4 * ldc)                                                                    \
+                     : CLOBBERS)
+
+static inline __attribute__((always_inline)) void edge_tile(int64_t k, const float *a, const float *b, float *c,
+                                                            int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const uint32_t columns = nr < 32 ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
+    int64_t t, u, skip;
+
+    c += (mr - 1) * ldc;
+    __asm__ volatile(EACH_ROW(ZERO)
+                     "test %[k], %[k]\n\t"
+                     "jle 6f\n\t"
+                     "cmp $16, %[nr]\n\t"
+                     "jle 4f\n\t"
+                     AIM("%[t]")
+                     ".p2align 5\n"
+                     "3:\n\t" WIDE_B(0)
+                     "jmp *%[t]\n\t"
+                     ROWS_2_TO_13(0)
+                     "7:\n\t" ROW(1, 2, 3, 31, 0)
+                     "9:\n\t" ROW(0, 0, 1, 30, 0)
+                     "add $4*14, %[a]\n\t"
+                     "add $4*32, %[b]\n\t"
+                     "dec %[k]\n\t"
+                     "jnz 3b\n\t"
+                     "jmp 6f\n"
+                     "4:\n\t" AIM("%[u]") AIM_AT_8("%[t]")
+                     LOOP(NARROW_B(0) "jmp *%[t]\n\t" NARROW_ROWS_2_TO_13(0)
+                          NARROW_ROW(1, 2, 0) "8:\n\t" NARROW_ROW(0, 0, 0),
+                          NARROW_B(128) "jmp *%[u]\n\t" NARROW_ROWS_2_TO_13_AGAIN(56)
+                          "7:\n\t" NARROW_ROW(1, 3, 56) "9:\n\t" NARROW_ROW(0, 1, 56))
+                     EACH_ROW(FOLD)
+                     "6:\n\t" AIM("%[t]")
+                     "jmp *%[t]\n\t"
+                     EDGE_STORE(26, 27) EDGE_STORE(24, 25) EDGE_STORE(22, 23) EDGE_STORE(20, 21)
+                     EDGE_STORE(18, 19) EDGE_STORE(16, 17) EDGE_STORE(14, 15) EDGE_STORE(12, 13)
+                     EDGE_STORE(10, 11) EDGE_STORE(8, 9) EDGE_STORE(6, 7) EDGE_STORE(4, 5)
+                     "7:\n\t" EDGE_STORE(2, 3)
+                     "9:\n\t" EDGE_STORE(0, 1)
+                     : [k] "+r"(k), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c),
+                       [t] "=&r"(t), [u] "=&r"(u), [skip] "=&r"(skip)
+                     : [ld] "r"(4 * ldc), [up] "r"(mr - 1), [nr] "r"(nr),
+                       [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> 16)),
+                       [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> 16))
+                     : CLOBBERS);
+}
+/* clang-format on */
+
+void uk_sgemm_14x32_avx512_asm(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc,
+                               int64_t mr, int64_t nr) {
+    if (mr == 14 && nr == 32) {
+        if (acc)
+            FULL_TILE(ADD_STORE);
+        else
+            FULL_TILE(STORE);
+    } else {
+        edge_tile(k, a, b, c, ldc, acc, mr, nr);
+    }
+}
