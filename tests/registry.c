@@ -1,0 +1,166 @@
+/* The registry: names, defaults, declarations; and what UK_ISA leaves of it. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "ukernels.h"
+
+static void rows_are_sound(void **state) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+    char symbol[128];
+
+    (void)state;
+    assert_true(count > 0);
+    for (int i = 0; i < count; i++) {
+        const struct uk_kernel *k = &rows[i];
+
+        snprintf(symbol, sizeof symbol, "uk_%s_%dx%d_%s_%s", k->op, k->mr, k->nr, k->isa, k->impl);
+        assert_string_equal(k->symbol, symbol);
+        assert_ptr_equal(uk_kernel_find(symbol), k);
+        assert_non_null(k->function);
+        assert_true(k->kr >= 1 && k->row_step >= 1 && k->mr % k->row_step == 0);
+        assert_true(k->fma >= 0 && k->loads > 0);
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(k->symbol, rows[j].symbol);
+    }
+    assert_null(uk_kernel_find("uk_sgemm_0x0_avx2_asm"));
+}
+
+static void declaration_is_filled_in(void **state) {
+    static const char expected[] =
+        "intrinsic uk_sgemm_6x16_avx2_asm requires avx2, fma\n"
+        "  tensor a f32 [I, P] stride [1, 6] over [6, P]\n"
+        "  tensor b f32 [P, J] stride [16, 1] over [P, 16]\n"
+        "  tensor c f32 [I, J] stride [ldc, 1]\n"
+        "  assume 1 <= I <= 6 and 1 <= J <= 16\n"
+        "  c[i, j] = sum(p) a[i, p] * b[p, j]\n"
+        "  compute void uk_sgemm_6x16_avx2_asm(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 0, "
+        "i64 I, i64 J)\n"
+        "  update void uk_sgemm_6x16_avx2_asm(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 1, "
+        "i64 I, i64 J)\n"
+        "end\n";
+    const struct uk_kernel *k = uk_kernel_find("uk_sgemm_6x16_avx2_asm");
+    char text[1024], small[8];
+
+    (void)state;
+    assert_non_null(k);
+    assert_int_equal(uk_kernel_declaration(k, text, sizeof text), strlen(expected));
+    assert_string_equal(text, expected);
+    assert_int_equal(uk_kernel_declaration(k, small, sizeof small), strlen(expected));
+    assert_string_equal(small, "intrins");
+    assert_int_equal(uk_kernel_declaration(k, NULL, 0), strlen(expected));
+}
+
+static void declaration_follows_attributes(void **state) {
+    struct uk_kernel k = *uk_kernel_find("uk_sgemm_6x16_avx2_asm");
+    char text[1024];
+
+    (void)state;
+    k.edges = UK_EDGES_ROWS;
+    uk_kernel_declaration(&k, text, sizeof text);
+    assert_non_null(strstr(text, "assume 1 <= I <= 6 and J == 16\n"));
+    k.edges = UK_EDGES_COLS;
+    uk_kernel_declaration(&k, text, sizeof text);
+    assert_non_null(strstr(text, "assume I == 6 and 1 <= J <= 16\n"));
+    k.edges = UK_EDGES_FULL;
+    k.features = "";
+    uk_kernel_declaration(&k, text, sizeof text);
+    assert_non_null(strstr(text, "assume I == 6 and J == 16\n"));
+    assert_non_null(strstr(text, "intrinsic uk_sgemm_6x16_avx2_asm\n"));
+    k.declaration = "a [I, P]A_OVER";
+    k.a_over = 3;
+    uk_kernel_declaration(&k, text, sizeof text);
+    assert_string_equal(text, "a [I, P] over [I, P + 3]");
+}
+
+/* UK_ISA is read once in a process, so each value has its own: this program again, which prints what it sees.
+ */
+static int report(void) {
+    const char *message;
+    enum uk_status status = uk_cpu_status(&message);
+
+    printf("%d %d %d %s", status, uk_cpu_has("avx2"), uk_cpu_has("avx512f"), message);
+    return 0;
+}
+
+static void see(const char *isa, char *text, size_t size) {
+    int channel[2], status;
+    ssize_t n;
+
+    assert_int_equal(pipe(channel), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        dup2(channel[1], STDOUT_FILENO);
+        setenv("UK_ISA", isa, 1);
+        execl("/proc/self/exe", "registry", "report", (char *)NULL);
+        _exit(127);
+    }
+    close(channel[1]);
+    n = read(channel[0], text, size - 1);
+    close(channel[0]);
+    assert_true(n > 0);
+    text[n] = 0;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+static void environment_hides_features(void **state) {
+    char text[256];
+
+    (void)state;
+    see("generic", text, sizeof text);
+    assert_string_equal(text, "0 0 0 ");
+    see("sse9", text, sizeof text);
+    assert_string_equal(text, "1 0 0 UK_ISA=sse9 is no instruction set; known are generic, avx2, avx512");
+    see("avx2", text, sizeof text);
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        assert_string_equal(text, "0 1 0 ");
+    else
+        assert_memory_equal(text, "8 0 0 UK_ISA=avx2 needs ", 24);
+    see("avx512", text, sizeof text);
+    if (__builtin_cpu_supports("avx512bw"))
+        assert_string_equal(text, "0 1 1 ");
+    else
+        assert_memory_equal(text, "8 0 0 UK_ISA=avx512 needs avx512", 32);
+}
+
+static void features_are_listed(void **state) {
+    char name[32];
+
+    (void)state;
+    assert_false(uk_cpu_lacks("", name, sizeof name));
+    assert_string_equal(name, "");
+    assert_true(uk_cpu_lacks("nosuch,avx2", name, sizeof name));
+    assert_string_equal(name, "nosuch");
+    assert_false(uk_cpu_has("nosuch"));
+}
+
+static void every_status_has_a_text(void **state) {
+    (void)state;
+    for (int s = UK_OK; s <= UK_INTERNAL; s++)
+        assert_true(strlen(uk_status_text((enum uk_status)s)) > 1);
+    assert_string_equal(uk_status_text((enum uk_status)99), "unknown status");
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_sound),
+        cmocka_unit_test(declaration_is_filled_in),
+        cmocka_unit_test(declaration_follows_attributes),
+        cmocka_unit_test(environment_hides_features),
+        cmocka_unit_test(features_are_listed),
+        cmocka_unit_test(every_status_has_a_text),
+    };
+
+    if (argc == 2 && !strcmp(argv[1], "report"))
+        return report();
+    return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
+}
