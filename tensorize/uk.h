@@ -1,0 +1,127 @@
+/* Inside the command uk: what its files share. */
+#ifndef UK_COMMAND_H
+#define UK_COMMAND_H
+
+#include "bench.h"
+#include "program.h"
+
+/* Exit statuses. */
+enum { UK_EXIT_OK = 0, UK_EXIT_WRONG = 1, UK_EXIT_USAGE = 2 };
+
+/* --define M=784 makes a constant, --size M=784 is a value that the function is called with. */
+struct uk_binding {
+    char name[64];
+    int64_t value;
+    bool constant;
+};
+
+struct uk_arguments {
+    const char *command;
+    const char **positional;
+    int positionals;
+    struct uk_binding *binding;
+    int bindings;
+    const char *target, *emit, *out, *schedule, *name;
+    const char *form; /* of uk show: "doc", "asm", ... */
+    int64_t threads;  /* 0: not given */
+    bool time, check, allow_loops, json;
+};
+
+/* ---- uk.c ---- */
+
+/* Prints "uk: error: ..." on standard error and returns the exit status. */
+int uk_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The name nearest to `word`, or NULL if none is near. */
+const char *uk_nearest(const char *word, const char *const names[], int count);
+
+/* ---- uk_file.c ---- */
+
+/* The whole file; free it. NULL: the reason has been printed. */
+char *uk_read_file(const char *path, size_t *length);
+/* Writes to a new file and renames it to `path`; to standard output if path is NULL. Exit status. */
+int uk_write_output(const char *path, const char *bytes, size_t length);
+
+/* ---- uk_program.c: what run, compile and explain share ---- */
+
+struct uk_job {
+    struct uk_context *context;
+    struct uk_program *program;
+    struct uk_options options;
+};
+
+/* Reads the program, its schedule and its constants. Exit status; end the job in any case. */
+int uk_job_begin(struct uk_job *job, const struct uk_arguments *a);
+void uk_job_end(struct uk_job *job);
+/* Prints the context's message; exit status for this library status. */
+int uk_job_failed(const struct uk_job *job, enum uk_status status);
+
+/* ---- uk_shape.c: sizes, work, and whether it is a matrix product ---- */
+
+/* Values of all sizes: --size, constants, `size` items; strides without one become as small as the rows
+ * allow. */
+int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
+int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
+/* Operations of one call: a multiply-add in a sum counts for two. */
+double uk_operations(const struct uk_program *p, const int64_t *sizes);
+/* Bytes that one call reads and writes at least, or 0 if the program has a reduction. */
+double uk_traffic(const struct uk_program *p, const int64_t *sizes);
+/* If the program is one f32 matrix product that BLAS computes, its shape; tensors are in the order of the
+ * program. */
+bool uk_is_gemm(const struct uk_program *p, const int64_t *sizes, void *const *tensors, struct bench_gemm *g);
+
+/* ---- uk_data.c: operands ---- */
+
+struct uk_array {
+    const struct uk_tensor *tensor;
+    size_t elements, bytes;
+    char *memory; /* with guard bytes on both sides */
+    void *origin;
+};
+
+struct uk_data {
+    int count;
+    struct uk_array *array;
+    void **origins; /* of the arrays, in order */
+};
+
+const char *uk_type_text(enum uk_type type);
+size_t uk_bytes_of(enum uk_type type);
+/* Exit status; free the data in any case. */
+int uk_data_create(struct uk_data *d, struct uk_program *p, const int64_t *sizes);
+void uk_data_free(struct uk_data *d);
+/* Small integers, the same each time: sums of their products are exact. */
+void uk_data_integers(struct uk_data *d);
+/* Random values in [-1, 1) where the type is f32. */
+void uk_data_random(struct uk_data *d);
+double uk_data_value(const struct uk_array *a, size_t i);
+/* Compares element by element, padding and guard bytes included; prints the first difference. */
+bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes);
+
+/* ---- uk_show.c ---- */
+
+/* What a kernel's source says about it; the build makes the table from the sources. The last row's symbol is
+ * NULL. */
+struct uk_kernel_doc {
+    const char *symbol, *text;
+};
+extern const struct uk_kernel_doc uk_kernel_docs[];
+/* The row; NULL: the name and the nearest one have been printed. */
+const struct uk_kernel *uk_kernel_named(const char *name);
+
+/* ---- the commands; each returns the exit status ---- */
+
+int uk_command_run(const struct uk_arguments *a);
+int uk_command_compile(const struct uk_arguments *a);
+int uk_command_explain(const struct uk_arguments *a);
+int uk_command_kernels(const struct uk_arguments *a);
+int uk_command_show(const struct uk_arguments *a);
+int uk_command_bench(const struct uk_arguments *a);
+
+/* uk_time.c: times a compiled program beside the peak and the peers. */
+int uk_time_program(const struct uk_job *job, const struct uk_module *m, const int64_t *sizes,
+                    const double *scalars, struct uk_data *data);
+
+/* The instruction set whose peak a target's figures stand beside. */
+enum bench_isa uk_target_isa(const char *target);
+
+#endif

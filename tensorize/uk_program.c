@@ -1,0 +1,108 @@
+/* uk compile and uk explain, and how every command takes its program. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "uk.h"
+
+int uk_job_failed(const struct uk_job *job, enum uk_status status) {
+    const char *message = uk_context_message(job->context);
+    if (*message)
+        fprintf(stderr, "%s\n", message);
+    else
+        uk_complain(0, "%s", uk_status_text(status));
+    return UK_EXIT_WRONG;
+}
+
+static int define_constants(struct uk_job *job, const struct uk_arguments *a) {
+    for (int i = 0; i < a->bindings; i++) {
+        const struct uk_binding *b = &a->binding[i];
+        bool found = false;
+        for (int s = 0; s < uk_program_sizes(job->program); s++)
+            found |= !strcmp(uk_program_size_name(job->program, s), b->name);
+        if (!found)
+            return uk_complain(UK_EXIT_USAGE, "%s has no size '%s'", a->positional[0], b->name);
+        if (!b->constant)
+            continue;
+        enum uk_status status = uk_program_define(job->program, b->name, b->value);
+        if (status)
+            return uk_job_failed(job, status);
+    }
+    return UK_EXIT_OK;
+}
+
+static int load_program(struct uk_job *job, const struct uk_arguments *a) {
+    size_t length;
+    char *text = uk_read_file(a->positional[0], &length);
+    if (!text)
+        return UK_EXIT_WRONG;
+    enum uk_status status = uk_program_parse(job->context, a->positional[0], text, length, &job->program);
+    free(text);
+    if (!status && a->schedule) {
+        if (!(text = uk_read_file(a->schedule, &length)))
+            return UK_EXIT_WRONG;
+        status = uk_program_schedule(job->program, a->schedule, text, length);
+        free(text);
+    }
+    if (!status && a->name)
+        status = uk_program_rename(job->program, a->name);
+    return status ? uk_job_failed(job, status) : define_constants(job, a);
+}
+
+int uk_job_begin(struct uk_job *job, const struct uk_arguments *a) {
+    *job = (struct uk_job){.context = uk_context_create()};
+    if (!job->context)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    job->options = (struct uk_options){
+        .target = a->target, .allow_loops = a->allow_loops, .threads = a->threads ? (int)a->threads : 1};
+    return load_program(job, a);
+}
+
+void uk_job_end(struct uk_job *job) {
+    uk_program_destroy(job->program);
+    uk_context_destroy(job->context);
+}
+
+int uk_command_compile(const struct uk_arguments *a) {
+    static const char *const names[] = {"schedule",  "loops", "llvm",   "linked",
+                                        "optimized", "asm",   "object", "header"};
+    enum { STAGES = sizeof names / sizeof *names };
+    int what = a->emit ? 0 : UK_EMIT_OBJECT;
+    while (a->emit && what < STAGES && strcmp(a->emit, names[what]))
+        what++;
+    if (what == STAGES) {
+        const char *near = uk_nearest(a->emit, names, STAGES);
+        return uk_complain(UK_EXIT_USAGE,
+                           "--emit=%s is unknown%s%s; it is one of schedule, loops, llvm, linked, "
+                           "optimized, asm, object, header",
+                           a->emit, near ? "; did you mean " : "", near ? near : "");
+    }
+    if (what == UK_EMIT_OBJECT && !a->out)
+        return uk_complain(UK_EXIT_USAGE, "an object is not printed; give -o OUT, or another --emit");
+    struct uk_job job;
+    int status = uk_job_begin(&job, a);
+    if (!status) {
+        char *bytes = NULL;
+        size_t length = 0;
+        enum uk_status emitted = uk_emit(job.program, &job.options, (enum uk_emit)what, &bytes, &length);
+        status = emitted ? uk_job_failed(&job, emitted) : uk_write_output(a->out, bytes, length);
+        uk_text_free(bytes);
+    }
+    uk_job_end(&job);
+    return status;
+}
+
+int uk_command_explain(const struct uk_arguments *a) {
+    struct uk_job job;
+    int status = uk_job_begin(&job, a);
+    if (!status) {
+        char *text = NULL;
+        enum uk_status explained = uk_explain(job.program, &job.options, &text);
+        if (text)
+            fputs(text, stdout);
+        if (explained)
+            status = uk_job_failed(&job, explained);
+        uk_text_free(text);
+    }
+    uk_job_end(&job);
+    return status;
+}

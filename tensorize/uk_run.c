@@ -1,0 +1,136 @@
+/* uk run: compiles a program, runs it on data made here, and on request checks and times it. */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "uk.h"
+
+static void print_kernels(const struct uk_job *job, const struct uk_module *m) {
+    const char *target = job->options.target ? job->options.target : "native";
+    printf("%s for %s:", job->program->name, target);
+    if (!uk_module_kernel(m, 0))
+        printf(" no kernel");
+    for (int i = 0; uk_module_kernel(m, i); i++)
+        printf("%s %s", i ? "," : "", uk_module_kernel(m, i));
+    printf("%s\n", uk_module_kernel(m, 0) ? " (inlined: 0 calls left)" : "");
+}
+
+static void print_sizes(const struct uk_program *p, const int64_t *sizes) {
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        printf("%s%s%s=%" PRId64, v == p->sizes ? "sizes: " : " ", v->name, v->defined ? " (constant)" : "",
+               sizes[v->number]);
+    if (p->sizes)
+        printf("\n");
+}
+
+/* The first elements and the sum of what was written: enough to see that two runs agree. */
+static void print_results(const struct uk_data *d) {
+    enum { SHOWN = 6 };
+    for (int t = 0; t < d->count; t++) {
+        const struct uk_array *a = &d->array[t];
+        double sum = 0;
+        if (!a->tensor->is_written)
+            continue;
+        for (size_t i = 0; i < a->elements; i++)
+            sum += uk_data_value(a, i);
+        printf("%s %s, %zu elements:", a->tensor->name, uk_type_text(a->tensor->type), a->elements);
+        for (size_t i = 0; i < a->elements && i < SHOWN; i++)
+            printf(" %g", uk_data_value(a, i));
+        printf("%s, sum %.17g\n", a->elements > SHOWN ? " ..." : "", sum);
+    }
+}
+
+struct run {
+    struct uk_job job;
+    struct uk_module *module;
+    int64_t *sizes; /* all of them, in order */
+    double *scalars;
+    struct uk_data data, expected;
+};
+
+static int call(const struct run *r) {
+    int64_t *arguments = calloc((size_t)r->job.program->size_count + 1, sizeof *arguments);
+    int count = 0;
+    if (!arguments)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (const struct uk_var *v = r->job.program->sizes; v; v = v->next)
+        if (!v->defined)
+            arguments[count++] = r->sizes[v->number];
+    int status = uk_module_call(r->module, arguments, r->scalars, r->data.origins);
+    free(arguments);
+    if (status)
+        return uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s", r->job.program->name,
+                           uk_status_text((enum uk_status)status));
+    return UK_EXIT_OK;
+}
+
+static int check(struct run *r) {
+    int status = uk_data_create(&r->expected, r->job.program, r->sizes);
+    if (status)
+        return status;
+    uk_data_integers(&r->expected);
+    enum uk_status interpreted =
+        uk_program_interpret(r->job.program, r->sizes, r->scalars, r->expected.origins);
+    if (interpreted)
+        return uk_job_failed(&r->job, interpreted);
+    if (!uk_data_equal(&r->data, &r->expected, r->sizes))
+        return UK_EXIT_WRONG;
+    printf("check: equal to the interpreter's, every element");
+    for (int t = 0; t < r->data.count; t++)
+        if (r->data.array[t].tensor->is_written)
+            printf(" of %s (%zu)", r->data.array[t].tensor->name, r->data.array[t].elements);
+    printf("\n");
+    return UK_EXIT_OK;
+}
+
+static int prepare(struct run *r, const struct uk_arguments *a) {
+    int status = uk_job_begin(&r->job, a);
+    if (status)
+        return status;
+    struct uk_program *p = r->job.program;
+    r->sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *r->sizes);
+    r->scalars = calloc((size_t)uk_program_scalars(p) + 1, sizeof *r->scalars);
+    if (!r->sizes || !r->scalars)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (int i = 0; i < uk_program_scalars(p); i++)
+        r->scalars[i] = i + 2;
+    if ((status = uk_choose_sizes(p, a, r->sizes)))
+        return status;
+    if (!a->threads)
+        r->job.options.threads = uk_num_threads();
+    enum uk_status compiled = uk_compile(p, &r->job.options, &r->module);
+    if (compiled)
+        return uk_job_failed(&r->job, compiled);
+    return uk_data_create(&r->data, p, r->sizes);
+}
+
+int uk_command_run(const struct uk_arguments *a) {
+    struct run r = {0};
+    char threads[32];
+    /* The pool asks the environment once, at its first use. */
+    snprintf(threads, sizeof threads, "%" PRId64, a->threads);
+    if (a->threads)
+        setenv("UK_NUM_THREADS", threads, 1);
+    int status = prepare(&r, a);
+    if (!status) {
+        uk_data_integers(&r.data);
+        print_kernels(&r.job, r.module);
+        print_sizes(r.job.program, r.sizes);
+        status = call(&r);
+    }
+    if (!status)
+        print_results(&r.data);
+    if (!status && a->check)
+        status = check(&r);
+    if (!status && a->time)
+        status = uk_time_program(&r.job, r.module, r.sizes, r.scalars, &r.data);
+    uk_data_free(&r.expected);
+    uk_data_free(&r.data);
+    uk_module_destroy(r.module);
+    uk_job_end(&r.job);
+    free(r.sizes);
+    free(r.scalars);
+    return status;
+}

@@ -1,0 +1,103 @@
+/* uk kernels and uk show: the registry, and one kernel in each of its forms. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "uk.h"
+
+/* What the counts of a row allow, as a share of the FMA peak: two FMAs, two loads and six instructions a
+ * cycle, as on x86-64 cores since Haswell (the widest vectors count alike). 0 for kernels without FMAs. */
+static double bound(const struct uk_kernel *k) {
+    double fma = k->fma / 2, loads = k->loads / 2, issue = (k->fma + k->loads + k->other) / 6;
+    double cycles = fma > loads ? fma : loads;
+    if (issue > cycles)
+        cycles = issue;
+    return cycles > 0 ? fma / cycles : 0;
+}
+
+int uk_command_kernels(const struct uk_arguments *a) {
+    (void)a;
+    int count;
+    const struct uk_kernel *k = uk_kernels(&count);
+    printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s\n", "symbol", "op", "tile", "isa", "impl",
+           "fma/loads/other", "bound", "runs here");
+    for (int i = 0; i < count; i++, k++) {
+        char tile[32], counts[48], share[16] = "-", lacking[32];
+        snprintf(tile, sizeof tile, "%dx%d", k->mr, k->nr);
+        snprintf(counts, sizeof counts, "%g/%g/%g", k->fma, k->loads, k->other);
+        if (k->fma > 0)
+            snprintf(share, sizeof share, "%.0f %%", 100 * bound(k));
+        bool lacks = uk_cpu_lacks(k->features, lacking, sizeof lacking);
+        printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", k->symbol, k->op, tile, k->isa, k->impl, counts,
+               share, lacks ? "no: " : "yes", lacking);
+    }
+    puts("\nfma/loads/other: vector instructions per step of k (per call without k). bound: the share of the "
+         "FMA peak\n"
+         "that they allow at two FMAs, two loads and six instructions a cycle.");
+    return UK_EXIT_OK;
+}
+
+const struct uk_kernel *uk_kernel_named(const char *name) {
+    const struct uk_kernel *k = uk_kernel_find(name);
+    if (k)
+        return k;
+    int count;
+    const struct uk_kernel *all = uk_kernels(&count);
+    const char **names = calloc((size_t)count + 1, sizeof *names);
+    for (int i = 0; names && i < count; i++)
+        names[i] = all[i].symbol;
+    const char *near = names ? uk_nearest(name, names, count) : NULL;
+    if (near)
+        uk_complain(0, "unknown kernel '%s'; did you mean '%s'? 'uk kernels' lists them", name, near);
+    else
+        uk_complain(0, "unknown kernel '%s'; 'uk kernels' lists them", name);
+    free(names);
+    return NULL;
+}
+
+static int show_doc(const struct uk_kernel *k, const char *out) {
+    for (const struct uk_kernel_doc *d = uk_kernel_docs; d->symbol; d++)
+        if (!strcmp(d->symbol, k->symbol))
+            return uk_write_output(out, d->text, strlen(d->text));
+    return uk_complain(UK_EXIT_WRONG, "%s: this build has no documentation of it", k->symbol);
+}
+
+static int show_declaration(const struct uk_kernel *k, const char *out) {
+    size_t length = uk_kernel_declaration(k, NULL, 0);
+    char *text = malloc(length + 1);
+    if (!text)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    uk_kernel_declaration(k, text, length + 1);
+    int status = uk_write_output(out, text, length);
+    free(text);
+    return status;
+}
+
+static int show_code(const struct uk_kernel *k, const char *out, enum uk_emit what) {
+    struct uk_job job = {.context = uk_context_create()};
+    char *bytes = NULL;
+    size_t length = 0;
+    if (!job.context)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    enum uk_status emitted = uk_kernel_emit(job.context, k, what, &bytes, &length);
+    int status = emitted ? uk_job_failed(&job, emitted) : uk_write_output(out, bytes, length);
+    uk_text_free(bytes);
+    uk_job_end(&job);
+    return status;
+}
+
+int uk_command_show(const struct uk_arguments *a) {
+    const struct uk_kernel *k = uk_kernel_named(a->positional[0]);
+    if (!k)
+        return UK_EXIT_USAGE;
+    if (!a->form || !strcmp(a->form, "doc"))
+        return show_doc(k, a->out);
+    if (!strcmp(a->form, "declaration"))
+        return show_declaration(k, a->out);
+    if (!strcmp(a->form, "asm"))
+        return show_code(k, a->out, UK_EMIT_ASM);
+    if (!strcmp(a->form, "llvm"))
+        return show_code(k, a->out, UK_EMIT_LLVM);
+    if (!a->out)
+        return uk_complain(UK_EXIT_USAGE, "bitcode is not printed; give -o OUT, or --llvm");
+    return show_code(k, a->out, UK_EMIT_LINKED);
+}
