@@ -5,6 +5,7 @@
 #include "program.h"
 
 struct isl_ctx;
+struct uk_times;
 
 struct uk_context {
     char *message; /* the last error, or NULL */
@@ -14,6 +15,7 @@ struct uk_context {
     struct uk_arena arena;       /* of the registry's parsed declarations */
     struct uk_intrinsic **parsed; /* by row, NULL until used */
     struct uk_backend *backend;  /* LLVM side: target machines, bitcode seen so far; made on first use */
+    struct uk_times *times;      /* of the compilation under way, or NULL */
 };
 
 /* Forgets the last error and sets the file that messages name; called at every entry from outside. */

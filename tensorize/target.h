@@ -25,6 +25,25 @@ struct uk_target {
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
 bool uk_target_has(const struct uk_target *t, const char *feature);
 
+/* ---- what a compilation took, stage by stage ---- */
+
+enum { UK_MAX_TIMES = 16 };
+
+struct uk_stage_time {
+    const char *name; /* a constant */
+    double milliseconds;
+};
+
+struct uk_times {
+    int count;
+    struct uk_stage_time stage[UK_MAX_TIMES];
+};
+
+/* Milliseconds on a clock that only goes forward. */
+double uk_now(void);
+/* Adds a stage that began at `since`; t may be NULL (nobody asks). uk_lower() passes context->times. */
+void uk_time(struct uk_times *t, const char *stage, double since);
+
 /* ---- the scheduler and matcher (schedule.c, match.c, lower.c, auto.c) ---- */
 
 /* Applies the steps, proves the tensorized nests, and lowers to loops. Everything in *out lives in the program's

@@ -1,0 +1,85 @@
+/* Inside libuktensorize: the LLVM side of a context, and what one compilation passes from hand to hand. */
+#ifndef UK_BACKEND_H
+#define UK_BACKEND_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+#include "context.h"
+#include "target.h"
+
+/* A target that somebody asked for, and LLVM's object for it, made on first use. */
+struct uk_known_target {
+    struct uk_target target;
+    LLVMTargetMachineRef machine;
+    struct uk_known_target *next;
+};
+
+/* C source of an import and the bitcode that clang made of it. */
+struct uk_compiled {
+    char *source, *target;
+    size_t source_length;
+    char *bitcode;
+    size_t bitcode_length;
+    struct uk_compiled *next;
+};
+
+struct uk_backend {
+    struct uk_known_target *targets;
+    struct uk_compiled *compiled;
+};
+
+/* The context's back end, made on first use; NULL: out of memory (recorded). */
+struct uk_backend *uk_backend(struct uk_context *c);
+enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t, LLVMTargetMachineRef *out);
+/* UK_OK if this process may run code for t; else UK_UNSUPPORTED with the feature that the CPU lacks. */
+enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t);
+
+/* One compilation: the module as it goes through code generation, linking and optimization. */
+struct uk_build {
+    struct uk_context *context;
+    const struct uk_function *function;
+    const struct uk_target *target;
+    LLVMTargetMachineRef machine;
+    LLVMContextRef llvm;
+    LLVMModuleRef module;
+    struct uk_text diagnostics; /* what LLVM said since it was last emptied */
+    bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
+};
+
+/* llvm.c: b must stay where it is until the end, LLVM keeps its address. On failure nothing is left to end.
+ */
+enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const struct uk_function *f,
+                              const struct uk_target *t);
+void uk_build_end(struct uk_build *b);
+/* Fails with what LLVM said as the reason; takes and empties the diagnostics. */
+enum uk_status uk_build_fail(struct uk_build *b, enum uk_status status, const char *what, const char *error);
+
+/* codegen.c: the function, its entry checks, its parallel tasks; kernels are declarations. */
+enum uk_status uk_codegen(struct uk_build *b);
+/* link.c: gates, and the kernels' bodies as internal functions that must be inlined. */
+enum uk_status uk_link(struct uk_build *b);
+/* link.c: inlines and optimizes, then makes sure that no kernel is left. */
+enum uk_status uk_optimize(struct uk_build *b);
+/* llvm.c: assembly or object code; the module is spent. */
+enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
+
+/* import.c: the bytes of an import, compiled to bitcode if it is C. *free_it says that the caller frees them.
+ */
+enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
+
+/* codegen.c: the LLVM type in memory and in signatures of a ctype or enum uk_type. */
+LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype);
+LLVMTypeRef uk_llvm_prototype(LLVMContextRef llvm, const struct uk_form *form, struct uk_arena *a);
+
+/* module.c: an empty module, and f's machine code in it. f is not needed afterwards. */
+struct uk_module *uk_module_create(void);
+enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f, const struct uk_target *t,
+                               struct uk_module *m);
+
+/* emit.c: the C header of f. */
+enum uk_status uk_emit_header(const struct uk_function *f, struct uk_text *t);
+/* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_OBJECT; free(*bytes). */
+enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *f, const struct uk_target *t,
+                            enum uk_emit what, char **bytes, size_t *length);
+
+#endif

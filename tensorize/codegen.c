@@ -1,0 +1,455 @@
+/*
+ * Loop IR to LLVM IR: the function, its workspace, and the nodes.
+ *
+ * int NAME(sizes..., scalars..., tensors...) checks its arguments, allocates one workspace, and runs the
+ * loops. A failure is recorded in the generator and writing goes on; whoever asked throws the module away.
+ */
+#include <string.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/DebugInfo.h>
+#include "codegen.h"
+
+enum { BUFFER_ALIGN = 64 };
+
+void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name) {
+    struct uk_context *c = g->build->context;
+    struct uk_position nowhere = {0, 0};
+
+    if (g->status)
+        return;
+    if (status == UK_OUT_OF_MEMORY)
+        g->status = uk_out_of_memory(c);
+    else
+        g->status = uk_fail(c, status, nowhere, "function %s: %s: %s%s", g->f->name, what, name,
+                            status == UK_INTERNAL ? "; please report this" : "");
+}
+
+LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype) {
+    switch (ctype) {
+    case UK_F64:
+        return LLVMDoubleTypeInContext(llvm);
+    case UK_F32:
+        return LLVMFloatTypeInContext(llvm);
+    case UK_F16:
+        return LLVMHalfTypeInContext(llvm);
+    case UK_BF16:
+        return LLVMBFloatTypeInContext(llvm);
+    case UK_CTYPE_PTR:
+        return LLVMPointerTypeInContext(llvm, 0);
+    case UK_CTYPE_VOID:
+        return LLVMVoidTypeInContext(llvm);
+    default:
+        return LLVMIntTypeInContext(llvm, 8 * (unsigned)uk_type_bytes((enum uk_type)ctype));
+    }
+}
+
+LLVMTypeRef uk_llvm_prototype(LLVMContextRef llvm, const struct uk_form *form, struct uk_arena *a) {
+    LLVMTypeRef *type = uk_alloc(a, ((size_t)form->arguments + 1) * sizeof *type);
+
+    if (!type)
+        return NULL;
+    for (int i = 0; i < form->arguments; i++)
+        type[i] = uk_llvm_type(llvm, form->argument[i].ctype);
+    return LLVMFunctionType(uk_llvm_type(llvm, form->result), type, (unsigned)form->arguments, false);
+}
+
+LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name) {
+    return LLVMAppendBasicBlockInContext(g->llvm, g->function, name);
+}
+
+LLVMValueRef uk_cg_declare(struct uk_codegen *g, const char *name, LLVMTypeRef type) {
+    LLVMValueRef f = LLVMGetNamedFunction(g->module, name);
+
+    return f ? f : LLVMAddFunction(g->module, name, type);
+}
+
+LLVMValueRef uk_cg_intrinsic(struct uk_codegen *g, const char *name, LLVMTypeRef type, LLVMValueRef *arg,
+                             int n) {
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(g->module, id, &type, 1);
+
+    return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, arg, (unsigned)n, "");
+}
+
+void uk_cg_attribute(struct uk_codegen *g, LLVMValueRef f, unsigned at, const char *name, uint64_t value) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+
+    LLVMAddAttributeAtIndex(f, at, LLVMCreateEnumAttribute(g->llvm, kind, value));
+}
+
+/* ---- nodes ---- */
+
+static void loop_hint(struct uk_codegen *g, LLVMValueRef branch, enum uk_loop_kind kind) {
+    const char *text = kind == UK_LOOP_UNROLLED ? "llvm.loop.unroll.full" : "llvm.loop.vectorize.enable";
+    LLVMMetadataRef hint[2] = {LLVMMDStringInContext2(g->llvm, text, strlen(text)),
+                               LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false))};
+    LLVMMetadataRef inner = LLVMMDNodeInContext2(g->llvm, hint, kind == UK_LOOP_UNROLLED ? 1 : 2);
+    /* A loop's node is distinct: its first operand is itself, which is put in after it exists. */
+    LLVMMetadataRef self = LLVMTemporaryMDNode(g->llvm, NULL, 0);
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(g->llvm, (LLVMMetadataRef[]){self, inner}, 2);
+
+    LLVMMetadataReplaceAllUsesWith(self, loop);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(g->llvm, "llvm.loop", 9),
+                    LLVMMetadataAsValue(g->llvm, loop));
+}
+
+/* A guarded loop with its test at the end, which is the form that LLVM's loop passes want. */
+static void serial_loop(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMValueRef lower = uk_cg_index(g, n->lower), upper = uk_cg_index(g, n->upper);
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), body = uk_cg_block(g, n->var->name);
+    LLVMBasicBlockRef done = uk_cg_block(g, "done");
+    struct uk_binding *outside = g->bindings;
+
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, lower, upper, ""), body, done);
+    LLVMPositionBuilderAtEnd(g->b, body);
+    LLVMValueRef i = LLVMBuildPhi(g->b, g->i64, n->var->name);
+    LLVMAddIncoming(i, &lower, &before, 1);
+    uk_cg_bind(g, n->var, i, uk_cg_not_negative(g, n->lower));
+    uk_cg_nodes(g, n->body);
+    g->bindings = outside;
+    LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, n->step), "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(g->b);
+    LLVMAddIncoming(i, &next, &end, 1);
+    LLVMValueRef again = LLVMBuildICmp(g->b, LLVMIntSLT, next, upper, "");
+    LLVMValueRef branch = LLVMBuildCondBr(g->b, again, body, done);
+    if (n->loop == UK_LOOP_UNROLLED || n->loop == UK_LOOP_VECTOR)
+        loop_hint(g, branch, n->loop);
+    LLVMPositionBuilderAtEnd(g->b, done);
+}
+
+static void condition(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMValueRef c = uk_cg_condition(g, n->condition);
+
+    if (LLVMIsAConstantInt(c)) {
+        uk_cg_nodes(g, LLVMConstIntGetZExtValue(c) ? n->body : n->other);
+        return;
+    }
+    LLVMBasicBlockRef then = uk_cg_block(g, "then"), other = n->other ? uk_cg_block(g, "else") : NULL;
+    LLVMBasicBlockRef after = uk_cg_block(g, "endif");
+
+    LLVMBuildCondBr(g->b, c, then, other ? other : after);
+    LLVMPositionBuilderAtEnd(g->b, then);
+    uk_cg_nodes(g, n->body);
+    LLVMBuildBr(g->b, after);
+    if (other) {
+        LLVMPositionBuilderAtEnd(g->b, other);
+        uk_cg_nodes(g, n->other);
+        LLVMBuildBr(g->b, after);
+    }
+    LLVMPositionBuilderAtEnd(g->b, after);
+}
+
+static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *n,
+                                    const struct uk_argument *a) {
+    LLVMTypeRef type = uk_llvm_type(g->llvm, a->ctype);
+    int i = 0;
+
+    if (a->tensor) {
+        for (const struct uk_tensor *t = n->intrinsic->declaration->tensors; t && t != a->tensor; t = t->next)
+            i++;
+        return uk_cg_address(g, &n->operand[i], false);
+    }
+    if (a->scalar) {
+        uk_cg_fail(g, UK_UNSUPPORTED,
+                   "scalar arguments of kernels cannot be passed yet; take a kernel without",
+                   n->intrinsic->name);
+        return LLVMGetPoison(type);
+    }
+    if (a->ctype <= UK_BF16)
+        return LLVMConstReal(type, a->size ? 0 : a->real);
+    LLVMValueRef v = a->size ? uk_cg_index(g, n->bind[a->size->number]) : uk_cg_int(g, a->number);
+
+    return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
+}
+
+static void call(struct uk_codegen *g, const struct uk_node *n) {
+    const struct uk_form *form = &n->intrinsic->form[n->form];
+    LLVMTypeRef type = uk_llvm_prototype(g->llvm, form, &g->arena);
+    LLVMValueRef *arg = uk_alloc(&g->arena, ((size_t)form->arguments + 1) * sizeof *arg);
+
+    if (!type || !arg) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    for (int i = 0; i < form->arguments; i++)
+        arg[i] = kernel_argument(g, n, &form->argument[i]);
+    LLVMValueRef f = uk_cg_declare(g, form->symbol, type);
+
+    if (LLVMGlobalGetValueType(f) != type)
+        uk_cg_fail(g, UK_LINK, "two intrinsics give this kernel different prototypes; make them agree",
+                   form->symbol);
+    else
+        LLVMBuildCall2(g->b, type, f, arg, (unsigned)form->arguments, "");
+}
+
+void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
+    for (; n && !g->status; n = n->next) {
+        struct uk_binding *outside = g->bindings;
+
+        switch (n->op) {
+        case UK_N_FOR:
+            if (n->loop == UK_LOOP_PARALLEL && !g->in_parallel)
+                uk_cg_parallel(g, n);
+            else
+                serial_loop(g, n);
+            break;
+        case UK_N_IF:
+            condition(g, n);
+            break;
+        case UK_N_LET:
+            uk_cg_bind(g, n->var, uk_cg_index(g, n->value), uk_cg_not_negative(g, n->value));
+            uk_cg_nodes(g, n->body);
+            break;
+        case UK_N_CALL:
+            call(g, n);
+            break;
+        case UK_N_STORE:
+            uk_cg_store(g, n);
+            break;
+        }
+        g->bindings = outside;
+    }
+}
+
+/* ---- the function ---- */
+
+static LLVMTypeRef function_type(struct uk_codegen *g) {
+    const struct uk_program *p = g->f->program;
+    size_t n = 0, most = 1;
+
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        most++;
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+        most++;
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        most++;
+    LLVMTypeRef *type = uk_alloc(&g->arena, most * sizeof *type);
+    if (!type)
+        return NULL;
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        if (!v->defined)
+            type[n++] = g->i64;
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+        type[n++] = s->type == UK_F16 || s->type == UK_BF16 ? g->i16 : uk_llvm_type(g->llvm, s->type);
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        if (t->kind == UK_TENSOR_ARGUMENT)
+            type[n++] = g->ptr;
+    return LLVMFunctionType(g->i32, type, (unsigned)n, false);
+}
+
+static void add_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base,
+                      LLVMValueRef stride) {
+    struct uk_place *n = uk_alloc(&g->arena, sizeof *n);
+
+    if (!n) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    *n = (struct uk_place){t, base, stride, g->places};
+    g->places = n;
+}
+
+/* Names the parameters of g->function and binds them; noalias holds because the entry checks refuse overlaps.
+ */
+static void bind_arguments(struct uk_codegen *g) {
+    const struct uk_program *p = g->f->program;
+    unsigned n = 0;
+
+    for (const struct uk_var *v = p->sizes; v; v = v->next) {
+        LLVMValueRef value = v->defined ? uk_cg_int(g, v->value) : LLVMGetParam(g->function, n++);
+
+        if (!v->defined)
+            LLVMSetValueName2(value, v->name, strlen(v->name));
+        uk_cg_bind(g, v, value, v->defined ? v->value >= 0 : v->is_extent);
+    }
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next) {
+        struct uk_given_scalar *given = uk_alloc(&g->arena, sizeof *given);
+        LLVMValueRef value = LLVMGetParam(g->function, n++);
+
+        LLVMSetValueName2(value, s->name, strlen(s->name));
+        if (!given) {
+            uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+            return;
+        }
+        *given = (struct uk_given_scalar){s, uk_cg_from_memory(g, s->type, value), g->scalars};
+        g->scalars = given;
+    }
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
+        if (t->kind != UK_TENSOR_ARGUMENT)
+            continue;
+        LLVMValueRef value = LLVMGetParam(g->function, n++);
+
+        LLVMSetValueName2(value, t->name, strlen(t->name));
+        uk_cg_attribute(g, g->function, n, "noalias", 0);
+        if (!t->is_written)
+            uk_cg_attribute(g, g->function, n, "readonly", 0);
+        add_place(g, t, value, NULL);
+    }
+}
+
+/* Returns `status` at once if `bad`. */
+static void leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name) {
+    LLVMBasicBlockRef leave = uk_cg_block(g, "leave"), go_on = uk_cg_block(g, name);
+
+    LLVMBuildCondBr(g->b, bad, leave, go_on);
+    LLVMPositionBuilderAtEnd(g->b, leave);
+    LLVMBuildRet(g->b, status);
+    LLVMPositionBuilderAtEnd(g->b, go_on);
+}
+
+static LLVMValueRef thread_count(struct uk_codegen *g) {
+    LLVMTypeRef type = LLVMFunctionType(g->i32, NULL, 0, false);
+    LLVMValueRef n = LLVMBuildCall2(g->b, type, uk_cg_declare(g, "uk_num_threads", type), NULL, 0, "");
+
+    return LLVMBuildZExt(g->b, n, g->i64, "threads");
+}
+
+/* Bytes of a buffer for one thread, rounded up so that the next one is aligned. */
+static LLVMValueRef buffer_bytes(struct uk_codegen *g, const struct uk_buffer *b) {
+    LLVMValueRef bytes = uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, b->elements),
+                                          uk_cg_int(g, (int64_t)uk_type_bytes(b->tensor->type)));
+
+    bytes = uk_cg_arithmetic(g, UK_I_ADD, bytes, uk_cg_int(g, BUFFER_ALIGN - 1));
+    return LLVMBuildAnd(g->b, bytes, uk_cg_int(g, -BUFFER_ALIGN), b->tensor->name);
+}
+
+/* One allocation for all buffers, released by the caller of this; NULL where there are none. */
+static LLVMValueRef workspace(struct uk_codegen *g) {
+    LLVMValueRef total = uk_cg_int(g, 0), threads = NULL, overflow = LLVMConstInt(g->i1, 0, false), work;
+    struct uk_place *outer = g->places;
+    LLVMTypeRef type = LLVMFunctionType(g->ptr, (LLVMTypeRef[]){g->i64, g->i64}, 2, false);
+
+    if (!g->f->buffers)
+        return NULL;
+    g->overflow = &overflow;
+    for (const struct uk_buffer *b = g->f->buffers; b; b = b->next) {
+        LLVMValueRef bytes = buffer_bytes(g, b), all = bytes;
+
+        if (b->per_thread && g->f->is_parallel) {
+            if (!threads)
+                threads = thread_count(g);
+            all = uk_cg_arithmetic(g, UK_I_MUL, bytes, threads);
+        }
+        add_place(g, b->tensor, total, all == bytes ? NULL : bytes); /* base: its offset so far */
+        total = uk_cg_arithmetic(g, UK_I_ADD, total, all);
+    }
+    g->overflow = NULL;
+    if (!LLVMIsAConstantInt(overflow))
+        leave_if(g, overflow, LLVMConstInt(g->i32, UK_INVALID_SIZE, false), "allocate");
+    LLVMValueRef arg[] = {
+        uk_cg_int(g, BUFFER_ALIGN),
+        uk_cg_intrinsic(g, "llvm.umax", g->i64, (LLVMValueRef[]){total, uk_cg_int(g, BUFFER_ALIGN)}, 2)};
+    work = LLVMBuildCall2(g->b, type, uk_cg_declare(g, "aligned_alloc", type), arg, 2, "workspace");
+    leave_if(g, LLVMBuildIsNull(g->b, work, ""), LLVMConstInt(g->i32, UK_OUT_OF_MEMORY, false), "run");
+    for (struct uk_place *p = g->places; p != outer; p = p->next)
+        p->base = LLVMBuildInBoundsGEP2(g->b, g->i8, work, &p->base, 1, p->tensor->name);
+    return work;
+}
+
+static void function(struct uk_codegen *g, LLVMTypeRef type) {
+    unsigned n = LLVMCountParamTypes(type);
+    LLVMValueRef *arg = uk_alloc(&g->arena, (n + 1) * sizeof *arg);
+    LLVMValueRef check = uk_cg_entry_checks(g, type), status, work;
+
+    g->function = LLVMAddFunction(g->module, g->f->name, type);
+    uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+    LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
+    bind_arguments(g);
+    if (!arg) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    if (check) {
+        LLVMGetParams(g->function, arg);
+        status = LLVMBuildCall2(g->b, type, check, arg, n, "status");
+        leave_if(g, LLVMBuildICmp(g->b, LLVMIntNE, status, LLVMConstInt(g->i32, UK_OK, false), ""), status,
+                 "checked");
+    }
+    work = workspace(g);
+    uk_cg_nodes(g, g->f->body);
+    if (work) {
+        LLVMTypeRef free_type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
+
+        LLVMBuildCall2(g->b, free_type, uk_cg_declare(g, "free", free_type), &work, 1, "");
+    }
+    LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_OK, false));
+}
+
+/* int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors) */
+static void trampoline(struct uk_codegen *g, LLVMTypeRef type) {
+    const struct uk_program *p = g->f->program;
+    LLVMValueRef target = g->function,
+                 *arg = uk_alloc(&g->arena, (LLVMCountParamTypes(type) + 1) * sizeof *arg);
+    LLVMTypeRef pointers[] = {g->ptr, g->ptr, g->ptr};
+    char *name = uk_format(&g->arena, "%s.call", g->f->name);
+    unsigned n = 0;
+
+    if (!arg || !name) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(g->i32, pointers, 3, false));
+    uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+    LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
+    LLVMValueRef list[] = {LLVMGetParam(g->function, 0), LLVMGetParam(g->function, 1),
+                           LLVMGetParam(g->function, 2)};
+    LLVMTypeRef element[] = {g->i64, g->f64, g->ptr};
+    unsigned count[3] = {0, 0, 0};
+
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        count[0] += !v->defined;
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+        count[1]++;
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        count[2] += t->kind == UK_TENSOR_ARGUMENT;
+    const struct uk_scalar *s = p->scalars;
+    for (int kind = 0; kind < 3; kind++)
+        for (unsigned i = 0; i < count[kind]; i++) {
+            LLVMValueRef at = LLVMConstInt(g->i64, i, false);
+            LLVMValueRef v = LLVMBuildLoad2(
+                g->b, element[kind], LLVMBuildInBoundsGEP2(g->b, element[kind], list[kind], &at, 1, ""), "");
+
+            if (kind == 1) {
+                v = uk_cg_from_double(g, s->type, v);
+                s = s->next;
+            }
+            arg[n++] = v;
+        }
+    LLVMBuildRet(g->b, LLVMBuildCall2(g->b, type, target, arg, n, ""));
+}
+
+enum uk_status uk_codegen(struct uk_build *build) {
+    LLVMContextRef llvm = build->llvm;
+    struct uk_codegen g = {
+        .build = build,
+        .f = build->function,
+        .llvm = llvm,
+        .module = build->module,
+        .i1 = LLVMInt1TypeInContext(llvm),
+        .i8 = LLVMInt8TypeInContext(llvm),
+        .i16 = LLVMInt16TypeInContext(llvm),
+        .i32 = LLVMInt32TypeInContext(llvm),
+        .i64 = LLVMInt64TypeInContext(llvm),
+        .f32 = LLVMFloatTypeInContext(llvm),
+        .f64 = LLVMDoubleTypeInContext(llvm),
+        .ptr = LLVMPointerTypeInContext(llvm, 0),
+    };
+    LLVMTypeRef type = function_type(&g);
+
+    g.b = LLVMCreateBuilderInContext(llvm);
+    g.thread = uk_cg_int(&g, 0);
+    if (type) {
+        function(&g, type);
+        if (build->trampoline && !g.status)
+            trampoline(&g, type);
+    } else {
+        uk_cg_fail(&g, UK_OUT_OF_MEMORY, NULL, NULL);
+    }
+    LLVMDisposeBuilder(g.b);
+    uk_arena_free(&g.arena);
+    char *wrong = NULL;
+    if (!g.status && LLVMVerifyModule(build->module, LLVMReturnStatusAction, &wrong))
+        uk_cg_fail(&g, UK_INTERNAL, "invalid LLVM IR", wrong);
+    LLVMDisposeMessage(wrong);
+    return g.status;
+}

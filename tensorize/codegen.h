@@ -1,0 +1,82 @@
+/* Inside the code generator: the state of one function being written. */
+#ifndef UK_CODEGEN_H
+#define UK_CODEGEN_H
+
+#include "backend.h"
+
+/* The value of a variable; not_negative lets division and remainder be unsigned. */
+struct uk_binding {
+    const struct uk_var *var;
+    LLVMValueRef value;
+    bool not_negative;
+    struct uk_binding *next;
+};
+
+/* Where a tensor lies: base, plus thread * stride bytes for a per-thread buffer. */
+struct uk_place {
+    const struct uk_tensor *tensor;
+    LLVMValueRef base;
+    LLVMValueRef thread_stride; /* NULL: one for all */
+    struct uk_place *next;
+};
+
+struct uk_given_scalar {
+    const struct uk_scalar *scalar;
+    LLVMValueRef value;
+    struct uk_given_scalar *next;
+};
+
+struct uk_codegen {
+    struct uk_build *build;
+    const struct uk_function *f;
+    struct uk_arena arena; /* of bindings; gone with the generator */
+    enum uk_status status; /* the first failure; what is built after it is thrown away */
+    LLVMContextRef llvm;
+    LLVMModuleRef module;
+    LLVMBuilderRef b;
+    LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr;
+    LLVMValueRef function; /* being written */
+    LLVMValueRef thread;   /* 0 outside a parallel loop */
+    bool in_parallel;
+    struct uk_binding *bindings;
+    struct uk_place *places;
+    struct uk_given_scalar *scalars;
+    /* Not NULL: index arithmetic is checked, and overflow is or-ed into it (an i1). */
+    LLVMValueRef *overflow;
+    int tasks;
+};
+
+/* codegen_index.c */
+LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v);
+LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
+LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);
+bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e);
+void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, bool not_negative);
+/* l op r for ADD, SUB and MUL: checked where the generator is in that mode, else "cannot overflow". */
+LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r);
+/* The address of an access; inside says that it is an element of the tensor, not only the origin of a tile.
+ */
+LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside);
+
+/* codegen_expr.c: f16 and bf16 values are floats, rounded after each operation. */
+LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
+LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
+void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
+LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
+
+/* codegen_check.c: a function of the same arguments that returns a status and touches nothing. */
+LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type);
+
+/* codegen_task.c: a parallel loop as a function of (context, index, thread), and the call that runs it. */
+void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
+
+/* codegen.c */
+void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name);
+void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n);
+LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name);
+LLVMValueRef uk_cg_declare(struct uk_codegen *g, const char *name, LLVMTypeRef type);
+LLVMValueRef uk_cg_intrinsic(struct uk_codegen *g, const char *name, LLVMTypeRef type, LLVMValueRef *arg,
+                             int n);
+void uk_cg_attribute(struct uk_codegen *g, LLVMValueRef f, unsigned at, const char *name, uint64_t value);
+
+#endif

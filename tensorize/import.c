@@ -1,0 +1,356 @@
+/*
+ * What `pragma import` names, as bytes: a file or a text; C goes through the clang that the library was built
+ * with.
+ *
+ * clang reads its source from, and writes its result to, files in memory: no shell, no temporary files, and a
+ * limit on time and size.
+ */
+#define _GNU_SOURCE /* memfd_create, posix_spawn_file_actions_adddup2, kill */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "backend.h"
+
+enum { COMPILE_SECONDS = 60, MAX_ARGUMENTS = 96 };
+
+extern char **environ;
+
+/* Where the user's C begins for clang's messages and for `#include "..."`. */
+struct source {
+    const struct uk_import *import;
+    const char *name, *folder;
+    char *text;
+    size_t length;
+};
+
+static enum uk_status io_error(struct uk_context *c, const struct uk_import *i, const char *what,
+                               const char *name) {
+    return uk_fail(c, UK_IO, i->at, "import %s: %s: %s", name, what, strerror(errno));
+}
+
+/* All of an open file, at most UK_MAX_IMPORT bytes; NULL with errno set. */
+static char *read_all(int fd, size_t *length) {
+    struct stat st;
+    size_t have = 0;
+
+    errno = 0;
+    if (fstat(fd, &st))
+        return NULL;
+    if (!S_ISREG(st.st_mode) || st.st_size > UK_MAX_IMPORT) {
+        errno = S_ISREG(st.st_mode) ? EFBIG : EINVAL;
+        return NULL;
+    }
+    char *bytes = malloc((size_t)st.st_size + 1);
+    while (bytes && have < (size_t)st.st_size) {
+        ssize_t n = pread(fd, bytes + have, (size_t)st.st_size - have, (off_t)have);
+
+        if (n <= 0)
+            break;
+        have += (size_t)n;
+    }
+    if (bytes)
+        bytes[have] = 0;
+    *length = have;
+    return bytes;
+}
+
+static enum uk_status read_file(struct uk_context *c, const struct uk_import *i, const char *path,
+                                char **bytes, size_t *length) {
+    /* Not blocking: a pipe or a device is refused after the open, not waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return io_error(c, i, "cannot open", path);
+    *bytes = read_all(fd, length);
+    int error = errno;
+    close(fd);
+    if (*bytes)
+        return UK_OK;
+    if (error == EFBIG)
+        return uk_fail(c, UK_IO, i->at, "import %s: larger than 64 MiB; import only the kernels", path);
+    if (error == EINVAL)
+        return uk_fail(c, UK_IO, i->at, "import %s: not a regular file", path);
+    errno = error;
+    return io_error(c, i, "cannot read", path);
+}
+
+/* ---- clang ---- */
+
+static bool write_all(int fd, const char *bytes, size_t n) {
+    while (n) {
+        ssize_t done = write(fd, bytes, n);
+
+        if (done <= 0)
+            return false;
+        bytes += done;
+        n -= (size_t)done;
+    }
+    return true;
+}
+
+/* A file in memory that holds the source, its name first. */
+static int source_file(const struct source *s) {
+    int fd = memfd_create("source", MFD_CLOEXEC);
+    char line[4200];
+    int n = snprintf(line, sizeof line, "# 1 \"%s\"\n", s->name);
+
+    if (fd < 0)
+        return fd;
+    if (n < 0 || (size_t)n >= sizeof line || strpbrk(s->name, "\"\\\n"))
+        n = 0;
+    if (!write_all(fd, line, (size_t)n) || !write_all(fd, s->text, s->length) || lseek(fd, 0, SEEK_SET)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Waits for the child; false if it had to be killed. */
+static bool wait_for(pid_t pid, int *result) {
+    const struct timespec pause = {0, 1000000};
+    double until = uk_now() + COMPILE_SECONDS * 1e3;
+
+    for (;;) {
+        pid_t done = waitpid(pid, result, WNOHANG);
+
+        if (done == pid)
+            return true;
+        if (done < 0 && errno != EINTR)
+            return false;
+        if (uk_now() > until) {
+            kill(pid, SIGKILL);
+            while (waitpid(pid, result, 0) < 0 && errno == EINTR)
+                ;
+            return false;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* argv for the target: its CPU and every feature of ours that it has. */
+static char **arguments(struct uk_build *b, struct uk_arena *a, const struct source *s) {
+    static const char *const fixed[] = {UK_CLANG,
+                                        "-x",
+                                        "c",
+                                        "-std=gnu17",
+                                        "-O2",
+                                        "-c",
+                                        "-emit-llvm",
+                                        "-ffreestanding",
+                                        "-fPIC",
+                                        "-fno-ident",
+                                        "-fno-math-errno",
+                                        "-ffp-contract=fast",
+                                        "-fno-stack-protector",
+                                        "-fno-asynchronous-unwind-tables",
+                                        "-fno-color-diagnostics",
+                                        "-o",
+                                        "-",
+                                        "-"};
+    char **list = uk_alloc(a, MAX_ARGUMENTS * sizeof *list);
+    int n = 0;
+    bool full = true;
+
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        full &= (list[n++] = uk_strdup(a, fixed[i])) != NULL;
+    full &= (list[n++] = uk_format(a, "--target=%s", b->target->triple)) != NULL;
+    full &= (list[n++] = uk_format(a, "-march=%s", b->target->cpu)) != NULL;
+    if (s->folder)
+        full &= (list[n++] = uk_format(a, "-iquote%s", s->folder)) != NULL;
+    for (const char *const *h = b->target->has; *h && n < MAX_ARGUMENTS - 1; h++)
+        full &= (list[n++] = uk_format(a, "-m%s", *h)) != NULL;
+    return full ? list : NULL;
+}
+
+static enum uk_status spawn(struct uk_build *b, const struct source *s, char **argv, const int fd[3]) {
+    posix_spawn_file_actions_t actions;
+    struct uk_context *c = b->context;
+    int result = 0, error = posix_spawn_file_actions_init(&actions);
+    pid_t pid;
+
+    if (error)
+        return uk_out_of_memory(c);
+    for (int i = 0; i < 3 && !error; i++)
+        error = posix_spawn_file_actions_adddup2(&actions, fd[i], i);
+    if (!error)
+        error = posix_spawn(&pid, UK_CLANG, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error)
+        return uk_fail(c, UK_UNSUPPORTED, s->import->at,
+                       "import %s: cannot start the C compiler " UK_CLANG
+                       ": %s; install clang-19, or import bitcode",
+                       s->name, strerror(error));
+    if (!wait_for(pid, &result))
+        return uk_fail(c, UK_LINK, s->import->at, "import %s: the C compiler took more than %d seconds",
+                       s->name, COMPILE_SECONDS);
+    if (WIFEXITED(result) && !WEXITSTATUS(result))
+        return UK_OK;
+    size_t length;
+    char *said = read_all(fd[2], &length);
+    enum uk_status status = uk_fail(c, UK_LINK, s->import->at, "import %s: does not compile: %s", s->name,
+                                    said && *said ? said : "the compiler gave no reason");
+
+    free(said);
+    return status;
+}
+
+static enum uk_status run_clang(struct uk_build *b, const struct source *s, char **bytes, size_t *length) {
+    struct uk_arena a = {0};
+    char **argv = arguments(b, &a, s);
+    int fd[3] = {-1, -1, -1};
+    enum uk_status status = argv ? UK_OK : uk_out_of_memory(b->context);
+
+    if (!status) {
+        fd[0] = source_file(s);
+        fd[1] = memfd_create("bitcode", MFD_CLOEXEC);
+        fd[2] = memfd_create("messages", MFD_CLOEXEC);
+        if (fd[0] < 0 || fd[1] < 0 || fd[2] < 0)
+            status = io_error(b->context, s->import, "cannot make a file in memory", s->name);
+    }
+    if (!status)
+        status = spawn(b, s, argv, fd);
+    if (!status && !(*bytes = read_all(fd[1], length)))
+        status = io_error(b->context, s->import, "cannot read the compiler's output", s->name);
+    for (int i = 0; i < 3; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+    uk_arena_free(&a);
+    return status;
+}
+
+/* ---- what was compiled before ---- */
+
+/* A source that includes files of its own may change without its text changing, and is compiled each time. */
+static bool may_keep(const struct source *s) {
+    return !strstr(s->text, "#include \"");
+}
+
+static char *duplicate(const char *bytes, size_t n) {
+    char *d = malloc(n + 1);
+
+    if (d) {
+        memcpy(d, bytes, n);
+        d[n] = 0;
+    }
+    return d;
+}
+
+static const struct uk_compiled *find_compiled(struct uk_build *b, const struct source *s) {
+    for (const struct uk_compiled *k = b->context->backend->compiled; k; k = k->next)
+        if (k->source_length == s->length && !memcmp(k->source, s->text, s->length) &&
+            !strcmp(k->target, b->target->name))
+            return k;
+    return NULL;
+}
+
+/* Not keeping it for want of memory is no error. */
+static void keep(struct uk_build *b, const struct source *s, const char *bytes, size_t length) {
+    struct uk_compiled *k = calloc(1, sizeof *k);
+
+    if (!k)
+        return;
+    k->source = duplicate(s->text, s->length);
+    k->target = duplicate(b->target->name, strlen(b->target->name));
+    k->bitcode = duplicate(bytes, length);
+    if (!k->source || !k->target || !k->bitcode) {
+        free(k->source);
+        free(k->target);
+        free(k->bitcode);
+        free(k);
+        return;
+    }
+    k->source_length = s->length;
+    k->bitcode_length = length;
+    k->next = b->context->backend->compiled;
+    b->context->backend->compiled = k;
+}
+
+static enum uk_status compile_c(struct uk_build *b, const struct source *s, char **bytes, size_t *length) {
+    const struct uk_compiled *known = find_compiled(b, s);
+
+    if (known) {
+        *bytes = duplicate(known->bitcode, known->bitcode_length);
+        *length = known->bitcode_length;
+        return *bytes ? UK_OK : uk_out_of_memory(b->context);
+    }
+    enum uk_status status = run_clang(b, s, bytes, length);
+
+    if (!status && may_keep(s))
+        keep(b, s, *bytes, *length);
+    return status;
+}
+
+/* ---- imports ---- */
+
+static bool ends_in(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+/* A relative path means the program's own folder. */
+static char *resolve(struct uk_arena *a, const char *program, const char *path) {
+    const char *slash = program && *path != '/' ? strrchr(program, '/') : NULL;
+
+    return slash ? uk_format(a, "%.*s/%s", (int)(slash - program), program, path) : uk_strdup(a, path);
+}
+
+static enum uk_status read_path(struct uk_build *b, const struct uk_import *i, struct uk_arena *a,
+                                char **bytes, size_t *length) {
+    char *path = resolve(a, b->function->program->file, i->text), *folder = path ? uk_strdup(a, path) : NULL;
+    enum uk_status status;
+
+    if (!folder)
+        return uk_out_of_memory(b->context);
+    if (!ends_in(path, ".c") && !ends_in(path, ".bc") && !ends_in(path, ".ll"))
+        return uk_fail(b->context, UK_UNSUPPORTED, i->at,
+                       "import \"%s\": unknown kind of file; kernels come in as .c, .ll or .bc", i->text);
+    status = read_file(b->context, i, path, bytes, length);
+    if (status || !ends_in(path, ".c"))
+        return status;
+    char *slash = strrchr(folder, '/'), *text = *bytes;
+
+    if (slash)
+        *slash = 0;
+    struct source s = {i, path, slash ? folder : ".", text, *length};
+
+    *bytes = NULL;
+    status = compile_c(b, &s, bytes, length);
+    free(text);
+    return status;
+}
+
+enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length) {
+    struct uk_arena a = {0};
+    enum uk_status status;
+
+    *bytes = NULL;
+    if (i->kind == UK_IMPORT_FILE) {
+        status = read_path(b, i, &a, bytes, length);
+        uk_arena_free(&a);
+        return status;
+    }
+    struct source s = {i, "text", NULL, duplicate(i->text, strlen(i->text)), strlen(i->text)};
+
+    if (!s.text)
+        return uk_out_of_memory(b->context);
+    if (i->kind == UK_IMPORT_LL_TEXT) {
+        *bytes = s.text;
+        *length = s.length;
+        return UK_OK;
+    }
+    status = compile_c(b, &s, bytes, length);
+    free(s.text);
+    return status;
+}

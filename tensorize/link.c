@@ -1,0 +1,334 @@
+/*
+ * Kernels into the module: each passes every gate before it is linked, and after optimization none may be
+ * left.
+ *
+ * LLVM inlines what is marked alwaysinline whatever the features of the two functions are, and lowers what
+ * the target lacks to library calls or aborts; so the features are compared here, and the attributes that
+ * carry them dropped.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/Comdat.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Linker.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include "bitcode.h"
+#include "link.h"
+
+/* ---- before linking ---- */
+
+static enum uk_status check_features(struct uk_build *b) {
+    for (int i = 0; i < b->function->intrinsics; i++) {
+        const struct uk_intrinsic *in = b->function->intrinsic[i];
+
+        for (int k = 0; k < in->required; k++)
+            if (!uk_target_has(b->target, in->requires_feature[k]))
+                return uk_fail(
+                    b->context, UK_UNSUPPORTED, in->at,
+                    "kernel %s requires %s, which target %s does not have; take another kernel or a target "
+                    "with +%s",
+                    in->name, in->requires_feature[k], b->target->name, in->requires_feature[k]);
+    }
+    return UK_OK;
+}
+
+/* ---- linking one module ---- */
+
+static LLVMAttributeRef enum_attribute(LLVMContextRef llvm, const char *name) {
+    return LLVMCreateEnumAttribute(llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
+}
+
+/* Target features, CPU, builtins, probes: all that could keep LLVM from inlining, or says how to compile
+ * alone. */
+static enum uk_status strip(LLVMContextRef llvm, LLVMValueRef f) {
+    static const char *const drop[] = {
+        "ssp",         "sspstrong",       "sspreq",          "uwtable",
+        "cold",        "minsize",         "optsize",         "sanitize_address",
+        "safestack",   "sanitize_memory", "sanitize_thread", "sanitize_hwaddress",
+        "noduplicate", "vscale_range"};
+    unsigned n = LLVMGetAttributeCountAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex), length;
+    LLVMAttributeRef *list = calloc(n + 1, sizeof *list);
+
+    if (!list)
+        return UK_OUT_OF_MEMORY;
+    LLVMGetAttributesAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, list);
+    for (unsigned i = 0; i < n; i++)
+        if (LLVMIsStringAttribute(list[i])) {
+            const char *key = LLVMGetStringAttributeKind(list[i], &length);
+
+            LLVMRemoveStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, key, length);
+        }
+    free(list);
+    for (size_t i = 0; i < sizeof drop / sizeof *drop; i++)
+        LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                       LLVMGetEnumAttributeKindForName(drop[i], strlen(drop[i])));
+    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            enum_attribute(llvm, "alwaysinline"));
+    return UK_OK;
+}
+
+/* O3 takes an asm statement for one cheap instruction and would unroll the nest around it. */
+static void keep_asm_single(LLVMContextRef llvm, LLVMValueRef f) {
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+            if (LLVMIsACallInst(i) && LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
+                LLVMAddCallSiteAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                         enum_attribute(llvm, "noduplicate"));
+}
+
+/* Functions that no wanted one needs: a source of several kernels brings only those that are called. */
+static void drop_unused(LLVMModuleRef m, const struct uk_wanted *w, int count) {
+    bool again = true;
+
+    while (again) {
+        again = false;
+        for (LLVMValueRef f = LLVMGetFirstFunction(m), next; f; f = next) {
+            next = LLVMGetNextFunction(f);
+            if (LLVMGetFirstUse(f) || uk_is_wanted(f, w, count))
+                continue;
+            LLVMDeleteFunction(f);
+            again = true;
+        }
+        for (LLVMValueRef v = LLVMGetFirstGlobal(m), next; v; v = next) {
+            next = LLVMGetNextGlobal(v);
+            if (LLVMGetFirstUse(v))
+                continue;
+            LLVMDeleteGlobal(v);
+            again = true;
+        }
+    }
+}
+
+/* The module's flags win where they differ (wchar_size of another compiler, say): kernels have no use for
+ * them. */
+static void settle_flags(LLVMModuleRef module, LLVMModuleRef source) {
+    size_t count;
+    LLVMModuleFlagEntry *list = LLVMCopyModuleFlagsMetadata(source, &count);
+
+    for (unsigned i = 0; i < count; i++) {
+        size_t n;
+        const char *key = LLVMModuleFlagEntriesGetKey(list, i, &n);
+
+        if (!LLVMGetModuleFlag(module, key, n))
+            LLVMAddModuleFlag(module, LLVMModuleFlagBehaviorOverride, key, n,
+                              LLVMModuleFlagEntriesGetMetadata(list, i));
+    }
+    LLVMDisposeModuleFlagsMetadata(list);
+}
+
+static enum uk_status prepare(struct uk_build *b, struct uk_source *s, const struct uk_wanted *w, int count) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(s->module); f; f = LLVMGetNextFunction(f)) {
+        if (LLVMIsDeclaration(f))
+            continue;
+        if (strip(b->llvm, f))
+            return uk_out_of_memory(b->context);
+        keep_asm_single(b->llvm, f);
+        LLVMSetComdat(f, NULL);
+        LLVMSetLinkage(f, uk_is_wanted(f, w, count) ? LLVMExternalLinkage : LLVMInternalLinkage);
+        LLVMSetVisibility(f, LLVMDefaultVisibility);
+    }
+    for (LLVMValueRef v = LLVMGetFirstGlobal(s->module); v; v = LLVMGetNextGlobal(v)) {
+        LLVMSetComdat(v, NULL);
+        if (LLVMGetLinkage(v) != LLVMPrivateLinkage)
+            LLVMSetLinkage(v, LLVMInternalLinkage);
+        LLVMSetVisibility(v, LLVMDefaultVisibility);
+    }
+    LLVMSetTarget(s->module, LLVMGetTarget(b->module));
+    LLVMSetDataLayout(s->module, LLVMGetDataLayoutStr(b->module));
+    settle_flags(b->module, s->module);
+    return UK_OK;
+}
+
+static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struct uk_wanted *w, int count) {
+    enum uk_status status = UK_OK;
+    bool used = false;
+
+    for (int i = 0; i < count; i++)
+        used |= w[i].source == s;
+    if (!used)
+        return UK_OK;
+    drop_unused(s->module, w, count);
+    status = uk_gate(b, s, w, count);
+    if (!status)
+        status = prepare(b, s, w, count);
+    if (status)
+        return status;
+    LLVMBool failed = LLVMLinkModules2(b->module, s->module);
+
+    s->module = NULL;
+    return failed ? uk_build_fail(b, UK_LINK, s->name, "does not link") : UK_OK;
+}
+
+/* ---- finding the kernels ---- */
+
+static struct uk_source *parse(struct uk_build *b, struct uk_sources *all, const char *name, const char *data,
+                               size_t size) {
+    struct uk_source *s = uk_alloc(&all->arena, sizeof *s);
+
+    if (!s || !(s->name = uk_strdup(&all->arena, name))) {
+        uk_out_of_memory(b->context);
+        return NULL;
+    }
+    if (uk_parse_source(b, s, data, size))
+        return NULL;
+    s->next = all->first;
+    all->first = s;
+    return s;
+}
+
+static enum uk_status read_imports(struct uk_build *b, struct uk_sources *all) {
+    int number = 0;
+
+    for (const struct uk_import *i = b->function->program->imports; i; i = i->next) {
+        char *bytes, *name;
+        size_t length;
+        enum uk_status s = uk_import_read(b, i, &bytes, &length);
+
+        if (s)
+            return s;
+        number++;
+        name = i->kind == UK_IMPORT_FILE ? uk_format(&all->arena, "import \"%s\"", i->text)
+                                         : uk_format(&all->arena, "import %d of the program", number);
+        struct uk_source *source = name ? parse(b, all, name, bytes, length) : NULL;
+
+        free(bytes);
+        if (!source)
+            return name ? UK_LINK : uk_out_of_memory(b->context);
+        source->at = i->at;
+    }
+    return UK_OK;
+}
+
+static bool defines(const struct uk_source *s, const char *symbol) {
+    LLVMValueRef f = LLVMGetNamedFunction(s->module, symbol);
+
+    return f && !LLVMIsDeclaration(f);
+}
+
+/* The one source that defines the kernel: an import, else the built-in registry. */
+static enum uk_status find_source(struct uk_build *b, struct uk_sources *all, struct uk_wanted *w) {
+    const struct uk_source *import = NULL;
+    const struct uk_bitcode *own;
+
+    for (struct uk_source *s = all->first; s; s = s->next) {
+        if (s->built_in || !defines(s, w->symbol))
+            continue;
+        if (import)
+            return uk_fail(b->context, UK_LINK, s->at,
+                           "%s and %s both define %s; import only one, or rename one of the functions",
+                           import->name, s->name, w->symbol);
+        import = w->source = s;
+    }
+    own = w->intrinsic->row || !import ? uk_bitcode_find(w->symbol) : NULL;
+    if (import && w->intrinsic->row)
+        return uk_fail(b->context, UK_LINK, import->at,
+                       "%s and the library's own kernels both define %s; rename the imported function",
+                       import->name, w->symbol);
+    if (import)
+        return UK_OK;
+    if (!own)
+        return uk_fail(b->context, UK_LINK, w->intrinsic->at,
+                       "kernel %s: no import defines %s; add `pragma import` of a file that does",
+                       w->intrinsic->name, w->symbol);
+    w->source = parse(b, all, w->symbol, (const char *)own->data, own->size);
+    if (!w->source)
+        return UK_LINK;
+    w->source->built_in = true;
+    return UK_OK;
+}
+
+/* Every distinct symbol that the loops call. */
+static int list_wanted(struct uk_build *b, struct uk_wanted *w) {
+    int n = 0;
+
+    for (int i = 0; i < b->function->intrinsics; i++)
+        for (int k = 0; k < UK_FORMS; k++) {
+            const struct uk_intrinsic *in = b->function->intrinsic[i];
+            LLVMValueRef f = in->form[k].given ? LLVMGetNamedFunction(b->module, in->form[k].symbol) : NULL;
+            int j = 0;
+
+            while (f && j < n && strcmp(w[j].symbol, in->form[k].symbol))
+                j++;
+            if (f && j == n)
+                w[n++] = (struct uk_wanted){
+                    .symbol = in->form[k].symbol, .intrinsic = in, .type = LLVMGlobalGetValueType(f)};
+        }
+    return n;
+}
+
+enum uk_status uk_link(struct uk_build *b) {
+    struct uk_sources all = {0};
+    enum uk_status s = check_features(b);
+    struct uk_wanted *w = uk_alloc(&all.arena, ((size_t)b->function->intrinsics * UK_FORMS + 1) * sizeof *w);
+    int count = w ? list_wanted(b, w) : 0;
+
+    if (!s && !w)
+        s = uk_out_of_memory(b->context);
+    if (!s && count)
+        s = read_imports(b, &all);
+    for (int i = 0; i < count && !s; i++)
+        s = find_source(b, &all, &w[i]);
+    for (struct uk_source *from = all.first; from && !s; from = from->next)
+        s = link_source(b, from, w, count);
+    for (int i = 0; i < count && !s; i++) {
+        LLVMValueRef f = LLVMGetNamedFunction(b->module, w[i].symbol);
+
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+    }
+    for (struct uk_source *from = all.first; from; from = from->next)
+        if (from->module)
+            LLVMDisposeModule(from->module);
+    uk_arena_free(&all.arena);
+    return s;
+}
+
+/* ---- optimization ---- */
+
+static bool has_store(const struct uk_node *n) {
+    for (; n; n = n->next)
+        if (n->op == UK_N_STORE || has_store(n->body) || has_store(n->other))
+            return true;
+    return false;
+}
+
+/* What the kernels' calls became: nothing, or a reason to fail. */
+static enum uk_status check_inlined(struct uk_build *b) {
+    for (int i = 0; i < b->function->intrinsics; i++)
+        for (int k = 0; k < UK_FORMS; k++) {
+            const struct uk_form *form = &b->function->intrinsic[i]->form[k];
+
+            if (form->given && LLVMGetNamedFunction(b->module, form->symbol))
+                return uk_fail(
+                    b->context, UK_LINK, form->at,
+                    "kernel %s was not inlined: a call of %s is left; it must not call itself, take its own "
+                    "address, or use variable arguments, setjmp or indirect branches",
+                    b->function->intrinsic[i]->name, form->symbol);
+        }
+    return UK_OK;
+}
+
+enum uk_status uk_optimize(struct uk_build *b) {
+    /* Kernels come optimized; only the code around them has to be cleaned up, unless loops of our own are
+     * left. */
+    const char *passes =
+        has_store(b->function->body)
+            ? "always-inline,default<O3>"
+            : "always-inline,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm)),globaldce";
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(b->module, passes, b->machine, options);
+    enum uk_status s = UK_OK;
+
+    LLVMDisposePassBuilderOptions(options);
+    if (error) {
+        char *text = LLVMGetErrorMessage(error);
+
+        s = uk_build_fail(b, UK_LINK, "optimization failed", text);
+        LLVMDisposeErrorMessage(text);
+    } else if (b->diagnostics.length) {
+        s = uk_build_fail(b, UK_LINK, "optimization failed", NULL);
+    }
+    return s ? s : check_inlined(b);
+}

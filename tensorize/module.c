@@ -1,0 +1,286 @@
+/* A program as machine code in this process. */
+#define _GNU_SOURCE /* roundeven */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+#include "backend.h"
+
+struct uk_module {
+    struct uk_program *program;   /* of an interpreted module */
+    struct uk_function *function; /* interpreted: lives in the program's arena */
+    LLVMOrcLLJITRef jit;
+    void *code;
+    int (*call)(const int64_t *sizes, const double *scalars, void *const *tensors);
+    char **kernel; /* NULL-terminated */
+    struct uk_times times;
+};
+
+double uk_now(void) {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+void uk_time(struct uk_times *t, const char *stage, double since) {
+    if (t && t->count < UK_MAX_TIMES)
+        t->stage[t->count++] = (struct uk_stage_time){stage, uk_now() - since};
+}
+
+/* ---- the JIT: it only links the object, code generation is done by then ---- */
+
+/* All that generated code may refer to; nothing is looked up by name in the process. */
+static const struct {
+    const char *name;
+    void (*address)(void);
+} symbols[] = {
+#define UK_SYMBOL(name) {#name, (void (*)(void))name}
+    UK_SYMBOL(aligned_alloc),
+    UK_SYMBOL(free),
+    UK_SYMBOL(memcpy),
+    UK_SYMBOL(memset),
+    UK_SYMBOL(memmove),
+    UK_SYMBOL(expf),
+    UK_SYMBOL(exp),
+    UK_SYMBOL(tanhf),
+    UK_SYMBOL(tanh),
+    UK_SYMBOL(fmaf),
+    UK_SYMBOL(fma),
+    UK_SYMBOL(roundevenf),
+    UK_SYMBOL(roundeven),
+    UK_SYMBOL(uk_parallel_for),
+    UK_SYMBOL(uk_num_threads),
+#undef UK_SYMBOL
+};
+
+static enum uk_status jit_fail(struct uk_context *c, const char *what, LLVMErrorRef error) {
+    char *text = LLVMGetErrorMessage(error);
+    enum uk_status s = uk_fail(c, UK_LINK, (struct uk_position){0, 0}, "%s: %s", what, text);
+
+    LLVMDisposeErrorMessage(text);
+    return s;
+}
+
+static LLVMErrorRef define_symbols(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef library) {
+    enum { COUNT = sizeof symbols / sizeof *symbols };
+    LLVMOrcCSymbolMapPair pair[COUNT];
+
+    for (int i = 0; i < COUNT; i++) {
+        pair[i].Name = LLVMOrcLLJITMangleAndIntern(jit, symbols[i].name);
+        pair[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)symbols[i].address;
+        pair[i].Sym.Flags =
+            (LLVMJITSymbolFlags){LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
+    }
+    return LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pair, COUNT));
+}
+
+static enum uk_status look_up(struct uk_context *c, struct uk_module *m, const char *name,
+                              LLVMOrcExecutorAddress *at) {
+    LLVMErrorRef error = LLVMOrcLLJITLookup(m->jit, at, name);
+
+    return error ? jit_fail(c, name, error) : UK_OK;
+}
+
+/* Takes the object over. */
+static enum uk_status load(struct uk_context *c, struct uk_module *m, const char *name,
+                           LLVMMemoryBufferRef object) {
+    LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
+    LLVMOrcExecutorAddress code, call;
+    LLVMErrorRef error = LLVMOrcCreateLLJIT(&m->jit, builder);
+    struct uk_text trampoline = {0};
+
+    if (error) {
+        m->jit = NULL;
+        LLVMDisposeMemoryBuffer(object);
+        return jit_fail(c, "LLVM's JIT does not start", error);
+    }
+    LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(m->jit);
+    if ((error = define_symbols(m->jit, library))) {
+        LLVMDisposeMemoryBuffer(object);
+        return jit_fail(c, name, error);
+    }
+    if ((error = LLVMOrcLLJITAddObjectFile(m->jit, library, object)))
+        return jit_fail(c, name, error);
+    uk_put(&trampoline, "%s.call", name);
+    if (trampoline.failed)
+        return uk_out_of_memory(c);
+    enum uk_status s = look_up(c, m, name, &code);
+    if (!s)
+        s = look_up(c, m, trampoline.text, &call);
+    free(trampoline.text);
+    if (s)
+        return s;
+    m->code = (void *)(uintptr_t)code;
+    memcpy(&m->call, &call, sizeof m->call);
+    return UK_OK;
+}
+
+/* ---- compiling ---- */
+
+static enum uk_status keep_kernels(struct uk_context *c, struct uk_module *m, const struct uk_function *f) {
+    m->kernel = calloc((size_t)f->intrinsics + 1, sizeof *m->kernel);
+    if (!m->kernel)
+        return uk_out_of_memory(c);
+    for (int i = 0; i < f->intrinsics; i++)
+        if (!(m->kernel[i] = strdup(f->intrinsic[i]->name)))
+            return uk_out_of_memory(c);
+    return UK_OK;
+}
+
+/* Stages one after another, each with its time. */
+static enum uk_status build_code(struct uk_build *b, struct uk_module *m, LLVMMemoryBufferRef *object) {
+    double since = uk_now();
+    enum uk_status s = uk_codegen(b);
+
+    uk_time(&m->times, "codegen", since);
+    if (s)
+        return s;
+    since = uk_now();
+    s = uk_link(b);
+    uk_time(&m->times, "link", since);
+    if (s)
+        return s;
+    since = uk_now();
+    s = uk_optimize(b);
+    uk_time(&m->times, "optimize", since);
+    if (s)
+        return s;
+    since = uk_now();
+    s = uk_build_assemble(b, LLVMObjectFile, object);
+    uk_time(&m->times, "assemble", since);
+    return s;
+}
+
+enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f, const struct uk_target *t,
+                               struct uk_module *m) {
+    LLVMMemoryBufferRef object = NULL;
+    struct uk_build b;
+    enum uk_status s = uk_target_runnable(c, t);
+
+    if (!s)
+        s = keep_kernels(c, m, f);
+    if (!s)
+        s = uk_build_begin(&b, c, f, t);
+    if (s)
+        return s;
+    b.trampoline = true;
+    LLVMContextSetDiscardValueNames(b.llvm, true);
+    s = build_code(&b, m, &object);
+    uk_build_end(&b);
+    if (s)
+        return s;
+    double since = uk_now();
+    s = load(c, m, f->name, object);
+    uk_time(&m->times, "jit", since);
+    return s;
+}
+
+static enum uk_status compile(struct uk_program *p, const struct uk_options *o, struct uk_module *m) {
+    static const struct uk_options none;
+    struct uk_context *c = p->context;
+    const struct uk_target *t;
+    struct uk_function *f;
+    enum uk_status s = uk_target_find(c, o && o->target ? o->target : "native", &t);
+
+    if (s)
+        return s;
+    c->times = &m->times;
+    s = uk_lower(p, t, o ? o : &none, NULL, NULL, &f);
+    c->times = NULL;
+    if (s)
+        return s;
+    if (!t->interpreted)
+        return uk_module_build(c, f, t, m);
+    m->program = p;
+    m->function = f;
+    return keep_kernels(c, m, f);
+}
+
+enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options, struct uk_module **out) {
+    *out = NULL;
+    uk_context_enter(p->context, p->file);
+    struct uk_module *m = uk_module_create();
+    if (!m)
+        return uk_out_of_memory(p->context);
+    enum uk_status s = compile(p, options, m);
+    if (s)
+        uk_module_destroy(m);
+    else
+        *out = m;
+    return s;
+}
+
+/* ---- modules ---- */
+
+struct uk_module *uk_module_create(void) {
+    return calloc(1, sizeof(struct uk_module));
+}
+
+void uk_module_destroy(struct uk_module *m) {
+    if (!m)
+        return;
+    if (m->jit) {
+        LLVMErrorRef error = LLVMOrcDisposeLLJIT(m->jit);
+
+        if (error)
+            LLVMConsumeError(error);
+    }
+    for (char **k = m->kernel; k && *k; k++)
+        free(*k);
+    free(m->kernel);
+    free(m);
+}
+
+void *uk_module_function(const struct uk_module *m) {
+    return m->code;
+}
+
+/* The interpreter numbers all sizes; callers pass those that are not defined. */
+static int interpret(const struct uk_module *m, const int64_t *sizes, const double *scalars,
+                     void *const *tensors) {
+    const struct uk_program *p = m->program;
+    int tensor_count = 0, given = 0, i = 0;
+
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        tensor_count++;
+    int64_t *size = calloc((size_t)p->size_count + 1, sizeof *size);
+    void **tensor = calloc((size_t)tensor_count + 1, sizeof *tensor);
+    int s = UK_OUT_OF_MEMORY;
+
+    if (size && tensor) {
+        for (const struct uk_var *v = p->sizes; v; v = v->next)
+            size[v->number] = v->defined ? v->value : sizes[given++];
+        given = 0;
+        for (const struct uk_tensor *t = p->tensors; t; t = t->next, i++)
+            if (t->kind == UK_TENSOR_ARGUMENT)
+                tensor[i] = tensors[given++];
+        struct uk_values v = {size, scalars, (void *const *)tensor};
+
+        s = (int)uk_interpret_function(m->function, &v, 0xff);
+    }
+    free(size);
+    free(tensor);
+    return s;
+}
+
+int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
+                   void *const *tensors) {
+    return m->call ? m->call(sizes, scalars, tensors) : interpret(m, sizes, scalars, tensors);
+}
+
+const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds) {
+    if (i < 0 || i >= m->times.count)
+        return NULL;
+    *milliseconds = m->times.stage[i].milliseconds;
+    return m->times.stage[i].name;
+}
+
+const char *uk_module_kernel(const struct uk_module *m, int i) {
+    for (int k = 0; m->kernel[k]; k++)
+        if (k == i)
+            return m->kernel[k];
+    return NULL;
+}
