@@ -263,6 +263,10 @@ enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, e
                        size_t *length);
 /* Every kernel that was considered for every tensorize step, the first difference of each, and the one taken. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
+/* One kernel of the registry: its bitcode (UK_EMIT_LINKED), that as text (UK_EMIT_LLVM), or compiled for the kernel's
+ * instruction set (UK_EMIT_ASM); free with uk_text_free. */
+enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kernel, enum uk_emit what, char **bytes,
+                              size_t *length);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
