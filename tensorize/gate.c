@@ -50,6 +50,15 @@ static enum uk_status unreadable(struct uk_build *b, const struct uk_source *s, 
     return status;
 }
 
+/* LLVM reads a file that ends early, or an empty one, as an empty module. */
+static bool defines_anything(LLVMModuleRef m) {
+    LLVMValueRef f = LLVMGetFirstFunction(m);
+
+    while (f && LLVMIsDeclaration(f))
+        f = LLVMGetNextFunction(f);
+    return f;
+}
+
 enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const char *data, size_t size) {
     bool binary = is_bitcode(data, size);
     LLVMMemoryBufferRef buffer = binary ? LLVMCreateMemoryBufferWithMemoryRange(data, size, s->name, false)
@@ -61,10 +70,17 @@ enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const ch
         failed = LLVMParseBitcodeInContext2(b->llvm, buffer, &s->module);
         LLVMDisposeMemoryBuffer(buffer);
     } else {
+        LLVMBool discards = LLVMContextShouldDiscardValueNames(b->llvm);
+
+        /* The text refers to its values by their names. */
+        LLVMContextSetDiscardValueNames(b->llvm, false);
         failed = LLVMParseIRInContext(b->llvm, buffer, &s->module, &error);
+        LLVMContextSetDiscardValueNames(b->llvm, discards);
     }
     if (failed)
         s->module = NULL;
+    else if (!defines_anything(s->module))
+        failed = !!(error = LLVMCreateMessage("it defines no function"));
     else if (LLVMVerifyModule(s->module, LLVMReturnStatusAction, &error) || b->diagnostics.length)
         failed = true;
     enum uk_status status = failed ? unreadable(b, s, data, size, error) : UK_OK;
