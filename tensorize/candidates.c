@@ -1,0 +1,169 @@
+/* Which kernels may compute a nest: the program's own intrinsics, then every row of the registry. */
+#include <stdlib.h>
+#include <string.h>
+#include "schedule.h"
+
+static struct uk_intrinsic *parse_row(struct uk_context *c, const struct uk_kernel *row) {
+    char text[4096];
+    struct uk_intrinsic *i = NULL;
+    size_t n = uk_kernel_declaration(row, text, sizeof text);
+
+    if (n >= sizeof text) {
+        uk_fail(c, UK_INTERNAL, (struct uk_position){0}, "the declaration of %s is too long", row->symbol);
+        return NULL;
+    }
+    if (uk_parse_intrinsic(c, &c->arena, text, &i))
+        return NULL;
+    i->row = row;
+    return i;
+}
+
+enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel *row,
+                                    struct uk_intrinsic **out) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+
+    *out = NULL;
+    if (!c->parsed && !(c->parsed = uk_alloc(&c->arena, sizeof(struct uk_intrinsic *) * (size_t)count)))
+        return uk_out_of_memory(c);
+    if (!c->parsed[row - rows])
+        c->parsed[row - rows] = parse_row(c, row);
+    *out = c->parsed[row - rows];
+    return *out ? UK_OK : c->failed ? UK_INTERNAL : uk_out_of_memory(c);
+}
+
+const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i) {
+    for (int f = 0; f < i->required; f++)
+        if (!uk_target_has(s->target, i->requires_feature[f]))
+            return i->requires_feature[f];
+    return NULL;
+}
+
+/* A row's features are a list "avx2,fma"; the first that the target lacks, cut to size. */
+static bool row_lacks(const struct uk_schedule *s, const struct uk_kernel *row, char *name, size_t size) {
+    for (const char *f = row->features; *f; f += strcspn(f, ","), f += *f == ',') {
+        snprintf(name, size, "%.*s", (int)strcspn(f, ","), f);
+        if (!uk_target_has(s->target, name))
+            return true;
+    }
+    return false;
+}
+
+enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+    char lacks[64];
+
+    for (;;) {
+        const char *name, *missing = NULL;
+        const struct uk_kernel *row = NULL;
+
+        c->own = c->started ? c->own ? c->own->next : NULL : s->program->intrinsics;
+        c->started = true;
+        c->intrinsic = NULL;
+        if (c->own) {
+            c->intrinsic = c->own;
+            name = c->own->name;
+            missing = uk_lacking(s, c->own);
+        } else if (c->row < count) {
+            row = &rows[c->row++];
+            name = row->symbol;
+            missing = row_lacks(s, row, lacks, sizeof lacks) ? lacks : NULL;
+        } else {
+            return UK_OK;
+        }
+        if (only && strcmp(only, name))
+            continue;
+        c->seen++;
+        if (!missing)
+            return row ? uk_context_intrinsic(s->context, row, &c->intrinsic) : UK_OK;
+        snprintf(c->refused, sizeof c->refused, "%s needs %s, which the target %s lacks", name, missing,
+                 s->target->name);
+        if (s->report)
+            uk_put(s->report, "  %-34s needs %s, which the target %s lacks\n", name, missing,
+                   s->target->name);
+    }
+}
+
+/* ---- cost ---- */
+
+double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
+    const struct uk_machine *m = &t->machine;
+    double fma = k->fma / m->fma_per_cycle, load = k->loads / m->load_per_cycle;
+    double issue = (k->fma + k->loads + k->other) / m->issue_width;
+    double most = fma > load ? fma : load;
+
+    most = most > issue ? most : issue;
+    return most > 0 ? most : (double)k->mr * k->nr; /* portable C states no counts: one element at a time */
+}
+
+double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k) {
+    return 2.0 * k->mr * k->nr / uk_kernel_cycles(t, k);
+}
+
+/* ---- tensorize L auto | KERNEL ---- */
+
+/* Cycles per element of the tile; what the user brought goes first. */
+static double cost(const struct uk_schedule *s, const struct uk_match *m) {
+    const struct uk_kernel *row = m->intrinsic->row;
+
+    return row ? uk_kernel_cycles(s->target, row) / ((double)row->mr * row->nr) : 0;
+}
+
+static void report_taken(struct uk_schedule *s, const struct uk_match *best) {
+    if (!s->report || !best)
+        return;
+    if (best->intrinsic->row)
+        uk_put(s->report, "  taken: %s, at most %.1f flop/cycle by its instruction counts\n",
+               best->intrinsic->name, uk_kernel_bound(s->target, best->intrinsic->row));
+    else
+        uk_put(s->report, "  taken: %s, the program's own\n", best->intrinsic->name);
+}
+
+enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
+                                  struct uk_position at) {
+    struct uk_candidate c = {0};
+    struct uk_match *best = NULL, *m;
+    struct uk_text why = {0}, all = {0};
+    bool any = !strcmp(kernel, "auto");
+    enum uk_status status;
+
+    if (s->report)
+        uk_put(s->report, "tensorize %s.%s %s\n", st->name, st->loop[tile]->var->name, kernel);
+    while (!(status = uk_next_candidate(s, any ? NULL : kernel, &c)) && c.intrinsic) {
+        why.length = 0;
+        status = uk_match(s, st, tile, c.intrinsic, &m, &why);
+        if (status && status != UK_NO_MATCH)
+            break;
+        if (status) {
+            const char *text = why.text && why.length ? why.text : "no reason";
+
+            uk_put(&all, "\n  %s: %s", c.intrinsic->name, text);
+            if (s->report)
+                uk_put(s->report, "  %-34s %s\n", c.intrinsic->name, text);
+            continue;
+        }
+        if (s->report)
+            uk_put(s->report, "  %-34s computes this nest\n", c.intrinsic->name);
+        if (!best || cost(s, m) < cost(s, best))
+            best = m;
+    }
+    if (status && status != UK_NO_MATCH) {
+        status = s->context->failed ? status : uk_out_of_memory(s->context);
+    } else if (best) {
+        report_taken(s, best);
+        st->tile = tile;
+        st->match = best;
+        status = UK_OK;
+    } else if (!c.seen) {
+        status = uk_fail(s->context, UK_REFUSED, at,
+                         "tensorize: there is no kernel %s; `uk kernels` lists those there are", kernel);
+    } else {
+        status = uk_fail(s->context, UK_NO_MATCH, at, "tensorize %s.%s %s: no kernel computes this nest%s%s",
+                         st->name, st->loop[tile]->var->name, kernel, all.text ? all.text : "; ",
+                         all.text ? "" : c.refused);
+    }
+    uk_text_free(why.text);
+    uk_text_free(all.text);
+    return status;
+}

@@ -1,0 +1,230 @@
+/* uk_lower: steps, what they leave to us (copies' kernels, zeroing, buffers), and the function. */
+#include <isl/set.h>
+#include <string.h>
+#include "schedule.h"
+
+/* ---- after the steps ---- */
+
+/* Copies go to kernels by themselves: the loops of a panel, tried from the outermost that a kernel takes. */
+static enum uk_status tensorize_copy(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_text *report = s->report, quiet = {0};
+    enum uk_status status = UK_NO_MATCH;
+
+    for (int tile = st->prefix; tile < st->loops && status == UK_NO_MATCH; tile++) {
+        quiet.length = 0;
+        s->report = report ? &quiet : NULL;
+        status = uk_apply_tensorize(s, st, tile, "auto", st->statement->at);
+        s->report = report;
+        if (status == UK_NO_MATCH)
+            uk_context_enter(s->context, s->context->file); /* a try that failed is no error */
+    }
+    if (report && !status)
+        uk_put(report, "%s", quiet.text ? quiet.text : "");
+    uk_text_free(quiet.text);
+    return status == UK_NO_MATCH ? UK_OK : status;
+}
+
+static bool nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *main) {
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        for (int i = 0; i < st->tile && (st == main || st->parent == main); i++)
+            if (st->loop[i]->kind == UK_LOOP_PARALLEL)
+                return true;
+    return false;
+}
+
+/* A copy inside a parallel loop is the thread's own; outside of it, its panels are copied in parallel. */
+static void place_copy(struct uk_schedule *s, struct uk_stage *st) {
+    bool inside = false;
+
+    for (int i = 0; i < st->prefix; i++)
+        inside |= st->loop[i]->kind == UK_LOOP_PARALLEL;
+    if (!inside && st->tile > st->prefix && nest_is_parallel(s, st->parent))
+        st->loop[st->prefix]->kind = UK_LOOP_PARALLEL;
+    for (struct uk_buffer *b = s->buffers; b; b = b->next)
+        if (b->tensor == st->operand[0].tensor)
+            b->per_thread = inside;
+}
+
+/* Sums that no kernel starts are set to their identity by a nest of their own, before the first copy for
+ * them. */
+static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_stage **at = &s->stages, *reset = uk_reset_stage(s, st);
+
+    if (!reset)
+        return UK_OUT_OF_MEMORY;
+    reset->tile = reset->loops;
+    while (*at != st && (*at)->parent != st)
+        at = &(*at)->next;
+    reset->next = *at;
+    *at = reset;
+    return UK_OK;
+}
+
+static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
+    if (s->report)
+        uk_put(s->report, "stage %s runs as plain loops\n", st->name);
+    if (s->options->allow_loops || s->target->interpreted)
+        return UK_OK;
+    return uk_fail(
+        s->context, UK_NO_MATCH, st->statement->at,
+        st->is_copy
+            ? "the copy %s would run as plain loops: no kernel packs it; allow plain loops, or pack along "
+              "another dimension"
+            : "stage %s would run as plain loops: no step tensorizes it; add `tensorize LOOP auto`, leave "
+              "the schedule out, or allow plain loops",
+        st->name);
+}
+
+static enum uk_status finish(struct uk_schedule *s) {
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        enum uk_status status = UK_OK;
+
+        if (st->is_copy && !st->match)
+            status = tensorize_copy(s, st);
+        if (!status && !st->match && !st->is_reset)
+            status = check_plain(s, st);
+        if (!status && !st->is_copy && st->statement->reduce != UK_REDUCE_NONE &&
+            st->statement->assign == UK_ASSIGN && !(st->match && st->match->first))
+            status = insert_reset(s, st);
+        if (status)
+            return status;
+        if (s->report && st->match && st->match->partial)
+            uk_put(s->report, "stage %s: tiles that are smaller than %s takes run as plain loops\n", st->name,
+                   st->match->intrinsic->name);
+    }
+    for (struct uk_stage *st = s->stages; st; st = st->next)
+        if (st->is_copy)
+            place_copy(s, st);
+    return UK_OK;
+}
+
+/* ---- conditions at entry ---- */
+
+static enum uk_status add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition) {
+    struct uk_entry_check *c = uk_alloc(s->arena, sizeof *c);
+    struct uk_text t = {0};
+
+    uk_print_index(&t, condition);
+    const char *text = t.text ? uk_strdup(s->arena, t.text) : NULL;
+    uk_text_free(t.text);
+    if (!c || !text)
+        return uk_out_of_memory(s->context);
+    *c = (struct uk_entry_check){.condition = condition, .text = text, .next = f->checks};
+    f->checks = c;
+    return UK_OK;
+}
+
+/* Assumptions, and the condition on the sizes under which every access is inside its tensor. */
+static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
+    for (const struct uk_assume *a = s->program->assumes; a; a = a->next) {
+        enum uk_status status = add_check(s, f, a->relation);
+
+        if (status)
+            return status;
+    }
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        struct uk_index *inside;
+        int64_t always;
+        enum uk_status status = st->is_copy || st->is_reset ? UK_OK : uk_inside_condition(s, st, &inside);
+
+        if (status)
+            return status;
+        if (st->is_copy || st->is_reset || (uk_index_is_int(inside, &always) && always))
+            continue;
+        if (uk_index_is_int(inside, &always))
+            return uk_fail(s->context, UK_REFUSED, st->statement->at,
+                           "stage %s: whatever the sizes, an access is outside of its tensor", st->name);
+        if ((status = add_check(s, f, inside)))
+            return status;
+    }
+    return UK_OK;
+}
+
+/* ---- the function ---- */
+
+static enum uk_status add_temps(struct uk_schedule *s) {
+    for (struct uk_tensor *t = s->program->tensors; t; t = t->next) {
+        if (t->kind != UK_TENSOR_TEMP)
+            continue;
+        struct uk_buffer *b = uk_alloc(s->arena, sizeof *b);
+        struct uk_index *elements = uk_index_int(s->arena, 1);
+
+        for (int d = 0; d < t->dims; d++)
+            elements = uk_index_op(s->arena, UK_I_MUL, elements, t->shape[d]);
+        if (!b || !elements)
+            return uk_out_of_memory(s->context);
+        *b = (struct uk_buffer){.tensor = t, .elements = elements, .next = s->buffers};
+        s->buffers = b;
+    }
+    return UK_OK;
+}
+
+static enum uk_status list_intrinsics(struct uk_schedule *s, struct uk_function *f) {
+    f->intrinsic = uk_alloc(s->arena, sizeof(struct uk_intrinsic *) * UK_MAX_STAGES);
+    if (!f->intrinsic)
+        return uk_out_of_memory(s->context);
+    for (const struct uk_stage *st = s->stages; st; st = st->next) {
+        int i = 0;
+
+        if (!st->match)
+            continue;
+        while (i < f->intrinsics && f->intrinsic[i] != st->match->intrinsic)
+            i++;
+        if (i == UK_MAX_STAGES)
+            return uk_fail(s->context, UK_REFUSED, st->statement->at, "more than %d kernels in one program",
+                           UK_MAX_STAGES);
+        if (i == f->intrinsics)
+            f->intrinsic[f->intrinsics++] = st->match->intrinsic;
+    }
+    return UK_OK;
+}
+
+static void print_applied(struct uk_schedule *s, struct uk_text *steps) {
+    struct uk_program shown = *s->program;
+
+    shown.steps = s->applied;
+    uk_print_steps(steps, &shown);
+}
+
+static enum uk_status apply_schedule(struct uk_schedule *s) {
+    double since = uk_now();
+    enum uk_status status = uk_stages_create(s);
+
+    if (!status)
+        status = s->program->steps ? uk_apply_steps(s, s->program->steps) : uk_auto_schedule(s);
+    if (!status)
+        status = finish(s);
+    if (!status)
+        status = add_temps(s);
+    uk_time(s->context->times, "match", since);
+    return status;
+}
+
+enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                        struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+    struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s);
+    struct uk_function *f = uk_alloc(&p->arena, sizeof *f);
+    enum uk_status status;
+
+    *out = NULL;
+    if (!s || !f)
+        return uk_out_of_memory(p->context);
+    *s = (struct uk_schedule){
+        .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
+    s->applied_end = &s->applied;
+    *f = (struct uk_function){.program = p, .name = p->name};
+    if ((status = apply_schedule(s)))
+        return status;
+    if (steps)
+        print_applied(s, steps);
+    double since = uk_now();
+    if ((status = uk_lower_stages(s, &f->body)) || (status = add_checks(s, f)) ||
+        (status = list_intrinsics(s, f)))
+        return status;
+    uk_time(p->context->times, "loops", since);
+    f->buffers = s->buffers;
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        f->is_parallel |= nest_is_parallel(s, st);
+    *out = f;
+    return UK_OK;
+}

@@ -1,0 +1,246 @@
+/*
+ * Inside the scheduler: stages, their loops, and how instances, addresses and bounds depend on the loops.
+ *
+ * A stage works in the space of its own loops. A statement iterator is a sum of loops times constants: `split
+ * m 14
+ * -> mo mi` replaces m by 14*mo + mi everywhere, so no floor or remainder ever appears and isl sees plain
+ * polyhedra. All loops start at 0. What restricts them are bounds: a sum of loops times constants < an
+ * expression of the sizes.
+ */
+#ifndef UK_SCHEDULE_H
+#define UK_SCHEDULE_H
+
+#include <isl/aff.h>
+#include <isl/ctx.h>
+#include <isl/set.h>
+#include "context.h"
+#include "target.h"
+
+enum { UK_MAX_LOOPS = 48, UK_MAX_BOUNDS = 64, UK_MAX_OPERANDS = 8, UK_MAX_STAGES = 32, UK_MAX_SIZES = 24 };
+
+struct uk_loop {
+    int id;             /* index of its coefficient in every form */
+    struct uk_var *var; /* its name, and its value in general expressions */
+    int iterator;       /* of the stage that it belongs to */
+    enum uk_loop_kind kind;
+    struct uk_stage *stage;
+};
+
+/* sum of coefficient[l] * loop l, + rest (over sizes; NULL is 0). general != NULL: not of that form; it holds
+ * all. */
+struct uk_affine {
+    int64_t coefficient[UK_MAX_LOOPS];
+    struct uk_index *rest;
+    struct uk_index *general;
+};
+
+/* form < upper, for the stage's instances; upper is over sizes. */
+struct uk_bound {
+    struct uk_affine form;
+    struct uk_index *upper;
+};
+
+struct uk_operand {
+    struct uk_tensor *tensor;
+    const struct uk_expr *expr;          /* the access in the right side, NULL for the left side */
+    struct uk_affine index[UK_MAX_DIMS]; /* of the stored dimensions */
+    int valid; /* pad: bounds inside which the element exists (lower ones are all 0) */
+    struct uk_bound *within;
+};
+
+struct uk_stage {
+    const char *name;
+    struct uk_statement *statement; /* of the program, or made for a copy */
+    struct uk_stage *parent;        /* a copy: inside parent's loops [0, prefix); NULL at the root */
+    int prefix;                     /* leading loops that belong to the parent */
+    int loops;
+    struct uk_loop *loop[UK_MAX_LOOPS]; /* outermost first; the first `prefix` are the parent's */
+    int iterators;
+    struct uk_affine iterator[2 * UK_MAX_DIMS];
+    bool reduced[2 * UK_MAX_DIMS]; /* iterator is summed over */
+    int bounds;
+    struct uk_bound bound[UK_MAX_BOUNDS];
+    int operands; /* operand[0] is the left side */
+    struct uk_operand operand[UK_MAX_OPERANDS];
+    bool is_copy;
+    bool is_reset; /* the separate initialization of a reduction */
+    int tile;      /* tensorized: position of the nest's first loop; else = loops */
+    struct uk_match *match;
+    struct uk_stage *next; /* in order of execution; copies of one place in the order of their steps */
+};
+
+struct uk_schedule {
+    struct uk_program *program;
+    struct uk_context *context;
+    struct uk_arena *arena;
+    const struct uk_target *target;
+    const struct uk_options *options;
+    struct uk_text *report;
+    struct uk_stage *stages;
+    int loop_ids;
+    struct uk_step *applied, **applied_end; /* the steps as they can be printed and applied again */
+    struct uk_stage *last;                  /* of the last qualified name (rule 4) */
+    struct uk_buffer *buffers;
+};
+
+/* ---- linear.c: forms and polynomials ---- */
+
+struct uk_index *uk_sum(struct uk_schedule *s, struct uk_index *a, struct uk_index *b);
+/* e over iterators of the stage and sizes -> form. */
+enum uk_status uk_affine_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_index *e,
+                            struct uk_affine *out);
+/* The form with loop l replaced by factor * outer + inner (general expressions too). */
+bool uk_affine_split(struct uk_schedule *s, struct uk_affine *f, const struct uk_loop *l, int64_t factor,
+                     const struct uk_loop *outer, const struct uk_loop *inner);
+/* The form's value, with value[id] for the loops that have one and 0 for those whose value is NULL. */
+struct uk_index *uk_affine_value(struct uk_schedule *s, const struct uk_stage *st, const struct uk_affine *f,
+                                 struct uk_index *const *value);
+struct uk_index *uk_substitute(struct uk_arena *a, const struct uk_index *e, const struct uk_var *v,
+                               struct uk_index *by);
+
+/* A polynomial over sizes: addresses' coefficients. Anything that is no sum or product is an atom. */
+enum { UK_MAX_TERMS = 8, UK_MAX_FACTORS = 4 };
+struct uk_term {
+    int64_t factor;
+    int atoms;
+    const struct uk_index *atom[UK_MAX_FACTORS]; /* sorted */
+};
+struct uk_poly {
+    int terms; /* -1: too large to say */
+    struct uk_term term[UK_MAX_TERMS];
+};
+struct uk_poly uk_poly_of(const struct uk_index *e);
+struct uk_poly uk_poly_add(struct uk_poly a, const struct uk_poly *b, int64_t times);
+struct uk_poly uk_poly_multiply(const struct uk_poly *a, const struct uk_poly *b);
+bool uk_poly_equal(const struct uk_poly *a, const struct uk_poly *b);
+bool uk_poly_is_int(const struct uk_poly *p, int64_t *value);
+struct uk_index *uk_poly_index(struct uk_arena *a, const struct uk_poly *p);
+/* Address coefficient, in elements, of a loop: sum over the stored dimensions of coefficient * stride. */
+struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
+
+/* ---- polyhedra.c: everything that asks isl ---- */
+
+/* The context's isl, made on first use, with its error and its operation count reset. */
+isl_ctx *uk_isl(struct uk_schedule *s);
+void uk_context_isl_destroy(struct isl_ctx *ctx);
+
+/* Values of the first `loops` loops of the stage for which an instance exists: a set named `name`. */
+isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name);
+isl_set *uk_context_set(struct uk_schedule *s);
+isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relation);
+/* Is `relation` (over the stage's first `loops` loops and sizes) true wherever an instance exists? */
+bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, struct uk_index *relation);
+/* Does any order of execution given by the loops break a dependence? On a refusal `why` tells which. */
+enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct uk_position at,
+                              const char *step);
+enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position,
+                                 struct uk_position at);
+/* The condition on the sizes under which every access of the statement is inside its tensor's shape (1:
+ * always). */
+enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out);
+struct uk_index *uk_condition_index(struct uk_schedule *s, isl_set *set);
+enum uk_status uk_isl_status(struct uk_schedule *s);
+
+/* ---- schedule.c, pack.c: the primitives ---- */
+
+enum uk_status uk_stages_create(struct uk_schedule *s);
+enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps);
+enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
+enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
+                            int *position);
+int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l);
+struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
+struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator);
+/* How many values loop l has where the loops with a value[] have that value and the inner ones are at 0:
+ * min over the bounds of ceil((upper - others) / coefficient). NULL: nothing bounds it, or no memory. */
+struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                           struct uk_index *const *value);
+/* The same over another list of bounds, those of a pad. */
+struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
+                                  int bounds, const struct uk_loop *l, struct uk_index *const *value);
+/* The least constant that bounds the loop's number of values, or -1. */
+int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
+bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st, int position);
+enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *f,
+                            struct uk_index *upper);
+enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
+                             const char *outer, const char *inner, struct uk_position at);
+
+/* ---- match.c ---- */
+
+/* What a size of the declaration stands for in a call. */
+enum uk_size_role { UK_SIZE_EXTENT, UK_SIZE_VALID, UK_SIZE_STRIDE };
+
+struct uk_match {
+    struct uk_intrinsic *intrinsic;
+    int axes;
+    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the declaration's iterator -> loop of the nest */
+    int64_t fixed[2 * UK_MAX_DIMS];        /* the extent, where the declaration has a number; else 0 */
+    bool always[2 * UK_MAX_DIMS];          /* ... and every tile has it */
+    int tensors, sizes;
+    int operand[UK_MAX_OPERANDS]; /* the declaration's tensor (by number) -> operand of the stage */
+    struct {
+        enum uk_size_role role;
+        int axis; /* EXTENT: of this axis; VALID: its part inside the pad of operand */
+        int operand;
+        bool bound;
+        struct uk_poly value; /* STRIDE */
+    } size[UK_MAX_SIZES];     /* the declaration's size, by number */
+    bool partial;             /* some tiles do not have a fixed extent: those run as plain loops */
+    bool first;               /* the nest starts the sums: compute where the outer reductions are at 0 */
+};
+/* Is the nest from loop position `tile` on what the intrinsic computes? `why` receives the first difference.
+ */
+enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
+                        struct uk_match **out, struct uk_text *why);
+/* The value of the declaration's size for the tile at `value`. */
+struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                               int size, struct uk_index *const *value);
+int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t);
+
+/* How a whole stage would be tiled for an intrinsic: which loop is which axis, how far each axis reaches, and
+ * which operands it wants in panels. */
+struct uk_fit {
+    struct uk_intrinsic *intrinsic;
+    int axes;
+    struct uk_loop *axis[2 * UK_MAX_DIMS];
+    int64_t most[2 * UK_MAX_DIMS]; /* the axis' largest extent in one call; 0: any */
+    struct {
+        int64_t width;        /* 0: in place */
+        int along;            /* dimension of the operand's tensor */
+        int lane;             /* the axis along that dimension */
+    } panel[UK_MAX_OPERANDS]; /* by operand of the stage */
+};
+enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
+                       struct uk_text *why);
+
+/* ---- candidates.c, auto.c ---- */
+
+/* Goes through the program's intrinsics, then the registry's rows; zero-initialize. */
+struct uk_candidate {
+    bool started;
+    struct uk_intrinsic *own;
+    int row, seen;
+    struct uk_intrinsic *intrinsic; /* NULL: there are no more */
+    char refused[256];              /* the last one that the target cannot run */
+};
+/* The next one that the target can run, of the name `only` if that is not NULL. The others are reported. */
+enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c);
+/* The first feature that the target lacks, or NULL. */
+const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i);
+enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
+                                  struct uk_position at);
+enum uk_status uk_auto_schedule(struct uk_schedule *s);
+/* Cycles of the inner loop per step of k (per call, if there is no k), and the flop/cycle that follow. */
+double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k);
+double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k);
+
+/* ---- lower.c, leaf.c ---- */
+
+enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
+/* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
+ */
+struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);
+struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st);
+
+#endif
