@@ -1,0 +1,43 @@
+"""What the built files refer to and show to others.
+
+    symbols.py NM READELF BUILD: every kernel's bitcode and object is freestanding; the libraries show uk_ names only,
+    and their text needs no relocation.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+nm, readelf, build = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+failures = []
+
+
+def symbols(path, *options):
+    out = subprocess.run([nm, *options, path], check=True, capture_output=True, text=True).stdout
+    return [line.split()[-1] for line in out.splitlines() if line and not line.endswith(":")]
+
+
+# Position-independent code names the table of offsets; sanitizers add their own calls to native objects.
+allowed = ("_GLOBAL_OFFSET_TABLE_", "__asan", "__ubsan", "__tsan", "__msan", "__sanitizer", "__start_asan",
+           "__stop_asan")
+bitcode = sorted((build / "ukernels").glob("uk_*.bc"))
+objects = sorted((build / "ukernels").glob("libuk_*_*x*.a")) + sorted((build / "ukernels").glob("uk_*.o"))
+if not bitcode or not objects:
+    failures.append("no kernels were found in the build folder")
+for path in bitcode + objects:
+    for name in symbols(path, "--undefined-only"):
+        if not name.startswith(allowed):
+            failures.append(f"{path.name} is not freestanding: it needs {name}")
+
+for path in (build / "ukernels/libukernels.so", build / "tensorize/libuktensorize.so"):
+    if not path.exists():
+        continue
+    for name in symbols(path, "-D", "--defined-only"):
+        if not name.startswith("uk_"):
+            failures.append(f"{path.name} shows {name}")
+    dynamic = subprocess.run([readelf, "-dW", path], check=True, capture_output=True, text=True).stdout
+    if "TEXTREL" in dynamic:
+        failures.append(f"{path.name} has text relocations")
+
+print("\n".join(failures) or f"{len(bitcode)} kernels, all freestanding")
+sys.exit(1 if failures else 0)
