@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# The command uk: exit statuses, messages, and what it leaves behind. Arguments: uk, the source tree.
+set -uo pipefail
+uk=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+cases=0
+
+# expect STATUS STDOUT-REGEX STDERR-REGEX ARGUMENT...: "" expects nothing on that stream.
+expect() {
+    local status=$1 out=$2 err=$3 got stream text pattern
+    shift 3
+    cases=$((cases + 1))
+    "$uk" "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    if [[ $got != "$status" ]]; then
+        echo "uk $*: exit status $got, expected $status"
+        cat "$work/err"
+        failures=$((failures + 1))
+        return
+    fi
+    for stream in out err; do
+        text=$(tr '\0' ' ' <"$work/$stream")
+        [[ $stream == out ]] && pattern=$out || pattern=$err
+        if [[ -z $pattern && -n $text ]] || [[ -n $pattern && ! $text =~ $pattern ]]; then
+            echo "uk $*: std$stream is:"
+            printf '%s\n' "$text"
+            echo "expected: ${pattern:-nothing}"
+            failures=$((failures + 1))
+        fi
+    done
+}
+
+fail() {
+    echo "$1"
+    failures=$((failures + 1))
+}
+
+cp "$source"/examples/*.uk "$source"/examples/*.c "$work"
+cd "$work" || exit 1
+printf 'tensor A f32 [M\nA[i] = ?\n' >bad.uk
+printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >exp.uk
+printf 'schedule\n  split C.m 4 -> mo mi\n  tensorize mi no_such_kernel\n' >steps.uk
+kernel=uk_sgemm_6x16_avx2_asm
+
+# What is asked for.
+expect 0 '^usage: uk COMMAND' '' --help
+expect 0 '^usage: uk COMMAND' '' run --help
+expect 0 '^uk [0-9]' '' --version
+expect 2 '' '^usage: uk COMMAND'
+expect 2 '' "unknown command 'kernls'; did you mean 'kernels'" kernls
+expect 2 '' "unknown command 'zzzzzzzz'; 'uk --help' lists them" zzzzzzzz
+expect 2 '' "unknown option '--chek'; did you mean '--check'" run matmul.uk --chek
+expect 2 '' "unknown option '--json'" run matmul.uk --json
+expect 2 '' 'uk run needs a FILE' run
+expect 2 '' "'two' is one argument too many" run one two
+expect 2 '' 'target needs a value' run matmul.uk --target
+expect 2 '' 'check takes no value' run matmul.uk --check=yes
+expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M
+expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M=12x
+expect 2 '' 'give it once' run matmul.uk --define M=12 --size M=13
+expect 2 '' "has no size 'Q'" run matmul.uk --define Q=12
+expect 2 '' 'negative' run matmul.uk --size M=-1
+expect 2 '' 'expected a number from 1 to 1024' run matmul.uk --threads 0
+expect 2 '' 'size N of .* has no value; give --size N=' run exp.uk
+expect 2 '' 'did you mean optimized' compile matmul.uk --emit=optimised
+expect 2 '' 'give -o OUT' compile matmul.uk
+
+# Refused, with a position.
+expect 1 '' 'no.uk: cannot read: No such file' run no.uk
+expect 1 '' 'not a regular file' run .
+expect 1 '' '^bad.uk:[0-9]+:[0-9]+: error: ' run bad.uk
+expect 1 '' 'error: .*no_such_kernel' compile matmul.uk --schedule=steps.uk --emit=schedule
+expect 1 '' '^exp.uk:.*error: ' run exp.uk --size N=4
+expect 0 'check: equal' '' run exp.uk --size N=4 --allow-loops --check
+expect 1 '' 'error: .*no-such-target' compile matmul.uk --target=no-such-target --emit=asm
+
+# Running and checking, with sizes that are no multiples of a tile, none at all, and padded rows.
+small=(--size M=37 --size N=41 --size K=19)
+expect 0 'sizes: M=37 N=41 K=19 lda=19 ldb=41 ldc=41.*C f32, 1517 elements:.*check: equal.*C \(1517\)' '' \
+    run matmul.uk "${small[@]}" --check
+expect 0 'M \(constant\)=37.*check: equal' '' run matmul.uk --define M=37 --size N=41 --size K=19 --check
+expect 0 'ldc=50.*check: equal' '' run matmul.uk "${small[@]}" --size ldc=50 --size lda=23 --check
+expect 0 'check: equal' '' run matmul.uk "${small[@]}" --target=interp --check
+expect 0 'check: equal' '' run matmul.uk "${small[@]}" --threads=2 --check
+expect 0 'check: equal' '' run matmul.uk --size M=5 --size N=7 --size K=0 --check
+expect 0 'C f32, 0 elements' '' run matmul.uk --size M=0 --size N=7 --size K=3 --check
+expect 1 'sizes:' 'refused its arguments' run matmul.uk "${small[@]}" --size lda=3
+for program in matmul_tn matmul_nt matmul_tt matmul_acc; do
+    expect 0 'check: equal' '' run $program.uk "${small[@]}" --check
+done
+expect 0 'compiled in .* ms.*time: .* GFLOP/s, .* % of the .* peak.*OpenBLAS: .*MKL: ' '' \
+    run matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --time
+
+# Every stage; -o is written only on success and leaves no other file.
+for what in schedule loops llvm linked optimized asm header; do
+    expect 0 . '' compile matmul.uk --emit=$what
+done
+expect 0 'tensorize' '' compile matmul.uk --emit=schedule
+expect 0 '' '' compile matmul.uk --name=product --emit=header -o product.h
+grep -q 'int product(' product.h || fail 'product.h lacks int product('
+expect 1 '' 'error: ' compile matmul.uk --name='not a name' --emit=header
+expect 0 '' '' compile matmul.uk -o matmul.o
+[[ -s matmul.o ]] || fail 'matmul.o was not written'
+echo precious >kept
+expect 1 '' 'error' compile bad.uk -o kept
+[[ $(cat kept) == precious ]] || fail 'a refused program overwrote its output'
+expect 1 '' 'cannot write' compile matmul.uk --emit=asm -o no/such/folder
+[[ -z $(find . -name '*.??????' -newer kept) ]] || fail "temporary files were left: $(ls)"
+expect 0 '' '' compile matmul.uk --emit=asm -o /dev/null
+[[ -c /dev/null ]] || fail '/dev/null was replaced'
+expect 0 'uk_sgemm' '' explain matmul.uk
+
+# The registry.
+expect 0 "symbol .*$kernel" '' kernels
+expect 0 '[Bb]ound' '' show $kernel
+expect 0 "^intrinsic $kernel" '' show $kernel --declaration
+expect 0 'vfmadd231ps' '' show $kernel --asm
+expect 0 "define .*@$kernel" '' show $kernel --llvm
+expect 0 '' '' show $kernel --bitcode -o kernel.bc
+[[ $(head -c 2 kernel.bc) == BC ]] || fail 'kernel.bc is no bitcode'
+expect 2 '' 'give -o OUT' show $kernel --bitcode
+expect 2 '' 'exclude each other' show $kernel --asm --llvm
+expect 2 '' "did you mean '$kernel'" show uk_sgemm_6x16_avx2_asn
+generic=uk_sgemm_4x8_generic_c
+expect 0 "$generic .* % of the SSE2 peak" '' bench $generic
+expect 0 '"benchmarks":.*"real_time":.*"percent_of_peak"' '' bench $generic --json
+expect 2 '' 'unknown kernel' bench nothing
+
+if ((failures)); then
+    echo "$failures failures in $cases cases"
+    exit 1
+fi
+echo "$cases cases"

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The examples, built from the staged files as a user would. Arguments: where they are staged, the source tree.
+set -euo pipefail
+stage=$1
+examples=$2/examples
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cc=${CC:-cc}
+
+if [[ ! -x $stage/bin/uk ]]; then
+    echo "$stage/bin/uk is not there; run ./uk-setup test, or meson install first" >&2
+    exit 1
+fi
+flags=(-std=c17 -Wall -Wextra -Werror "-I$stage/include")
+libraries=("-L$stage/lib" "-Wl,-rpath,$stage/lib")
+
+# expect WHAT COMMAND...: the command succeeds and prints a line that contains WHAT.
+expect() {
+    local what=$1
+    shift
+    "$@" >"$work/out" || {
+        echo "$* failed:" >&2
+        cat "$work/out" >&2
+        exit 1
+    }
+    grep -qF -- "$what" "$work/out" || {
+        echo "$* does not print '$what':" >&2
+        cat "$work/out" >&2
+        exit 1
+    }
+}
+
+$cc "${flags[@]}" "$examples/use_kernel.c" "${libraries[@]}" -lukernels -o "$work/use_kernel"
+expect 'C[1][2] = 4' "$work/use_kernel"
+
+$cc "${flags[@]}" "$examples/compile_program.c" "${libraries[@]}" -luktensorize -lukernels -o "$work/compile_program"
+expect '4 5' "$work/compile_program"
+expect '10 11' "$work/compile_program"
+
+target=x86_64-avx2
+grep -q avx2 /proc/cpuinfo || {
+    echo "skipped: this CPU has no AVX2, which link_object and vadd.uk need"
+    exit 77
+}
+"$stage/bin/uk" compile "$examples/matmul.uk" --target=$target --emit=object -o "$work/matmul.o"
+"$stage/bin/uk" compile "$examples/matmul.uk" --target=$target --emit=header -o "$work/matmul.h"
+$cc "${flags[@]}" "-I$work" "$examples/link_object/main.c" "$work/matmul.o" -o "$work/link_object"
+expect '5 11' "$work/link_object"
+if ldd "$work/link_object" | grep -qE 'LLVM|ukernels|uktensorize'; then
+    echo "link_object needs a library that it should not need:" >&2
+    ldd "$work/link_object" >&2
+    exit 1
+fi
+
+for program in matmul matmul_tn matmul_nt matmul_tt matmul_acc; do
+    expect 'check: equal' "$stage/bin/uk" run "$examples/$program.uk" \
+        --size M=100 --size N=70 --size K=33 --check
+done
+expect 'check: equal' "$stage/bin/uk" run "$examples/resnet50_1x1.uk" --define M=49 --define N=64 --define K=32 --check
+for n in 16 100 7; do
+    expect 'vadd_16' "$stage/bin/uk" run "$examples/vadd.uk" --size N=$n --check
+done
+if grep -q avx512dq /proc/cpuinfo; then
+    expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_scheduled.uk" --size M=300 --size N=70 --size K=600 --check
+fi
+expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_scheduled.uk" \
+    --target=x86_64-avx512 --emit=loops
+echo "all examples"
