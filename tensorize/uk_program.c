@@ -30,6 +30,15 @@ static int define_constants(struct uk_job *job, const struct uk_arguments *a) {
     return UK_EXIT_OK;
 }
 
+/* The function's name must be one in C: a letter or _, then letters, digits and _. */
+static int rename_program(struct uk_program *p, const char *name) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    if (!*name || strspn(name, letters) != strlen(name) || (*name >= '0' && *name <= '9'))
+        return uk_complain(UK_EXIT_USAGE, "--name '%s' is no C identifier; take letters, digits and _", name);
+    p->name = uk_strdup(&p->arena, name);
+    return p->name ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
+}
+
 static int load_program(struct uk_job *job, const struct uk_arguments *a) {
     size_t length;
     char *text = uk_read_file(a->positional[0], &length);
@@ -43,9 +52,10 @@ static int load_program(struct uk_job *job, const struct uk_arguments *a) {
         status = uk_program_schedule(job->program, a->schedule, text, length);
         free(text);
     }
-    if (!status && a->name)
-        status = uk_program_rename(job->program, a->name);
-    return status ? uk_job_failed(job, status) : define_constants(job, a);
+    if (status)
+        return uk_job_failed(job, status);
+    int exit_status = a->name ? rename_program(job->program, a->name) : UK_EXIT_OK;
+    return exit_status ? exit_status : define_constants(job, a);
 }
 
 int uk_job_begin(struct uk_job *job, const struct uk_arguments *a) {

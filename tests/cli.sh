@@ -101,7 +101,7 @@ done
 expect 0 'tensorize' '' compile matmul.uk --emit=schedule
 expect 0 '' '' compile matmul.uk --name=product --emit=header -o product.h
 grep -q 'int product(' product.h || fail 'product.h lacks int product('
-expect 1 '' 'error: ' compile matmul.uk --name='not a name' --emit=header
+expect 2 '' 'no C identifier' compile matmul.uk --name='not a name' --emit=header
 expect 0 '' '' compile matmul.uk -o matmul.o
 [[ -s matmul.o ]] || fail 'matmul.o was not written'
 echo precious >kept
