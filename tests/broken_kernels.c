@@ -77,6 +77,10 @@ static void ignores_ldc(PARAMETERS) {
     (void)ldc;
 }
 
+static void cuts_ldc_to_32_bits(PARAMETERS) {
+    good(k, a, b, c, (int32_t)ldc, acc, mr, nr);
+}
+
 static void ignores_last_k(PARAMETERS) {
     good(k > 64 ? 64 : k, a, b, c, ldc, acc, mr, nr);
 }
@@ -136,6 +140,7 @@ static const struct broken {
     {"ignores_k_of_0", ignores_k_of_0, "wrong result", NULL},
     {"ignores_acc", ignores_acc, "wrong result", NULL},
     {"ignores_ldc", ignores_ldc, "wrong result", NULL},
+    {"cuts_ldc_to_32_bits", cuts_ldc_to_32_bits, "strides that need 64 bits", NULL},
     {"ignores_last_k", ignores_last_k, "wrong result", NULL},
     {"uses_padding", uses_padding, "wrong result", NULL},
     {"rounds_too_often", rounds_too_often, "wrong result", NULL},

@@ -6,12 +6,15 @@
  * filled with canaries, what a kernel may read and not use with NaN. The reference runs on a copy of the
  * output's arena, and the arenas must then be equal byte by byte, but for the rounding of random data.
  */
+#define _GNU_SOURCE
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include "abi.h"
 #include "arena.h"
 #include "check_kernel.h"
@@ -324,6 +327,12 @@ static bool fault(struct check *c, const void *at) {
     return fail(c, "faulted (address %p): an instruction this CPU lacks, or an aligned access", at);
 }
 
+static void set_addresses(struct check *c) {
+    for (int i = 0; i < c->plan.count; i++)
+        if (c->plan.operand_of[i] >= 0)
+            c->plan.words[i] = (int64_t)(intptr_t)c->plan.operand[c->plan.operand_of[i]].at;
+}
+
 static bool check_one(struct check *c) {
     struct guarded_call g = {.function = c->function, .plan = &c->plan};
     const void *at;
@@ -333,9 +342,7 @@ static bool check_one(struct check *c) {
     for (int i = 0; i < c->plan.operands; i++)
         if (!fill(c, i))
             return false;
-    for (int i = 0; i < c->plan.count; i++)
-        if (c->plan.operand_of[i] >= 0)
-            c->plan.words[i] = (int64_t)(intptr_t)c->plan.operand[c->plan.operand_of[i]].at;
+    set_addresses(c);
     expect(c);
     if (!run_guarded(call_kernel, &g, &at))
         return fault(c, at);
@@ -370,6 +377,87 @@ static bool check_edge(struct check *c, int64_t mr, int64_t nr, unsigned *turn) 
     return true;
 }
 
+/* ---- strides of 64 bits: rows so far apart that they need them ---- */
+
+static const int64_t far_gap = (int64_t)1 << 32; /* a stride cut to 32 bits is then its row's length */
+
+static bool is_far(const struct operand *o) {
+    return o->rows > 1 && o->stride > far_gap;
+}
+
+/* Address space for the operand, of which only the pages with its rows exist. */
+static bool reserve_rows(struct operand *o, struct arena *space) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), row = (size_t)(o->length + o->over) * sizeof(float);
+
+    space->size = ((size_t)extent(o) * sizeof(float) + page - 1) / page * page;
+    space->data = mmap(NULL, space->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space->data == MAP_FAILED)
+        return false;
+    o->at = (float *)space->data;
+    for (int64_t r = 0; r < o->rows; r++) {
+        const uintptr_t first = (uintptr_t)(o->at + r * o->stride), start = first / page * page;
+
+        if (mprotect((void *)start, first + row - start, PROT_READ | PROT_WRITE))
+            return false;
+    }
+    return true;
+}
+
+/* The tile's elements row after row: to `dense`, or from there. */
+static void copy_tile(const struct operand *o, float *dense, bool from) {
+    for (int64_t r = 0; r < o->rows; r++, dense += o->used)
+        memcpy(from ? o->at + r * o->stride : dense, from ? dense : o->at + r * o->stride,
+               (size_t)o->used * sizeof(float));
+}
+
+static bool run_far(struct check *c) {
+    const int out = output_of(&c->plan);
+    const struct operand *o = &c->plan.operand[out];
+    float *start = (float *)c->before[out], *expected = (float *)c->magnitude;
+    struct guarded_call g = {.function = c->function, .plan = &c->plan};
+    const void *at;
+
+    for (int i = 0; i < c->plan.operands; i++)
+        for (int64_t r = 0; r < c->plan.operand[i].rows; r++)
+            for (int64_t x = 0; x < c->plan.operand[i].used; x++)
+                c->plan.operand[i].at[r * c->plan.operand[i].stride + x] = value(c);
+    set_addresses(c);
+    copy_tile(o, start, false);
+    call_reference(c);
+    copy_tile(o, expected, false);
+    copy_tile(o, start, true);
+    if (!run_guarded(call_kernel, &g, &at))
+        return fail(c, "faulted with strides that need 64 bits");
+    copy_tile(o, start, false);
+    if (memcmp(start, expected, (size_t)(o->rows * o->used) * sizeof(float)))
+        return fail(c, "wrong result with strides that need 64 bits");
+    return true;
+}
+
+static bool check_far_rows(struct check *c, bool row_edges) {
+    struct arena space[OPERANDS] = {0};
+    bool ok = true;
+
+    c->shape =
+        (struct shape){.k = 3, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op->has_acc, .gap = far_gap};
+    if (row_edges && c->shape.mr > 2)
+        c->shape.mr = 2;
+    memset(&c->plan, 0, sizeof c->plan);
+    c->op->plan(c->row, &c->shape, &c->plan);
+    for (int i = 0; i < c->plan.operands && ok; i++) {
+        struct operand *o = &c->plan.operand[i];
+
+        o->at = (float *)c->arena[i].data;
+        if (is_far(o) && !reserve_rows(o, &space[i]))
+            ok = fail(c, "no address space for rows that are 2^32 elements apart");
+    }
+    ok = ok && run_far(c);
+    for (int i = 0; i < OPERANDS; i++)
+        if (space[i].size && space[i].data != MAP_FAILED)
+            munmap(space[i].data, space[i].size);
+    return ok;
+}
+
 static bool check_edges(struct check *c) {
     const struct uk_kernel *row = c->row;
     const bool rows = c->op->has_rows && (row->edges == UK_EDGES_ANY || row->edges == UK_EDGES_ROWS);
@@ -380,7 +468,7 @@ static bool check_edges(struct check *c) {
         for (int64_t nr = columns ? 1 : row->nr; nr <= row->nr; nr++)
             if (!check_edge(c, mr, nr, &turn))
                 return false;
-    return true;
+    return check_far_rows(c, rows);
 }
 
 bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *message, size_t size) {
