@@ -100,10 +100,346 @@ static void parallel_grid(void **state) {
     check_matmul(UK_LOOP_PARALLEL);
 }
 
+/* ---- entry checks ---- */
+
+struct bad_call {
+    int64_t size[6]; /* M N K lda ldb ldc */
+    int a, b, c;     /* bytes from the start of the memory; -1: null */
+    enum uk_status status;
+};
+
+static void entry_checks(void **state) {
+    static const struct bad_call call[] = {
+        {{3, 4, 5, 5, 4, 4}, 0, 128, 256, UK_OK},
+        {{-1, 4, 5, 5, 4, 4}, 0, 128, 256, UK_INVALID_SIZE},
+        {{3, INT64_MIN, 5, 5, 4, 4}, 0, 128, 256, UK_INVALID_SIZE},
+        {{3, 4, 5, 4, 4, 4}, 0, 128, 256, UK_INVALID_SIZE},  /* lda < K */
+        {{3, 4, 5, 5, 3, 4}, 0, 128, 256, UK_INVALID_SIZE},  /* ldb < N */
+        {{3, 4, 5, 5, 4, 3}, 0, 128, 256, UK_INVALID_SIZE},  /* ldc < N */
+        {{3, 4, 5, 5, 4, -4}, 0, 128, 256, UK_INVALID_SIZE}, /* negative stride */
+        {{3, 4, 5, 5, 4, 0}, 0, 128, 256, UK_INVALID_SIZE},
+        {{1, 4, 5, 0, 4, -4}, 0, 128, 256, UK_OK}, /* one row: its stride does not matter */
+        {{3, 4, 5, INT64_MAX / 2, 4, 4}, 0, 128, 256, UK_INVALID_SIZE},
+        {{INT64_MAX, INT64_MAX, 1, INT64_MAX, INT64_MAX, INT64_MAX}, 0, 128, 256, UK_INVALID_SIZE},
+        {{3, 4, 5, INT64_MAX / 6, 4, 4},
+         0,
+         128,
+         256,
+         UK_INVALID_SIZE}, /* fits in elements, not in addresses */
+        {{3, 4, 5, 5, 4, 4}, -1, 128, 256, UK_INVALID_ARGUMENT},
+        {{3, 4, 5, 5, 4, 4}, 0, -1, 256, UK_INVALID_ARGUMENT},
+        {{3, 4, 5, 5, 4, 4}, 0, 128, -1, UK_INVALID_ARGUMENT},
+        {{3, 4, 5, 5, 4, 4}, 2, 128, 256, UK_INVALID_ARGUMENT}, /* not aligned */
+        {{3, 4, 5, 5, 4, 4}, 0, 128, 257, UK_INVALID_ARGUMENT},
+        {{3, 4, 5, 5, 4, 4}, 0, 128, 128 + 79, UK_INVALID_ARGUMENT},
+        {{3, 4, 5, 5, 4, 4}, 0, 128, 128 + 76, UK_OVERLAP}, /* the last element of B */
+        {{3, 4, 5, 5, 4, 4}, 0, 128, 128 + 80, UK_OK},      /* right behind B */
+        {{3, 4, 5, 5, 4, 4}, 100, 164, 120, UK_OVERLAP},    /* C begins in A and ends in B */
+        {{3, 4, 5, 5, 4, 4}, 128, 128, 256, UK_OK},         /* inputs may be the same */
+        {{3, 4, 5, 5, 4, 4}, 0, 128, 0, UK_OVERLAP},
+        {{0, 4, 5, 5, 4, 4}, -1, 128, -1, UK_OK}, /* nothing to do, nothing to point at */
+        {{3, 0, 5, 5, 0, 0}, 0, -1, -1, UK_OK},
+        {{3, 4, 0, 0, 4, 4}, -1, -1, 256, UK_OK}, /* C is set to 0 */
+        {{0, 0, 0, 0, 0, 0}, -1, -1, -1, UK_OK},
+        {{0, 4, 5, -7, 4, -7}, 1, 128, 3, UK_OK},
+        {{100, 4, 5, 5, 4, 4}, 0, 128, 256, UK_INVALID_SIZE}, /* the check M < 100 */
+    };
+    struct matmul t;
+    unsigned char *memory = aligned_alloc(64, 512), before[512];
+
+    (void)state;
+    assert_non_null(memory);
+    make_matmul(&t, UK_LOOP_SERIAL, UK_F32);
+    make_check(&t.m, op(&t.m, UK_I_LT, value(&t.m, t.size[0]), number(&t.m, 100)), "M < 100");
+    struct uk_module *module = compiled(&t.m);
+    for (int i = 0; i < COUNT(call); i++) {
+        const struct bad_call *k = &call[i];
+        void *tensor[] = {k->a < 0 ? NULL : memory + k->a, k->b < 0 ? NULL : memory + k->b,
+                          k->c < 0 ? NULL : memory + k->c};
+
+        memset(memory, 0x11, 512);
+        memcpy(before, memory, 512);
+        int got = uk_module_call(module, k->size, NULL, tensor);
+        if (got != (int)k->status)
+            fail_msg("call %d: status %d instead of %d", i, got, k->status);
+        if (got)
+            assert_memory_equal(memory, before, 512);
+    }
+    uk_module_destroy(module);
+    make_end(&t.m);
+    free(memory);
+}
+
+/* A size that is a constant is no argument, and what it makes certain costs no code. */
+static void defined_sizes(void **state) {
+    static const int64_t fixed[] = {3, 4, 5, 5, 4, 4};
+    struct matmul t;
+    const struct uk_target *target;
+    char *text;
+    size_t n;
+
+    (void)state;
+    make_matmul(&t, UK_LOOP_SERIAL, UK_F32);
+    for (int i = 0; i < 6; i++) {
+        t.size[i]->defined = true;
+        t.size[i]->value = fixed[i];
+    }
+    assert_int_equal(uk_target_find(context, "x86_64-avx2", &target), UK_OK);
+    if (uk_emit_code(context, &t.m.function, target, UK_EMIT_LLVM, &text, &n))
+        fail_msg("%s", uk_context_message(context));
+    assert_non_null(strstr(text, "i32 @matmul(ptr"));
+    assert_null(strstr(text, "smul.with.overflow"));
+    free(text);
+    make_end(&t.m);
+}
+
+/* The same loops give the same object, to the byte. */
+static void same_bytes(void **state) {
+    struct matmul t;
+    const struct uk_target *target;
+    char *object[2];
+    size_t length[2];
+
+    (void)state;
+    for (int pass = 0; pass < 2; pass++) {
+        make_matmul(&t, UK_LOOP_PARALLEL, UK_F32);
+        assert_int_equal(uk_target_find(context, "x86_64-avx512", &target), UK_OK);
+        if (uk_emit_code(context, &t.m.function, target, UK_EMIT_OBJECT, &object[pass], &length[pass]))
+            fail_msg("%s", uk_context_message(context));
+        make_end(&t.m);
+    }
+    assert_int_equal(length[0], length[1]);
+    assert_memory_equal(object[0], object[1], length[0]);
+    free(object[0]);
+    free(object[1]);
+}
+
+/* ---- nodes ---- */
+
+/* Y[i] = i % 3 == 1 ? X[j] : -X[j] with j = (i * 7) % N - floor((i - N) / 4), through let, if and negative
+ * dividends. */
+static void let_and_if(void **state) {
+    struct maker m;
+    int32_t x[64], y[16];
+    int64_t size = 16;
+
+    (void)state;
+    make_begin(&m, context, "pick");
+    struct uk_index *n = value(&m, make_size(&m, "N", true)), *four = number(&m, 4), *three = number(&m, 3);
+    struct uk_tensor *tx = make_tensor(&m, "X", UK_I32, SHAPE(op(&m, UK_I_MUL, n, four)), false);
+    struct uk_tensor *ty = make_tensor(&m, "Y", UK_I32, SHAPE(n), true);
+    struct uk_var *vi = loop_variable(&m, "i"), *vj = loop_variable(&m, "j");
+    struct uk_index *i = value(&m, vi), *j = value(&m, vj);
+    struct uk_index *wrapped = op(&m, UK_I_MOD, op(&m, UK_I_MUL, i, number(&m, 7)), n);
+    struct uk_index *down = op(&m, UK_I_DIV, op(&m, UK_I_SUB, i, n), four);
+    struct uk_expr *e = element(&m, at(tx, j, NULL));
+    struct uk_node *plus = make_store(&m, at(ty, i, NULL), UK_ASSIGN, e);
+    struct uk_node *minus =
+        make_store(&m, at(ty, i, NULL), UK_ASSIGN, make_expr(&m, UK_E_NEG, UK_I32, e, NULL));
+    struct uk_index *rest = op(&m, UK_I_MOD, op(&m, UK_I_SUB, i, n), three);
+    struct uk_node *choice = make_if(&m, op(&m, UK_I_EQ, rest, number(&m, 1)), plus, minus);
+
+    m.function.body =
+        make_for(&m, UK_LOOP_SERIAL, vi, n, 1, make_let(&m, vj, op(&m, UK_I_SUB, wrapped, down), choice));
+    struct uk_module *module = compiled(&m);
+    for (int k = 0; k < 64; k++)
+        x[k] = k + 100;
+    assert_int_equal(uk_module_call(module, &size, NULL, (void *[]){x, y}), UK_OK);
+    for (int k = 0; k < 16; k++) {
+        int at_x = k * 7 % 16 - -((16 - k + 3) / 4), mod = ((k - 16) % 3 + 3) % 3;
+
+        assert_int_equal(y[k], mod == 1 ? x[at_x] : -x[at_x]);
+    }
+    uk_module_destroy(module);
+    make_end(&m);
+}
+
+/*
+ * T (shared) = 2 * X; then in parallel tiles of 8, through a per-thread copy: Y[i] = T[i] * S[0], S being the
+ * thread's own buffer, filled with the tile's number just before.
+ */
+static void buffers_and_threads(void **state) {
+    enum { N = 1000 };
+    struct maker m;
+    float x[N], y[N];
+    int64_t size = N;
+
+    (void)state;
+    make_begin(&m, context, "scale");
+    struct uk_index *n = value(&m, make_size(&m, "N", true)), *eight = number(&m, 8), *zero = number(&m, 0);
+    struct uk_tensor *tx = make_tensor(&m, "X", UK_F32, SHAPE(n), false);
+    struct uk_tensor *ty = make_tensor(&m, "Y", UK_F32, SHAPE(n), true);
+    struct uk_tensor *shared = make_buffer(&m, "T", UK_F32, n, false);
+    struct uk_tensor *own = make_buffer(&m, "S", UK_F32, number(&m, 3), true);
+    struct uk_var *v0 = loop_variable(&m, "i0"), *vt = loop_variable(&m, "it"), *vi = loop_variable(&m, "i");
+    struct uk_index *i0 = value(&m, v0), *it = value(&m, vt);
+    struct uk_index *i = op(&m, UK_I_ADD, it, value(&m, vi));
+    struct uk_expr *twice =
+        make_expr(&m, UK_E_MUL, UK_F32, element(&m, at(tx, i0, NULL)), literal(&m, UK_F32, 2));
+    struct uk_expr *tile = make_expr(&m, UK_E_INDEX, UK_F32, NULL, NULL);
+    struct uk_expr *product =
+        make_expr(&m, UK_E_MUL, UK_F32, element(&m, at(shared, i, NULL)), element(&m, at(own, zero, NULL)));
+
+    tile->index = op(&m, UK_I_DIV, it, eight);
+    struct uk_node *copy =
+        make_for(&m, UK_LOOP_VECTOR, v0, n, 1, make_store(&m, at(shared, i0, NULL), UK_ASSIGN, twice));
+    struct uk_index *left = op(&m, UK_I_MIN, eight, op(&m, UK_I_SUB, n, it));
+    struct uk_node *fill = make_store(&m, at(own, zero, NULL), UK_ASSIGN, tile);
+    struct uk_node *inner =
+        make_for(&m, UK_LOOP_SERIAL, vi, left, 1, make_store(&m, at(ty, i, NULL), UK_ASSIGN, product));
+
+    m.function.body = make_row(copy, make_for(&m, UK_LOOP_PARALLEL, vt, n, 8, make_row(fill, inner)));
+    struct uk_module *module = compiled(&m);
+    for (int k = 0; k < N; k++)
+        x[k] = (float)(k % 17);
+    for (int pass = 0; pass < 20; pass++) {
+        memset(y, 0xff, sizeof y);
+        assert_int_equal(uk_module_call(module, &size, NULL, (void *[]){x, y}), UK_OK);
+        for (int k = 0; k < N; k++)
+            assert_true(y[k] == 2 * x[k] * (float)(k / 8));
+    }
+    size = 0;
+    assert_int_equal(uk_module_call(module, &size, NULL, (void *[]){NULL, NULL}), UK_OK);
+    size = INT64_MAX / 8;
+    assert_int_equal(uk_module_call(module, &size, NULL, (void *[]){(void *)64, (void *)128}), UK_OVERLAP);
+    uk_module_destroy(module);
+    make_end(&m);
+}
+
+/* ---- values ---- */
+
+/* Y[i] = expression of X[i]; both of four elements. */
+static void map_values(enum uk_type from, enum uk_type to,
+                       struct uk_expr *(*expr)(struct maker *, struct uk_expr *), const void *x,
+                       const void *expected) {
+    struct maker m;
+    unsigned char y[64];
+    size_t bytes = 4 * uk_type_bytes(to);
+    double two = 2;
+
+    make_begin(&m, context, "values");
+    make_scalar(&m, "s", UK_F32);
+    struct uk_tensor *tx = make_tensor(&m, "X", from, SHAPE(number(&m, 4)), false);
+    struct uk_tensor *ty = make_tensor(&m, "Y", to, SHAPE(number(&m, 4)), true);
+    struct uk_var *v = loop_variable(&m, "i");
+    struct uk_index *i = value(&m, v);
+
+    m.function.body =
+        make_for(&m, UK_LOOP_SERIAL, v, number(&m, 4), 1,
+                 make_store(&m, at(ty, i, NULL), UK_ASSIGN, expr(&m, element(&m, at(tx, i, NULL)))));
+    struct uk_module *module = compiled(&m);
+    unsigned char *aligned = aligned_alloc(64, 64);
+
+    assert_non_null(aligned);
+    memcpy(aligned, x, 4 * uk_type_bytes(from));
+    unsigned char *out = aligned_alloc(64, 64);
+    assert_non_null(out);
+    assert_int_equal(uk_module_call(module, NULL, &two, (void *[]){aligned, out}), UK_OK);
+    memcpy(y, out, bytes);
+    free(out);
+    free(aligned);
+    assert_memory_equal(y, expected, bytes);
+    uk_module_destroy(module);
+    make_end(&m);
+}
+
+static struct uk_expr *to_i8(struct maker *m, struct uk_expr *x) {
+    return make_expr(m, UK_E_CAST, UK_I8, x, NULL);
+}
+
+static struct uk_expr *to_f32(struct maker *m, struct uk_expr *x) {
+    return make_expr(m, UK_E_CAST, UK_F32, x, NULL);
+}
+
+static struct uk_expr *plus_one(struct maker *m, struct uk_expr *x) {
+    return make_expr(m, UK_E_ADD, x->type, x, literal(m, x->type, 1));
+}
+
+static struct uk_expr *times_scalar(struct maker *m, struct uk_expr *x) {
+    struct uk_expr *s = make_expr(m, UK_E_SCALAR, UK_F32, NULL, NULL);
+
+    s->scalar = m->program.scalars;
+    return make_expr(m, UK_E_MUL, UK_F32, x, s);
+}
+
+static struct uk_expr *rounded(struct maker *m, struct uk_expr *x) {
+    return make_expr(m, UK_E_ROUND, UK_F32, x, NULL);
+}
+
+static struct uk_expr *shifted(struct maker *m, struct uk_expr *x) {
+    return make_expr(m, UK_E_SHR, x->type, literal(m, x->type, -128), x);
+}
+
+static struct uk_expr *relu(struct maker *m, struct uk_expr *x) {
+    struct uk_expr *e = make_expr(m, UK_E_SELECT, x->type, NULL, x);
+
+    e->arg[0] = make_expr(m, UK_E_GT, x->type, x, literal(m, x->type, 0));
+    e->arg[2] = literal(m, x->type, 0);
+    return e;
+}
+
+static void values(void **state) {
+    const float big[] = {1e9f, -1e9f, -1.9f, 0.0f / 1.0f};
+    const int8_t saturated[] = {127, -128, -1, 0};
+    const int32_t wide[] = {300, -129, 127, -1};
+    const int8_t wrapped[] = {44, 127, 127, -1};
+    const uint8_t bytes[] = {0, 1, 128, 255};
+    const float from_bytes[] = {0, 1, 128, 255};
+    const uint16_t bf16[] = {0x3f80, 0x4380, 0xff80, 0x7fc1};      /* 1, 256, -inf, NaN */
+    const uint16_t bf16_next[] = {0x4000, 0x4380, 0xff80, 0x7fc1}; /* 257 rounds to 256 */
+    const uint16_t f16[] = {0x3c00, 0x6800, 0x7c00, 0x8000};       /* 1, 2048, inf, -0 */
+    const uint16_t f16_next[] = {0x4000, 0x6800, 0x7c00, 0x3c00};
+    const float halves[] = {0.5f, 1.5f, -2.5f, 3.5f}, even[] = {0, 2, -2, 4}, doubled[] = {1, 3, -5, 7};
+    const int8_t counts[] = {0, 3, 7, 100}, shifts[] = {-128, -16, -1, -1};
+    const float positive[] = {0.5f, 1.5f, 0, 3.5f};
+
+    (void)state;
+    map_values(UK_F32, UK_I8, to_i8, big, saturated);
+    map_values(UK_I32, UK_I8, to_i8, wide, wrapped);
+    map_values(UK_U8, UK_F32, to_f32, bytes, from_bytes);
+    map_values(UK_BF16, UK_BF16, plus_one, bf16, bf16_next);
+    map_values(UK_F16, UK_F16, plus_one, f16, f16_next);
+    map_values(UK_F32, UK_F32, rounded, halves, even);
+    map_values(UK_F32, UK_F32, times_scalar, halves, doubled);
+    map_values(UK_I8, UK_I8, shifted, counts, shifts);
+    map_values(UK_F32, UK_F32, relu, halves, positive);
+}
+
+static void header(void **state) {
+    struct matmul t;
+    struct uk_text text = {0};
+
+    (void)state;
+    make_matmul(&t, UK_LOOP_SERIAL, UK_F32);
+    make_scalar(&t.m, "alpha", UK_F32);
+    assert_int_equal(uk_emit_header(&t.m.function, &text), UK_OK);
+    assert_non_null(strstr(text.text,
+                           "int matmul(int64_t M, int64_t N, int64_t K, int64_t lda, int64_t ldb, int64_t "
+                           "ldc, float alpha, const float *A, const float *B, float *C);"));
+    assert_non_null(strstr(text.text, "#ifndef MATMUL_H\n#define MATMUL_H\n"));
+    assert_non_null(strstr(text.text, "UK_OVERLAP = 3,"));
+    free(text.text);
+    make_end(&t.m);
+}
+
+static void many_modules(void **state) {
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        check_matmul(i % 2 ? UK_LOOP_PARALLEL : UK_LOOP_SERIAL);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(serial_loops),
         cmocka_unit_test(parallel_grid),
+        cmocka_unit_test(entry_checks),
+        cmocka_unit_test(defined_sizes),
+        cmocka_unit_test(same_bytes),
+        cmocka_unit_test(let_and_if),
+        cmocka_unit_test(buffers_and_threads),
+        cmocka_unit_test(values),
+        cmocka_unit_test(header),
+        cmocka_unit_test(many_modules),
     };
 
     context = uk_context_create();
