@@ -4,13 +4,11 @@
 #include <string.h>
 #include "context.h"
 
-struct uk_context *uk_context_create(void)
-{
+struct uk_context *uk_context_create(void) {
     return calloc(1, sizeof(struct uk_context));
 }
 
-void uk_context_destroy(struct uk_context *c)
-{
+void uk_context_destroy(struct uk_context *c) {
     if (!c)
         return;
     uk_backend_destroy(c->backend);
@@ -22,29 +20,25 @@ void uk_context_destroy(struct uk_context *c)
     free(c);
 }
 
-const char *uk_context_message(const struct uk_context *c)
-{
+const char *uk_context_message(const struct uk_context *c) {
     if (!c || !c->failed)
         return "";
     return c->message ? c->message : "error: out of memory; free some and try again";
 }
 
-void uk_context_enter(struct uk_context *c, const char *file)
-{
+void uk_context_enter(struct uk_context *c, const char *file) {
     free(c->message);
     c->message = NULL;
     c->failed = false;
     c->file = file;
 }
 
-void uk_text_free(char *text)
-{
+void uk_text_free(char *text) {
     free(text);
 }
 
 enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format,
-                       ...)
-{
+                       ...) {
     struct uk_text t = {0};
     char *what;
     va_list ap;
@@ -70,8 +64,7 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
     return status;
 }
 
-enum uk_status uk_out_of_memory(struct uk_context *c)
-{
+enum uk_status uk_out_of_memory(struct uk_context *c) {
     c->failed = true; /* no message is allocated: uk_context_message has a constant one */
     return UK_OUT_OF_MEMORY;
 }

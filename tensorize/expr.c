@@ -1,8 +1,7 @@
 /* Integer expressions: built with constants folded, compared, evaluated. */
 #include "program.h"
 
-static struct uk_index *node(struct uk_arena *a, enum uk_index_op op, struct uk_position at)
-{
+static struct uk_index *node(struct uk_arena *a, enum uk_index_op op, struct uk_position at) {
     struct uk_index *e = uk_alloc(a, sizeof *e);
 
     if (e) {
@@ -13,13 +12,11 @@ static struct uk_index *node(struct uk_arena *a, enum uk_index_op op, struct uk_
     return e;
 }
 
-static int deeper(int depth, const struct uk_index *e)
-{
+static int deeper(int depth, const struct uk_index *e) {
     return e && e->depth >= depth ? e->depth + 1 : depth;
 }
 
-struct uk_index *uk_index_int(struct uk_arena *a, int64_t value)
-{
+struct uk_index *uk_index_int(struct uk_arena *a, int64_t value) {
     struct uk_index *e = node(a, UK_I_INT, (struct uk_position){0, 0});
 
     if (e)
@@ -27,8 +24,7 @@ struct uk_index *uk_index_int(struct uk_arena *a, int64_t value)
     return e;
 }
 
-struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v)
-{
+struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v) {
     struct uk_index *e = v ? node(a, UK_I_VAR, v->at) : NULL;
 
     if (e)
@@ -36,8 +32,7 @@ struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v)
     return e;
 }
 
-bool uk_index_is_int(const struct uk_index *e, int64_t *value)
-{
+bool uk_index_is_int(const struct uk_index *e, int64_t *value) {
     if (!e || e->op != UK_I_INT)
         return false;
     if (value)
@@ -45,8 +40,7 @@ bool uk_index_is_int(const struct uk_index *e, int64_t *value)
     return true;
 }
 
-bool uk_index_equal(const struct uk_index *a, const struct uk_index *b)
-{
+bool uk_index_equal(const struct uk_index *a, const struct uk_index *b) {
     if (a == b)
         return true;
     if (!a || !b || a->op != b->op)
@@ -58,14 +52,12 @@ bool uk_index_equal(const struct uk_index *a, const struct uk_index *b)
     return uk_index_equal(a->a, b->a) && uk_index_equal(a->b, b->b) && uk_index_equal(a->c, b->c);
 }
 
-static int64_t floor_div(int64_t l, int64_t r)
-{
+static int64_t floor_div(int64_t l, int64_t r) {
     return l / r - (l % r != 0 && (l < 0) != (r < 0));
 }
 
 /* l op r; *overflow is set where the value is not representable, or a divisor is not positive. */
-static int64_t apply(enum uk_index_op op, int64_t l, int64_t r, bool *overflow)
-{
+static int64_t apply(enum uk_index_op op, int64_t l, int64_t r, bool *overflow) {
     int64_t v = 0;
 
     switch (op) {
@@ -122,8 +114,7 @@ static int64_t apply(enum uk_index_op op, int64_t l, int64_t r, bool *overflow)
 }
 
 int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk_var *, void *), void *user,
-                      bool *overflow)
-{
+                      bool *overflow) {
     switch (e->op) {
     case UK_I_INT:
         return e->value;
@@ -144,8 +135,8 @@ int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk
     return apply(e->op, l, r, overflow);
 }
 
-struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r)
-{
+struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                               struct uk_index *r) {
     bool unary = op == UK_I_NEG || op == UK_I_NOT;
 
     if (!l || (!r && !unary))
@@ -161,8 +152,7 @@ struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct u
 }
 
 /* c * x in either order: the constant and the other factor. */
-static bool scaled(const struct uk_index *e, int64_t *c, struct uk_index **x)
-{
+static bool scaled(const struct uk_index *e, int64_t *c, struct uk_index **x) {
     if (e->op != UK_I_MUL)
         return false;
     if (uk_index_is_int(e->a, c)) {
@@ -174,8 +164,7 @@ static bool scaled(const struct uk_index *e, int64_t *c, struct uk_index **x)
 }
 
 /* x + c with the constants of nested sums joined; x - c where c is negative. */
-static struct uk_index *add_constant(struct uk_arena *a, struct uk_index *x, int64_t c)
-{
+static struct uk_index *add_constant(struct uk_arena *a, struct uk_index *x, int64_t c) {
     int64_t inner, sum;
 
     if (x->op == UK_I_ADD && uk_index_is_int(x->b, &inner) && !__builtin_add_overflow(inner, c, &sum))
@@ -189,8 +178,7 @@ static struct uk_index *add_constant(struct uk_arena *a, struct uk_index *x, int
     return uk_index_node(a, UK_I_ADD, x, uk_index_int(a, c));
 }
 
-static struct uk_index *fold_product(struct uk_arena *a, struct uk_index *l, struct uk_index *r)
-{
+static struct uk_index *fold_product(struct uk_arena *a, struct uk_index *l, struct uk_index *r) {
     int64_t c;
 
     if (uk_index_is_int(l, &c)) {
@@ -210,8 +198,7 @@ static struct uk_index *fold_product(struct uk_arena *a, struct uk_index *l, str
 
 /* One side is a constant, the other is not; or both are the same expression. */
 static struct uk_index *fold_division(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
-                                      struct uk_index *r)
-{
+                                      struct uk_index *r) {
     struct uk_index *x;
     int64_t c, k;
 
@@ -227,8 +214,7 @@ static struct uk_index *fold_division(struct uk_arena *a, enum uk_index_op op, s
 }
 
 static struct uk_index *fold_logic(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
-                                   struct uk_index *r)
-{
+                                   struct uk_index *r) {
     int64_t c;
 
     if (uk_index_is_int(l, &c))
@@ -239,8 +225,7 @@ static struct uk_index *fold_logic(struct uk_arena *a, enum uk_index_op op, stru
 }
 
 /* The value of l op l. */
-static struct uk_index *fold_equal(struct uk_arena *a, enum uk_index_op op, struct uk_index *l)
-{
+static struct uk_index *fold_equal(struct uk_arena *a, enum uk_index_op op, struct uk_index *l) {
     switch (op) {
     case UK_I_MIN:
     case UK_I_MAX:
@@ -259,8 +244,8 @@ static struct uk_index *fold_equal(struct uk_arena *a, enum uk_index_op op, stru
     }
 }
 
-static struct uk_index *fold_sum(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r)
-{
+static struct uk_index *fold_sum(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                                 struct uk_index *r) {
     int64_t c;
 
     if (uk_index_is_int(r, &c) && c > INT64_MIN)
@@ -276,8 +261,8 @@ static struct uk_index *fold_sum(struct uk_arena *a, enum uk_index_op op, struct
     return uk_index_node(a, op, l, r);
 }
 
-struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r)
-{
+struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                             struct uk_index *r) {
     bool unary = op == UK_I_NEG || op == UK_I_NOT;
     bool overflow = false;
     int64_t x, y = 0;
@@ -314,8 +299,8 @@ struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_
     }
 }
 
-struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l, struct uk_index *r)
-{
+struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l,
+                                 struct uk_index *r) {
     int64_t v;
 
     if (!c || !l || !r)

@@ -16,35 +16,63 @@ struct lexer {
     int depth;
 };
 
-/* The words in quotes of the grammar, but for those of one letter, `ll` (both only after `import` or a dot). */
+/* The words in quotes of the grammar, but for those of one letter, `ll` (both only after `import` or a dot).
+ */
 static const char *const reserved[] = {
-    "size",     "tensor",     "temp",        "layout",       "stride",   "align",         "over",    "in",
-    "lane",     "scalar",     "assume",      "and",          "or",       "not",           "scan",    "sum",
-    "prod",     "max",        "min",         "where",        "inf",      "pad",           "select",  "index",
-    "exp",      "tanh",       "sqrt",        "abs",          "round",    "intrinsic",     "requires", "scope",
-    "thread",   "wave",       "block",       "end",          "compute",  "reset",         "update",  "ptr",
-    "void",     "pragma",     "import",      "schedule",     "split",    "parts",         "tile",    "fuse",
-    "reorder",  "unroll",     "vectorize",   "parallel",     "bind",     "pack",          "at",      "panel",
-    "along",    "cache_read", "cache_write", "compute_at",   "root",     "reverse_compute_at", "auto", "rfactor",
-    "tensorize", "compute_inline", "global", "shared",       "register", "f64",           "f32",     "f16",
-    "bf16",     "i64",        "i32",         "i16",          "i8",       "u8",
+    "size",        "tensor",
+    "temp",        "layout",
+    "stride",      "align",
+    "over",        "in",
+    "lane",        "scalar",
+    "assume",      "and",
+    "or",          "not",
+    "scan",        "sum",
+    "prod",        "max",
+    "min",         "where",
+    "inf",         "pad",
+    "select",      "index",
+    "exp",         "tanh",
+    "sqrt",        "abs",
+    "round",       "intrinsic",
+    "requires",    "scope",
+    "thread",      "wave",
+    "block",       "end",
+    "compute",     "reset",
+    "update",      "ptr",
+    "void",        "pragma",
+    "import",      "schedule",
+    "split",       "parts",
+    "tile",        "fuse",
+    "reorder",     "unroll",
+    "vectorize",   "parallel",
+    "bind",        "pack",
+    "at",          "panel",
+    "along",       "cache_read",
+    "cache_write", "compute_at",
+    "root",        "reverse_compute_at",
+    "auto",        "rfactor",
+    "tensorize",   "compute_inline",
+    "global",      "shared",
+    "register",    "f64",
+    "f32",         "f16",
+    "bf16",        "i64",
+    "i32",         "i16",
+    "i8",          "u8",
 };
 
-bool uk_is_reserved(const char *s, size_t n)
-{
+bool uk_is_reserved(const char *s, size_t n) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strlen(reserved[i]) == n && !memcmp(reserved[i], s, n))
             return true;
     return false;
 }
 
-bool uk_token_is(const struct uk_token *t, const char *word)
-{
-    return (t->kind == UK_T_WORD || t->kind == UK_T_MARK) && strlen(word) == t->n && !memcmp(word, t->s, t->n);
+bool uk_token_is(const struct uk_token *t, const char *word) {
+    return (t->kind == UK_T_WORD || t->kind == UK_T_MARK) && strlen(word) == t->n &&
+           !memcmp(word, t->s, t->n);
 }
 
-bool uk_text_to_double(const char *s, double *value)
-{
+bool uk_text_to_double(const char *s, double *value) {
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
 
     if (!plain)
@@ -57,8 +85,7 @@ bool uk_text_to_double(const char *s, double *value)
     return true;
 }
 
-bool uk_double_to_text(double value, char text[40])
-{
+bool uk_double_to_text(double value, char text[40]) {
     locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
 
     if (!plain)
@@ -77,24 +104,20 @@ bool uk_double_to_text(double value, char text[40])
     return true;
 }
 
-static bool is_letter(char c)
-{
+static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c)
-{
+static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-static struct uk_position here(const struct lexer *x)
-{
+static struct uk_position here(const struct lexer *x) {
     return (struct uk_position){x->line, (int)(x->s - x->line_start) + 1};
 }
 
 static enum uk_status emit(struct lexer *x, enum uk_token_kind kind, const char *s, size_t n,
-                           struct uk_position at)
-{
+                           struct uk_position at) {
     if (x->count == x->room) {
         size_t room = x->room ? 2 * x->room : 256;
         struct uk_token *t = realloc(x->token, room * sizeof *t);
@@ -109,11 +132,11 @@ static enum uk_status emit(struct lexer *x, enum uk_token_kind kind, const char 
 }
 
 /* At a line break: the next line, unless the one that ends is too long. */
-static enum uk_status next_line(struct lexer *x)
-{
+static enum uk_status next_line(struct lexer *x) {
     if (x->s - x->line_start > UK_MAX_LINE)
         return uk_fail(x->context, UK_SYNTAX, (struct uk_position){x->line, UK_MAX_LINE + 1},
-                       "the line is longer than %d bytes; break it after a comma or an operator", UK_MAX_LINE);
+                       "the line is longer than %d bytes; break it after a comma or an operator",
+                       UK_MAX_LINE);
     if (x->s < x->end)
         x->s++;
     x->line_start = x->s;
@@ -122,11 +145,10 @@ static enum uk_status next_line(struct lexer *x)
 }
 
 /* Whether a line that ends after the last token goes on in the next one. */
-static bool unfinished(const struct lexer *x)
-{
-    static const char *const open[] = {",",  "=",  "->", "+",  "-",  "*",  "/",    "%",    "<<",  ">>", "<",
-                                       "<=", ">",  ">=", "==", "!=", "+=", "*=",   "max=", "min=", "and", "or",
-                                       "not"};
+static bool unfinished(const struct lexer *x) {
+    static const char *const open[] = {",",  "=",  "->",   "+",    "-",   "*",  "/",  "%",
+                                       "<<", ">>", "<",    "<=",   ">",   ">=", "==", "!=",
+                                       "+=", "*=", "max=", "min=", "and", "or", "not"};
 
     if (x->depth)
         return true;
@@ -138,20 +160,18 @@ static bool unfinished(const struct lexer *x)
     return false;
 }
 
-static enum uk_status lex_string(struct lexer *x)
-{
+static enum uk_status lex_string(struct lexer *x) {
     struct uk_position at = here(x);
     const char *s = ++x->s;
 
-    while (x->s < x->end && *x->s != '"' && *x->s != '\n' && *x->s != '\r')
+    while (x->s < x->end && *x->s && *x->s != '"' && *x->s != '\n' && *x->s != '\r')
         x->s++;
     if (x->s == x->end || *x->s != '"')
         return uk_fail(x->context, UK_SYNTAX, at, "the string is not closed; add \" on the same line");
     return emit(x, UK_T_STRING, s, (size_t)(x->s++ - s), at);
 }
 
-static enum uk_status lex_block(struct lexer *x)
-{
+static enum uk_status lex_block(struct lexer *x) {
     struct uk_position at = here(x);
     const char *s = x->s += 3;
 
@@ -159,6 +179,8 @@ static enum uk_status lex_block(struct lexer *x)
         if (x->end - x->s < 3)
             return uk_fail(x->context, UK_SYNTAX, at,
                            "the imported text is not closed; end it with three quotes");
+        if (!*x->s)
+            return uk_fail(x->context, UK_SYNTAX, here(x), "a NUL byte is not in the language; remove it");
         if (*x->s == '\n') {
             enum uk_status status = next_line(x);
 
@@ -174,8 +196,7 @@ static enum uk_status lex_block(struct lexer *x)
     return status;
 }
 
-static enum uk_status lex_number(struct lexer *x)
-{
+static enum uk_status lex_number(struct lexer *x) {
     struct uk_position at = here(x);
     const char *s = x->s, *q;
     enum uk_token_kind kind = UK_T_INT;
@@ -205,8 +226,7 @@ static enum uk_status lex_number(struct lexer *x)
     return emit(x, kind, s, (size_t)(x->s - s), at);
 }
 
-static enum uk_status lex_word(struct lexer *x)
-{
+static enum uk_status lex_word(struct lexer *x) {
     struct uk_position at = here(x);
     const char *s = x->s;
 
@@ -223,8 +243,7 @@ static enum uk_status lex_word(struct lexer *x)
 }
 
 /* Keeps the list of open brackets up to date for the mark that was just emitted. */
-static enum uk_status bracket(struct lexer *x)
-{
+static enum uk_status bracket(struct lexer *x) {
     struct uk_token *t = &x->token[x->count - 1];
 
     if (*t->s == '(' || *t->s == '[') {
@@ -236,15 +255,14 @@ static enum uk_status bracket(struct lexer *x)
         char want = *t->s == ')' ? '(' : '[';
 
         if (!x->depth || *x->token[x->open[x->depth - 1]].s != want)
-            return uk_fail(x->context, UK_SYNTAX, t->at, "%c closes nothing; add %c before it or remove it", *t->s,
-                           want);
+            return uk_fail(x->context, UK_SYNTAX, t->at, "%c closes nothing; add %c before it or remove it",
+                           *t->s, want);
         x->token[x->open[--x->depth]].match = x->count - 1;
     }
     return UK_OK;
 }
 
-static enum uk_status lex_mark(struct lexer *x)
-{
+static enum uk_status lex_mark(struct lexer *x) {
     static const char *const two[] = {"->", "<=", ">=", "==", "!=", "<<", ">>", "+=", "*="};
     struct uk_position at = here(x);
     enum uk_status status;
@@ -261,15 +279,15 @@ static enum uk_status lex_mark(struct lexer *x)
         if (byte > ' ' && byte < 127)
             return uk_fail(x->context, UK_SYNTAX, at, "'%c' is not in the language; remove it", byte);
         return uk_fail(x->context, UK_SYNTAX, at, "byte 0x%02x is not in the language; %s", byte,
-                       byte >= 128 ? "only ASCII is allowed outside comments and imported text" : "remove it");
+                       byte >= 128 ? "only ASCII is allowed outside comments and imported text"
+                                   : "remove it");
     }
     status = emit(x, UK_T_MARK, x->s, n, at);
     x->s += n;
     return status ? status : n == 1 ? bracket(x) : UK_OK;
 }
 
-static enum uk_status lex_break(struct lexer *x)
-{
+static enum uk_status lex_break(struct lexer *x) {
     struct uk_position at = here(x);
     const char *s = x->s;
     enum uk_status status = UK_OK;
@@ -281,16 +299,17 @@ static enum uk_status lex_break(struct lexer *x)
     return status;
 }
 
-static enum uk_status lex_one(struct lexer *x)
-{
+static enum uk_status lex_one(struct lexer *x) {
     if (*x->s == '\n')
         return lex_break(x);
+    if (!*x->s)
+        return uk_fail(x->context, UK_SYNTAX, here(x), "a NUL byte is not in the language; remove it");
     if (*x->s == ' ' || *x->s == '\t' || (*x->s == '\r' && x->s + 1 < x->end && x->s[1] == '\n')) {
         x->s++;
         return UK_OK;
     }
     if (*x->s == '#') {
-        while (x->s < x->end && *x->s != '\n')
+        while (x->s < x->end && *x->s != '\n' && *x->s)
             x->s++;
         return UK_OK;
     }
@@ -303,11 +322,14 @@ static enum uk_status lex_one(struct lexer *x)
     return is_letter(*x->s) ? lex_word(x) : lex_mark(x);
 }
 
-enum uk_status uk_lex(struct uk_context *c, const char *text, size_t length, struct uk_token **tokens)
-{
+enum uk_status uk_lex(struct uk_context *c, const char *text, size_t length, struct uk_token **tokens) {
     struct lexer x = {.context = c, .s = text, .end = text + length, .line_start = text, .line = 1};
     enum uk_status status = UK_OK;
 
+    *tokens = NULL;
+    if (length > UK_MAX_IMPORT)
+        return uk_fail(c, UK_SYNTAX, (struct uk_position){0, 0}, "the text has more than %d bytes; split it",
+                       UK_MAX_IMPORT);
     while (!status && x.s < x.end)
         status = lex_one(&x);
     if (!status && x.depth)

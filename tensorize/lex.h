@@ -28,7 +28,8 @@ enum uk_status uk_lex(struct uk_context *c, const char *text, size_t length, str
 bool uk_token_is(const struct uk_token *t, const char *word);
 /* A word of the grammar, which cannot be a name. */
 bool uk_is_reserved(const char *s, size_t n);
-/* As strtod and %g in the "C" locale, whatever the process has set. `s` ends in a NUL; false: out of memory. */
+/* As strtod and %g in the "C" locale, whatever the process has set. `s` ends in a NUL; false: out of memory.
+ */
 bool uk_text_to_double(const char *s, double *value);
 /* The shortest decimal that reads back as value, with a point or an exponent. */
 bool uk_double_to_text(double value, char text[40]);

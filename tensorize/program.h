@@ -1,9 +1,9 @@
 /*
  * Inside libuktensorize: what a program is, before and after scheduling.
  *
- * One expression form serves the text, the schedule, the loop IR and the code generator. A struct uk_index is an
- * integer expression (64 bits) over sizes, iterators and loop variables; a struct uk_expr is a value expression
- * over tensors. Both are immutable once built and live in an arena; sharing subtrees is fine.
+ * One expression form serves the text, the schedule, the loop IR and the code generator. A struct uk_index is
+ * an integer expression (64 bits) over sizes, iterators and loop variables; a struct uk_expr is a value
+ * expression over tensors. Both are immutable once built and live in an arena; sharing subtrees is fine.
  */
 #ifndef UK_PROGRAM_H
 #define UK_PROGRAM_H
@@ -14,7 +14,13 @@
 #include <stdint.h>
 #include "tensorize.h"
 
-enum { UK_MAX_DIMS = 8, UK_MAX_NESTING = 256, UK_MAX_LINE = 65536, UK_MAX_DEPTH = 4096, UK_MAX_IMPORT = 64 << 20 };
+enum {
+    UK_MAX_DIMS = 8,
+    UK_MAX_NESTING = 256,
+    UK_MAX_LINE = 65536,
+    UK_MAX_DEPTH = 4096,
+    UK_MAX_IMPORT = 64 << 20
+};
 
 /* ---- memory (arena.c) ---- */
 
@@ -44,8 +50,8 @@ struct uk_position {
 };
 
 /* Records "FILE:LINE:COLUMN: error: MESSAGE" in the context (the first error wins) and returns status. */
-enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format,
+                       ...) __attribute__((format(printf, 4, 5)));
 enum uk_status uk_out_of_memory(struct uk_context *c);
 
 /* ---- integer expressions ---- */
@@ -61,15 +67,30 @@ struct uk_var {
     int64_t default_value; /* of uk run, bench, tune only */
     bool defined;          /* sizes: --define made it a constant */
     int64_t value;
-    bool is_extent;        /* sizes: stands in a shape (so >= 0); a name only in strides is false */
+    bool is_extent; /* sizes: stands in a shape (so >= 0); a name only in strides is false */
     struct uk_var *next;
 };
 
 enum uk_index_op {
-    UK_I_INT, UK_I_VAR,
-    UK_I_NEG, UK_I_ADD, UK_I_SUB, UK_I_MUL, UK_I_DIV, UK_I_MOD, /* DIV floors, MOD is its remainder; divisor > 0 */
-    UK_I_MIN, UK_I_MAX,
-    UK_I_EQ, UK_I_NE, UK_I_LT, UK_I_LE, UK_I_GT, UK_I_GE, UK_I_AND, UK_I_OR, UK_I_NOT, /* value 0 or 1 */
+    UK_I_INT,
+    UK_I_VAR,
+    UK_I_NEG,
+    UK_I_ADD,
+    UK_I_SUB,
+    UK_I_MUL,
+    UK_I_DIV,
+    UK_I_MOD, /* DIV floors, MOD is its remainder; divisor > 0 */
+    UK_I_MIN,
+    UK_I_MAX,
+    UK_I_EQ,
+    UK_I_NE,
+    UK_I_LT,
+    UK_I_LE,
+    UK_I_GT,
+    UK_I_GE,
+    UK_I_AND,
+    UK_I_OR,
+    UK_I_NOT,    /* value 0 or 1 */
     UK_I_SELECT, /* a ? b : c */
 };
 
@@ -82,13 +103,16 @@ struct uk_index {
     struct uk_position at;
 };
 
-/* Builders fold constants and 0/1 identities; they return NULL when memory runs out or an argument is NULL. */
+/* Builders fold constants and 0/1 identities; they return NULL when memory runs out or an argument is NULL.
+ */
 struct uk_index *uk_index_int(struct uk_arena *a, int64_t value);
 struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v);
 struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r);
 /* As uk_index_op, but nothing is folded: relations stay as they were written. */
-struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r);
-struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l, struct uk_index *r);
+struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                               struct uk_index *r);
+struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l,
+                                 struct uk_index *r);
 bool uk_index_is_int(const struct uk_index *e, int64_t *value);
 bool uk_index_equal(const struct uk_index *a, const struct uk_index *b);
 /* value[v] for VAR is asked from the callback; overflow wraps are reported through *overflow. */
@@ -98,9 +122,9 @@ int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk
 /* ---- tensors ---- */
 
 enum uk_tensor_kind {
-    UK_TENSOR_ARGUMENT,  /* `tensor`: passed by the caller */
-    UK_TENSOR_TEMP,      /* `temp` */
-    UK_TENSOR_PACKED,    /* made by pack, cache_read, cache_write */
+    UK_TENSOR_ARGUMENT, /* `tensor`: passed by the caller */
+    UK_TENSOR_TEMP,     /* `temp` */
+    UK_TENSOR_PACKED,   /* made by pack, cache_read, cache_write */
 };
 
 /* (from...) -> [lane L,] [to...], each `to` affine in `from` (UK_VAR_ITERATOR variables of this map) */
@@ -140,28 +164,52 @@ struct uk_scalar {
 
 struct uk_access {
     struct uk_tensor *tensor;
-    struct uk_index *index[UK_MAX_DIMS]; /* logical, tensor->dims of them (loop IR: stored, stored_dims of them) */
+    struct uk_index
+        *index[UK_MAX_DIMS]; /* logical, tensor->dims of them (loop IR: stored, stored_dims of them) */
     struct uk_position at;
 };
 
 /* ---- value expressions ---- */
 
 enum uk_expr_op {
-    UK_E_NUMBER, UK_E_SCALAR, UK_E_ACCESS, UK_E_INDEX,
-    UK_E_ADD, UK_E_SUB, UK_E_MUL, UK_E_DIV, UK_E_SHL, UK_E_SHR, UK_E_NEG,
-    UK_E_MIN, UK_E_MAX, UK_E_EXP, UK_E_TANH, UK_E_SQRT, UK_E_ABS, UK_E_ROUND,
+    UK_E_NUMBER,
+    UK_E_SCALAR,
+    UK_E_ACCESS,
+    UK_E_INDEX,
+    UK_E_ADD,
+    UK_E_SUB,
+    UK_E_MUL,
+    UK_E_DIV,
+    UK_E_SHL,
+    UK_E_SHR,
+    UK_E_NEG,
+    UK_E_MIN,
+    UK_E_MAX,
+    UK_E_EXP,
+    UK_E_TANH,
+    UK_E_SQRT,
+    UK_E_ABS,
+    UK_E_ROUND,
     UK_E_CAST,   /* to .type */
     UK_E_PAD,    /* arg[0] is an ACCESS; outside the tensor's shape the value is arg[1] */
     UK_E_SELECT, /* arg[0] ? arg[1] : arg[2] */
-    UK_E_EQ, UK_E_NE, UK_E_LT, UK_E_LE, UK_E_GT, UK_E_GE, UK_E_AND, UK_E_OR, UK_E_NOT, /* only under SELECT */
+    UK_E_EQ,
+    UK_E_NE,
+    UK_E_LT,
+    UK_E_LE,
+    UK_E_GT,
+    UK_E_GE,
+    UK_E_AND,
+    UK_E_OR,
+    UK_E_NOT, /* only under SELECT */
 };
 
 struct uk_expr {
     enum uk_expr_op op;
-    enum uk_type type;       /* after checking; NUMBER takes the other side's */
-    bool is_integer;         /* NUMBER: written without . or e */
-    double number;           /* NUMBER; inf is HUGE_VAL */
-    int64_t integer;         /* NUMBER, when is_integer */
+    enum uk_type type; /* after checking; NUMBER takes the other side's */
+    bool is_integer;   /* NUMBER: written without . or e */
+    double number;     /* NUMBER; inf is HUGE_VAL */
+    int64_t integer;   /* NUMBER, when is_integer */
     struct uk_scalar *scalar;
     struct uk_access access; /* ACCESS */
     struct uk_index *index;  /* INDEX */
@@ -183,10 +231,10 @@ struct uk_statement {
     struct uk_expr *right;
     int reduced; /* the iterators of the reduction, as written */
     struct uk_var *reduced_iterator[UK_MAX_DIMS];
-    int iterators;                             /* left ones first, then the reduced ones in the order written */
+    int iterators; /* left ones first, then the reduced ones in the order written */
     int left_iterators;
     struct uk_var *iterator[2 * UK_MAX_DIMS];
-    struct uk_index *extent[2 * UK_MAX_DIMS];  /* 0 <= iterator < extent, from rule 2 */
+    struct uk_index *extent[2 * UK_MAX_DIMS]; /* 0 <= iterator < extent, from rule 2 */
     struct uk_position at;
     struct uk_statement *next;
 };
@@ -199,9 +247,23 @@ struct uk_assume {
 };
 
 enum uk_step_kind {
-    UK_STEP_SPLIT, UK_STEP_TILE, UK_STEP_FUSE, UK_STEP_REORDER, UK_STEP_UNROLL, UK_STEP_VECTORIZE,
-    UK_STEP_PARALLEL, UK_STEP_BIND, UK_STEP_PACK, UK_STEP_CACHE_READ, UK_STEP_CACHE_WRITE, UK_STEP_COMPUTE_AT,
-    UK_STEP_REVERSE_COMPUTE_AT, UK_STEP_COMPUTE_INLINE, UK_STEP_RFACTOR, UK_STEP_TENSORIZE, UK_STEP_IMPORT,
+    UK_STEP_SPLIT,
+    UK_STEP_TILE,
+    UK_STEP_FUSE,
+    UK_STEP_REORDER,
+    UK_STEP_UNROLL,
+    UK_STEP_VECTORIZE,
+    UK_STEP_PARALLEL,
+    UK_STEP_BIND,
+    UK_STEP_PACK,
+    UK_STEP_CACHE_READ,
+    UK_STEP_CACHE_WRITE,
+    UK_STEP_COMPUTE_AT,
+    UK_STEP_REVERSE_COMPUTE_AT,
+    UK_STEP_COMPUTE_INLINE,
+    UK_STEP_RFACTOR,
+    UK_STEP_TENSORIZE,
+    UK_STEP_IMPORT,
 };
 
 struct uk_loop_name {
@@ -214,19 +276,19 @@ struct uk_step {
     enum uk_step_kind kind;
     struct uk_position at;
     int loops;
-    struct uk_loop_name *loop;      /* the loops (or the place) that the step names, in order */
+    struct uk_loop_name *loop; /* the loops (or the place) that the step names, in order */
     int names;
-    const char **name;              /* after ->, in order */
-    int64_t number[2];              /* split factor, tile factors, panel width */
-    bool parts;                     /* split parts n */
+    const char **name; /* after ->, in order */
+    int64_t number[2]; /* split factor, tile factors, panel width */
+    bool parts;        /* split parts n */
     bool has_panel, has_along;
     int64_t along;
-    struct uk_map *layout;          /* pack, cache_*: or NULL */
+    struct uk_map *layout; /* pack, cache_*: or NULL */
     bool has_scope;
     enum uk_scope scope;
-    const char *subject;            /* tensor of pack/cache_*, stage of compute_at.., kernel of tensorize ("auto") */
-    const char *bind_kind;          /* "block" or "thread" */
-    char bind_axis;                 /* 'x' 'y' 'z' */
+    const char *subject;   /* tensor of pack/cache_*, stage of compute_at.., kernel of tensorize ("auto") */
+    const char *bind_kind; /* "block" or "thread" */
+    char bind_axis;        /* 'x' 'y' 'z' */
     struct uk_import *import;
     struct uk_step *next;
 };
@@ -241,9 +303,9 @@ struct uk_import {
 struct uk_program {
     struct uk_context *context;
     struct uk_arena arena;
-    const char *file;        /* for messages */
-    const char *name;        /* of the generated function */
-    struct uk_var *sizes;    /* by first appearance in the text */
+    const char *file;     /* for messages */
+    const char *name;     /* of the generated function */
+    struct uk_var *sizes; /* by first appearance in the text */
     int size_count;
     struct uk_scalar *scalars;
     struct uk_tensor *tensors;
@@ -251,9 +313,9 @@ struct uk_program {
     struct uk_statement *statements;
     struct uk_intrinsic *intrinsics;
     struct uk_import *imports;
-    struct uk_step *steps;   /* as written or as added */
-    bool has_schedule;       /* the word `schedule` was there, or a step was added */
-    enum uk_status status;   /* sticky */
+    struct uk_step *steps;    /* as written or as added */
+    bool has_schedule;        /* the word `schedule` was there, or a step was added */
+    enum uk_status status;    /* sticky */
     struct uk_var *iterators; /* of all statements: one variable per name */
     struct uk_var *assumed;   /* names that so far only `assume` has used */
     bool checked;             /* by uk_check_program, and not changed since */
@@ -271,7 +333,7 @@ struct uk_argument {
     struct uk_tensor *tensor; /* ptr: address of its origin */
     struct uk_var *size;      /* an integer: the value bound to it */
     struct uk_scalar *scalar;
-    int64_t number;           /* when tensor, size and scalar are NULL */
+    int64_t number; /* when tensor, size and scalar are NULL */
     double real;
 };
 
@@ -291,7 +353,8 @@ struct uk_intrinsic {
     int required;
     const char **requires_feature;
     enum uk_exec_scope scope;
-    /* sizes, tensors, scalars, assumes and exactly one statement; its memory is its parent's, never its own arena */
+    /* sizes, tensors, scalars, assumes and exactly one statement; its memory is its parent's, never its own
+     * arena */
     struct uk_program *declaration;
     struct uk_form form[UK_FORMS];
     const struct uk_kernel *row; /* of the registry; NULL: the user's own */
@@ -329,7 +392,8 @@ struct uk_node {
     const char *stage; /* whose instance this is, for printing */
 };
 
-/* A buffer of the workspace. Its tensor's origin lies at `offset` bytes of the workspace (+ thread * bytes). */
+/* A buffer of the workspace. Its tensor's origin lies at `offset` bytes of the workspace (+ thread * bytes).
+ */
 struct uk_buffer {
     struct uk_tensor *tensor;
     struct uk_index *elements; /* over sizes only */
@@ -350,8 +414,8 @@ struct uk_function {
     struct uk_entry_check *checks; /* beyond those that follow from shapes and strides */
     struct uk_buffer *buffers;
     struct uk_node *body;
-    bool is_parallel;      /* has an UK_LOOP_PARALLEL */
-    int intrinsics;        /* distinct ones that are called */
+    bool is_parallel; /* has an UK_LOOP_PARALLEL */
+    int intrinsics;   /* distinct ones that are called */
     struct uk_intrinsic **intrinsic;
 };
 
@@ -363,7 +427,54 @@ void uk_print_steps(struct uk_text *t, const struct uk_program *p);
 void uk_print_program(struct uk_text *t, const struct uk_program *p);
 void uk_print_loops(struct uk_text *t, const struct uk_function *f);
 
-/* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser and before a C-API program is used. */
+/* ---- building (program.c): what the parser and the C API share beside tensorize.h ---- */
+
+/* Makes the program's status sticky and records the message; the first one wins. Returns NULL. */
+void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_position at, const char *format,
+                      ...) __attribute__((format(printf, 4, 5)));
+/* Passes a result on; NULL in a program without a failure means that memory ran out. */
+void *uk_program_made(struct uk_program *p, void *made);
+struct uk_var *uk_find_var(struct uk_var *list, const char *name);
+struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name);
+struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name);
+/* Whether `name` can be a new `what` ("size", "tensor", ...); fails the program if not. */
+bool uk_name_is_free(struct uk_program *p, const char *name, const char *what);
+/* A name that `assume` uses: a size, or one that must become a size. */
+struct uk_index *uk_assumed(struct uk_program *p, const char *name);
+struct uk_expr *uk_scalar_value(struct uk_program *p, struct uk_scalar *s);
+/* A tensor of either kind; shape and strides may be set afterwards. */
+struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, const char *name,
+                                enum uk_type type);
+bool uk_set_dims(struct uk_program *p, const char *what, int n, struct uk_index *const from[],
+                 struct uk_index *to[]);
+struct uk_expr *uk_literal(struct uk_program *p, int64_t value);
+extern const char *const uk_type_names[UK_TYPES];
+size_t uk_type_bytes(enum uk_type t);
+bool uk_type_is_float(enum uk_type t);
+
+/* ---- the text (parse.c): pieces of it that the C API takes as text ---- */
+
+struct uk_map *uk_parse_map(struct uk_program *p, const char *text);
+/* Adds the steps (one, if `single`) of the text to the program's. */
+enum uk_status uk_parse_steps(struct uk_program *p, const char *text, size_t length, bool single);
+enum uk_status uk_parse_item(struct uk_program *p, const char *text);
+
+/* Rule 3 for one statement (check_type.c), and tensors' strides and layouts (check_tensor.c). False: it
+ * failed. */
+bool uk_check_types(struct uk_program *p, struct uk_statement *s);
+bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t);
+/* Whether e is affine over sizes, and over iterators if these are allowed. */
+bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterators);
+/* Whether two extents are the same expression, or made equal by `assume ==`. */
+bool uk_same_extent(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b);
+
+/* Stored elements from the origin to the last one, for values of the sizes; -1: overflow, or a negative
+ * extent. */
+int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const struct uk_var *, void *),
+                           void *user);
+
+/* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser and before a C-API program
+ * is used. */
 enum uk_status uk_check_program(struct uk_program *p);
 /* Parses the items of one `intrinsic ... end` text (the expansion of a registry row). */
 enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, const char *text,
@@ -375,8 +486,8 @@ struct uk_values {
     const double *scalar;
     void *const *tensor; /* in the order of the program's tensors (temps: NULL, allocated inside) */
 };
-/* Runs the statements in order, every type with its own rounding. `init`: false runs `=` reductions as `+=` (the
- * update form of a declaration), true as written. Nothing is written unless it returns UK_OK. */
+/* Runs the statements in order, every type with its own rounding. `init`: false runs `=` reductions as `+=`
+ * (the update form of a declaration), true as written. Nothing is written unless it returns UK_OK. */
 enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v);
 enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v);
 /* Runs the loop IR; calls run their declaration. `workspace_fill` is the byte that buffers start with. */

@@ -1,0 +1,139 @@
+/* Tensors: shapes are affine in sizes, strides are filled in, layout maps give the stored extents. */
+#include "context.h"
+
+bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterators) {
+    switch (e->op) {
+    case UK_I_INT:
+        return true;
+    case UK_I_VAR:
+        if (e->var->kind == UK_VAR_SIZE || iterators)
+            return true;
+        return uk_program_fail(p, UK_REFUSED, e->at,
+                               "%s is an iterator; only sizes and integers can stand here", e->var->name);
+    case UK_I_NEG:
+        return uk_check_affine(p, e->a, iterators);
+    case UK_I_MUL:
+        if (!uk_index_is_int(e->a, NULL) && !uk_index_is_int(e->b, NULL))
+            return uk_program_fail(
+                p, UK_REFUSED, e->at,
+                "a product of two sizes or iterators is not affine; one factor must be a constant");
+        return uk_check_affine(p, e->a, iterators) && uk_check_affine(p, e->b, iterators);
+    case UK_I_ADD:
+    case UK_I_SUB:
+    case UK_I_DIV:
+    case UK_I_MOD:
+        return uk_check_affine(p, e->a, iterators) && uk_check_affine(p, e->b, iterators);
+    default:
+        return uk_program_fail(p, UK_REFUSED, e->at, "this is no affine expression; use + - * / %% only");
+    }
+}
+
+static void mark_extents(const struct uk_index *e) {
+    if (e->op == UK_I_VAR)
+        e->var->is_extent = true;
+    if (e->a)
+        mark_extents(e->a);
+    if (e->b)
+        mark_extents(e->b);
+}
+
+/* A stride is a product of integers and sizes. */
+static bool check_stride(struct uk_program *p, const struct uk_tensor *t, const struct uk_index *e) {
+    if (e->op == UK_I_MUL)
+        return check_stride(p, t, e->a) && check_stride(p, t, e->b);
+    if (e->op == UK_I_VAR)
+        return uk_check_affine(p, e, false);
+    if (e->op == UK_I_INT && e->value >= 0)
+        return true;
+    return uk_program_fail(p, UK_REFUSED, t->at,
+                           "a stride of %s is no product of an integer and sizes; write it as one", t->name);
+}
+
+/*
+ * How many different values e takes at most, from 0 on, where each name of the map runs over its extent: NULL
+ * if e is of a form for which this is not known. Quotients and remainders are exact for single names, which
+ * is what layouts use; a sum of parts adds their ranges.
+ */
+static struct uk_index *extent_of(struct uk_arena *a, const struct uk_map *m, struct uk_index *const box[],
+                                  const struct uk_index *e) {
+    struct uk_index *l, *r, *one = uk_index_int(a, 1);
+    int64_t c;
+
+    switch (e->op) {
+    case UK_I_INT:
+        return e->value >= 0 ? uk_index_op(a, UK_I_ADD, uk_index_int(a, e->value), one) : NULL;
+    case UK_I_VAR:
+        for (int i = 0; i < m->from_count; i++)
+            if (m->from[i] == e->var)
+                return box[i];
+        return NULL;
+    case UK_I_ADD:
+        l = extent_of(a, m, box, e->a);
+        r = extent_of(a, m, box, e->b);
+        return uk_index_op(a, UK_I_SUB, uk_index_op(a, UK_I_ADD, l, r), one);
+    case UK_I_MUL:
+        l = uk_index_is_int(e->a, &c) ? e->b : e->a;
+        if ((l == e->a && !uk_index_is_int(e->b, &c)) || c < 0)
+            return NULL;
+        l = uk_index_op(a, UK_I_SUB, extent_of(a, m, box, l), one);
+        return uk_index_op(a, UK_I_ADD, uk_index_op(a, UK_I_MUL, uk_index_int(a, c), l), one);
+    case UK_I_DIV:
+        l = extent_of(a, m, box, e->a);
+        if (!l || !uk_index_is_int(e->b, &c))
+            return NULL;
+        return uk_index_op(a, UK_I_DIV, uk_index_op(a, UK_I_ADD, l, uk_index_int(a, c - 1)), e->b);
+    case UK_I_MOD:
+        l = extent_of(a, m, box, e->a);
+        return l && uk_index_is_int(l, NULL) ? uk_index_op(a, UK_I_MIN, l, e->b) : e->b;
+    default:
+        return NULL;
+    }
+}
+
+static bool check_layout(struct uk_program *p, struct uk_tensor *t) {
+    struct uk_map *m = t->layout;
+
+    if (m->from_count != t->dims)
+        return uk_program_fail(p, UK_REFUSED, t->at,
+                               "the layout of %s maps %d indices and it has %d dimensions; name each",
+                               t->name, m->from_count, t->dims);
+    for (int i = 0; i < m->to_count; i++) {
+        t->stored[i] = extent_of(&p->arena, m, t->has_over ? t->over : t->shape, m->to[i]);
+        if (!t->stored[i])
+            return uk_program_fail(
+                p, UK_REFUSED, t->at,
+                "stored dimension %d of the layout of %s has no known extent; use sums of a name, "
+                "name * c, name / c and name %% c",
+                i, t->name);
+    }
+    return true;
+}
+
+bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
+    struct uk_index *stride = uk_index_int(&p->arena, 1);
+
+    for (int i = 0; i < t->dims; i++) {
+        if (!uk_check_affine(p, t->shape[i], false) ||
+            (t->has_over && !uk_check_affine(p, t->over[i], false)))
+            return false;
+        mark_extents(t->shape[i]);
+        if (t->shape[i]->op == UK_I_INT && t->shape[i]->value < 0)
+            return uk_program_fail(p, UK_REFUSED, t->shape[i]->at,
+                                   "extent %d of %s is negative; give one >= 0", i, t->name);
+        t->stored[i] = t->has_over ? t->over[i] : t->shape[i];
+    }
+    if (t->layout && !check_layout(p, t))
+        return false;
+    for (int i = t->stored_dims - 1; i >= 0; i--) {
+        if (t->has_strides) {
+            if (!check_stride(p, t, t->stride[i]))
+                return false;
+            continue;
+        }
+        t->stride[i] = stride;
+        stride = uk_index_op(&p->arena, UK_I_MUL, t->stored[i], stride);
+        if (!uk_program_made(p, stride))
+            return false;
+    }
+    return true;
+}

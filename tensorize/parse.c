@@ -1,0 +1,527 @@
+/* The .uk text: items, and the program as a whole. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "parse.h"
+
+void *uk_expected(struct uk_parser *ps, const char *what, const char *hint) {
+    const struct uk_token *t = ps->t;
+
+    if (t->kind == UK_T_END || t->kind == UK_T_NEWLINE)
+        return uk_program_fail(ps->p, UK_SYNTAX, t->at, "expected %s, found the end of the %s; %s", what,
+                               t->kind == UK_T_END ? "text" : "line", hint);
+    if (t->kind == UK_T_STRING || t->kind == UK_T_BLOCK)
+        return uk_program_fail(ps->p, UK_SYNTAX, t->at, "expected %s, found a string; %s", what, hint);
+    return uk_program_fail(ps->p, UK_SYNTAX, t->at, "expected %s, found '%.*s'; %s", what,
+                           (int)(t->n < 40 ? t->n : 40), t->s, hint);
+}
+
+bool uk_next_is(const struct uk_parser *ps, const char *word) {
+    return uk_token_is(ps->t, word);
+}
+
+bool uk_accept(struct uk_parser *ps, const char *word) {
+    if (!uk_token_is(ps->t, word))
+        return false;
+    ps->t++;
+    return true;
+}
+
+bool uk_expect(struct uk_parser *ps, const char *word, const char *hint) {
+    char quoted[32];
+
+    if (uk_accept(ps, word))
+        return true;
+    snprintf(quoted, sizeof quoted, "'%s'", word);
+    return uk_expected(ps, quoted, hint);
+}
+
+const char *uk_expect_name(struct uk_parser *ps, const char *what) {
+    const struct uk_token *t = ps->t;
+
+    if (t->kind != UK_T_WORD)
+        return uk_expected(ps, what, "names are letters, digits and _");
+    if (uk_is_reserved(t->s, t->n))
+        return uk_expected(ps, what, "that is a word of the language; choose another name");
+    ps->t++;
+    return uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
+}
+
+bool uk_expect_int(struct uk_parser *ps, const char *what, int64_t *value) {
+    const struct uk_token *t = ps->t;
+    int64_t v = 0;
+
+    if (t->kind != UK_T_INT)
+        return uk_expected(ps, what, "write it in decimal digits");
+    for (size_t i = 0; i < t->n; i++)
+        if (__builtin_mul_overflow(v, (int64_t)10, &v) ||
+            __builtin_add_overflow(v, (int64_t)(t->s[i] - '0'), &v))
+            return uk_program_fail(ps->p, UK_SYNTAX, t->at,
+                                   "the integer does not fit into 64 bits; take a smaller one");
+    ps->t++;
+    *value = v;
+    return true;
+}
+
+bool uk_expect_newline(struct uk_parser *ps) {
+    if (ps->t->kind == UK_T_END)
+        return true;
+    if (ps->t->kind != UK_T_NEWLINE)
+        return uk_expected(ps, "the end of the line", "one item or step a line");
+    ps->t++;
+    return true;
+}
+
+enum uk_type uk_accept_type(struct uk_parser *ps) {
+    for (int i = 0; i < UK_TYPES; i++)
+        if (uk_accept(ps, uk_type_names[i]))
+            return (enum uk_type)i;
+    return UK_TYPES;
+}
+
+enum uk_type uk_expect_type(struct uk_parser *ps) {
+    enum uk_type type = uk_accept_type(ps);
+
+    if (type == UK_TYPES)
+        uk_expected(ps, "a type", "types are f64, f32, f16, bf16, i64, i32, i16, i8 and u8");
+    return type;
+}
+
+static bool parse_size(struct uk_parser *ps) {
+    do {
+        struct uk_position at = ps->t->at;
+        const char *name = uk_expect_name(ps, "the name of a size");
+        int64_t value;
+
+        if (!name)
+            return false;
+        ps->p->at = at;
+        if (!uk_accept(ps, "=")) {
+            if (!uk_size(ps->p, name))
+                return false;
+        } else if (!uk_expect_int(ps, "an integer", &value) || !uk_size_default(ps->p, name, value)) {
+            return false;
+        }
+    } while (uk_accept(ps, ","));
+    return true;
+}
+
+static struct uk_index *one_stride(struct uk_parser *ps) {
+    struct uk_index *e = NULL;
+    int64_t value;
+
+    do {
+        struct uk_index *factor;
+
+        ps->p->at = ps->t->at;
+        if (!e && ps->t->kind == UK_T_INT) {
+            factor = uk_expect_int(ps, "an integer", &value) ? uk_integer(ps->p, value) : NULL;
+        } else {
+            struct uk_position at = ps->t->at;
+            const char *name = uk_expect_name(ps, "a size or an integer");
+
+            ps->p->at = at;
+            factor = name ? uk_size(ps->p, name) : NULL;
+        }
+        if (!factor)
+            return NULL;
+        e = e ? uk_times(ps->p, e, factor) : factor;
+    } while (e && uk_accept(ps, "*"));
+    return e;
+}
+
+static bool parse_strides(struct uk_parser *ps, struct uk_tensor *t, int *count) {
+    if (!uk_expect(ps, "[", "strides stand in [ ]"))
+        return false;
+    *count = 0;
+    if (uk_accept(ps, "]"))
+        return true;
+    do {
+        if (*count == UK_MAX_DIMS)
+            return uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "more than %d strides; join dimensions",
+                                   UK_MAX_DIMS);
+        if (!(t->stride[(*count)++] = one_stride(ps)))
+            return false;
+    } while (uk_accept(ps, ","));
+    return uk_expect(ps, "]", "a stride is a product of an integer and sizes; separate strides by commas");
+}
+
+static bool parse_scope(struct uk_parser *ps, enum uk_scope *scope) {
+    static const char *const names[] = {"global", "shared", "register"};
+
+    for (int i = 0; i < 3; i++)
+        if (uk_accept(ps, names[i])) {
+            *scope = (enum uk_scope)i;
+            return true;
+        }
+    return uk_expected(ps, "a scope", "scopes are global, shared and register");
+}
+
+/* One attribute after the shape; `given` has a bit for each that was there. */
+static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned *given, int *strides) {
+    static const char *const names[] = {"layout", "stride", "align", "over", "in"};
+    int64_t align;
+    int i = 0, n;
+
+    while (i < 5 && !uk_next_is(ps, names[i]))
+        i++;
+    if (i == 5)
+        return uk_expected(ps, "the end of the line",
+                           "attributes of a tensor are layout, stride, align, over and in");
+    if (*given & 1u << i)
+        return uk_program_fail(ps->p, UK_SYNTAX, ps->t->at, "%s stands twice; give it once", names[i]);
+    *given |= 1u << i;
+    ps->t++;
+    ps->p->at = ps->t->at;
+    switch (i) {
+    case 0:
+        return (t->layout = uk_parse_layout(ps));
+    case 1:
+        return parse_strides(ps, t, strides);
+    case 2:
+        if (!uk_expect_int(ps, "a number of bytes", &align))
+            return false;
+        uk_tensor_align(ps->p, t, align > 1 << 20 ? 1 << 20 : (int)align);
+        return !ps->p->status;
+    case 3:
+        n = uk_parse_affines(ps, t->over);
+        if (n >= 0 && n != t->dims)
+            return uk_program_fail(ps->p, UK_REFUSED, ps->p->at,
+                                   "%s has %d dimensions and `over` has %d; give one each", t->name, t->dims,
+                                   n);
+        return t->has_over = n >= 0;
+    default:
+        return parse_scope(ps, &t->scope);
+    }
+}
+
+bool uk_parse_tensor(struct uk_parser *ps) {
+    enum uk_tensor_kind kind = uk_token_is(&ps->t[-1], "temp") ? UK_TENSOR_TEMP : UK_TENSOR_ARGUMENT;
+    struct uk_position at = ps->t->at;
+    const char *name = uk_expect_name(ps, "the name of a tensor");
+    enum uk_type type = name ? uk_expect_type(ps) : UK_TYPES;
+    int strides = 0;
+    unsigned given = 0;
+
+    if (type == UK_TYPES)
+        return false;
+    ps->p->at = at;
+    struct uk_tensor *t = uk_add_tensor(ps->p, kind, name, type);
+
+    ps->names = UK_NAMES_SIZE;
+    if (!t || (t->dims = uk_parse_affines(ps, t->shape)) < 0)
+        return false;
+    t->stored_dims = t->dims;
+    while (ps->t->kind != UK_T_NEWLINE && ps->t->kind != UK_T_END)
+        if (!parse_attribute(ps, t, &given, &strides))
+            return false;
+    if (t->layout)
+        t->stored_dims = t->layout->to_count;
+    t->has_strides = given & 2;
+    if (t->has_strides && strides != t->stored_dims)
+        return uk_program_fail(
+            ps->p, UK_REFUSED, at, "%s has %d stored dimension%s and %d stride%s; give one each", name,
+            t->stored_dims, t->stored_dims == 1 ? "" : "s", strides, strides == 1 ? "" : "s");
+    return true;
+}
+
+bool uk_parse_scalar(struct uk_parser *ps) {
+    struct uk_position at = ps->t->at;
+    const char *name = uk_expect_name(ps, "the name of a scalar");
+    enum uk_type type = name ? uk_expect_type(ps) : UK_TYPES;
+
+    ps->p->at = at;
+    return type != UK_TYPES && uk_scalar(ps->p, name, type);
+}
+
+bool uk_parse_assume(struct uk_parser *ps) {
+    ps->names = UK_NAMES_ASSUMED;
+    uk_assume(ps->p, uk_parse_relations(ps));
+    return !ps->p->status;
+}
+
+/* max(k) reduces, max(a, b) of scalars is the function. */
+static bool reduction_ahead(const struct uk_parser *ps) {
+    const struct uk_token *t = ps->t;
+
+    if (uk_token_is(t, "scan") || uk_token_is(t, "sum") || uk_token_is(t, "prod"))
+        return true;
+    if ((!uk_token_is(t, "max") && !uk_token_is(t, "min")) || !uk_token_is(t + 1, "(") ||
+        t[2].kind != UK_T_WORD ||
+        !(uk_token_is(t + 3, ")") || uk_token_is(t + 3, ",") || uk_token_is(t + 3, "where")))
+        return false;
+    for (const struct uk_scalar *s = ps->p->scalars; s; s = s->next)
+        if (uk_token_is(t + 2, s->name))
+            return false;
+    return true;
+}
+
+static bool parse_reduction(struct uk_parser *ps, struct uk_reduction *r) {
+    static const char *const kinds[] = {"sum", "prod", "max", "min"};
+    int kind = 0;
+
+    r->scan = uk_accept(ps, "scan");
+    while (kind < 4 && !uk_accept(ps, kinds[kind]))
+        kind++;
+    if (kind == 4)
+        return uk_expected(ps, "a reduction", "reductions are sum, prod, max and min");
+    r->kind = (enum uk_reduce)(UK_REDUCE_SUM + kind);
+    if (!uk_expect(ps, "(", "the iterators of the reduction stand in ( )"))
+        return false;
+    do {
+        struct uk_position at = ps->t->at;
+        const char *name = uk_expect_name(ps, "an iterator");
+
+        if (!name)
+            return false;
+        ps->p->at = at;
+        if (r->iterators == UK_MAX_DIMS)
+            return uk_program_fail(ps->p, UK_REFUSED, at, "more than %d iterators; join some", UK_MAX_DIMS);
+        if (!(r->iterator[r->iterators++] = uk_iterator(ps->p, name)))
+            return false;
+    } while (uk_accept(ps, ","));
+    if (uk_accept(ps, "where") && !(r->where = uk_parse_relations(ps)))
+        return false;
+    return uk_expect(ps, ")", "close the bracket");
+}
+
+bool uk_parse_statement(struct uk_parser *ps) {
+    static const char *const assigns[] = {"=", "+=", "*=", "max=", "min="};
+    struct uk_position at = ps->t->at;
+    struct uk_index *index[UK_MAX_DIMS];
+    struct uk_reduction r = {.kind = UK_REDUCE_NONE};
+    const char *label = NULL;
+    int assign = 0;
+
+    ps->names = UK_NAMES_STATEMENT;
+    if (uk_token_is(ps->t + 1, ":")) {
+        if (!(label = uk_expect_name(ps, "a label")))
+            return false;
+        ps->t++;
+    }
+    struct uk_tensor *left = uk_parse_access(ps, index);
+
+    if (!left)
+        return false;
+    while (assign < 5 && !uk_accept(ps, assigns[assign]))
+        assign++;
+    if (assign == 5)
+        return uk_expected(ps, "an assignment", "write = += *= max= or min=");
+    bool reduces = reduction_ahead(ps);
+
+    if (reduces && !parse_reduction(ps, &r))
+        return false;
+    struct uk_expr *value = uk_parse_expression(ps);
+
+    if (!value)
+        return false;
+    ps->p->at = at;
+    uk_statement(ps->p, label, left, index, (enum uk_assign)assign, reduces ? &r : NULL, value);
+    return !ps->p->status;
+}
+
+struct uk_import *uk_parse_import(struct uk_parser *ps) {
+    struct uk_import *i = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *i));
+    struct uk_token *t = ps->t;
+
+    if (!i)
+        return NULL;
+    i->at = t->at;
+    i->kind = UK_IMPORT_FILE;
+    if (t->kind != UK_T_STRING) {
+        i->kind = uk_token_is(t, "ll") ? UK_IMPORT_LL_TEXT : UK_IMPORT_C_TEXT;
+        if (!uk_accept(ps, "ll") && !uk_accept(ps, "c"))
+            return uk_expected(ps, "a file name in quotes, ll or c", "write pragma import \"kernel.c\"");
+        t = ps->t;
+        if (t->kind != UK_T_BLOCK)
+            return uk_expected(ps, "a text", "put it between two \"\"\"");
+    } else if (!t->n) {
+        return uk_program_fail(ps->p, UK_SYNTAX, t->at, "the name of the file is empty; give its path");
+    }
+    ps->t++;
+    i->text = uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
+    return i->text ? i : NULL;
+}
+
+static bool import_item(struct uk_parser *ps) {
+    struct uk_import **link = &ps->p->imports;
+
+    if (!uk_expect(ps, "import", "the only pragma is `pragma import`"))
+        return false;
+    while (*link)
+        link = &(*link)->next;
+    return (*link = uk_parse_import(ps));
+}
+
+static bool intrinsic_item(struct uk_parser *ps) {
+    struct uk_intrinsic **link = &ps->p->intrinsics, *i;
+
+    if (!uk_parse_intrinsic_item(ps, &i))
+        return false;
+    for (; *link; link = &(*link)->next)
+        if (!strcmp((*link)->name, i->name))
+            return uk_program_fail(ps->p, UK_REFUSED, i->at, "two intrinsics are named %s; rename one",
+                                   i->name);
+    *link = i;
+    return true;
+}
+
+static bool parse_item(struct uk_parser *ps) {
+    if (uk_accept(ps, "size"))
+        return parse_size(ps);
+    if (uk_accept(ps, "tensor") || uk_accept(ps, "temp"))
+        return uk_parse_tensor(ps);
+    if (uk_accept(ps, "scalar"))
+        return uk_parse_scalar(ps);
+    if (uk_accept(ps, "assume"))
+        return uk_parse_assume(ps);
+    if (uk_accept(ps, "intrinsic"))
+        return intrinsic_item(ps);
+    if (uk_accept(ps, "pragma"))
+        return import_item(ps);
+    if (ps->t->kind == UK_T_WORD && (uk_token_is(ps->t + 1, "[") || uk_token_is(ps->t + 1, ":")))
+        return uk_parse_statement(ps);
+    return uk_expected(
+        ps, "an item",
+        "items are size, tensor, temp, scalar, assume, intrinsic, pragma import and C[i] = ...");
+}
+
+static bool skip_newlines(struct uk_parser *ps) {
+    while (ps->t->kind == UK_T_NEWLINE)
+        ps->t++;
+    return ps->t->kind != UK_T_END;
+}
+
+static void parse_program(struct uk_parser *ps) {
+    while (skip_newlines(ps) && !uk_next_is(ps, "schedule"))
+        if (!parse_item(ps) || !uk_expect_newline(ps))
+            return;
+    if (!uk_accept(ps, "schedule"))
+        return;
+    ps->p->has_schedule = true;
+    if (!uk_expect_newline(ps))
+        return;
+    while (skip_newlines(ps))
+        if (!uk_parse_step(ps) || !uk_expect_newline(ps))
+            return;
+}
+
+/* The function's name: the file's stem, as a C identifier. */
+static char *stem(struct uk_arena *a, const char *file) {
+    const char *s = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    size_t n = strcspn(s, ".");
+    char *name =
+        uk_format(a, "%s%.*s", !n || (*s >= '0' && *s <= '9') ? "_" : "", (int)(n < 200 ? n : 200), s);
+
+    for (char *c = name; c && *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
+            *c = '_';
+    return name;
+}
+
+static struct uk_program *new_program(struct uk_context *c, const char *file) {
+    struct uk_program *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return NULL;
+    p->context = c;
+    p->file = uk_strdup(&p->arena, file);
+    p->name = p->file ? stem(&p->arena, p->file) : NULL;
+    if (p->name)
+        return p;
+    uk_program_destroy(p);
+    return NULL;
+}
+
+enum uk_status uk_program_parse(struct uk_context *c, const char *file, const char *text, size_t length,
+                                struct uk_program **out) {
+    if (!out)
+        return UK_INVALID_ARGUMENT;
+    *out = NULL;
+    if (!c)
+        return UK_INVALID_ARGUMENT;
+    uk_context_enter(c, NULL);
+    if (!file || (!text && length))
+        return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                       "the text or its file name is NULL; give both");
+    struct uk_parser ps = {.p = new_program(c, file)};
+
+    if (!ps.p)
+        return uk_out_of_memory(c);
+    uk_context_enter(c, ps.p->file);
+    enum uk_status status = uk_lex(c, text ? text : "", length, &ps.list);
+
+    ps.t = ps.list;
+    if (!status) {
+        parse_program(&ps);
+        status = ps.p->status ? ps.p->status : uk_check_program(ps.p);
+    }
+    free(ps.list);
+    if (status) {
+        uk_program_destroy(ps.p);
+        return status;
+    }
+    ps.p->at = (struct uk_position){0, 0};
+    *out = ps.p;
+    return UK_OK;
+}
+
+/* Tokens of a piece of text that a call gave: errors in it have no position in a file. */
+static enum uk_status lex_piece(struct uk_parser *ps, const char *text) {
+    enum uk_status status = uk_lex(ps->p->context, text, strlen(text), &ps->list);
+
+    ps->t = ps->list;
+    ps->p->at = (struct uk_position){0, 0};
+    for (struct uk_token *t = ps->list; t && !status; t++) {
+        t->at = ps->p->at;
+        if (t->kind == UK_T_END)
+            break;
+    }
+    if (status)
+        ps->p->status = status;
+    return status;
+}
+
+struct uk_map *uk_parse_map(struct uk_program *p, const char *text) {
+    struct uk_parser ps = {.p = p};
+    struct uk_map *m = NULL;
+
+    if (!lex_piece(&ps, text)) {
+        m = uk_parse_layout(&ps);
+        if (m && (!uk_expect_newline(&ps) || skip_newlines(&ps)))
+            m = ps.p->status ? NULL : uk_expected(&ps, "the end of the map", "give one map");
+    }
+    free(ps.list);
+    return m;
+}
+
+enum uk_status uk_parse_item(struct uk_program *p, const char *text) {
+    struct uk_parser ps = {.p = p};
+
+    if (!lex_piece(&ps, text) && skip_newlines(&ps) && parse_item(&ps) && uk_expect_newline(&ps) &&
+        skip_newlines(&ps))
+        uk_expected(&ps, "the end of the text", "give one item");
+    free(ps.list);
+    p->checked = false;
+    return p->status;
+}
+
+enum uk_status uk_parse_steps(struct uk_program *p, const char *text, size_t length, bool single) {
+    struct uk_parser ps = {.p = p};
+    enum uk_status status = single ? lex_piece(&ps, text) : uk_lex(p->context, text, length, &ps.list);
+
+    if (!single)
+        ps.t = ps.list;
+    if (!status && !single && skip_newlines(&ps) && uk_accept(&ps, "schedule"))
+        uk_expect_newline(&ps);
+    while (!status && !p->status && skip_newlines(&ps)) {
+        if (!uk_parse_step(&ps) || !uk_expect_newline(&ps))
+            break;
+        if (single && skip_newlines(&ps))
+            uk_expected(&ps, "the end of the step", "give one step a call");
+    }
+    free(ps.list);
+    p->has_schedule = true;
+    p->checked = false;
+    return status ? status : p->status;
+}

@@ -1,0 +1,498 @@
+/* Expressions of the .uk text: integer (affine) ones, relations, layout maps, values, conditions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "parse.h"
+
+static const char *const relation_marks[] = {"==", "!=", "<", "<=", ">", ">="}; /* as enum uk_relation */
+
+static int relation_ahead(const struct uk_parser *ps) {
+    for (int i = 0; i < 6; i++)
+        if (uk_next_is(ps, relation_marks[i]))
+            return i;
+    return -1;
+}
+
+/* Counts what nests without brackets; false when it is too deep. */
+static bool deeper(struct uk_parser *ps) {
+    if (ps->nesting++ < UK_MAX_NESTING)
+        return true;
+    uk_program_fail(ps->p, UK_SYNTAX, ps->t->at, "more than %d signs in a row; simplify", UK_MAX_NESTING);
+    return false;
+}
+
+static struct uk_index *map_name(struct uk_parser *ps, const char *name, struct uk_position at) {
+    for (int i = 0; i < ps->map->from_count; i++)
+        if (!strcmp(ps->map->from[i]->name, name)) {
+            struct uk_index *e = uk_program_made(ps->p, uk_index_var(&ps->p->arena, ps->map->from[i]));
+
+            if (e)
+                e->at = at;
+            return e;
+        }
+    return uk_program_fail(ps->p, UK_REFUSED, at, "%s is no name of the map; use the names before ->", name);
+}
+
+static struct uk_index *affine_name(struct uk_parser *ps) {
+    struct uk_program *p = ps->p;
+    struct uk_position at = p->at = ps->t->at;
+    const char *name = uk_expect_name(ps, "a name or an integer");
+
+    if (!name)
+        return NULL;
+    if (ps->names == UK_NAMES_MAP)
+        return map_name(ps, name, at);
+    if (uk_find_tensor(p, name) || uk_find_scalar(p, name))
+        return uk_program_fail(p, UK_REFUSED, at, "%s is a %s, not an integer; use a size or an iterator",
+                               name, uk_find_tensor(p, name) ? "tensor" : "scalar");
+    if (ps->names == UK_NAMES_SIZE)
+        return uk_size(p, name);
+    if (ps->names == UK_NAMES_ASSUMED)
+        return uk_assumed(p, name);
+    return uk_find_var(p->sizes, name) ? uk_size(p, name) : uk_iterator(p, name);
+}
+
+static struct uk_index *affine_factor(struct uk_parser *ps) {
+    struct uk_index *e;
+    int64_t value;
+
+    if (uk_accept(ps, "-")) {
+        struct uk_position at = ps->t[-1].at;
+
+        if (!deeper(ps) || !(e = affine_factor(ps)))
+            return NULL;
+        ps->nesting--;
+        e = uk_program_made(ps->p, uk_index_op(&ps->p->arena, UK_I_NEG, e, NULL));
+        if (e && !e->at.line)
+            e->at = at;
+        return e;
+    }
+    if (uk_accept(ps, "(")) {
+        e = uk_parse_affine(ps);
+        return e && uk_expect(ps, ")", "close the bracket") ? e : NULL;
+    }
+    ps->p->at = ps->t->at;
+    if (ps->t->kind == UK_T_INT)
+        return uk_expect_int(ps, "an integer", &value) ? uk_integer(ps->p, value) : NULL;
+    return affine_name(ps);
+}
+
+static bool times_ahead(const struct uk_parser *ps) {
+    return uk_next_is(ps, "*") || uk_next_is(ps, "/") || uk_next_is(ps, "%");
+}
+
+static struct uk_index *affine_term(struct uk_parser *ps) {
+    bool leads = ps->t->kind == UK_T_INT && uk_token_is(ps->t + 1, "*");
+    struct uk_index *e = affine_factor(ps);
+    int64_t value;
+
+    if (e && leads) {
+        ps->t++;
+        struct uk_index *x = affine_factor(ps);
+
+        if (x && times_ahead(ps))
+            return uk_expected(ps, "the end of the product", "write (2*p) / 3, not 2*p / 3");
+        return x ? uk_times(ps->p, e, x) : NULL;
+    }
+    while (e && times_ahead(ps)) {
+        char op = *ps->t++->s;
+
+        ps->p->at = ps->t->at;
+        if (ps->t->kind != UK_T_INT)
+            return uk_expected(ps, "an integer",
+                               "subscripts and extents are affine: one factor is a constant");
+        if (!uk_expect_int(ps, "an integer", &value))
+            return NULL;
+        if (op == '*')
+            e = uk_times(ps->p, e, uk_integer(ps->p, value));
+        else
+            e = op == '/' ? uk_floordiv(ps->p, e, value) : uk_mod(ps->p, e, value);
+    }
+    return e;
+}
+
+struct uk_index *uk_parse_affine(struct uk_parser *ps) {
+    struct uk_index *e = affine_term(ps);
+
+    while (e && (uk_next_is(ps, "+") || uk_next_is(ps, "-"))) {
+        bool plus = *ps->t++->s == '+';
+        struct uk_index *r = affine_term(ps);
+
+        if (!r)
+            return NULL;
+        e = plus ? uk_plus(ps->p, e, r) : uk_minus(ps->p, e, r);
+    }
+    return e;
+}
+
+int uk_parse_affines(struct uk_parser *ps, struct uk_index *list[]) {
+    int n = 0;
+
+    if (!uk_expect(ps, "[", "subscripts and extents stand in [ ]"))
+        return -1;
+    if (uk_accept(ps, "]"))
+        return 0;
+    do {
+        if (n == UK_MAX_DIMS) {
+            uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "more than %d dimensions; join some", UK_MAX_DIMS);
+            return -1;
+        }
+        if (!(list[n++] = uk_parse_affine(ps)))
+            return -1;
+    } while (uk_accept(ps, ","));
+    return uk_expect(ps, "]", "separate by commas and close the bracket") ? n : -1;
+}
+
+struct uk_index *uk_parse_relations(struct uk_parser *ps) {
+    struct uk_index *all = NULL;
+
+    do {
+        struct uk_index *l = uk_parse_affine(ps);
+        int r = l ? relation_ahead(ps) : 0;
+
+        if (r < 0)
+            return uk_expected(ps, "a relation", "write one of < <= > >= == != between two integers");
+        while (l && r >= 0) {
+            ps->t++;
+            struct uk_index *right = uk_parse_affine(ps);
+            struct uk_index *e = right ? uk_relate(ps->p, (enum uk_relation)r, l, right) : NULL;
+
+            if (!e)
+                return NULL;
+            all = all ? uk_both(ps->p, all, e) : e;
+            l = right;
+            r = relation_ahead(ps);
+        }
+        if (!l)
+            return NULL;
+    } while (uk_accept(ps, "and"));
+    return all;
+}
+
+static bool map_names(struct uk_parser *ps, struct uk_map *m) {
+    if (!uk_expect(ps, "(", "a map is written (i, j) -> [i / 4, j, i % 4]"))
+        return false;
+    do {
+        struct uk_position at = ps->t->at;
+        const char *name = uk_expect_name(ps, "a name");
+        struct uk_var *v;
+
+        if (!name)
+            return false;
+        if (m->from_count == UK_MAX_DIMS)
+            return uk_program_fail(ps->p, UK_REFUSED, at, "more than %d names in a map", UK_MAX_DIMS);
+        for (int i = 0; i < m->from_count; i++)
+            if (!strcmp(m->from[i]->name, name))
+                return uk_program_fail(ps->p, UK_REFUSED, at, "%s stands twice in the map; take another name",
+                                       name);
+        if (!(v = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *v))))
+            return false;
+        v->name = name;
+        v->kind = UK_VAR_ITERATOR;
+        v->at = at;
+        m->from[m->from_count++] = v;
+    } while (uk_accept(ps, ","));
+    return uk_expect(ps, ")", "separate the names by commas") &&
+           uk_expect(ps, "->", "the stored indices follow");
+}
+
+struct uk_map *uk_parse_layout(struct uk_parser *ps) {
+    struct uk_map *m = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *m));
+    enum uk_name_mode names = ps->names;
+    struct uk_map *outer = ps->map;
+
+    if (!m || !map_names(ps, m))
+        return NULL;
+    ps->names = UK_NAMES_MAP;
+    ps->map = m;
+    if (uk_accept(ps, "lane") &&
+        (!(m->lane = uk_parse_affine(ps)) || !uk_expect(ps, ",", "[ follows the lane")))
+        return NULL;
+    m->to_count = uk_parse_affines(ps, m->to);
+    ps->names = names;
+    ps->map = outer;
+    return m->to_count < 0 ? NULL : m;
+}
+
+struct uk_tensor *uk_parse_access(struct uk_parser *ps, struct uk_index *index[]) {
+    struct uk_token *t = ps->t;
+    const char *name = uk_expect_name(ps, "an element of a tensor");
+    struct uk_tensor *x = name ? uk_find_tensor(ps->p, name) : NULL;
+
+    if (!name)
+        return NULL;
+    if (!x)
+        return uk_program_fail(ps->p, UK_REFUSED, t->at,
+                               "%s is no tensor; declare it above, `tensor %s f32 [...]`", name, name);
+    int n = uk_parse_affines(ps, index);
+
+    if (n >= 0 && n != x->dims)
+        return uk_program_fail(ps->p, UK_REFUSED, t->at,
+                               "%s has %d dimension%s and %d subscript%s here; give one each", name, x->dims,
+                               x->dims == 1 ? "" : "s", n, n == 1 ? "" : "s");
+    ps->p->at = t->at;
+    return n < 0 ? NULL : x;
+}
+
+static struct uk_expr *element(struct uk_parser *ps) {
+    struct uk_index *index[UK_MAX_DIMS];
+    struct uk_tensor *x = uk_parse_access(ps, index);
+
+    return x ? uk_element(ps->p, x, index) : NULL;
+}
+
+static struct uk_expr *number(struct uk_parser *ps) {
+    struct uk_token *t = ps->t;
+    double value;
+    int64_t whole;
+
+    ps->p->at = t->at;
+    if (t->kind == UK_T_INT)
+        return uk_expect_int(ps, "a number", &whole) ? uk_literal(ps->p, whole) : NULL;
+    char *text = uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
+
+    if (!text || !uk_text_to_double(text, &value))
+        return uk_program_made(ps->p, NULL);
+    ps->t++;
+    struct uk_expr *e = value - value == 0 ? uk_literal(ps->p, 0) : NULL;
+
+    if (!e)
+        return uk_program_fail(ps->p, UK_SYNTAX, t->at, "the number is out of range; write inf");
+    e->is_integer = false;
+    e->number = value;
+    return e;
+}
+
+static struct uk_expr *scalar(struct uk_parser *ps) {
+    struct uk_position at = ps->p->at = ps->t->at;
+    const char *name = uk_expect_name(ps, "a value");
+    struct uk_scalar *s = name ? uk_find_scalar(ps->p, name) : NULL;
+
+    if (!name || s)
+        return name ? uk_scalar_value(ps->p, s) : NULL;
+    if (uk_find_tensor(ps->p, name))
+        return uk_program_fail(ps->p, UK_REFUSED, at, "%s is a tensor; give its subscripts", name);
+    if (uk_find_var(ps->p->sizes, name) || uk_find_var(ps->p->iterators, name))
+        return uk_program_fail(ps->p, UK_REFUSED, at, "%s is an integer; as a value it is written index(%s)",
+                               name, name);
+    return uk_program_fail(ps->p, UK_REFUSED, at, "%s is not declared; add `scalar %s f32` above", name,
+                           name);
+}
+
+/* "(" expr { "," expr } ")": how many, or -1 */
+static int arguments(struct uk_parser *ps, struct uk_expr *list[], int room) {
+    int n = 0;
+
+    if (!uk_expect(ps, "(", "the operands stand in ( )"))
+        return -1;
+    do {
+        if (n == room) {
+            uk_program_fail(ps->p, UK_SYNTAX, ps->t->at, "more than %d operands; nest the calls", room);
+            return -1;
+        }
+        if (!(list[n++] = uk_parse_expression(ps)))
+            return -1;
+    } while (uk_accept(ps, ","));
+    return uk_expect(ps, ")", "separate by commas and close the bracket") ? n : -1;
+}
+
+static struct uk_expr *condition(struct uk_parser *ps);
+
+/* Whether the bracket ahead holds a condition, not a value: then no operator follows it. */
+static bool condition_in_brackets(const struct uk_parser *ps) {
+    static const char *const operators[] = {"==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "<<", ">>"};
+
+    if (!uk_next_is(ps, "("))
+        return false;
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+        if (uk_token_is(&ps->list[ps->t->match + 1], operators[i]))
+            return false;
+    return true;
+}
+
+static struct uk_expr *comparison(struct uk_parser *ps) {
+    bool inverted = uk_accept(ps, "not");
+    struct uk_expr *e;
+
+    if (condition_in_brackets(ps)) {
+        ps->t++;
+        e = condition(ps);
+        if (!e || !uk_expect(ps, ")", "close the bracket"))
+            return NULL;
+    } else {
+        struct uk_expr *l = uk_parse_expression(ps);
+        int r = l ? relation_ahead(ps) : 0;
+
+        if (l && r < 0)
+            return uk_expected(ps, "a comparison", "write one of < <= > >= == != between two values");
+        struct uk_position at = ps->t->at;
+
+        ps->t += l != NULL;
+        struct uk_expr *right = l ? uk_parse_expression(ps) : NULL;
+
+        if (!right)
+            return NULL;
+        ps->p->at = at;
+        e = uk_compare(ps->p, (enum uk_relation)r, l, right);
+    }
+    return e && inverted ? uk_not(ps->p, e) : e;
+}
+
+static struct uk_expr *conjunction(struct uk_parser *ps) {
+    struct uk_expr *e = comparison(ps);
+
+    while (e && uk_accept(ps, "and")) {
+        struct uk_expr *r = comparison(ps);
+
+        e = r ? uk_and(ps->p, e, r) : NULL;
+    }
+    return e;
+}
+
+static struct uk_expr *condition(struct uk_parser *ps) {
+    struct uk_expr *e = conjunction(ps);
+
+    while (e && uk_accept(ps, "or")) {
+        struct uk_expr *r = conjunction(ps);
+
+        e = r ? uk_or(ps->p, e, r) : NULL;
+    }
+    return e;
+}
+
+static struct uk_expr *select_value(struct uk_parser *ps) {
+    struct uk_position at = ps->t[-1].at;
+    struct uk_expr *c, *a, *b;
+
+    if (!uk_expect(ps, "(", "write select(condition, value, value)") || !(c = condition(ps)) ||
+        !uk_expect(ps, ",", "the value where the condition holds follows") ||
+        !(a = uk_parse_expression(ps)) || !uk_expect(ps, ",", "the value where it does not hold follows") ||
+        !(b = uk_parse_expression(ps)) || !uk_expect(ps, ")", "close the bracket"))
+        return NULL;
+    ps->p->at = at;
+    return uk_select(ps->p, c, a, b);
+}
+
+static struct uk_expr *index_value(struct uk_parser *ps) {
+    struct uk_position at = ps->t[-1].at;
+    struct uk_index *i;
+
+    if (!uk_expect(ps, "(", "write index(i)") || !(i = uk_parse_affine(ps)) ||
+        !uk_expect(ps, ")", "close the bracket"))
+        return NULL;
+    ps->p->at = at;
+    return uk_index_value(ps->p, i);
+}
+
+static struct uk_expr *pad_value(struct uk_parser *ps) {
+    struct uk_position at = ps->t[-1].at;
+    struct uk_expr *x, *outside;
+
+    if (!uk_expect(ps, "(", "write pad(X[i - 1], 0)") || !(x = element(ps)) ||
+        !uk_expect(ps, ",", "the value outside of the tensor follows") ||
+        !(outside = uk_parse_expression(ps)) || !uk_expect(ps, ")", "close the bracket"))
+        return NULL;
+    ps->p->at = at;
+    return uk_pad(ps->p, x, outside);
+}
+
+static struct uk_expr *function(struct uk_parser *ps, const char *name) {
+    struct uk_position at = ps->t++->at;
+    struct uk_expr *list[16];
+    int n = arguments(ps, list, 16);
+
+    ps->p->at = at;
+    return n < 0 ? NULL : uk_call(ps->p, name, n, list);
+}
+
+static struct uk_expr *primary(struct uk_parser *ps) {
+    static const char *const functions[] = {"min", "max", "exp", "tanh", "sqrt", "abs", "round"};
+    struct uk_position at = ps->p->at = ps->t->at;
+    struct uk_expr *e, *list[1];
+
+    if (ps->t->kind == UK_T_INT || ps->t->kind == UK_T_NUMBER)
+        return number(ps);
+    if (uk_accept(ps, "inf"))
+        return uk_number(ps->p, __builtin_inf());
+    if (uk_accept(ps, "("))
+        return (e = uk_parse_expression(ps)) && uk_expect(ps, ")", "close the bracket") ? e : NULL;
+    if (uk_accept(ps, "pad"))
+        return pad_value(ps);
+    if (uk_accept(ps, "select"))
+        return select_value(ps);
+    if (uk_accept(ps, "index"))
+        return index_value(ps);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (uk_next_is(ps, functions[i]))
+            return function(ps, functions[i]);
+    if (uk_next_is(ps, "sum") || uk_next_is(ps, "prod") || uk_next_is(ps, "scan"))
+        return uk_program_fail(ps->p, UK_SYNTAX, at,
+                               "a reduction stands first on the right side; use a temp");
+    enum uk_type type = uk_accept_type(ps);
+
+    if (type != UK_TYPES) {
+        if (arguments(ps, list, 1) < 0)
+            return NULL;
+        ps->p->at = at;
+        return uk_cast(ps->p, type, list[0]);
+    }
+    return ps->t->kind == UK_T_WORD && uk_token_is(ps->t + 1, "[") ? element(ps) : scalar(ps);
+}
+
+static struct uk_expr *unary(struct uk_parser *ps) {
+    struct uk_position at = ps->t->at;
+    struct uk_expr *e;
+
+    if (!uk_accept(ps, "-"))
+        return primary(ps);
+    if (!deeper(ps) || !(e = unary(ps)))
+        return NULL;
+    ps->nesting--;
+    ps->p->at = at;
+    return uk_negate(ps->p, e);
+}
+
+static struct uk_expr *term(struct uk_parser *ps) {
+    struct uk_expr *e = unary(ps);
+
+    while (e && (uk_next_is(ps, "*") || uk_next_is(ps, "/"))) {
+        struct uk_token *op = ps->t++;
+        struct uk_expr *r = unary(ps);
+
+        if (!r)
+            return NULL;
+        ps->p->at = op->at;
+        e = *op->s == '*' ? uk_multiply(ps->p, e, r) : uk_divide(ps->p, e, r);
+    }
+    return e;
+}
+
+static struct uk_expr *sum(struct uk_parser *ps) {
+    struct uk_expr *e = term(ps);
+
+    while (e && (uk_next_is(ps, "+") || uk_next_is(ps, "-"))) {
+        struct uk_token *op = ps->t++;
+        struct uk_expr *r = term(ps);
+
+        if (!r)
+            return NULL;
+        ps->p->at = op->at;
+        e = *op->s == '+' ? uk_add(ps->p, e, r) : uk_subtract(ps->p, e, r);
+    }
+    return e;
+}
+
+struct uk_expr *uk_parse_expression(struct uk_parser *ps) {
+    struct uk_expr *e = sum(ps);
+
+    while (e && (uk_next_is(ps, "<<") || uk_next_is(ps, ">>"))) {
+        struct uk_token *op = ps->t++;
+        struct uk_expr *r = sum(ps);
+
+        if (!r)
+            return NULL;
+        ps->p->at = op->at;
+        e = *op->s == '<' ? uk_shift_left(ps->p, e, r) : uk_shift_right(ps->p, e, r);
+    }
+    return e;
+}

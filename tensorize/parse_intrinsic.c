@@ -1,0 +1,239 @@
+/* Declarations of kernels: what one computes, and how it is called. */
+#include <stdlib.h>
+#include <string.h>
+#include "parse.h"
+
+static bool parse_requires(struct uk_parser *ps, struct uk_intrinsic *i) {
+    size_t room = 1;
+
+    for (const struct uk_token *t = ps->t; t->kind == UK_T_WORD || uk_token_is(t, ","); t++)
+        room++;
+    i->requires_feature = uk_program_made(ps->p, uk_alloc(&ps->p->arena, room * sizeof *i->requires_feature));
+    if (!i->requires_feature)
+        return false;
+    do {
+        if (!(i->requires_feature[i->required++] = uk_expect_name(ps, "a feature of the target")))
+            return false;
+    } while (uk_accept(ps, ","));
+    return true;
+}
+
+static bool parse_exec_scope(struct uk_parser *ps, enum uk_exec_scope *scope) {
+    static const char *const names[] = {"thread", "wave", "block"};
+
+    for (int i = 0; i < 3; i++)
+        if (uk_accept(ps, names[i])) {
+            *scope = (enum uk_exec_scope)i;
+            return true;
+        }
+    return uk_expected(ps, "a scope", "scopes of a kernel are thread, wave and block");
+}
+
+static bool parse_ctype(struct uk_parser *ps, int *ctype) {
+    enum uk_type type = uk_accept_type(ps);
+
+    if (type != UK_TYPES)
+        *ctype = (int)type;
+    else if (uk_accept(ps, "ptr"))
+        *ctype = UK_CTYPE_PTR;
+    else if (uk_accept(ps, "void"))
+        *ctype = UK_CTYPE_VOID;
+    else
+        return uk_expected(ps, "a C type",
+                           "they are ptr, void, f64, f32, f16, bf16, i64, i32, i16, i8 and u8");
+    return true;
+}
+
+static bool parse_number_argument(struct uk_parser *ps, struct uk_argument *a) {
+    const struct uk_token *t = ps->t;
+
+    if (a->ctype >= UK_TYPES)
+        return uk_program_fail(ps->p, UK_REFUSED, t->at, "a number is passed as %s; give it a number's type",
+                               a->ctype == UK_CTYPE_PTR ? "ptr" : "void");
+    if (t->kind == UK_T_INT) {
+        if (!uk_expect_int(ps, "a number", &a->number))
+            return false;
+        a->real = (double)a->number;
+        return true;
+    }
+    if (!uk_type_is_float((enum uk_type)a->ctype))
+        return uk_program_fail(ps->p, UK_REFUSED, t->at, "%.*s is no integer; its type is %s",
+                               (int)(t->n < 40 ? t->n : 40), t->s, uk_type_names[a->ctype]);
+    char *text = uk_program_made(ps->p, uk_strndup(&ps->p->arena, t->s, t->n));
+
+    if (!text || !uk_text_to_double(text, &a->real))
+        return uk_program_made(ps->p, NULL);
+    ps->t++;
+    return true;
+}
+
+/* One argument of the C function. Names are resolved when the whole declaration is known. */
+static bool parse_argument(struct uk_parser *ps, struct uk_argument *a, const char **name) {
+    *name = NULL;
+    if (!parse_ctype(ps, &a->ctype))
+        return false;
+    if (ps->t->kind == UK_T_INT || ps->t->kind == UK_T_NUMBER)
+        return parse_number_argument(ps, a);
+    return (*name = uk_expect_name(ps, "a name or a number"));
+}
+
+/* The name must be a tensor passed as ptr, a size as an integer, a scalar as its own type. */
+static bool resolve_argument(struct uk_parser *ps, struct uk_argument *a, const char *name,
+                             struct uk_position at) {
+    bool integer = a->ctype < UK_TYPES && !uk_type_is_float((enum uk_type)a->ctype);
+
+    a->tensor = uk_find_tensor(ps->p, name);
+    a->scalar = uk_find_scalar(ps->p, name);
+    a->size = uk_find_var(ps->p->sizes, name);
+    if (!a->tensor && !a->scalar && !a->size)
+        return uk_program_fail(
+            ps->p, UK_REFUSED, at,
+            "%s is no tensor, size or scalar of the declaration; pass one of these or a number", name);
+    if (a->tensor && a->ctype != UK_CTYPE_PTR)
+        return uk_program_fail(ps->p, UK_REFUSED, at, "%s is a tensor; pass it as ptr", name);
+    if (a->size && !integer)
+        return uk_program_fail(ps->p, UK_REFUSED, at, "%s is a size; pass it as i64 or a narrower integer",
+                               name);
+    if (a->scalar && a->ctype != (int)a->scalar->type)
+        return uk_program_fail(ps->p, UK_REFUSED, at, "%s is a scalar of type %s; pass it as that", name,
+                               uk_type_names[a->scalar->type]);
+    return true;
+}
+
+static bool parse_form(struct uk_parser *ps, struct uk_form *f, const char *word) {
+    size_t room = 0;
+
+    f->at = ps->t[-1].at;
+    if (f->given)
+        return uk_program_fail(ps->p, UK_REFUSED, f->at, "%s is given twice; give it once", word);
+    f->given = true;
+    if (!parse_ctype(ps, &f->result) || !(f->symbol = uk_expect_name(ps, "the name of a function")))
+        return false;
+    for (size_t k = 0; ps->t[k].kind != UK_T_NEWLINE && ps->t[k].kind != UK_T_END; k++)
+        room += uk_token_is(&ps->t[k], ",");
+    f->argument = uk_program_made(ps->p, uk_alloc(&ps->p->arena, (room + 1) * sizeof *f->argument));
+    if (!f->argument || !uk_expect(ps, "(", "the arguments stand in ( )"))
+        return false;
+    if (uk_accept(ps, ")"))
+        return true;
+    do {
+        struct uk_argument *a = &f->argument[f->arguments++];
+        const char *name;
+
+        if (!parse_argument(ps, a, &name))
+            return false;
+        if (name && !resolve_argument(ps, a, name, ps->t[-1].at))
+            return false;
+    } while (uk_accept(ps, ","));
+    return uk_expect(ps, ")", "an argument is a type and a name or number; separate by commas");
+}
+
+static bool parse_part(struct uk_parser *ps, struct uk_intrinsic *i) {
+    static const char *const forms[UK_FORMS] = {"compute", "reset", "update"};
+
+    if (uk_next_is(ps, "temp"))
+        return uk_program_fail(ps->p, UK_REFUSED, ps->t->at,
+                               "a kernel has no temp; declare operands by tensor");
+    if (uk_accept(ps, "tensor"))
+        return uk_parse_tensor(ps);
+    if (uk_accept(ps, "scalar"))
+        return uk_parse_scalar(ps);
+    if (uk_accept(ps, "assume"))
+        return uk_parse_assume(ps);
+    for (int k = 0; k < UK_FORMS; k++)
+        if (uk_accept(ps, forms[k]))
+            return parse_form(ps, &i->form[k], forms[k]);
+    if (ps->t->kind == UK_T_WORD && (uk_token_is(ps->t + 1, "[") || uk_token_is(ps->t + 1, ":")))
+        return uk_parse_statement(ps);
+    return uk_expected(ps, "a part of the intrinsic or end",
+                       "parts are tensor, scalar, assume, a statement, compute, reset and update");
+}
+
+static bool parse_parts(struct uk_parser *ps, struct uk_intrinsic *i) {
+    for (;;) {
+        while (ps->t->kind == UK_T_NEWLINE)
+            ps->t++;
+        if (uk_accept(ps, "end"))
+            return true;
+        if (!parse_part(ps, i) || !uk_expect_newline(ps))
+            return false;
+    }
+}
+
+static bool check_intrinsic(struct uk_intrinsic *i) {
+    struct uk_program *d = i->declaration;
+
+    if (!d->statements || d->statements->next)
+        return uk_program_fail(d, UK_REFUSED, i->at, "intrinsic %s has %s statement; give exactly one",
+                               i->name, d->statements ? "more than one" : "no");
+    if (!i->form[UK_FORM_COMPUTE].given && !(i->form[UK_FORM_RESET].given && i->form[UK_FORM_UPDATE].given))
+        return uk_program_fail(d, UK_REFUSED, i->at,
+                               "intrinsic %s cannot be called; give compute, or reset and update", i->name);
+    return uk_check_program(d) == UK_OK;
+}
+
+/* ps->p is the declaration here; the memory is the parent's. */
+static bool parse_declaration(struct uk_parser *ps, struct uk_intrinsic *i) {
+    if (!(i->name = uk_expect_name(ps, "the name of the intrinsic")))
+        return false;
+    i->declaration->name = i->name;
+    if (uk_accept(ps, "requires") && !parse_requires(ps, i))
+        return false;
+    if (uk_accept(ps, "scope") && !parse_exec_scope(ps, &i->scope))
+        return false;
+    return uk_expect_newline(ps) && parse_parts(ps, i) && check_intrinsic(i);
+}
+
+/* Parses what follows the word `intrinsic`, with the parent's arena lent to the declaration meanwhile. */
+static bool parse_with_arena(struct uk_parser *ps, struct uk_context *c, const char *file,
+                             struct uk_arena *arena, struct uk_intrinsic **out) {
+    struct uk_intrinsic *i = uk_alloc(arena, sizeof *i);
+    struct uk_program *d = i ? uk_alloc(arena, sizeof *d) : NULL, *parent = ps->p;
+    bool ok;
+
+    if (!d)
+        return uk_out_of_memory(c) == UK_OK;
+    d->context = c;
+    d->file = file;
+    i->declaration = d;
+    i->at = ps->t[-1].at;
+    d->arena = *arena;
+    ps->p = d;
+    ok = parse_declaration(ps, i);
+    ps->p = parent;
+    *arena = d->arena;
+    d->arena.chunk = NULL;
+    *out = i;
+    return ok;
+}
+
+bool uk_parse_intrinsic_item(struct uk_parser *ps, struct uk_intrinsic **out) {
+    struct uk_program *p = ps->p;
+
+    if (parse_with_arena(ps, p->context, p->file, &p->arena, out))
+        return true;
+    p->status = *out && (*out)->declaration->status ? (*out)->declaration->status : UK_OUT_OF_MEMORY;
+    return false;
+}
+
+enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, const char *text,
+                                  struct uk_intrinsic **out) {
+    struct uk_parser ps = {.p = NULL};
+    struct uk_intrinsic *i = NULL;
+    enum uk_status status = uk_lex(c, text, strlen(text), &ps.list);
+
+    *out = NULL;
+    ps.t = ps.list;
+    if (!status) {
+        while (ps.t->kind == UK_T_NEWLINE)
+            ps.t++;
+        if (!uk_accept(&ps, "intrinsic"))
+            status = uk_fail(c, UK_SYNTAX, ps.t->at, "a declaration begins with the word intrinsic; add it");
+        else if (!parse_with_arena(&ps, c, c->file, a, &i))
+            status = i && i->declaration->status ? i->declaration->status : UK_OUT_OF_MEMORY;
+    }
+    free(ps.list);
+    if (!status)
+        *out = i;
+    return status;
+}
