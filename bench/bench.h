@@ -69,6 +69,7 @@ struct bench_contender {
     void (*run)(void *user);
     void *user;
     /* results */
+    long calls;                       /* in one sample */
     double seconds, fastest, slowest; /* per call: median, least, greatest */
     double percent; /* of the peak measured beside the sample, median; 0 if there are no flops */
     double ratio, ratio_low,

@@ -106,6 +106,7 @@ enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *con
         size_t at = (size_t)i * (size_t)rounds;
         struct samples s = {values + at, values + each + at, values + 2 * each + at};
         summarize(&contender[i], s, values, values + 3 * each, rounds);
+        contender[i].calls = calls[i];
     }
     plan->peak = bench_median(values + 2 * each, contenders * rounds);
     free(values);

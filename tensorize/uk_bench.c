@@ -124,7 +124,7 @@ static cJSON *json_result(const struct result *r) {
     cJSON_AddNumberToObject(b, "repetitions", 1);
     cJSON_AddNumberToObject(b, "repetition_index", 0);
     cJSON_AddNumberToObject(b, "threads", 1);
-    cJSON_AddNumberToObject(b, "iterations", 1);
+    cJSON_AddNumberToObject(b, "iterations", (double)r->time.calls);
     cJSON_AddNumberToObject(b, "real_time", 1e9 * r->time.seconds);
     cJSON_AddNumberToObject(b, "cpu_time", 1e9 * r->time.seconds);
     cJSON_AddStringToObject(b, "time_unit", "ns");
