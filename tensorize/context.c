@@ -15,7 +15,6 @@ void uk_context_destroy(struct uk_context *c) {
     if (c->isl)
         uk_context_isl_destroy(c->isl);
     uk_arena_free(&c->arena);
-    free(c->parsed);
     free(c->message);
     free(c);
 }
