@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# A new kernel is a file and a row: in a copy of the tree, one of each is added, and everything else must follow.
+#
+#     add_kernel.sh SOURCE
+set -euo pipefail
+source=$1
+kernel=uk_sgemm_5x4_generic_c
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+
+tar -C "$source" --exclude=./.git --exclude='./build*' --exclude=./.peers -cf - . | tar -C "$copy" -xf -
+cd "$copy"
+
+cat >"intrinsics/$kernel.c" <<'END'
+/* 5 rows x 4 columns, one element at a time: 40 flop in 20 multiplies and 20 adds, 1 per cycle and port. */
+#include "ukernels.h"
+
+void uk_sgemm_5x4_generic_c(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t mr,
+                            int64_t nr)
+{
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = acc ? c[i * ldc + j] : 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[p * 5 + i] * b[p * 4 + j];
+            c[i * ldc + j] = sum;
+        }
+    }
+}
+END
+echo 'UK_KERNEL(sgemm, 5, 4, generic, c, .fma = 20, .loads = 9)' >>ukernels/kernels.def
+cat >matmul.uk <<'END'
+size M = 23, N = 17, K = 9
+tensor A f32 [M, K]
+tensor B f32 [K, N]
+tensor C f32 [M, N]
+C[m, n] = sum(k) A[m, k] * B[k, n]
+
+schedule
+  split C.m 5 -> mo mi
+  split C.n 4 -> no ni
+  reorder mo no mi ni k
+  pack A at root panel 5 -> AP
+  pack B at root panel 4 -> BP
+  tensorize mi uk_sgemm_5x4_generic_c
+END
+
+step() {
+    echo "# $*"
+}
+has() {
+    grep -q -- "$kernel" || { echo "$1 does not have $kernel" >&2; exit 1; }
+}
+
+step built
+CC=${CC:-clang-19} meson setup build --buildtype=debug >setup.log || { cat setup.log; exit 1; }
+ninja -C build tests/kernels tensorize/uk ukernels/kernels.json "ukernels/$kernel.ll" >build.log ||
+    { tail -n 30 build.log; exit 1; }
+has kernels.json <build/ukernels/kernels.json
+has "its LLVM IR" <"build/ukernels/$kernel.ll"
+
+uk=build/tensorize/uk
+step tested
+build/tests/kernels "$kernel" 2>&1 | tee test.log
+grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$kernel" test.log
+
+step listed
+$uk kernels | has "uk kernels"
+$uk show "$kernel" --declaration | has "its declaration"
+$uk show "$kernel" --doc | grep -q '5 rows x 4 columns'
+
+step benchmarked
+$uk bench "$kernel" | has "uk bench"
+
+# Its panels' widths have no packing kernels: those copies are plain loops.
+step tensorized
+$uk compile matmul.uk --allow-loops --emit=loops | has "the loops"
+$uk run matmul.uk --allow-loops --check
