@@ -48,8 +48,8 @@ while read -r M N K; do
     printf '%-20s %9s %7s %9s %9s\n' "$M x $N x $K" \
         "$(field '^time: .* ([0-9.]+) GFLOP\/s,.*' "$work/run")" \
         "$(field '^time: .* ([0-9.]+) % of .*' "$work/run")" \
-        "$(field '^OpenBLAS: ([0-9.]+) of its speed.*' "$work/run")" \
-        "$(field '^MKL: ([0-9.]+) of its speed.*' "$work/run")" >>"$work/table"
+        "$(field '^OpenBLAS: ([0-9.]+) x its speed.*' "$work/run")" \
+        "$(field '^MKL: ([0-9.]+) x its speed.*' "$work/run")" >>"$work/table"
 done < <(grep -v '^#' examples/resnet50_1x1.txt)
 
 title "all layers: speed, share of the peak measured beside it, ratio of our speed to each peer's (- : not installed)"

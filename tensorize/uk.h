@@ -47,11 +47,14 @@ struct uk_job {
     struct uk_context *context;
     struct uk_program *program;
     struct uk_options options;
+    double parse_time; /* seconds, from text to program */
 };
 
 /* Reads the program, its schedule and its constants. Exit status; end the job in any case. */
 int uk_job_begin(struct uk_job *job, const struct uk_arguments *a);
 void uk_job_end(struct uk_job *job);
+/* The same in a context that exists. */
+int uk_job_load(struct uk_job *job, const struct uk_arguments *a);
 /* Prints the context's message; exit status for this library status. */
 int uk_job_failed(const struct uk_job *job, enum uk_status status);
 
@@ -118,8 +121,8 @@ int uk_command_show(const struct uk_arguments *a);
 int uk_command_bench(const struct uk_arguments *a);
 
 /* uk_time.c: times a compiled program beside the peak and the peers. */
-int uk_time_program(const struct uk_job *job, const struct uk_module *m, const int64_t *sizes,
-                    const double *scalars, struct uk_data *data);
+int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m,
+                    const int64_t *sizes, const double *scalars, struct uk_data *data);
 
 /* The instruction set whose peak a target's figures stand beside. */
 enum bench_isa uk_target_isa(const char *target);

@@ -39,12 +39,14 @@ static int rename_program(struct uk_program *p, const char *name) {
     return p->name ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
 }
 
-static int load_program(struct uk_job *job, const struct uk_arguments *a) {
+int uk_job_load(struct uk_job *job, const struct uk_arguments *a) {
     size_t length;
     char *text = uk_read_file(a->positional[0], &length);
     if (!text)
         return UK_EXIT_WRONG;
+    double start = bench_seconds();
     enum uk_status status = uk_program_parse(job->context, a->positional[0], text, length, &job->program);
+    job->parse_time = bench_seconds() - start;
     free(text);
     if (!status && a->schedule) {
         if (!(text = uk_read_file(a->schedule, &length)))
@@ -64,7 +66,7 @@ int uk_job_begin(struct uk_job *job, const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     job->options = (struct uk_options){
         .target = a->target, .allow_loops = a->allow_loops, .threads = a->threads ? (int)a->threads : 1};
-    return load_program(job, a);
+    return uk_job_load(job, a);
 }
 
 void uk_job_end(struct uk_job *job) {

@@ -125,7 +125,7 @@ int uk_command_run(const struct uk_arguments *a) {
     if (!status && a->check)
         status = check(&r);
     if (!status && a->time)
-        status = uk_time_program(&r.job, r.module, r.sizes, r.scalars, &r.data);
+        status = uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data);
     uk_data_free(&r.expected);
     uk_data_free(&r.data);
     uk_module_destroy(r.module);

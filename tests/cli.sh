@@ -41,7 +41,7 @@ fail() {
 cp "$source"/examples/*.uk "$source"/examples/*.c "$work"
 cd "$work" || exit 1
 printf 'tensor A f32 [M\nA[i] = ?\n' >bad.uk
-printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >exp.uk
+printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
 printf 'schedule\n  split C.m 4 -> mo mi\n  tensorize mi no_such_kernel\n' >steps.uk
 kernel=uk_sgemm_6x16_avx2_asm
 
@@ -64,7 +64,7 @@ expect 2 '' 'give it once' run matmul.uk --define M=12 --size M=13
 expect 2 '' "has no size 'Q'" run matmul.uk --define Q=12
 expect 2 '' 'negative' run matmul.uk --size M=-1
 expect 2 '' 'expected a number from 1 to 1024' run matmul.uk --threads 0
-expect 2 '' 'size N of .* has no value; give --size N=' run exp.uk
+expect 2 '' 'size N of .* has no value; give --size N=' run softly.uk
 expect 2 '' 'did you mean optimized' compile matmul.uk --emit=optimised
 expect 2 '' 'give -o OUT' compile matmul.uk
 
@@ -73,8 +73,8 @@ expect 1 '' 'no.uk: cannot read: No such file' run no.uk
 expect 1 '' 'not a regular file' run .
 expect 1 '' '^bad.uk:[0-9]+:[0-9]+: error: ' run bad.uk
 expect 1 '' 'error: .*no_such_kernel' compile matmul.uk --schedule=steps.uk --emit=schedule
-expect 1 '' '^exp.uk:.*error: ' run exp.uk --size N=4
-expect 0 'check: equal' '' run exp.uk --size N=4 --allow-loops --check
+expect 1 '' '^softly.uk:.*error: ' run softly.uk --size N=4
+expect 0 'check: equal' '' run softly.uk --size N=4 --allow-loops --check
 expect 1 '' 'error: .*no-such-target' compile matmul.uk --target=no-such-target --emit=asm
 
 # Running and checking, with sizes that are no multiples of a tile, none at all, and padded rows.
