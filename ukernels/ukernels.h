@@ -42,35 +42,35 @@ const char *uk_status_text(enum uk_status status);
  * ---- The kernel contract ----
  *
  * A kernel computes one tile of C, mr x nr at most, for any k. What each operation computes is in ops.def;
- * this is what all of its kernels share, and what tests/check_kernel.c breaks and checks, clause by clause.
+ * this is what all of its kernels share, and what the tests check and break, clause by clause.
  *
- *   A in panels, [k][MR]         B in panels, [k][NR]             C, rows ldc apart
+ *   A in panels, [k][MR]         B in panels, [k][NR]          C, rows ldc apart
  *
- *     a -> p=0 | 0 1 .. MR-1 |     b -> p=0 | 0 1 ... NR-1 |        c ->  | 0 1 .. nr-1 | ...
- *          p=1 | 0 1 .. MR-1 |          p=1 | 0 1 ... NR-1 |        +ldc  | 0 1 .. nr-1 | ...
- *          ...                          ...                         ...
- *        p=k-1 | 0 1 .. MR-1 |        p=k-1 | 0 1 ... NR-1 |  +(mr-1)ldc  | 0 1 .. nr-1 |
+ *     a -> p=0 | 0 1 .. MR-1 |     b -> p=0 | 0 1 ... NR-1 |             c -> | 0 1 .. nr-1 | ...
+ *          p=1 | 0 1 .. MR-1 |          p=1 | 0 1 ... NR-1 |        c + ldc -> | 0 1 .. nr-1 | ...
+ *          ...                          ...                                    ...
+ *        p=k-1 | 0 1 .. MR-1 |        p=k-1 | 0 1 ... NR-1 | c+(mr-1)*ldc -> | 0 1 .. nr-1 |
  *
- *   element (i, p) of A is a[p*MR + i], element (p, j) of B is b[p*NR + j]; where .kr > 1, k counts in
+ *   Element (i, p) of A is a[p*MR + i], element (p, j) of B is b[p*NR + j]. Where .kr > 1, k counts in
  * groups: panels are [k/kr][MR or NR][kr], and the rest of the last group is zero. Panels always have their
  * full width MR or NR, however few rows or columns the tile has: the rest may be read, and does not change
  * the result.
  *
  *   1. Freestanding: no libc, no globals but static const, no question to the CPU, no helper that is not
- * inlined.
+ *      inlined.
  *   2. Sizes and strides are int64_t; strides are in elements and may be anything that keeps rows apart.
  *   3. It reads the elements of its operands and, past them, only what .a_over and panels allow; it writes
  * the mr x nr elements of its output, and nothing else.
  *   4. C is not read unless acc is nonzero: a NaN there must not leak into the result.
  *   5. k may be 0: the tile is then set to 0, or left as it is if acc.
- *   6. Edges: 1 <= mr <= MR and 1 <= nr <= NR are passed, as far as .edges says; without edges mr = MR, nr =
- * NR.
+ *   6. Edges: 1 <= mr <= MR and 1 <= nr <= NR are passed, as far as .edges says; without edges mr = MR and
+ *      nr = NR.
  *   7. Operands are aligned to their elements and no more, unless .a_align, .b_align, .c_align say so.
- *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the stack are left as found; a native
- * call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm declares what
- * it clobbers by its widest name so that they can).
+ *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the caller's stack are left as found; a
+ *      native call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm
+ *      declares what it clobbers by its widest name so that they can).
  *   9. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
- * asm changes is a read-write or output operand.
+ *      asm changes is a read-write or output operand.
  */
 
 /* Which edge tiles a kernel takes. */
@@ -82,25 +82,27 @@ enum uk_edges {
 };
 
 struct uk_kernel {
-    const char *symbol;     /* "uk_sgemm_6x16_avx2_asm" */
-    const char *op;         /* "sgemm": a row of ops.def */
-    const char *isa;        /* "avx2": a row of isas.def */
-    const char *impl;       /* "asm", "intrin", "c", "peachpy" */
-    const char *arch;       /* "x86_64", or "any" */
-    const char *file;       /* its source, if it does not have its own: "intrinsics/name.c"; else NULL */
-    const char *features;   /* what it needs, separated by commas; default: the isa's. "" is nothing */
-    const char *parameters; /* of its C prototype, "(int64_t k, ...)" */
-    const char
-        *declaration; /* its op's, with the words in capitals not filled in; see uk_kernel_declaration */
-    void (*function)(void); /* cast it to uk_<op>_function */
-    int mr, nr;             /* the tile */
-    int kr;                 /* k elements per group of a panel; default 1 */
-    enum uk_edges edges;    /* default UK_EDGES_ANY */
-    int row_step; /* a tile of mr rows costs as one of mr rounded up to this; default MR: edges cost a tile */
-    int a_over;   /* elements of the first operand it may read past the end of a row */
-    int a_align, b_align, c_align; /* bytes; default the element's size */
-    double fma, loads,
-        other; /* vector instructions of the inner loop, per step of k (per call, if there is no k) */
+    const char *symbol; /* "uk_sgemm_6x16_avx2_asm" */
+    const char *op;     /* "sgemm": a row of ops.def */
+    const char *isa;    /* "avx2": a row of isas.def */
+    const char *impl;   /* "asm", "intrin", "c", "peachpy" */
+    const char *arch;   /* "x86_64", or "any" */
+    /* The source, if the row shares it with others: "intrinsics/name.c"; else NULL. */
+    const char *file;
+    /* What it needs of the CPU, separated by commas; default: the isa's. "" is nothing. */
+    const char *features;
+    const char *parameters;  /* of its C prototype, "(int64_t k, ...)" */
+    const char *declaration; /* its op's, not filled in: see uk_kernel_declaration */
+    void (*function)(void);  /* cast it to uk_<op>_function */
+    int mr, nr;              /* the tile */
+    int kr;                  /* k elements per group of a panel; default 1 */
+    enum uk_edges edges;     /* default UK_EDGES_ANY */
+    /* A tile of mr rows costs as one of mr rounded up to this; default MR: an edge costs a whole tile. */
+    int row_step;
+    int a_over;                    /* elements of the first operand it may read past the end of a row */
+    int a_align, b_align, c_align; /* bytes; default 1: as the elements are, no more */
+    /* Vector instructions of the inner loop, per step of k (per call, if there is no k). */
+    double fma, loads, other;
 };
 
 /* All rows whose kernels are in this build. The array is constant; *count may not be NULL. */
