@@ -52,15 +52,15 @@ const char *uk_status_text(enum uk_status status);
  *        p=k-1 | 0 1 .. MR-1 |        p=k-1 | 0 1 ... NR-1 | c+(mr-1)*ldc -> | 0 1 .. nr-1 |
  *
  *   Element (i, p) of A is a[p*MR + i], element (p, j) of B is b[p*NR + j]. Where .kr > 1, k counts in
- * groups: panels are [k/kr][MR or NR][kr], and the rest of the last group is zero. Panels always have their
- * full width MR or NR, however few rows or columns the tile has: the rest may be read, and does not change
- * the result.
+ *   groups: panels are [k/kr][MR or NR][kr], and the rest of the last group is zero. Panels always have
+ *   their full width MR or NR, however few rows or columns the tile has: the rest may be read, and does
+ *   not change the result.
  *
  *   1. Freestanding: no libc, no globals but static const, no question to the CPU, no helper that is not
  *      inlined.
  *   2. Sizes and strides are int64_t; strides are in elements and may be anything that keeps rows apart.
- *   3. It reads the elements of its operands and, past them, only what .a_over and panels allow; it writes
- * the mr x nr elements of its output, and nothing else.
+ *   3. It reads the elements of its operands and, past them, only what .a_over and panels allow; it
+ *      writes the mr x nr elements of its output, and nothing else.
  *   4. C is not read unless acc is nonzero: a NaN there must not leak into the result.
  *   5. k may be 0: the tile is then set to 0, or left as it is if acc.
  *   6. Edges: 1 <= mr <= MR and 1 <= nr <= NR are passed, as far as .edges says; without edges mr = MR and
@@ -117,12 +117,10 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
 
 /* ---- the CPU ---- */
 
-/* Whether this CPU and its system have a feature ("avx2", "fma", "avx512f", ...) and UK_ISA does not hide it.
- */
+/* Whether this CPU and its system have a feature ("avx2", "fma", "avx512f", ...) and UK_ISA leaves it. */
 bool uk_cpu_has(const char *feature);
-/* The first feature of a list "avx2,fma" that this CPU lacks or UK_ISA hides, copied to name (cut to size);
- * false and
- * "" if there is none. */
+/* The first feature of a list "avx2,fma" that this CPU lacks or UK_ISA hides, copied to name (cut to
+ * size); false and "" if there is none. */
 bool uk_cpu_lacks(const char *features, char *name, size_t size);
 /* UK_OK; or what is wrong with UK_ISA in the environment, with a sentence in *message (static):
  * UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this CPU lacks it. Only generic
