@@ -34,6 +34,11 @@ enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t
 /* UK_OK if this process may run code for t; else UK_UNSUPPORTED with the feature that the CPU lacks. */
 enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t);
 
+/* target.c: the known feature that a list "+avx2,+fma" or a name "llvm.x86.avx2.gather.." asks for and t
+ * lacks, or NULL. */
+const char *uk_target_lacks(const struct uk_target *t, const char *features);
+const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name);
+
 /* One compilation: the module as it goes through code generation, linking and optimization. */
 struct uk_build {
     struct uk_context *context;

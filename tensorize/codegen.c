@@ -60,6 +60,9 @@ LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name) {
 LLVMValueRef uk_cg_declare(struct uk_codegen *g, const char *name, LLVMTypeRef type) {
     LLVMValueRef f = LLVMGetNamedFunction(g->module, name);
 
+    if (f && !LLVMIsDeclaration(f))
+        uk_cg_fail(g, UK_INVALID_ARGUMENT,
+                   "its code calls another function of this name; rename the program's file", name);
     return f ? f : LLVMAddFunction(g->module, name, type);
 }
 

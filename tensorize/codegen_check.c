@@ -23,10 +23,15 @@ static LLVMValueRef compare(struct uk_codegen *g, LLVMIntPredicate p, LLVMValueR
     return LLVMBuildICmp(g->b, p, l, uk_cg_int(g, r), "");
 }
 
-static void either(struct uk_codegen *g, LLVMValueRef *flag, LLVMValueRef bad) {
-    bool constant = LLVMIsAConstantInt(*flag) && !LLVMConstIntGetZExtValue(*flag);
+static bool is_false(LLVMValueRef v) {
+    return LLVMIsAConstantInt(v) && !LLVMConstIntGetZExtValue(v);
+}
 
-    *flag = constant ? bad : LLVMBuildOr(g->b, *flag, bad, "");
+static void either(struct uk_codegen *g, LLVMValueRef *flag, LLVMValueRef bad) {
+    if (is_false(*flag))
+        *flag = bad;
+    else if (!is_false(bad))
+        *flag = LLVMBuildOr(g->b, *flag, bad, "");
 }
 
 /* The largest value of a layout's subscript over the box, or the least one; the box starts at 0. */
@@ -105,10 +110,10 @@ static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LL
         int d = order[i];
         LLVMValueRef n = extent(g, t, d), stride = uk_cg_index(g, t->stride[d]);
 
-        if (t->has_strides)
-            either(g, &short_stride,
-                   LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, stride, need, ""),
-                                compare(g, LLVMIntSGT, n, 1), ""));
+        LLVMValueRef meets = LLVMBuildICmp(g->b, LLVMIntSLT, stride, need, "");
+
+        if (t->has_strides && !is_false(meets))
+            either(g, &short_stride, LLVMBuildAnd(g->b, meets, compare(g, LLVMIntSGT, n, 1), ""));
         LLVMValueRef last = uk_cg_arithmetic(g, UK_I_SUB, n, uk_cg_int(g, 1));
         need = uk_cg_arithmetic(g, UK_I_ADD, need, uk_cg_arithmetic(g, UK_I_MUL, last, stride));
     }
@@ -180,6 +185,8 @@ static LLVMValueRef check_body(struct uk_codegen *g) {
     for (const struct uk_var *v = p->sizes; v; v = v->next) {
         LLVMValueRef value = v->defined ? uk_cg_int(g, v->value) : LLVMGetParam(g->function, n++);
 
+        if (!v->defined)
+            LLVMSetValueName2(value, v->name, strlen(v->name));
         uk_cg_bind(g, v, value, false);
         if (v->is_extent)
             either(g, &c.size, compare(g, LLVMIntSLT, value, 0));

@@ -35,10 +35,20 @@ static LLVMValueRef float_to_bf16_bits(struct uk_codegen *g, LLVMValueRef v) {
     return LLVMBuildTrunc(g->b, LLVMBuildSelect(g->b, is_nan, nan, rounded, ""), g->i16, "");
 }
 
+/* Without the instruction LLVM calls a function that neither libc nor libm has. */
+static bool has_half(struct uk_codegen *g) {
+    bool has = uk_target_has(g->build->target, "f16c");
+
+    if (!has)
+        uk_cg_fail(g, UK_UNSUPPORTED, "f16 needs a target with f16c, which this one lacks",
+                   g->build->target->name);
+    return has;
+}
+
 static LLVMValueRef to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (type == UK_BF16)
         return float_to_bf16_bits(g, v);
-    if (type == UK_F16)
+    if (type == UK_F16 && has_half(g))
         return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->i16,
                                 "");
     return v;
@@ -49,7 +59,7 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
         v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, g->i32, ""), LLVMConstInt(g->i32, 16, false), "");
         return LLVMBuildBitCast(g->b, v, g->f32, "");
     }
-    if (type == UK_F16)
+    if (type == UK_F16 && has_half(g))
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->f32,
                               "");
     return v;

@@ -50,16 +50,16 @@ bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e) {
     }
 }
 
+static bool is_constant(LLVMValueRef v, int64_t value) {
+    return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == value;
+}
+
 static LLVMValueRef checked(struct uk_codegen *g, const char *intrinsic, LLVMValueRef l, LLVMValueRef r) {
     LLVMValueRef both = uk_cg_intrinsic(g, intrinsic, g->i64, (LLVMValueRef[]){l, r}, 2);
     LLVMValueRef flag = LLVMBuildExtractValue(g->b, both, 1, "");
 
-    *g->overflow = LLVMBuildOr(g->b, *g->overflow, flag, "");
+    *g->overflow = is_constant(*g->overflow, 0) ? flag : LLVMBuildOr(g->b, *g->overflow, flag, "");
     return LLVMBuildExtractValue(g->b, both, 0, "");
-}
-
-static bool is_constant(LLVMValueRef v, int64_t value) {
-    return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == value;
 }
 
 LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r) {

@@ -183,6 +183,24 @@ static enum uk_status gate_call(struct uk_build *b, const struct uk_source *s, L
         s->name, name, (int)label, literal, (int)label, literal);
 }
 
+/* Code for features that the target lacks makes LLVM give up the process, not only the compilation. */
+static enum uk_status gate_features(struct uk_build *b, const struct uk_source *s, LLVMValueRef f) {
+    LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                       "target-features", 15);
+    const char *name = LLVMGetValueName(f), *lacks = uk_target_lacks_intrinsic(b->target, name);
+    unsigned n;
+
+    if (!lacks && a)
+        lacks = uk_target_lacks(b->target, LLVMGetStringAttributeValue(a, &n));
+    if (!lacks)
+        return UK_OK;
+    return uk_fail(
+        b->context, UK_UNSUPPORTED, s->at,
+        "%s: %s needs %s, which target %s does not have; compile the kernel without it, or take a target "
+        "with +%s",
+        s->name, name, lacks, b->target->name, lacks);
+}
+
 static enum uk_status gate_function(struct uk_build *b, const struct uk_source *s, LLVMValueRef f) {
     static const struct {
         const char *attribute, *why;
@@ -263,6 +281,9 @@ enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const stru
         if (w[i].source == s)
             status = gate_type(b, s, &w[i]);
     for (LLVMValueRef f = LLVMGetFirstFunction(s->module); f && !status; f = LLVMGetNextFunction(f)) {
+        status = gate_features(b, s, f);
+        if (status)
+            break;
         if (!LLVMIsDeclaration(f))
             status = gate_function(b, s, f);
         else if (!LLVMGetIntrinsicID(f))

@@ -100,6 +100,28 @@ static bool listed(const char *features, const char *name) {
     return false;
 }
 
+const char *uk_target_lacks(const struct uk_target *t, const char *features) {
+    for (const char *const *f = x86_features; *f; f++)
+        if (listed(features, *f) && !uk_target_has(t, *f))
+            return *f;
+    return NULL;
+}
+
+const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name) {
+    static const char prefix[] = "llvm.x86.";
+
+    if (strncmp(name, prefix, sizeof prefix - 1))
+        return NULL;
+    name += sizeof prefix - 1;
+    size_t n = strcspn(name, ".");
+    if (n == 6 && !strncmp(name, "avx512", n))
+        return uk_target_has(t, "avx512f") ? NULL : "avx512f";
+    for (const char *const *f = x86_features; *f; f++)
+        if (strlen(*f) == n && !strncmp(*f, name, n) && !uk_target_has(t, *f))
+            return *f;
+    return NULL;
+}
+
 static int64_t clamp(int64_t v, int64_t least, int64_t most) {
     return v < least ? least : v > most ? most : v;
 }

@@ -1,5 +1,6 @@
 /* The gates of the linker: each refusal made to happen, and after each one the same context compiles a good
  * program. */
+#define _DEFAULT_SOURCE /* truncate */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -223,6 +224,53 @@ static void missing_feature(void **state) {
     expect(&s, "x86_64-avx2", UK_UNSUPPORTED, WORDS("add16", "avx512f", "x86_64-avx2"));
 }
 
+/* What the code needs counts, whatever the declaration says. */
+static void undeclared_feature(void **state) {
+    struct sum s;
+
+    (void)state;
+    make_sum(&s);
+    make_import(&s.m, UK_IMPORT_C_TEXT,
+                "#include <immintrin.h>\n__attribute__((target(\"avx512f\"))) void add16(const float *a, "
+                "const float *b, "
+                "float *c) { _mm512_storeu_ps(c, _mm512_add_ps(_mm512_loadu_ps(a), _mm512_loadu_ps(b))); }");
+    expect(&s, "x86_64-avx2", UK_UNSUPPORTED, WORDS("add16", "avx512f", "x86_64-avx2"));
+    make_sum(&s);
+    make_import(
+        &s.m, UK_IMPORT_LL_TEXT,
+        "declare <16 x float> @llvm.x86.avx512.rcp14.ps.512(<16 x float>, <16 x float>, i16)\n"
+        "define void @add16(ptr %a, ptr %b, ptr %c) {\n"
+        "  %x = load <16 x float>, ptr %a, align 4\n"
+        "  %r = call <16 x float> @llvm.x86.avx512.rcp14.ps.512(<16 x float> %x, <16 x float> %x, i16 -1)\n"
+        "  store <16 x float> %r, ptr %c, align 4\n  ret void\n}\n");
+    expect(&s, "x86_64-avx2", UK_UNSUPPORTED, WORDS("avx512f", "x86_64-avx2"));
+}
+
+static void bad_assembly(void **state) {
+    (void)state;
+    refused(UK_IMPORT_C_TEXT,
+            "void add16(const float *a, const float *b, float *c) { __asm__ volatile(\"frobnicate %rax\"); }",
+            UK_LINK, WORDS("assembler", "frobnicate"));
+}
+
+static void same_name(void **state) {
+    struct sum s;
+
+    (void)state;
+    make_sum(&s);
+    s.m.function.name = "add16";
+    make_import(&s.m, UK_IMPORT_C_TEXT, ADD);
+    expect(&s, "native", UK_INVALID_ARGUMENT, WORDS("add16", "rename"));
+}
+
+static void too_large(void **state) {
+    (void)state;
+    write_file(0, ".ll", "", 0);
+    assert_int_equal(truncate(path[0], (64 << 20) + 1), 0);
+    refused(UK_IMPORT_FILE, path[0], UK_IO, WORDS(path[0], "64 MiB"));
+    remove_files();
+}
+
 static void wrong_type(void **state) {
     (void)state;
     refused(UK_IMPORT_C_TEXT, "void add16(const float *a, const float *b, float *c, int n)" ADD_BODY, UK_LINK,
@@ -373,13 +421,24 @@ static void unsuitable_targets(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(imports),          cmocka_unit_test(good_labels),
-        cmocka_unit_test(no_call_is_left),  cmocka_unit_test(helpers_do_not_clash),
-        cmocka_unit_test(missing_feature),  cmocka_unit_test(wrong_type),
-        cmocka_unit_test(not_inlinable),    cmocka_unit_test(literal_label),
-        cmocka_unit_test(calls_out),        cmocka_unit_test(state_and_symbols),
-        cmocka_unit_test(duplicate_symbol), cmocka_unit_test(newer_llvm),
-        cmocka_unit_test(broken_files),     cmocka_unit_test(unsuitable_targets),
+        cmocka_unit_test(imports),
+        cmocka_unit_test(good_labels),
+        cmocka_unit_test(no_call_is_left),
+        cmocka_unit_test(helpers_do_not_clash),
+        cmocka_unit_test(missing_feature),
+        cmocka_unit_test(wrong_type),
+        cmocka_unit_test(undeclared_feature),
+        cmocka_unit_test(bad_assembly),
+        cmocka_unit_test(same_name),
+        cmocka_unit_test(too_large),
+        cmocka_unit_test(not_inlinable),
+        cmocka_unit_test(literal_label),
+        cmocka_unit_test(calls_out),
+        cmocka_unit_test(state_and_symbols),
+        cmocka_unit_test(duplicate_symbol),
+        cmocka_unit_test(newer_llvm),
+        cmocka_unit_test(broken_files),
+        cmocka_unit_test(unsuitable_targets),
     };
 
     context = uk_context_create();
