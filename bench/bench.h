@@ -80,8 +80,8 @@ struct bench_plan {
     enum bench_isa isa;
     int threads;
     double flops;       /* of one call; 0: nothing to compare with the peak */
-    int rounds;         /* 0: 9 */
-    double sample_time; /* seconds that one sample lasts at least; 0: 0.02 */
+    int rounds;         /* 0: 15 */
+    double sample_time; /* seconds that one sample lasts at least; 0: 0.015 */
     double peak;        /* result: median of the peaks, operations per second */
 };
 

@@ -84,8 +84,8 @@ static void summarize(struct bench_contender *c, struct samples mine, const doub
 }
 
 enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *contender, int contenders) {
-    int rounds = plan->rounds > 0 ? plan->rounds : 9;
-    double sample_time = plan->sample_time > 0 ? plan->sample_time : 0.02;
+    int rounds = plan->rounds > 0 ? plan->rounds : 15;
+    double sample_time = plan->sample_time > 0 ? plan->sample_time : 0.015;
     size_t each = (size_t)contenders * (size_t)rounds;
     double *values = calloc(3 * each + (size_t)rounds, sizeof *values);
     long *calls = calloc((size_t)contenders + 1, sizeof *calls);
