@@ -1,29 +1,82 @@
 /*
  * 6 rows x 16 columns of C in twelve ymm registers.
  *
- *                    b: ymm12 (columns 0-7)   ymm13 (columns 8-15)
- *     a: ymm14  row 0      c00                      c01
- *      (one     row 1      c10                      c11
- *       row     ...        ...                      ...
- *      at a     row 5      c50                      c51
- *      time)
+ *                        b: ymm12 (columns 0-7)   ymm13 (columns 8-15)
+ *     a: ymm14   row 0      c00                      c01
+ *        ymm15   row 1      c10                      c11
+ *        (by     ...        ...                      ...
+ *        turns)  row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, 20 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
+ * Bound: 12 FMAs, 8 loads, 24 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
  * cycles, the loads 4: 32 flop per cycle, the peak. Twelve accumulators cover a latency of 4 at two FMAs a
  * cycle, with 4 over.
+ *
+ * Edges: up to 3 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half the
+ * cycles.
  */
 #include <immintrin.h>
 #include "ukernels.h"
 
 enum { NR = 16 };
 
-#define ROW(i, k)                                           \
-    "vbroadcastss 4*(" #i " + 6*" #k ")(%[a]), %%ymm14\n\t" \
-    "vfmadd231ps %%ymm12, %%ymm14, %[c" #i "0]\n\t"         \
-    "vfmadd231ps %%ymm13, %%ymm14, %[c" #i "1]\n\t"
-#define STEP(k)                            \
-    "vmovups 64*" #k "(%[b]), %%ymm12\n\t" \
-    "vmovups 32 + 64*" #k "(%[b]), %%ymm13\n\t" ROW(0, k) ROW(1, k) ROW(2, k) ROW(3, k) ROW(4, k) ROW(5, k)
+/* clang-format off */
+/* Row i of the n-th step of a turn, into accumulators x and y. */
+#define ROW(i, n, t, x, y)                                     \
+    "vbroadcastss 4*(" #i " + 6*" #n ")(%[a]), %%" t "\n\t"    \
+    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"              \
+    "vfmadd231ps %%ymm13, %%" t ", %[" #y "]\n\t"
+#define NARROW_ROW(i, n, t, x)                                 \
+    "vbroadcastss 4*(" #i " + 6*" #n ")(%[a]), %%" t "\n\t"    \
+    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"
+#define B(n)                                                   \
+    "vmovups 64*" #n "(%[b]), %%ymm12\n\t"                     \
+    "vmovups 32 + 64*" #n "(%[b]), %%ymm13\n\t"
+#define NARROW_B(n) "vmovups 64*" #n "(%[b]), %%ymm12\n\t"
+
+#define STEP                                                                                              \
+    B(0) ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)           \
+         ROW(3, 0, "ymm15", c30, c31) ROW(4, 0, "ymm14", c40, c41) ROW(5, 0, "ymm15", c50, c51)
+#define SHORT_EVEN                                                                                        \
+    B(0) ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)
+#define SHORT_ODD                                                                                         \
+    B(1) ROW(0, 1, "ymm15", c30, c31) ROW(1, 1, "ymm14", c40, c41) ROW(2, 1, "ymm15", c50, c51)
+#define NARROW_EVEN                                                                                       \
+    NARROW_B(0) NARROW_ROW(0, 0, "ymm14", c00) NARROW_ROW(1, 0, "ymm15", c10)                             \
+                NARROW_ROW(2, 0, "ymm14", c20) NARROW_ROW(3, 0, "ymm15", c30)                             \
+                NARROW_ROW(4, 0, "ymm14", c40) NARROW_ROW(5, 0, "ymm15", c50)
+#define NARROW_ODD                                                                                        \
+    NARROW_B(1) NARROW_ROW(0, 1, "ymm14", c01) NARROW_ROW(1, 1, "ymm15", c11)                             \
+                NARROW_ROW(2, 1, "ymm14", c21) NARROW_ROW(3, 1, "ymm15", c31)                             \
+                NARROW_ROW(4, 1, "ymm14", c41) NARROW_ROW(5, 1, "ymm15", c51)
+
+#define LOOP(body, steps)                \
+    "1:\n\t" body                        \
+    "add $4*6*" #steps ", %[a]\n\t"      \
+    "add $4*16*" #steps ", %[b]\n\t"     \
+    "sub $" #steps ", %[k]\n\t"          \
+    "jg 1b\n\t"
+/* Two steps a turn; an odd k enters in the middle. */
+#define PAIRS(even, odd)                 \
+    "test $1, %b[k]\n\t"                 \
+    "jz 1f\n\t"                          \
+    "sub $4*6, %[a]\n\t"                 \
+    "sub $4*16, %[b]\n\t"                \
+    "inc %[k]\n\t"                       \
+    "jmp 2f\n\t"                         \
+    LOOP(even "2:\n\t" odd, 2)
+
+#define RUN(loop)                                                                                         \
+    __asm__ volatile("test %[k], %[k]\n\t"                                                                \
+                     "jle 3f\n\t"                                                                         \
+                     loop                                                                                 \
+                     "3:"                                                                                 \
+                     : [a] "+r"(a), [b] "+r"(b), [k] "+r"(k), [c00] "+x"(c00), [c01] "+x"(c01),           \
+                       [c10] "+x"(c10), [c11] "+x"(c11), [c20] "+x"(c20), [c21] "+x"(c21),                \
+                       [c30] "+x"(c30), [c31] "+x"(c31), [c40] "+x"(c40), [c41] "+x"(c41),                \
+                       [c50] "+x"(c50), [c51] "+x"(c51)                                                   \
+                     :                                                                                    \
+                     : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
+/* clang-format on */
 
 /* One row of the tile to memory; low and high select the columns there are. */
 static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, int64_t acc,
@@ -49,21 +102,25 @@ void uk_sgemm_6x16_avx2_asm(int64_t k, const float *a, const float *b, float *c,
     __m256 c00 = _mm256_setzero_ps(), c01 = c00, c10 = c00, c11 = c00, c20 = c00, c21 = c00;
     __m256 c30 = c00, c31 = c00, c40 = c00, c41 = c00, c50 = c00, c51 = c00;
 
-    /* k runs below zero: it ends at -2, or at -1 where one step is left. */
-    __asm__ volatile("sub $2, %[k]\n\t"
-                     "jl 2f\n"
-                     "1:\n\t" STEP(0) STEP(1) "add $2*4*6, %[a]\n\t"
-                                              "add $2*4*16, %[b]\n\t"
-                                              "sub $2, %[k]\n\t"
-                                              "jge 1b\n"
-                                              "2:\n\t"
-                                              "test $1, %[k]\n\t"
-                                              "jz 3f\n\t" STEP(0) "3:"
-                     : [a] "+r"(a), [b] "+r"(b), [k] "+r"(k), [c00] "+x"(c00), [c01] "+x"(c01),
-                       [c10] "+x"(c10), [c11] "+x"(c11), [c20] "+x"(c20), [c21] "+x"(c21), [c30] "+x"(c30),
-                       [c31] "+x"(c31), [c40] "+x"(c40), [c41] "+x"(c41), [c50] "+x"(c50), [c51] "+x"(c51)
-                     :
-                     : "ymm12", "ymm13", "ymm14", "cc", "memory");
+    if (nr <= 8) {
+        RUN(PAIRS(NARROW_EVEN, NARROW_ODD));
+        c00 = _mm256_add_ps(c00, c01);
+        c10 = _mm256_add_ps(c10, c11);
+        c20 = _mm256_add_ps(c20, c21);
+        c30 = _mm256_add_ps(c30, c31);
+        c40 = _mm256_add_ps(c40, c41);
+        c50 = _mm256_add_ps(c50, c51);
+    } else if (mr <= 3) {
+        RUN(PAIRS(SHORT_EVEN, SHORT_ODD));
+        c00 = _mm256_add_ps(c00, c30);
+        c01 = _mm256_add_ps(c01, c31);
+        c10 = _mm256_add_ps(c10, c40);
+        c11 = _mm256_add_ps(c11, c41);
+        c20 = _mm256_add_ps(c20, c50);
+        c21 = _mm256_add_ps(c21, c51);
+    } else {
+        RUN(LOOP(STEP, 1));
+    }
     store_row(c, c00, c01, acc, nr, low, high);
     if (mr > 1)
         store_row(c + ldc, c10, c11, acc, nr, low, high);

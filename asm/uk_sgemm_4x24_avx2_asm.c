@@ -1,0 +1,127 @@
+/*
+ * 4 rows x 24 columns of C in twelve ymm registers.
+ *
+ *                       b: ymm12 (columns 0-7)   ymm13 (8-15)   ymm14 (16-23)
+ *     a: ymm15  row 0      c00                      c01            c02
+ *        (one   row 1      c10                      c11            c12
+ *        at a   row 2      c20                      c21            c22
+ *        time)  row 3      c30                      c31            c32
+ *
+ * Bound: 12 FMAs, 7 loads, 23 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
+ * cycles, the loads 3.5: 32 flop per cycle, the peak. Twelve accumulators cover a latency of 4 at two FMAs a
+ * cycle, with 4 over.
+ *
+ * Edges: up to 2 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half and
+ * two thirds of the cycles less.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+enum { NR = 24 };
+
+/* clang-format off */
+/* Row i of the n-th step of a turn, into accumulators x, y and z. */
+#define ROW(i, n, x, y, z)                                       \
+    "vbroadcastss 4*(" #i " + 4*" #n ")(%[a]), %%ymm15\n\t"      \
+    "vfmadd231ps %%ymm12, %%ymm15, %[" #x "]\n\t"                \
+    "vfmadd231ps %%ymm13, %%ymm15, %[" #y "]\n\t"                \
+    "vfmadd231ps %%ymm14, %%ymm15, %[" #z "]\n\t"
+#define NARROW_ROW(i, n, t, x)                                   \
+    "vbroadcastss 4*(" #i " + 4*" #n ")(%[a]), %%" t "\n\t"      \
+    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"
+#define B(n)                                                     \
+    "vmovups 96*" #n "(%[b]), %%ymm12\n\t"                       \
+    "vmovups 32 + 96*" #n "(%[b]), %%ymm13\n\t"                  \
+    "vmovups 64 + 96*" #n "(%[b]), %%ymm14\n\t"
+#define NARROW_B(n) "vmovups 96*" #n "(%[b]), %%ymm12\n\t"
+
+#define STEP                                                                                              \
+    B(0) ROW(0, 0, c00, c01, c02) ROW(1, 0, c10, c11, c12) ROW(2, 0, c20, c21, c22) ROW(3, 0, c30, c31, c32)
+#define SHORT_EVEN B(0) ROW(0, 0, c00, c01, c02) ROW(1, 0, c10, c11, c12)
+#define SHORT_ODD B(1) ROW(0, 1, c20, c21, c22) ROW(1, 1, c30, c31, c32)
+#define NARROW_EVEN                                                                                       \
+    NARROW_B(0) NARROW_ROW(0, 0, "ymm15", c00) NARROW_ROW(1, 0, "ymm14", c10)                             \
+                NARROW_ROW(2, 0, "ymm15", c20) NARROW_ROW(3, 0, "ymm14", c30)
+#define NARROW_ODD                                                                                        \
+    NARROW_B(1) NARROW_ROW(0, 1, "ymm15", c01) NARROW_ROW(1, 1, "ymm14", c11)                             \
+                NARROW_ROW(2, 1, "ymm15", c21) NARROW_ROW(3, 1, "ymm14", c31)
+
+#define LOOP(body, steps)                \
+    "1:\n\t" body                        \
+    "add $4*4*" #steps ", %[a]\n\t"      \
+    "add $4*24*" #steps ", %[b]\n\t"     \
+    "sub $" #steps ", %[k]\n\t"          \
+    "jg 1b\n\t"
+/* Two steps a turn; an odd k enters in the middle. */
+#define PAIRS(even, odd)                 \
+    "test $1, %b[k]\n\t"                 \
+    "jz 1f\n\t"                          \
+    "sub $4*4, %[a]\n\t"                 \
+    "sub $4*24, %[b]\n\t"                \
+    "inc %[k]\n\t"                       \
+    "jmp 2f\n\t"                         \
+    LOOP(even "2:\n\t" odd, 2)
+
+#define RUN(loop)                                                                                         \
+    __asm__ volatile("test %[k], %[k]\n\t"                                                                \
+                     "jle 3f\n\t"                                                                         \
+                     loop                                                                                 \
+                     "3:"                                                                                 \
+                     : [a] "+r"(a), [b] "+r"(b), [k] "+r"(k), [c00] "+x"(c00), [c01] "+x"(c01),           \
+                       [c02] "+x"(c02), [c10] "+x"(c10), [c11] "+x"(c11), [c12] "+x"(c12),                \
+                       [c20] "+x"(c20), [c21] "+x"(c21), [c22] "+x"(c22), [c30] "+x"(c30),                \
+                       [c31] "+x"(c31), [c32] "+x"(c32)                                                   \
+                     :                                                                                    \
+                     : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
+/* clang-format on */
+
+/* 8 columns of a row of the tile, from column `first` on, to memory. */
+static inline __attribute__((always_inline)) void store(float *c, __m256 x, int64_t acc, int64_t nr,
+                                                        int first) {
+    if (nr >= first + 8) {
+        _mm256_storeu_ps(c + first, acc ? _mm256_add_ps(_mm256_loadu_ps(c + first), x) : x);
+    } else if (nr > first) {
+        const __m256i columns = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+        const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)nr - first), columns);
+
+        _mm256_maskstore_ps(c + first, mask, acc ? _mm256_add_ps(_mm256_maskload_ps(c + first, mask), x) : x);
+    }
+}
+
+static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, __m256 z,
+                                                            int64_t acc, int64_t nr) {
+    store(c, x, acc, nr, 0);
+    store(c, y, acc, nr, 8);
+    store(c, z, acc, nr, 16);
+}
+
+void uk_sgemm_4x24_avx2_asm(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc,
+                            int64_t mr, int64_t nr) {
+    __m256 c00 = _mm256_setzero_ps(), c01 = c00, c02 = c00, c10 = c00, c11 = c00, c12 = c00;
+    __m256 c20 = c00, c21 = c00, c22 = c00, c30 = c00, c31 = c00, c32 = c00;
+
+    if (nr <= 8) {
+        RUN(PAIRS(NARROW_EVEN, NARROW_ODD));
+        c00 = _mm256_add_ps(c00, c01);
+        c10 = _mm256_add_ps(c10, c11);
+        c20 = _mm256_add_ps(c20, c21);
+        c30 = _mm256_add_ps(c30, c31);
+    } else if (mr <= 2) {
+        RUN(PAIRS(SHORT_EVEN, SHORT_ODD));
+        c00 = _mm256_add_ps(c00, c20);
+        c01 = _mm256_add_ps(c01, c21);
+        c02 = _mm256_add_ps(c02, c22);
+        c10 = _mm256_add_ps(c10, c30);
+        c11 = _mm256_add_ps(c11, c31);
+        c12 = _mm256_add_ps(c12, c32);
+    } else {
+        RUN(LOOP(STEP, 1));
+    }
+    store_row(c, c00, c01, c02, acc, nr);
+    if (mr > 1)
+        store_row(c + ldc, c10, c11, c12, acc, nr);
+    if (mr > 2)
+        store_row(c + 2 * ldc, c20, c21, c22, acc, nr);
+    if (mr > 3)
+        store_row(c + 3 * ldc, c30, c31, c32, acc, nr);
+}
