@@ -10,14 +10,18 @@
 #include "schedule.h"
 
 enum {
-    LONG_K = 1024,       /* C is read again only beyond; panels of A of this length still stream from the
-                            second-level cache */
-    ROWS_IN_PLACE = 448, /* longer rows of A, read in place, evict each other from the first-level cache */
-    GUESS = 1024,        /* for sizes that nobody told */
+    LONG_K = 1024, /* C is read again only beyond, and panels of A still stream from the second-level cache */
+    ROWS_IN_PLACE =
+        512,           /* longer rows of A, read in place, may evict each other from the first-level cache */
+    FEW_COLUMNS = 768, /* up to here, a panel of A is packed anew for each block of B and stays near */
+    GUESS = 1024,      /* for sizes that nobody told */
 };
 
 /* Copying an element into a panel: it comes from and goes to memory beyond the first-level cache. */
 static const double pack_cycles = 0.5;
+/* What rows of A in place cost beyond ROWS_IN_PLACE, measured: as much as packing them when N is about 1024.
+ */
+static const double long_rows = 1.02;
 
 struct plan {
     struct uk_fit fit;
@@ -73,7 +77,7 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
         if (f->panel[o].width)
             cycles += elements * pack_cycles;
         else if (st->statement->reduce != UK_REDUCE_NONE && row_length > ROWS_IN_PLACE)
-            cycles *= 1.25;
+            cycles *= long_rows;
     }
     return cycles;
 }
@@ -185,109 +189,165 @@ static enum uk_status split_by(struct uk_schedule *s, struct uk_stage *st, struc
     return status;
 }
 
-/* Inside which loop the operand is packed: the innermost outer loop that its panel's blocks depend on. */
-static enum uk_status pack_operand(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *f, int o,
-                                   struct uk_loop *const *blocks, int n) {
-    const struct uk_operand *operand = &st->operand[o];
-    struct uk_loop *place = NULL;
+/* ---- a stage's tiling, built step by step ---- */
 
-    for (int i = 0; i < n; i++)
-        for (int d = 0; d < operand->tensor->dims; d++)
-            if (operand->index[d].coefficient[blocks[i]->id])
-                place = blocks[i];
-    struct uk_step *step = step_on(s, UK_STEP_PACK, st, &place, place ? 1 : 0);
+struct tiling {
+    struct uk_schedule *s;
+    struct uk_stage *st;
+    const struct uk_fit *fit;
+    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop inside the tile */
+    struct uk_loop *order[UK_MAX_LOOPS];
+    int loops;
+    int outside, blocks, tiles; /* order: loops of no axis | k and n blocks | loops over tiles | the tile */
+    int rows, columns;          /* the axes of the output's tile; -1: there is none */
+    int packs;
+    int64_t kc;
+};
+
+static bool depends(const struct uk_operand *o, const struct uk_loop *l) {
+    for (int d = 0; d < o->tensor->dims; d++)
+        if (o->index[d].coefficient[l->id])
+            return true;
+    return false;
+}
+
+static void begin(struct tiling *t) {
+    const struct uk_stage *st = t->st;
+
+    memcpy(t->axis, t->fit->axis, sizeof t->axis);
+    t->rows = t->columns = -1;
+    for (int o = 1; o < st->operands; o++)
+        t->packs += t->fit->panel[o].width > 0;
+    for (int v = 0; v < t->fit->axes; v++)
+        if (!st->reduced[t->axis[v]->iterator] && t->fit->most[v]) {
+            t->rows = t->columns;
+            t->columns = v;
+        }
+    for (int i = 0; i < st->loops; i++) {
+        bool used = false;
+
+        for (int v = 0; v < t->fit->axes; v++)
+            used |= t->axis[v] == st->loop[i];
+        if (!used)
+            t->order[t->loops++] = st->loop[i];
+    }
+    t->outside = t->loops;
+}
+
+/* Columns of a block of B: half of the second-level cache for kc x nc, in whole tiles; but at least 7 of 32
+ * columns, or going through all rows of A once more shows. */
+static int64_t block_columns(const struct tiling *t) {
+    int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
+    int64_t n = t->s->target->machine.l2_bytes / 2 / (t->kc * bytes);
+
+    n = n < 224 ? 224 : n;
+    return (n + tile - 1) / tile * tile;
+}
+
+static enum uk_status split_blocks(struct tiling *t) {
+    struct uk_loop *outer;
+    enum uk_status status = UK_OK;
+
+    t->kc = 1;
+    for (int v = 0; v < t->fit->axes && t->packs && !status; v++) {
+        if (!t->st->reduced[t->axis[v]->iterator] || t->fit->most[v])
+            continue;
+        status = split_by(t->s, t->st, &t->axis[v], LONG_K, "c", &outer);
+        int64_t all = uk_constant_extent(t->st, t->axis[v]);
+        t->kc = all > 0 && all < LONG_K ? all : LONG_K;
+        if (!status && outer)
+            t->order[t->loops++] = outer;
+    }
+    if (!status && t->packs && t->columns >= 0) {
+        status = split_by(t->s, t->st, &t->axis[t->columns], block_columns(t), "c", &outer);
+        if (!status && outer)
+            t->order[t->loops++] = outer;
+    }
+    t->blocks = t->loops;
+    return status;
+}
+
+static enum uk_status split_tiles(struct tiling *t) {
+    for (int v = 0; v < t->fit->axes; v++) {
+        struct uk_loop *outer = NULL;
+        enum uk_status status =
+            t->fit->most[v] ? split_by(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer) : UK_OK;
+
+        if (status)
+            return status;
+        if (outer)
+            t->order[t->loops++] = outer;
+    }
+    t->tiles = t->loops;
+    for (int v = 0; v < t->fit->axes; v++)
+        t->order[t->loops++] = t->axis[v];
+    return t->loops > 1 ? apply_one(t->s, step_on(t->s, UK_STEP_REORDER, t->st, t->order, t->loops)) : UK_OK;
+}
+
+/* An operand is packed inside the innermost block loop that it depends on. Panels of A go once more, panel by
+ * panel, when there are few blocks of B: a panel then never leaves the first-level cache. */
+static enum uk_status pack_operand(struct tiling *t, int o) {
+    const struct uk_operand *operand = &t->st->operand[o];
+    struct uk_loop *place = NULL;
+    int last = t->blocks;
+
+    if (t->columns >= 0 && !depends(operand, t->axis[t->columns]) &&
+        extent_told(t->st, t->axis[t->columns]) <= FEW_COLUMNS)
+        last = t->tiles;
+    for (int i = 0; i < last; i++)
+        if (depends(operand, t->order[i]))
+            place = t->order[i];
+    struct uk_step *step = step_on(t->s, UK_STEP_PACK, t->st, &place, place ? 1 : 0);
     if (!step)
-        return uk_out_of_memory(s->context);
+        return uk_out_of_memory(t->s->context);
     if (!place)
         step->loop[0] = (struct uk_loop_name){.loop = "root", .at = step->at};
     step->loops = 1;
     step->subject = operand->tensor->name;
     step->has_panel = step->has_along = true;
-    step->number[0] = f->panel[o].width;
-    step->along = f->panel[o].along;
-    return apply_one(s, step);
+    step->number[0] = t->fit->panel[o].width;
+    step->along = t->fit->panel[o].along;
+    return apply_one(t->s, step);
 }
 
-/* Columns of a block of B: half of the second-level cache for kc x nc, in whole tiles. Fewer than 7 tiles of
- * 32 would make the panels of A too visible, so at least that many elements. */
-static int64_t block_columns(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
-                             int64_t kc, int64_t tile) {
-    int64_t bytes = (int64_t)uk_type_bytes(st->operand[0].tensor->type);
-    int64_t n = s->target->machine.l2_bytes / 2 / (kc * bytes);
+/* Rows of tiles in parallel; where there are too few for the threads and nothing is packed between, all
+ * tiles. */
+static enum uk_status parallelize(struct tiling *t) {
+    struct uk_loop *loop[2];
+    int n = 0;
 
-    (void)f;
-    n = n < 224 ? 224 : n;
-    return (n + tile - 1) / tile * tile;
+    for (int i = t->blocks; i < t->tiles && n < 2; i++)
+        loop[n++] = t->order[i];
+    for (int i = 0; i < t->outside && !n; i++)
+        loop[n++] = t->order[i];
+    if (!n)
+        return UK_OK;
+    bool packs_between = false;
+    for (const struct uk_stage *c = t->s->stages; c; c = c->next)
+        packs_between |= c->parent == t->st && c->prefix == uk_loop_position(t->st, loop[0]) + 1;
+    if (n == 2 && packs_between)
+        n = 1;
+    if (n == 2 && extent_told(t->st, loop[0]) / (double)t->fit->most[t->rows] >= 4.0 * t->s->options->threads)
+        n = 1;
+    return apply_one(t->s, step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
 }
 
 static enum uk_status schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct plan *p) {
-    const struct uk_fit *f = &p->fit;
-    struct uk_loop *axis[2 * UK_MAX_DIMS], *outer[2 * UK_MAX_DIMS] = {0}, *block[2 * UK_MAX_DIMS] = {0};
-    struct uk_loop *order[UK_MAX_LOOPS], *blocks[UK_MAX_LOOPS];
-    int n = 0, packs = 0, last = -1, lead;
-    int64_t kc = 1;
+    struct tiling t = {.s = s, .st = st, .fit = &p->fit};
     enum uk_status status;
 
-    memcpy(axis, f->axis, sizeof axis);
-    for (int o = 1; o < st->operands; o++)
-        packs += f->panel[o].width > 0;
-    for (int v = 0; v < f->axes; v++)
-        if (!st->reduced[axis[v]->iterator] && f->most[v])
-            last = v;                     /* the axis along the rows of C */
-    for (int i = 0; i < st->loops; i++) { /* loops that the kernel has no axis for */
-        bool used = false;
-
-        for (int v = 0; v < f->axes; v++)
-            used |= axis[v] == st->loop[i];
-        if (!used)
-            order[n++] = st->loop[i];
-    }
-    lead = n;
-    for (int v = 0; v < f->axes; v++)
-        if (st->reduced[axis[v]->iterator] && !f->most[v] && packs) {
-            if ((status = split_by(s, st, &axis[v], LONG_K, "c", &block[v])))
-                return status;
-            int64_t all = uk_constant_extent(st, axis[v]);
-            kc = all >= 0 && all < LONG_K ? all : LONG_K;
-            if (block[v])
-                order[n++] = block[v];
-        }
-    if (packs && last >= 0) {
-        int64_t nc = block_columns(s, st, f, kc ? kc : 1, f->most[last]);
-
-        if ((status = split_by(s, st, &axis[last], nc, "c", &block[last])))
-            return status;
-        if (block[last])
-            order[n++] = block[last];
-    }
-    memcpy(blocks, order, sizeof blocks);
-    int all_blocks = n;
-    for (int v = 0; v < f->axes; v++)
-        if (f->most[v]) {
-            if ((status = split_by(s, st, &axis[v], f->most[v], "o", &outer[v])))
-                return status;
-            if (outer[v])
-                order[n++] = outer[v];
-        }
-    int first_tile = n;
-    for (int v = 0; v < f->axes; v++)
-        order[n++] = axis[v];
-    if (n > 1 && (status = apply_one(s, step_on(s, UK_STEP_REORDER, st, order, n))))
+    begin(&t);
+    if ((status = split_blocks(&t)) || (status = split_tiles(&t)))
         return status;
     for (int o = st->operands - 1; o >= 1; o--)
-        if (f->panel[o].width && (status = pack_operand(s, st, f, o, blocks, all_blocks)))
+        if (p->fit.panel[o].width && (status = pack_operand(&t, o)))
             return status;
-    /* whole rows of tiles in parallel; with a single row of them, its tiles */
-    if (s->options->threads > 1 && first_tile > lead) {
-        struct uk_loop *l = first_tile > all_blocks ? order[all_blocks] : order[lead];
-
-        if (!st->reduced[l->iterator] && (status = apply_one(s, step_on(s, UK_STEP_PARALLEL, st, &l, 1))))
-            return status;
-    }
-    struct uk_step *step = step_on(s, UK_STEP_TENSORIZE, st, &order[first_tile], 1);
+    if (s->options->threads > 1 && (status = parallelize(&t)))
+        return status;
+    struct uk_step *step = step_on(s, UK_STEP_TENSORIZE, st, &t.order[t.tiles], 1);
     if (!step)
         return uk_out_of_memory(s->context);
-    step->subject = f->intrinsic->name;
+    step->subject = p->fit.intrinsic->name;
     return apply_one(s, step);
 }
 

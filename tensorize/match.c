@@ -8,26 +8,10 @@
  * a split makes obvious are read off, the rest is asked of isl.
  */
 #include <string.h>
-#include "schedule.h"
-
-struct attempt {
-    struct uk_schedule *s;
-    struct uk_stage *st;
-    int tile;
-    const struct uk_intrinsic *k;
-    const struct uk_statement *ks;
-    struct uk_match m;
-    struct uk_fit *fit; /* not NULL: packing is allowed, loops may stay outside */
-    const struct uk_access *access[UK_MAX_OPERANDS]; /* the declaration's, by tensor number */
-    bool padded[UK_MAX_OPERANDS];
-    unsigned swap; /* which commutative nodes to swap */
-    int node, score, best;
-    struct uk_text *why;
-};
+#include "match.h"
 
 /* Keeps the reason of the attempt that got furthest. */
-static bool differ(struct attempt *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool differ(struct attempt *t, const char *format, ...) {
+bool uk_differ(struct uk_attempt *t, const char *format, ...) {
     va_list ap;
     char text[512];
 
@@ -42,7 +26,7 @@ static bool differ(struct attempt *t, const char *format, ...) {
     return false;
 }
 
-static const char *poly_text(struct attempt *t, const struct uk_poly *p) {
+static const char *poly_text(struct uk_attempt *t, const struct uk_poly *p) {
     struct uk_text text = {0};
 
     if (p->terms < 0)
@@ -95,15 +79,16 @@ static const char *operation_name(const struct uk_expr *e) {
     }
 }
 
-static bool pair(struct attempt *t, const struct uk_access *ka, int operand) {
+static bool pair(struct uk_attempt *t, const struct uk_access *ka, int operand) {
     int n = uk_tensor_number(t->k->declaration, ka->tensor);
     const struct uk_operand *o = &t->st->operand[operand];
 
     if (t->m.operand[n] >= 0)
-        return differ(t, "%s stands twice in the declaration; one access each is matched", ka->tensor->name);
+        return uk_differ(t, "%s stands twice in the declaration; one access each is matched",
+                         ka->tensor->name);
     if (ka->tensor->type != o->tensor->type)
-        return differ(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
-                      uk_type_names[o->tensor->type], ka->tensor->name, uk_type_names[ka->tensor->type]);
+        return uk_differ(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
+                         uk_type_names[o->tensor->type], ka->tensor->name, uk_type_names[ka->tensor->type]);
     t->m.operand[n] = operand;
     t->access[n] = ka;
     t->score++;
@@ -124,25 +109,25 @@ static bool same_number(const struct uk_expr *a, const struct uk_expr *b) {
     return x == y;
 }
 
-static bool same_expression(struct attempt *t, const struct uk_expr *k, const struct uk_expr *e) {
+static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const struct uk_expr *e) {
     bool commutes = k->op == UK_E_ADD || k->op == UK_E_MUL || k->op == UK_E_MIN || k->op == UK_E_MAX;
 
     if (k->op != e->op)
-        return differ(t, "the expression has %s here, %s in the kernel", operation_name(e),
-                      operation_name(k));
+        return uk_differ(t, "the expression has %s here, %s in the kernel", operation_name(e),
+                         operation_name(k));
     t->score++;
     switch (k->op) {
     case UK_E_ACCESS:
         return pair(t, &k->access, operand_of(t->st, e));
     case UK_E_NUMBER:
-        return same_number(k, e) || differ(t, "the numbers in the expressions differ");
+        return same_number(k, e) || uk_differ(t, "the numbers in the expressions differ");
     case UK_E_SCALAR:
     case UK_E_INDEX:
-        return differ(t, "%s in a kernel's expression is not built yet", operation_name(k));
+        return uk_differ(t, "%s in a kernel's expression is not built yet", operation_name(k));
     case UK_E_CAST:
         if (k->type != e->type)
-            return differ(t, "a conversion to %s here, to %s in the kernel", uk_type_names[e->type],
-                          uk_type_names[k->type]);
+            return uk_differ(t, "a conversion to %s here, to %s in the kernel", uk_type_names[e->type],
+                             uk_type_names[k->type]);
         break;
     case UK_E_PAD: {
         int n = uk_tensor_number(t->k->declaration, k->arg[0]->access.tensor);
@@ -158,7 +143,7 @@ static bool same_expression(struct attempt *t, const struct uk_expr *k, const st
         const struct uk_expr *x = e->arg[swap && i < 2 ? 1 - i : i];
 
         if ((k->arg[i] == NULL) != (x == NULL))
-            return differ(t, "the expressions have another form");
+            return uk_differ(t, "the expressions have another form");
         if (x && !same_expression(t, k->arg[i], x))
             return false;
     }
@@ -168,7 +153,7 @@ static bool same_expression(struct attempt *t, const struct uk_expr *k, const st
 /* ---- coefficients ---- */
 
 /* How far one step along the declaration's axis moves the address of its tensor. */
-static struct uk_poly declared_coefficient(const struct attempt *t, int tensor, int axis) {
+static struct uk_poly declared_coefficient(const struct uk_attempt *t, int tensor, int axis) {
     const struct uk_access *a = t->access[tensor];
     struct uk_poly sum = {0};
 
@@ -190,7 +175,7 @@ static struct uk_poly declared_coefficient(const struct attempt *t, int tensor, 
 
 /* The width of the panel that the declaration reads, if it is one that pack makes: strides 1 and w over two
  * axes. */
-static int64_t panel_width(struct attempt *t, int tensor, int *lane) {
+static int64_t panel_width(struct uk_attempt *t, int tensor, int *lane) {
     int64_t width = 0, c;
 
     *lane = -1;
@@ -207,7 +192,7 @@ static int64_t panel_width(struct attempt *t, int tensor, int *lane) {
 }
 
 /* A step that would make the difference go away: the declaration's panel is one that pack makes. */
-static const char *advice(struct attempt *t, int tensor, const struct uk_operand *o) {
+static const char *advice(struct uk_attempt *t, int tensor, const struct uk_operand *o) {
     int lane;
     int64_t width = panel_width(t, tensor, &lane);
 
@@ -220,14 +205,14 @@ static const char *advice(struct attempt *t, int tensor, const struct uk_operand
     return text ? text : "";
 }
 
-static bool same_step(struct attempt *t, int tensor, int axis, const struct uk_loop *l) {
+static bool same_step(struct uk_attempt *t, int tensor, int axis, const struct uk_loop *l) {
     const struct uk_operand *o = &t->st->operand[t->m.operand[tensor]];
     struct uk_poly want = declared_coefficient(t, tensor, axis), have = uk_coefficient(o, l->id);
     int64_t c;
 
     if (have.terms < 0)
-        return differ(t, "%s: its index is not a sum of the loops from %s on", o->tensor->name,
-                      t->st->loop[t->tile]->var->name);
+        return uk_differ(t, "%s: its index is not a sum of the loops from %s on", o->tensor->name,
+                         t->st->loop[t->tile]->var->name);
     if (!uk_poly_is_int(&want, &c) && want.terms == 1 && want.term[0].atoms == 1 &&
         want.term[0].factor == 1 && want.term[0].atom[0]->op == UK_I_VAR &&
         want.term[0].atom[0]->var->kind == UK_VAR_SIZE) {
@@ -253,12 +238,12 @@ static bool same_step(struct attempt *t, int tensor, int axis, const struct uk_l
         if (t->fit->panel[n].width)
             return true;
     }
-    return differ(t, "%s: coefficient of %s (loop %s) is %s in %s, but %s here%s", o->tensor->name,
-                  t->ks->iterator[axis]->name, l->var->name, poly_text(t, &want), t->k->name,
-                  poly_text(t, &have), advice(t, tensor, o));
+    return uk_differ(t, "%s: coefficient of %s (loop %s) is %s in %s, but %s here%s", o->tensor->name,
+                     t->ks->iterator[axis]->name, l->var->name, poly_text(t, &want), t->k->name,
+                     poly_text(t, &have), advice(t, tensor, o));
 }
 
-static bool is_used(const struct attempt *t, const struct uk_loop *l, int axes) {
+static bool is_used(const struct uk_attempt *t, const struct uk_loop *l, int axes) {
     for (int v = 0; v < axes; v++)
         if (t->m.axis[v] == l)
             return true;
@@ -266,7 +251,7 @@ static bool is_used(const struct attempt *t, const struct uk_loop *l, int axes) 
 }
 
 /* Axes one after the other, each with a loop whose coefficients agree; backs up only where several agree. */
-static bool assign_axes(struct attempt *t, int axis) {
+static bool assign_axes(struct uk_attempt *t, int axis) {
     if (axis == t->ks->iterators)
         return true;
     bool reduced = axis >= t->ks->left_iterators, found = false;
@@ -293,11 +278,12 @@ static bool assign_axes(struct attempt *t, int axis) {
             *t->fit = fit;
     }
     return found ? false
-                 : differ(t, "the kernel's axis %s is %s; no loop from %s on is", t->ks->iterator[axis]->name,
-                          reduced ? "summed over" : "an axis of the output", t->st->loop[t->tile]->var->name);
+                 : uk_differ(t, "the kernel's axis %s is %s; no loop from %s on is",
+                             t->ks->iterator[axis]->name, reduced ? "summed over" : "an axis of the output",
+                             t->st->loop[t->tile]->var->name);
 }
 
-static bool unify(struct attempt *t) {
+static bool unify(struct uk_attempt *t) {
     struct uk_match empty = t->m;
     int commutative = 0;
 
@@ -315,293 +301,27 @@ static bool unify(struct attempt *t) {
     return false;
 }
 
-/* ---- facts about all tiles ---- */
-
-static bool is_box(struct attempt *t, const struct uk_bound *bound, int bounds) {
-    for (int b = 0; b < bounds; b++) {
-        const struct uk_loop *first = NULL;
-
-        for (int i = t->tile; i < t->st->loops; i++) {
-            if (!bound[b].form.coefficient[t->st->loop[i]->id])
-                continue;
-            if (first)
-                return differ(t, "the tile is not a box: how far %s runs depends on %s; split further",
-                              t->st->loop[i]->var->name, first->var->name);
-            first = t->st->loop[i];
-        }
-    }
-    return true;
-}
-
-static void outer_values(const struct attempt *t, struct uk_index **value) {
-    for (int i = 0; i < t->tile; i++)
-        value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
-}
-
-struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
-                               int size, struct uk_index *const *value) {
-    int axis = m->size[size].axis;
-
-    switch (m->size[size].role) {
-    case UK_SIZE_STRIDE:
-        return uk_poly_index(s->arena, &m->size[size].value);
-    case UK_SIZE_EXTENT:
-        return uk_extent(s, st, m->axis[axis], value);
-    default: {
-        const struct uk_operand *o = &st->operand[m->size[size].operand];
-        struct uk_index *all = uk_extent(s, st, m->axis[axis], value);
-        struct uk_index *valid = uk_extent_within(s, st, o->within, o->valid, m->axis[axis], value);
-
-        return valid && all ? uk_index_op(s->arena, UK_I_MIN, all, valid) : all;
-    }
-    }
-}
-
-/* Which axis a size of the declaration is the extent of, if any: the range of an iterator, or of an index
- * under pad. */
-static bool find_roles(struct attempt *t) {
-    for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next) {
-        t->m.size[v->number].role = UK_SIZE_STRIDE;
-        for (int a = 0; a < t->ks->iterators; a++)
-            if (t->ks->extent[a]->op == UK_I_VAR && t->ks->extent[a]->var == v) {
-                t->m.size[v->number].role = UK_SIZE_EXTENT;
-                t->m.size[v->number].axis = a;
-            }
-        for (int n = 0; n < t->m.tensors && t->m.size[v->number].role == UK_SIZE_STRIDE; n++)
-            for (int d = 0; t->padded[n] && d < t->access[n]->tensor->dims; d++)
-                for (int a = 0; a < t->ks->iterators; a++) {
-                    const struct uk_index *extent = t->access[n]->tensor->shape[d],
-                                          *x = t->access[n]->index[d];
-
-                    if (extent->op == UK_I_VAR && extent->var == v && x->op == UK_I_VAR &&
-                        x->var == t->ks->iterator[a]) {
-                        t->m.size[v->number].role = UK_SIZE_VALID;
-                        t->m.size[v->number].axis = a;
-                        t->m.size[v->number].operand = t->m.operand[n];
-                    }
-                }
-        if (t->m.size[v->number].role == UK_SIZE_STRIDE && !t->m.size[v->number].bound)
-            return differ(t, "nothing here tells the kernel's size %s", v->name);
-    }
-    return true;
-}
-
-static bool check_extents(struct attempt *t) {
-    struct uk_index *value[UK_MAX_LOOPS] = {0};
-    struct uk_arena *a = t->s->arena;
-
-    outer_values(t, value);
-    for (int v = 0; v < t->ks->iterators; v++) {
-        struct uk_index *e = uk_extent(t->s, t->st, t->m.axis[v], value);
-        int64_t c;
-
-        if (!e)
-            return differ(t, "nothing bounds the loop %s", t->m.axis[v]->var->name);
-        if (!uk_index_is_int(t->ks->extent[v], &t->m.fixed[v]))
-            continue;
-        t->m.always[v] = uk_index_is_int(e, &c)
-                             ? c == t->m.fixed[v]
-                             : uk_proves(t->s, t->st, t->tile, uk_index_op(a, UK_I_EQ, e, t->ks->extent[v]));
-        int64_t most = uk_constant_extent(t->st, t->m.axis[v]);
-        if (!t->m.always[v] && most != t->m.fixed[v])
-            return differ(t, "%s takes exactly %lld along %s, the loop %s has %s%lld; split it by %lld",
-                          t->k->name, (long long)t->m.fixed[v], t->ks->iterator[v]->name,
-                          t->m.axis[v]->var->name, most < 0 ? "no constant extent " : "up to ",
-                          (long long)most, (long long)t->m.fixed[v]);
-        t->m.partial |= !t->m.always[v];
-    }
-    return true;
-}
-
-/* min(.., c', ..) <= c, seen without isl */
-static bool least_is_at_most(const struct uk_index *e, int64_t c) {
-    int64_t n;
-
-    if (uk_index_is_int(e, &n))
-        return n <= c;
-    return e->op == UK_I_MIN && (least_is_at_most(e->a, c) || least_is_at_most(e->b, c));
-}
-
-static struct uk_index *bind_sizes(struct attempt *t, const struct uk_index *e,
-                                   struct uk_index *const *value) {
-    struct uk_index *r = (struct uk_index *)e;
-
-    for (const struct uk_var *v = t->k->declaration->sizes; v && r; v = v->next) {
-        struct uk_index *x = uk_match_size(t->s, t->st, &t->m, v->number, value);
-
-        r = x ? uk_substitute(t->s->arena, r, v, x) : NULL;
-    }
-    return r;
-}
-
-/* The size that a relation `1 <= I` or `I >= 1` is about, if it is the extent of a loop: every tile has an
- * instance. */
-static bool is_trivial(const struct attempt *t, const struct uk_index *r, bool *of_sum) {
-    const struct uk_index *v = r->op == UK_I_LE ? r->b : r->op == UK_I_GE ? r->a : NULL;
-    const struct uk_index *one = r->op == UK_I_LE ? r->a : r->b;
-    int64_t c;
-
-    if (!v || v->op != UK_I_VAR || !uk_index_is_int(one, &c) || c > 1 ||
-        t->m.size[v->var->number].role != UK_SIZE_EXTENT)
-        return false;
-    *of_sum = t->m.size[v->var->number].axis >= t->ks->left_iterators;
-    return true;
-}
-
-static bool check_assumptions(struct attempt *t) {
-    struct uk_index *value[UK_MAX_LOOPS] = {0};
-
-    outer_values(t, value);
-    for (const struct uk_assume *a = t->k->declaration->assumes; a; a = a->next) {
-        bool of_sum = false;
-        int64_t c;
-
-        if (is_trivial(t, a->relation, &of_sum)) {
-            t->m.first &= !of_sum; /* an empty sum would be a call with 0 */
-            continue;
-        }
-        struct uk_index *r = bind_sizes(t, a->relation, value);
-        if (!r)
-            return false;
-        if (r->op == UK_I_LE && uk_index_is_int(r->b, &c) && least_is_at_most(r->a, c))
-            continue;
-        if (uk_proves(t->s, t->st, t->tile, r))
-            continue;
-        struct uk_text want = {0}, have = {0};
-        uk_print_index(&want, a->relation);
-        uk_print_index(&have, r);
-        differ(t, "the kernel assumes %s, which is not so for every tile: %s", want.text ? want.text : "?",
-               have.text ? have.text : "?");
-        uk_text_free(want.text);
-        uk_text_free(have.text);
-        return false;
-    }
-    return true;
-}
-
-/* What the kernel reads past the box must exist: the lanes of a packed panel. */
-static bool check_over(struct attempt *t, int tensor) {
-    const struct uk_access *a = t->access[tensor];
-    const struct uk_operand *o = &t->st->operand[t->m.operand[tensor]];
-
-    for (int d = 0; a->tensor->has_over && d < a->tensor->dims; d++) {
-        int64_t over, room;
-
-        if (uk_index_equal(a->tensor->over[d], a->tensor->shape[d]) || a->index[d]->op != UK_I_VAR)
-            continue;
-        int axis = 0;
-        while (axis < t->ks->iterators && t->ks->iterator[axis] != a->index[d]->var)
-            axis++;
-        if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
-            return differ(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
-        for (int q = 0; q < o->tensor->stored_dims; q++) {
-            const struct uk_affine *f = &o->index[q];
-            int64_t c = f->coefficient[t->m.axis[axis]->id];
-            bool alone = !f->rest;
-
-            for (int i = 0; i < t->st->loops; i++)
-                alone &= t->st->loop[i] == t->m.axis[axis] || !f->coefficient[t->st->loop[i]->id];
-            if (c && (!alone || !uk_index_is_int(o->tensor->shape[q], &room) || c * (over - 1) >= room))
-                return differ(
-                    t, "%s: %s reads %lld elements along %s whatever the tile; pack %s with panel %lld",
-                    o->tensor->name, t->k->name, (long long)over, t->ks->iterator[axis]->name,
-                    o->tensor->name, (long long)over);
-        }
-    }
-    return true;
-}
-
-static bool is_multiple(const struct uk_poly *p, int64_t times, int64_t of) {
-    for (int i = 0; i < p->terms; i++)
-        if (p->term[i].factor * times % of)
-            return false;
-    return p->terms >= 0;
-}
-
-static bool check_alignment(struct attempt *t, int tensor) {
-    const struct uk_operand *o = &t->st->operand[t->m.operand[tensor]];
-    int64_t want = t->access[tensor]->tensor->align, bytes = uk_type_bytes(o->tensor->type);
-    bool aligned = want <= bytes || (o->tensor->align && o->tensor->align % want == 0);
-
-    for (int i = 0; i < t->tile && want > bytes && aligned; i++) {
-        struct uk_poly c = uk_coefficient(o, t->st->loop[i]->id);
-
-        aligned = is_multiple(&c, bytes, want);
-    }
-    for (int d = 0; d < o->tensor->stored_dims && want > bytes && aligned; d++) {
-        struct uk_poly rest = o->index[d].rest ? uk_poly_of(o->index[d].rest) : (struct uk_poly){0};
-        struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
-
-        rest = uk_poly_multiply(&rest, &stride);
-        aligned = is_multiple(&rest, bytes, want);
-    }
-    return aligned ||
-           differ(t,
-                  "%s: cannot prove that every tile is aligned to %lld bytes; state `align %lld` and strides "
-                  "that keep it, or pack it",
-                  o->tensor->name, (long long)want, (long long)want);
-}
-
-/* ---- forms: C =, C +=, and where a sum begins ---- */
-
-static bool check_forms(struct attempt *t) {
-    const struct uk_statement *p = t->st->statement;
-    const struct uk_form *f = t->k->form;
-    bool outer_sum = false;
-
-    if (p->reduce != t->ks->reduce)
-        return differ(t, "the reductions differ");
-    for (int i = 0; i < t->tile; i++)
-        outer_sum |= t->st->reduced[t->st->loop[i]->iterator];
-    if (p->reduce == UK_REDUCE_NONE)
-        return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].given) ||
-               differ(t, "the statement assigns in another way than the kernel");
-    if (p->assign != UK_ASSIGN && p->assign != UK_ASSIGN_ADD)
-        return differ(t, "a sum is stored with = or +=");
-    if ((p->assign == UK_ASSIGN_ADD || outer_sum) && !f[UK_FORM_UPDATE].given)
-        return differ(t, "the sum goes on over several tiles, and the kernel has no `update`");
-    t->m.first = p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
-    if (p->assign == UK_ASSIGN && !t->m.first && !f[UK_FORM_UPDATE].given)
-        return differ(t, "the kernel has neither compute nor update");
-    for (int i = 0; i < t->st->iterators; i++) {
-        const struct uk_index *e = p->extent[i];
-
-        t->m.first &= !t->st->reduced[i] || e->op == UK_I_VAR || (e->op == UK_I_INT && e->value > 0);
-    }
-    return true;
-}
-
-static bool prove(struct attempt *t) {
+static bool prove(struct uk_attempt *t) {
     int inner = t->st->loops - t->tile;
 
-    if (!check_forms(t))
+    if (!uk_match_forms(t))
         return false;
     if (inner != t->ks->iterators)
-        return differ(t, "%d loops from %s on, the kernel has %d axes", inner,
-                      t->st->loop[t->tile]->var->name, t->ks->iterators);
+        return uk_differ(t, "%d loops from %s on, the kernel has %d axes", inner,
+                         t->st->loop[t->tile]->var->name, t->ks->iterators);
     if (!unify(t))
         return false;
     t->score = 1 << 20; /* from here on, every difference is the one to report */
-    if (!find_roles(t) || !is_box(t, t->st->bound, t->st->bounds))
-        return false;
-    for (int o = 0; o < t->st->operands; o++)
-        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid))
-            return false;
-    if (!check_extents(t) || !check_assumptions(t))
-        return false;
-    for (int n = 0; n < t->m.tensors; n++)
-        if (!check_over(t, n) || !check_alignment(t, n))
-            return false;
-    return true;
+    return uk_match_roles(t) && uk_match_tiles(t);
 }
 
 static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
-                            struct uk_text *why, struct attempt **out) {
-    struct attempt *t = *out = uk_alloc(s->arena, sizeof *t);
+                            struct uk_text *why, struct uk_attempt **out) {
+    struct uk_attempt *t = *out = uk_alloc(s->arena, sizeof *t);
 
     if (!t)
         return uk_out_of_memory(s->context);
-    *t = (struct attempt){
+    *t = (struct uk_attempt){
         .s = s, .st = st, .tile = tile, .k = i, .ks = i->declaration->statements, .best = -1, .why = why};
     t->m.intrinsic = i;
     t->m.axes = t->ks->iterators;
@@ -619,7 +339,7 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
 
 enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
                         struct uk_match **out, struct uk_text *why) {
-    struct attempt *t;
+    struct uk_attempt *t;
     enum uk_status status = begin(s, st, tile, i, why, &t);
 
     *out = NULL;
@@ -633,7 +353,7 @@ enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, st
 }
 
 /* The axis' largest extent: a number in the declaration, or `I <= 14` among its assumptions. */
-static int64_t most_along(const struct attempt *t, int axis) {
+static int64_t most_along(const struct uk_attempt *t, int axis) {
     const struct uk_index *e = t->ks->extent[axis];
     int64_t c, least = 0;
 
@@ -648,17 +368,17 @@ static int64_t most_along(const struct attempt *t, int axis) {
 
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
                        struct uk_text *why) {
-    struct attempt *t;
+    struct uk_attempt *t;
     enum uk_status status = begin(s, st, 0, i, why, &t);
 
     *out = (struct uk_fit){.intrinsic = i};
     if (status)
         return status;
     t->fit = out;
-    if (!check_forms(t) || !unify(t) || !find_roles(t))
+    if (!uk_match_forms(t) || !unify(t) || !uk_match_roles(t))
         return s->context->failed ? UK_REFUSED : UK_NO_MATCH;
     if (st->statement->reduce != UK_REDUCE_NONE && !i->form[UK_FORM_UPDATE].given) {
-        differ(t, "the sum has to be split, and the kernel has no `update`");
+        uk_differ(t, "the sum has to be split, and the kernel has no `update`");
         return UK_NO_MATCH;
     }
     out->axes = t->ks->iterators;
