@@ -63,6 +63,10 @@ static bool find_left_iterators(struct uk_program *p, struct uk_statement *s) {
         s->iterator[s->iterators++] = v;
     }
     s->left_iterators = s->iterators;
+    if (s->scan && s->reduced > 1)
+        return uk_program_fail(p, UK_REFUSED, s->at,
+                               "scan runs along %d iterators; scan along one, then along the next",
+                               s->reduced);
     for (int i = 0; i < s->reduced; i++) {
         struct uk_var *v = s->reduced_iterator[i];
 

@@ -63,6 +63,7 @@ struct uk_var {
     enum uk_var_kind kind;
     struct uk_position at;
     int number;            /* sizes: position in the program's list */
+    int slot;              /* of the interpreter */
     bool has_default;      /* sizes: `size M = 1024` */
     int64_t default_value; /* of uk run, bench, tune only */
     bool defined;          /* sizes: --define made it a constant */

@@ -1,0 +1,149 @@
+/* Programs and declarations, run as they are written: the definition of what is right. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "interpret.h"
+
+static bool refuse(struct uk_frame *f, enum uk_status status, struct uk_position at, const char *name,
+                   const char *what) {
+    if (!f->status)
+        f->status = uk_fail(f->context, status, at, "%s %s", name, what);
+    return false;
+}
+
+static bool check_shape(struct uk_frame *f, const struct uk_tensor *t) {
+    bool overflow = false;
+
+    for (int i = 0; i < t->dims; i++)
+        if (uk_index_eval(t->shape[i], uk_frame_value, f, &overflow) < 0 || overflow)
+            return refuse(f, UK_INVALID_SIZE, t->at, t->name,
+                          "has an extent that is negative or overflows; take another size");
+    return true;
+}
+
+static bool add_storage(struct uk_frame *f, const struct uk_tensor *t, void *base) {
+    struct uk_storage *s = &f->storage[f->storages++];
+
+    if (!check_shape(f, t))
+        return false;
+    s->tensor = t;
+    s->elements = uk_tensor_elements(t, uk_frame_value, f);
+    s->base = base;
+    if (s->elements < 0)
+        return refuse(f, UK_INVALID_SIZE, t->at, t->name,
+                      "has more elements than there are addresses; take smaller sizes");
+    if (t->kind == UK_TENSOR_TEMP) {
+        s->base = uk_alloc(&f->arena, (size_t)s->elements * uk_type_bytes(t->type) + 1);
+        if (!s->base) {
+            f->status = uk_out_of_memory(f->context);
+            return false;
+        }
+    }
+    if (!s->base && s->elements)
+        return refuse(f, UK_INVALID_ARGUMENT, t->at, t->name, "is NULL; pass its address");
+    return true;
+}
+
+static bool check_assumptions(struct uk_frame *f, const struct uk_program *p, enum uk_status broken) {
+    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
+        struct uk_text t = {0};
+        bool overflow = false;
+
+        if (uk_index_eval(a->relation, uk_frame_value, f, &overflow) && !overflow)
+            continue;
+        uk_print_index(&t, a->relation);
+        refuse(f, broken, a->at, t.text ? t.text : "an assumption", "does not hold; take other sizes");
+        uk_text_free(t.text);
+        return false;
+    }
+    return true;
+}
+
+enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const *tensor,
+                          enum uk_status broken) {
+    size_t n = 0;
+
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        n++;
+    f->storage = uk_alloc(&f->arena, (n + 1) * sizeof *f->storage);
+    f->slots = 2 * UK_MAX_DIMS;
+    f->slot = uk_alloc(&f->arena, (size_t)f->slots * sizeof *f->slot);
+    f->scalars = p->scalars;
+    if (!f->storage || !f->slot)
+        return f->status = uk_out_of_memory(f->context);
+    if (!check_assumptions(f, p, broken))
+        return f->status;
+    n = 0;
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next, n++)
+        if (!add_storage(f, t, tensor ? tensor[n] : NULL))
+            return f->status;
+    for (struct uk_statement *s = p->statements; s; s = s->next)
+        if (uk_run_statement(f, s, UK_FORM_COMPUTE, true))
+            return f->status;
+    return UK_OK;
+}
+
+static enum uk_status check_values(struct uk_program *p, const struct uk_values *v) {
+    if ((!v->size && p->size_count) || (!v->scalar && p->scalars) || (!v->tensor && p->tensors))
+        return uk_fail(
+            p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+            "sizes, scalars or tensors are NULL; pass an array for each kind that the program has");
+    return UK_OK;
+}
+
+enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v) {
+    struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
+    enum uk_status status = uk_check_program(p);
+
+    if (!status)
+        status = check_values(p, v);
+    if (!status)
+        status = uk_prepare(&f, p, v->tensor, UK_INVALID_SIZE);
+    for (struct uk_statement *s = p->statements; s && !status; s = s->next)
+        status = uk_run_statement(&f, s, UK_FORM_COMPUTE, false);
+    uk_arena_free(&f.arena);
+    return status;
+}
+
+enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v) {
+    struct uk_program *p = i->declaration;
+    struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
+    enum uk_status status = check_values(p, v);
+
+    if (!status)
+        status = uk_prepare(&f, p, v->tensor, UK_INVALID_SIZE);
+    if (!status)
+        status = uk_run_statement(&f, p->statements, form, false);
+    uk_arena_free(&f.arena);
+    return status;
+}
+
+enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
+                                    void *const *tensors) {
+    struct uk_arena arena = {0};
+    enum uk_status status = uk_program_check(p);
+    size_t n = 0, k = 0;
+
+    if (status)
+        return status;
+    if ((!sizes && p->size_count) || (!tensors && uk_program_tensors(p)))
+        return uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                       "sizes or tensors are NULL; pass an array for each kind that the program has");
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        n++;
+    int64_t *size = uk_alloc(&arena, ((size_t)p->size_count + 1) * sizeof *size);
+    void **tensor = uk_alloc(&arena, (n + 1) * sizeof *tensor);
+
+    if (size && tensor) {
+        for (const struct uk_var *s = p->sizes; s; s = s->next)
+            size[s->number] = s->defined ? s->value : sizes[s->number];
+        n = 0;
+        for (const struct uk_tensor *t = p->tensors; t; t = t->next, n++)
+            tensor[n] = t->kind == UK_TENSOR_ARGUMENT ? tensors[k++] : NULL;
+        status = uk_interpret(p, &(struct uk_values){.size = size, .scalar = scalars, .tensor = tensor});
+    } else {
+        status = uk_out_of_memory(p->context);
+    }
+    uk_arena_free(&arena);
+    return status;
+}

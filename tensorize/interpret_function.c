@@ -1,0 +1,235 @@
+/* The loop IR, run: parallel loops one after another, calls by running the declaration of what they call. */
+#include <inttypes.h>
+#include <string.h>
+#include "interpret.h"
+
+/* Stores are compiled once; the node of the loop IR stays as it is. */
+struct ready {
+    const struct uk_node *node;
+    struct ready *next, *body, *other;
+    struct uk_flat target;      /* STORE */
+    struct uk_storage *storage; /* STORE */
+    struct uk_code *value;      /* STORE */
+    struct uk_flat *operand;    /* CALL: the address of each operand's origin */
+    struct uk_storage **operand_storage;
+};
+
+static struct ready *prepare_nodes(struct uk_frame *f, const struct uk_node *n);
+
+static bool prepare_call(struct uk_frame *f, const struct uk_node *n, struct ready *r) {
+    size_t k = 0;
+
+    for (const struct uk_tensor *t = n->intrinsic->declaration->tensors; t; t = t->next)
+        k++;
+    r->operand = uk_alloc(&f->arena, (k + 1) * sizeof *r->operand);
+    r->operand_storage = uk_alloc(&f->arena, (k + 1) * sizeof(struct uk_storage *));
+    if (!r->operand || !r->operand_storage) {
+        f->status = uk_out_of_memory(f->context);
+        return false;
+    }
+    for (size_t i = 0; i < k; i++)
+        if (!uk_flatten_access(f, &n->operand[i], true, &r->operand[i]) ||
+            !(r->operand_storage[i] = uk_find_storage(f, n->operand[i].tensor)))
+            return false;
+    return true;
+}
+
+static bool prepare_node(struct uk_frame *f, const struct uk_node *n, struct ready *r) {
+    r->node = n;
+    if (n->op == UK_N_STORE)
+        return uk_flatten_access(f, &n->target, true, &r->target) &&
+               (r->storage = uk_find_storage(f, n->target.tensor)) &&
+               (r->value = uk_compile_value(f, n->expr, true));
+    if (n->op == UK_N_CALL)
+        return prepare_call(f, n, r);
+    if (n->var) {
+        if (f->slots == 4096) {
+            f->status = uk_fail(f->context, UK_INTERNAL, (struct uk_position){0, 0},
+                                "more than 4096 loops; simplify");
+            return false;
+        }
+        n->var->slot = f->slots++;
+    }
+    r->body = prepare_nodes(f, n->body);
+    r->other = prepare_nodes(f, n->other);
+    return !f->status;
+}
+
+static struct ready *prepare_nodes(struct uk_frame *f, const struct uk_node *n) {
+    struct ready *first = NULL, **link = &first;
+
+    for (; n && !f->status; n = n->next) {
+        if (!(*link = uk_alloc(&f->arena, sizeof **link))) {
+            f->status = uk_out_of_memory(f->context);
+            break;
+        }
+        if (!prepare_node(f, n, *link))
+            break;
+        link = &(*link)->next;
+    }
+    return first;
+}
+
+static int64_t value_of(struct uk_frame *f, const struct uk_index *e) {
+    return uk_index_eval(e, uk_frame_value, f, &f->overflow);
+}
+
+static void outside(struct uk_frame *f, const char *name, int64_t at, int64_t elements) {
+    if (!f->status)
+        f->status = uk_fail(f->context, UK_INTERNAL, (struct uk_position){0, 0},
+                            "%s is touched at element %" PRId64 " of %" PRId64 "; please report this", name,
+                            at, elements);
+}
+
+/* Every operand of a call, as far as the declaration lets the kernel touch it, lies in its storage. */
+static bool check_operands(struct uk_frame *f, struct uk_frame *callee, const struct ready *r) {
+    for (int i = 0; i < callee->storages; i++) {
+        const struct uk_storage *whole = r->operand_storage[i];
+        int64_t at = (callee->storage[i].base - whole->base) / (int64_t)uk_type_bytes(whole->tensor->type);
+
+        if (callee->storage[i].elements > whole->elements - at) {
+            outside(f, whole->tensor->name, at + callee->storage[i].elements, whole->elements);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void run_call(struct uk_frame *f, const struct ready *r) {
+    struct uk_program *d = r->node->intrinsic->declaration;
+    struct uk_frame callee = {.context = f->context, .scalar = f->scalar};
+    int64_t *size = uk_alloc(&callee.arena, ((size_t)d->size_count + 1) * sizeof *size);
+    size_t k = 0;
+
+    for (const struct uk_tensor *t = d->tensors; t; t = t->next)
+        k++;
+    void **tensor = uk_alloc(&callee.arena, (k + 1) * sizeof *tensor);
+
+    if (!size || !tensor) {
+        f->status = uk_out_of_memory(f->context);
+        goto end;
+    }
+    for (int i = 0; i < d->size_count; i++)
+        size[i] = value_of(f, r->node->bind[i]);
+    for (size_t i = 0; i < k; i++) {
+        const struct uk_storage *s = r->operand_storage[i];
+        int64_t at = uk_flat_value(f, &r->operand[i]);
+
+        if (at < 0 || at > s->elements) {
+            outside(f, s->tensor->name, at, s->elements);
+            goto end;
+        }
+        tensor[i] = s->base + at * (int64_t)uk_type_bytes(s->tensor->type);
+    }
+    callee.size = size;
+    if (uk_prepare(&callee, d, tensor, UK_INTERNAL) || !check_operands(f, &callee, r) ||
+        uk_run_statement(&callee, d->statements, r->node->form, false))
+        f->status = f->status ? f->status : callee.status;
+end:
+    uk_arena_free(&callee.arena);
+}
+
+static void run_store(struct uk_frame *f, const struct ready *r) {
+    int64_t at = uk_flat_value(f, &r->target);
+
+    if (at < 0 || at >= r->storage->elements)
+        outside(f, r->storage->tensor->name, at, r->storage->elements);
+    else
+        uk_assign_value(r->node->assign, r->storage, at, uk_run_value(f, r->value));
+}
+
+static void run_nodes(struct uk_frame *f, const struct ready *r) {
+    for (; r && !f->status; r = r->next) {
+        const struct uk_node *n = r->node;
+        int64_t upper;
+
+        switch (n->op) {
+        case UK_N_FOR:
+            upper = value_of(f, n->upper);
+            for (int64_t i = value_of(f, n->lower); i < upper && !f->status; i += n->step) {
+                f->slot[n->var->slot] = i;
+                run_nodes(f, r->body);
+            }
+            break;
+        case UK_N_LET:
+            f->slot[n->var->slot] = value_of(f, n->value);
+            run_nodes(f, r->body);
+            break;
+        case UK_N_IF:
+            run_nodes(f, value_of(f, n->condition) ? r->body : r->other);
+            break;
+        case UK_N_STORE:
+            run_store(f, r);
+            break;
+        case UK_N_CALL:
+            run_call(f, r);
+            break;
+        }
+        if (f->overflow && !f->status)
+            f->status = uk_fail(f->context, UK_INVALID_SIZE, (struct uk_position){0, 0},
+                                "an integer of the loops overflows; take smaller sizes");
+    }
+}
+
+/* Buffers, and storage of all arguments; temps that are no buffers are allocated here. */
+static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const struct uk_values *v, int fill) {
+    size_t n = 0, i = 0;
+
+    for (const struct uk_buffer *b = fn->buffers; b; b = b->next)
+        n++;
+    for (const struct uk_tensor *t = fn->program->tensors; t; t = t->next)
+        n++;
+    f->storage = uk_alloc(&f->arena, (n + 1) * sizeof *f->storage);
+    f->slot = uk_alloc(&f->arena, 4096 * sizeof *f->slot);
+    if (!f->storage || !f->slot)
+        goto memory;
+    for (const struct uk_buffer *b = fn->buffers; b; b = b->next) {
+        int64_t elements = value_of(f, b->elements);
+        size_t bytes = (size_t)elements * uk_type_bytes(b->tensor->type);
+
+        if (elements < 0 || elements > INT64_MAX / 16 || f->overflow) {
+            f->status = uk_fail(f->context, UK_INVALID_SIZE, (struct uk_position){0, 0},
+                                "buffer %s overflows; take smaller sizes", b->tensor->name);
+            return false;
+        }
+        char *base = uk_alloc(&f->arena, bytes + 1);
+
+        if (!base)
+            goto memory;
+        memset(base, fill, bytes);
+        f->storage[f->storages++] = (struct uk_storage){b->tensor, base, elements};
+    }
+    for (const struct uk_tensor *t = fn->program->tensors; t; t = t->next, i++) {
+        struct uk_storage s = {t, v->tensor[i], uk_tensor_elements(t, uk_frame_value, f)};
+
+        if (s.elements < 0) {
+            f->status = uk_fail(f->context, UK_INVALID_SIZE, t->at,
+                                "%s has sizes that are negative or overflow", t->name);
+            return false;
+        }
+        if (t->kind == UK_TENSOR_ARGUMENT)
+            f->storage[f->storages++] = s;
+    }
+    return true;
+memory:
+    f->status = uk_out_of_memory(f->context);
+    return false;
+}
+
+enum uk_status uk_interpret_function(struct uk_function *fn, const struct uk_values *v, int workspace_fill) {
+    struct uk_program *p = fn->program;
+    struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar, .scalars = p->scalars};
+
+    for (const struct uk_entry_check *c = fn->checks; c && !f.status; c = c->next)
+        if (!value_of(&f, c->condition) || f.overflow)
+            f.status = uk_fail(f.context, UK_INVALID_SIZE, (struct uk_position){0, 0},
+                               "%s does not hold; take other sizes", c->text);
+    if (!f.status && prepare_storage(&f, fn, v, workspace_fill)) {
+        struct ready *body = prepare_nodes(&f, fn->body);
+
+        if (!f.status)
+            run_nodes(&f, body);
+    }
+    uk_arena_free(&f.arena);
+    return f.status;
+}

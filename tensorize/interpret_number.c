@@ -1,0 +1,263 @@
+/* Arithmetic of the element types: f32, f16 and bf16 are computed in f64 and rounded after each operation,
+ * which for
+ * + - * / and sqrt is the correctly rounded result (53 >= 2 * 24 + 2 bits); integers wrap. */
+#include <math.h>
+#include <string.h>
+#include "interpret.h"
+
+/* To `bits` significant bits, no finer than 2^finest; beyond `most` it is infinite. Ties to even. */
+static double round_bits(double v, int bits, int finest, double most) {
+    int e;
+
+    if (v == 0 || v - v != 0)
+        return v;
+    frexp(v, &e);
+    int unit = e - bits > finest ? e - bits : finest;
+    double r = ldexp(nearbyint(ldexp(v, -unit)), unit);
+
+    return fabs(r) > most ? copysign(INFINITY, v) : r;
+}
+
+double uk_round_to(enum uk_type t, double v) {
+    if (t == UK_F32)
+        return (double)(float)v;
+    if (t == UK_F16)
+        return round_bits(v, 11, -24, 65504);
+    return t == UK_BF16 ? round_bits(v, 8, -133, 0x1.fep127) : v;
+}
+
+union uk_value uk_wrap_to(enum uk_type t, uint64_t v) {
+    switch (t) {
+    case UK_I32:
+        return (union uk_value){.i = (int64_t)(v & 0xffffffff) - (v & 0x80000000 ? INT64_C(1) << 32 : 0)};
+    case UK_I16:
+        return (union uk_value){.i = (int64_t)(v & 0xffff) - (v & 0x8000 ? 0x10000 : 0)};
+    case UK_I8:
+        return (union uk_value){.i = (int64_t)(v & 0xff) - (v & 0x80 ? 0x100 : 0)};
+    case UK_U8:
+        return (union uk_value){.i = (int64_t)(v & 0xff)};
+    default: {
+        union uk_value r;
+
+        memcpy(&r.i, &v, sizeof v);
+        return r;
+    }
+    }
+}
+
+static double half_value(uint16_t h) {
+    int exponent = h >> 10 & 31, mantissa = h & 1023;
+    double v = exponent == 31 ? (mantissa ? NAN : INFINITY)
+               : exponent     ? ldexp(1024 + mantissa, exponent - 25)
+                              : ldexp(mantissa, -24);
+
+    return h & 0x8000 ? -v : v;
+}
+
+/* v is a value of f16. */
+static uint16_t half_bits(double v) {
+    uint16_t sign = signbit(v) ? 0x8000 : 0;
+    int e;
+
+    v = fabs(v);
+    if (v != v)
+        return sign | 0x7e00;
+    if (v > 65504)
+        return sign | 0x7c00;
+    if (v < 0x1p-14)
+        return sign | (uint16_t)ldexp(v, 24);
+    frexp(v, &e);
+    return sign | (uint16_t)((e + 14) << 10) | (uint16_t)(ldexp(v, 11 - e) - 1024);
+}
+
+union uk_value uk_load(enum uk_type t, const void *base, int64_t element) {
+    const char *at = (const char *)base + element * (int64_t)uk_type_bytes(t);
+    union uk_value v;
+    uint32_t bits32;
+    uint16_t bits16;
+    float f;
+
+    switch (t) {
+    case UK_F64:
+    case UK_I64:
+        memcpy(&v, at, 8);
+        return v;
+    case UK_F32:
+        memcpy(&f, at, 4);
+        return (union uk_value){.d = (double)f};
+    case UK_F16:
+        memcpy(&bits16, at, 2);
+        return (union uk_value){.d = half_value(bits16)};
+    case UK_BF16:
+        memcpy(&bits16, at, 2);
+        bits32 = (uint32_t)bits16 << 16;
+        memcpy(&f, &bits32, 4);
+        return (union uk_value){.d = (double)f};
+    case UK_I32:
+        memcpy(&bits32, at, 4);
+        return uk_wrap_to(t, bits32);
+    case UK_I16:
+        memcpy(&bits16, at, 2);
+        return uk_wrap_to(t, bits16);
+    default:
+        return uk_wrap_to(t, (unsigned char)*at);
+    }
+}
+
+void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v) {
+    char *at = (char *)base + element * (int64_t)uk_type_bytes(t);
+    uint32_t bits32;
+    uint16_t bits16;
+    float f;
+
+    switch (t) {
+    case UK_F64:
+    case UK_I64:
+        memcpy(at, &v, 8);
+        break;
+    case UK_F32:
+        f = (float)v.d;
+        memcpy(at, &f, 4);
+        break;
+    case UK_F16:
+        bits16 = half_bits(v.d);
+        memcpy(at, &bits16, 2);
+        break;
+    case UK_BF16:
+        f = (float)v.d;
+        memcpy(&bits32, &f, 4);
+        bits16 = v.d != v.d ? 0x7fc0 : (uint16_t)(bits32 >> 16);
+        memcpy(at, &bits16, 2);
+        break;
+    case UK_I32:
+        bits32 = (uint32_t)(uint64_t)v.i;
+        memcpy(at, &bits32, 4);
+        break;
+    case UK_I16:
+        bits16 = (uint16_t)(uint64_t)v.i;
+        memcpy(at, &bits16, 2);
+        break;
+    default:
+        *(unsigned char *)at = (unsigned char)(uint64_t)v.i;
+    }
+}
+
+/* Toward zero; what does not fit becomes the nearest value, NaN becomes 0. */
+static union uk_value saturate(enum uk_type t, double v) {
+    static const double least[] = {-0x1p63, -0x1p31, -32768, -128, 0};
+    static const double most[] = {0x1p63, 2147483647, 32767, 127, 255};
+    int k = t - UK_I64;
+
+    if (v != v)
+        return (union uk_value){.i = 0};
+    v = trunc(v);
+    if (v <= least[k])
+        return (union uk_value){.i = t == UK_I64 ? INT64_MIN : (int64_t)least[k]};
+    if (v >= most[k])
+        return (union uk_value){.i = t == UK_I64 ? INT64_MAX : (int64_t)most[k]};
+    return (union uk_value){.i = (int64_t)v};
+}
+
+/* An i64 is rounded once: through f64 it would be rounded twice on the way to f32. */
+static double integer_to_float(enum uk_type t, int64_t v) {
+    if (t == UK_F64)
+        return (double)v;
+    if (t == UK_F32)
+        return (double)(float)v;
+    /* Beyond 2^53 only the top bits and whether any are set below matter. */
+    bool negative = v < 0;
+    uint64_t magnitude = negative ? -(uint64_t)v : (uint64_t)v;
+    int shift = 0;
+
+    while (magnitude >> 52) {
+        magnitude = magnitude >> 1 | (magnitude & 1);
+        shift++;
+    }
+    double r = uk_round_to(t, ldexp((double)magnitude, shift));
+
+    return negative ? -r : r;
+}
+
+union uk_value uk_convert(enum uk_type from, enum uk_type to, union uk_value v) {
+    if (uk_type_is_float(from))
+        return uk_type_is_float(to) ? (union uk_value){.d = uk_round_to(to, v.d)} : saturate(to, v.d);
+    if (uk_type_is_float(to))
+        return (union uk_value){.d = integer_to_float(to, v.i)};
+    return uk_wrap_to(to, (uint64_t)v.i);
+}
+
+static union uk_value binary_float(enum uk_expr_op op, enum uk_type t, double a, double b) {
+    double r;
+
+    switch (op) {
+    case UK_E_ADD:
+        r = a + b;
+        break;
+    case UK_E_SUB:
+        r = a - b;
+        break;
+    case UK_E_MUL:
+        r = a * b;
+        break;
+    case UK_E_DIV:
+        r = a / b;
+        break;
+    case UK_E_MIN:
+        return (union uk_value){.d = a < b ? a : b};
+    default:
+        return (union uk_value){.d = a > b ? a : b};
+    }
+    return (union uk_value){.d = uk_round_to(t, r)};
+}
+
+union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b) {
+    uint64_t x, y;
+
+    if (uk_type_is_float(t))
+        return binary_float(op, t, a.d, b.d);
+    x = (uint64_t)a.i;
+    y = (uint64_t)b.i;
+    int width = 8 * (int)uk_type_bytes(t);
+
+    switch (op) {
+    case UK_E_ADD:
+        return uk_wrap_to(t, x + y);
+    case UK_E_SUB:
+        return uk_wrap_to(t, x - y);
+    case UK_E_MUL:
+        return uk_wrap_to(t, x * y);
+    case UK_E_SHL: /* a count beyond the width shifts everything out */
+        return uk_wrap_to(t, b.i < 0 || b.i >= width ? 0 : x << b.i);
+    case UK_E_SHR: {
+        int count = b.i < 0 || b.i >= width ? width - 1 : (int)b.i;
+
+        return (union uk_value){.i = a.i < 0 ? ~(~a.i >> count) : b.i < 0 || b.i >= width ? 0 : a.i >> count};
+    }
+    case UK_E_MIN:
+        return a.i < b.i ? a : b;
+    default:
+        return a.i > b.i ? a : b;
+    }
+}
+
+union uk_value uk_unary(enum uk_expr_op op, enum uk_type t, union uk_value a) {
+    if (!uk_type_is_float(t)) {
+        if (op == UK_E_NEG || a.i < 0)
+            return uk_wrap_to(t, -(uint64_t)a.i);
+        return a; /* abs */
+    }
+    switch (op) {
+    case UK_E_NEG:
+        return (union uk_value){.d = -a.d};
+    case UK_E_EXP:
+        return (union uk_value){.d = uk_round_to(t, exp(a.d))};
+    case UK_E_TANH:
+        return (union uk_value){.d = uk_round_to(t, tanh(a.d))};
+    case UK_E_SQRT:
+        return (union uk_value){.d = uk_round_to(t, sqrt(a.d))};
+    case UK_E_ROUND:
+        return (union uk_value){.d = nearbyint(a.d)};
+    default:
+        return (union uk_value){.d = fabs(a.d)};
+    }
+}

@@ -1,0 +1,266 @@
+/* One statement, run: first every subscript is shown to be inside, then the loops. */
+#include <inttypes.h>
+#include <math.h>
+#include "interpret.h"
+
+enum { UK_MAX_GUARDS = 16 };
+
+struct run {
+    struct uk_frame *f;
+    struct uk_statement *s;
+    enum uk_form_kind form;
+    enum uk_assign assign;
+    int64_t extent[2 * UK_MAX_DIMS];
+    struct uk_code *right;
+    struct uk_flat left;
+    struct uk_storage *target;
+    union uk_value initial;
+    const struct uk_code *guard[UK_MAX_GUARDS]; /* pad(x, 0) as factors: outside, the term is left out */
+    int guards;
+    struct uk_bounds *bounds; /* accesses whose intervals prove nothing */
+    bool any_left, any;       /* whether there is an iteration of the left ones, of all */
+    union uk_value sum;       /* of the reduction, or of the scan so far */
+};
+
+static bool out_of_bounds(struct run *r, const struct uk_access *a, int dim, int64_t least, int64_t most,
+                          int64_t extent) {
+    struct uk_frame *f = r->f;
+
+    if (!f->status)
+        f->status = uk_fail(f->context, UK_INVALID_SIZE, a->at,
+                            "dimension %d of %s is indexed by %" PRId64 " to %" PRId64
+                            " and its extent is %" PRId64 "; pad it, or restrict it by where",
+                            dim, a->tensor->name, least, most, extent);
+    return false;
+}
+
+/* The least and greatest value over the box of iterators; false if that is not known. */
+static bool interval(const struct run *r, const struct uk_flat *x, int64_t *least, int64_t *most) {
+    *least = *most = x->constant;
+    for (int i = 0; i < x->terms; i++) {
+        int64_t span;
+
+        if (__builtin_mul_overflow(x->coefficient[i], r->extent[x->slot[i]] - 1, &span))
+            return false;
+        if (span < 0 ? __builtin_add_overflow(*least, span, least)
+                     : __builtin_add_overflow(*most, span, most))
+            return false;
+    }
+    return !x->trees;
+}
+
+/* Proves an access inside by intervals, or puts it on the list of those to try one by one. */
+static bool bound_access(struct run *r, const struct uk_access *a) {
+    struct uk_frame *f = r->f;
+    struct uk_bounds b = {.access = a, .next = r->bounds};
+    bool proved = true, overflow = false;
+
+    for (int i = 0; i < a->tensor->dims; i++) {
+        int64_t least, most;
+
+        b.extent[i] = uk_index_eval(a->tensor->shape[i], uk_frame_value, f, &overflow);
+        if (overflow || !uk_flatten(f, a->index[i], 1, &b.index[i]))
+            return out_of_bounds(r, a, i, INT64_MIN, INT64_MAX, b.extent[i]);
+        proved = proved && interval(r, &b.index[i], &least, &most) && least >= 0 && most < b.extent[i];
+    }
+    if (proved)
+        return true;
+    r->bounds = uk_alloc(&f->arena, sizeof b);
+    if (!r->bounds) {
+        f->status = uk_out_of_memory(f->context);
+        return false;
+    }
+    *r->bounds = b;
+    return true;
+}
+
+static bool bound_value(struct run *r, const struct uk_expr *e) {
+    if (e->op == UK_E_ACCESS && !bound_access(r, &e->access))
+        return false;
+    for (int i = e->op == UK_E_PAD; i < 3 && e->arg[i]; i++)
+        if (!bound_value(r, e->arg[i]))
+            return false;
+    return true;
+}
+
+static bool is_zero(const struct uk_expr *e) {
+    return e->op == UK_E_NUMBER && e->number == 0 && (!e->is_integer || e->integer == 0);
+}
+
+static void find_guards(struct run *r, const struct uk_expr *e, const struct uk_code *c) {
+    if (e->op == UK_E_MUL) {
+        find_guards(r, e->arg[0], c->arg[0]);
+        find_guards(r, e->arg[1], c->arg[1]);
+    } else if (e->op == UK_E_CAST) {
+        find_guards(r, e->arg[0], c->arg[0]);
+    } else if (e->op == UK_E_PAD && is_zero(e->arg[1]) && r->guards < UK_MAX_GUARDS) {
+        r->guard[r->guards++] = c;
+    }
+}
+
+static bool is_left_out(struct run *r) {
+    if (r->s->where && !uk_index_eval(r->s->where, uk_frame_value, r->f, &r->f->overflow))
+        return true;
+    for (int i = 0; i < r->guards; i++)
+        if (!uk_inside(r->f, r->guard[i]))
+            return true;
+    return false;
+}
+
+static bool try_bounds(struct run *r) {
+    for (const struct uk_bounds *b = r->bounds; b && !is_left_out(r); b = b->next)
+        for (int i = 0; i < b->access->tensor->dims; i++) {
+            int64_t v = uk_flat_value(r->f, &b->index[i]);
+
+            if (v < 0 || v >= b->extent[i])
+                return out_of_bounds(r, b->access, i, v, v, b->extent[i]);
+        }
+    return true;
+}
+
+/* All iterations, without touching an element. */
+static bool try_all(struct run *r, int level) {
+    int64_t *i = &r->f->slot[level];
+
+    if (level == r->s->iterators)
+        return try_bounds(r);
+    for (*i = 0; *i < r->extent[level]; ++*i)
+        if (!try_all(r, level + 1))
+            return false;
+    return true;
+}
+
+static union uk_value identity(enum uk_reduce reduce, enum uk_type t) {
+    static const int64_t least[] = {INT64_MIN, INT32_MIN, INT16_MIN, INT8_MIN, 0};
+    static const int64_t most[] = {INT64_MAX, INT32_MAX, INT16_MAX, INT8_MAX, UINT8_MAX};
+    bool real = uk_type_is_float(t);
+
+    switch (reduce) {
+    case UK_REDUCE_PROD:
+        return real ? (union uk_value){.d = 1} : (union uk_value){.i = 1};
+    case UK_REDUCE_MAX:
+        return real ? (union uk_value){.d = -INFINITY} : (union uk_value){.i = least[t - UK_I64]};
+    case UK_REDUCE_MIN:
+        return real ? (union uk_value){.d = INFINITY} : (union uk_value){.i = most[t - UK_I64]};
+    default:
+        return real ? (union uk_value){.d = 0} : (union uk_value){.i = 0};
+    }
+}
+
+static void add_term(struct run *r) {
+    static const enum uk_expr_op ops[] = {UK_E_ADD, UK_E_ADD, UK_E_MUL, UK_E_MAX, UK_E_MIN};
+
+    if (!is_left_out(r))
+        r->sum = uk_binary(ops[r->s->reduce], r->target->tensor->type, r->sum, uk_run_value(r->f, r->right));
+}
+
+static void reduce(struct run *r, int level) {
+    int64_t *i = &r->f->slot[level];
+
+    if (level == r->s->iterators) {
+        add_term(r);
+        return;
+    }
+    for (*i = 0; *i < r->extent[level]; ++*i)
+        reduce(r, level + 1);
+}
+
+static void run_element(struct run *r) {
+    int64_t at = uk_flat_value(r->f, &r->left);
+    union uk_value v = r->initial;
+
+    if (at < 0 || at >= r->target->elements) {
+        r->f->overflow = true;
+        return;
+    }
+    if (r->form != UK_FORM_RESET && !r->s->reduce) {
+        v = uk_run_value(r->f, r->right);
+    } else if (r->form != UK_FORM_RESET) {
+        if (!r->s->scan)
+            r->sum = r->initial;
+        reduce(r, r->s->left_iterators);
+        v = r->sum;
+    }
+    uk_assign_value(r->assign, r->target, at, v);
+}
+
+/* The scanned iterator, which runs innermost; -1 without a scan. */
+static int scanned(const struct uk_statement *s) {
+    for (int i = 0; s->scan && i < s->left_iterators; i++)
+        if (s->iterator[i] == s->reduced_iterator[0])
+            return i;
+    return -1;
+}
+
+static void run_left(struct run *r, int level, int scan) {
+    if (level == scan) {
+        run_left(r, level + 1, scan);
+        return;
+    }
+    if (level == r->s->left_iterators) {
+        if (scan < 0) {
+            run_element(r);
+            return;
+        }
+        r->sum = r->initial;
+        for (r->f->slot[scan] = 0; r->f->slot[scan] < r->extent[scan]; r->f->slot[scan]++)
+            run_element(r);
+        return;
+    }
+    for (int64_t i = 0; i < r->extent[level]; i++) {
+        r->f->slot[level] = i;
+        run_left(r, level + 1, scan);
+    }
+}
+
+static bool prepare_ranges(struct run *r) {
+    bool overflow = false;
+
+    r->any = r->any_left = true;
+    for (int i = 0; i < r->s->iterators; i++) {
+        r->s->iterator[i]->slot = i;
+        r->extent[i] = uk_index_eval(r->s->extent[i], uk_frame_value, r->f, &overflow);
+        r->any = r->any && r->extent[i] > 0;
+        if (i < r->s->left_iterators)
+            r->any_left = r->any;
+    }
+    return !overflow;
+}
+
+/* reset writes what an empty reduction gives; update adds to what is there. */
+static enum uk_assign assign_of(const struct uk_statement *s, enum uk_form_kind form) {
+    static const enum uk_assign updates[] = {UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MUL, UK_ASSIGN_MAX,
+                                             UK_ASSIGN_MIN};
+
+    if (form == UK_FORM_RESET)
+        return UK_ASSIGN;
+    return form == UK_FORM_UPDATE && s->assign == UK_ASSIGN ? updates[s->reduce] : s->assign;
+}
+
+enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
+                                bool check_only) {
+    struct run r = {.f = f, .s = s, .form = form, .assign = assign_of(s, form)};
+
+    if (!prepare_ranges(&r))
+        return f->status =
+                   uk_fail(f->context, UK_INVALID_SIZE, s->at, "an extent overflows; take smaller sizes");
+    if (!r.any_left)
+        return UK_OK;
+    r.target = uk_find_storage(f, s->left.tensor);
+    r.initial = identity(s->reduce, s->left.tensor->type);
+    r.right = uk_compile_value(f, s->right, false);
+    if (!r.target || !r.right || !uk_flatten_access(f, &s->left, false, &r.left))
+        return f->status;
+    if (s->reduce == UK_REDUCE_SUM)
+        find_guards(&r, s->right, r.right);
+    if (check_only) {
+        if (!bound_access(&r, &s->left) || (r.any && !bound_value(&r, s->right)) ||
+            (r.bounds && !try_all(&r, 0)))
+            return f->status;
+        return UK_OK;
+    }
+    run_left(&r, 0, scanned(s));
+    if (f->overflow && !f->status)
+        f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "a subscript overflows; take smaller sizes");
+    return f->status;
+}
