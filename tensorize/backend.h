@@ -23,9 +23,17 @@ struct uk_compiled {
     struct uk_compiled *next;
 };
 
+/* The object that came of a module, see cache.c; the last one first. */
+struct uk_cached {
+    char *key, *object;
+    size_t length;
+    struct uk_cached *next;
+};
+
 struct uk_backend {
     struct uk_known_target *targets;
     struct uk_compiled *compiled;
+    struct uk_cached *cached;
 };
 
 /* The context's back end, made on first use; NULL: out of memory (recorded). */
@@ -68,7 +76,15 @@ enum uk_status uk_optimize(struct uk_build *b);
 /* llvm.c: assembly or object code; the module is spent. */
 enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
 
-/* import.c: the bytes of an import, compiled to bitcode if it is C. *free_it says that the caller frees them.
+/* cache.c: what the object of b's module, not linked yet, is kept under; free it. NULL: not to be kept. */
+char *uk_cache_key(struct uk_build *b);
+/* A copy of the object kept under key, or NULL. */
+LLVMMemoryBufferRef uk_cache_find(struct uk_context *c, const char *key);
+/* Keeps a copy of the object, in place of the oldest one; takes the key. */
+void uk_cache_keep(struct uk_context *c, char *key, LLVMMemoryBufferRef object);
+void uk_cache_clear(struct uk_backend *b);
+
+/* import.c: the bytes of an import, compiled to bitcode if it is C. Free them.
  */
 enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
 

@@ -130,16 +130,11 @@ static enum uk_status keep_kernels(struct uk_context *c, struct uk_module *m, co
     return UK_OK;
 }
 
-/* Stages one after another, each with its time. */
-static enum uk_status build_code(struct uk_build *b, struct uk_module *m, LLVMMemoryBufferRef *object) {
+/* Link to object, each stage with its time. */
+static enum uk_status finish_code(struct uk_build *b, struct uk_module *m, LLVMMemoryBufferRef *object) {
     double since = uk_now();
-    enum uk_status s = uk_codegen(b);
+    enum uk_status s = uk_link(b);
 
-    uk_time(&m->times, "codegen", since);
-    if (s)
-        return s;
-    since = uk_now();
-    s = uk_link(b);
     uk_time(&m->times, "link", since);
     if (s)
         return s;
@@ -151,6 +146,24 @@ static enum uk_status build_code(struct uk_build *b, struct uk_module *m, LLVMMe
     since = uk_now();
     s = uk_build_assemble(b, LLVMObjectFile, object);
     uk_time(&m->times, "assemble", since);
+    return s;
+}
+
+static enum uk_status build_code(struct uk_build *b, struct uk_module *m, LLVMMemoryBufferRef *object) {
+    double since = uk_now();
+    enum uk_status s = uk_codegen(b);
+    char *key = s ? NULL : uk_cache_key(b);
+
+    uk_time(&m->times, "codegen", since);
+    if (s || (*object = uk_cache_find(b->context, key))) {
+        free(key);
+        return s;
+    }
+    s = finish_code(b, m, object);
+    if (s)
+        free(key);
+    else
+        uk_cache_keep(b->context, key, *object);
     return s;
 }
 

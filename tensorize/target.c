@@ -78,6 +78,7 @@ void uk_backend_destroy(struct uk_backend *b) {
     for (struct uk_known_target *t = b->targets; t; t = t->next)
         if (t->machine)
             LLVMDisposeTargetMachine(t->machine);
+    uk_cache_clear(b);
     while (b->compiled) {
         struct uk_compiled *next = b->compiled->next;
 
