@@ -33,7 +33,9 @@ static double told(const struct uk_index *e, double guess) {
 
     if (uk_index_is_int(e, &c))
         return (double)c;
-    return e->op == UK_I_VAR && e->var->has_default ? (double)e->var->default_value : guess;
+    return e->op == UK_I_VAR && e->var->has_default && e->var->default_value > 0
+               ? (double)e->var->default_value
+               : guess;
 }
 
 /* Tiles of `most` and a last one that costs as much as its length, rounded up to step. */
