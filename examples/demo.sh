@@ -36,15 +36,22 @@ field() {
 printf '%-20s %9s %7s %9s %9s\n' 'M x N x K' GFLOP/s '% peak' OpenBLAS MKL >"$work/table"
 while read -r M N K; do
     title "M=$M N=$N K=$K"
+    sizes=(--size M="$M" --size N="$N" --size K="$K")
     show program "$program"
     for what in schedule loops; do
-        "$uk" compile "$program" --emit=$what >"$work/$what"
+        "$uk" compile "$program" "${sizes[@]}" --emit=$what >"$work/$what"
         show $what "$work/$what"
     done
-    "$uk" explain "$program" >"$work/explain"
-    show candidates "$work/explain"
+    # All candidates once, then those that fit.
+    "$uk" explain "$program" "${sizes[@]}" >"$work/explain"
+    if [[ -e $work/last-candidates ]]; then
+        title "candidates that fit"
+        grep -E '^[^ ]|fits|computes|taken' "$work/explain"
+    else
+        show candidates "$work/explain"
+    fi
     title "run, one thread"
-    "$uk" run "$program" --size M="$M" --size N="$N" --size K="$K" --threads=1 --check --time | tee "$work/run"
+    "$uk" run "$program" "${sizes[@]}" --threads=1 --check --time | tee "$work/run"
     printf '%-20s %9s %7s %9s %9s\n' "$M x $N x $K" \
         "$(field '^time: .* ([0-9.]+) GFLOP\/s,.*' "$work/run")" \
         "$(field '^time: .* ([0-9.]+) % of .*' "$work/run")" \

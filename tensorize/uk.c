@@ -34,7 +34,8 @@ static const struct option {
 } options[] = {
     {"--define", "NAME=VALUE", BINDING, PROGRAMS,
      "make a size a constant; it is then no argument of the function"},
-    {"--size", "NAME=VALUE", BINDING, RUN, "the value that the function is called with for a size"},
+    {"--size", "NAME=VALUE", BINDING, PROGRAMS,
+     "the value that run calls the function with; a hint to automatic schedules"},
     {"--target", "TARGET", TEXT, PROGRAMS, "native (default), x86_64-avx2, x86_64-avx512 or interp"},
     {"--schedule", "FILE", TEXT, PROGRAMS, "take the steps from this file instead of the program's own"},
     {"--threads", "N", COUNT_OF, PROGRAMS,

@@ -13,19 +13,32 @@ int uk_job_failed(const struct uk_job *job, enum uk_status status) {
     return UK_EXIT_WRONG;
 }
 
-static int define_constants(struct uk_job *job, const struct uk_arguments *a) {
+static struct uk_var *find_size(const struct uk_program *p, const char *name) {
+    struct uk_var *v = p->sizes;
+    while (v && strcmp(v->name, name))
+        v = v->next;
+    return v;
+}
+
+/* --define makes constants; --size is what automatic schedules reckon with, as if the program's text said so.
+ */
+static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
     for (int i = 0; i < a->bindings; i++) {
         const struct uk_binding *b = &a->binding[i];
-        bool found = false;
-        for (int s = 0; s < uk_program_sizes(job->program); s++)
-            found |= !strcmp(uk_program_size_name(job->program, s), b->name);
-        if (!found)
+        struct uk_var *v = find_size(job->program, b->name);
+        if (!v)
             return uk_complain(UK_EXIT_USAGE, "%s has no size '%s'", a->positional[0], b->name);
-        if (!b->constant)
-            continue;
-        enum uk_status status = uk_program_define(job->program, b->name, b->value);
-        if (status)
-            return uk_job_failed(job, status);
+        if (b->value < 0)
+            return uk_complain(UK_EXIT_USAGE, "size %s: %lld is negative; give one >= 0", b->name,
+                               (long long)b->value);
+        if (b->constant) {
+            enum uk_status status = uk_program_define(job->program, b->name, b->value);
+            if (status)
+                return uk_job_failed(job, status);
+        } else {
+            v->has_default = true;
+            v->default_value = b->value;
+        }
     }
     return UK_EXIT_OK;
 }
@@ -57,7 +70,7 @@ int uk_job_load(struct uk_job *job, const struct uk_arguments *a) {
     if (status)
         return uk_job_failed(job, status);
     int exit_status = a->name ? rename_program(job->program, a->name) : UK_EXIT_OK;
-    return exit_status ? exit_status : define_constants(job, a);
+    return exit_status ? exit_status : bind_sizes(job, a);
 }
 
 int uk_job_begin(struct uk_job *job, const struct uk_arguments *a) {

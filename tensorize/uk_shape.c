@@ -52,14 +52,12 @@ static void choose_strides(const struct uk_program *p, int64_t *sizes) {
 }
 
 /* A stride that two tensors share must suit both. */
-static void raise_strides(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes) {
+static void raise_strides(const struct uk_program *p, int64_t *sizes) {
     for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
         int64_t length = 1;
         for (int d = t->stored_dims - 1; t->has_strides && d >= 0; d--) {
             const struct uk_index *e = t->stride[d];
             bool given = e->op != UK_I_VAR || e->var->defined || e->var->has_default || e->var->is_extent;
-            for (int i = 0; !given && i < a->bindings; i++)
-                given = !strcmp(a->binding[i].name, e->var->name);
             if (!given && sizes[e->var->number] < length)
                 sizes[e->var->number] = length;
             if (__builtin_mul_overflow(uk_value(e, sizes), uk_value(t->stored[d], sizes), &length))
@@ -69,18 +67,10 @@ static void raise_strides(const struct uk_program *p, const struct uk_arguments 
 }
 
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes) {
-    for (const struct uk_var *v = p->sizes; v; v = v->next) {
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
         sizes[v->number] = v->defined ? v->value : v->has_default ? v->default_value : -1;
-        for (int i = 0; i < a->bindings; i++)
-            if (!strcmp(a->binding[i].name, v->name)) {
-                sizes[v->number] = a->binding[i].value;
-                if (a->binding[i].value < 0)
-                    return uk_complain(UK_EXIT_USAGE, "size %s: %lld is negative", v->name,
-                                       (long long)a->binding[i].value);
-            }
-    }
     choose_strides(p, sizes);
-    raise_strides(p, a, sizes);
+    raise_strides(p, sizes);
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (sizes[v->number] < 0)
             return uk_complain(UK_EXIT_USAGE,
