@@ -1,0 +1,346 @@
+/*
+ * Golden programs: golden/NAME.uk holds a program, its steps, and what the compiler has to say about it, in
+ * comments below the program:
+ *
+ *     #= loops x86_64-avx512
+ *     #  split(M, N, K; A, B, C)
+ *     #  ...
+ *
+ * A section begins with `#= KIND [TARGET] [allow-loops] [threads=N] [SIZE=VALUE ...]`; KIND is loops,
+ * schedule, explain or error (the message of a compilation that must be refused), TARGET is x86_64-avx512
+ * unless it is said. Every section is one compilation. What can be lowered is also scheduled again from its
+ * printed steps: the loops must be the same.
+ *
+ *     golden DIRECTORY [--update] [NAME...]
+ *
+ * --update rewrites the sections in place; read the difference before you keep it.
+ */
+#define _POSIX_C_SOURCE 200809L /* strdup, strtok_r */
+#include <dirent.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tensorize.h"
+
+enum { MAX_FILES = 512, MAX_SECTIONS = 8, MAX_DEFINES = 8 };
+
+static const char *directory;
+static bool update;
+
+struct text {
+    char *bytes;
+    size_t length, room;
+};
+
+static void put(struct text *t, const char *from, size_t n) {
+    if (t->length + n + 1 > t->room) {
+        t->room = 2 * (t->length + n + 1);
+        t->bytes = realloc(t->bytes, t->room);
+        assert_non_null(t->bytes);
+    }
+    memcpy(t->bytes + t->length, from, n);
+    t->length += n;
+    t->bytes[t->length] = 0;
+}
+
+static struct text read_file(const char *path) {
+    struct text t = {0};
+    char buffer[4096];
+    size_t n;
+    FILE *f = fopen(path, "rb");
+
+    assert_non_null(f);
+    while ((n = fread(buffer, 1, sizeof buffer, f)))
+        put(&t, buffer, n);
+    put(&t, "", 0);
+    assert_int_equal(fclose(f), 0);
+    return t;
+}
+
+/* ---- sections ---- */
+
+struct section {
+    const char *head; /* the marker's line, as it is in the file */
+    size_t head_length;
+    char kind[16], target[32];
+    bool allow_loops;
+    int threads, defines;
+    char name[MAX_DEFINES][32];
+    int64_t value[MAX_DEFINES];
+    struct text expected; /* lines without their prefix */
+};
+
+static void read_option(struct section *s, const char *word) {
+    const char *equal = strchr(word, '=');
+
+    if (!strcmp(word, "allow-loops")) {
+        s->allow_loops = true;
+    } else if (!strncmp(word, "threads=", 8)) {
+        s->threads = atoi(word + 8);
+    } else if (equal) {
+        assert_true(s->defines < MAX_DEFINES);
+        assert_true((size_t)(equal - word) < sizeof s->name[0]);
+        memcpy(s->name[s->defines], word, (size_t)(equal - word));
+        s->value[s->defines++] = strtoll(equal + 1, NULL, 10);
+    } else {
+        snprintf(s->target, sizeof s->target, "%s", word);
+    }
+}
+
+static void read_head(struct section *s, const char *line, size_t n) {
+    char text[512], *word, *rest = NULL;
+
+    *s = (struct section){.head = line, .head_length = n, .target = "x86_64-avx512"};
+    assert_true(n < sizeof text);
+    memcpy(text, line + 2, n - 2);
+    text[n - 2] = 0;
+    word = strtok_r(text, " ", &rest);
+    assert_non_null(word);
+    snprintf(s->kind, sizeof s->kind, "%s", word);
+    while ((word = strtok_r(NULL, " ", &rest)))
+        read_option(s, word);
+    put(&s->expected, "", 0);
+}
+
+/* The program ends where the first marker begins; that offset is returned. */
+static size_t read_sections(const struct text *file, struct section *s, int *count) {
+    size_t end = file->length;
+    const char *line = file->bytes;
+
+    *count = 0;
+    while (*line) {
+        size_t n = strcspn(line, "\n");
+
+        if (!strncmp(line, "#=", 2)) {
+            assert_true(*count < MAX_SECTIONS);
+            if (!*count)
+                end = (size_t)(line - file->bytes);
+            read_head(&s[(*count)++], line, n);
+        } else if (*count && n) {
+            size_t prefix = n < 3 ? n : 3;
+
+            assert_memory_equal(line, "#  ", prefix);
+            put(&s[*count - 1].expected, line + prefix, n - prefix);
+            put(&s[*count - 1].expected, "\n", 1);
+        }
+        line += n + (line[n] == '\n');
+    }
+    return end;
+}
+
+/* ---- what the compiler says ---- */
+
+static bool wants_error(const struct section *s) {
+    return !strcmp(s->kind, "error");
+}
+
+static enum uk_status produce_from(struct uk_program *p, const struct section *s, char **out) {
+    struct uk_options o = {.target = s->target, .allow_loops = s->allow_loops, .threads = s->threads};
+    enum uk_status status = UK_OK;
+    size_t length;
+
+    for (int i = 0; i < s->defines && !status; i++)
+        status = uk_program_define(p, s->name[i], s->value[i]);
+    if (status)
+        return status;
+    if (!strcmp(s->kind, "explain")) {
+        status = uk_explain(p, &o, out);
+        return status == UK_NO_MATCH && *out ? UK_OK : status;
+    }
+    if (strcmp(s->kind, "loops") && strcmp(s->kind, "schedule") && !wants_error(s))
+        fail_msg("#= %s: a section is loops, schedule, explain or error", s->kind);
+    return uk_emit(p, &o, !strcmp(s->kind, "schedule") ? UK_EMIT_SCHEDULE : UK_EMIT_LOOPS, out, &length);
+}
+
+/* The printed steps, applied to the program again, give the same loops. */
+static void check_steps(struct uk_context *c, struct uk_program *p, const struct section *s) {
+    struct uk_options o = {.target = s->target, .allow_loops = s->allow_loops, .threads = s->threads};
+    char *steps = NULL, *before = NULL, *after = NULL;
+    size_t n, length;
+
+    if (uk_emit(p, &o, UK_EMIT_SCHEDULE, &steps, &n) || uk_emit(p, &o, UK_EMIT_LOOPS, &before, &length))
+        fail_msg("%s", uk_context_message(c));
+    if (n && (uk_program_schedule(p, "steps", steps, n) || uk_emit(p, &o, UK_EMIT_LOOPS, &after, &length)))
+        fail_msg("the printed steps are refused: %s\n%s", uk_context_message(c), steps);
+    if (n) {
+        assert_string_equal(before, after);
+        uk_text_free(after);
+    }
+    uk_text_free(steps);
+    uk_text_free(before);
+}
+
+/* The section's text, every line ended. */
+static struct text produce(const char *name, const struct text *file, size_t end, const struct section *s) {
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p = NULL;
+    struct text result = {0};
+    char *out = NULL;
+
+    assert_non_null(c);
+    enum uk_status status = uk_program_parse(c, name, file->bytes, end, &p);
+    if (!status)
+        status = produce_from(p, s, &out);
+    if ((status != UK_OK) != wants_error(s))
+        fail_msg("%s: %.*s: %s", name, (int)s->head_length, s->head,
+                 status ? uk_context_message(c) : "it is not refused");
+    const char *text = status ? uk_context_message(c) : out;
+    put(&result, text, strlen(text));
+    if (!result.length || result.bytes[result.length - 1] != '\n')
+        put(&result, "\n", 1);
+    if (!strcmp(s->kind, "loops"))
+        check_steps(c, p, s);
+    uk_text_free(out);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+    return result;
+}
+
+/* ---- comparing ---- */
+
+static void print_line(char mark, const char *line) {
+    print_error("%c %.*s\n", mark, (int)strcspn(line, "\n"), line);
+}
+
+static const char *next_line(const char *line) {
+    line += strcspn(line, "\n");
+    return line + (*line == '\n');
+}
+
+static bool same_line(const char *a, const char *b) {
+    size_t n = strcspn(a, "\n");
+
+    return *a && *b && n == strcspn(b, "\n") && !memcmp(a, b, n);
+}
+
+/* Lines that both have, where the one side skips the fewest; - is expected, + is what came. */
+static void print_difference(const char *a, const char *b) {
+    while (*a || *b) {
+        if (same_line(a, b)) {
+            print_line(' ', a);
+            a = next_line(a);
+            b = next_line(b);
+            continue;
+        }
+        const char *in_a = a, *in_b = b;
+        while (*in_a && !same_line(in_a, b))
+            in_a = next_line(in_a);
+        while (*in_b && !same_line(in_b, a))
+            in_b = next_line(in_b);
+        if (*a && (!*b || *in_a || !*in_b)) {
+            print_line('-', a);
+            a = next_line(a);
+        } else {
+            print_line('+', b);
+            b = next_line(b);
+        }
+    }
+}
+
+static void write_file(const char *path, const struct text *file, size_t end, const struct section *s,
+                       const struct text *now, int count) {
+    FILE *f = fopen(path, "wb");
+
+    assert_non_null(f);
+    fwrite(file->bytes, 1, end, f);
+    for (int i = 0; i < count; i++) {
+        fprintf(f, "%s%.*s\n", i ? "\n" : "", (int)s[i].head_length, s[i].head);
+        for (const char *line = now[i].bytes; *line; line = next_line(line)) {
+            int n = (int)strcspn(line, "\n");
+
+            fprintf(f, n ? "#  %.*s\n" : "#%.*s\n", n, line);
+        }
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+static void test_file(void **state) {
+    const char *name = *state;
+    struct section s[MAX_SECTIONS];
+    struct text now[MAX_SECTIONS];
+    char path[4096];
+    int count, different = 0;
+
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    struct text file = read_file(path);
+    size_t end = read_sections(&file, s, &count);
+    if (!count)
+        fail_msg("%s has no section (#= ...)", name);
+    for (int i = 0; i < count; i++)
+        now[i] = produce(name, &file, end, &s[i]);
+    for (int i = 0; i < count; i++)
+        if (!update && strcmp(s[i].expected.bytes, now[i].bytes)) {
+            print_error("%s: %.*s\n", name, (int)s[i].head_length, s[i].head);
+            print_difference(s[i].expected.bytes, now[i].bytes);
+            different++;
+        }
+    if (update)
+        write_file(path, &file, end, s, now, count);
+    for (int i = 0; i < count; i++) {
+        free(s[i].expected.bytes);
+        free(now[i].bytes);
+    }
+    free(file.bytes);
+    assert_int_equal(different, 0);
+}
+
+/* ---- finding the files ---- */
+
+static bool is_wanted(const char *name, char **wanted, int n) {
+    size_t stem = strlen(name);
+    bool any = false;
+
+    if (stem < 4 || strcmp(name + stem - 3, ".uk"))
+        return false;
+    for (int i = 0; i < n; i++) {
+        if (!strcmp(wanted[i], "--update"))
+            continue;
+        any = true;
+        if (!strcmp(wanted[i], name) ||
+            (strlen(wanted[i]) == stem - 3 && !strncmp(wanted[i], name, stem - 3)))
+            return true;
+    }
+    return !any;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct CMUnitTest *)a)->name, ((const struct CMUnitTest *)b)->name);
+}
+
+int main(int argc, char **argv) {
+    static struct CMUnitTest tests[MAX_FILES];
+    size_t n = 0;
+
+    if (argc < 2) {
+        fprintf(stderr, "usage: golden DIRECTORY [--update] [NAME...]\n");
+        return 2;
+    }
+    directory = argv[1];
+    for (int i = 2; i < argc; i++)
+        update |= !strcmp(argv[i], "--update");
+    DIR *d = opendir(directory);
+    if (!d) {
+        perror(directory);
+        return 2;
+    }
+    for (struct dirent *e; (e = readdir(d)) && n < MAX_FILES;)
+        if (is_wanted(e->d_name, argv + 2, argc - 2)) {
+            char *name = strdup(e->d_name);
+
+            tests[n++] = (struct CMUnitTest){.name = name, .test_func = test_file, .initial_state = name};
+        }
+    closedir(d);
+    if (!n || n == MAX_FILES) {
+        fprintf(stderr, "golden: %s in %s\n", n ? "too many files" : "no such file", directory);
+        return 2;
+    }
+    qsort(tests, n, sizeof *tests, by_name);
+    int failed = _cmocka_run_group_tests("golden", tests, n, NULL, NULL);
+    for (size_t i = 0; i < n; i++)
+        free(tests[i].initial_state);
+    return failed;
+}
