@@ -312,11 +312,11 @@ static enum uk_status check_inlined(struct uk_build *b) {
 
 enum uk_status uk_optimize(struct uk_build *b) {
     /* Kernels come optimized; only the code around them has to be cleaned up, unless loops of our own are
-     * left. */
-    const char *passes =
-        has_store(b->function->body)
-            ? "always-inline,default<O3>"
-            : "always-inline,function(sroa,early-cse,instcombine,simplifycfg,loop-mssa(licm)),globaldce";
+     * left. By its plain name, instcombine would end the process where one round is not enough. */
+    static const char clean[] =
+        "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
+        "loop-mssa(licm)),globaldce";
+    const char *passes = has_store(b->function->body) ? "always-inline,default<O3>" : clean;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(b->module, passes, b->machine, options);
     enum uk_status s = UK_OK;
