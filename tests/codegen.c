@@ -422,6 +422,50 @@ static void header(void **state) {
     make_end(&t.m);
 }
 
+static bool has_stage(const struct uk_module *m, const char *name) {
+    const char *stage;
+    double milliseconds;
+
+    for (int i = 0; (stage = uk_module_time(m, i, &milliseconds)); i++)
+        if (!strcmp(stage, name))
+            return true;
+    return false;
+}
+
+/* The same loops are not assembled twice by one context; others are, whatever their name. */
+static void kept_objects(void **state) {
+    static const struct {
+        enum uk_type type;
+        int64_t rows;
+        bool kept;
+    } step[] = {
+        {UK_F64, 3, false}, {UK_F64, 3, true}, {UK_F64, 4, false}, {UK_F32, 3, false}, {UK_F64, 4, true}};
+    struct matmul t;
+
+    (void)state;
+    for (int i = 0; i < COUNT(step); i++) {
+        make_matmul(&t, UK_LOOP_SERIAL, step[i].type);
+        t.size[0]->defined = true;
+        t.size[0]->value = step[i].rows;
+        struct uk_module *module = compiled(&t.m);
+
+        assert_true(has_stage(module, "codegen"));
+        assert_true(has_stage(module, "assemble") != step[i].kept);
+        uk_module_destroy(module);
+        make_end(&t.m);
+    }
+    for (int i = 0; i < 40; i++) { /* more than are kept */
+        make_matmul(&t, UK_LOOP_SERIAL, UK_F32);
+        t.size[1]->defined = true;
+        t.size[1]->value = i;
+        struct uk_module *module = compiled(&t.m);
+
+        assert_true(has_stage(module, "assemble"));
+        uk_module_destroy(module);
+        make_end(&t.m);
+    }
+}
+
 static void many_modules(void **state) {
     (void)state;
     for (int i = 0; i < 20; i++)
@@ -439,6 +483,7 @@ int main(void) {
         cmocka_unit_test(buffers_and_threads),
         cmocka_unit_test(values),
         cmocka_unit_test(header),
+        cmocka_unit_test(kept_objects),
         cmocka_unit_test(many_modules),
     };
 
