@@ -94,8 +94,7 @@ static bool check_layout(struct uk_program *p, struct uk_tensor *t) {
     struct uk_map *m = t->layout;
 
     if (m->from_count != t->dims)
-        return uk_program_fail(p, UK_REFUSED, t->at,
-                               "the layout of %s maps %d indices and it has %d dimensions; name each",
+        return uk_program_fail(p, UK_REFUSED, t->at, "the layout of %s maps %d of its %d indices; name each",
                                t->name, m->from_count, t->dims);
     for (int i = 0; i < m->to_count; i++) {
         t->stored[i] = extent_of(&p->arena, m, t->has_over ? t->over : t->shape, m->to[i]);

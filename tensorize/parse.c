@@ -186,9 +186,10 @@ static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned 
     case 3:
         n = uk_parse_affines(ps, t->over);
         if (n >= 0 && n != t->dims)
-            return uk_program_fail(ps->p, UK_REFUSED, ps->p->at,
-                                   "%s has %d dimensions and `over` has %d; give one each", t->name, t->dims,
-                                   n);
+            return uk_program_fail(
+                ps->p, UK_REFUSED, ps->p->at,
+                "`over` of %s: its dimensions are %d, the extents given are %d; give one each", t->name,
+                t->dims, n);
         return t->has_over = n >= 0;
     default:
         return parse_scope(ps, &t->scope);

@@ -1,0 +1,349 @@
+/* The .uk text: every production parses and comes back from the printer unchanged, and what is refused says
+ * why. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tensorize.h"
+#include "text_cases.h"
+
+static struct uk_program *parse(struct uk_context *c, const char *text) {
+    struct uk_program *p;
+
+    if (uk_program_parse(c, "f.uk", text, strlen(text), &p) != UK_OK)
+        fail_msg("%s\n%s", uk_context_message(c), text);
+    return p;
+}
+
+/* Canonical texts print as they are. */
+static void canonical_texts_come_back(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof canonical / sizeof *canonical; i++) {
+        struct uk_context *c = uk_context_create();
+        struct uk_program *p = parse(c, canonical[i]);
+        char *text;
+
+        assert_int_equal(uk_program_print(p, &text), UK_OK);
+        assert_string_equal(text, canonical[i]);
+        uk_text_free(text);
+        uk_program_destroy(p);
+        uk_context_destroy(c);
+    }
+}
+
+/* Other spellings print canonically, and what is printed prints the same again. */
+static void printing_twice_changes_nothing(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++) {
+        struct uk_context *c = uk_context_create();
+        struct uk_program *p = parse(c, spelled[i].text), *q;
+        char *text, *again;
+
+        assert_int_equal(uk_program_print(p, &text), UK_OK);
+        assert_string_equal(text, spelled[i].printed);
+        q = parse(c, text);
+        assert_int_equal(uk_program_print(q, &again), UK_OK);
+        assert_string_equal(again, text);
+        uk_text_free(text);
+        uk_text_free(again);
+        uk_program_destroy(p);
+        uk_program_destroy(q);
+        uk_context_destroy(c);
+    }
+}
+
+static void refusals_say_why(void **state) {
+    (void)state;
+    struct uk_context *c = uk_context_create();
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        struct uk_program *p;
+        enum uk_status status = uk_program_parse(c, "f.uk", refused[i].text, strlen(refused[i].text), &p);
+
+        if (status == UK_OK)
+            fail_msg("accepted: %s", refused[i].text);
+        assert_null(p);
+        assert_string_equal(uk_context_message(c), refused[i].message);
+    }
+    uk_context_destroy(c);
+}
+
+static void expect_refused(const char *text, size_t length, const char *message) {
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p;
+
+    assert_int_equal(uk_program_parse(c, "f.uk", text, length, &p), UK_SYNTAX);
+    assert_string_equal(uk_context_message(c), message);
+    uk_context_destroy(c);
+}
+
+/* Texts that are easier to make than to write down. */
+static void limits_hold(void **state) {
+    char *text = malloc(300000);
+    size_t n;
+
+    (void)state;
+    assert_non_null(text);
+    expect_refused("size M\0", 7, "f.uk:1:7: error: a NUL byte is not in the language; remove it");
+    expect_refused("size M\r", 7, "f.uk:1:7: error: byte 0x0d is not in the language; remove it");
+    expect_refused(
+        "size \xc3\xa9", 7,
+        "f.uk:1:6: error: byte 0xc3 is not in the language; only ASCII is allowed outside comments and "
+        "imported text");
+    n = (size_t)sprintf(text, "tensor A f32 [");
+    memset(text + n, '(', 256);
+    expect_refused(text, n + 256, "f.uk:1:270: error: more than 256 brackets inside each other; simplify");
+    memset(text + n, '-', 300);
+    strcpy(text + n + 300, "1]");
+    expect_refused(text, n + 302, "f.uk:1:272: error: more than 256 signs in a row; simplify");
+    memset(text, ' ', 70000);
+    expect_refused(
+        text, 70000,
+        "f.uk:1:65537: error: the line is longer than 65536 bytes; break it after a comma or an operator");
+    n = (size_t)sprintf(text, "tensor A f32 []\nA[] = 1");
+    for (int i = 0; i < 70000; i++)
+        n += (size_t)sprintf(text + n, "%s", i % 100 ? "+1" : "+\n1");
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p;
+
+    assert_int_equal(uk_program_parse(c, "f.uk", text, n, &p), UK_REFUSED);
+    assert_non_null(strstr(uk_context_message(c), "more than 4096 operators in one expression; use a temp"));
+    uk_context_destroy(c);
+    free(text);
+}
+
+/* Every text cut short, and every text with one byte changed, is parsed or refused; nothing else happens. */
+static void damaged_texts_are_survived(void **state) {
+    (void)state;
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p;
+    unsigned seed = 1;
+
+    for (size_t i = 0; i < sizeof canonical / sizeof *canonical; i++) {
+        size_t n = strlen(canonical[i]);
+        char *text = malloc(n + 1);
+
+        assert_non_null(text);
+        for (size_t cut = 0; cut < n; cut++) {
+            memcpy(text, canonical[i], n + 1);
+            if (uk_program_parse(c, "f.uk", text, cut, &p) == UK_OK)
+                uk_program_destroy(p);
+            seed = seed * 1103515245u + 12345u;
+            text[cut] = "()[]-*,.0:=\"\n x"[seed >> 16 & 15];
+            if (uk_program_parse(c, "f.uk", text, n, &p) == UK_OK)
+                uk_program_destroy(p);
+            else
+                assert_true(strlen(uk_context_message(c)) > 10);
+        }
+        free(text);
+    }
+    uk_context_destroy(c);
+}
+
+/* The schedule is replaced as a whole, or not at all. */
+static void schedules_are_replaced(void **state) {
+    (void)state;
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p = parse(c, "tensor A f32 [N]\nA[i] = 1\nschedule\n  split i 4 -> io ii\n");
+    const char *good = "schedule\n  split i 8 -> a b\n", *bad = "split i 8 -> a\n",
+               *twice = "split i 8 -> a a\n";
+    char *text;
+
+    assert_int_equal(uk_program_schedule(p, "s.uk", bad, strlen(bad)), UK_SYNTAX);
+    assert_string_equal(
+        uk_context_message(c),
+        "s.uk:1:15: error: expected a new name, found the end of the line; names are letters, digits "
+        "and _");
+    assert_int_equal(uk_program_schedule(p, "s.uk", twice, strlen(twice)), UK_REFUSED);
+    assert_string_equal(
+        uk_context_message(c),
+        "s.uk:1:1: error: a is a name that a step made already; choose another name after ->");
+    assert_int_equal(uk_program_print(p, &text), UK_OK);
+    assert_string_equal(text, "tensor A f32 [N]\nA[i] = 1\n\nschedule\n  split i 4 -> io ii\n");
+    uk_text_free(text);
+    assert_int_equal(uk_program_schedule(p, "s.uk", good, strlen(good)), UK_OK);
+    assert_int_equal(uk_program_print(p, &text), UK_OK);
+    assert_string_equal(text, "tensor A f32 [N]\nA[i] = 1\n\nschedule\n  split i 8 -> a b\n");
+    uk_text_free(text);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
+static void questions_are_answered(void **state) {
+    (void)state;
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p =
+        parse(c, "size M = 4, K\ntensor A f32 [M, K] stride [lda, 1]\nscalar s f64\ntemp T f32 [M]\n"
+                 "tensor C i8 [K]\nC[k] = 1\n");
+
+    assert_int_equal(uk_program_sizes(p), 3);
+    assert_string_equal(uk_program_size_name(p, 2), "lda");
+    assert_null(uk_program_size_name(p, 3));
+    assert_int_equal(uk_program_size_default(p, 0), 4);
+    assert_int_equal(uk_program_size_default(p, 1), -1);
+    assert_int_equal(uk_program_scalars(p), 1);
+    assert_string_equal(uk_program_scalar_name(p, 0), "s");
+    assert_int_equal(uk_program_tensors(p), 2);
+    assert_string_equal(uk_program_tensor_name(p, 1), "C");
+    assert_int_equal(uk_program_tensor_type(p, 1), UK_I8);
+    assert_true(uk_program_tensor_written(p, 1));
+    assert_false(uk_program_tensor_written(p, 0));
+    assert_int_equal(uk_program_tensor_elements(p, 0, (int64_t[]){3, 5, 10}), 25);
+    assert_int_equal(uk_program_tensor_elements(p, 0, (int64_t[]){0, 5, 10}), 0);
+    assert_int_equal(uk_program_tensor_elements(p, 0, (int64_t[]){INT64_MAX, 5, 10}), -1);
+    assert_int_equal(uk_program_define(p, "Q", 3), UK_INVALID_ARGUMENT);
+    assert_string_equal(uk_context_message(c),
+                        "f.uk: error: Q is no size of the program; define one of its sizes");
+    assert_int_equal(uk_program_define(p, "M", -3), UK_INVALID_SIZE);
+    assert_int_equal(uk_program_define(p, "M", 3), UK_OK);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
+static struct uk_program *matmul_by_calls(struct uk_context *c) {
+    struct uk_program *p;
+
+    assert_int_equal(uk_program_create(c, "sgemm", &p), UK_OK);
+    struct uk_index *M = uk_size_default(p, "M", 1024), *K = uk_size(p, "K"), *N = uk_size(p, "N");
+    struct uk_index *m = uk_iterator(p, "m"), *n = uk_iterator(p, "n"), *k = uk_iterator(p, "k");
+    struct uk_index *one = uk_integer(p, 1);
+    struct uk_tensor *A = uk_tensor(p, "A", UK_F32, 2, (struct uk_index *[]){M, K},
+                                    (struct uk_index *[]){uk_size(p, "lda"), one});
+    struct uk_tensor *B = uk_tensor(p, "B", UK_F32, 2, (struct uk_index *[]){K, N}, NULL);
+    struct uk_tensor *C = uk_tensor(p, "C", UK_F32, 2, (struct uk_index *[]){M, N}, NULL);
+    struct uk_expr *product = uk_multiply(p, uk_element(p, A, (struct uk_index *[]){m, k}),
+                                          uk_element(p, B, (struct uk_index *[]){k, n}));
+
+    uk_assume(p, uk_relate(p, UK_EQUAL, uk_mod(p, N, 32), uk_integer(p, 0)));
+    uk_statement(p, NULL, C, (struct uk_index *[]){m, n}, UK_ASSIGN_ADD,
+                 &(struct uk_reduction){.kind = UK_REDUCE_SUM, .iterators = 1, .iterator = {k}}, product);
+    uk_split(p, "C.n", 2048, "nc", "n1");
+    uk_tile(p, "n1", "C.m", 32, 14, (const char *[]){"no", "mo", "ni", "mi"});
+    uk_reorder(p, 3, (const char *[]){"nc", "mo", "C.k"});
+    uk_pack(p, "A", "nc", 14, -1, "AP");
+    uk_pack(p, "B", "root", 32, 1, NULL);
+    uk_cache_write(p, "C", "mo", UK_SCOPE_REGISTER, "CW");
+    uk_parallel(p, 1, (const char *[]){"nc"});
+    uk_split_parts(p, "C.k", 2, "ko", "ki");
+    uk_fuse(p, "no", "mo", "f");
+    uk_unroll(p, "ki");
+    uk_vectorize(p, "ni");
+    uk_bind(p, "nc", "block.x");
+    uk_compute_at(p, "AP", "nc");
+    uk_reverse_compute_at(p, "CW", "nc");
+    uk_compute_inline(p, "CW");
+    uk_rfactor(p, "ko", "kr");
+    uk_tensorize(p, "mi", "auto");
+    return p;
+}
+
+static const char matmul_text[] = "size M = 1024, K, N, lda\n"
+                                  "tensor A f32 [M, K] stride [lda, 1]\n"
+                                  "tensor B f32 [K, N]\n"
+                                  "tensor C f32 [M, N]\n"
+                                  "assume N % 32 == 0\n"
+                                  "C[m, n] += sum(k) A[m, k] * B[k, n]\n"
+                                  "\n"
+                                  "schedule\n"
+                                  "  split C.n 2048 -> nc n1\n"
+                                  "  tile n1 C.m 32 14 -> no mo ni mi\n"
+                                  "  reorder nc mo C.k\n"
+                                  "  pack A at nc panel 14 -> AP\n"
+                                  "  pack B at root panel 32 along 1\n"
+                                  "  cache_write C at mo in register -> CW\n"
+                                  "  parallel nc\n"
+                                  "  split C.k parts 2 -> ko ki\n"
+                                  "  fuse no mo -> f\n"
+                                  "  unroll ki\n"
+                                  "  vectorize ni\n"
+                                  "  bind nc block.x\n"
+                                  "  compute_at AP nc\n"
+                                  "  reverse_compute_at CW nc\n"
+                                  "  compute_inline CW\n"
+                                  "  rfactor ko -> kr\n"
+                                  "  tensorize mi auto\n";
+
+static void calls_and_text_make_the_same(void **state) {
+    (void)state;
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p = matmul_by_calls(c), *q;
+    char *a, *b;
+
+    assert_int_equal(uk_program_check(p), UK_OK);
+    assert_int_equal(uk_program_print(p, &a), UK_OK);
+    q = parse(c, matmul_text);
+    assert_int_equal(uk_program_print(q, &b), UK_OK);
+    assert_string_equal(a, b);
+    uk_text_free(a);
+    uk_text_free(b);
+    uk_program_destroy(p);
+    uk_program_destroy(q);
+    uk_context_destroy(c);
+}
+
+/* The first failure stays; later calls do nothing. */
+static void failures_are_sticky(void **state) {
+    (void)state;
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p;
+    char *text;
+
+    assert_int_equal(uk_program_create(c, "no name", &p), UK_INVALID_ARGUMENT);
+    assert_null(p);
+    assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
+    assert_null(uk_size(p, "sum"));
+    assert_null(uk_tensor(p, "A", UK_F32, 1, (struct uk_index *[]){NULL}, NULL));
+    uk_split(p, "i", 4, "io", "ii");
+    assert_int_equal(uk_program_status(p), UK_SYNTAX);
+    assert_string_equal(uk_context_message(c),
+                        "f: error: sum is a word of the language; choose another name for the size");
+    assert_int_equal(uk_program_print(p, &text), UK_SYNTAX);
+    assert_null(text);
+    uk_program_destroy(p);
+
+    assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
+    uk_split(p, "i 4 -> a b\nparallel i", 4, "io", "ii");
+    assert_int_equal(uk_program_status(p), UK_INVALID_ARGUMENT);
+    uk_program_destroy(p);
+
+    assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
+    uk_split(p, "i", 0, "io", "ii");
+    assert_string_equal(uk_context_message(c), "f: error: the factor is 0; take 1 or more");
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
+/* A literal that is used with two types has both. */
+static void handles_may_be_shared(void **state) {
+    (void)state;
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p;
+    char *text;
+
+    assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
+    struct uk_index *n = uk_size(p, "N"), *i = uk_iterator(p, "i");
+    struct uk_tensor *A = uk_tensor(p, "A", UK_F32, 1, &n, NULL), *B = uk_tensor(p, "B", UK_I8, 1, &n, NULL);
+    struct uk_expr *two = uk_number(p, 2), *half = uk_number(p, -0.5);
+
+    uk_statement(p, NULL, A, &i, UK_ASSIGN, NULL, uk_add(p, two, half));
+    uk_statement(p, NULL, B, &i, UK_ASSIGN, NULL, uk_multiply(p, uk_element(p, B, &i), two));
+    assert_int_equal(uk_program_print(p, &text), UK_OK);
+    assert_string_equal(text, "tensor A f32 [N]\ntensor B i8 [N]\nA[i] = 2 + -0.5\nB[i] = B[i] * 2\n");
+    uk_text_free(text);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(canonical_texts_come_back),  cmocka_unit_test(printing_twice_changes_nothing),
+        cmocka_unit_test(refusals_say_why),           cmocka_unit_test(limits_hold),
+        cmocka_unit_test(damaged_texts_are_survived), cmocka_unit_test(schedules_are_replaced),
+        cmocka_unit_test(questions_are_answered),     cmocka_unit_test(calls_and_text_make_the_same),
+        cmocka_unit_test(failures_are_sticky),        cmocka_unit_test(handles_may_be_shared),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
