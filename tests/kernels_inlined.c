@@ -1,0 +1,174 @@
+/*
+ * Every row of the registry, inlined through bitcode: the kernel's own test on functions that the library's
+ * linker made of calls to it.
+ *
+ * One module has two such functions. `once` calls the kernel once; `twice` has two calls, so that what may
+ * stand in a function only once (a label, a register fixed twice) would show. The second call is left out
+ * where it would add to C again; it is there in the code all the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <llvm-c/LLJIT.h>
+#include <cmocka.h>
+#include "backend.h"
+#include "check_kernel.h"
+
+static struct uk_context *context;
+static const char *const targets[] = {"x86_64-avx2", "x86_64-avx512"};
+static const char *const names[] = {"once", "twice"};
+enum { TARGETS = sizeof targets / sizeof *targets, FUNCTIONS = 2 };
+
+static LLVMAttributeRef attribute(LLVMContextRef llvm, const char *name) {
+    return LLVMCreateEnumAttribute(llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
+}
+
+/* The argument that says whether C is added to: the one in which the forms differ; -1: there is none. */
+static int accumulate_argument(const struct uk_intrinsic *in) {
+    const struct uk_form *compute = &in->form[UK_FORM_COMPUTE], *update = &in->form[UK_FORM_UPDATE];
+
+    for (int i = 0; update->given && i < update->arguments; i++)
+        if (update->argument[i].number != compute->argument[i].number)
+            return i;
+    return -1;
+}
+
+/* A function of the kernel's own type that hands its arguments on. */
+static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel, int accumulate,
+                       bool again) {
+    LLVMTypeRef type = LLVMGlobalGetValueType(kernel);
+    LLVMValueRef f = LLVMAddFunction(b->module, name, type), argument[16];
+    LLVMBuilderRef build = LLVMCreateBuilderInContext(b->llvm);
+    LLVMBasicBlockRef last = LLVMAppendBasicBlockInContext(b->llvm, f, "entry");
+    unsigned count = LLVMCountParams(f);
+
+    assert_true(count <= sizeof argument / sizeof *argument);
+    LLVMGetParams(f, argument);
+    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                            attribute(b->llvm, "nounwind"));
+    LLVMPositionBuilderAtEnd(build, last);
+    LLVMBuildCall2(build, type, kernel, argument, count, "");
+    if (again) {
+        LLVMBasicBlockRef second = LLVMAppendBasicBlockInContext(b->llvm, f, "second");
+
+        last = LLVMAppendBasicBlockInContext(b->llvm, f, "last");
+        if (accumulate < 0)
+            LLVMBuildBr(build, second);
+        else
+            LLVMBuildCondBr(build, LLVMBuildIsNull(build, argument[accumulate], ""), second, last);
+        LLVMPositionBuilderAtEnd(build, second);
+        LLVMBuildCall2(build, type, kernel, argument, count, "");
+        LLVMBuildBr(build, last);
+        LLVMPositionBuilderAtEnd(build, last);
+    }
+    LLVMBuildRetVoid(build);
+    LLVMDisposeBuilder(build);
+}
+
+/* Asm statements and LLVM's own intrinsics are all that may be called. */
+static void check_no_call(struct uk_build *b) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
+        size_t length;
+        const char *name = LLVMGetValueName2(f, &length);
+
+        if (strcmp(name, names[0]) && strcmp(name, names[1]) && strncmp(name, "llvm.", 5))
+            fail_msg("%s: %s is left after inlining", b->function->name, name);
+    }
+}
+
+static LLVMMemoryBufferRef compile(const struct uk_kernel *row, const struct uk_target *target) {
+    struct uk_program program = {.context = context};
+    struct uk_function function = {.program = &program, .name = row->symbol, .intrinsics = 1};
+    LLVMMemoryBufferRef object = NULL;
+    struct uk_intrinsic *in;
+    struct uk_build b;
+
+    uk_context_enter(context, NULL);
+    if (uk_context_intrinsic(context, row, &in) || uk_build_begin(&b, context, &function, target))
+        fail_msg("%s", uk_context_message(context));
+    function.intrinsic = &in;
+    LLVMTypeRef type = uk_llvm_prototype(b.llvm, &in->form[UK_FORM_COMPUTE], &program.arena);
+    LLVMValueRef kernel = LLVMAddFunction(b.module, row->symbol, type);
+
+    for (int i = 0; i < FUNCTIONS; i++)
+        add_caller(&b, names[i], kernel, accumulate_argument(in), i == 1);
+    if (uk_link(&b) || uk_optimize(&b))
+        fail_msg("%s", uk_context_message(context));
+    check_no_call(&b);
+    if (uk_build_assemble(&b, LLVMObjectFile, &object))
+        fail_msg("%s", uk_context_message(context));
+    uk_build_end(&b);
+    uk_arena_free(&program.arena);
+    return object;
+}
+
+static void no_error(LLVMErrorRef error) {
+    if (error)
+        fail_msg("%s", LLVMGetErrorMessage(error));
+}
+
+/* Nothing is defined for the object to refer to. */
+static void check_object(const struct uk_kernel *row, const char *target, LLVMMemoryBufferRef object) {
+    char message[512];
+    LLVMOrcLLJITRef jit;
+
+    no_error(LLVMOrcCreateLLJIT(&jit, NULL));
+    no_error(LLVMOrcLLJITAddObjectFile(jit, LLVMOrcLLJITGetMainJITDylib(jit), object));
+    for (int i = 0; i < FUNCTIONS; i++) {
+        LLVMOrcExecutorAddress at;
+
+        no_error(LLVMOrcLLJITLookup(jit, &at, names[i]));
+        if (!check_kernel(row, (void (*)(void))(uintptr_t)at, message, sizeof message))
+            fail_msg("inlined %s for %s: %s", names[i], target, message);
+    }
+    no_error(LLVMOrcDisposeLLJIT(jit));
+}
+
+static void check_row(void **state) {
+    const struct uk_kernel *row = *state;
+    int checked = 0;
+    char lacks[64];
+
+    for (int i = 0; i < TARGETS && uk_kernel_runs_here(row); i++) {
+        const struct uk_target *t;
+        struct uk_intrinsic *in = NULL;
+        bool fits = true;
+
+        uk_context_enter(context, NULL);
+        if (uk_target_find(context, targets[i], &t) || uk_context_intrinsic(context, row, &in))
+            fail_msg("%s", uk_context_message(context));
+        for (int k = 0; k < in->required; k++)
+            fits = fits && uk_target_has(t, in->requires_feature[k]);
+        if (!fits || uk_target_runnable(context, t))
+            continue;
+        check_object(row, t->name, compile(row, t));
+        checked++;
+    }
+    if (!checked) {
+        uk_cpu_lacks(row->features, lacks, sizeof lacks);
+        print_message("%s inlined: skipped, this CPU lacks %s or UK_ISA hides it\n", row->symbol,
+                      *lacks ? lacks : "AVX2");
+        skip();
+    }
+}
+
+int main(int argc, char **argv) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+    struct CMUnitTest *tests = calloc((size_t)count, sizeof *tests);
+
+    context = uk_context_create();
+    if (!tests || !context)
+        return 1;
+    for (int i = 0; i < count; i++)
+        tests[i] = (struct CMUnitTest){
+            .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    int failed = _cmocka_run_group_tests("kernels_inlined", tests, (size_t)count, NULL, NULL);
+    uk_context_destroy(context);
+    free(tests);
+    return failed;
+}
