@@ -49,44 +49,58 @@ static bool check_stride(struct uk_program *p, const struct uk_tensor *t, const 
                            "a stride of %s is no product of an integer and sizes; write it as one", t->name);
 }
 
-/*
- * How many different values e takes at most, from 0 on, where each name of the map runs over its extent: NULL
- * if e is of a form for which this is not known. Quotients and remainders are exact for single names, which
- * is what layouts use; a sum of parts adds their ranges.
- */
-static struct uk_index *extent_of(struct uk_arena *a, const struct uk_map *m, struct uk_index *const box[],
-                                  const struct uk_index *e) {
-    struct uk_index *l, *r, *one = uk_index_int(a, 1);
+/* Sums, products with constants >= 0, quotients and remainders: what extent_of knows. */
+static bool has_extent(const struct uk_index *e) {
     int64_t c;
 
     switch (e->op) {
     case UK_I_INT:
-        return e->value >= 0 ? uk_index_op(a, UK_I_ADD, uk_index_int(a, e->value), one) : NULL;
+        return e->value >= 0;
+    case UK_I_VAR:
+        return true;
+    case UK_I_ADD:
+        return has_extent(e->a) && has_extent(e->b);
+    case UK_I_MUL:
+        return (uk_index_is_int(e->a, &c) || uk_index_is_int(e->b, &c)) && has_extent(e->a) &&
+               has_extent(e->b);
+    case UK_I_DIV:
+    case UK_I_MOD:
+        return has_extent(e->a) && uk_index_is_int(e->b, &c) && c > 0;
+    default:
+        return false;
+    }
+}
+
+/*
+ * One more than the greatest value of e where each name of the map runs over its extent. Quotients and
+ * remainders are exact for single names, which is what layouts use; a sum adds the ranges of its parts. NULL:
+ * out of memory.
+ */
+static struct uk_index *extent_of(struct uk_arena *a, const struct uk_map *m, struct uk_index *const box[],
+                                  const struct uk_index *e) {
+    struct uk_index *l, *one = uk_index_int(a, 1);
+
+    switch (e->op) {
     case UK_I_VAR:
         for (int i = 0; i < m->from_count; i++)
             if (m->from[i] == e->var)
                 return box[i];
         return NULL;
     case UK_I_ADD:
-        l = extent_of(a, m, box, e->a);
-        r = extent_of(a, m, box, e->b);
-        return uk_index_op(a, UK_I_SUB, uk_index_op(a, UK_I_ADD, l, r), one);
+        l = uk_index_op(a, UK_I_ADD, extent_of(a, m, box, e->a), extent_of(a, m, box, e->b));
+        return uk_index_op(a, UK_I_SUB, l, one);
     case UK_I_MUL:
-        l = uk_index_is_int(e->a, &c) ? e->b : e->a;
-        if ((l == e->a && !uk_index_is_int(e->b, &c)) || c < 0)
-            return NULL;
-        l = uk_index_op(a, UK_I_SUB, extent_of(a, m, box, l), one);
-        return uk_index_op(a, UK_I_ADD, uk_index_op(a, UK_I_MUL, uk_index_int(a, c), l), one);
+        l = uk_index_op(a, UK_I_SUB, extent_of(a, m, box, e->a->op == UK_I_INT ? e->b : e->a), one);
+        l = uk_index_op(a, UK_I_MUL, l, e->a->op == UK_I_INT ? e->a : e->b);
+        return uk_index_op(a, UK_I_ADD, l, one);
     case UK_I_DIV:
-        l = extent_of(a, m, box, e->a);
-        if (!l || !uk_index_is_int(e->b, &c))
-            return NULL;
-        return uk_index_op(a, UK_I_DIV, uk_index_op(a, UK_I_ADD, l, uk_index_int(a, c - 1)), e->b);
+        l = uk_index_op(a, UK_I_ADD, extent_of(a, m, box, e->a), uk_index_int(a, e->b->value - 1));
+        return uk_index_op(a, UK_I_DIV, l, e->b);
     case UK_I_MOD:
         l = extent_of(a, m, box, e->a);
-        return l && uk_index_is_int(l, NULL) ? uk_index_op(a, UK_I_MIN, l, e->b) : e->b;
-    default:
-        return NULL;
+        return l && uk_index_is_int(l, NULL) ? uk_index_op(a, UK_I_MIN, l, e->b) : l ? e->b : NULL;
+    default: /* INT */
+        return uk_index_op(a, UK_I_ADD, uk_index_int(a, e->value), one);
     }
 }
 
@@ -97,19 +111,21 @@ static bool check_layout(struct uk_program *p, struct uk_tensor *t) {
         return uk_program_fail(p, UK_REFUSED, t->at, "the layout of %s maps %d of its %d indices; name each",
                                t->name, m->from_count, t->dims);
     for (int i = 0; i < m->to_count; i++) {
-        t->stored[i] = extent_of(&p->arena, m, t->has_over ? t->over : t->shape, m->to[i]);
-        if (!t->stored[i])
+        if (!has_extent(m->to[i]))
             return uk_program_fail(
                 p, UK_REFUSED, t->at,
                 "stored dimension %d of the layout of %s has no known extent; use sums of a name, "
                 "name * c, name / c and name %% c",
                 i, t->name);
+        t->stored[i] = extent_of(&p->arena, m, t->has_over ? t->over : t->shape, m->to[i]);
+        if (!uk_program_made(p, t->stored[i]))
+            return false;
     }
     return true;
 }
 
 bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
-    struct uk_index *stride = uk_index_int(&p->arena, 1);
+    struct uk_index *stride = t->has_strides ? NULL : uk_index_int(&p->arena, 1);
 
     for (int i = 0; i < t->dims; i++) {
         if (!uk_check_affine(p, t->shape[i], false) ||

@@ -191,6 +191,7 @@ static bool parse_with_arena(struct uk_parser *ps, struct uk_context *c, const c
     struct uk_program *d = i ? uk_alloc(arena, sizeof *d) : NULL, *parent = ps->p;
     bool ok;
 
+    *out = i;
     if (!d)
         return uk_out_of_memory(c) == UK_OK;
     d->context = c;
@@ -203,8 +204,13 @@ static bool parse_with_arena(struct uk_parser *ps, struct uk_context *c, const c
     ps->p = parent;
     *arena = d->arena;
     d->arena.chunk = NULL;
-    *out = i;
     return ok;
+}
+
+/* Why parse_with_arena returned false: without a declaration there was no memory for one. */
+static enum uk_status failure_of(const struct uk_intrinsic *i)
+{
+    return i && i->declaration ? i->declaration->status : UK_OUT_OF_MEMORY;
 }
 
 bool uk_parse_intrinsic_item(struct uk_parser *ps, struct uk_intrinsic **out) {
@@ -212,7 +218,7 @@ bool uk_parse_intrinsic_item(struct uk_parser *ps, struct uk_intrinsic **out) {
 
     if (parse_with_arena(ps, p->context, p->file, &p->arena, out))
         return true;
-    p->status = *out && (*out)->declaration->status ? (*out)->declaration->status : UK_OUT_OF_MEMORY;
+    p->status = failure_of(*out);
     return false;
 }
 
@@ -230,7 +236,7 @@ enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, cons
         if (!uk_accept(&ps, "intrinsic"))
             status = uk_fail(c, UK_SYNTAX, ps.t->at, "a declaration begins with the word intrinsic; add it");
         else if (!parse_with_arena(&ps, c, c->file, a, &i))
-            status = i && i->declaration->status ? i->declaration->status : UK_OUT_OF_MEMORY;
+            status = failure_of(i);
     }
     free(ps.list);
     if (!status)

@@ -163,12 +163,16 @@ static void put_call(struct uk_text *t, const char *name, const struct uk_expr *
 static void put_number(struct uk_text *t, const struct uk_expr *e) {
     char text[40];
 
-    if (e->is_integer)
+    if (e->is_integer) {
         uk_put(t, "%" PRId64, e->integer);
-    else if (e->number > 0 && e->number - e->number != 0)
+    } else if (e->number > 0 && e->number - e->number != 0) {
         uk_put(t, "inf");
-    else if (uk_double_to_text(e->number, text))
+    } else if (uk_double_to_text(e->number, text)) {
         uk_put(t, "%s", text);
+    } else {
+        uk_text_free(t->text);
+        *t = (struct uk_text){.failed = true};
+    }
 }
 
 /* The stored dimensions are what loops index; programs index the logical ones. */
