@@ -11,6 +11,9 @@
  * cycles, the loads 8: 64 flop per cycle, the peak. 28 accumulators cover a latency of 4 at two FMAs a cycle
  * three times over.
  *
+ * Of the tiles that fill the registers (12x32, 8x48, 9x48, 6x64 are the others) it needs the fewest columns:
+ * widths of 48 leave a narrow tile where N is a multiple of 64.
+ *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row:
  * mr cycles per k, and the cost of a jump, which bounds tiles of few rows. Up to 16 columns take one vector
  * of b and broadcasts within the FMAs: half the cycles, if it were not for 15 loads in 7 cycles.
