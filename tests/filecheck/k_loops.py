@@ -1,0 +1,110 @@
+"""The loops with fused multiply-adds in a disassembly.
+
+    llvm-objdump -d --no-show-raw-insn FILE | k_loops.py
+
+One line for each innermost loop that has any: how many of which, and in which registers; then one for each of its
+instructions that uses the stack.
+"""
+
+import collections
+import re
+import sys
+
+
+class Instruction:
+    def __init__(self, address, text):
+        self.address = address
+        self.text = text
+        target = re.match(r"j\w+\s+0x([0-9a-f]+)", text)
+        self.target = int(target[1], 16) if target else None
+        # An indirect jump goes into the code behind it: edge tiles enter a row of cases.
+        self.falls_through = not re.match(r"ret|jmp\w*\s+0x|ud2", text)
+
+
+def functions(lines):
+    body = None
+    for line in lines:
+        if re.match(r"[0-9a-f]+ <.*>:$", line.strip()):
+            if body:
+                yield body
+            body = []
+        found = re.match(r"\s*([0-9a-f]+):\s+(\S.*)", line)
+        if found and body is not None:
+            body.append(Instruction(int(found[1], 16), found[2].split(" <")[0].split("#")[0].strip()))
+    if body:
+        yield body
+
+
+def graph(body):
+    at = {instruction.address: i for i, instruction in enumerate(body)}
+    edges = {}
+    for i, instruction in enumerate(body):
+        edges[i] = [at[instruction.target]] if instruction.target in at else []
+        if instruction.falls_through and i + 1 < len(body):
+            edges[i].append(i + 1)
+    return edges
+
+
+def components(nodes, edges):
+    """Strongly connected components that have a cycle (Tarjan's, without recursion)."""
+    index, low, stack, on_stack = {}, {}, [], set()
+    for root in sorted(nodes):
+        if root in index:
+            continue
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        work = [(root, iter(edges[root]))]
+        while work:
+            node, successors = work[-1]
+            for s in successors:
+                if s not in nodes:
+                    continue
+                if s not in index:
+                    index[s] = low[s] = len(index)
+                    stack.append(s)
+                    on_stack.add(s)
+                    work.append((s, iter(edges[s])))
+                    break
+                if s in on_stack:
+                    low[node] = min(low[node], index[s])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    members = set()
+                    while node not in members:
+                        members.add(stack.pop())
+                    on_stack -= members
+                    if len(members) > 1 or node in edges[node]:
+                        yield members
+
+
+def innermost(nodes, edges):
+    """A loop is innermost if nothing in it cycles once the instruction through which it is entered is taken away."""
+    for loop in components(nodes, edges):
+        entries = {s for n in nodes - loop for s in edges[n] if s in loop} or {min(loop)}
+        inner = list(innermost(loop - {min(entries)}, edges))
+        yield from inner or [loop]
+
+
+def main():
+    for body in functions(sys.stdin):
+        frame = r"\(%r[sb]p" if any(re.match(r"movq\s+%rsp, %rbp", i.text) for i in body) else r"\(%rsp"
+        edges = graph(body)
+        loops = sorted(sorted(loop) for loop in innermost(set(edges), edges))
+        for loop in loops:
+            count = collections.Counter()
+            for i in loop:
+                found = re.match(r"(vfn?m\w+)\s.*%([xyz]mm)", body[i].text)
+                if found:
+                    count[f"{found[1]} {found[2]}"] += 1
+            if count:
+                print("K loop:", ", ".join(f"{n} {what}" for what, n in sorted(count.items())))
+                for i in loop:
+                    if re.search(frame, body[i].text):
+                        print("  on the stack:", body[i].text)
+
+
+main()
