@@ -55,15 +55,17 @@ has() {
 
 step built
 CC=${CC:-clang-19} meson setup build --buildtype=debug >setup.log || { cat setup.log; exit 1; }
-ninja -C build tests/kernels tensorize/uk ukernels/kernels.json "ukernels/$kernel.ll" >build.log ||
+ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/$kernel.ll" >build.log ||
     { tail -n 30 build.log; exit 1; }
 has kernels.json <build/ukernels/kernels.json
 has "its LLVM IR" <"build/ukernels/$kernel.ll"
 
 uk=build/tensorize/uk
-step tested
-build/tests/kernels "$kernel" 2>&1 | tee test.log
-grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$kernel" test.log
+step tested, called and inlined
+for program in kernels kernels_inlined; do
+    build/tests/$program "$kernel" 2>&1 | tee test.log
+    grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$kernel" test.log
+done
 
 step listed
 $uk kernels | has "uk kernels"
