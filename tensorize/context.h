@@ -8,14 +8,14 @@ struct isl_ctx;
 struct uk_times;
 
 struct uk_context {
-    char *message; /* the last error, or NULL */
-    bool failed;   /* an error is recorded; later ones are ignored until the next call from outside */
-    const char *file;            /* for messages: set by whoever works on a program */
-    struct isl_ctx *isl;         /* made on first use by the scheduler */
-    struct uk_arena arena;       /* of the registry's parsed declarations */
+    char *message;         /* the last error, or NULL */
+    bool failed;           /* an error is recorded; later ones are ignored until the next call from outside */
+    const char *file;      /* for messages: set by whoever works on a program */
+    struct isl_ctx *isl;   /* made on first use by the scheduler */
+    struct uk_arena arena; /* of the registry's parsed declarations */
     struct uk_intrinsic **parsed; /* by row, NULL until used */
-    struct uk_backend *backend;  /* LLVM side: target machines, bitcode seen so far; made on first use */
-    struct uk_times *times;      /* of the compilation under way, or NULL */
+    struct uk_backend *backend;   /* LLVM side: target machines, bitcode seen so far; made on first use */
+    struct uk_times *times;       /* of the compilation under way, or NULL */
 };
 
 /* Forgets the last error and sets the file that messages name; called at every entry from outside. */

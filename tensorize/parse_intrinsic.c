@@ -208,8 +208,7 @@ static bool parse_with_arena(struct uk_parser *ps, struct uk_context *c, const c
 }
 
 /* Why parse_with_arena returned false: without a declaration there was no memory for one. */
-static enum uk_status failure_of(const struct uk_intrinsic *i)
-{
+static enum uk_status failure_of(const struct uk_intrinsic *i) {
     return i && i->declaration ? i->declaration->status : UK_OUT_OF_MEMORY;
 }
 
