@@ -2,19 +2,26 @@
  * The schedule of a program that has none: the cheapest kernel for each statement, its tiles, blocks and
  * packs.
  *
- * For a product of two packed operands the blocking is Goto's with the block of B, not of A, in the
- * second-level cache: for kc, for nc: pack kc x nc of B; for panels of A: tiles. Long kc, so that C is stored
- * once and rarely read again.
+ * Two orders for a product. Rows outside: a block of B, kc x nc, in the second-level cache, from which tiles
+ * stream it; long kc, so that C is stored once and rarely read again. Columns outside: a panel of B, kc x nr,
+ * in the first-level cache, used by all rows of a block of A. The first wins where a tile is tall enough to
+ * stream B slowly; the second on flat tiles, and for few rows, where B is packed panel by panel just before
+ * its use.
  */
 #include <string.h>
 #include "schedule.h"
 
 enum {
-    LONG_K = 1024, /* C is read again only beyond, and panels of A still stream from the second-level cache */
-    ROWS_IN_PLACE =
-        512,           /* longer rows of A, read in place, may evict each other from the first-level cache */
+    LONG_K = 1024,     /* rows outside: panels of A of this length still stream from the second-level cache */
+    SHORT_K = 256,     /* columns outside: a panel of B stays in the first-level cache */
+    WIDE_N = 1024,     /* columns outside: a block of B, SHORT_K x WIDE_N */
+    BLOCK_ROWS = 96,   /* columns outside: a block of A in the second-level cache */
+    FEW_ROWS = 256,    /* up to here, no block of B is used often enough to be packed as a whole */
     FEW_COLUMNS = 768, /* up to here, a panel of A is packed anew for each block of B and stays near */
-    GUESS = 1024,      /* for sizes that nobody told */
+    ROWS_IN_PLACE =
+        512,          /* longer rows of A, read in place, may evict each other from the first-level cache */
+    FAST_STREAM = 10, /* bytes per cycle of B above which its stream from the second-level cache shows */
+    GUESS = 1024,     /* for sizes that nobody told */
 };
 
 /* Copying an element into a panel: it comes from and goes to memory beyond the first-level cache. */
@@ -200,9 +207,10 @@ struct tiling {
     struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop inside the tile */
     struct uk_loop *order[UK_MAX_LOOPS];
     int loops;
-    int outside, blocks, tiles; /* order: loops of no axis | k and n blocks | loops over tiles | the tile */
+    int outside, blocks, tiles; /* order: loops of no axis | blocks | loops over tiles | the tile */
     int rows, columns;          /* the axes of the output's tile; -1: there is none */
     int packs;
+    bool columns_outside, few_rows;
     int64_t kc;
 };
 
@@ -234,44 +242,59 @@ static void begin(struct tiling *t) {
             t->order[t->loops++] = st->loop[i];
     }
     t->outside = t->loops;
+    if (t->rows < 0 || !t->packs)
+        return;
+    const struct uk_kernel *row = t->fit->intrinsic->row;
+    double bytes = (double)t->fit->most[t->columns] * (double)uk_type_bytes(st->operand[0].tensor->type);
+    t->few_rows = extent_told(st, t->axis[t->rows]) <= FEW_ROWS;
+    t->columns_outside = t->few_rows || (row && bytes > FAST_STREAM * uk_kernel_cycles(t->s->target, row));
 }
 
-/* Columns of a block of B: half of the second-level cache for kc x nc, in whole tiles; but at least 7 of 32
- * columns, or going through all rows of A once more shows. */
+/* Rows outside: half of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going
+ * through all rows of A once more shows. */
 static int64_t block_columns(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
     int64_t n = t->s->target->machine.l2_bytes / 2 / (t->kc * bytes);
 
-    n = n < 224 ? 224 : n;
+    n = t->columns_outside ? WIDE_N : n < 224 ? 224 : n;
     return (n + tile - 1) / tile * tile;
 }
 
-static enum uk_status split_blocks(struct tiling *t) {
+static enum uk_status block(struct tiling *t, int axis, int64_t size) {
     struct uk_loop *outer;
+    enum uk_status status = split_by(t->s, t->st, &t->axis[axis], size, "c", &outer);
+
+    if (!status && outer)
+        t->order[t->loops++] = outer;
+    return status;
+}
+
+static enum uk_status split_blocks(struct tiling *t) {
     enum uk_status status = UK_OK;
+    int64_t most = t->columns_outside ? SHORT_K : LONG_K;
 
     t->kc = 1;
     for (int v = 0; v < t->fit->axes && t->packs && !status; v++) {
         if (!t->st->reduced[t->axis[v]->iterator] || t->fit->most[v])
             continue;
-        status = split_by(t->s, t->st, &t->axis[v], LONG_K, "c", &outer);
+        status = block(t, v, most);
         int64_t all = uk_constant_extent(t->st, t->axis[v]);
-        t->kc = all > 0 && all < LONG_K ? all : LONG_K;
-        if (!status && outer)
-            t->order[t->loops++] = outer;
+        t->kc = all > 0 && all < most ? all : most;
     }
-    if (!status && t->packs && t->columns >= 0) {
-        status = split_by(t->s, t->st, &t->axis[t->columns], block_columns(t), "c", &outer);
-        if (!status && outer)
-            t->order[t->loops++] = outer;
-    }
+    if (!status && t->packs && t->columns >= 0 && !t->few_rows)
+        status = block(t, t->columns, block_columns(t));
+    if (!status && t->columns_outside && !t->few_rows)
+        status =
+            block(t, t->rows,
+                  (BLOCK_ROWS + t->fit->most[t->rows] - 1) / t->fit->most[t->rows] * t->fit->most[t->rows]);
     t->blocks = t->loops;
     return status;
 }
 
 static enum uk_status split_tiles(struct tiling *t) {
-    for (int v = 0; v < t->fit->axes; v++) {
+    for (int i = 0; i < t->fit->axes; i++) {
         struct uk_loop *outer = NULL;
+        int v = t->columns_outside ? t->fit->axes - 1 - i : i;
         enum uk_status status =
             t->fit->most[v] ? split_by(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer) : UK_OK;
 
@@ -286,15 +309,17 @@ static enum uk_status split_tiles(struct tiling *t) {
     return t->loops > 1 ? apply_one(t->s, step_on(t->s, UK_STEP_REORDER, t->st, t->order, t->loops)) : UK_OK;
 }
 
-/* An operand is packed inside the innermost block loop that it depends on. Panels of A go once more, panel by
- * panel, when there are few blocks of B: a panel then never leaves the first-level cache. */
+/* An operand is packed inside the innermost block loop that it depends on. For few rows, B goes panel by
+ * panel; panels of A do where there are few blocks of B: a panel then never leaves the first-level cache. */
 static enum uk_status pack_operand(struct tiling *t, int o) {
     const struct uk_operand *operand = &t->st->operand[o];
+    bool of_columns = t->columns >= 0 && depends(operand, t->axis[t->columns]);
     struct uk_loop *place = NULL;
     int last = t->blocks;
 
-    if (t->columns >= 0 && !depends(operand, t->axis[t->columns]) &&
-        extent_told(t->st, t->axis[t->columns]) <= FEW_COLUMNS)
+    if (of_columns ? t->few_rows
+                   : t->columns >= 0 && !t->columns_outside &&
+                         extent_told(t->st, t->axis[t->columns]) <= FEW_COLUMNS)
         last = t->tiles;
     for (int i = 0; i < last; i++)
         if (depends(operand, t->order[i]))
@@ -329,7 +354,9 @@ static enum uk_status parallelize(struct tiling *t) {
         packs_between |= c->parent == t->st && c->prefix == uk_loop_position(t->st, loop[0]) + 1;
     if (n == 2 && packs_between)
         n = 1;
-    if (n == 2 && extent_told(t->st, loop[0]) / (double)t->fit->most[t->rows] >= 4.0 * t->s->options->threads)
+    if (n == 2 && told(t->st->statement->extent[loop[0]->iterator], GUESS) /
+                          (double)t->fit->most[t->columns_outside ? t->columns : t->rows] >=
+                      4.0 * t->s->options->threads)
         n = 1;
     return apply_one(t->s, step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
 }

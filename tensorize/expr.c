@@ -33,10 +33,12 @@ struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v) {
 }
 
 bool uk_index_is_int(const struct uk_index *e, int64_t *value) {
-    if (!e || e->op != UK_I_INT)
+    bool fixed = e && e->op == UK_I_VAR && e->var->defined;
+
+    if (!e || (e->op != UK_I_INT && !fixed))
         return false;
     if (value)
-        *value = e->value;
+        *value = fixed ? e->var->value : e->value;
     return true;
 }
 

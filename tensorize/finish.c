@@ -61,6 +61,8 @@ static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
 }
 
 static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
+    if (uk_is_empty(st->parent ? st->parent : st))
+        return UK_OK;
     if (s->report)
         uk_put(s->report, "stage %s runs as plain loops\n", st->name);
     if (s->options->allow_loops || s->target->interpreted)

@@ -323,10 +323,9 @@ struct uk_poly uk_poly_of(const struct uk_index *e) {
 
     if (!e)
         return (struct uk_poly){.terms = -1};
-    switch (e->op) {
-    case UK_I_INT:
-        t.factor = e->value;
+    if (uk_index_is_int(e, &t.factor))
         return add_term(p, &t);
+    switch (e->op) {
     case UK_I_ADD:
     case UK_I_SUB:
         l = uk_poly_of(e->a);

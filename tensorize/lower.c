@@ -405,6 +405,8 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     *out = NULL;
     if (!ctx)
         return UK_OUT_OF_MEMORY;
+    if (uk_is_empty(n->main))
+        return UK_OK;
     isl_set *context = nest_context(n);
     for (int i = 0; i < n->stages; i++) {
         char name[24];

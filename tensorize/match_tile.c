@@ -251,8 +251,9 @@ bool uk_match_forms(struct uk_attempt *t) {
         return uk_differ(t, "the kernel has neither compute nor update");
     for (int i = 0; i < t->st->iterators; i++) {
         const struct uk_index *e = p->extent[i];
+        int64_t c;
 
-        t->m.first &= !t->st->reduced[i] || e->op == UK_I_VAR || (e->op == UK_I_INT && e->value > 0);
+        t->m.first &= !t->st->reduced[i] || (uk_index_is_int(e, &c) ? c > 0 : e->op == UK_I_VAR);
     }
     return true;
 }

@@ -114,6 +114,7 @@ struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct u
                                struct uk_index *r);
 struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l,
                                  struct uk_index *r);
+/* A number, or a size that --define made one. */
 bool uk_index_is_int(const struct uk_index *e, int64_t *value);
 bool uk_index_equal(const struct uk_index *a, const struct uk_index *b);
 /* value[v] for VAR is asked from the callback; overflow wraps are reported through *overflow. */

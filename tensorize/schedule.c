@@ -141,6 +141,15 @@ int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
     return least;
 }
 
+bool uk_is_empty(const struct uk_stage *st) {
+    int64_t c;
+
+    for (int i = 0; i < st->iterators; i++)
+        if (uk_index_is_int(st->statement->extent[i], &c) && c <= 0)
+            return true;
+    return false;
+}
+
 /* ---- stages from statements ---- */
 
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator) {
