@@ -87,6 +87,8 @@ expect 0 'check: equal' '' run matmul.uk "${small[@]}" --target=interp --check
 expect 0 'check: equal' '' run matmul.uk "${small[@]}" --threads=2 --check
 expect 0 'check: equal' '' run matmul.uk --size M=5 --size N=7 --size K=0 --check
 expect 0 'C f32, 0 elements' '' run matmul.uk --size M=0 --size N=7 --size K=3 --check
+expect 0 'C f32, 0 elements.*check: equal' '' run matmul.uk --define M=0 --check
+expect 0 'check: equal' '' run matmul.uk --define K=0 --size M=9 --size N=5 --check
 expect 1 'sizes:' 'refused its arguments' run matmul.uk "${small[@]}" --size lda=3
 for program in matmul_tn matmul_nt matmul_tt matmul_acc; do
     expect 0 'check: equal' '' run $program.uk "${small[@]}" --check
