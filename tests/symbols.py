@@ -1,7 +1,7 @@
 """What the built files refer to and show to others.
 
     symbols.py NM READELF BUILD: every kernel's bitcode and object is freestanding; the libraries show uk_ names only,
-    and their text needs no relocation.
+    their text needs no relocation, isl is inside, and who only calls kernels loads no LLVM.
 """
 
 import pathlib
@@ -20,6 +20,8 @@ def symbols(path, *options):
 # Position-independent code names the table of offsets; sanitizers add their own calls to native objects.
 allowed = ("_GLOBAL_OFFSET_TABLE_", "__asan", "__ubsan", "__tsan", "__msan", "__sanitizer", "__start_asan",
            "__stop_asan")
+# What libukernels may load.
+light = ("libc.", "libm.", "libpthreadpool.", "ld-linux", "libasan.", "libubsan.", "libtsan.", "libclang_rt.")
 bitcode = sorted((build / "ukernels").glob("uk_*.bc"))
 objects = sorted((build / "ukernels").glob("libuk_*_*x*.a")) + sorted((build / "ukernels").glob("uk_*.o"))
 if not bitcode or not objects:
@@ -35,9 +37,15 @@ for path in (build / "ukernels/libukernels.so", build / "tensorize/libuktensoriz
     for name in symbols(path, "-D", "--defined-only"):
         if not name.startswith("uk_"):
             failures.append(f"{path.name} shows {name}")
+    for name in symbols(path, "-D", "--undefined-only"):
+        if name.startswith(("isl_", "uk_isl_")):
+            failures.append(f"{path.name} takes {name} from another library")
     dynamic = subprocess.run([readelf, "-dW", path], check=True, capture_output=True, text=True).stdout
     if "TEXTREL" in dynamic:
         failures.append(f"{path.name} has text relocations")
+    for line in dynamic.splitlines():
+        if "(NEEDED)" in line and "libukernels" in path.name and not line.split("[")[1].startswith(light):
+            failures.append(f"{path.name} needs {line.split('[')[1].rstrip(']')}")
 
 print("\n".join(failures) or f"{len(bitcode)} kernels, all freestanding")
 sys.exit(1 if failures else 0)
