@@ -1,0 +1,746 @@
+/*
+ * Schedules keep what a program computes: after every primitive, alone and combined, the loop IR is
+ * interpreted on integer-valued data and compared exactly with the program as it is written. The workspace
+ * starts as NaN, and so does what a tensor's strides leave between its rows. Parallel loops are run forwards
+ * and backwards.
+ *
+ *     schedules [--seed N] [--schedules N]
+ *
+ * --seed repeats a run of random schedules, --schedules says how many.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+#include "context.h"
+#include "target.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+
+enum { MAX_TENSORS = 3, MAX_STEPS = 24, STEP_LENGTH = 128, NAN_BYTE = 0xff };
+
+static uint64_t seed;
+static int random_schedules = 300;
+static struct uk_context *context;
+
+/* ---- programs ---- */
+
+enum shape { MATMUL, MATMUL_BATCH, ADD, ADD_ROWS, SHAPES };
+
+struct kind {
+    enum shape shape;
+    bool a_transposed, b_transposed, accumulate, strided, swapped;
+    int64_t fixed[3]; /* M, N, K as constants; 0: a size */
+};
+
+static const char *extent(const struct kind *k, int i, char text[24]) {
+    static const char *const name[] = {"M", "N", "K"};
+
+    if (k->fixed[i])
+        snprintf(text, 24, "%" PRId64, k->fixed[i]);
+    return k->fixed[i] ? text : name[i];
+}
+
+static void matrix(struct uk_text *t, const struct kind *k, const char *name, const char *rows,
+                   const char *columns, bool transposed) {
+    uk_put(t, "tensor %s f32 [%s, %s]", name, transposed ? columns : rows, transposed ? rows : columns);
+    if (k->strided)
+        uk_put(t, " stride [ld%c, 1]", name[0] - 'A' + 'a');
+    uk_put(t, "\n");
+}
+
+static void put_program(struct uk_text *t, const struct kind *k) {
+    char text[3][24];
+    const char *m = extent(k, 0, text[0]), *n = extent(k, 1, text[1]), *p = extent(k, 2, text[2]);
+    const char *assign = k->accumulate ? "+=" : "=";
+    const char *a = k->a_transposed ? "k, m" : "m, k", *b = k->b_transposed ? "n, k" : "k, n";
+
+    switch (k->shape) {
+    case MATMUL:
+        matrix(t, k, "A", m, p, k->a_transposed);
+        matrix(t, k, "B", p, n, k->b_transposed);
+        matrix(t, k, "C", m, n, false);
+        uk_put(t, "C[m, n] %s sum(k) %c[%s] * %c[%s]\n", assign, k->swapped ? 'B' : 'A', k->swapped ? b : a,
+               k->swapped ? 'A' : 'B', k->swapped ? a : b);
+        break;
+    case MATMUL_BATCH:
+        uk_put(t, "tensor A f32 [3, %s, %s]\ntensor B f32 [%s, %s]\ntensor C f32 [3, %s, %s]\n", m, p, p, n,
+               m, n);
+        uk_put(t, "C[q, m, n] %s sum(k) B[k, n] * A[q, m, k]\n", assign);
+        break;
+    case ADD:
+        uk_put(t, "tensor A f32 [%s]\ntensor B f32 [%s]\ntensor C f32 [%s]\nC[m] = A[m] + B[m]\n", m, m, m);
+        break;
+    default:
+        matrix(t, k, "A", m, n, false);
+        matrix(t, k, "B", m, n, k->b_transposed);
+        matrix(t, k, "C", m, n, false);
+        uk_put(t, "C[m, n] %s A[m, n] + B[%s]\n", assign, k->b_transposed ? "n, m" : "m, n");
+        break;
+    }
+}
+
+static const char *const loops_of[SHAPES][4] = {{"m", "n", "k"}, {"q", "m", "n", "k"}, {"m"}, {"m", "n"}};
+
+static struct uk_program *parse(const struct kind *k) {
+    struct uk_text t = {0};
+    struct uk_program *p;
+
+    put_program(&t, k);
+    assert_non_null(t.text);
+    if (uk_program_parse(context, "program.uk", t.text, t.length, &p))
+        fail_msg("%s\n%s", uk_context_message(context), t.text);
+    uk_text_free(t.text);
+    return p;
+}
+
+/* ---- data ---- */
+
+static uint64_t next_random(uint64_t *x) {
+    *x ^= *x << 13;
+    *x ^= *x >> 7;
+    return *x ^= *x << 17;
+}
+
+static int below(uint64_t *x, int n) {
+    return (int)(next_random(x) >> 33) % n;
+}
+
+static int64_t size_value(const char *name, const int64_t mnk[3], const struct kind *k) {
+    int64_t m = k->fixed[0] ? k->fixed[0] : mnk[0], n = k->fixed[1] ? k->fixed[1] : mnk[1],
+            p = k->fixed[2] ? k->fixed[2] : mnk[2];
+
+    if (name[1])
+        switch (name[2]) { /* more than any row needs, and 1 at least */
+        case 'a':
+            return (k->a_transposed ? m : k->shape == MATMUL ? p : n) + 3;
+        case 'b':
+            return (k->shape == MATMUL ? k->b_transposed ? p : n : k->b_transposed ? m : n) + 1;
+        default:
+            return n + 2;
+        }
+    return name[0] == 'M' ? m : name[0] == 'N' ? n : p;
+}
+
+struct data {
+    int tensors;
+    int64_t size[8];
+    size_t bytes[MAX_TENSORS];
+    float *start[MAX_TENSORS], *wanted[MAX_TENSORS], *got[MAX_TENSORS];
+};
+
+/* Integers up to 4: sums of a hundred products are exact. */
+static void fill(struct data *d, struct uk_program *p, const struct kind *k, const int64_t mnk[3]) {
+    uint64_t x = 88172645463325252;
+    int i = 0;
+
+    for (; i < uk_program_sizes(p); i++)
+        d->size[i] = size_value(uk_program_size_name(p, i), mnk, k);
+    d->tensors = uk_program_tensors(p);
+    assert_true(d->tensors <= MAX_TENSORS);
+    for (i = 0; i < d->tensors; i++) {
+        int64_t elements = uk_program_tensor_elements(p, i, d->size);
+
+        assert_true(elements >= 0);
+        d->bytes[i] = (size_t)elements * sizeof(float);
+        d->start[i] = malloc(d->bytes[i] + 1);
+        d->wanted[i] = malloc(d->bytes[i] + 1);
+        d->got[i] = malloc(d->bytes[i] + 1);
+        assert_true(d->start[i] && d->wanted[i] && d->got[i]);
+        for (int64_t e = 0; e < elements; e++)
+            d->start[i][e] = (float)(below(&x, 9) - 4);
+        if (uk_program_tensor_written(p, i) && !k->accumulate)
+            memset(d->start[i], NAN_BYTE, d->bytes[i]);
+        memcpy(d->wanted[i], d->start[i], d->bytes[i]);
+    }
+    if (uk_program_interpret(p, d->size, NULL, (void *const *)d->wanted))
+        fail_msg("%s", uk_context_message(context));
+}
+
+static void free_data(struct data *d) {
+    for (int i = 0; i < d->tensors; i++) {
+        free(d->start[i]);
+        free(d->wanted[i]);
+        free(d->got[i]);
+    }
+}
+
+/* ---- one schedule ---- */
+
+/* for v in l .. u becomes: for w in l .. u; let v = l + u - 1 - w. */
+static void reverse_parallel(struct uk_arena *a, struct uk_node *n) {
+    for (; n; n = n->next) {
+        reverse_parallel(a, n->body);
+        reverse_parallel(a, n->other);
+        if (n->op != UK_N_FOR || n->loop != UK_LOOP_PARALLEL || n->step != 1)
+            continue;
+        struct uk_node *let = uk_alloc(a, sizeof *let);
+        struct uk_var *w = uk_alloc(a, sizeof *w);
+
+        assert_true(let && w);
+        *w = (struct uk_var){.name = "backwards", .kind = UK_VAR_LOOP};
+        *let = (struct uk_node){.op = UK_N_LET, .var = n->var, .body = n->body, .stage = n->stage};
+        let->value = uk_index_op(a, UK_I_SUB, uk_index_op(a, UK_I_ADD, n->lower, n->upper),
+                                 uk_index_op(a, UK_I_ADD, uk_index_var(a, w), uk_index_int(a, 1)));
+        n->var = w;
+        n->body = let;
+    }
+}
+
+struct attempt {
+    struct uk_program *program;
+    const struct kind *kind;
+    const char *target;
+    int threads;
+};
+
+static int wrong; /* of this test so far */
+static bool quiet;
+
+/* Prints the first few; the test goes on, so that one run shows all there is. */
+static void complain(const struct attempt *t, const char *what, const int64_t mnk[3]) {
+    char *text;
+
+    if (quiet || ++wrong > 5)
+        return;
+    print_error("seed %" PRIu64 ", target %s, threads %d: %s (M=%" PRId64 " N=%" PRId64 " K=%" PRId64 ")\n",
+                seed, t->target, t->threads, what, mnk[0], mnk[1], mnk[2]);
+    print_error("%s\n", uk_context_message(context));
+    if (!uk_program_print(t->program, &text)) {
+        print_error("%s", text);
+        uk_text_free(text);
+    }
+}
+
+static bool run_and_compare(const struct attempt *t, struct uk_function *f, const int64_t mnk[3],
+                            const char *how) {
+    struct data d;
+
+    fill(&d, t->program, t->kind, mnk);
+    for (int i = 0; i < d.tensors; i++)
+        memcpy(d.got[i], d.start[i], d.bytes[i]);
+    uk_context_enter(context, "program.uk");
+    bool right = !uk_interpret_function(
+        f, &(struct uk_values){.size = d.size, .tensor = (void *const *)d.got}, NAN_BYTE);
+    for (int i = 0; i < d.tensors; i++)
+        right = right && !memcmp(d.got[i], d.wanted[i], d.bytes[i]);
+    if (!right)
+        complain(t, how, mnk);
+    free_data(&d);
+    return right;
+}
+
+static enum uk_status lower(const struct attempt *t, struct uk_text *steps, struct uk_function **f) {
+    const struct uk_target *target;
+    const struct uk_options o = {.target = t->target, .allow_loops = true, .threads = t->threads};
+
+    uk_context_enter(context, "program.uk");
+    if (uk_target_find(context, t->target, &target))
+        fail_msg("%s", uk_context_message(context));
+    return uk_lower(t->program, target, &o, NULL, steps, f);
+}
+
+/* The steps that were applied, as text, give the same loops. */
+static bool check_printed_steps(const struct attempt *t, const char *steps, const struct uk_text *loops) {
+    const int64_t none[3] = {0};
+    struct uk_text again = {0};
+    struct uk_function *f;
+
+    if (uk_program_schedule(t->program, "steps", steps, strlen(steps)) || lower(t, NULL, &f)) {
+        complain(t, "the printed steps are refused", none);
+        return false;
+    }
+    uk_print_loops(&again, f);
+    bool same = again.text && !strcmp(again.text, loops->text);
+    if (!same)
+        complain(t, "the printed steps give other loops", none);
+    uk_text_free(again.text);
+    return same;
+}
+
+static const int64_t all_sizes[][3] = {
+    {0, 5, 4},   {5, 0, 4},   {5, 4, 0},   {1, 1, 1},   {2, 3, 5},   {14, 32, 16}, {15, 33, 17},
+    {13, 31, 3}, {29, 65, 4}, {16, 48, 8}, {7, 17, 33}, {6, 16, 48}, {4, 24, 8},   {64, 1, 2},
+    {1, 70, 7},  {3, 2, 70},  {28, 64, 3}, {17, 49, 5}, {41, 20, 6}, {7, 96, 9},
+};
+
+static bool any_fixed(const struct kind *k) {
+    return k->fixed[0] || k->fixed[1] || k->fixed[2];
+}
+
+enum outcome { RIGHT, REFUSED, WRONG };
+
+static enum outcome outcome_of(const struct attempt *t, const int *sizes, int n) {
+    struct uk_text steps = {0}, loops = {0};
+    struct uk_function *f;
+    const int64_t none[3] = {0};
+    bool right = true;
+
+    enum uk_status status = lower(t, &steps, &f);
+    if (status) {
+        uk_text_free(steps.text);
+        if ((status == UK_REFUSED || status == UK_NO_MATCH) && *uk_context_message(context))
+            return REFUSED;
+        complain(t, "a refusal without a reason", none);
+        return WRONG;
+    }
+    uk_print_loops(&loops, f);
+    assert_non_null(loops.text);
+    for (int backwards = 0; backwards <= f->is_parallel; backwards++) {
+        if (backwards)
+            reverse_parallel(&t->program->arena, f->body);
+        for (int i = 0; i < n && right; i++)
+            right = run_and_compare(t, f, all_sizes[sizes[i]],
+                                    backwards ? "wrong, parallel loops backwards" : "wrong");
+    }
+    if (right && steps.text && steps.length)
+        right = check_printed_steps(t, steps.text, &loops);
+    uk_text_free(steps.text);
+    uk_text_free(loops.text);
+    return right ? RIGHT : WRONG;
+}
+
+static enum outcome try_steps(const struct kind *k, const char *target, int threads, const char *steps,
+                              const int *sizes, int n) {
+    struct attempt t = {.program = parse(k), .kind = k, .target = target, .threads = threads};
+
+    if (*steps && uk_program_schedule(t.program, "program.uk", steps, strlen(steps)))
+        fail_msg("%s\n%s", uk_context_message(context), steps);
+    enum outcome o = outcome_of(&t, sizes, any_fixed(k) ? 1 : n);
+    uk_program_destroy(t.program);
+    return o;
+}
+
+/* ---- each primitive ---- */
+
+/* Sizes take turns: the first few always, the others every fifth time. */
+static void must_apply(const struct kind *k, const char *target, int threads, const char *steps) {
+    static int turn;
+    int size[COUNT(all_sizes)], n = 0;
+
+    turn++;
+    for (int i = 0; i < COUNT(all_sizes); i++)
+        if (i < 4 || (i + turn) % 5 == 0)
+            size[n++] = i;
+    if (try_steps(k, target, threads, steps, size, n) == REFUSED)
+        fail_msg("%s\n%s", uk_context_message(context), steps);
+}
+
+static struct kind matmul_kind(int i) {
+    return (struct kind){.shape = MATMUL,
+                         .a_transposed = i & 1,
+                         .b_transposed = i & 2,
+                         .accumulate = i & 4,
+                         .strided = i & 8,
+                         .swapped = i % 3 == 0,
+                         .fixed = {i & 16 ? 29 : 0, i & 16 ? 33 : 0, i & 16 ? 20 : 0}};
+}
+
+static void one_primitive(void **state) {
+    static const char *const steps[] = {
+        "split C.m 1 -> mo mi\n",
+        "split C.m 14 -> mo mi\n",
+        "split C.k 7 -> ko ki\n",
+        "split C.n 100 -> no ni\n",
+        "split C.m 14 -> mo mi\nsplit mo 2 -> moo moi\nsplit mi 5 -> mio mii\n",
+        "split C.k 16 -> ko ki\nsplit ki 5 -> kio kii\n",
+        "tile C.m C.n 4 24 -> mo no mi ni\n",
+        "tile C.n C.k 5 3 -> no ko ni ki\n",
+        "reorder C.k C.m\n",
+        "reorder C.k C.n C.m\n",
+        "parallel C.m\n",
+        "parallel C.m C.n\n",
+        "pack A at root panel 14\n",
+        "pack B at root panel 32 -> BP\n",
+        "pack A at C.m panel 3\n",
+        "pack A at C.n panel 6 along 0\npack B at C.k panel 8 along 1\n",
+        "pack A at root panel 4 along 1\npack B at C.m panel 5 along 0\n",
+    };
+
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        const struct kind k = matmul_kind(i);
+
+        for (int s = i % 4; s < COUNT(steps); s += 4) /* every step with every fourth kind */
+            must_apply(&k, "interp", 1, steps[s]);
+    }
+}
+
+static void sums_of_rows(void **state) {
+    static const char *const steps[] = {
+        "split C.m 16 -> mo mi\n",
+        "split C.m 16 -> mo mi\nsplit mo 3 -> moo moi\nreorder mi moo\n",
+        "parallel C.m\n",
+        "pack A at root panel 16\n",
+        "split C.m 16 -> mo mi\npack B at mo panel 5\n",
+    };
+
+    (void)state;
+    for (int i = 0; i < 12; i++) {
+        const struct kind k = {.shape = i & 1 ? ADD_ROWS : ADD,
+                               .accumulate = i == 3 || i == 7,
+                               .b_transposed = i & 4,
+                               .strided = i & 2,
+                               .fixed = {i >= 8 ? 37 : 0, i >= 8 ? 18 : 0}};
+
+        for (int s = 0; s < COUNT(steps); s++)
+            if (s < 3 || k.shape == ADD)
+                must_apply(&k, "interp", 1, steps[s]);
+    }
+}
+
+/* ---- orders ---- */
+
+static void put_order(struct uk_text *t, const char *const *loop, int n, int number) {
+    bool used[8] = {false};
+
+    uk_put(t, "reorder");
+    for (int left = n; left > 0; left--) {
+        int product = 1, pick;
+
+        for (int i = 2; i < left; i++)
+            product *= i;
+        pick = number / product;
+        number %= product;
+        for (int i = 0; i < n; i++)
+            if (!used[i] && pick-- == 0) {
+                used[i] = true;
+                uk_put(t, " C.%s", loop[i]);
+                break;
+            }
+    }
+    uk_put(t, "\n");
+}
+
+static void all_orders(void **state) {
+    static const struct {
+        const char *splits, *loop[5];
+        int loops, orders;
+    } nest[] = {
+        {"", {"m", "n", "k"}, 3, 6},
+        {"split C.m 5 -> mo mi\n", {"mo", "mi", "n", "k"}, 4, 24},
+        {"split C.k 6 -> ko ki\n", {"m", "n", "ko", "ki"}, 4, 24},
+        {"split C.n 7 -> no ni\nsplit C.k 4 -> ko ki\n", {"m", "no", "ni", "ko", "ki"}, 5, 120},
+        {"split C.m 14 -> mo mi\nsplit mi 4 -> mio mii\n", {"mo", "mio", "mii", "n", "k"}, 5, 120},
+    };
+    int number = 0;
+
+    (void)state;
+    for (int i = 0; i < COUNT(nest); i++)
+        for (int order = 0; order < nest[i].orders; order++) {
+            const struct kind k = matmul_kind(number++ % 32);
+            struct uk_text t = {0};
+
+            uk_put(&t, "%s", nest[i].splits);
+            put_order(&t, nest[i].loop, nest[i].loops, order);
+            assert_non_null(t.text);
+            must_apply(&k, "interp", 1, t.text);
+            uk_text_free(t.text);
+        }
+}
+
+/* ---- packs ---- */
+
+static void packs_everywhere(void **state) {
+    static const char *const place[] = {"root", "nc", "kc", "mc", "no", "mo", "ni", "mi", "ki"};
+    static const int width[] = {1, 4, 5, 6, 14, 16, 32, 100};
+    int number = 0;
+
+    (void)state;
+    for (int p = 0; p < COUNT(place); p++)
+        for (int w = p % 4; w < COUNT(width); w += 4)
+            for (int along = -1; along < 2; along++) {
+                const struct kind k = matmul_kind(number++ % 32);
+                struct uk_text t = {0};
+
+                uk_put(&t, "split C.n 32 -> nc n1\nsplit C.k 16 -> kc ki\nsplit C.m 28 -> mc m1\n"
+                           "split n1 16 -> no ni\nsplit m1 14 -> mo mi\nreorder nc kc mc no mo ni mi ki\n");
+                uk_put(&t, "pack %c at %s panel %d", number & 1 ? 'A' : 'B', place[p], width[w]);
+                uk_put(&t, along >= 0 ? " along %d\n" : "\n", along);
+                uk_put(&t, "pack %c at %s panel %d -> P\n", number & 1 ? 'B' : 'A',
+                       place[COUNT(place) - 1 - p], width[w]);
+                assert_non_null(t.text);
+                must_apply(&k, "interp", 1, t.text);
+                uk_text_free(t.text);
+            }
+}
+
+/* ---- kernels ---- */
+
+static void kernels(void **state) {
+    static const char *const avx2 =
+        "split C.n 48 -> nc n1\nsplit C.k 16 -> kc ki\nsplit C.m 18 -> mc m1\nsplit n1 16 -> no ni\n"
+        "split m1 6 -> mo mi\nreorder nc kc mc no mo mi ni ki\npack B at kc panel 16 -> BP\n"
+        "pack A at mc panel 6 -> AP\nparallel mc\ntensorize mi auto\n";
+    static const char *const avx512 =
+        "split C.n 64 -> nc n1\nsplit C.k 16 -> kc ki\nsplit C.m 28 -> mc m1\nsplit n1 32 -> no ni\n"
+        "split m1 14 -> mo mi\nreorder nc kc mc no mo mi ni ki\npack B at kc panel 32 -> BP\n"
+        "pack A at mc panel 14 -> AP\nparallel mc no\ntensorize mi uk_sgemm_14x32_avx512_asm\n";
+
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        const struct kind k = matmul_kind(i);
+
+        must_apply(&k, "x86_64-avx2", 1, avx2);
+        must_apply(&k, "x86_64-avx512", 1, avx512);
+    }
+}
+
+static void without_a_schedule(void **state) {
+    static const char *const target[] = {"interp", "x86_64-avx2", "x86_64-avx512"};
+
+    (void)state;
+    for (int i = 0; i < 32 + 4; i++)
+        for (int t = 0; t < COUNT(target); t++)
+            for (int threads = 1; threads <= 2; threads++) {
+                const struct kind k = i < 32 ? matmul_kind(i)
+                                             : (struct kind){.shape = i < 34    ? ADD
+                                                                      : i == 34 ? MATMUL_BATCH
+                                                                                : ADD_ROWS,
+                                                             .fixed = {i == 33 ? 37 : 0}};
+                must_apply(&k, target[t], threads, "");
+            }
+}
+
+/* ---- random schedules ---- */
+
+struct random_steps {
+    uint64_t x;
+    int loops, names, steps, size[3];
+    char loop[24][16];
+    char step[MAX_STEPS][STEP_LENGTH];
+};
+
+static char *add_step(struct random_steps *r) {
+    assert_true(r->steps < MAX_STEPS);
+    return r->step[r->steps++];
+}
+
+static int factor(struct random_steps *r) {
+    static const int of[] = {1, 2, 3, 4, 5, 6, 7, 8, 14, 16, 18, 24, 28, 32, 48, 64};
+
+    return of[below(&r->x, COUNT(of))];
+}
+
+static void random_split(struct random_steps *r) {
+    int i = below(&r->x, r->loops);
+
+    snprintf(add_step(r), STEP_LENGTH, "split C.%s %d -> x%d y%d", r->loop[i], factor(r), r->names, r->names);
+    memmove(r->loop[i + 1], r->loop[i], sizeof r->loop[0] * (size_t)(r->loops - i));
+    r->loops++;
+    snprintf(r->loop[i], sizeof r->loop[0], "x%d", r->names);
+    snprintf(r->loop[i + 1], sizeof r->loop[0], "y%d", r->names++);
+}
+
+static void random_order(struct random_steps *r) {
+    char *step = add_step(r);
+    size_t n = (size_t)snprintf(step, STEP_LENGTH, "reorder");
+
+    for (int i = r->loops - 1; i > 0; i--) {
+        int j = below(&r->x, i + 1);
+        char other[16];
+
+        memcpy(other, r->loop[i], sizeof other);
+        memcpy(r->loop[i], r->loop[j], sizeof other);
+        memcpy(r->loop[j], other, sizeof other);
+    }
+    for (int i = 0; i < r->loops && n < STEP_LENGTH; i++)
+        n += (size_t)snprintf(step + n, STEP_LENGTH - n, " C.%s", r->loop[i]);
+}
+
+static void random_pack(struct random_steps *r) {
+    char *step = add_step(r), along[16] = "";
+    int place = below(&r->x, r->loops + 1);
+    const char *stage = place < r->loops ? "C." : "", *loop = place < r->loops ? r->loop[place] : "root";
+
+    if (below(&r->x, 2))
+        snprintf(along, sizeof along, " along %d", below(&r->x, 2));
+    snprintf(step, STEP_LENGTH, "pack %c at %s%s panel %d%s -> p%d", 'A' + below(&r->x, 2), stage, loop,
+             factor(r), along, r->names++);
+}
+
+/* Blocks, tiles and packs as a kernel wants them, of random sizes and in a random order of the outer loops.
+ */
+static void kernel_steps(struct random_steps *r, bool avx512) {
+    static const char *const outer[][5] = {{"nc", "kc", "mc", "no", "mo"},
+                                           {"mc", "kc", "nc", "mo", "no"},
+                                           {"kc", "mc", "no", "nc", "mo"},
+                                           {"mc", "mo", "nc", "no", "kc"},
+                                           {"kc", "nc", "no", "mc", "mo"}};
+    static const int tile[][2] = {{6, 16}, {4, 24}, {14, 32}};
+    const int *t = tile[avx512 ? 2 : below(&r->x, 2)];
+    const char *const *o = outer[below(&r->x, COUNT(outer))];
+    int b = below(&r->x, 5), a = below(&r->x, 5);
+
+    snprintf(add_step(r), STEP_LENGTH, "split C.n %d -> nc n1", t[1] * (1 + below(&r->x, 3)));
+    snprintf(add_step(r), STEP_LENGTH, "split C.k %d -> kc ki", 1 + below(&r->x, 40));
+    snprintf(add_step(r), STEP_LENGTH, "split C.m %d -> mc m1", t[0] * (1 + below(&r->x, 3)));
+    snprintf(add_step(r), STEP_LENGTH, "split n1 %d -> no ni", t[1]);
+    snprintf(add_step(r), STEP_LENGTH, "split m1 %d -> mo mi", t[0]);
+    snprintf(add_step(r), STEP_LENGTH, "reorder %s %s %s %s %s mi ni ki", o[0], o[1], o[2], o[3], o[4]);
+    snprintf(add_step(r), STEP_LENGTH, "pack B at %s panel %d -> BP", o[b], t[1]);
+    if (below(&r->x, 4))
+        snprintf(add_step(r), STEP_LENGTH, "pack A at %s panel %d -> AP", o[a], t[0]);
+    if (below(&r->x, 2))
+        snprintf(add_step(r), STEP_LENGTH, "parallel %s", o[below(&r->x, 5)]);
+    snprintf(add_step(r), STEP_LENGTH, "tensorize C.mi auto");
+}
+
+static void any_steps(struct random_steps *r) {
+    int n = 1 + below(&r->x, 8);
+
+    while (n-- > 0)
+        switch (below(&r->x, 6)) {
+        case 0:
+        case 1:
+        case 2:
+            if (r->loops < 8)
+                random_split(r);
+            break;
+        case 3:
+            if (r->loops > 1)
+                random_order(r);
+            break;
+        default:
+            random_pack(r);
+            break;
+        }
+    while (!below(&r->x, 3))
+        snprintf(add_step(r), STEP_LENGTH, "parallel C.%s", r->loop[below(&r->x, r->loops)]);
+    if (!below(&r->x, 3))
+        snprintf(add_step(r), STEP_LENGTH, "tensorize C.%s auto", r->loop[below(&r->x, r->loops)]);
+}
+
+static enum outcome outcome_of_steps(const struct kind *k, const struct random_steps *r, const char *target) {
+    struct uk_text t = {0};
+
+    uk_put(&t, "schedule\n");
+    for (int i = 0; i < r->steps; i++)
+        uk_put(&t, "%s\n", r->step[i]);
+    assert_non_null(t.text);
+    enum outcome o = try_steps(k, target, 1, r->steps ? t.text : "", r->size, COUNT(r->size));
+    uk_text_free(t.text);
+    return o;
+}
+
+static void leave_out(struct random_steps *r, int step) {
+    memmove(r->step[step], r->step[step + 1], sizeof r->step[0] * (size_t)(r->steps - step - 1));
+    r->steps--;
+}
+
+/* The fewest steps that still go wrong, printed. */
+static void shrink(const struct kind *k, const struct random_steps *all, const char *target) {
+    struct random_steps least = *all;
+
+    quiet = true;
+    for (int i = 0; i < least.steps;) {
+        struct random_steps r = least;
+
+        leave_out(&r, i);
+        if (outcome_of_steps(k, &r, target) == WRONG)
+            least = r;
+        else
+            i++;
+    }
+    quiet = false;
+    outcome_of_steps(k, &least, target);
+}
+
+/* Applies the steps without those that are refused; counts these. -1: no step is to blame, or it went wrong.
+ */
+static int apply_random(const struct kind *k, struct random_steps *r, const char *target) {
+    for (int refused = 0;; refused++) {
+        int line = 0;
+
+        quiet = true;
+        enum outcome o = outcome_of_steps(k, r, target);
+        quiet = false;
+        if (o == RIGHT)
+            return refused;
+        if (o == WRONG)
+            shrink(k, r, target);
+        if (o == WRONG || sscanf(uk_context_message(context), "program.uk:%d:", &line) != 1 || line < 2 ||
+            line - 2 >= r->steps)
+            return -1;
+        leave_out(r, line - 2);
+    }
+}
+
+static void random_ones(void **state) {
+    static const char *const target[] = {"interp", "x86_64-avx2", "x86_64-avx512"};
+    int applied = 0, refused = 0, steps = 0;
+    uint64_t x = seed * 0x9e3779b97f4a7c15 | 1;
+
+    (void)state;
+    print_message("--seed %" PRIu64 "\n", seed);
+    for (int n = 0; n < random_schedules; n++) {
+        struct random_steps r = {.x = next_random(&x) | 1};
+        struct kind k = matmul_kind(below(&r.x, 32));
+        const int t = below(&r.x, 3);
+
+        for (int i = 0; i < COUNT(r.size); i++)
+            r.size[i] = below(&r.x, i ? COUNT(all_sizes) : 4);
+
+        if (t && below(&r.x, 2)) {
+            kernel_steps(&r, t == 2);
+        } else {
+            k.shape = below(&r.x, 3) ? MATMUL : (enum shape)below(&r.x, SHAPES);
+            if (k.shape == ADD)
+                k.accumulate = k.strided = false;
+            for (int i = 0; i < 4 && loops_of[k.shape][i]; i++)
+                snprintf(r.loop[r.loops++], sizeof r.loop[0], "%s", loops_of[k.shape][i]);
+            any_steps(&r);
+        }
+        int left_out = apply_random(&k, &r, target[t]);
+        applied += left_out >= 0;
+        refused += left_out > 0 ? left_out : 0;
+        steps += r.steps;
+    }
+    print_message("%d of %d schedules applied, with %d steps; %d steps refused\n", applied, random_schedules,
+                  steps, refused);
+    assert_true(applied > random_schedules / 2);
+}
+
+static int make_context(void **state) {
+    (void)state;
+    wrong = 0;
+    context = uk_context_create();
+    return !context;
+}
+
+static int destroy_context(void **state) {
+    (void)state;
+    uk_context_destroy(context);
+    if (wrong)
+        print_error("%d wrong\n", wrong);
+    return wrong;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_primitive, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(sums_of_rows, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(all_orders, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(packs_everywhere, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(kernels, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(without_a_schedule, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(random_ones, make_context, destroy_context),
+    };
+
+    seed = (uint64_t)time(NULL);
+    for (int i = 1; i < argc; i += 2) {
+        if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
+            seed = strtoull(argv[i + 1], NULL, 10);
+        } else if (i + 1 < argc && !strcmp(argv[i], "--schedules")) {
+            random_schedules = atoi(argv[i + 1]);
+        } else {
+            fprintf(stderr, "usage: schedules [--seed N] [--schedules N]\n");
+            return 2;
+        }
+    }
+    return cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
+}
