@@ -221,6 +221,18 @@ static bool depends(const struct uk_operand *o, const struct uk_loop *l) {
     return false;
 }
 
+static double longest_sum(const struct tiling *t) {
+    double most = 0;
+
+    for (int v = 0; v < t->fit->axes; v++) {
+        double n = extent_told(t->st, t->axis[v]);
+
+        if (t->st->reduced[t->axis[v]->iterator] && n > most)
+            most = n;
+    }
+    return most;
+}
+
 static void begin(struct tiling *t) {
     const struct uk_stage *st = t->st;
 
@@ -247,7 +259,8 @@ static void begin(struct tiling *t) {
     const struct uk_kernel *row = t->fit->intrinsic->row;
     double bytes = (double)t->fit->most[t->columns] * (double)uk_type_bytes(st->operand[0].tensor->type);
     t->few_rows = extent_told(st, t->axis[t->rows]) <= FEW_ROWS;
-    t->columns_outside = t->few_rows || (row && bytes > FAST_STREAM * uk_kernel_cycles(t->s->target, row));
+    t->columns_outside = t->few_rows || (row && bytes > FAST_STREAM * uk_kernel_cycles(t->s->target, row) &&
+                                         longest_sum(t) <= ROWS_IN_PLACE);
 }
 
 /* Rows outside: half of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going

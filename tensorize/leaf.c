@@ -209,11 +209,34 @@ static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, st
     return guard->condition && guard->body ? guard : NULL;
 }
 
+/* The nest of a sum that starts in its tiles runs once for an empty sum, as if the size were 1; plain copies
+ * must not. */
+static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
+                                    struct uk_node *body) {
+    struct uk_node *n = node_of(s, UK_N_IF, st);
+    struct uk_index *all = uk_index_int(s->arena, 1);
+
+    for (int b = 0; b < st->bounds; b++) {
+        struct uk_index *x = uk_affine_value(s, st, &st->bound[b].form, value);
+
+        all = uk_index_op(s->arena, UK_I_AND, all, uk_index_op(s->arena, UK_I_LT, x, st->bound[b].upper));
+    }
+    if (!n || !body || !all)
+        return NULL;
+    n->condition = all;
+    n->body = body;
+    return n;
+}
+
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     struct uk_index *full = NULL;
 
-    if (!st->match)
-        return plain_loops(s, st, st->tile, value);
+    if (!st->match) {
+        struct uk_node *plain = plain_loops(s, st, st->tile, value);
+
+        return st->parent && st->parent->match && st->parent->match->first ? guard_bounds(s, st, value, plain)
+                                                                           : plain;
+    }
     struct uk_node *kernel = call(s, st, value);
     if (!kernel || !st->match->partial)
         return kernel;

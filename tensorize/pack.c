@@ -99,26 +99,40 @@ static enum uk_status choose_dimension(struct packing *p) {
     return found < 0 ? refuse(p, "every dimension is indexed by a reduction; say which with `along`") : UK_OK;
 }
 
-/* The bounds of x, from those of the consumer's loops. A bound on the coarsest inner loops, in units of g,
- * bounds x by g times as much, because the finer loops fill g exactly. */
-static enum uk_status bound_part(struct packing *p, struct part *part, int iterator, int64_t coarsest) {
+/* A bound in units of g is one of floor(x / g) only if it has all inner loops of at least that size. */
+static bool bounds_part(const struct packing *p, const struct uk_bound *b, int iterator, int64_t *unit) {
+    const struct uk_stage *st = p->consumer;
+    bool inner = false;
+
+    *unit = 0;
+    for (int i = 0; i < st->loops; i++) {
+        int64_t a = b->form.coefficient[st->loop[i]->id],
+                c = st->iterator[iterator].coefficient[st->loop[i]->id];
+
+        if (a && c)
+            *unit = c / a;
+        inner |= a && c && i >= p->prefix;
+    }
+    for (int i = p->prefix; i < st->loops; i++) {
+        int64_t a = b->form.coefficient[st->loop[i]->id],
+                c = st->iterator[iterator].coefficient[st->loop[i]->id];
+
+        if (!a && c >= *unit)
+            return false;
+    }
+    return inner;
+}
+
+/* The bounds of x, from those of the consumer's loops: the loops finer than a bound's unit g fill g exactly,
+ * so x is bounded by g times as much. */
+static enum uk_status bound_part(struct packing *p, struct part *part, int iterator) {
     const struct uk_stage *st = p->consumer;
 
     for (int b = 0; b < st->bounds; b++) {
         const struct uk_bound *bound = &st->bound[b];
-        int64_t g = 0;
-        bool has_coarsest = false;
+        int64_t g;
 
-        for (int i = 0; i < st->loops; i++) {
-            const struct uk_loop *l = st->loop[i];
-            int64_t a = bound->form.coefficient[l->id], c = st->iterator[iterator].coefficient[l->id];
-
-            if (!a || !c)
-                continue;
-            g = c / a;
-            has_coarsest |= i >= p->prefix && c == coarsest;
-        }
-        if (!has_coarsest)
+        if (!bounds_part(p, bound, iterator, &g))
             continue;
         struct uk_bound *out = &part->bound[part->bounds++];
         *out = (struct uk_bound){
@@ -166,7 +180,7 @@ static enum uk_status find_part(struct packing *p, int d) {
             p, "the loops inside hold the coarse part of an index and the loops outside the fine part; "
                "reorder them");
     if (coarsest)
-        return bound_part(p, part, iterator, coarsest);
+        return bound_part(p, part, iterator);
     part->bounds = 1;
     part->bound[0] = (struct uk_bound){.upper = uk_index_int(p->s->arena, 1)};
     return UK_OK;
