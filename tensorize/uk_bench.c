@@ -30,6 +30,12 @@ static void run_sgemm_ra(void *user) {
     ((uk_sgemm_ra_function *)k->function)(K, o->a, LD, o->b, o->c, o->ldc, 1, k->mr, k->nr);
 }
 
+static void run_sgemm_rab(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    ((uk_sgemm_rab_function *)k->function)(K, o->a, LD, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
 static void run_spack_t(void *user) {
     const struct operands *o = user;
     ((uk_spack_t_function *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->mr);
@@ -52,9 +58,9 @@ static const struct operation {
     bool multiplies;      /* 2 MR NR K operations */
     int rows, columns, k; /* else bytes read and written: (rows MR + columns NR) k */
 } operations[] = {
-    {"sgemm", run_sgemm, true, 0, 0, 0},      {"sgemm_ra", run_sgemm_ra, true, 0, 0, 0},
-    {"spack_t", run_spack_t, false, 8, 0, K}, {"spack_n", run_spack_n, false, 0, 8, K},
-    {"vadd", run_vadd, false, 0, 12, 1},
+    {"sgemm", run_sgemm, true, 0, 0, 0},         {"sgemm_ra", run_sgemm_ra, true, 0, 0, 0},
+    {"sgemm_rab", run_sgemm_rab, true, 0, 0, 0}, {"spack_t", run_spack_t, false, 8, 0, K},
+    {"spack_n", run_spack_n, false, 0, 8, K},    {"vadd", run_vadd, false, 0, 12, 1},
 };
 
 static const struct operation *operation_of(const struct uk_kernel *k) {

@@ -101,6 +101,19 @@ static void plan_sgemm_ra(const struct uk_kernel *row, const struct shape *s, st
     add_tile(row, s, p);
 }
 
+static void plan_sgemm_rab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand b = rows_in_place(row, s->k, s->nr, s);
+
+    b.over = 0;
+    b.align = row->b_align;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, b);
+    add_number(p, s->nr + s->gap);
+    add_tile(row, s, p);
+}
+
 static void plan_spack_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand d = panel(s->k, row->mr, row->mr, row->b_align);
 
@@ -140,6 +153,7 @@ static const struct op {
 } ops[] = {
     {"sgemm", (void (*)(void))uk_reference_sgemm, plan_sgemm, true, true, true, true},
     {"sgemm_ra", (void (*)(void))uk_reference_sgemm_ra, plan_sgemm_ra, true, true, true, true},
+    {"sgemm_rab", (void (*)(void))uk_reference_sgemm_rab, plan_sgemm_rab, true, true, true, true},
     {"spack_t", (void (*)(void))uk_reference_spack_t, plan_spack_t, true, true, false, false},
     {"spack_n", (void (*)(void))uk_reference_spack_n, plan_spack_n, true, false, true, false},
     {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, false, false, true, false},

@@ -29,6 +29,21 @@ void uk_reference_sgemm_ra(int64_t MR, int64_t NR, int64_t k, const float *a, in
     }
 }
 
+void uk_reference_sgemm_rab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
+                            int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    (void)MR;
+    (void)NR;
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[i * lda + p] * b[p * ldb + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
 void uk_reference_spack_t(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
                           int64_t m) {
     (void)NR;

@@ -8,6 +8,8 @@ void uk_reference_sgemm(int64_t MR, int64_t NR, int64_t k, const float *a, const
                         int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 void uk_reference_sgemm_ra(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
                            float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+void uk_reference_sgemm_rab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
+                            int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 void uk_reference_spack_t(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
                           int64_t m);
 void uk_reference_spack_n(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
