@@ -125,6 +125,8 @@ static bool is_canary(const float *f) {
     "tensor B f32 [" shape_b "] stride [ldb, 1]\n"    \
     "tensor C f32 [M, N] stride [ldc, 1]\n"           \
     "C[m, n] " assign " sum(k) A[" left "] * B[" right "]\n"
+#define SMALL "size M = 64, N = 64, K = 64\n"
+#define LARGE "size M = 2048, N = 2048, K = 2048\n"
 #define PLAIN(assign) MATMUL("M, K", "K, N", assign, "m, k", "k, n")
 
 struct program {
@@ -343,7 +345,7 @@ static void check_bad_call(struct compiled *x, const struct bad_call *t, int num
         fail_msg("%s, call %d: the workspace is not freed", x->source->name, number);
 }
 
-/* Without memory for the workspace nothing is written. */
+/* Without memory for the workspace, if it takes one, nothing is written. */
 static void check_no_memory(struct compiled *x) {
     struct operand o[OPERANDS];
 
@@ -354,9 +356,8 @@ static void check_no_memory(struct compiled *x) {
     work.refused = true;
     int status = call(x, o);
     work.refused = false;
-    assert_int_equal(work.taken, 1);
-    assert_int_equal(status, UK_OUT_OF_MEMORY);
-    for (int i = 0; i < 33; i++)
+    assert_int_equal(status, work.taken ? UK_OUT_OF_MEMORY : UK_OK);
+    for (int i = 0; i < 33 && work.taken; i++)
         assert_memory_equal(o[C].at + i * 33, c[i], 33 * sizeof(float));
 }
 
@@ -404,6 +405,22 @@ static const struct program programs[] = {
      .text = MATMUL("M, K", "N, K", "+=", "m, k", "n, k"),
      .adds = true,
      .b_transposed = true},
+    {.name = "auto for small sizes, AVX-512", .target = "x86_64-avx512", .text = SMALL PLAIN("=")},
+    {.name = "auto for small sizes, AVX-512, adding",
+     .target = "x86_64-avx512",
+     .text = SMALL PLAIN("+="),
+     .adds = true},
+    {.name = "auto for small sizes, AVX-512, A transposed",
+     .target = "x86_64-avx512",
+     .text = SMALL MATMUL("K, M", "K, N", "=", "k, m", "k, n"),
+     .a_transposed = true},
+    {.name = "auto for large sizes, AVX-512", .target = "x86_64-avx512", .text = LARGE PLAIN("=")},
+    {.name = "auto for small sizes, AVX2", .target = "x86_64-avx2", .text = SMALL PLAIN("=")},
+    {.name = "auto for large sizes, AVX2, 2 threads",
+     .target = "x86_64-avx2",
+     .text = LARGE PLAIN("+="),
+     .adds = true,
+     .threads = 2},
     {.name = "auto, AVX2", .target = "x86_64-avx2", .text = PLAIN("=")},
     {.name = "auto, AVX2, adding", .target = "x86_64-avx2", .text = PLAIN("+="), .adds = true},
     {.name = "auto, AVX2, both transposed",
