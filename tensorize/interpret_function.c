@@ -82,12 +82,14 @@ static void outside(struct uk_frame *f, const char *name, int64_t at, int64_t el
 }
 
 /* Every operand of a call, as far as the declaration lets the kernel touch it, lies in its storage. */
-static bool check_operands(struct uk_frame *f, struct uk_frame *callee, const struct ready *r) {
+static bool check_operands(struct uk_frame *f, struct uk_frame *callee, const struct ready *r,
+                           const int64_t *origin) {
     for (int i = 0; i < callee->storages; i++) {
         const struct uk_storage *whole = r->operand_storage[i];
-        int64_t at = (callee->storage[i].base - whole->base) / (int64_t)uk_type_bytes(whole->tensor->type);
+        int64_t at = origin[i];
 
-        if (callee->storage[i].elements > whole->elements - at) {
+        if (callee->storage[i].elements > 0 &&
+            (at < 0 || at > whole->elements || callee->storage[i].elements > whole->elements - at)) {
             outside(f, whole->tensor->name, at + callee->storage[i].elements, whole->elements);
             return false;
         }
@@ -104,8 +106,9 @@ static void run_call(struct uk_frame *f, const struct ready *r) {
     for (const struct uk_tensor *t = d->tensors; t; t = t->next)
         k++;
     void **tensor = uk_alloc(&callee.arena, (k + 1) * sizeof *tensor);
+    int64_t *origin = uk_alloc(&callee.arena, (k + 1) * sizeof *origin);
 
-    if (!size || !tensor) {
+    if (!size || !tensor || !origin) {
         f->status = uk_out_of_memory(f->context);
         goto end;
     }
@@ -113,16 +116,14 @@ static void run_call(struct uk_frame *f, const struct ready *r) {
         size[i] = value_of(f, r->node->bind[i]);
     for (size_t i = 0; i < k; i++) {
         const struct uk_storage *s = r->operand_storage[i];
-        int64_t at = uk_flat_value(f, &r->operand[i]);
+        int64_t at = origin[i] = uk_flat_value(f, &r->operand[i]);
 
-        if (at < 0 || at > s->elements) {
-            outside(f, s->tensor->name, at, s->elements);
-            goto end;
-        }
+        if (at < 0 || at > s->elements)
+            at = 0; /* right if the operand is empty, which check_operands tells */
         tensor[i] = s->base + at * (int64_t)uk_type_bytes(s->tensor->type);
     }
     callee.size = size;
-    if (uk_prepare(&callee, d, tensor, UK_INTERNAL) || !check_operands(f, &callee, r) ||
+    if (uk_prepare(&callee, d, tensor, UK_INTERNAL) || !check_operands(f, &callee, r, origin) ||
         uk_run_statement(&callee, d->statements, r->node->form, false))
         f->status = f->status ? f->status : callee.status;
 end:

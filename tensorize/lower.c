@@ -20,9 +20,11 @@ struct nest {
     isl_set *set[UK_MAX_STAGES];
 };
 
+/* isl leaves loops that run once out of its AST, so each band is below a mark that says which loop it is. */
 static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, int from, int to,
                                       int position) {
     isl_union_pw_aff *f = NULL;
+    struct uk_loop *l = n->stage[to - 1]->loop[position];
 
     for (int i = from; i < to; i++) {
         isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(n->set[i]));
@@ -32,7 +34,8 @@ static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, i
         f = f ? isl_union_pw_aff_union_add(f, u) : u;
     }
     node = isl_schedule_node_insert_partial_schedule(node, isl_multi_union_pw_aff_from_union_pw_aff(f));
-    return isl_schedule_node_child(node, 0);
+    node = isl_schedule_node_insert_mark(node, isl_id_alloc(n->s->context->isl, "loop", l));
+    return isl_schedule_node_child(isl_schedule_node_child(node, 0), 0);
 }
 
 static isl_union_set *filter(struct nest *n, int from, int to) {
@@ -65,7 +68,7 @@ static isl_schedule_node *insert_loops(isl_schedule_node *node, struct nest *n) 
                 node = isl_schedule_node_child(isl_schedule_node_child(node, i - first), 0);
                 for (int q = depth; q < n->stage[i]->tile; q++)
                     node = insert_loop(node, n, i, i + 1, q);
-                node = isl_schedule_node_ancestor(node, n->stage[i]->tile - depth + 2);
+                node = isl_schedule_node_ancestor(node, 2 * (n->stage[i]->tile - depth) + 2);
             }
             node = isl_schedule_node_child(isl_schedule_node_child(node, here - first), 0);
             first = here;
@@ -185,60 +188,27 @@ static struct uk_stage *stage_named(struct nest *n, const char *name) {
     return NULL;
 }
 
-/* The stage of the first leaf below a node: it tells whose loop a for node is. */
-static struct uk_stage *stage_below(struct nest *n, isl_ast_node *node) {
-    struct uk_stage *st = NULL;
-    isl_ast_node *below = NULL;
+static struct uk_node *convert(struct nest *n, const struct scope *scope, const struct uk_loop *l,
+                               isl_ast_node *node);
 
-    switch (isl_ast_node_get_type(node)) {
-    case isl_ast_node_for:
-        below = isl_ast_node_for_get_body(node);
-        break;
-    case isl_ast_node_if:
-        below = isl_ast_node_if_get_then_node(node);
-        break;
-    case isl_ast_node_block: {
-        isl_ast_node_list *list = isl_ast_node_block_get_children(node);
-
-        below = isl_ast_node_list_get_at(list, isl_ast_node_list_size(list) - 1);
-        isl_ast_node_list_free(list);
-        break;
-    }
-    case isl_ast_node_user: {
-        isl_ast_expr *e = isl_ast_node_user_get_expr(node), *f = isl_ast_expr_get_op_arg(e, 0);
-        isl_id *id = isl_ast_expr_get_id(f);
-
-        st = stage_named(n, isl_id_get_name(id));
-        isl_id_free(id);
-        isl_ast_expr_free(f);
-        isl_ast_expr_free(e);
-        return st;
-    }
-    default:
-        return NULL;
-    }
-    st = below ? stage_below(n, below) : NULL;
-    isl_ast_node_free(below);
-    return st;
-}
-
-static struct uk_node *convert(struct nest *n, const struct scope *scope, int depth, isl_ast_node *node);
-
-static struct uk_node *convert_free(struct nest *n, const struct scope *scope, int depth,
+static struct uk_node *convert_free(struct nest *n, const struct scope *scope, const struct uk_loop *l,
                                     isl_ast_node *node) {
-    struct uk_node *r = convert(n, scope, depth, node);
+    struct uk_node *r = convert(n, scope, l, node);
 
     isl_ast_node_free(node);
     return r;
 }
 
 static struct uk_node *leaf(struct nest *n, const struct scope *scope, isl_ast_node *node) {
-    isl_ast_expr *e = isl_ast_node_user_get_expr(node);
-    struct uk_stage *st = stage_below(n, node);
+    isl_ast_expr *e = isl_ast_node_user_get_expr(node), *name = isl_ast_expr_get_op_arg(e, 0);
+    isl_id *id = isl_ast_expr_get_id(name);
+    struct uk_stage *st = stage_named(n, isl_id_get_name(id));
     struct uk_index *value[UK_MAX_LOOPS] = {0};
 
     for (int i = 0; st && i < st->tile; i++)
         value[st->loop[i]->id] = argument(n, scope, e, i + 1);
+    isl_id_free(id);
+    isl_ast_expr_free(name);
     isl_ast_expr_free(e);
     return st ? uk_lower_leaf(n->s, st, value) : NULL;
 }
@@ -254,18 +224,17 @@ static struct uk_index *upper_bound(struct nest *n, const struct scope *scope, i
     return e;
 }
 
-static struct uk_node *for_node(struct nest *n, const struct scope *scope, int depth, isl_ast_node *node) {
-    struct uk_stage *st = stage_below(n, node);
+static struct uk_node *for_node(struct nest *n, const struct scope *scope, const struct uk_loop *l,
+                                isl_ast_node *node) {
     struct uk_node *loop = uk_alloc(n->s->arena, sizeof *loop);
     struct uk_var *var = uk_alloc(n->s->arena, sizeof *var);
     isl_ast_expr *iterator = isl_ast_node_for_get_iterator(node), *init = isl_ast_node_for_get_init(node);
     isl_id *id = isl_ast_expr_get_id(iterator);
 
-    if (loop && var && st && depth < st->tile) {
-        const struct uk_loop *l = st->loop[depth];
-
+    if (loop && var && l) {
         *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
-        *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .loop = l->kind, .step = 1, .stage = st->name};
+        *loop =
+            (struct uk_node){.op = UK_N_FOR, .var = var, .loop = l->kind, .step = 1, .stage = l->stage->name};
         loop->lower = expression(n, scope, init);
         if (isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
             loop->op = UK_N_LET;
@@ -280,7 +249,7 @@ static struct uk_node *for_node(struct nest *n, const struct scope *scope, int d
             isl_ast_expr_free(inc);
         }
         struct scope inner = {.outer = scope, .iterator = isl_id_get_name(id), .var = var};
-        loop->body = convert_free(n, &inner, depth + 1, isl_ast_node_for_get_body(node));
+        loop->body = convert_free(n, &inner, NULL, isl_ast_node_for_get_body(node));
         if (!loop->lower || !loop->body || (loop->op == UK_N_FOR && !loop->upper))
             loop = NULL;
     } else {
@@ -292,16 +261,17 @@ static struct uk_node *for_node(struct nest *n, const struct scope *scope, int d
     return loop;
 }
 
-static struct uk_node *if_node(struct nest *n, const struct scope *scope, int depth, isl_ast_node *node) {
+static struct uk_node *if_node(struct nest *n, const struct scope *scope, const struct uk_loop *l,
+                               isl_ast_node *node) {
     struct uk_node *r = uk_alloc(n->s->arena, sizeof *r);
     isl_ast_expr *cond = isl_ast_node_if_get_cond(node);
 
     if (r) {
         *r = (struct uk_node){.op = UK_N_IF, .condition = expression(n, scope, cond)};
-        r->body = convert_free(n, scope, depth, isl_ast_node_if_get_then_node(node));
+        r->body = convert_free(n, scope, l, isl_ast_node_if_get_then_node(node));
         bool has_else = isl_ast_node_if_has_else_node(node) == isl_bool_true;
         if (has_else)
-            r->other = convert_free(n, scope, depth, isl_ast_node_if_get_else_node(node));
+            r->other = convert_free(n, scope, l, isl_ast_node_if_get_else_node(node));
         if (!r->condition || !r->body || (has_else && !r->other))
             r = NULL;
     }
@@ -309,12 +279,13 @@ static struct uk_node *if_node(struct nest *n, const struct scope *scope, int de
     return r;
 }
 
-static struct uk_node *block_node(struct nest *n, const struct scope *scope, int depth, isl_ast_node *node) {
+static struct uk_node *block_node(struct nest *n, const struct scope *scope, const struct uk_loop *l,
+                                  isl_ast_node *node) {
     isl_ast_node_list *list = isl_ast_node_block_get_children(node);
     struct uk_node *first = NULL, **end = &first;
 
     for (int i = 0; i < (int)isl_ast_node_list_size(list); i++) {
-        *end = convert_free(n, scope, depth, isl_ast_node_list_get_at(list, i));
+        *end = convert_free(n, scope, l, isl_ast_node_list_get_at(list, i));
         if (!*end) {
             first = NULL;
             break;
@@ -326,17 +297,26 @@ static struct uk_node *block_node(struct nest *n, const struct scope *scope, int
     return first;
 }
 
-/* NULL: no memory, or a form of AST that never arises (both errors). */
-static struct uk_node *convert(struct nest *n, const struct scope *scope, int depth, isl_ast_node *node) {
+/* l is the loop that the next for node is. NULL: no memory, or a form of AST that never arises (both errors).
+ */
+static struct uk_node *convert(struct nest *n, const struct scope *scope, const struct uk_loop *l,
+                               isl_ast_node *node) {
     switch (isl_ast_node_get_type(node)) {
     case isl_ast_node_for:
-        return for_node(n, scope, depth, node);
+        return for_node(n, scope, l, node);
     case isl_ast_node_if:
-        return if_node(n, scope, depth, node);
+        return if_node(n, scope, l, node);
     case isl_ast_node_block:
-        return block_node(n, scope, depth, node);
+        return block_node(n, scope, l, node);
     case isl_ast_node_user:
         return leaf(n, scope, node);
+    case isl_ast_node_mark: {
+        isl_id *id = isl_ast_node_mark_get_id(node);
+
+        l = isl_id_get_user(id);
+        isl_id_free(id);
+        return convert_free(n, scope, l, isl_ast_node_mark_get_node(node));
+    }
     default:
         return NULL;
     }
@@ -421,7 +401,7 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     isl_ast_build_free(build);
     enum uk_status status = uk_isl_status(s);
     if (!status && node) {
-        struct uk_node *body = convert(n, NULL, 0, node);
+        struct uk_node *body = convert(n, NULL, NULL, node);
 
         *out = body ? guarded(n, body) : NULL;
         status = *out ? UK_OK : s->context->failed ? UK_REFUSED : uk_out_of_memory(s->context);

@@ -230,7 +230,7 @@ static bool same_step(struct uk_attempt *t, int tensor, int axis, const struct u
         t->score += 2;
         return true;
     }
-    if (t->fit && o->tensor->kind == UK_TENSOR_ARGUMENT) {
+    if (t->fit && o->tensor->kind == UK_TENSOR_ARGUMENT && (want.terms == 0) == (have.terms == 0)) {
         int lane, n = t->m.operand[tensor];
 
         t->fit->panel[n].width = panel_width(t, tensor, &lane);
@@ -256,7 +256,8 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
         return true;
     bool reduced = axis >= t->ks->left_iterators, found = false;
 
-    for (int i = t->tile; i < t->st->loops; i++) {
+    for (int i = t->st->loops - 1; i >= t->tile;
+         i--) { /* of equals, the innermost: loops that are left stay outside */
         struct uk_loop *l = t->st->loop[i];
 
         if (is_used(t, l, axis) || t->st->reduced[l->iterator] != reduced)

@@ -99,7 +99,8 @@ static enum uk_status choose_dimension(struct packing *p) {
     return found < 0 ? refuse(p, "every dimension is indexed by a reduction; say which with `along`") : UK_OK;
 }
 
-/* A bound in units of g is one of floor(x / g) only if it has all inner loops of at least that size. */
+/* A bound in units of g is one of floor(x / g) only if it has all inner loops of at least that size (that
+ * ever leave 0). */
 static bool bounds_part(const struct packing *p, const struct uk_bound *b, int iterator, int64_t *unit) {
     const struct uk_stage *st = p->consumer;
     bool inner = false;
@@ -117,7 +118,7 @@ static bool bounds_part(const struct packing *p, const struct uk_bound *b, int i
         int64_t a = b->form.coefficient[st->loop[i]->id],
                 c = st->iterator[iterator].coefficient[st->loop[i]->id];
 
-        if (!a && c >= *unit)
+        if (!a && c >= *unit && uk_constant_extent(st, st->loop[i]) != 1)
             return false;
     }
     return inner;
@@ -179,8 +180,12 @@ static enum uk_status find_part(struct packing *p, int d) {
         return refuse(
             p, "the loops inside hold the coarse part of an index and the loops outside the fine part; "
                "reorder them");
-    if (coarsest)
-        return bound_part(p, part, iterator);
+    if (coarsest) {
+        enum uk_status status = bound_part(p, part, iterator);
+
+        return status || part->bounds ? status
+                                      : refuse(p, "nothing bounds an index of the tensor inside the loop");
+    }
     part->bounds = 1;
     part->bound[0] = (struct uk_bound){.upper = uk_index_int(p->s->arena, 1)};
     return UK_OK;
