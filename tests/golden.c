@@ -6,12 +6,15 @@
  *     #  split(M, N, K; A, B, C)
  *     #  ...
  *
- * A section begins with `#= KIND [TARGET] [allow-loops] [threads=N] [SIZE=VALUE ...]`; KIND is loops,
- * schedule, explain or error (the message of a compilation that must be refused), TARGET is x86_64-avx512
- * unless it is said. Every section is one compilation. What can be lowered is also scheduled again from its
- * printed steps: the loops must be the same.
+ * A section begins with `#= KIND [TARGET] [allow-loops] [threads=N] [show=KERNEL ...] [SIZE=VALUE ...]`; KIND
+ * is loops, schedule, explain or error (the message of a compilation that must be refused), TARGET is
+ * x86_64-avx512 unless it is said. Every section is one compilation. What can be lowered is also scheduled
+ * again from its printed steps: the loops must be the same.
  *
  *     golden DIRECTORY [--update] [NAME...]
+ *
+ * A new row of the registry must not change what is expected here: what is said about a candidate of the
+ * registry is left out unless the program or `show` names it.
  *
  * --update rewrites the sections in place; read the difference before you keep it.
  */
@@ -26,7 +29,7 @@
 #include <cmocka.h>
 #include "tensorize.h"
 
-enum { MAX_FILES = 512, MAX_SECTIONS = 8, MAX_DEFINES = 8 };
+enum { MAX_FILES = 512, MAX_SECTIONS = 8, MAX_DEFINES = 8, MAX_SHOWN = 4 };
 
 static const char *directory;
 static bool update;
@@ -68,7 +71,8 @@ struct section {
     size_t head_length;
     char kind[16], target[32];
     bool allow_loops;
-    int threads, defines;
+    int threads, defines, shown;
+    char show[MAX_SHOWN][64];
     char name[MAX_DEFINES][32];
     int64_t value[MAX_DEFINES];
     struct text expected; /* lines without their prefix */
@@ -81,6 +85,9 @@ static void read_option(struct section *s, const char *word) {
         s->allow_loops = true;
     } else if (!strncmp(word, "threads=", 8)) {
         s->threads = atoi(word + 8);
+    } else if (!strncmp(word, "show=", 5)) {
+        assert_true(s->shown < MAX_SHOWN);
+        snprintf(s->show[s->shown++], sizeof s->show[0], "%s", word + 5);
     } else if (equal) {
         assert_true(s->defines < MAX_DEFINES);
         assert_true((size_t)(equal - word) < sizeof s->name[0]);
@@ -174,6 +181,30 @@ static void check_steps(struct uk_context *c, struct uk_program *p, const struct
     uk_text_free(before);
 }
 
+static const char *next_line(const char *line) {
+    line += strcspn(line, "\n");
+    return line + (*line == '\n');
+}
+
+static bool holds(const char *text, size_t length, const char *name, size_t n) {
+    for (size_t i = 0; i + n <= length; i++)
+        if (!memcmp(text + i, name, n))
+            return true;
+    return false;
+}
+
+/* A line "  uk_KERNEL ..." about a kernel that the section does not name. */
+static bool is_left_out(const char *line, const struct text *file, size_t end, const struct section *s) {
+    size_t n = strcspn(line + strspn(line, " "), " :\n");
+
+    if (strncmp(line, "  uk_", 5) || holds(file->bytes, end, line + 2, n))
+        return false;
+    for (int i = 0; i < s->shown; i++)
+        if (strlen(s->show[i]) == n && !memcmp(s->show[i], line + 2, n))
+            return false;
+    return true;
+}
+
 /* The section's text, every line ended. */
 static struct text produce(const char *name, const struct text *file, size_t end, const struct section *s) {
     struct uk_context *c = uk_context_create();
@@ -189,9 +220,12 @@ static struct text produce(const char *name, const struct text *file, size_t end
         fail_msg("%s: %.*s: %s", name, (int)s->head_length, s->head,
                  status ? uk_context_message(c) : "it is not refused");
     const char *text = status ? uk_context_message(c) : out;
-    put(&result, text, strlen(text));
-    if (!result.length || result.bytes[result.length - 1] != '\n')
-        put(&result, "\n", 1);
+    for (const char *line = text; *line; line = next_line(line))
+        if (!is_left_out(line, file, end, s)) {
+            put(&result, line, strcspn(line, "\n"));
+            put(&result, "\n", 1);
+        }
+    put(&result, "", 0);
     if (!strcmp(s->kind, "loops"))
         check_steps(c, p, s);
     uk_text_free(out);
@@ -204,11 +238,6 @@ static struct text produce(const char *name, const struct text *file, size_t end
 
 static void print_line(char mark, const char *line) {
     print_error("%c %.*s\n", mark, (int)strcspn(line, "\n"), line);
-}
-
-static const char *next_line(const char *line) {
-    line += strcspn(line, "\n");
-    return line + (*line == '\n');
 }
 
 static bool same_line(const char *a, const char *b) {
