@@ -48,8 +48,8 @@ enum { AHEAD = 8 };
     "11:\n\t" ROW("4*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                                    \
     "10:\n\t" ROW("4*" #n "(%[a])", 0, 1, 30)
 #define PREFETCH                                                                                            \
-    "prefetcht0 (%[ahead])\n\t"                                                                             \
-    "prefetcht0 64(%[ahead])\n\t"                                                                           \
+    "prefetcht0 60(%[ahead])\n\t"                                                                            \
+    "prefetcht0 124(%[ahead])\n\t"                                                                          \
     "add %[ldb], %[ahead]\n\t"
 #define STEP(n)                                                                                             \
     "vmovups (%[b]), %%zmm28\n\t"                                                                           \
