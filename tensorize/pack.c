@@ -99,11 +99,12 @@ static enum uk_status choose_dimension(struct packing *p) {
     return found < 0 ? refuse(p, "every dimension is indexed by a reduction; say which with `along`") : UK_OK;
 }
 
-/* A bound in units of g is one of floor(x / g) only if it has all inner loops of at least that size (that
- * ever leave 0). */
+/* A bound in units of g is one of floor(x / g) if the inner loops that it does not have add up to less than
+ * g. */
 static bool bounds_part(const struct packing *p, const struct uk_bound *b, int iterator, int64_t *unit) {
     const struct uk_stage *st = p->consumer;
     bool inner = false;
+    int64_t rest = 0;
 
     *unit = 0;
     for (int i = 0; i < st->loops; i++) {
@@ -115,11 +116,14 @@ static bool bounds_part(const struct packing *p, const struct uk_bound *b, int i
         inner |= a && c && i >= p->prefix;
     }
     for (int i = p->prefix; i < st->loops; i++) {
-        int64_t a = b->form.coefficient[st->loop[i]->id],
-                c = st->iterator[iterator].coefficient[st->loop[i]->id];
+        int64_t c = st->iterator[iterator].coefficient[st->loop[i]->id], n, most;
 
-        if (!a && c >= *unit && uk_constant_extent(st, st->loop[i]) != 1)
+        if (b->form.coefficient[st->loop[i]->id] || !c)
+            continue;
+        n = uk_constant_extent(st, st->loop[i]);
+        if (n < 0 || __builtin_mul_overflow(c, n > 0 ? n - 1 : 0, &most) || most >= *unit - rest)
             return false;
+        rest += most;
     }
     return inner;
 }
