@@ -22,7 +22,7 @@
 #include <immintrin.h>
 #include "ukernels.h"
 
-enum { AHEAD = 8 };
+enum { AHEAD = 12 };
 
 /* clang-format off */
 /* Row at `row`, into accumulators x and y. */
