@@ -22,7 +22,7 @@
 #include <immintrin.h>
 #include "ukernels.h"
 
-enum { NR = 16, AHEAD = 16 };
+enum { NR = 16, AHEAD = 12 };
 
 /* clang-format off */
 /* Row i of the n-th step of a turn, into accumulators x and y. */
