@@ -2,8 +2,9 @@
 
     llvm-objdump -d --no-show-raw-insn FILE | k_loops.py
 
-One line for each innermost loop that has any: how many of which, and in which registers; then one for each of its
-instructions that uses the stack.
+One line for each innermost loop that has any: how many of which, in which registers, and whether the loop leaves the
+stack alone, reads it or writes it; then one for each instruction that does. What changes in a loop and has no register
+is written there; what is only read may be a mask that an edge tile has no register for.
 """
 
 import collections
@@ -101,10 +102,12 @@ def main():
                 if found:
                     count[f"{found[1]} {found[2]}"] += 1
             if count:
-                print("K loop:", ", ".join(f"{n} {what}" for what, n in sorted(count.items())))
-                for i in loop:
-                    if re.search(frame, body[i].text):
-                        print("  on the stack:", body[i].text)
+                used = [body[i].text for i in loop if re.search(frame, body[i].text)]
+                written = [u for u in used if re.search(frame + r"[^)]*\)$", u) and not re.match("cmp|test|prefetch", u)]
+                what = ", ".join(f"{n} {what}" for what, n in sorted(count.items()))
+                print(f"K loop: {what}, stack", "written" if written else "read" if used else "untouched")
+                for text in used:
+                    print("  ", text)
 
 
 main()
