@@ -217,8 +217,8 @@ bool uk_affine_split(struct uk_schedule *s, struct uk_affine *f, const struct uk
     f->coefficient[l->id] = 0;
     f->coefficient[inner->id] = c;
     if (__builtin_mul_overflow(c, factor, &f->coefficient[outer->id])) {
-        uk_fail(s->context, UK_REFUSED, (struct uk_position){0}, "split of %s: a coefficient exceeds 64 bits",
-                l->var->name);
+        uk_fail(s->context, UK_REFUSED, l->stage->statement->at,
+                "split of %s: a coefficient exceeds 64 bits; split by smaller factors", l->var->name);
         return false;
     }
     return true;

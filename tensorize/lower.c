@@ -388,6 +388,13 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     if (uk_is_empty(n->main))
         return UK_OK;
     isl_set *context = nest_context(n);
+    if (isl_set_is_empty(context) == isl_bool_true) {
+        isl_set_free(context);
+        enum uk_status status = uk_isl_status(s);
+        return status ? status
+                      : uk_fail(s->context, UK_REFUSED, n->main->statement->at,
+                                "no sizes fulfil the assumptions; correct `assume` or --define");
+    }
     for (int i = 0; i < n->stages; i++) {
         char name[24];
 

@@ -102,11 +102,8 @@ static int operand_of(const struct uk_stage *st, const struct uk_expr *e) {
     return -1;
 }
 
-static bool same_number(const struct uk_expr *a, const struct uk_expr *b) {
-    double x = a->is_integer ? (double)a->integer : a->number,
-           y = b->is_integer ? (double)b->integer : b->number;
-
-    return x == y;
+static double value_of(const struct uk_expr *number) {
+    return number->is_integer ? (double)number->integer : number->number;
 }
 
 static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const struct uk_expr *e) {
@@ -120,7 +117,8 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
     case UK_E_ACCESS:
         return pair(t, &k->access, operand_of(t->st, e));
     case UK_E_NUMBER:
-        return same_number(k, e) || uk_differ(t, "the numbers in the expressions differ");
+        return value_of(k) == value_of(e) ||
+               uk_differ(t, "the number %g here is %g in the kernel", value_of(e), value_of(k));
     case UK_E_SCALAR:
     case UK_E_INDEX:
         return uk_differ(t, "%s in a kernel's expression is not built yet", operation_name(k));
@@ -211,8 +209,12 @@ static bool same_step(struct uk_attempt *t, int tensor, int axis, const struct u
     int64_t c;
 
     if (have.terms < 0)
-        return uk_differ(t, "%s: its index is not a sum of the loops from %s on", o->tensor->name,
-                         t->st->loop[t->tile]->var->name);
+        return uk_differ(
+            t, "%s: its index is not a sum of the loops from %s on%s", o->tensor->name,
+            t->st->loop[t->tile]->var->name,
+            o->tensor->kind == UK_TENSOR_PACKED
+                ? "; split the packed axis by the panel's width, or pack with a panel as wide as the tile"
+                : "");
     if (!uk_poly_is_int(&want, &c) && want.terms == 1 && want.term[0].atoms == 1 &&
         want.term[0].factor == 1 && want.term[0].atom[0]->op == UK_I_VAR &&
         want.term[0].atom[0]->var->kind == UK_VAR_SIZE) {

@@ -89,10 +89,10 @@ static bool check_extents(struct uk_attempt *t) {
                              : uk_proves(t->s, t->st, t->tile, uk_index_op(a, UK_I_EQ, e, t->ks->extent[v]));
         int64_t most = uk_constant_extent(t->st, t->m.axis[v]);
         if (!t->m.always[v] && most != t->m.fixed[v])
-            return uk_differ(t, "%s takes exactly %lld along %s, the loop %s has %s%lld; split it by %lld",
+            return uk_differ(t, "%s takes exactly %lld along %s, the loop %s has %s%.0lld; split it by %lld",
                              t->k->name, (long long)t->m.fixed[v], t->ks->iterator[v]->name,
-                             t->m.axis[v]->var->name, most < 0 ? "no constant extent " : "up to ",
-                             (long long)most, (long long)t->m.fixed[v]);
+                             t->m.axis[v]->var->name, most < 0 ? "no constant extent" : "at most ",
+                             most < 0 ? 0LL : (long long)most, (long long)t->m.fixed[v]);
         t->m.partial |= !t->m.always[v];
     }
     return true;
@@ -230,22 +230,47 @@ static bool check_alignment(struct uk_attempt *t, int tensor) {
 
 /* ---- forms: C =, C +=, and where a sum begins ---- */
 
+static const char *reduction_name(enum uk_reduce r) {
+    static const char *const name[] = {[UK_REDUCE_NONE] = "no reduction",
+                                       [UK_REDUCE_SUM] = "sum",
+                                       [UK_REDUCE_PROD] = "prod",
+                                       [UK_REDUCE_MAX] = "max",
+                                       [UK_REDUCE_MIN] = "min"};
+
+    return name[r];
+}
+
+static const char *assignment_name(enum uk_assign a) {
+    static const char *const name[] = {[UK_ASSIGN] = "=",
+                                       [UK_ASSIGN_ADD] = "+=",
+                                       [UK_ASSIGN_MUL] = "*=",
+                                       [UK_ASSIGN_MAX] = "max=",
+                                       [UK_ASSIGN_MIN] = "min="};
+
+    return name[a];
+}
+
 bool uk_match_forms(struct uk_attempt *t) {
     const struct uk_statement *p = t->st->statement;
     const struct uk_form *f = t->k->form;
     bool outer_sum = false;
 
     if (p->reduce != t->ks->reduce)
-        return uk_differ(t, "the reductions differ");
+        return uk_differ(t, "%s here, %s in the kernel", reduction_name(p->reduce),
+                         reduction_name(t->ks->reduce));
     for (int i = 0; i < t->tile; i++)
         outer_sum |= t->st->reduced[t->st->loop[i]->iterator];
     if (p->reduce == UK_REDUCE_NONE)
         return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].given) ||
-               uk_differ(t, "the statement assigns in another way than the kernel");
+               uk_differ(t, "the statement's %s is not what the kernel's compute form does",
+                         assignment_name(p->assign));
     if (p->assign != UK_ASSIGN && p->assign != UK_ASSIGN_ADD)
         return uk_differ(t, "a sum is stored with = or +=");
-    if ((p->assign == UK_ASSIGN_ADD || outer_sum) && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "the sum goes on over several tiles, and the kernel has no `update`");
+    if (p->assign == UK_ASSIGN_ADD && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "+= needs the kernel's `update`, which it does not have");
+    if (outer_sum && !f[UK_FORM_UPDATE].given)
+        return uk_differ(
+            t, "the sum goes on over several tiles, which needs the kernel's `update`; it has none");
     t->m.first = p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
     if (p->assign == UK_ASSIGN && !t->m.first && !f[UK_FORM_UPDATE].given)
         return uk_differ(t, "the kernel has neither compute nor update");

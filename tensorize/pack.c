@@ -52,7 +52,8 @@ static enum uk_status find_consumer(struct packing *p) {
             }
     p->prefix = position + 1;
     if (!uses)
-        return refuse(p, "the stage does not read a tensor of that name");
+        return refuse(
+            p, "no stage here reads a tensor of that name; name one that the statement at this loop reads");
     if (uses > 1)
         return refuse(
             p, "the tensor is read more than once; copies of one of several accesses are not built yet");
@@ -81,7 +82,7 @@ static enum uk_status choose_dimension(struct packing *p) {
         p->along = (int)p->step->along;
         return p->step->along >= 0 && p->step->along < t->dims
                    ? UK_OK
-                   : refuse(p, "`along` is not a dimension of the tensor");
+                   : refuse(p, "`along` counts the tensor's dimensions from 0, and there are not so many");
     }
     for (int d = 0; d < t->dims; d++) {
         bool reduced = false;
@@ -128,8 +129,7 @@ static bool bounds_part(const struct packing *p, const struct uk_bound *b, int i
     return inner;
 }
 
-/* The bounds of x, from those of the consumer's loops: the loops finer than a bound's unit g fill g exactly,
- * so x is bounded by g times as much. */
+/* The bounds of x, from those of the consumer's loops: where floor(x / g) < upper, x < g * upper. */
 static enum uk_status bound_part(struct packing *p, struct part *part, int iterator) {
     const struct uk_stage *st = p->consumer;
 

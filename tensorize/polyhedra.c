@@ -383,10 +383,11 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
         return UK_OK;
     enum uk_status status = uk_isl_status(s);
     return status ? status
-                  : uk_fail(s->context, UK_REFUSED, at,
-                            st->reduced[l->iterator]
-                                ? "parallel %s: the loop carries the sum of %s; make a loop of an output "
-                                  "axis parallel"
-                                : "parallel %s: different iterations write and read the same element of %s",
-                            l->var->name, st->operand[0].tensor->name);
+                  : uk_fail(
+                        s->context, UK_REFUSED, at,
+                        st->reduced[l->iterator]
+                            ? "parallel %s: the loop carries the reduction into %s; make a loop of an output "
+                              "axis parallel"
+                            : "parallel %s: different iterations write and read the same element of %s",
+                        l->var->name, st->operand[0].tensor->name);
 }

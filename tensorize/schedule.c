@@ -173,8 +173,8 @@ struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const
 static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, const struct uk_access *a,
                                   const struct uk_expr *e) {
     if (st->operands == UK_MAX_OPERANDS)
-        return uk_fail(s->context, UK_UNSUPPORTED, a->at, "a statement may have at most %d accesses",
-                       UK_MAX_OPERANDS);
+        return uk_fail(s->context, UK_UNSUPPORTED, a->at,
+                       "a statement may have at most %d accesses; split it into several", UK_MAX_OPERANDS);
     struct uk_operand *o = &st->operand[st->operands++];
     *o = (struct uk_operand){.tensor = a->tensor, .expr = e};
     if (a->tensor->layout)
@@ -214,9 +214,9 @@ static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t
     *st =
         (struct uk_stage){.name = t->label, .statement = t, .iterators = t->iterators, .loops = t->iterators};
     if (t->scan)
-        return uk_fail(s->context, UK_UNSUPPORTED, t->at, "scan is not built yet");
+        return uk_fail(s->context, UK_UNSUPPORTED, t->at, "scan is not built yet; write the sum without it");
     if (t->where)
-        return uk_fail(s->context, UK_UNSUPPORTED, t->at, "where is not built yet");
+        return uk_fail(s->context, UK_UNSUPPORTED, t->at, "where is not built yet; sum over whole ranges");
     for (int i = 0; i < t->iterators; i++) {
         st->loop[i] = uk_loop_create(s, st, t->iterator[i]->name, i);
         if (!st->loop[i])
@@ -401,13 +401,15 @@ static enum uk_status reorder(struct uk_schedule *s, const struct uk_step *step)
         if (status)
             return status;
         if (first && st != first)
-            return uk_fail(s->context, UK_REFUSED, name.at,
-                           "reorder: %s is a loop of stage %s, the others are of %s", name.loop, st->name,
-                           first->name);
+            return uk_fail(
+                s->context, UK_REFUSED, name.at,
+                "reorder: %s is a loop of stage %s, the others are of %s; reorder one stage at a time",
+                name.loop, st->name, first->name);
         first = st;
         for (int j = 0; j < i; j++)
             if (want[j] == st->loop[position])
-                return uk_fail(s->context, UK_REFUSED, name.at, "reorder names loop %s twice", name.loop);
+                return uk_fail(s->context, UK_REFUSED, name.at,
+                               "reorder names loop %s twice; name each loop once", name.loop);
         want[i] = st->loop[position];
     }
     return reorder_loops(s, first, want, step->loops, step->at);
@@ -423,7 +425,8 @@ static enum uk_status tile(struct uk_schedule *s, const struct uk_step *step) {
         (status = uk_find_loop(s, &step->loop[1], &y, &py)))
         return status;
     if (x != y || px == py)
-        return uk_fail(s->context, UK_REFUSED, step->at, "tile: %s and %s must be two loops of one stage",
+        return uk_fail(s->context, UK_REFUSED, step->at,
+                       "tile: %s and %s must be two loops of one stage; name both with that stage",
                        step->loop[0].loop, step->loop[1].loop);
     struct uk_loop *ly = y->loop[py];
     if ((status = uk_split_loop(s, x, px, step->number[0], step->name[0], step->name[2], step->at)))
@@ -445,7 +448,9 @@ static enum uk_status parallel(struct uk_schedule *s, const struct uk_step *step
 
         if (!status && position >= st->tile)
             status = uk_fail(s->context, UK_REFUSED, step->loop[i].at,
-                             "parallel %s: the loop is inside a kernel", step->loop[i].loop);
+                             "parallel %s: the loop is inside a kernel; take one outside of it, or put the "
+                             "step before tensorize",
+                             step->loop[i].loop);
         if (!status)
             status = uk_check_parallel(s, st, position, step->loop[i].at);
         if (status)
@@ -465,7 +470,8 @@ static enum uk_status tensorize(struct uk_schedule *s, const struct uk_step *ste
     if (status)
         return status;
     if (st->match)
-        return uk_fail(s->context, UK_REFUSED, step->at, "tensorize %s: stage %s is tensorized already",
+        return uk_fail(s->context, UK_REFUSED, step->at,
+                       "tensorize %s: stage %s is tensorized already; tensorize a stage once",
                        step->loop[0].loop, st->name);
     return uk_apply_tensorize(s, st, position, step->subject, step->at);
 }
@@ -501,7 +507,10 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     case UK_STEP_IMPORT:
         return UK_OK; /* the linker takes imports from the program, wherever they stand */
     default:
-        return uk_fail(s->context, UK_UNSUPPORTED, step->at, "%s is not built yet", not_built[step->kind]);
+        return uk_fail(
+            s->context, UK_UNSUPPORTED, step->at,
+            "%s is not built yet; the steps that are: split, tile, reorder, parallel, pack, tensorize",
+            not_built[step->kind]);
     }
 }
 
