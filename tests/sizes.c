@@ -391,6 +391,10 @@ static void check_entry(void **state) {
            "  split m1 " rows " -> mo mi\n"      \
            "  reorder nc kc mc mo no mi ni ki\n" \
            "  pack B at kc panel " columns "\n" more "  tensorize mi " kernel "\n")
+#define PACK_NONE(rows, columns, more, kernel) \
+    BLOCKS("  split n1 " columns " -> no ni\n" \
+           "  split m1 " rows " -> mo mi\n"    \
+           "  reorder nc kc mc mo no mi ni ki\n" more "  tensorize mi " kernel "\n")
 
 static const struct program programs[] = {
     {.name = "auto, AVX-512", .target = "x86_64-avx512", .text = PLAIN("=")},
@@ -458,6 +462,15 @@ static const struct program programs[] = {
      .target = "x86_64-avx2",
      .text = PLAIN("="),
      .schedule = PACK_B("6", "16", "  parallel mc\n", "uk_sgemm_ra_6x16_avx2_asm")},
+    {.name = "both in place, AVX-512",
+     .target = "x86_64-avx512",
+     .text = PLAIN("="),
+     .schedule = PACK_NONE("14", "32", "", "uk_sgemm_rab_14x32_avx512_asm")},
+    {.name = "both in place, AVX2, adding, parallel",
+     .target = "x86_64-avx2",
+     .text = PLAIN("+="),
+     .schedule = PACK_NONE("6", "16", "  parallel mc\n", "uk_sgemm_rab_6x16_avx2_asm"),
+     .adds = true},
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
