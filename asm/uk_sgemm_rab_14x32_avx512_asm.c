@@ -13,8 +13,8 @@
  * the FMAs take 14 cycles, the loads 9: 64 flop per cycle, the peak. It holds while a cache line of each row
  * of A stays in the first cache for the 16 k it has.
  *
- * B: its rows lie ldb apart, too far for the hardware to see a stream. Row p + AHEAD is prefetched in step p;
- * what lies behind the last row is only fetched, never read.
+ * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
+ * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault.
