@@ -395,7 +395,11 @@ static void random_ones(void **state) {
     for (int n = 0; n < random_schedules; n++) {
         struct random_steps r = {.x = next_random(&x) | 1};
         struct kind k = matmul_kind(below(&r.x, 32));
+        static const int64_t extents[] = {0, 1, 2, 5, 14, 20, 29, 32, 33, 48};
         const int t = below(&r.x, 3);
+
+        for (int i = 0; i < COUNT(k.fixed) && n % 2; i++)
+            k.fixed[i] = extents[below(&r.x, COUNT(extents))];
 
         for (int i = 0; i < COUNT(r.size); i++)
             r.size[i] = below(&r.x, i ? CHECK_SIZES : 4);
