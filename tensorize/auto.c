@@ -1,27 +1,14 @@
-/*
- * The schedule of a program that has none: the cheapest kernel for each statement, its tiles, blocks and
- * packs.
- *
- * Two orders for a product. Rows outside: a block of B, kc x nc, in the second-level cache, from which tiles
- * stream it; long kc, so that C is stored once and rarely read again. Columns outside: a panel of B, kc x nr,
- * in the first-level cache, used by all rows of a block of A. The first wins where a tile is tall enough to
- * stream B slowly; the second on flat tiles, and for few rows, where B is packed panel by panel just before
- * its use.
- */
+/* The schedule of a program that has none: the cheapest kernel for each statement, then its tiling
+ * (tiling.c). */
 #include <string.h>
 #include "schedule.h"
 
 enum {
-    LONG_K = 1024,     /* rows outside: panels of A of this length still stream from the second-level cache */
-    SHORT_K = 256,     /* columns outside: a panel of B stays in the first-level cache */
-    WIDE_N = 1024,     /* columns outside: a block of B, SHORT_K x WIDE_N */
-    BLOCK_ROWS = 96,   /* columns outside: a block of A in the second-level cache */
-    FEW_ROWS = 256,    /* up to here, no block of B is used often enough to be packed as a whole */
-    FEW_COLUMNS = 768, /* up to here, a panel of A is packed anew for each block of B and stays near */
     ROWS_IN_PLACE =
-        512,          /* longer rows of A, read in place, may evict each other from the first-level cache */
-    FAST_STREAM = 10, /* bytes per cycle of B above which its stream from the second-level cache shows */
-    GUESS = 1024,     /* for sizes that nobody told */
+        512,            /* longer rows of A, read in place, may evict each other from the first-level cache */
+    FEW_ROWS = 100,     /* up to so many rows, packing B costs more than reading it where it is */
+    FEW_ROWS_FLAT = 60, /* ... with a flat tile, which reads B more often */
+    GUESS = 1024,       /* for sizes that nobody told */
 };
 
 /* Copying an element into a panel: it comes from and goes to memory beyond the first-level cache. */
@@ -29,6 +16,9 @@ static const double pack_cycles = 0.5;
 /* What rows of A in place cost beyond ROWS_IN_PLACE, measured: as much as packing them when N is about 1024.
  */
 static const double long_rows = 1.02;
+/* What rows of B in place cost where many rows of A use them and they do not stay in the second-level cache,
+ * or where the tile is so flat that they stream faster than that cache delivers. */
+static const double far_columns = 1.25;
 
 struct plan {
     struct uk_fit fit;
@@ -54,41 +44,85 @@ static double rounded(double n, double most, double step) {
     return full * most + (double)(int64_t)((rest + step - 1) / step) * step;
 }
 
-static double extent_told(const struct uk_stage *st, const struct uk_loop *l) {
+double uk_extent_told(const struct uk_stage *st, const struct uk_loop *l) {
     return told(st->statement->extent[l->iterator], GUESS);
+}
+
+/* Elements of an operand, and how many of them lie along the axis. */
+static double operand_size(const struct uk_stage *st, const struct uk_fit *f, int o, int axis,
+                           double *along) {
+    double elements = 1;
+
+    *along = 1;
+    for (int v = 0; v < f->axes; v++)
+        if (uk_depends(&st->operand[o], f->axis[v])) {
+            elements *= uk_extent_told(st, f->axis[v]);
+            *along = v == axis ? uk_extent_told(st, f->axis[v]) : *along;
+        }
+    return elements;
+}
+
+/* What an operand of a product costs that is read where it is, as a factor. */
+static double in_place(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                       int o) {
+    double sum, columns, elements;
+    int rows = -1, last = -1, of_sum = -1;
+
+    for (int v = 0; v < f->axes; v++) {
+        if (st->reduced[f->axis[v]->iterator]) {
+            of_sum = v;
+        } else {
+            rows = last;
+            last = v;
+        }
+    }
+    if (rows < 0 || of_sum < 0)
+        return 1;
+    operand_size(st, f, o, of_sum, &sum);
+    elements = operand_size(st, f, o, last, &columns);
+    if (columns == 1)
+        return sum > ROWS_IN_PLACE ? long_rows : 1;
+    double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
+    bool flat = uk_is_flat(s, st, f);
+    bool few = uk_extent_told(st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS);
+    bool near = !flat && bytes <= (double)s->target->machine.l2_bytes;
+    return few || near ? 1 : far_columns;
 }
 
 /* Cycles for the whole statement: tiles by the row's instruction counts, edges rounded up, and the packing.
  */
 static double estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
-    double work = 1, size = 1;
+    double work = 1, size = 1, along;
 
     if (!row)
         return 0; /* what the user brought goes first */
     for (int v = 0; v < f->axes; v++) {
-        double n = extent_told(st, f->axis[v]),
+        double n = uk_extent_told(st, f->axis[v]),
                step = f->most[v] == row->mr ? row->row_step : (double)f->most[v];
 
         work *= rounded(n, (double)f->most[v], step);
         size *= f->most[v] ? (double)f->most[v] : 1;
     }
     double cycles = work / size * uk_kernel_cycles(s->target, row);
-    for (int o = 1; o < st->operands; o++) {
-        double elements = 1, row_length = 1;
-
-        for (int v = 0; v < f->axes; v++)
-            for (int d = 0; d < st->operand[o].tensor->dims; d++)
-                if (st->operand[o].index[d].coefficient[f->axis[v]->id]) {
-                    elements *= extent_told(st, f->axis[v]);
-                    row_length = st->reduced[f->axis[v]->iterator] ? extent_told(st, f->axis[v]) : row_length;
-                }
+    for (int o = 1; o < st->operands; o++)
         if (f->panel[o].width)
-            cycles += elements * pack_cycles;
-        else if (st->statement->reduce != UK_REDUCE_NONE && row_length > ROWS_IN_PLACE)
-            cycles *= long_rows;
-    }
+            cycles += operand_size(st, f, o, -1, &along) * pack_cycles;
+        else if (st->statement->reduce != UK_REDUCE_NONE)
+            cycles *= in_place(s, st, f, o);
     return cycles;
+}
+
+static void report_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
+    if (!p->fit.intrinsic->row) {
+        uk_put(s->report, "  %-34s fits, and is the program's own\n", p->fit.intrinsic->name);
+        return;
+    }
+    uk_put(s->report, "  %-34s fits, about %.3g cycles", p->fit.intrinsic->name, p->cycles);
+    for (int o = 1; o < st->operands; o++)
+        if (p->fit.panel[o].width)
+            uk_put(s->report, ", with %s packed", st->operand[o].tensor->name);
+    uk_put(s->report, "\n");
 }
 
 static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct plan *best) {
@@ -114,8 +148,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
         }
         p.cycles = estimate(s, st, &p.fit);
         if (s->report)
-            uk_put(s->report, "  %-34s fits, about %.3g cycles with its packing\n", c.intrinsic->name,
-                   p.cycles);
+            report_fit(s, st, &p);
         if (!best->fit.intrinsic || p.cycles < best->cycles)
             *best = p;
     }
@@ -132,267 +165,6 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
     return status;
 }
 
-/* ---- steps as data, applied as if they had been written ---- */
-
-static const char *fresh(struct uk_schedule *s, const char *iterator, const char *suffix) {
-    const char *name = uk_format(s->arena, "%s%s", iterator, suffix);
-
-    for (int n = 1; name; n++) {
-        bool taken = uk_stage_find(s, name) != NULL;
-
-        for (const struct uk_stage *st = s->stages; st; st = st->next)
-            for (int i = 0; i < st->loops; i++)
-                taken |= !strcmp(st->loop[i]->var->name, name);
-        for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
-            taken |= !strcmp(t->name, name);
-        for (const struct uk_var *v = s->program->sizes; v; v = v->next)
-            taken |= !strcmp(v->name, name);
-        if (!taken)
-            return name;
-        name = uk_format(s->arena, "%s%s%d", iterator, suffix, n);
-    }
-    return NULL;
-}
-
-static struct uk_step *step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
-                               struct uk_loop *const *loops, int n) {
-    struct uk_step *step = uk_alloc(s->arena, sizeof *step);
-
-    if (!step || !(step->loop = uk_alloc(s->arena, sizeof *step->loop * (size_t)(n + 1))))
-        return NULL;
-    step->kind = kind;
-    step->at = st->statement->at;
-    step->loops = n;
-    for (int i = 0; i < n; i++)
-        step->loop[i] = (struct uk_loop_name){.stage = st->name, .loop = loops[i]->var->name, .at = step->at};
-    return step;
-}
-
-static enum uk_status apply_one(struct uk_schedule *s, struct uk_step *step) {
-    return step ? uk_apply_steps(s, step) : uk_out_of_memory(s->context);
-}
-
-/* l -> outer, inner of `factor`; *l becomes the inner loop. NULL as outer: the loop is that short already. */
-static enum uk_status split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
-                               const char *suffix, struct uk_loop **outer) {
-    struct uk_step *step;
-    int64_t n = uk_constant_extent(st, *l);
-    int at = uk_loop_position(st, *l);
-
-    *outer = NULL;
-    if (n >= 0 && n <= factor)
-        return UK_OK;
-    const char *base = st->statement->iterator[(*l)->iterator]->name;
-    if (!(step = step_on(s, UK_STEP_SPLIT, st, l, 1)) ||
-        !(step->name = uk_alloc(s->arena, 2 * sizeof *step->name)))
-        return uk_out_of_memory(s->context);
-    step->number[0] = factor;
-    step->names = 2;
-    step->name[0] = fresh(s, base, suffix);
-    step->name[1] = fresh(s, base, !strcmp(suffix, "c") ? "b" : "i");
-    if (!step->name[0] || !step->name[1])
-        return uk_out_of_memory(s->context);
-    enum uk_status status = uk_apply_steps(s, step);
-    *outer = st->loop[at];
-    *l = st->loop[at + 1];
-    return status;
-}
-
-/* ---- a stage's tiling, built step by step ---- */
-
-struct tiling {
-    struct uk_schedule *s;
-    struct uk_stage *st;
-    const struct uk_fit *fit;
-    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop inside the tile */
-    struct uk_loop *order[UK_MAX_LOOPS];
-    int loops;
-    int outside, blocks, tiles; /* order: loops of no axis | blocks | loops over tiles | the tile */
-    int rows, columns;          /* the axes of the output's tile; -1: there is none */
-    int packs;
-    bool columns_outside, few_rows;
-    int64_t kc;
-};
-
-static bool depends(const struct uk_operand *o, const struct uk_loop *l) {
-    for (int d = 0; d < o->tensor->dims; d++)
-        if (o->index[d].coefficient[l->id])
-            return true;
-    return false;
-}
-
-static double longest_sum(const struct tiling *t) {
-    double most = 0;
-
-    for (int v = 0; v < t->fit->axes; v++) {
-        double n = extent_told(t->st, t->axis[v]);
-
-        if (t->st->reduced[t->axis[v]->iterator] && n > most)
-            most = n;
-    }
-    return most;
-}
-
-static void begin(struct tiling *t) {
-    const struct uk_stage *st = t->st;
-
-    memcpy(t->axis, t->fit->axis, sizeof t->axis);
-    t->rows = t->columns = -1;
-    for (int o = 1; o < st->operands; o++)
-        t->packs += t->fit->panel[o].width > 0;
-    for (int v = 0; v < t->fit->axes; v++)
-        if (!st->reduced[t->axis[v]->iterator] && t->fit->most[v]) {
-            t->rows = t->columns;
-            t->columns = v;
-        }
-    for (int i = 0; i < st->loops; i++) {
-        bool used = false;
-
-        for (int v = 0; v < t->fit->axes; v++)
-            used |= t->axis[v] == st->loop[i];
-        if (!used)
-            t->order[t->loops++] = st->loop[i];
-    }
-    t->outside = t->loops;
-    if (t->rows < 0 || !t->packs)
-        return;
-    const struct uk_kernel *row = t->fit->intrinsic->row;
-    double bytes = (double)t->fit->most[t->columns] * (double)uk_type_bytes(st->operand[0].tensor->type);
-    t->few_rows = extent_told(st, t->axis[t->rows]) <= FEW_ROWS;
-    t->columns_outside = t->few_rows || (row && bytes > FAST_STREAM * uk_kernel_cycles(t->s->target, row) &&
-                                         longest_sum(t) <= ROWS_IN_PLACE);
-}
-
-/* Rows outside: half of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going
- * through all rows of A once more shows. */
-static int64_t block_columns(const struct tiling *t) {
-    int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
-    int64_t n = t->s->target->machine.l2_bytes / 2 / (t->kc * bytes);
-
-    n = t->columns_outside ? WIDE_N : n < 224 ? 224 : n;
-    return (n + tile - 1) / tile * tile;
-}
-
-static enum uk_status block(struct tiling *t, int axis, int64_t size) {
-    struct uk_loop *outer;
-    enum uk_status status = split_by(t->s, t->st, &t->axis[axis], size, "c", &outer);
-
-    if (!status && outer)
-        t->order[t->loops++] = outer;
-    return status;
-}
-
-static enum uk_status split_blocks(struct tiling *t) {
-    enum uk_status status = UK_OK;
-    int64_t most = t->columns_outside ? SHORT_K : LONG_K;
-
-    t->kc = 1;
-    for (int v = 0; v < t->fit->axes && t->packs && !status; v++) {
-        if (!t->st->reduced[t->axis[v]->iterator] || t->fit->most[v])
-            continue;
-        status = block(t, v, most);
-        int64_t all = uk_constant_extent(t->st, t->axis[v]);
-        t->kc = all > 0 && all < most ? all : most;
-    }
-    if (!status && t->packs && t->columns >= 0 && !t->few_rows)
-        status = block(t, t->columns, block_columns(t));
-    if (!status && t->columns_outside && !t->few_rows)
-        status =
-            block(t, t->rows,
-                  (BLOCK_ROWS + t->fit->most[t->rows] - 1) / t->fit->most[t->rows] * t->fit->most[t->rows]);
-    t->blocks = t->loops;
-    return status;
-}
-
-static enum uk_status split_tiles(struct tiling *t) {
-    for (int i = 0; i < t->fit->axes; i++) {
-        struct uk_loop *outer = NULL;
-        int v = t->columns_outside ? t->fit->axes - 1 - i : i;
-        enum uk_status status =
-            t->fit->most[v] ? split_by(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer) : UK_OK;
-
-        if (status)
-            return status;
-        if (outer)
-            t->order[t->loops++] = outer;
-    }
-    t->tiles = t->loops;
-    for (int v = 0; v < t->fit->axes; v++)
-        t->order[t->loops++] = t->axis[v];
-    return t->loops > 1 ? apply_one(t->s, step_on(t->s, UK_STEP_REORDER, t->st, t->order, t->loops)) : UK_OK;
-}
-
-/* An operand is packed inside the innermost block loop that it depends on. For few rows, B goes panel by
- * panel; panels of A do where there are few blocks of B: a panel then never leaves the first-level cache. */
-static enum uk_status pack_operand(struct tiling *t, int o) {
-    const struct uk_operand *operand = &t->st->operand[o];
-    bool of_columns = t->columns >= 0 && depends(operand, t->axis[t->columns]);
-    struct uk_loop *place = NULL;
-    int last = t->blocks;
-
-    if (of_columns ? t->few_rows
-                   : t->columns >= 0 && !t->columns_outside &&
-                         extent_told(t->st, t->axis[t->columns]) <= FEW_COLUMNS)
-        last = t->tiles;
-    for (int i = 0; i < last; i++)
-        if (depends(operand, t->order[i]))
-            place = t->order[i];
-    struct uk_step *step = step_on(t->s, UK_STEP_PACK, t->st, &place, place ? 1 : 0);
-    if (!step)
-        return uk_out_of_memory(t->s->context);
-    if (!place)
-        step->loop[0] = (struct uk_loop_name){.loop = "root", .at = step->at};
-    step->loops = 1;
-    step->subject = operand->tensor->name;
-    step->has_panel = step->has_along = true;
-    step->number[0] = t->fit->panel[o].width;
-    step->along = t->fit->panel[o].along;
-    return apply_one(t->s, step);
-}
-
-/* Rows of tiles in parallel; where there are too few for the threads and nothing is packed between, all
- * tiles. */
-static enum uk_status parallelize(struct tiling *t) {
-    struct uk_loop *loop[2];
-    int n = 0;
-
-    for (int i = t->blocks; i < t->tiles && n < 2; i++)
-        loop[n++] = t->order[i];
-    for (int i = 0; i < t->outside && !n; i++)
-        loop[n++] = t->order[i];
-    if (!n)
-        return UK_OK;
-    bool packs_between = false;
-    for (const struct uk_stage *c = t->s->stages; c; c = c->next)
-        packs_between |= c->parent == t->st && c->prefix == uk_loop_position(t->st, loop[0]) + 1;
-    if (n == 2 && packs_between)
-        n = 1;
-    if (n == 2 && told(t->st->statement->extent[loop[0]->iterator], GUESS) /
-                          (double)t->fit->most[t->columns_outside ? t->columns : t->rows] >=
-                      4.0 * t->s->options->threads)
-        n = 1;
-    return apply_one(t->s, step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
-}
-
-static enum uk_status schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct plan *p) {
-    struct tiling t = {.s = s, .st = st, .fit = &p->fit};
-    enum uk_status status;
-
-    begin(&t);
-    if ((status = split_blocks(&t)) || (status = split_tiles(&t)))
-        return status;
-    for (int o = st->operands - 1; o >= 1; o--)
-        if (p->fit.panel[o].width && (status = pack_operand(&t, o)))
-            return status;
-    if (s->options->threads > 1 && (status = parallelize(&t)))
-        return status;
-    struct uk_step *step = step_on(s, UK_STEP_TENSORIZE, st, &t.order[t.tiles], 1);
-    if (!step)
-        return uk_out_of_memory(s->context);
-    step->subject = p->fit.intrinsic->name;
-    return apply_one(s, step);
-}
-
 enum uk_status uk_auto_schedule(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         struct plan p = {0};
@@ -400,7 +172,7 @@ enum uk_status uk_auto_schedule(struct uk_schedule *s) {
 
         if (st->parent || st->match)
             continue;
-        if ((status = choose(s, st, &p)) || (p.fit.intrinsic && (status = schedule_stage(s, st, &p))))
+        if ((status = choose(s, st, &p)) || (p.fit.intrinsic && (status = uk_schedule_stage(s, st, &p.fit))))
             return status;
     }
     return UK_OK;

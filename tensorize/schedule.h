@@ -233,6 +233,14 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
 enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
                                   struct uk_position at);
 enum uk_status uk_auto_schedule(struct uk_schedule *s);
+/* The extent of the loop's iterator as far as constants and `size` items tell, else a guess. */
+double uk_extent_told(const struct uk_stage *st, const struct uk_loop *l);
+/* ---- tiling.c ---- */
+bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
+/* Does a tile use B faster than it streams from the second-level cache? */
+bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
+enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *fit);
+/* ---- cost (candidates.c) ---- */
 /* Cycles of the inner loop per step of k (per call, if there is no k), and the flop/cycle that follow. */
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k);
 double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k);
