@@ -235,6 +235,14 @@ static char *add_step(struct random_steps *r) {
     return r->step[r->steps++];
 }
 
+static __attribute__((format(printf, 2, 3))) void put_step(struct random_steps *r, const char *format, ...) {
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(add_step(r), STEP_LENGTH, format, ap);
+    va_end(ap);
+}
+
 static int factor(struct random_steps *r) {
     static const int of[] = {1, 2, 3, 4, 5, 6, 7, 8, 14, 16, 18, 24, 28, 32, 48, 64};
 
@@ -244,7 +252,7 @@ static int factor(struct random_steps *r) {
 static void random_split(struct random_steps *r) {
     int i = below(&r->x, r->loops);
 
-    snprintf(add_step(r), STEP_LENGTH, "split C.%s %d -> x%d y%d", r->loop[i], factor(r), r->names, r->names);
+    put_step(r, "split C.%s %d -> x%d y%d", r->loop[i], factor(r), r->names, r->names);
     memmove(r->loop[i + 1], r->loop[i], sizeof r->loop[0] * (size_t)(r->loops - i));
     r->loops++;
     snprintf(r->loop[i], sizeof r->loop[0], "x%d", r->names);
@@ -291,18 +299,18 @@ static void kernel_steps(struct random_steps *r, bool avx512) {
     const char *const *o = outer[below(&r->x, COUNT(outer))];
     int b = below(&r->x, 5), a = below(&r->x, 5);
 
-    snprintf(add_step(r), STEP_LENGTH, "split C.n %d -> nc n1", t[1] * (1 + below(&r->x, 3)));
-    snprintf(add_step(r), STEP_LENGTH, "split C.k %d -> kc ki", 1 + below(&r->x, 40));
-    snprintf(add_step(r), STEP_LENGTH, "split C.m %d -> mc m1", t[0] * (1 + below(&r->x, 3)));
-    snprintf(add_step(r), STEP_LENGTH, "split n1 %d -> no ni", t[1]);
-    snprintf(add_step(r), STEP_LENGTH, "split m1 %d -> mo mi", t[0]);
-    snprintf(add_step(r), STEP_LENGTH, "reorder %s %s %s %s %s mi ni ki", o[0], o[1], o[2], o[3], o[4]);
-    snprintf(add_step(r), STEP_LENGTH, "pack B at %s panel %d -> BP", o[b], t[1]);
+    put_step(r, "split C.n %d -> nc n1", t[1] * (1 + below(&r->x, 3)));
+    put_step(r, "split C.k %d -> kc ki", 1 + below(&r->x, 40));
+    put_step(r, "split C.m %d -> mc m1", t[0] * (1 + below(&r->x, 3)));
+    put_step(r, "split n1 %d -> no ni", t[1]);
+    put_step(r, "split m1 %d -> mo mi", t[0]);
+    put_step(r, "reorder %s %s %s %s %s mi ni ki", o[0], o[1], o[2], o[3], o[4]);
+    put_step(r, "pack B at %s panel %d -> BP", o[b], t[1]);
     if (below(&r->x, 4))
-        snprintf(add_step(r), STEP_LENGTH, "pack A at %s panel %d -> AP", o[a], t[0]);
+        put_step(r, "pack A at %s panel %d -> AP", o[a], t[0]);
     if (below(&r->x, 2))
-        snprintf(add_step(r), STEP_LENGTH, "parallel %s", o[below(&r->x, 5)]);
-    snprintf(add_step(r), STEP_LENGTH, "tensorize C.mi auto");
+        put_step(r, "parallel %s", o[below(&r->x, 5)]);
+    put_step(r, "tensorize C.mi auto");
 }
 
 static void any_steps(struct random_steps *r) {
@@ -325,9 +333,9 @@ static void any_steps(struct random_steps *r) {
             break;
         }
     while (!below(&r->x, 3))
-        snprintf(add_step(r), STEP_LENGTH, "parallel C.%s", r->loop[below(&r->x, r->loops)]);
+        put_step(r, "parallel C.%s", r->loop[below(&r->x, r->loops)]);
     if (!below(&r->x, 3))
-        snprintf(add_step(r), STEP_LENGTH, "tensorize C.%s auto", r->loop[below(&r->x, r->loops)]);
+        put_step(r, "tensorize C.%s auto", r->loop[below(&r->x, r->loops)]);
 }
 
 static enum outcome outcome_of_steps(const struct kind *k, const struct random_steps *r, const char *target) {
