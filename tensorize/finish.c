@@ -103,7 +103,7 @@ static enum uk_status finish(struct uk_schedule *s) {
 /* ---- conditions at entry ---- */
 
 static enum uk_status add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition) {
-    struct uk_entry_check *c = uk_alloc(s->arena, sizeof *c);
+    struct uk_entry_check *c = uk_alloc(s->arena, sizeof *c), **end = &f->checks;
     struct uk_text t = {0};
 
     uk_print_index(&t, condition);
@@ -111,8 +111,10 @@ static enum uk_status add_check(struct uk_schedule *s, struct uk_function *f, st
     uk_text_free(t.text);
     if (!c || !text)
         return uk_out_of_memory(s->context);
-    *c = (struct uk_entry_check){.condition = condition, .text = text, .next = f->checks};
-    f->checks = c;
+    *c = (struct uk_entry_check){.condition = condition, .text = text};
+    while (*end)
+        end = &(*end)->next;
+    *end = c;
     return UK_OK;
 }
 

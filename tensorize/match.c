@@ -232,7 +232,7 @@ static bool same_step(struct uk_attempt *t, int tensor, int axis, const struct u
         t->score += 2;
         return true;
     }
-    if (t->fit && o->tensor->kind == UK_TENSOR_ARGUMENT && (want.terms == 0) == (have.terms == 0)) {
+    if (t->fit && o->tensor->kind != UK_TENSOR_PACKED && (want.terms == 0) == (have.terms == 0)) {
         int lane, n = t->m.operand[tensor];
 
         t->fit->panel[n].width = panel_width(t, tensor, &lane);

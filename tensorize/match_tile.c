@@ -196,10 +196,27 @@ static bool check_over(struct uk_attempt *t, int tensor) {
     return true;
 }
 
-static bool is_multiple(const struct uk_poly *p, int64_t times, int64_t of) {
-    for (int i = 0; i < p->terms; i++)
-        if (p->term[i].factor * times % of)
+static int64_t common_divisor(int64_t a, int64_t b) {
+    return b ? common_divisor(b, a % b) : a;
+}
+
+/* Is p * bytes a multiple of `of` for all sizes? A factor may be one by assumption. */
+static bool is_multiple(struct uk_attempt *t, const struct uk_poly *p, int64_t bytes, int64_t of) {
+    struct uk_arena *a = t->s->arena;
+
+    for (int i = 0; i < p->terms; i++) {
+        int64_t rest = p->term[i].factor % of * bytes % of;
+        bool multiple = rest == 0;
+        struct uk_index *need = uk_index_int(a, of / common_divisor(of, rest < 0 ? -rest : rest));
+
+        for (int k = 0; k < p->term[i].atoms && !multiple; k++)
+            multiple = uk_proves(
+                t->s, t->st, t->tile,
+                uk_index_op(a, UK_I_EQ, uk_index_op(a, UK_I_MOD, (struct uk_index *)p->term[i].atom[k], need),
+                            uk_index_int(a, 0)));
+        if (!multiple)
             return false;
+    }
     return p->terms >= 0;
 }
 
@@ -211,14 +228,14 @@ static bool check_alignment(struct uk_attempt *t, int tensor) {
     for (int i = 0; i < t->tile && want > bytes && aligned; i++) {
         struct uk_poly c = uk_coefficient(o, t->st->loop[i]->id);
 
-        aligned = is_multiple(&c, bytes, want);
+        aligned = is_multiple(t, &c, bytes, want);
     }
     for (int d = 0; d < o->tensor->stored_dims && want > bytes && aligned; d++) {
         struct uk_poly rest = o->index[d].rest ? uk_poly_of(o->index[d].rest) : (struct uk_poly){0};
         struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
 
         rest = uk_poly_multiply(&rest, &stride);
-        aligned = is_multiple(&rest, bytes, want);
+        aligned = is_multiple(t, &rest, bytes, want);
     }
     return aligned ||
            uk_differ(

@@ -31,6 +31,19 @@ static enum uk_status refuse(const struct packing *p, const char *what) {
                    p->step->loop[0].loop, what);
 }
 
+/* The stage's access to the tensor on its right side, or NULL; counts them. */
+static struct uk_operand *find_operand(struct uk_stage *st, const char *tensor, int *uses) {
+    struct uk_operand *found = NULL;
+
+    *uses = 0;
+    for (int o = 1; o < st->operands; o++)
+        if (!strcmp(st->operand[o].tensor->name, tensor)) {
+            found = &st->operand[o];
+            ++*uses;
+        }
+    return found;
+}
+
 static enum uk_status find_consumer(struct packing *p) {
     struct uk_schedule *s = p->s;
     const struct uk_loop_name *place = &p->step->loop[0];
@@ -42,14 +55,18 @@ static enum uk_status find_consumer(struct packing *p) {
         if (status)
             return status;
     }
-    for (struct uk_stage *st = s->stages; st; st = st->next)
-        for (int o = 1; o < st->operands; o++)
-            if (!strcmp(st->operand[o].tensor->name, p->step->subject) &&
-                (!p->consumer || p->consumer == st)) {
-                p->consumer = st;
-                p->operand = &st->operand[o];
-                uses++;
-            }
+    if (!p->consumer && s->last && find_operand(s->last, p->step->subject, &uses))
+        p->consumer = s->last;
+    for (struct uk_stage *st = p->consumer ? NULL : s->stages; st; st = st->next) {
+        if (!find_operand(st, p->step->subject, &uses))
+            continue;
+        if (p->consumer)
+            return refuse(p, "several stages read the tensor; name a loop of the stage whose copy it is");
+        p->consumer = st;
+    }
+    if (!p->consumer || !(p->operand = find_operand(p->consumer, p->step->subject, &uses)))
+        return refuse(
+            p, "no stage here reads a tensor of that name; name one that the statement at this loop reads");
     p->prefix = position + 1;
     if (!uses)
         return refuse(

@@ -50,11 +50,24 @@ enum uk_status uk_isl_status(struct uk_schedule *s) {
 
 /* ---- building ---- */
 
+static bool mentions(const struct uk_index *e, const struct uk_var *v) {
+    return e && (e->var == v || mentions(e->a, v) || mentions(e->b, v) || mentions(e->c, v));
+}
+
+/* Sizes that bound something; strides only if something is assumed of them. */
+static bool is_parameter(const struct uk_schedule *s, const struct uk_var *v) {
+    bool found = v->is_extent;
+
+    for (const struct uk_assume *a = s->program->assumes; a && !found; a = a->next)
+        found = mentions(a->relation, v);
+    return found && !v->defined;
+}
+
 static isl_space *parameters(struct uk_schedule *s) {
     isl_space *sp = isl_space_params_alloc(uk_isl(s), 0);
 
     for (const struct uk_var *v = s->program->sizes; v; v = v->next)
-        if (!v->defined && v->is_extent)
+        if (is_parameter(s, v))
             sp = isl_space_add_param_id(sp, isl_id_alloc(s->context->isl, v->name, (void *)v));
     return sp;
 }

@@ -55,17 +55,15 @@ enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *na
     }
     if (s->last && position_of(s->last, name->loop) >= 0)
         found = s->last;
-    for (struct uk_stage *o = s->stages; o && found != s->last; o = o->next)
-        if (position_of(o, name->loop) >= 0) {
-            if (found)
-                return uk_fail(s->context, UK_REFUSED, name->at,
-                               "loop %s is in the stages %s and %s; write %s.%s or %s.%s", name->loop,
-                               found->name, o->name, found->name, name->loop, o->name, name->loop);
-            found = o;
-        }
-    for (struct uk_stage *o = s->stages; o && !found; o = o->next)
-        if (position_of(o, name->loop) >= 0)
-            found = o;
+    for (struct uk_stage *o = found ? NULL : s->stages; o; o = o->next) {
+        if (position_of(o, name->loop) < 0)
+            continue;
+        if (found)
+            return uk_fail(s->context, UK_REFUSED, name->at,
+                           "loop %s is in the stages %s and %s; write %s.%s or %s.%s", name->loop,
+                           found->name, o->name, found->name, name->loop, o->name, name->loop);
+        found = o;
+    }
     if (!found)
         return no_loop(s, name, NULL);
     *st = found;

@@ -40,6 +40,9 @@ static const char *fresh(struct uk_schedule *s, const char *iterator, const char
         for (const struct uk_stage *st = s->stages; st; st = st->next)
             for (int i = 0; i < st->loops; i++)
                 taken |= !strcmp(st->loop[i]->var->name, name);
+        for (const struct uk_step *step = s->applied; step; step = step->next)
+            for (int i = 0; i < step->names; i++)
+                taken |= !strcmp(step->name[i], name);
         for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
             taken |= !strcmp(t->name, name);
         for (const struct uk_var *v = s->program->sizes; v; v = v->next)
@@ -249,7 +252,10 @@ static enum uk_status split_tiles(struct tiling *t) {
     t->tiles = t->loops;
     for (int v = 0; v < t->fit->axes; v++)
         t->order[t->loops++] = t->axis[v];
-    return t->loops > 1 ? apply_one(t->s, step_on(t->s, UK_STEP_REORDER, t->st, t->order, t->loops)) : UK_OK;
+    for (int i = 0; i < t->loops; i++)
+        if (t->order[i] != t->st->loop[i])
+            return apply_one(t->s, step_on(t->s, UK_STEP_REORDER, t->st, t->order, t->loops));
+    return UK_OK;
 }
 
 /* An operand is packed inside the innermost block loop that it depends on. For few rows, B goes panel by
