@@ -8,7 +8,9 @@ enum {
         512,            /* longer rows of A, read in place, may evict each other from the first-level cache */
     FEW_ROWS = 100,     /* up to so many rows, packing B costs more than reading it where it is */
     FEW_ROWS_FLAT = 60, /* ... with a flat tile, which reads B more often */
-    GUESS = 1024,       /* for sizes that nobody told */
+    LONG_COLUMNS_FLAT = 2048, /* rows of B that share so few cache sets that flat tiles want them packed */
+    MOST_TILES = 32,
+    GUESS = 1024, /* for sizes that nobody told */
 };
 
 /* Copying an element into a panel: it comes from and goes to memory beyond the first-level cache. */
@@ -19,6 +21,9 @@ static const double long_rows = 1.02;
 /* What rows of B in place cost where many rows of A use them and they do not stay in the second-level cache,
  * or where the tile is so flat that they stream faster than that cache delivers. */
 static const double far_columns = 1.25;
+
+/* Of kernels of one tile the first in the table stays unless another saves more than this on edges. */
+static const double same_tile_margin = 0.9;
 
 struct plan {
     struct uk_fit fit;
@@ -84,7 +89,8 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
         return sum > ROWS_IN_PLACE ? long_rows : 1;
     double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
     bool flat = uk_is_flat(s, st, f);
-    bool few = uk_extent_told(st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS);
+    bool few = uk_extent_told(st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) &&
+               !(flat && columns >= LONG_COLUMNS_FLAT);
     bool near = !flat && bytes <= (double)s->target->machine.l2_bytes;
     return few || near ? 1 : far_columns;
 }
@@ -125,10 +131,21 @@ static void report_fit(struct uk_schedule *s, const struct uk_stage *st, const s
     uk_put(s->report, "\n");
 }
 
+/* Of kernels of one operation and tile, the first in the table stands for all but those that save much on
+ * edges. */
+static bool stands_in(const struct plan *first, const struct plan *p) {
+    const struct uk_kernel *x = first->fit.intrinsic ? first->fit.intrinsic->row : NULL,
+                           *y = p->fit.intrinsic->row;
+
+    return x && y && !strcmp(x->op, y->op) && x->mr == y->mr && x->nr == y->nr &&
+           p->cycles >= first->cycles * same_tile_margin;
+}
+
 static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct plan *best) {
     struct uk_candidate c = {0};
     struct uk_text why = {0}, all = {0};
-    struct plan p;
+    struct plan p, tile[MOST_TILES];
+    int tiles = 0, n;
     enum uk_status status;
 
     best->fit.intrinsic = NULL;
@@ -149,6 +166,12 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
         p.cycles = estimate(s, st, &p.fit);
         if (s->report)
             report_fit(s, st, &p);
+        for (n = 0; n < tiles && !stands_in(&tile[n], &p); n++)
+            ;
+        if (n < tiles)
+            continue;
+        if (tiles < MOST_TILES)
+            tile[tiles++] = p;
         if (!best->fit.intrinsic || p.cycles < best->cycles)
             *best = p;
     }

@@ -123,8 +123,9 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
 
 /* ---- the call ---- */
 
+/* With `full`, the extents are the kernel's largest, as constants. */
 static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *st, enum uk_form_kind form,
-                                 struct uk_index *const *value) {
+                                 struct uk_index *const *value, bool full) {
     const struct uk_match *m = st->match;
     struct uk_node *n = node_of(s, UK_N_CALL, st);
 
@@ -139,9 +140,13 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
     for (int t = 0; t < m->tensors; t++)
         if (!access_at(s, st, &st->operand[m->operand[t]], value, &n->operand[t]))
             return NULL;
-    for (int i = 0; i < m->sizes; i++)
-        if (!(n->bind[i] = uk_match_size(s, st, m, i, value)))
+    for (int i = 0; i < m->sizes; i++) {
+        int64_t most = m->size[i].role == UK_SIZE_EXTENT ? m->most[m->size[i].axis] : 0;
+
+        n->bind[i] = full && most ? uk_index_int(s->arena, most) : uk_match_size(s, st, m, i, value);
+        if (!n->bind[i])
             return uk_out_of_memory(s->context), NULL;
+    }
     return n;
 }
 
@@ -158,36 +163,37 @@ static struct uk_index *is_first(struct uk_schedule *s, const struct uk_stage *s
 }
 
 /* compute, or reset and update where the kernel has no compute */
-static struct uk_node *begin(struct uk_schedule *s, const struct uk_stage *st,
-                             struct uk_index *const *value) {
+static struct uk_node *begin(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value,
+                             bool full) {
     const struct uk_form *f = st->match->intrinsic->form;
 
     if (f[UK_FORM_COMPUTE].given)
-        return call_form(s, st, UK_FORM_COMPUTE, value);
-    struct uk_node *reset = call_form(s, st, UK_FORM_RESET, value);
+        return call_form(s, st, UK_FORM_COMPUTE, value, full);
+    struct uk_node *reset = call_form(s, st, UK_FORM_RESET, value, full);
     if (reset)
-        reset->next = call_form(s, st, UK_FORM_UPDATE, value);
+        reset->next = call_form(s, st, UK_FORM_UPDATE, value, full);
     return reset && reset->next ? reset : NULL;
 }
 
-static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value) {
+static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value,
+                            bool full) {
     int64_t always;
 
     if (st->statement->reduce == UK_REDUCE_NONE)
-        return call_form(s, st, UK_FORM_COMPUTE, value);
+        return call_form(s, st, UK_FORM_COMPUTE, value, full);
     if (!st->match->first)
-        return call_form(s, st, UK_FORM_UPDATE, value);
+        return call_form(s, st, UK_FORM_UPDATE, value, full);
     struct uk_index *first = is_first(s, st, value);
     if (!first)
         return uk_out_of_memory(s->context), NULL;
     if (uk_index_is_int(first, &always))
-        return always ? begin(s, st, value) : call_form(s, st, UK_FORM_UPDATE, value);
+        return always ? begin(s, st, value, full) : call_form(s, st, UK_FORM_UPDATE, value, full);
     struct uk_node *n = node_of(s, UK_N_IF, st);
     if (!n)
         return NULL;
     n->condition = first;
-    n->body = begin(s, st, value);
-    n->other = call_form(s, st, UK_FORM_UPDATE, value);
+    n->body = begin(s, st, value, full);
+    n->other = call_form(s, st, UK_FORM_UPDATE, value, full);
     return n->body && n->other ? n : NULL;
 }
 
@@ -228,6 +234,38 @@ static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage
     return n;
 }
 
+/* Compiled kernels take full tiles in a call of their own, where the extents are constants: inlined, it has
+ * none of the code for edges. Assembly is the same text either way, and asks by itself. Copies are not worth
+ * a second one. */
+static bool wants_full_call(const struct uk_stage *st) {
+    const struct uk_kernel *row = st->match->intrinsic->row;
+
+    return !st->is_copy && !(row && (!strcmp(row->impl, "asm") || !strcmp(row->impl, "peachpy")));
+}
+
+static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
+                             struct uk_index *const *value) {
+    struct uk_index *full = NULL;
+
+    for (int v = 0; v < st->match->axes && wants_full_call(st); v++) {
+        struct uk_index *e = uk_extent(s, st, st->match->axis[v], value);
+
+        if (!st->match->most[v] || st->match->fixed[v] || !e || uk_index_is_int(e, NULL))
+            continue;
+        e = uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->most[v]));
+        full = full ? uk_index_op(s->arena, UK_I_AND, full, e) : e;
+    }
+    if (!full)
+        return call(s, st, value, false);
+    struct uk_node *n = node_of(s, UK_N_IF, st);
+    if (!n)
+        return NULL;
+    n->condition = full;
+    n->body = call(s, st, value, true);
+    n->other = call(s, st, value, false);
+    return n->body && n->other ? n : NULL;
+}
+
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     struct uk_index *full = NULL;
 
@@ -237,7 +275,7 @@ struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct
         return st->parent && st->parent->match && st->parent->match->first ? guard_bounds(s, st, value, plain)
                                                                            : plain;
     }
-    struct uk_node *kernel = call(s, st, value);
+    struct uk_node *kernel = calls(s, st, value);
     if (!kernel || !st->match->partial)
         return kernel;
     for (int v = 0; v < st->match->axes; v++) {

@@ -340,21 +340,6 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
     return UK_OK;
 }
 
-enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
-                        struct uk_match **out, struct uk_text *why) {
-    struct uk_attempt *t;
-    enum uk_status status = begin(s, st, tile, i, why, &t);
-
-    *out = NULL;
-    if (status)
-        return status;
-    if (prove(t)) {
-        *out = &t->m;
-        return UK_OK;
-    }
-    return s->context->failed ? UK_REFUSED : UK_NO_MATCH;
-}
-
 /* The axis' largest extent: a number in the declaration, or `I <= 14` among its assumptions. */
 static int64_t most_along(const struct uk_attempt *t, int axis) {
     const struct uk_index *e = t->ks->extent[axis];
@@ -367,6 +352,23 @@ static int64_t most_along(const struct uk_attempt *t, int axis) {
             uk_index_is_int(a->relation->b, &c))
             least = least && least < c ? least : c;
     return least;
+}
+
+enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
+                        struct uk_match **out, struct uk_text *why) {
+    struct uk_attempt *t;
+    enum uk_status status = begin(s, st, tile, i, why, &t);
+
+    *out = NULL;
+    if (status)
+        return status;
+    if (prove(t)) {
+        for (int v = 0; v < t->m.axes; v++)
+            t->m.most[v] = most_along(t, v);
+        *out = &t->m;
+        return UK_OK;
+    }
+    return s->context->failed ? UK_REFUSED : UK_NO_MATCH;
 }
 
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,

@@ -177,6 +177,7 @@ struct uk_match {
     struct uk_intrinsic *intrinsic;
     int axes;
     struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the declaration's iterator -> loop of the nest */
+    int64_t most[2 * UK_MAX_DIMS];         /* the axis' largest extent in one call; 0: any */
     int64_t fixed[2 * UK_MAX_DIMS];        /* the extent, where the declaration has a number; else 0 */
     bool always[2 * UK_MAX_DIMS];          /* ... and every tile has it */
     int tensors, sizes;

@@ -12,20 +12,27 @@
 #include "schedule.h"
 
 enum {
-    LONG_K = 1024,     /* rows outside: panels of A of this length still stream from the second-level cache */
-    SHORT_K = 256,     /* columns outside: a panel of B stays in the first-level cache */
-    WIDE_N = 1024,     /* columns outside: a block of B, SHORT_K x WIDE_N */
-    BLOCK_ROWS = 96,   /* columns outside: a block of A in the second-level cache */
-    FEW_ROWS = 256,    /* up to here, no block of B is used often enough to be packed as a whole */
+    /* rows outside */
+    LONG_K = 1024,     /* panels of A of this length still stream from the second-level cache */
     FEW_COLUMNS = 768, /* up to here, a panel of A is packed anew for each block of B and stays near */
-    LONG_SUM = 512,    /* flat tiles: for longer sums, C is read again too often with SHORT_K */
-    FAST_STREAM = 10,  /* bytes per cycle of B above which its stream from the second-level cache shows */
-    /* A and B in place: */
+    /* columns outside, for few rows: B panel by panel, each just before its use */
+    FEW_ROWS = 256,
+    SHORT_K = 256,
+    /* columns outside, for flat tiles */
+    FLAT_K = 384, /* a panel of B is a third to a half of the first-level cache */
+    FLAT_COLUMNS = 512,
+    FLAT_ROWS = 96,        /* of A in place */
+    FLAT_PACKED_ROWS = 24, /* of A packed: what is left of the first-level cache */
+    PACK_ROWS =
+        32, /* narrow panels are packed by so many rows of B at a time: a page holds a row's piece of all */
+    FAST_STREAM =
+        10, /* bytes per cycle of B above which its stream from the second-level cache shows: flat */
+    /* A and B in place */
     MOST_K_IN_PLACE = 512,
     FAR_K = 128, /* rows of B whose lines share few cache sets, for few rows of A and wide B */
     FAR_ROWS = 64,
     FAR_COLUMNS = 2048,
-    ROWS_OF_A_STRIP = 4, /* up to so many rows, B is streamed once by rows: blocks of STRIP_K whole rows */
+    STRIP_ROWS = 4, /* up to so many rows, B is streamed once, in blocks of STRIP_K whole rows */
     STRIP_K = 32,
 };
 
@@ -110,7 +117,7 @@ struct tiling {
     int outside, blocks, tiles; /* order: loops of no axis | blocks | loops over tiles | the tile */
     int rows, columns;          /* the axes of the output's tile; -1: there is none */
     int packs;
-    bool columns_outside, few_rows;
+    bool columns_outside, few_rows, flat;
     int64_t kc; /* 0: sums are not blocked */
 };
 
@@ -153,7 +160,7 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
 
     t->columns_outside = flat || (m < FAR_ROWS && n >= FAR_COLUMNS);
     t->kc = t->columns_outside ? FAR_K : fits < 64 ? 64 : fits > MOST_K_IN_PLACE ? MOST_K_IN_PLACE : fits;
-    if (m <= ROWS_OF_A_STRIP && n * longest_sum(t) * bytes > l2) {
+    if (m <= STRIP_ROWS && n * longest_sum(t) * bytes > l2) {
         t->columns_outside = false;
         t->kc = STRIP_K;
     }
@@ -161,15 +168,15 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
 
 static void choose_order(struct tiling *t) {
     double m = uk_extent_told(t->st, t->axis[t->rows]), n = uk_extent_told(t->st, t->axis[t->columns]);
-    bool flat = uk_is_flat(t->s, t->st, t->fit);
 
+    t->flat = uk_is_flat(t->s, t->st, t->fit);
     if (!t->packs) {
-        choose_in_place(t, m, n, flat);
+        choose_in_place(t, m, n, t->flat);
         return;
     }
-    t->few_rows = m <= FEW_ROWS;
-    t->columns_outside = t->few_rows || (flat && longest_sum(t) <= LONG_SUM);
-    t->kc = t->columns_outside ? SHORT_K : LONG_K;
+    t->few_rows = m <= FEW_ROWS && !t->flat;
+    t->columns_outside = t->few_rows || t->flat;
+    t->kc = t->flat ? FLAT_K : t->few_rows ? SHORT_K : LONG_K;
 }
 
 static void begin(struct tiling *t) {
@@ -203,7 +210,7 @@ static int64_t block_columns(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
     int64_t n = t->s->target->machine.l2_bytes / 2 / (t->kc * bytes);
 
-    n = t->columns_outside ? WIDE_N : n < 224 ? 224 : n;
+    n = t->columns_outside ? FLAT_COLUMNS : n < 224 ? 224 : n;
     return (n + tile - 1) / tile * tile;
 }
 
@@ -229,9 +236,9 @@ static enum uk_status split_blocks(struct tiling *t) {
     if (!status && t->packs && t->columns >= 0 && !t->few_rows)
         status = block(t, t->columns, block_columns(t));
     if (!status && t->packs && t->columns_outside && !t->few_rows) {
-        int64_t tile = t->fit->most[t->rows];
+        int64_t tile = t->fit->most[t->rows], most = t->packs > 1 ? FLAT_PACKED_ROWS : FLAT_ROWS;
 
-        status = block(t, t->rows, (BLOCK_ROWS + tile - 1) / tile * tile);
+        status = block(t, t->rows, (most + tile - 1) / tile * tile);
     }
     t->blocks = t->loops;
     return status;
@@ -256,6 +263,22 @@ static enum uk_status split_tiles(struct tiling *t) {
         if (t->order[i] != t->st->loop[i])
             return apply_one(t->s, step_on(t->s, UK_STEP_REORDER, t->st, t->order, t->loops));
     return UK_OK;
+}
+
+/* Rows of B by PACK_ROWS, and in them all panels, instead of one panel after the other through all rows. */
+static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
+    struct uk_loop *panel = copy->loop[copy->prefix], *rows = copy->loop[copy->prefix + 1], *outer;
+    struct uk_loop *lane = copy->loop[copy->loops - 1];
+    struct uk_poly c = uk_coefficient(&copy->operand[1], lane->id);
+    int64_t stride;
+
+    if (copy->loops - copy->prefix != 3 || !uk_poly_is_int(&c, &stride) || stride != 1)
+        return UK_OK;
+    enum uk_status status = split_by(t->s, copy, &rows, PACK_ROWS, "o", &outer);
+    if (status || !outer)
+        return status;
+    return apply_one(t->s,
+                     step_on(t->s, UK_STEP_REORDER, copy, (struct uk_loop *[]){outer, panel, rows, lane}, 4));
 }
 
 /* An operand is packed inside the innermost block loop that it depends on. For few rows, B goes panel by
@@ -283,7 +306,9 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     step->has_panel = step->has_along = true;
     step->number[0] = t->fit->panel[o].width;
     step->along = t->fit->panel[o].along;
-    return apply_one(t->s, step);
+    enum uk_status status = apply_one(t->s, step);
+    return status || !t->flat || !of_columns ? status
+                                             : reorder_copy(t, uk_stage_find(t->s, operand->tensor->name));
 }
 
 /* Rows of tiles in parallel; where there are too few for the threads and nothing is packed between, all
