@@ -124,75 +124,77 @@ static bool divide_form(struct uk_schedule *s, const struct uk_stage *st, const 
     return top < w;
 }
 
+static enum uk_status variable_form(struct uk_schedule *s, const struct uk_stage *st,
+                                    const struct uk_index *e, struct uk_affine *out) {
+    if (e->var->kind == UK_VAR_SIZE) {
+        out->rest = (struct uk_index *)e;
+        return UK_OK;
+    }
+    if (e->var->kind == UK_VAR_LOOP) {
+        const struct uk_loop *loop = loop_of(st, e->var);
+
+        if (!loop)
+            return uk_fail(s->context, UK_INTERNAL, e->at, "loop %s is not of stage %s", e->var->name,
+                           st->name);
+        out->coefficient[loop->id] = 1;
+        return UK_OK;
+    }
+    for (int i = 0; i < st->iterators; i++)
+        if (st->statement->iterator[i] == e->var) {
+            *out = st->iterator[i];
+            return UK_OK;
+        }
+    return uk_fail(s->context, UK_INTERNAL, e->at, "iterator %s is not of stage %s", e->var->name, st->name);
+}
+
+/* Of two linear forms; UK_NO_MATCH: the result is not linear. */
+static enum uk_status combine(struct uk_schedule *s, const struct uk_stage *st, enum uk_index_op op,
+                              const struct uk_affine *l, const struct uk_affine *r, struct uk_affine *out) {
+    struct uk_affine q, m;
+    int64_t c;
+
+    switch (op) {
+    case UK_I_ADD:
+    case UK_I_SUB:
+        *out = *l;
+        return add_form(s, out, r, op == UK_I_ADD ? 1 : -1);
+    case UK_I_NEG:
+        return add_form(s, out, l, -1);
+    case UK_I_MUL:
+        if (is_rest(r) && (!r->rest || uk_index_is_int(r->rest, &c)))
+            return add_form(s, out, l, r->rest ? c : 0);
+        if (is_rest(l) && (!l->rest || uk_index_is_int(l->rest, &c)))
+            return add_form(s, out, r, l->rest ? c : 0);
+        return UK_NO_MATCH;
+    case UK_I_DIV:
+    case UK_I_MOD:
+        if (!r->rest || !uk_index_is_int(r->rest, &c) || !is_rest(r) || !divide_form(s, st, l, c, &q, &m))
+            return UK_NO_MATCH;
+        *out = op == UK_I_DIV ? q : m;
+        return UK_OK;
+    default:
+        return UK_NO_MATCH;
+    }
+}
+
 enum uk_status uk_affine_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_index *e,
                             struct uk_affine *out) {
-    struct uk_affine l, r;
+    struct uk_affine l, r = {0};
     enum uk_status status;
-    int64_t c;
 
     memset(out, 0, sizeof *out);
     if (!e)
         return uk_out_of_memory(s->context);
-    switch (e->op) {
-    case UK_I_INT:
+    if (e->op == UK_I_INT) {
         out->rest = e->value ? (struct uk_index *)e : NULL;
         return UK_OK;
-    case UK_I_VAR:
-        if (e->var->kind == UK_VAR_SIZE) {
-            out->rest = (struct uk_index *)e;
-            return UK_OK;
-        }
-        if (e->var->kind == UK_VAR_LOOP) {
-            const struct uk_loop *loop = loop_of(st, e->var);
-
-            if (!loop)
-                return uk_fail(s->context, UK_INTERNAL, e->at, "loop %s is not of stage %s", e->var->name,
-                               st->name);
-            out->coefficient[loop->id] = 1;
-            return UK_OK;
-        }
-        for (int i = 0; i < st->iterators; i++)
-            if (st->statement->iterator[i] == e->var) {
-                *out = st->iterator[i];
-                return UK_OK;
-            }
-        return uk_fail(s->context, UK_INTERNAL, e->at, "iterator %s is not of stage %s", e->var->name,
-                       st->name);
-    default:
-        break;
     }
-    if ((status = uk_affine_of(s, st, e->a, &l)))
+    if (e->op == UK_I_VAR)
+        return variable_form(s, st, e, out);
+    if ((status = uk_affine_of(s, st, e->a, &l)) || (e->b && (status = uk_affine_of(s, st, e->b, &r))))
         return status;
-    memset(&r, 0, sizeof r);
-    if (e->b && (status = uk_affine_of(s, st, e->b, &r)))
+    if (!l.general && !r.general && (status = combine(s, st, e->op, &l, &r, out)) != UK_NO_MATCH)
         return status;
-    if (!l.general && !r.general)
-        switch (e->op) {
-        case UK_I_ADD:
-        case UK_I_SUB:
-            *out = l;
-            return add_form(s, out, &r, e->op == UK_I_ADD ? 1 : -1);
-        case UK_I_NEG:
-            return add_form(s, out, &l, -1);
-        case UK_I_MUL:
-            if (is_rest(&r) && (!r.rest || uk_index_is_int(r.rest, &c)))
-                return add_form(s, out, &l, r.rest ? c : 0);
-            if (is_rest(&l) && (!l.rest || uk_index_is_int(l.rest, &c)))
-                return add_form(s, out, &r, l.rest ? c : 0);
-            break;
-        case UK_I_DIV:
-        case UK_I_MOD: {
-            struct uk_affine q, m;
-
-            if (r.rest && uk_index_is_int(r.rest, &c) && is_rest(&r) && divide_form(s, st, &l, c, &q, &m)) {
-                *out = e->op == UK_I_DIV ? q : m;
-                return UK_OK;
-            }
-            break;
-        }
-        default:
-            break;
-        }
     if (is_rest(&l) && is_rest(&r)) {
         out->rest = (struct uk_index *)e;
         return UK_OK;
