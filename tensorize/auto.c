@@ -15,8 +15,9 @@ enum {
 
 /* Copying an element into a panel: it comes from and goes to memory beyond the first-level cache. */
 static const double pack_cycles = 0.5;
-/* What rows of A in place cost beyond ROWS_IN_PLACE, measured: as much as packing them when N is about 1024.
- */
+/* What rows of A in place cost flat tiles beyond ROWS_IN_PLACE, measured: as much as packing them when N is
+ * about 1024. Taller tiles read them slowly enough, and a large packed A makes the time depend on where its
+ * pages lie. */
 static const double long_rows = 1.02;
 /* What rows of B in place cost where many rows of A use them and they do not stay in the second-level cache,
  * or where the tile is so flat that they stream faster than that cache delivers. */
@@ -83,12 +84,12 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     }
     if (rows < 0 || of_sum < 0)
         return 1;
+    bool flat = uk_is_flat(s, st, f);
     operand_size(st, f, o, of_sum, &sum);
     elements = operand_size(st, f, o, last, &columns);
     if (columns == 1)
-        return sum > ROWS_IN_PLACE ? long_rows : 1;
+        return flat && sum > ROWS_IN_PLACE ? long_rows : 1;
     double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
-    bool flat = uk_is_flat(s, st, f);
     bool few = uk_extent_told(st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) &&
                !(flat && columns >= LONG_COLUMNS_FLAT);
     bool near = !flat && bytes <= (double)s->target->machine.l2_bytes;
