@@ -27,6 +27,8 @@ enum {
         32, /* narrow panels are packed by so many rows of B at a time: a page holds a row's piece of all */
     FAST_STREAM =
         10, /* bytes per cycle of B above which its stream from the second-level cache shows: flat */
+    /* threads */
+    SHARED_COLUMNS = 128, /* of each thread, from which on the threads take blocks of B */
     /* A and B in place */
     MOST_K_IN_PLACE = 512,
     FAR_K = 128, /* rows of B whose lines share few cache sets, for few rows of A and wide B */
@@ -118,7 +120,8 @@ struct tiling {
     int rows, columns;          /* the axes of the output's tile; -1: there is none */
     int packs;
     bool columns_outside, few_rows, flat;
-    int64_t kc; /* 0: sums are not blocked */
+    struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that the threads take */
+    int64_t kc;             /* 0: sums are not blocked */
 };
 
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l) {
@@ -204,6 +207,14 @@ static void begin(struct tiling *t) {
         choose_order(t);
 }
 
+/* Each thread packs its own blocks of B into its own second-level cache, if there are columns enough for all:
+ * then the threads meet only once per block of k. */
+static bool shares_columns(const struct tiling *t) {
+    int threads = t->s->options->threads;
+
+    return threads > 1 && uk_extent_told(t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
+}
+
 /* Rows outside: half of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going
  * through all rows of A once more shows. */
 static int64_t block_columns(const struct tiling *t) {
@@ -211,6 +222,12 @@ static int64_t block_columns(const struct tiling *t) {
     int64_t n = t->s->target->machine.l2_bytes / 2 / (t->kc * bytes);
 
     n = t->columns_outside ? FLAT_COLUMNS : n < 224 ? 224 : n;
+    if (shares_columns(t)) {
+        int64_t all = (int64_t)uk_extent_told(t->st, t->axis[t->columns]), threads = t->s->options->threads;
+        int64_t blocks = ((all - 1) / n / threads + 1) * threads;
+
+        n = (all - 1) / blocks + 1;
+    }
     return (n + tile - 1) / tile * tile;
 }
 
@@ -220,6 +237,25 @@ static enum uk_status block(struct tiling *t, int axis, int64_t size) {
 
     if (!status && outer)
         t->order[t->loops++] = outer;
+    return status;
+}
+
+/* Blocks of columns, and of rows where the columns are outside; few rows have neither. */
+static enum uk_status split_output(struct tiling *t) {
+    int before = t->loops;
+    enum uk_status status = block(t, t->columns, block_columns(t));
+
+    if (status)
+        return status;
+    if (t->loops > before && shares_columns(t))
+        t->shared = t->order[before];
+    if (!t->columns_outside)
+        return UK_OK;
+    int64_t tile = t->fit->most[t->rows], most = t->packs > 1 ? FLAT_PACKED_ROWS : FLAT_ROWS;
+    before = t->loops;
+    status = block(t, t->rows, (most + tile - 1) / tile * tile);
+    if (!status && t->loops > before && !t->shared)
+        t->shared = t->order[before];
     return status;
 }
 
@@ -233,13 +269,8 @@ static enum uk_status split_blocks(struct tiling *t) {
         int64_t all = uk_constant_extent(t->st, t->axis[v]);
         t->kc = all > 0 && all < t->kc ? all : t->kc;
     }
-    if (!status && t->packs && t->columns >= 0 && !t->few_rows)
-        status = block(t, t->columns, block_columns(t));
-    if (!status && t->packs && t->columns_outside && !t->few_rows) {
-        int64_t tile = t->fit->most[t->rows], most = t->packs > 1 ? FLAT_PACKED_ROWS : FLAT_ROWS;
-
-        status = block(t, t->rows, (most + tile - 1) / tile * tile);
-    }
+    if (!status && t->packs && t->kc && !t->few_rows)
+        status = split_output(t);
     t->blocks = t->loops;
     return status;
 }
@@ -311,12 +342,14 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
                                              : reorder_copy(t, uk_stage_find(t->s, operand->tensor->name));
 }
 
-/* Rows of tiles in parallel; where there are too few for the threads and nothing is packed between, all
- * tiles. */
+/* Blocks in parallel, else rows of tiles; where there are too few for the threads and nothing is packed
+ * between, all tiles. */
 static enum uk_status parallelize(struct tiling *t) {
     struct uk_loop *loop[2];
     int n = 0;
 
+    if (t->shared)
+        return apply_one(t->s, step_on(t->s, UK_STEP_PARALLEL, t->st, &t->shared, 1));
     for (int i = t->blocks; i < t->tiles && n < 2; i++)
         loop[n++] = t->order[i];
     for (int i = 0; i < t->outside && !n; i++)
