@@ -1,0 +1,75 @@
+"""The instruction counts that kernels.def states for GEMM kernels, against the machine code of their bitcode.
+
+    counts.py UK LLVM_BINDIR [KERNEL...]
+
+A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
+count: they use a load slot) and u times .other further vector instructions, for a whole number u of steps.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "filecheck"))
+import k_loops  # noqa: E402
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def rows(uk, names):
+    for line in run(uk, "kernels").splitlines():
+        found = re.match(r"(\S+)\s+sgemm\w*\s+\S+\s+(avx2|avx512)\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
+        if found and (not names or found[1] in names):
+            yield found[1], tuple(float(found[i]) for i in (3, 4, 5))
+
+
+def count(body, loop):
+    fma = loads = other = 0
+    for text in (body[i].text for i in loop):
+        memory = "(" in text and not text.startswith("lea")
+        if re.match(r"vfn?m\w+\s", text):
+            fma += 1
+            loads += memory
+        elif text.startswith("prefetch") or (memory and re.search(r"%[xyz]mm\d+$|%[xyz]mm\d+ \{", text)):
+            loads += 1
+        elif re.search(r"%[xyz]mm", text):
+            other += 1
+    return fma, loads, other
+
+
+def loops(uk, bindir, kernel, folder):
+    bitcode, code = os.path.join(folder, kernel + ".bc"), os.path.join(folder, kernel + ".o")
+    run(uk, "show", kernel, "--bitcode", "-o", bitcode)
+    run(os.path.join(bindir, "llc"), "-O2", "-filetype=obj", bitcode, "-o", code)
+    text = run(os.path.join(bindir, "llvm-objdump"), "-d", "--no-show-raw-insn", code)
+    for body in k_loops.functions(text.splitlines()):
+        edges = k_loops.graph(body)
+        for loop in k_loops.innermost(set(edges), edges):
+            yield count(body, loop)
+
+
+def is_stated(counted, stated):
+    steps = counted[0] / stated[0]
+    return steps >= 1 and steps == int(steps) and all(c == steps * s for c, s in zip(counted, stated))
+
+
+def main():
+    uk, bindir, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    wrong = seen = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel, stated in rows(uk, names):
+            found = sorted(set(c for c in loops(uk, bindir, kernel, folder) if c[0]))
+            seen += 1
+            if not any(is_stated(c, stated) for c in found):
+                wrong += 1
+                print(f"{kernel}: kernels.def states {stated} per step; its loops have (fma, loads, other) {found}")
+    print(f"{seen - wrong} passed, {wrong} failed")
+    sys.exit(wrong > 0 or not seen)
+
+
+if __name__ == "__main__":
+    main()
