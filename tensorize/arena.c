@@ -10,8 +10,7 @@ struct uk_chunk {
     max_align_t data[];
 };
 
-void *uk_alloc(struct uk_arena *a, size_t bytes)
-{
+void *uk_alloc(struct uk_arena *a, size_t bytes) {
     size_t need = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     struct uk_chunk *c = a->chunk;
 
@@ -33,20 +32,17 @@ void *uk_alloc(struct uk_arena *a, size_t bytes)
     return memset(p, 0, need);
 }
 
-char *uk_strndup(struct uk_arena *a, const char *s, size_t n)
-{
+char *uk_strndup(struct uk_arena *a, const char *s, size_t n) {
     char *d = uk_alloc(a, n + 1);
 
     return d ? memcpy(d, s, n) : NULL;
 }
 
-char *uk_strdup(struct uk_arena *a, const char *s)
-{
+char *uk_strdup(struct uk_arena *a, const char *s) {
     return uk_strndup(a, s, strlen(s));
 }
 
-char *uk_format(struct uk_arena *a, const char *format, ...)
-{
+char *uk_format(struct uk_arena *a, const char *format, ...) {
     va_list ap;
     char *s;
 
@@ -61,18 +57,26 @@ char *uk_format(struct uk_arena *a, const char *format, ...)
     return s;
 }
 
-void uk_arena_free(struct uk_arena *a)
-{
-    while (a->chunk) {
+struct uk_mark uk_arena_mark(const struct uk_arena *a) {
+    return (struct uk_mark){.chunk = a->chunk, .used = a->chunk ? a->chunk->used : 0};
+}
+
+void uk_arena_release(struct uk_arena *a, struct uk_mark mark) {
+    while (a->chunk != mark.chunk) {
         struct uk_chunk *next = a->chunk->next;
 
         free(a->chunk);
         a->chunk = next;
     }
+    if (a->chunk)
+        a->chunk->used = mark.used;
 }
 
-void uk_put(struct uk_text *t, const char *format, ...)
-{
+void uk_arena_free(struct uk_arena *a) {
+    uk_arena_release(a, (struct uk_mark){0});
+}
+
+void uk_put(struct uk_text *t, const char *format, ...) {
     va_list ap;
 
     if (t->failed)

@@ -178,8 +178,8 @@ static enum uk_status give_text(struct uk_context *c, enum uk_status s, struct u
     return UK_OK;
 }
 
-enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what,
-                       char **bytes, size_t *length) {
+static enum uk_status emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what,
+                           char **bytes, size_t *length) {
     static const struct uk_options none;
     const struct uk_options *o = options ? options : &none;
     struct uk_context *c = p->context;
@@ -204,10 +204,20 @@ enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, e
     return uk_emit_code(c, f, t, what, bytes, length);
 }
 
+enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what,
+                       char **bytes, size_t *length) {
+    struct uk_mark before = uk_arena_mark(&p->arena);
+    enum uk_status s = emit(p, options, what, bytes, length);
+
+    uk_arena_release(&p->arena, before);
+    return s;
+}
+
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text) {
     static const struct uk_options none;
     struct uk_context *c = p->context;
     struct uk_text report = {0};
+    struct uk_mark before = uk_arena_mark(&p->arena);
     const struct uk_target *t;
     struct uk_function *f;
 
@@ -216,6 +226,7 @@ enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options
     enum uk_status s = uk_target_find(c, options && options->target ? options->target : "native", &t);
     if (!s)
         s = uk_lower(p, t, options ? options : &none, &report, NULL, &f);
+    uk_arena_release(&p->arena, before);
     /* Where nothing matched, the report is the answer; the status says so too. */
     if ((!s || s == UK_NO_MATCH) && report.length) {
         *text = report.text;

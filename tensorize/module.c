@@ -218,7 +218,10 @@ enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options
     struct uk_module *m = uk_module_create();
     if (!m)
         return uk_out_of_memory(p->context);
+    struct uk_mark before = uk_arena_mark(&p->arena);
     enum uk_status s = compile(p, options, m);
+    if (s || !m->program) /* the interpreter goes on with the loops */
+        uk_arena_release(&p->arena, before);
     if (s)
         uk_module_destroy(m);
     else

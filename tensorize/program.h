@@ -34,6 +34,13 @@ char *uk_strdup(struct uk_arena *a, const char *s);
 char *uk_strndup(struct uk_arena *a, const char *s, size_t n);
 char *uk_format(struct uk_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void uk_arena_free(struct uk_arena *a);
+/* What was allocated after the mark is freed by the release. */
+struct uk_mark {
+    struct uk_chunk *chunk;
+    size_t used;
+};
+struct uk_mark uk_arena_mark(const struct uk_arena *a);
+void uk_arena_release(struct uk_arena *a, struct uk_mark mark);
 
 /* A text that grows; after a failed allocation, text is NULL and stays so. Owned by malloc. */
 struct uk_text {

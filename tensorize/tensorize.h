@@ -14,7 +14,8 @@
  *
  * Threads: a context and all that was made with it belong to one thread at a time; different contexts are
  * independent. The generated function may be called from many threads at once.
- * Ownership: a program and a module hold on to their context; destroy them first.
+ * Ownership: a program and a module hold on to their context; destroy them first. A module of the target "interp"
+ * runs its program's loops, and must be destroyed before the program.
  * Errors: functions return enum uk_status; the text is in uk_context_message() until the next call with the same
  * context. Calls that build a program are sticky: after the first failure the later ones do nothing, and the
  * failure comes back from uk_program_status() and from every use of the program.
