@@ -19,7 +19,8 @@ enum {
     FEW_ROWS = 256,
     SHORT_K = 256,
     /* columns outside, for flat tiles */
-    FLAT_K = 384, /* a panel of B is a third to a half of the first-level cache */
+    FLAT_K = 512,          /* a panel of B is two thirds of the first-level cache, */
+    FLAT_K_FEW_ROWS = 384, /* or half, where few rows use it */
     FLAT_COLUMNS = 512,
     FLAT_ROWS = 96,        /* of A in place */
     FLAT_PACKED_ROWS = 24, /* of A packed: what is left of the first-level cache */
@@ -179,7 +180,7 @@ static void choose_order(struct tiling *t) {
     }
     t->few_rows = m <= FEW_ROWS && !t->flat;
     t->columns_outside = t->few_rows || t->flat;
-    t->kc = t->flat ? FLAT_K : t->few_rows ? SHORT_K : LONG_K;
+    t->kc = t->flat ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K : t->few_rows ? SHORT_K : LONG_K;
 }
 
 static void begin(struct tiling *t) {
