@@ -298,6 +298,9 @@ def main(arguments):
     except Refused as reason:
         print("%s: error: %s" % (script, reason), file=sys.stderr)
         return 1
+    if os.path.exists(output) and not os.path.isfile(output):
+        print("%s: error: not a regular file, which the result would replace; name another" % output, file=sys.stderr)
+        return 1
     partial = output + ".part"
     with open(partial, "w", encoding="ascii") as file:
         file.write(text)
