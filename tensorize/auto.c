@@ -75,7 +75,7 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     int rows = -1, last = -1, of_sum = -1;
 
     for (int v = 0; v < f->axes; v++) {
-        if (st->reduced[f->axis[v]->iterator]) {
+        if (uk_is_reduced(st, f->axis[v])) {
             of_sum = v;
         } else {
             rows = last;

@@ -156,7 +156,7 @@ static struct uk_index *is_first(struct uk_schedule *s, const struct uk_stage *s
     struct uk_index *all = uk_index_int(s->arena, 1), *zero = uk_index_int(s->arena, 0);
 
     for (int i = 0; i < st->tile; i++)
-        if (st->reduced[st->loop[i]->iterator])
+        if (uk_is_reduced(st, st->loop[i]))
             all = uk_index_op(s->arena, UK_I_AND, all,
                               uk_index_op(s->arena, UK_I_EQ, value[st->loop[i]->id], zero));
     return all;
@@ -347,7 +347,7 @@ struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st
     r->iterators = t->iterators;
     r->loops = r->tile = 0;
     for (int i = 0; i < st->loops; i++)
-        if (!st->reduced[st->loop[i]->iterator]) {
+        if (!uk_is_reduced(st, st->loop[i])) {
             r->tile += i < st->tile;
             r->loop[r->loops++] = st->loop[i];
         }
@@ -356,7 +356,7 @@ struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st
         bool of_sum = false;
 
         for (int i = 0; i < st->loops; i++)
-            of_sum |= st->reduced[st->loop[i]->iterator] && st->bound[b].form.coefficient[st->loop[i]->id];
+            of_sum |= uk_is_reduced(st, st->loop[i]) && st->bound[b].form.coefficient[st->loop[i]->id];
         if (!of_sum)
             r->bound[r->bounds++] = st->bound[b];
     }

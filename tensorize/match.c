@@ -262,7 +262,7 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
          i--) { /* of equals, the innermost: loops that are left stay outside */
         struct uk_loop *l = t->st->loop[i];
 
-        if (is_used(t, l, axis) || t->st->reduced[l->iterator] != reduced)
+        if (is_used(t, l, axis) || uk_is_reduced(t->st, l) != reduced)
             continue;
         struct uk_match saved = t->m;
         struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};

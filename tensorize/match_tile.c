@@ -276,7 +276,7 @@ bool uk_match_forms(struct uk_attempt *t) {
         return uk_differ(t, "%s here, %s in the kernel", reduction_name(p->reduce),
                          reduction_name(t->ks->reduce));
     for (int i = 0; i < t->tile; i++)
-        outer_sum |= t->st->reduced[t->st->loop[i]->iterator];
+        outer_sum |= uk_is_reduced(t->st, t->st->loop[i]);
     if (p->reduce == UK_REDUCE_NONE)
         return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].given) ||
                uk_differ(t, "the statement's %s is not what the kernel's compute form does",

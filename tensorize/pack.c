@@ -106,7 +106,7 @@ static enum uk_status choose_dimension(struct packing *p) {
 
         for (int i = 0; i < p->consumer->loops; i++)
             reduced |= p->operand->index[d].coefficient[p->consumer->loop[i]->id] &&
-                       p->consumer->reduced[p->consumer->loop[i]->iterator];
+                       uk_is_reduced(p->consumer, p->consumer->loop[i]);
         if (reduced)
             continue;
         if (found >= 0)

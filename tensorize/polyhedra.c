@@ -398,7 +398,7 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
     return status ? status
                   : uk_fail(
                         s->context, UK_REFUSED, at,
-                        st->reduced[l->iterator]
+                        uk_is_reduced(st, l)
                             ? "parallel %s: the loop carries the reduction into %s; make a loop of an output "
                               "axis parallel"
                             : "parallel %s: different iterations write and read the same element of %s",

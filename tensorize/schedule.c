@@ -18,6 +18,10 @@ int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l) {
     return -1;
 }
 
+bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l) {
+    return l->stage == st && st->reduced[l->iterator];
+}
+
 static int position_of(const struct uk_stage *st, const char *name) {
     for (int i = st->prefix; i < st->loops; i++)
         if (!strcmp(st->loop[i]->var->name, name))

@@ -34,10 +34,13 @@ struct uk_affine {
     struct uk_index *general;
 };
 
-/* form < upper, for the stage's instances; upper is over sizes. */
+/* form < upper, for the stage's instances; upper is over sizes. Coefficients of ranges are >= 0; a guard (of a
+ * `where`, or of a pad whose outside adds nothing to the sum) may have negative ones, and only leaves out what
+ * is added: the element is still initialized. */
 struct uk_bound {
     struct uk_affine form;
     struct uk_index *upper;
+    bool is_guard;
 };
 
 struct uk_operand {
@@ -51,8 +54,9 @@ struct uk_operand {
 struct uk_stage {
     const char *name;
     struct uk_statement *statement; /* of the program, or made for a copy */
-    struct uk_stage *parent;        /* a copy: inside parent's loops [0, prefix); NULL at the root */
-    int prefix;                     /* leading loops that belong to the parent */
+    struct uk_stage *parent; /* attached: runs inside parent's loops [0, prefix); NULL at the root */
+    int prefix;              /* leading loops that belong to the parent */
+    bool after;              /* attached: after the parent's inner loops, else before them */
     int loops;
     struct uk_loop *loop[UK_MAX_LOOPS]; /* outermost first; the first `prefix` are the parent's */
     int iterators;
@@ -149,6 +153,8 @@ enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
                             int *position);
 int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l);
+/* Does the loop belong to the stage (not to its parent), and to an iterator that it sums over? */
+bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l);
 struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator);
 /* How many values loop l has where the loops with a value[] have that value and the inner ones are at 0:

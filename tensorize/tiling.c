@@ -137,7 +137,7 @@ bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const st
     int64_t columns = 0;
 
     for (int v = 0; v < f->axes; v++)
-        if (!st->reduced[f->axis[v]->iterator] && f->most[v])
+        if (!uk_is_reduced(st, f->axis[v]) && f->most[v])
             columns = f->most[v];
     double bytes = (double)columns * (double)uk_type_bytes(st->operand[0].tensor->type);
     return row && bytes > FAST_STREAM * uk_kernel_cycles(s->target, row);
@@ -149,7 +149,7 @@ static double longest_sum(const struct tiling *t) {
     for (int v = 0; v < t->fit->axes; v++) {
         double n = uk_extent_told(t->st, t->axis[v]);
 
-        if (t->st->reduced[t->axis[v]->iterator] && n > most)
+        if (uk_is_reduced(t->st, t->axis[v]) && n > most)
             most = n;
     }
     return most;
@@ -191,7 +191,7 @@ static void begin(struct tiling *t) {
     for (int o = 1; o < st->operands; o++)
         t->packs += t->fit->panel[o].width > 0;
     for (int v = 0; v < t->fit->axes; v++)
-        if (!st->reduced[t->axis[v]->iterator] && t->fit->most[v]) {
+        if (!uk_is_reduced(st, t->axis[v]) && t->fit->most[v]) {
             t->rows = t->columns;
             t->columns = v;
         }
@@ -264,7 +264,7 @@ static enum uk_status split_blocks(struct tiling *t) {
     enum uk_status status = UK_OK;
 
     for (int v = 0; v < t->fit->axes && t->kc && !status; v++) {
-        if (!t->st->reduced[t->axis[v]->iterator] || t->fit->most[v])
+        if (!uk_is_reduced(t->st, t->axis[v]) || t->fit->most[v])
             continue;
         status = block(t, v, t->kc);
         int64_t all = uk_constant_extent(t->st, t->axis[v]);
