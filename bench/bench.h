@@ -55,8 +55,9 @@ struct bench_peers {
 };
 
 /* Looks below `directory` for the libraries, forces each to its best kernels of the instruction set and to
- * that many threads. The libraries read their settings once: call this once per process. A library that is
- * not there is named in `detail` and is no error. */
+ * that many threads. What the environment says to the contrary is overwritten, unless UK_PEERS_KEEP_ENV=1:
+ * then the libraries see the user's settings and choose by themselves. The libraries read their settings once:
+ * call this once per process. A library that is not there is named in `detail` and is no error. */
 void bench_peers_open(struct bench_peers *peers, const char *directory, enum bench_isa isa, int threads);
 /* Where the libraries are looked for: $UK_PEERS, else .peers in the current directory. */
 const char *bench_peers_directory(void);
@@ -85,7 +86,8 @@ struct bench_plan {
     double peak;        /* result: median of the peaks, operations per second */
 };
 
-/* Times all contenders in turn, round after round, one untimed call before each sample. */
+/* Times all contenders in turn, round after round, one untimed call before each sample; with several threads
+ * untimed calls until their time settles, 20 ms at most. */
 enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *contender, int contenders);
 /* Sorts the values; their middle one. */
 double bench_median(double *values, int count);

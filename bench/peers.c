@@ -2,9 +2,11 @@
  * Other libraries: found below a directory, loaded while running, each told to use its best kernels.
  *
  * OpenBLAS takes OPENBLAS_CORETYPE from the environment when it is loaded; left alone it may take kernels of
- * an older CPU than the one it runs on. MKL takes a limit of the instruction set; its best is asked for by
- * name only where that name is what it knows (Intel). Both spin while they wait for work, which would slow
- * down who is measured next: their waits are made short.
+ * an older CPU than the one it runs on. MKL takes its AVX2 and AVX-512 kernels only where
+ * mkl_serv_get_cpu_true() hands it a function that says the CPU is Intel's; elsewhere it falls back to kernels
+ * at 40 % of the AVX-512 peak, and no variable changes that (MKL_DEBUG_CPU_TYPE is gone). It asks through the
+ * dynamic linker, so the answer below comes first: what the CPU can do is still read from CPUID. Both spin
+ * while they wait for work, which would slow down who is measured next: their waits are made short.
  */
 #define _GNU_SOURCE
 #include "bench.h"
@@ -77,6 +79,12 @@ static void open_openblas(struct bench_peer *peer, const char *path, const char 
     snprintf(peer->detail, sizeof peer->detail, "%.*s, %s kernels", length, text, core());
 }
 
+/* The branches of mkl_types.h, MKL_CBWR_*. */
+static const char *mkl_kernels(int branch) {
+    enum { SSE4_2 = 8, AVX2 = 10, AVX512 = 12 };
+    return branch >= AVX512 ? "AVX-512" : branch >= AVX2 ? "AVX2" : branch >= SSE4_2 ? "SSE4.2" : "default";
+}
+
 static void open_mkl(struct bench_peer *peer, const char *directory, int threads) {
     enum { INTEL = 0, SEQUENTIAL = 1, GNU = 3 }; /* mkl_service.h, mkl_set_threading_layer */
     char path[4096], runtime[4096];
@@ -102,11 +110,13 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
     }
     int (*set_layer)(int);
     void (*set_threads)(int), (*version)(char *, int);
+    int (*branch)(void);
     FUNCTION(library, "MKL_Set_Threading_Layer", set_layer);
+    FUNCTION(library, "MKL_CBWR_Get_Auto_Branch", branch);
     FUNCTION(library, "MKL_Set_Num_Threads", set_threads);
     FUNCTION(library, "MKL_Get_Version_String", version);
     FUNCTION(library, "cblas_sgemm", peer->sgemm);
-    if (!peer->sgemm || !set_layer || !set_threads || !version) {
+    if (!peer->sgemm || !set_layer || !set_threads || !version || !branch) {
         peer->sgemm = NULL;
         missing(peer, "libmkl_rt lacks cblas_sgemm or MKL_Set_Threading_Layer; install mkl from PyPI");
         return;
@@ -118,23 +128,49 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
     text[strcspn(text, "\n")] = 0;
     for (size_t n = strlen(text); n && text[n - 1] == ' ';)
         text[--n] = 0;
-    snprintf(peer->detail, sizeof peer->detail, "%s, %s", text,
+    snprintf(peer->detail, sizeof peer->detail, "%s, %s kernels, %s", text, mkl_kernels(branch()),
              layer == SEQUENTIAL ? "sequential"
              : layer == INTEL    ? "Intel OpenMP"
                                  : "GNU OpenMP");
 }
 
-/* Settings that the libraries read when they are loaded. What the user has set stays. */
-static void set_environment(enum bench_isa isa) {
-    static const char *const core[] = {"Nehalem", "HASWELL", "SKYLAKEX"};
-    setenv("OPENBLAS_CORETYPE", core[isa], 0);
+/* UK_PEERS_KEEP_ENV=1: the libraries choose by themselves, and by what the user has set. */
+static bool keeps_environment(void) {
+    const char *keep = getenv("UK_PEERS_KEEP_ENV");
+    return keep && !strcmp(keep, "1");
+}
+
+static int takes_fast_path(void) {
     __builtin_cpu_init();
-    if (isa == BENCH_AVX2)
-        setenv("MKL_ENABLE_INSTRUCTIONS", "AVX2", 0);
-    else if (isa == BENCH_AVX512 && __builtin_cpu_is("intel"))
-        setenv("MKL_ENABLE_INSTRUCTIONS", "AVX512", 0);
-    setenv("OMP_WAIT_POLICY", "passive", 0);
-    setenv("KMP_BLOCKTIME", "5", 0);
+    return !keeps_environment() || __builtin_cpu_is("intel");
+}
+
+/* MKL's name, MKL's type: the function that answers. */
+int (*mkl_serv_get_cpu_true(void))(void);
+__attribute__((visibility("default"))) int (*mkl_serv_get_cpu_true(void))(void) {
+    return takes_fast_path;
+}
+
+/* Settings that the libraries read when they are loaded; NULL: unset. */
+static void set_environment(enum bench_isa isa) {
+    static const char *const core[] = {"NEHALEM", "HASWELL", "SKYLAKEX"};
+    static const char *const highest[] = {"SSE4_2", "AVX2", NULL};
+    const struct {
+        const char *name, *value;
+    } settings[] = {
+        {"OPENBLAS_CORETYPE", core[isa]},
+        {"OPENBLAS_L2_SIZE", NULL},
+        {"OPENBLAS_BLOCK_FACTOR", NULL},
+        {"MKL_ENABLE_INSTRUCTIONS", highest[isa]},
+        {"MKL_CBWR", NULL}, /* reproducible results, at a cost */
+        {"OMP_WAIT_POLICY", "passive"},
+        {"KMP_BLOCKTIME", "5"},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings && !keeps_environment(); i++)
+        if (settings[i].value)
+            setenv(settings[i].name, settings[i].value, 1);
+        else
+            unsetenv(settings[i].name);
 }
 
 void bench_peers_open(struct bench_peers *peers, const char *directory, enum bench_isa isa, int threads) {

@@ -1,9 +1,11 @@
 /* The measuring harness: medians, paired ratios, peers that are missing. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <dlfcn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include "bench.h"
@@ -72,9 +74,42 @@ static void missing_peers(void **state) {
     }
 }
 
+/* What the environment says against the best kernels is overwritten, unless the user insists. */
+static void peers_environment(void **state) {
+    (void)state;
+    struct bench_peers peers;
+    setenv("OPENBLAS_CORETYPE", "user", 1);
+    setenv("OPENBLAS_L2_SIZE", "1", 1);
+    setenv("MKL_ENABLE_INSTRUCTIONS", "user", 1);
+    setenv("UK_PEERS_KEEP_ENV", "1", 1);
+    bench_peers_open(&peers, "/nonexistent", BENCH_AVX2, 1);
+    assert_string_equal(getenv("OPENBLAS_CORETYPE"), "user");
+    assert_string_equal(getenv("OPENBLAS_L2_SIZE"), "1");
+    assert_string_equal(getenv("MKL_ENABLE_INSTRUCTIONS"), "user");
+    unsetenv("UK_PEERS_KEEP_ENV");
+    bench_peers_open(&peers, "/nonexistent", BENCH_AVX2, 1);
+    assert_string_equal(getenv("OPENBLAS_CORETYPE"), "HASWELL");
+    assert_null(getenv("OPENBLAS_L2_SIZE"));
+    assert_string_equal(getenv("MKL_ENABLE_INSTRUCTIONS"), "AVX2");
+    bench_peers_open(&peers, "/nonexistent", BENCH_AVX512, 1);
+    assert_string_equal(getenv("OPENBLAS_CORETYPE"), "SKYLAKEX");
+    assert_null(getenv("MKL_ENABLE_INSTRUCTIONS"));
+}
+
+/* MKL finds the answer only if the program itself exports it. */
+static void answers_mkl(void **state) {
+    (void)state;
+    int (*(*ask)(void))(void) = NULL;
+    void *address = dlsym(RTLD_DEFAULT, "mkl_serv_get_cpu_true");
+    assert_non_null(address);
+    memcpy(&ask, &address, sizeof address);
+    assert_int_equal(ask()(), 1);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(median), cmocka_unit_test(random_values),
-                                       cmocka_unit_test(peaks), cmocka_unit_test(paired),
-                                       cmocka_unit_test(missing_peers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(median),        cmocka_unit_test(random_values),
+                                       cmocka_unit_test(peaks),         cmocka_unit_test(paired),
+                                       cmocka_unit_test(missing_peers), cmocka_unit_test(peers_environment),
+                                       cmocka_unit_test(answers_mkl)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
