@@ -24,9 +24,15 @@ static enum uk_status tensorize_copy(struct uk_schedule *s, struct uk_stage *st)
     return status == UK_NO_MATCH ? UK_OK : status;
 }
 
-static bool nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *main) {
+static const struct uk_stage *root_of(const struct uk_stage *st) {
+    while (st->parent)
+        st = st->parent;
+    return st;
+}
+
+static bool nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *of) {
     for (const struct uk_stage *st = s->stages; st; st = st->next)
-        for (int i = 0; i < st->tile && (st == main || st->parent == main); i++)
+        for (int i = 0; i < st->tile && root_of(st) == root_of(of); i++)
             if (st->loop[i]->kind == UK_LOOP_PARALLEL)
                 return true;
     return false;
@@ -45,14 +51,21 @@ static void place_copy(struct uk_schedule *s, struct uk_stage *st) {
             b->per_thread = inside;
 }
 
-/* Sums that no kernel starts are set to their identity by a nest of their own, before the first copy for
- * them. */
+/* Sums that no kernel starts are set to their identity before the first loop of the sum, or before the tile. */
 static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_stage **at = &s->stages, *reset = uk_reset_stage(s, st);
+    int first = st->prefix;
 
     if (!reset)
         return UK_OUT_OF_MEMORY;
-    reset->tile = reset->loops;
+    while (first < st->tile && !uk_is_reduced(st, st->loop[first]))
+        first++;
+    reset->parent = st;
+    reset->after = false;
+    reset->prefix = reset->tile = first;
+    for (int i = first; i < reset->loops; i++)
+        if (reset->loop[i]->kind == UK_LOOP_PARALLEL)
+            reset->tile = i + 1;
     while (*at != st && (*at)->parent != st)
         at = &(*at)->next;
     reset->next = *at;
@@ -85,7 +98,7 @@ static enum uk_status finish(struct uk_schedule *s) {
             status = tensorize_copy(s, st);
         if (!status && !st->match && !st->is_reset)
             status = check_plain(s, st);
-        if (!status && !st->is_copy && st->statement->reduce != UK_REDUCE_NONE &&
+        if (!status && !st->is_copy && !st->previous && st->statement->reduce != UK_REDUCE_NONE &&
             st->statement->assign == UK_ASSIGN && !(st->match && st->match->first))
             status = insert_reset(s, st);
         if (status)

@@ -24,11 +24,21 @@ static bool access_at(struct uk_schedule *s, const struct uk_stage *st, const st
 
 /* ---- the statement ---- */
 
+/* Does the expression itself ask whether the element of a pad exists? */
+static bool is_asked(const struct uk_stage *st, const struct uk_expr *pad) {
+    for (int o = 1; o < st->operands; o++)
+        if (st->operand[o].expr == pad->arg[0])
+            return st->operand[o].pad == UK_PAD_VALUE;
+    return true;
+}
+
 static struct uk_expr *expression_at(struct uk_schedule *s, const struct uk_stage *st,
                                      const struct uk_expr *e, struct uk_index *const *value) {
     struct uk_expr *r = uk_alloc(s->arena, sizeof *r);
     struct uk_affine f;
 
+    if (e->op == UK_E_PAD && !is_asked(st, e))
+        return expression_at(s, st, e->arg[0], value);
     if (!r) {
         uk_out_of_memory(s->context);
         return NULL;
@@ -61,6 +71,33 @@ static enum uk_assign assignment(const struct uk_stage *st) {
     return st->statement->assign == UK_ASSIGN ? of[st->statement->reduce] : st->statement->assign;
 }
 
+/* What an empty reduction gives. */
+static struct uk_expr *identity(struct uk_schedule *s, const struct uk_stage *st) {
+    static const int64_t least[UK_TYPES] = {
+        [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U8] = 0};
+    static const int64_t most[UK_TYPES] = {[UK_I64] = INT64_MAX,
+                                           [UK_I32] = INT32_MAX,
+                                           [UK_I16] = INT16_MAX,
+                                           [UK_I8] = INT8_MAX,
+                                           [UK_U8] = UINT8_MAX};
+    enum uk_reduce reduce = st->statement->reduce;
+    enum uk_type type = st->operand[0].tensor->type;
+    struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
+    bool real = type == UK_F64 || type == UK_F32 || type == UK_F16 || type == UK_BF16;
+
+    if (!e)
+        return NULL;
+    *e = (struct uk_expr){.op = UK_E_NUMBER, .type = type, .is_integer = true};
+    if (reduce == UK_REDUCE_PROD)
+        e->integer = 1;
+    if (reduce == UK_REDUCE_MAX || reduce == UK_REDUCE_MIN) {
+        e->is_integer = !real;
+        e->integer = reduce == UK_REDUCE_MAX ? least[type] : most[type];
+        e->number = reduce == UK_REDUCE_MAX ? -HUGE_VAL : HUGE_VAL;
+    }
+    return e;
+}
+
 static struct uk_node *store(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
                              struct uk_index *const *value) {
     struct uk_node *n = node_of(s, UK_N_STORE, st);
@@ -72,14 +109,24 @@ static struct uk_node *store(struct uk_schedule *s, const struct uk_stage *st, c
     return n->expr ? n : NULL;
 }
 
+static struct uk_node *if_node(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,
+                               struct uk_node *body, struct uk_node *other) {
+    struct uk_node *n = node_of(s, UK_N_IF, st);
+
+    if (!n || !condition || !body)
+        return NULL;
+    n->condition = condition;
+    n->body = body;
+    n->other = other;
+    return n;
+}
+
 /* A pad is the whole right side of a copy: outside the bounds, its other value is stored. */
-static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage *st,
-                                    struct uk_index *const *value) {
+static struct uk_node *copy_at(struct uk_schedule *s, const struct uk_stage *st,
+                               struct uk_index *const *value) {
     const struct uk_expr *e = st->statement->right;
     struct uk_index *inside = NULL;
 
-    if (e->op != UK_E_PAD)
-        return store(s, st, e, value);
     for (int o = 1; o < st->operands; o++)
         for (int b = 0; st->operand[o].expr == e->arg[0] && b < st->operand[o].valid; b++) {
             const struct uk_bound *within = &st->operand[o].within[b];
@@ -88,37 +135,142 @@ static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage
             x = uk_index_op(s->arena, UK_I_LT, x, within->upper);
             inside = inside ? uk_index_op(s->arena, UK_I_AND, inside, x) : x;
         }
-    struct uk_node *n = node_of(s, UK_N_IF, st);
-    if (!n || !inside)
-        return NULL;
-    n->condition = inside;
-    n->body = store(s, st, e->arg[0], value);
-    n->other = store(s, st, e->arg[1], value);
-    return n->body && n->other ? n : NULL;
+    if (!inside)
+        return store(s, st, e->arg[0], value);
+    struct uk_node *other = store(s, st, e->arg[1], value);
+    return other ? if_node(s, st, inside, store(s, st, e->arg[0], value), other) : NULL;
 }
 
-/* The loops from `position` on, in their order. */
+/* A relation over the stage's iterators, at one instance. */
+static struct uk_index *relation_at(struct uk_schedule *s, const struct uk_stage *st,
+                                    const struct uk_index *r, struct uk_index *const *value) {
+    struct uk_affine a, b;
+
+    if (r->op == UK_I_AND)
+        return uk_index_op(s->arena, UK_I_AND, relation_at(s, st, r->a, value),
+                           relation_at(s, st, r->b, value));
+    if (uk_affine_of(s, st, r->a, &a) || uk_affine_of(s, st, r->b, &b))
+        return NULL;
+    struct uk_index *left = uk_affine_value(s, st, &a, value);
+    return uk_index_op(s->arena, r->op, left, uk_affine_value(s, st, &b, value));
+}
+
+/* What bounds do not say: relations of a `where` that are none; in a scan, whose every instance stores,
+ * whether the elements under pads exist. */
+static struct uk_index *adds_at(struct uk_schedule *s, const struct uk_stage *st,
+                                struct uk_index *const *value) {
+    struct uk_arena *a = s->arena;
+    struct uk_index *all =
+        st->is_filtered ? relation_at(s, st, st->statement->where, value) : uk_index_int(a, 1);
+
+    for (int o = 1; o < st->operands && st->previous; o++)
+        for (int d = 0; st->operand[o].pad == UK_PAD_GUARD && d < st->operand[o].tensor->dims; d++) {
+            struct uk_index *x = uk_affine_value(s, st, &st->operand[o].index[d], value);
+            struct uk_index *low = uk_index_op(a, UK_I_GE, x, uk_index_int(a, 0));
+            struct uk_index *high = uk_index_op(a, UK_I_LT, x, st->operand[o].tensor->shape[d]);
+
+            all = uk_index_op(a, UK_I_AND, all, uk_index_op(a, UK_I_AND, low, high));
+        }
+    return all;
+}
+
+/* The element before, or the identity, is stored; then the term is added. */
+static struct uk_node *begin_scan(struct uk_schedule *s, const struct uk_stage *st,
+                                  struct uk_index *const *value) {
+    struct uk_node *first = store(s, st, identity(s, st), value), *next = store(s, st, st->previous, value);
+    struct uk_index *i = uk_affine_value(s, st, &st->iterator[st->scanned], value);
+
+    if (!first || !next)
+        return NULL;
+    first->assign = next->assign = UK_ASSIGN;
+    return if_node(s, st, uk_index_op(s->arena, UK_I_EQ, i, uk_index_int(s->arena, 0)), first, next);
+}
+
+static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage *st,
+                                    struct uk_index *const *value) {
+    int64_t always;
+
+    if (st->is_copy)
+        return copy_at(s, st, value);
+    struct uk_node *n = store(s, st, st->statement->right, value);
+    struct uk_index *adds = adds_at(s, st, value);
+    if (!n || !adds)
+        return NULL;
+    if (!uk_index_is_int(adds, &always) || !always)
+        n = if_node(s, st, adds, n, NULL);
+    if (!st->previous || !n)
+        return n;
+    struct uk_node *begin = begin_scan(s, st, value);
+    if (begin)
+        begin->next = n;
+    return begin;
+}
+
+/* The loops from `position` on, in their order. With `full`, loops that have a constant as their most run to
+ * it. */
 static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage *st, int position,
-                                   struct uk_index **value) {
+                                   struct uk_index **value, bool full) {
     if (position == st->loops)
         return statement_at(s, st, value);
     const struct uk_loop *l = st->loop[position];
     struct uk_node *n = node_of(s, UK_N_FOR, st);
+    int64_t most = full ? uk_constant_extent(st, l) : -1;
 
     if (!n)
         return NULL;
     n->var = uk_alloc(s->arena, sizeof *n->var);
     n->step = 1;
     n->loop = l->kind == UK_LOOP_PARALLEL ? UK_LOOP_SERIAL : l->kind;
-    n->lower = uk_index_int(s->arena, 0);
-    n->upper = uk_extent(s, st, l, value);
+    n->lower = uk_first(s, st, l, value);
+    n->upper = most >= 0 ? uk_index_int(s->arena, most) : uk_extent(s, st, l, value);
     if (!n->var || !n->lower || !n->upper)
         return uk_out_of_memory(s->context), NULL;
     *n->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
     value[l->id] = uk_index_var(s->arena, n->var);
-    n->body = plain_loops(s, st, position + 1, value);
+    n->body = plain_loops(s, st, position + 1, value, full);
     value[l->id] = NULL;
     return n->body ? n : NULL;
+}
+
+/* Does every bound have at most one of the loops from `position` on? */
+static bool is_rectangular(const struct uk_stage *st, int position) {
+    for (int b = 0; b < st->bounds; b++) {
+        int inner = 0;
+
+        for (int i = position; i < st->loops; i++)
+            inner += st->bound[b].form.coefficient[st->loop[i]->id] != 0;
+        if (inner > 1)
+            return false;
+    }
+    return true;
+}
+
+enum { MOST_IN_VERSIONS = 4096 }; /* elements of a tile that is worth two versions */
+
+/* Stages attached inside tiles get a version for full tiles, in which the loops run to constants. */
+static struct uk_node *plain_versions(struct uk_schedule *s, const struct uk_stage *st,
+                                      struct uk_index **value) {
+    struct uk_node *general = plain_loops(s, st, st->tile, value, false);
+    struct uk_index *full = NULL;
+    int64_t elements = 1;
+
+    if (!st->parent || st->is_copy || !is_rectangular(st, st->tile))
+        return general;
+    for (int i = st->tile; i < st->loops; i++) {
+        int64_t most = uk_constant_extent(st, st->loop[i]);
+
+        if (most < 0 || uk_starts_late(st, st->loop[i]) ||
+            __builtin_mul_overflow(elements, most, &elements) || elements > MOST_IN_VERSIONS)
+            return general;
+        struct uk_index *e = uk_extent(s, st, st->loop[i], value);
+        if (!e || uk_index_is_int(e, &most))
+            continue;
+        e = uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, most));
+        full = full ? uk_index_op(s->arena, UK_I_AND, full, e) : e;
+    }
+    if (!full || !general)
+        return general;
+    return if_node(s, st, full, plain_loops(s, st, st->tile, value, true), general);
 }
 
 /* ---- the call ---- */
@@ -128,6 +280,7 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
                                  struct uk_index *const *value, bool full) {
     const struct uk_match *m = st->match;
     struct uk_node *n = node_of(s, UK_N_CALL, st);
+    struct uk_index *origin[UK_MAX_LOOPS]; /* of the tile: where guards let it begin */
 
     if (!n)
         return NULL;
@@ -137,8 +290,13 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
     n->bind = uk_alloc(s->arena, sizeof(struct uk_index *) * (size_t)(m->sizes + 1));
     if (!n->operand || !n->bind)
         return uk_out_of_memory(s->context), NULL;
+    memcpy(origin, value, sizeof origin);
+    for (int v = 0; v < m->axes; v++)
+        if (m->axis[v] && uk_starts_late(st, m->axis[v]) &&
+            !(origin[m->axis[v]->id] = uk_first(s, st, m->axis[v], value)))
+            return uk_out_of_memory(s->context), NULL;
     for (int t = 0; t < m->tensors; t++)
-        if (!access_at(s, st, &st->operand[m->operand[t]], value, &n->operand[t]))
+        if (!access_at(s, st, &st->operand[m->operand[t]], origin, &n->operand[t]))
             return NULL;
     for (int i = 0; i < m->sizes; i++) {
         int64_t most = m->size[i].role == UK_SIZE_EXTENT ? m->most[m->size[i].axis] : 0;
@@ -199,7 +357,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
 
 /* Plain loops that stand for a kernel which starts the sum store the 0 themselves. */
 static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
-    struct uk_node *body = plain_loops(s, st, st->tile, value);
+    struct uk_node *body = plain_loops(s, st, st->tile, value, false);
 
     if (!body || !st->match->first)
         return body;
@@ -210,28 +368,48 @@ static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, st
     if (!reset)
         return NULL;
     guard->condition = is_first(s, st, value);
-    guard->body = plain_loops(s, reset, reset->tile, value);
+    guard->body = plain_loops(s, reset, reset->tile, value, false);
     guard->next = body;
     return guard->condition && guard->body ? guard : NULL;
 }
 
-/* The nest of a sum that starts in its tiles runs once for an empty sum, as if the size were 1; plain copies
- * must not. */
+/* In a nest with sizes that count as at least 1, only what starts an empty sum or follows it may run for 0. */
 static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
                                     struct uk_node *body) {
-    struct uk_node *n = node_of(s, UK_N_IF, st);
-    struct uk_index *all = uk_index_int(s->arena, 1);
+    struct uk_index *all = NULL;
 
-    for (int b = 0; b < st->bounds; b++) {
+    for (int b = 0; b < st->bounds && body; b++) {
+        bool raised = false;
+
+        for (int i = 0; i < s->raised; i++)
+            raised |= uk_mentions(st->bound[b].upper, s->raised_size[i]);
+        if (!raised)
+            continue;
         struct uk_index *x = uk_affine_value(s, st, &st->bound[b].form, value);
 
-        all = uk_index_op(s->arena, UK_I_AND, all, uk_index_op(s->arena, UK_I_LT, x, st->bound[b].upper));
+        x = uk_index_op(s->arena, UK_I_LT, x, st->bound[b].upper);
+        all = all ? uk_index_op(s->arena, UK_I_AND, all, x) : x;
     }
-    if (!n || !body || !all)
-        return NULL;
-    n->condition = all;
-    n->body = body;
-    return n;
+    return all ? if_node(s, st, all, body, NULL) : body;
+}
+
+/* A tile whose guards leave nothing is left out. */
+static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
+                                  struct uk_node *body) {
+    struct uk_index *all = NULL;
+
+    for (int b = 0; b < st->bounds; b++)
+        for (int v = 0; v < st->match->axes; v++) {
+            const struct uk_loop *l = st->match->axis[v];
+
+            if (!l || !st->bound[b].is_guard || !st->bound[b].form.coefficient[l->id])
+                continue;
+            struct uk_index *first = uk_first(s, st, l, value);
+            struct uk_index *some = uk_index_op(s->arena, UK_I_LT, first, uk_extent(s, st, l, value));
+
+            all = all ? uk_index_op(s->arena, UK_I_AND, all, some) : some;
+        }
+    return all ? if_node(s, st, all, body, NULL) : body;
 }
 
 /* Compiled kernels take full tiles in a call of their own, where the extents are constants: inlined, it has
@@ -243,84 +421,57 @@ static bool wants_full_call(const struct uk_stage *st) {
     return !st->is_copy && !(row && (!strcmp(row->impl, "asm") || !strcmp(row->impl, "peachpy")));
 }
 
+static struct uk_index *both(struct uk_schedule *s, struct uk_index *all, struct uk_index *x) {
+    return all ? uk_index_op(s->arena, UK_I_AND, all, x) : x;
+}
+
 static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
                              struct uk_index *const *value) {
     struct uk_index *full = NULL;
 
     for (int v = 0; v < st->match->axes && wants_full_call(st); v++) {
-        struct uk_index *e = uk_extent(s, st, st->match->axis[v], value);
+        struct uk_index *e = uk_tile_extent(s, st, st->match->axis[v], value);
 
         if (!st->match->most[v] || st->match->fixed[v] || !e || uk_index_is_int(e, NULL))
             continue;
-        e = uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->most[v]));
-        full = full ? uk_index_op(s->arena, UK_I_AND, full, e) : e;
+        full = both(s, full, uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->most[v])));
     }
     if (!full)
         return call(s, st, value, false);
-    struct uk_node *n = node_of(s, UK_N_IF, st);
-    if (!n)
-        return NULL;
-    n->condition = full;
-    n->body = call(s, st, value, true);
-    n->other = call(s, st, value, false);
-    return n->body && n->other ? n : NULL;
+    struct uk_node *other = call(s, st, value, false);
+    return other ? if_node(s, st, full, call(s, st, value, true), other) : NULL;
 }
 
-struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
+/* Tiles that do not have the extents that the kernel takes run as plain loops. */
+static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
+    struct uk_node *kernel = calls(s, st, value), *plain;
     struct uk_index *full = NULL;
 
-    if (!st->match) {
-        struct uk_node *plain = plain_loops(s, st, st->tile, value);
-
-        return st->parent && st->parent->match && st->parent->match->first ? guard_bounds(s, st, value, plain)
-                                                                           : plain;
-    }
-    struct uk_node *kernel = calls(s, st, value);
-    if (!kernel || !st->match->partial)
-        return kernel;
     for (int v = 0; v < st->match->axes; v++) {
         if (!st->match->fixed[v] || st->match->always[v])
             continue;
-        struct uk_index *e = uk_extent(s, st, st->match->axis[v], value);
-        struct uk_index *same =
-            uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->fixed[v]));
+        struct uk_index *e = uk_tile_extent(s, st, st->match->axis[v], value);
 
-        full = full ? uk_index_op(s->arena, UK_I_AND, full, same) : same;
+        full = both(s, full, uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->fixed[v])));
     }
-    struct uk_node *n = node_of(s, UK_N_IF, st);
+    if (!kernel || !full)
+        return kernel;
+    plain = plain_tile(s, st, value);
+    return plain ? if_node(s, st, full, kernel, plain) : NULL;
+}
+
+struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
+    if (!st->match)
+        return guard_bounds(s, st, value, plain_versions(s, st, value));
+    struct uk_node *n = fixed_calls(s, st, value);
+
     if (!n)
         return NULL;
-    n->condition = full;
-    n->body = kernel;
-    n->other = plain_tile(s, st, value);
-    return full && n->other ? n : NULL;
+    n = guard_tile(s, st, value, n);
+    return st->match->first || st->is_copy ? n : guard_bounds(s, st, value, n);
 }
 
 /* ---- the initialization of a sum ---- */
-
-static struct uk_expr *identity(struct uk_schedule *s, enum uk_reduce reduce, enum uk_type type) {
-    static const int64_t least[UK_TYPES] = {
-        [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U8] = 0};
-    static const int64_t most[UK_TYPES] = {[UK_I64] = INT64_MAX,
-                                           [UK_I32] = INT32_MAX,
-                                           [UK_I16] = INT16_MAX,
-                                           [UK_I8] = INT8_MAX,
-                                           [UK_U8] = UINT8_MAX};
-    struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
-    bool real = type == UK_F64 || type == UK_F32 || type == UK_F16 || type == UK_BF16;
-
-    if (!e)
-        return NULL;
-    *e = (struct uk_expr){.op = UK_E_NUMBER, .type = type, .is_integer = true};
-    if (reduce == UK_REDUCE_PROD)
-        e->integer = 1;
-    if (reduce == UK_REDUCE_MAX || reduce == UK_REDUCE_MIN) {
-        e->is_integer = !real;
-        e->integer = reduce == UK_REDUCE_MAX ? least[type] : most[type];
-        e->number = reduce == UK_REDUCE_MAX ? -HUGE_VAL : HUGE_VAL;
-    }
-    return e;
-}
 
 /* A stage that stores the identity wherever st stores its result: st's loops without those of the sum. */
 struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st) {
@@ -333,7 +484,7 @@ struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st
     t->next = NULL;
     t->reduce = UK_REDUCE_NONE;
     t->iterators = t->left_iterators;
-    t->right = identity(s, st->statement->reduce, st->operand[0].tensor->type);
+    t->right = identity(s, st);
     t->label = uk_format(s->arena, "%s_init", st->name);
     if (!t->right || !t->label)
         return uk_out_of_memory(s->context), NULL;
@@ -343,6 +494,8 @@ struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st
     r->name = t->label;
     r->statement = t;
     r->is_reset = true;
+    r->is_filtered = false;
+    r->previous = NULL;
     r->operands = 1;
     r->iterators = t->iterators;
     r->loops = r->tile = 0;
@@ -353,7 +506,7 @@ struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st
         }
     r->bounds = 0;
     for (int b = 0; b < st->bounds; b++) {
-        bool of_sum = false;
+        bool of_sum = st->bound[b].is_guard;
 
         for (int i = 0; i < st->loops; i++)
             of_sum |= uk_is_reduced(st, st->loop[i]) && st->bound[b].form.coefficient[st->loop[i]->id];

@@ -14,19 +14,35 @@
 
 struct nest {
     struct uk_schedule *s;
-    struct uk_stage *main; /* the stage at the root, last in `stage` */
+    struct uk_stage *main; /* the stage at the root */
     int stages;
-    struct uk_stage *stage[UK_MAX_STAGES]; /* in order of execution */
+    struct uk_stage *stage[UK_MAX_STAGES]; /* main, and all that is attached to it or to those, in order */
     isl_set *set[UK_MAX_STAGES];
 };
 
+/* A group of stages of the nest: bit i for stage[i]. */
+typedef uint32_t group;
+_Static_assert(UK_MAX_STAGES <= 32, "a group has a bit for every stage");
+
+/* stage[m] and everything attached to it, directly or not. */
+static group subtree(const struct nest *n, int m) {
+    group g = 0;
+
+    for (int i = 0; i < n->stages; i++)
+        for (const struct uk_stage *st = n->stage[i]; st; st = st->parent)
+            if (st == n->stage[m])
+                g |= (group)1 << i;
+    return g;
+}
+
 /* isl leaves loops that run once out of its AST, so each band is below a mark that says which loop it is. */
-static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, int from, int to,
+static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, group g, struct uk_loop *l,
                                       int position) {
     isl_union_pw_aff *f = NULL;
-    struct uk_loop *l = n->stage[to - 1]->loop[position];
 
-    for (int i = from; i < to; i++) {
+    for (int i = 0; i < n->stages; i++) {
+        if (!(g >> i & 1))
+            continue;
         isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(n->set[i]));
         isl_aff *a = isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)position);
         isl_union_pw_aff *u = isl_union_pw_aff_from_aff(a);
@@ -38,53 +54,79 @@ static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, i
     return isl_schedule_node_child(isl_schedule_node_child(node, 0), 0);
 }
 
-static isl_union_set *filter(struct nest *n, int from, int to) {
-    isl_union_set *u = isl_union_set_from_set(isl_set_copy(n->set[from]));
+static isl_union_set *filter(struct nest *n, group g) {
+    isl_union_set *u = NULL;
 
-    for (int i = from + 1; i < to; i++)
-        u = isl_union_set_union(u, isl_union_set_from_set(isl_set_copy(n->set[i])));
+    for (int i = 0; i < n->stages; i++)
+        if (g >> i & 1) {
+            isl_union_set *one = isl_union_set_from_set(isl_set_copy(n->set[i]));
+
+            u = u ? isl_union_set_union(u, one) : one;
+        }
     return u;
 }
 
-/* Stages [first, n->stages) share the first `depth` loops; node is the leaf below those. Copies come first,
- * ordered by where they are attached, so that each level takes a run of them. */
-static isl_schedule_node *insert_loops(isl_schedule_node *node, struct nest *n) {
-    isl_ctx *ctx = n->s->context->isl;
-    int first = 0, last = n->stages - 1;
+static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, group g, int m, int depth);
 
-    for (int depth = 0; depth <= n->main->tile; depth++) {
-        int here = first;
+/* What is attached to stage[m] at this depth goes before or after the rest of the group. On return, node is
+ * the leaf of the rest, and g the rest. */
+static isl_schedule_node *insert_attached(isl_schedule_node *node, struct nest *n, group *g, int m,
+                                          int depth) {
+    int part[UK_MAX_STAGES + 1], parts = 0, rest = 0;
+    group left = *g;
 
-        while (here < last && n->stage[here]->prefix == depth)
-            here++;
-        if (here > first) {
-            isl_union_set_list *list = isl_union_set_list_alloc(ctx, here - first + 1);
+    for (int after = 0; after < 2; after++) {
+        for (int i = 0; i < n->stages; i++) {
+            const struct uk_stage *st = n->stage[i];
 
-            for (int i = first; i < here; i++)
-                list = isl_union_set_list_add(list, filter(n, i, i + 1));
-            list = isl_union_set_list_add(list, filter(n, here, n->stages));
-            node = isl_schedule_node_insert_sequence(node, list);
-            for (int i = first; i < here; i++) {
-                node = isl_schedule_node_child(isl_schedule_node_child(node, i - first), 0);
-                for (int q = depth; q < n->stage[i]->tile; q++)
-                    node = insert_loop(node, n, i, i + 1, q);
-                node = isl_schedule_node_ancestor(node, 2 * (n->stage[i]->tile - depth) + 2);
-            }
-            node = isl_schedule_node_child(isl_schedule_node_child(node, here - first), 0);
-            first = here;
+            if (st->parent != n->stage[m] || st->prefix != depth || st->after != after)
+                continue;
+            part[parts++] = i;
+            left &= ~subtree(n, i);
         }
-        if (depth < n->main->tile)
-            node = insert_loop(node, n, first, n->stages, depth);
+        if (!after) {
+            rest = parts;
+            part[parts++] = m;
+        }
     }
-    return node;
+    *g = left;
+    if (parts == 1)
+        return node;
+    isl_union_set_list *list = isl_union_set_list_alloc(n->s->context->isl, parts);
+    for (int i = 0; i < parts; i++)
+        list = isl_union_set_list_add(list, filter(n, i == rest ? left : subtree(n, part[i])));
+    node = isl_schedule_node_insert_sequence(node, list);
+    for (int i = 0; i < parts; i++) {
+        if (i == rest)
+            continue;
+        node = isl_schedule_node_child(isl_schedule_node_child(node, i), 0);
+        node = insert_stage(node, n, subtree(n, part[i]), part[i], depth);
+        node = isl_schedule_node_ancestor(node, 2);
+    }
+    return isl_schedule_node_child(isl_schedule_node_child(node, rest), 0);
+}
+
+/* The loops of stage[m] from `depth` on; node is a leaf for the group, which shares the loops before, and is
+ * again on return. */
+static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, group g, int m, int depth) {
+    struct uk_stage *st = n->stage[m];
+    int level = (int)isl_schedule_node_get_tree_depth(node);
+
+    for (int d = depth; d <= st->tile; d++) {
+        node = insert_attached(node, n, &g, m, d);
+        if (d < st->tile)
+            node = insert_loop(node, n, g, st->loop[d], d);
+    }
+    return isl_schedule_node_ancestor(node, (int)isl_schedule_node_get_tree_depth(node) - level);
 }
 
 static isl_schedule *schedule_tree(struct nest *n) {
-    isl_schedule *tree = isl_schedule_from_domain(filter(n, 0, n->stages));
+    group all = subtree(n, 0);
+    isl_schedule *tree = isl_schedule_from_domain(filter(n, all));
     isl_schedule_node *node = isl_schedule_node_child(isl_schedule_get_root(tree), 0);
 
     isl_schedule_free(tree);
-    node = insert_loops(node, n);
+    node = insert_stage(node, n, all, 0, 0);
     tree = isl_schedule_node_get_schedule(node);
     isl_schedule_node_free(node);
     return tree;
@@ -108,6 +150,13 @@ static struct uk_index *argument(struct nest *n, const struct scope *scope, isl_
     return x;
 }
 
+bool uk_is_raised(const struct uk_schedule *s, const struct uk_var *v) {
+    for (int i = 0; i < s->raised; i++)
+        if (s->raised_size[i] == v)
+            return true;
+    return false;
+}
+
 static struct uk_index *identifier(struct nest *n, const struct scope *scope, isl_ast_expr *e) {
     isl_id *id = isl_ast_expr_get_id(e);
     const char *name = isl_id_get_name(id);
@@ -121,13 +170,8 @@ static struct uk_index *identifier(struct nest *n, const struct scope *scope, is
     isl_id_free(id);
     if (!v)
         return NULL;
-    /* The nest runs once for an empty sum, to store its 0: isl is told that the size is at least 1. */
     struct uk_index *x = uk_index_var(n->s->arena, v);
-    const struct uk_stage *st = n->main;
-    for (int i = 0; st->match && st->match->first && i < st->iterators; i++)
-        if (st->reduced[i] && st->statement->extent[i]->op == UK_I_VAR && st->statement->extent[i]->var == v)
-            return uk_index_op(n->s->arena, UK_I_MAX, x, uk_index_int(n->s->arena, 1));
-    return x;
+    return uk_is_raised(n->s, v) ? uk_index_op(n->s->arena, UK_I_MAX, x, uk_index_int(n->s->arena, 1)) : x;
 }
 
 static struct uk_index *operation(struct nest *n, const struct scope *scope, isl_ast_expr *e) {
@@ -337,10 +381,52 @@ struct uk_index *uk_condition_index(struct uk_schedule *s, isl_set *set) {
 
 /* ---- a nest ---- */
 
-/* Every extent that must be at least 1 for the nest to do anything: all but the sums that start in the tile.
+/* A sum over several tiles that something follows: what follows runs in the last of them. */
+static bool ends_in(const struct nest *n, const struct uk_stage *st) {
+    for (int i = 0; i < n->stages; i++)
+        for (int q = 0; n->stage[i]->parent == st && n->stage[i]->after && q < n->stage[i]->prefix; q++)
+            if (uk_is_reduced(st, st->loop[q]))
+                return true;
+    return false;
+}
+
+/* The sizes that count as at least 1: where a sum is empty, the tile that starts it, or what follows its last
+ * tile, must run all the same. */
+static enum uk_status raise_sizes(struct nest *n) {
+    n->s->raised = 0;
+    for (int i = 0; i < n->stages; i++) {
+        const struct uk_stage *st = n->stage[i];
+        bool follows = ends_in(n, st);
+
+        for (int v = 0; (follows || (st->match && st->match->first)) && v < st->iterators; v++) {
+            const struct uk_index *e = st->statement->extent[v];
+            int64_t c;
+
+            if (!st->reduced[v] || (uk_index_is_int(e, &c) && c >= 1))
+                continue;
+            if (e->op != UK_I_VAR)
+                return uk_fail(n->s->context, UK_UNSUPPORTED, st->statement->at,
+                               "stage %s: the sum over %s ends in an outer loop, and its extent is no size; "
+                               "attach what follows outside of the sum",
+                               st->name, st->statement->iterator[v]->name);
+            if (!uk_is_raised(n->s, e->var) && n->s->raised < UK_MAX_SIZES)
+                n->s->raised_size[n->s->raised++] = e->var;
+        }
+    }
+    return UK_OK;
+}
+
+/* Is there anything to do for an extent of 0? Initializations and what follows the sum run for an empty sum.
  */
-static bool guards(const struct uk_stage *st, int iterator) {
-    return !(st->reduced[iterator] && st->match && st->match->first);
+static bool must_exist(const struct nest *n, int iterator) {
+    const struct uk_index *e = n->main->statement->extent[iterator];
+
+    if (!n->main->reduced[iterator] || (e->op == UK_I_VAR && uk_is_raised(n->s, e->var)))
+        return true;
+    for (int i = 1; i < n->stages; i++)
+        if (!n->stage[i]->is_copy)
+            return false;
+    return true;
 }
 
 static isl_set *nest_context(struct nest *n) {
@@ -348,10 +434,18 @@ static isl_set *nest_context(struct nest *n) {
     isl_set *set = uk_context_set(n->s);
 
     for (int i = 0; i < st->iterators; i++) {
+        if (!must_exist(n, i))
+            continue;
         struct uk_index *one =
             uk_index_op(n->s->arena, UK_I_GE, st->statement->extent[i], uk_index_int(n->s->arena, 1));
 
         set = isl_set_intersect(set, uk_relation_params(n->s, one));
+    }
+    for (int i = 0; i < n->s->raised; i++) {
+        struct uk_index *v = uk_index_var(n->s->arena, (struct uk_var *)n->s->raised_size[i]);
+
+        set = isl_set_intersect(set, uk_relation_params(n->s, uk_index_op(n->s->arena, UK_I_GE, v,
+                                                                          uk_index_int(n->s->arena, 1))));
     }
     return set;
 }
@@ -365,7 +459,8 @@ static struct uk_node *guarded(struct nest *n, struct uk_node *body) {
     for (int i = 0; i < n->main->iterators; i++) {
         struct uk_index *e = n->main->statement->extent[i];
 
-        if (!guards(n->main, i) || (uk_index_is_int(e, &c) && c >= 1))
+        if (!must_exist(n, i) || (n->main->reduced[i] && e->op == UK_I_VAR && uk_is_raised(n->s, e->var)) ||
+            (uk_index_is_int(e, &c) && c >= 1))
             continue;
         struct uk_index *one = uk_index_op(a, UK_I_GE, e, uk_index_int(a, 1));
         all = all ? uk_index_op(a, UK_I_AND, all, one) : one;
@@ -387,10 +482,13 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
         return UK_OUT_OF_MEMORY;
     if (uk_is_empty(n->main))
         return UK_OK;
+    enum uk_status status = raise_sizes(n);
+    if (status)
+        return status;
     isl_set *context = nest_context(n);
     if (isl_set_is_empty(context) == isl_bool_true) {
         isl_set_free(context);
-        enum uk_status status = uk_isl_status(s);
+        status = uk_isl_status(s);
         return status ? status
                       : uk_fail(s->context, UK_REFUSED, n->main->statement->at,
                                 "no sizes fulfil the assumptions; correct `assume` or --define");
@@ -406,7 +504,7 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     isl_ast_build *build = isl_ast_build_from_context(context);
     isl_ast_node *node = isl_ast_build_node_from_schedule(build, tree);
     isl_ast_build_free(build);
-    enum uk_status status = uk_isl_status(s);
+    status = uk_isl_status(s);
     if (!status && node) {
         struct uk_node *body = convert(n, NULL, NULL, node);
 
@@ -416,25 +514,33 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     isl_ast_node_free(node);
     for (int i = 0; i < n->stages; i++)
         isl_set_free(n->set[i]);
+    s->raised = 0;
     return status;
+}
+
+static bool is_in_nest(const struct uk_stage *st, const struct uk_stage *main) {
+    while (st && st != main)
+        st = st->parent;
+    return st;
 }
 
 static enum uk_status collect(struct nest *n) {
     n->stages = 0;
-    for (int depth = 0; depth <= n->main->loops; depth++)
-        for (struct uk_stage *st = n->s->stages; st; st = st->next)
-            if (st->parent == n->main && st->prefix == depth) {
-                if (depth > n->main->tile)
-                    return uk_fail(
-                        n->s->context, UK_REFUSED, st->statement->at,
-                        "the copy %s is attached inside a kernel; pack outside of the tensorized loops",
-                        st->name);
-                if (n->stages == UK_MAX_STAGES - 1)
-                    return uk_fail(n->s->context, UK_REFUSED, st->statement->at, "more than %d copies",
-                                   UK_MAX_STAGES - 1);
-                n->stage[n->stages++] = st;
-            }
     n->stage[n->stages++] = n->main;
+    for (struct uk_stage *st = n->s->stages; st; st = st->next) {
+        if (st == n->main || !is_in_nest(st, n->main))
+            continue;
+        if (st->prefix > st->parent->tile)
+            return uk_fail(n->s->context, UK_REFUSED, st->statement->at,
+                           "%s %s is attached inside a kernel; %s", st->is_copy ? "the copy" : "stage",
+                           st->name,
+                           st->is_copy ? "pack outside of the tensorized loops"
+                                       : "attach it outside of the tensorized loops");
+        if (n->stages == UK_MAX_STAGES)
+            return uk_fail(n->s->context, UK_REFUSED, st->statement->at, "more than %d stages in one nest",
+                           UK_MAX_STAGES);
+        n->stage[n->stages++] = st;
+    }
     return UK_OK;
 }
 

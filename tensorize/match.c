@@ -102,11 +102,20 @@ static int operand_of(const struct uk_stage *st, const struct uk_expr *e) {
     return -1;
 }
 
+/* A pad whose outside adds nothing to the sum: guards are all that is left of it. */
+static bool is_left_out(const struct uk_stage *st, const struct uk_expr *pad) {
+    int o = operand_of(st, pad->arg[0]);
+
+    return o >= 0 && st->operand[o].pad != UK_PAD_VALUE;
+}
+
 static double value_of(const struct uk_expr *number) {
     return number->is_integer ? (double)number->integer : number->number;
 }
 
 static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const struct uk_expr *e) {
+    while (e->op == UK_E_PAD && is_left_out(t->st, e))
+        e = e->arg[0];
     bool commutes = k->op == UK_E_ADD || k->op == UK_E_MUL || k->op == UK_E_MIN || k->op == UK_E_MAX;
 
     if (k->op != e->op)

@@ -23,6 +23,14 @@ static void outer_values(const struct uk_attempt *t, struct uk_index **value) {
         value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
 }
 
+struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                                struct uk_index *const *value) {
+    struct uk_index *end = uk_extent(s, st, l, value);
+
+    return end && uk_starts_late(st, l) ? uk_index_op(s->arena, UK_I_SUB, end, uk_first(s, st, l, value))
+                                        : end;
+}
+
 struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
                                int size, struct uk_index *const *value) {
     int axis = m->size[size].axis;
@@ -31,7 +39,7 @@ struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st,
     case UK_SIZE_STRIDE:
         return uk_poly_index(s->arena, &m->size[size].value);
     case UK_SIZE_EXTENT:
-        return uk_extent(s, st, m->axis[axis], value);
+        return uk_tile_extent(s, st, m->axis[axis], value);
     default: {
         const struct uk_operand *o = &st->operand[m->size[size].operand];
         struct uk_index *all = uk_extent(s, st, m->axis[axis], value);
@@ -77,7 +85,7 @@ static bool check_extents(struct uk_attempt *t) {
 
     outer_values(t, value);
     for (int v = 0; v < t->ks->iterators; v++) {
-        struct uk_index *e = uk_extent(t->s, t->st, t->m.axis[v], value);
+        struct uk_index *e = uk_tile_extent(t->s, t->st, t->m.axis[v], value);
         int64_t c;
 
         if (!e)
@@ -98,12 +106,14 @@ static bool check_extents(struct uk_attempt *t) {
     return true;
 }
 
-/* min(.., c', ..) <= c, seen without isl */
+/* min(.., c', ..) - max(0, ..) <= c, seen without isl */
 static bool least_is_at_most(const struct uk_index *e, int64_t c) {
     int64_t n;
 
     if (uk_index_is_int(e, &n))
         return n <= c;
+    if (e->op == UK_I_SUB && e->b->op == UK_I_MAX && uk_index_is_int(e->b->a, &n) && n >= 0)
+        return least_is_at_most(e->a, c);
     return e->op == UK_I_MIN && (least_is_at_most(e->a, c) || least_is_at_most(e->b, c));
 }
 
@@ -177,6 +187,9 @@ static bool check_over(struct uk_attempt *t, int tensor) {
         int axis = 0;
         while (axis < t->ks->iterators && t->ks->iterator[axis] != a->index[d]->var)
             axis++;
+        if (axis < t->ks->iterators && t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
+            return uk_differ(t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
+                             o->tensor->name, t->k->name);
         if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
             return uk_differ(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
         for (int q = 0; q < o->tensor->stored_dims; q++) {
@@ -230,6 +243,11 @@ static bool check_alignment(struct uk_attempt *t, int tensor) {
 
         aligned = is_multiple(t, &c, bytes, want);
     }
+    for (int v = 0; v < t->m.axes && want > bytes && aligned; v++) {
+        struct uk_poly c = uk_coefficient(o, t->m.axis[v]->id);
+
+        aligned = !uk_starts_late(t->st, t->m.axis[v]) || is_multiple(t, &c, bytes, want);
+    }
     for (int d = 0; d < o->tensor->stored_dims && want > bytes && aligned; d++) {
         struct uk_poly rest = o->index[d].rest ? uk_poly_of(o->index[d].rest) : (struct uk_poly){0};
         struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
@@ -270,8 +288,11 @@ static const char *assignment_name(enum uk_assign a) {
 bool uk_match_forms(struct uk_attempt *t) {
     const struct uk_statement *p = t->st->statement;
     const struct uk_form *f = t->k->form;
-    bool outer_sum = false;
+    bool outer_sum = false, guarded = false;
 
+    if (t->st->previous || t->st->is_filtered)
+        return uk_differ(t, t->st->previous ? "a scan goes on from element to element"
+                                            : "a `where` has relations that are no bounds of loops");
     if (p->reduce != t->ks->reduce)
         return uk_differ(t, "%s here, %s in the kernel", reduction_name(p->reduce),
                          reduction_name(t->ks->reduce));
@@ -288,7 +309,12 @@ bool uk_match_forms(struct uk_attempt *t) {
     if (outer_sum && !f[UK_FORM_UPDATE].given)
         return uk_differ(
             t, "the sum goes on over several tiles, which needs the kernel's `update`; it has none");
-    t->m.first = p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
+    for (int b = 0; b < t->st->bounds; b++)
+        guarded |= t->st->bound[b].is_guard;
+    if (guarded && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "guards leave terms out, so the sum is set to 0 before it, which needs the "
+                            "kernel's `update`; it has none");
+    t->m.first = !guarded && p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
     if (p->assign == UK_ASSIGN && !t->m.first && !f[UK_FORM_UPDATE].given)
         return uk_differ(t, "the kernel has neither compute nor update");
     for (int i = 0; i < t->st->iterators; i++) {

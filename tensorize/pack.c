@@ -154,7 +154,7 @@ static enum uk_status bound_part(struct packing *p, struct part *part, int itera
         const struct uk_bound *bound = &st->bound[b];
         int64_t g;
 
-        if (!bounds_part(p, bound, iterator, &g))
+        if (bound->is_guard || !bounds_part(p, bound, iterator, &g))
             continue;
         struct uk_bound *out = &part->bound[part->bounds++];
         *out = (struct uk_bound){
@@ -342,7 +342,7 @@ static enum uk_status inherit_bounds(struct packing *p) {
             int id = p->consumer->loop[i]->id;
 
             f.coefficient[id] = p->consumer->bound[b].form.coefficient[id];
-            any |= f.coefficient[id] != 0;
+            any |= f.coefficient[id] != 0 && !p->consumer->bound[b].is_guard;
         }
         enum uk_status status = any ? uk_add_bound(p->s, p->copy, &f, p->consumer->bound[b].upper) : UK_OK;
         if (status)
@@ -359,8 +359,10 @@ static enum uk_status connect_source(struct packing *p) {
     int n = p->prefix + 1;
     enum uk_status status;
 
-    *o = (struct uk_operand){
-        .tensor = p->operand->tensor, .expr = c->statement->right->arg[0], .valid = along->bounds};
+    *o = (struct uk_operand){.tensor = p->operand->tensor,
+                             .expr = c->statement->right->arg[0],
+                             .pad = UK_PAD_VALUE,
+                             .valid = along->bounds};
     o->within = uk_alloc(p->s->arena, sizeof *o->within * (size_t)along->bounds);
     if (!o->within)
         return uk_out_of_memory(p->s->context);

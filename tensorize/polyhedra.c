@@ -50,8 +50,8 @@ enum uk_status uk_isl_status(struct uk_schedule *s) {
 
 /* ---- building ---- */
 
-static bool mentions(const struct uk_index *e, const struct uk_var *v) {
-    return e && (e->var == v || mentions(e->a, v) || mentions(e->b, v) || mentions(e->c, v));
+bool uk_mentions(const struct uk_index *e, const struct uk_var *v) {
+    return e && (e->var == v || uk_mentions(e->a, v) || uk_mentions(e->b, v) || uk_mentions(e->c, v));
 }
 
 /* Sizes that bound something; strides only if something is assumed of them. */
@@ -59,7 +59,7 @@ static bool is_parameter(const struct uk_schedule *s, const struct uk_var *v) {
     bool found = v->is_extent;
 
     for (const struct uk_assume *a = s->program->assumes; a && !found; a = a->next)
-        found = mentions(a->relation, v);
+        found = uk_mentions(a->relation, v);
     return found && !v->defined;
 }
 
@@ -228,7 +228,7 @@ static isl_pw_aff *form_affine(struct uk_schedule *s, const struct uk_stage *st,
 }
 
 /* Inner loops start at 0 and enter the bounds with nonnegative coefficients, so dropping them projects them
- * out. */
+ * out. Guards in which an inner loop has a negative one are left out: they bound that loop. */
 isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name) {
     isl_space *sp = loop_space(s, loops, name);
     isl_set *set = isl_set_universe(isl_space_copy(sp));
@@ -236,6 +236,12 @@ isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loop
     for (int i = 0; i < loops; i++)
         set = isl_set_lower_bound_si(set, isl_dim_set, (unsigned)i, 0);
     for (int b = 0; b < st->bounds; b++) {
+        bool inner = false;
+
+        for (int i = loops; i < st->loops; i++)
+            inner |= st->bound[b].form.coefficient[st->loop[i]->id] < 0;
+        if (inner)
+            continue;
         isl_pw_aff *l = form_affine(s, st, sp, &st->bound[b].form, loops),
                    *r = affine(s, st, sp, st->bound[b].upper);
 
@@ -297,7 +303,7 @@ static isl_set *outside_in(struct uk_schedule *s, const struct uk_stage *st, con
                            isl_set *bad) {
     if (e && e->op == UK_E_ACCESS)
         return outside(s, st, &e->access, bad);
-    for (int i = 0; e && i < 3; i++)
+    for (int i = e && e->op == UK_E_PAD; e && i < 3; i++)
         bad = outside_in(s, st, e->arg[i], bad);
     return bad;
 }
@@ -306,7 +312,19 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
     isl_set *context = uk_context_set(s);
     isl_set *bad = isl_set_empty(isl_set_get_space(context));
 
-    bad = outside_in(s, st, st->statement->right, outside(s, st, &st->statement->left, bad));
+    struct uk_stage *all = uk_alloc(s->arena, sizeof *all);
+
+    if (!all) {
+        isl_set_free(context);
+        isl_set_free(bad);
+        return uk_out_of_memory(s->context);
+    }
+    *all = *st; /* without guards: what they leave out is initialized all the same */
+    all->bounds = 0;
+    for (int b = 0; b < st->bounds; b++)
+        if (!st->bound[b].is_guard)
+            all->bound[all->bounds++] = st->bound[b];
+    bad = outside_in(s, st, st->statement->right, outside(s, all, &st->statement->left, bad));
     bad = isl_set_intersect(bad, isl_set_copy(context));
     isl_bool never = isl_set_is_empty(bad);
     if (never == isl_bool_true) {

@@ -104,6 +104,43 @@ static struct uk_index *ceil_div(struct uk_arena *arena, struct uk_index *e, int
     return uk_index_op(arena, UK_I_DIV, e, uk_index_int(arena, a));
 }
 
+/* Does a loop other than l, without a value, lower the form? */
+static bool is_left_to_inner(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
+                             struct uk_index *const *value) {
+    for (int i = 0; i < st->loops && b->is_guard; i++)
+        if (st->loop[i] != l && b->form.coefficient[st->loop[i]->id] < 0 && !value[st->loop[i]->id])
+            return true;
+    return false;
+}
+
+bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l) {
+    for (int i = 0; i < st->bounds; i++)
+        if (st->bound[i].form.coefficient[l->id] < 0)
+            return true;
+    return false;
+}
+
+struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                          struct uk_index *const *value) {
+    struct uk_index *first = uk_index_int(s->arena, 0);
+
+    for (int i = 0; i < st->bounds; i++) {
+        const struct uk_bound *b = &st->bound[i];
+        int64_t a = -b->form.coefficient[l->id];
+
+        if (a <= 0 || is_left_to_inner(st, b, l, value))
+            continue;
+        /* others - a*l < upper: l > (others - upper) / a */
+        struct uk_index *others = uk_affine_value(s, st, &b->form, value);
+        struct uk_index *e = uk_index_op(s->arena, UK_I_SUB, others, b->upper);
+
+        e = uk_index_op(s->arena, UK_I_DIV, e, uk_index_int(s->arena, a));
+        e = uk_index_op(s->arena, UK_I_ADD, e, uk_index_int(s->arena, 1));
+        first = uk_index_op(s->arena, UK_I_MAX, first, e);
+    }
+    return first;
+}
+
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value) {
     struct uk_index *least = NULL;
@@ -111,7 +148,7 @@ struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *
     for (int i = 0; i < bounds; i++) {
         int64_t a = b[i].form.coefficient[l->id];
 
-        if (a <= 0)
+        if (a <= 0 || is_left_to_inner(st, &b[i], l, value))
             continue;
         struct uk_index *others = uk_affine_value(s, st, &b[i].form, value);
         struct uk_index *e = ceil_div(s->arena, uk_index_op(s->arena, UK_I_SUB, b[i].upper, others), a);
@@ -173,12 +210,12 @@ struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const
 }
 
 static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, const struct uk_access *a,
-                                  const struct uk_expr *e) {
+                                  const struct uk_expr *e, enum uk_pad pad) {
     if (st->operands == UK_MAX_OPERANDS)
         return uk_fail(s->context, UK_UNSUPPORTED, a->at,
                        "a statement may have at most %d accesses; split it into several", UK_MAX_OPERANDS);
     struct uk_operand *o = &st->operand[st->operands++];
-    *o = (struct uk_operand){.tensor = a->tensor, .expr = e};
+    *o = (struct uk_operand){.tensor = a->tensor, .expr = e, .pad = pad};
     if (a->tensor->layout)
         return uk_fail(s->context, UK_UNSUPPORTED, a->at, "layout of tensor %s is not built yet; use pack",
                        a->tensor->name);
@@ -191,20 +228,135 @@ static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, co
     return UK_OK;
 }
 
-static enum uk_status add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e) {
+/* low < high */
+static enum uk_status add_guard(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *low,
+                                struct uk_index *high, int operand) {
+    enum uk_status status = uk_add_bound(s, st, low, high);
+
+    if (!status) {
+        st->bound[st->bounds - 1].is_guard = true;
+        st->bound[st->bounds - 1].operand = operand;
+    }
+    return status;
+}
+
+/* -index <= 0 and index < extent, as far as the index does not keep them by itself. */
+static enum uk_status guard_index(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *index,
+                                  struct uk_index *extent, int operand) {
+    struct uk_affine f, negative;
+    int64_t rest = 0;
+    enum uk_status status = uk_affine_of(s, st, index, &f);
+
+    if (status)
+        return status;
+    for (int i = 0; i < st->statement->iterators; i++)
+        if (index->op == UK_I_VAR && index->var == st->statement->iterator[i] &&
+            uk_index_equal(st->statement->extent[i], extent))
+            return UK_OK;
+    bool below = f.rest && (!uk_index_is_int(f.rest, &rest) || rest < 0);
+    for (int l = 0; l < UK_MAX_LOOPS; l++)
+        below |= f.coefficient[l] < 0;
+    if (below) {
+        struct uk_index minus = {.op = UK_I_NEG, .a = (struct uk_index *)index, .depth = index->depth + 1};
+
+        if ((status = uk_affine_of(s, st, &minus, &negative)) ||
+            (status = add_guard(s, st, &negative, uk_index_int(s->arena, 1), operand)))
+            return status;
+    }
+    return add_guard(s, st, &f, extent, operand);
+}
+
+/* A pad(.., 0) that is a factor of a sum leaves terms out, if its indices are sums of loops. */
+static bool can_guard(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *pad) {
+    const struct uk_expr *v = pad->arg[1];
+    struct uk_affine f;
+
+    for (int d = 0; d < pad->arg[0]->access.tensor->dims; d++)
+        if (uk_affine_of(s, st, pad->arg[0]->access.index[d], &f) || f.general)
+            return false;
+    return st->statement->reduce == UK_REDUCE_SUM && v->op == UK_E_NUMBER && v->number == 0 &&
+           (!v->is_integer || v->integer == 0);
+}
+
+/* `factor`: the expression is a factor of what is summed. */
+static enum uk_status add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e,
+                                   bool factor) {
+    enum uk_status status = UK_OK;
+
     if (!e)
         return UK_OK;
-    if (e->op == UK_E_PAD)
-        return uk_fail(s->context, UK_UNSUPPORTED, e->at, "pad is not built yet; pad the tensor beforehand");
     if (e->op == UK_E_ACCESS)
-        return add_operand(s, st, &e->access, e);
-    for (int i = 0; i < 3; i++) {
-        enum uk_status status = add_operands(s, st, e->arg[i]);
+        return add_operand(s, st, &e->access, e, UK_PAD_NONE);
+    if (e->op == UK_E_PAD) {
+        bool guard = factor && can_guard(s, st, e);
+        const struct uk_access *a = &e->arg[0]->access;
+        int operand = st->operands;
+
+        status = add_operand(s, st, a, e->arg[0], guard ? UK_PAD_GUARD : UK_PAD_VALUE);
+        for (int d = 0; guard && !st->statement->scan && !status && d < a->tensor->dims; d++)
+            status = guard_index(s, st, a->index[d], a->tensor->shape[d], operand);
+        return status ? status : add_operands(s, st, e->arg[1], false);
+    }
+    factor = factor && (e->op == UK_E_MUL || e->op == UK_E_CAST);
+    for (int i = 0; i < 3 && !status; i++)
+        status = add_operands(s, st, e->arg[i], factor);
+    return status;
+}
+
+/* One relation of a `where`. */
+static enum uk_status add_relation(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *r) {
+    bool swap = r->op == UK_I_GT || r->op == UK_I_GE, both = r->op == UK_I_EQ;
+    bool equal = r->op == UK_I_LE || r->op == UK_I_GE || both;
+
+    for (int turn = 0; turn < 1 + both; turn++, swap = !swap) {
+        struct uk_affine f;
+        struct uk_index *low = swap ? r->b : r->a, *high = swap ? r->a : r->b;
+        struct uk_index *less = uk_index_op(s->arena, UK_I_SUB, low, high);
+        enum uk_status status = uk_affine_of(s, st, less, &f);
 
         if (status)
             return status;
+        if (f.general || r->op == UK_I_NE) {
+            st->is_filtered = true;
+            return UK_OK;
+        }
+        if ((status = add_guard(s, st, &f, uk_index_int(s->arena, equal), 0)))
+            return status;
     }
     return UK_OK;
+}
+
+static enum uk_status add_where(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *where) {
+    if (!where)
+        return UK_OK;
+    if (st->statement->scan) { /* every instance stores, whether it adds or not */
+        st->is_filtered = true;
+        return UK_OK;
+    }
+    if (where->op != UK_I_AND)
+        return add_relation(s, st, where);
+    enum uk_status status = add_where(s, st, where->a);
+    return status ? status : add_where(s, st, where->b);
+}
+
+/* An element of a scan reads the one before it. */
+static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_statement *t = st->statement;
+    struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
+
+    if (t->assign != UK_ASSIGN)
+        return uk_fail(s->context, UK_UNSUPPORTED, t->at,
+                       "a scan is stored with =; scan into a temp, and add that in a second statement");
+    if (!e)
+        return uk_out_of_memory(s->context);
+    while (st->scanned < t->left_iterators && t->iterator[st->scanned] != t->reduced_iterator[0])
+        st->scanned++;
+    *e = (struct uk_expr){.op = UK_E_ACCESS, .type = t->left.tensor->type, .access = t->left, .depth = 1};
+    for (int d = 0; d < t->left.tensor->dims; d++)
+        if (uk_mentions(t->left.index[d], t->reduced_iterator[0]))
+            e->access.index[d] = uk_index_op(s->arena, UK_I_SUB, t->left.index[d], uk_index_int(s->arena, 1));
+    st->previous = e;
+    return add_operand(s, st, &e->access, e, UK_PAD_NONE);
 }
 
 static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end) {
@@ -215,10 +367,6 @@ static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t
         return uk_out_of_memory(s->context);
     *st =
         (struct uk_stage){.name = t->label, .statement = t, .iterators = t->iterators, .loops = t->iterators};
-    if (t->scan)
-        return uk_fail(s->context, UK_UNSUPPORTED, t->at, "scan is not built yet; write the sum without it");
-    if (t->where)
-        return uk_fail(s->context, UK_UNSUPPORTED, t->at, "where is not built yet; sum over whole ranges");
     for (int i = 0; i < t->iterators; i++) {
         st->loop[i] = uk_loop_create(s, st, t->iterator[i]->name, i);
         if (!st->loop[i])
@@ -229,7 +377,9 @@ static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t
             return status;
     }
     st->tile = st->loops;
-    if ((status = add_operand(s, st, &t->left, NULL)) || (status = add_operands(s, st, t->right)))
+    if ((status = add_operand(s, st, &t->left, NULL, UK_PAD_NONE)) ||
+        (status = add_operands(s, st, t->right, true)) || (status = add_where(s, st, t->where)) ||
+        (t->scan && (status = add_scan(s, st))))
         return status;
     **end = st;
     *end = &st->next;

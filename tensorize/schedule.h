@@ -41,22 +41,28 @@ struct uk_bound {
     struct uk_affine form;
     struct uk_index *upper;
     bool is_guard;
+    int operand; /* a guard: of the operand that is read under pad; 0: of a `where` */
 };
+
+/* How an access under pad is treated: PAD_VALUE reads the other value outside; PAD_GUARD has guards among the
+ * stage's bounds, so that outside nothing is added. In both, inside is where all indices are in the shape. */
+enum uk_pad { UK_PAD_NONE, UK_PAD_VALUE, UK_PAD_GUARD };
 
 struct uk_operand {
     struct uk_tensor *tensor;
     const struct uk_expr *expr;          /* the access in the right side, NULL for the left side */
     struct uk_affine index[UK_MAX_DIMS]; /* of the stored dimensions */
-    int valid; /* pad: bounds inside which the element exists (lower ones are all 0) */
+    enum uk_pad pad;
+    int valid; /* a copy's pad: bounds inside which the element exists (lower ones are all 0) */
     struct uk_bound *within;
 };
 
 struct uk_stage {
     const char *name;
     struct uk_statement *statement; /* of the program, or made for a copy */
-    struct uk_stage *parent; /* attached: runs inside parent's loops [0, prefix); NULL at the root */
-    int prefix;              /* leading loops that belong to the parent */
-    bool after;              /* attached: after the parent's inner loops, else before them */
+    struct uk_stage *parent;        /* attached: runs inside parent's loops [0, prefix); NULL at the root */
+    int prefix;                     /* leading loops that belong to the parent */
+    bool after;                     /* attached: after the parent's inner loops, else before them */
     int loops;
     struct uk_loop *loop[UK_MAX_LOOPS]; /* outermost first; the first `prefix` are the parent's */
     int iterators;
@@ -66,6 +72,9 @@ struct uk_stage {
     struct uk_bound bound[UK_MAX_BOUNDS];
     int operands; /* operand[0] is the left side */
     struct uk_operand operand[UK_MAX_OPERANDS];
+    const struct uk_expr *previous; /* a scan: the output's element before this one */
+    int scanned;                    /* ... and the iterator along which */
+    bool is_filtered; /* its `where` has relations that are no bounds: they are asked at every instance */
     bool is_copy;
     bool is_reset; /* the separate initialization of a reduction */
     int tile;      /* tensorized: position of the nest's first loop; else = loops */
@@ -85,6 +94,9 @@ struct uk_schedule {
     struct uk_step *applied, **applied_end; /* the steps as they can be printed and applied again */
     struct uk_stage *last;                  /* of the last qualified name (rule 4) */
     struct uk_buffer *buffers;
+    /* lowering a nest: sizes that count as at least 1 there */
+    int raised;
+    const struct uk_var *raised_size[UK_MAX_SIZES];
 };
 
 /* ---- linear.c: forms and polynomials ---- */
@@ -128,6 +140,7 @@ struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 isl_ctx *uk_isl(struct uk_schedule *s);
 void uk_context_isl_destroy(struct isl_ctx *ctx);
 
+bool uk_mentions(const struct uk_index *e, const struct uk_var *v);
 /* Values of the first `loops` loops of the stage for which an instance exists: a set named `name`. */
 isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name);
 isl_set *uk_context_set(struct uk_schedule *s);
@@ -157,11 +170,17 @@ int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l);
 bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l);
 struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator);
-/* How many values loop l has where the loops with a value[] have that value and the inner ones are at 0:
- * min over the bounds of ceil((upper - others) / coefficient). NULL: nothing bounds it, or no memory. */
+/* The end of loop l's values where the loops with a value[] have that value and the inner ones are at 0: min
+ * over the bounds of ceil((upper - others) / coefficient). NULL: nothing bounds it, or no memory. A guard in
+ * which an inner loop has a negative coefficient bounds that loop, not this one. */
 struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                            struct uk_index *const *value);
-/* The same over another list of bounds, those of a pad. */
+/* The first value of the loop for which the guards hold: 0, or max(0, ..). */
+struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                          struct uk_index *const *value);
+/* Has the loop a first value other than 0, in some tile? */
+bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l);
+/* uk_extent over another list of bounds, those of a pad. */
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value);
 /* The least constant that bounds the loop's number of values, or -1. */
@@ -205,6 +224,9 @@ enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, st
 /* The value of the declaration's size for the tile at `value`. */
 struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
                                int size, struct uk_index *const *value);
+/* How many values the axis has in the tile: uk_extent less uk_first. */
+struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                                struct uk_index *const *value);
 int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t);
 
 /* How a whole stage would be tiled for an intrinsic: which loop is which axis, how far each axis reaches, and
@@ -254,6 +276,7 @@ double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k);
 
 /* ---- lower.c, leaf.c ---- */
 
+bool uk_is_raised(const struct uk_schedule *s, const struct uk_var *v);
 enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 /* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
  */

@@ -6,17 +6,17 @@
 
 /* What the scheduler's cost rule needs to know of a machine. */
 struct uk_machine {
-    int vector_bytes;                    /* of the widest vectors */
+    int vector_bytes;                     /* of the widest vectors */
     double fma_per_cycle, load_per_cycle; /* of such vectors */
     double issue_width;
-    int64_t l1_bytes, l2_bytes;          /* per core */
+    int64_t l1_bytes, l2_bytes; /* per core */
 };
 
 struct uk_target {
-    const char *name;   /* "x86_64-avx512" */
-    const char *arch;   /* "x86_64" */
+    const char *name;                    /* "x86_64-avx512" */
+    const char *arch;                    /* "x86_64" */
     const char *triple, *cpu, *features; /* as LLVM wants them */
-    const char *const *has;              /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
+    const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
     struct uk_machine machine;
     bool interpreted; /* "interp": no code at all */
 };
@@ -52,6 +52,7 @@ enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const s
                         struct uk_text *report, struct uk_text *steps, struct uk_function **out);
 
 /* The registry's declarations that the target can run and whose op is in use, parsed once per context. */
-enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel *row, struct uk_intrinsic **out);
+enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel *row,
+                                    struct uk_intrinsic **out);
 
 #endif

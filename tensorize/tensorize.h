@@ -104,8 +104,8 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  * NULL and makes the program's status sticky; passing that NULL on is harmless. The rules of the language are
  * checked by uk_program_check(), and before the program is used in any other way.
  */
-struct uk_index;  /* an integer: of sizes, iterators and constants; or a relation between two of them */
-struct uk_expr;   /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */
+struct uk_index; /* an integer: of sizes, iterators and constants; or a relation between two of them */
+struct uk_expr;  /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */
 struct uk_tensor;
 
 /* `name` is the generated function's, a C identifier; NULL on failure in *out. */
@@ -142,7 +142,8 @@ struct uk_tensor *uk_temp(struct uk_program *p, const char *name, enum uk_type t
                           struct uk_index *const shape[], struct uk_index *const strides[]);
 /* How it is stored: a map as in the text, "(i, p) -> [p / 4, i, p % 4]". With it, give strides (one for each stored
  * dimension, or NULL) here and NULL to uk_tensor. */
-void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map, struct uk_index *const strides[]);
+void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map,
+                      struct uk_index *const strides[]);
 /* A promise that the origin's address is a multiple of `bytes`, a power of two. */
 void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes);
 /* Elements beyond the shape that may be read and are never used: the extents with them. */
@@ -174,7 +175,8 @@ struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struc
 /* Integers wrap, floats are truncated toward zero and saturate when they become integers. */
 struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr *a);
 /* condition ? a : b. Conditions are comparisons, joined by the next three. */
-struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struct uk_expr *a, struct uk_expr *b);
+struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struct uk_expr *a,
+                          struct uk_expr *b);
 struct uk_expr *uk_compare(struct uk_program *p, enum uk_relation r, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_and(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_or(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
@@ -190,8 +192,9 @@ struct uk_reduction {
     struct uk_index *where; /* terms for which it does not hold are left out; or NULL */
 };
 /* tensor[index...] = value, or with a reduction, for all iterators. `label` names the stage (NULL: the tensor does). */
-void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t, struct uk_index *const index[],
-                  enum uk_assign assign, const struct uk_reduction *reduction, struct uk_expr *value);
+void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
+                  struct uk_index *const index[], enum uk_assign assign, const struct uk_reduction *reduction,
+                  struct uk_expr *value);
 
 /* A kernel of the caller's own: an `intrinsic ... end` text, and the code it names. */
 void uk_intrinsic(struct uk_program *p, const char *text);
@@ -202,7 +205,8 @@ void uk_import_c(struct uk_program *p, const char *text);
 /* Steps of the schedule, in order; loops are named "stage.loop" or "loop". uk_step() takes any step as text. */
 void uk_step(struct uk_program *p, const char *text);
 void uk_split(struct uk_program *p, const char *loop, int64_t factor, const char *outer, const char *inner);
-void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const char *outer, const char *inner);
+void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const char *outer,
+                    const char *inner);
 /* names: outer of a, outer of b, inner of a, inner of b. */
 void uk_tile(struct uk_program *p, const char *a, const char *b, int64_t factor_a, int64_t factor_b,
              const char *const names[4]);
@@ -253,21 +257,22 @@ void uk_module_destroy(struct uk_module *m);
 /* The generated function; cast it to the type that UK_EMIT_HEADER prints. Lives as long as the module. */
 void *uk_module_function(const struct uk_module *m);
 /* Calls it with arguments in arrays: sizes that are not defined, scalars, tensors, each in order; returns its status. */
-int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars, void *const *tensors);
+int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
+                   void *const *tensors);
 /* Milliseconds by stage, for i = 0, 1, ... until the name is NULL. */
 const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds);
 /* Kernels that were linked in and inlined, for i = 0, 1, ... until NULL. */
 const char *uk_module_kernel(const struct uk_module *m, int i);
 
 /* One stage of the compilation as bytes (text but for UK_EMIT_OBJECT), for any target; free with uk_text_free. */
-enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what, char **bytes,
-                       size_t *length);
+enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what,
+                       char **bytes, size_t *length);
 /* Every kernel that was considered for every tensorize step, the first difference of each, and the one taken. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
 /* One kernel of the registry: its bitcode (UK_EMIT_LINKED), that as text (UK_EMIT_LLVM), or compiled for the kernel's
  * instruction set (UK_EMIT_ASM); free with uk_text_free. */
-enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kernel, enum uk_emit what, char **bytes,
-                              size_t *length);
+enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kernel, enum uk_emit what,
+                              char **bytes, size_t *length);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
