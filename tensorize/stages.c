@@ -1,0 +1,209 @@
+/* Stages from statements: loops, operands, and the guards that pad and where make. */
+#include "schedule.h"
+
+struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator) {
+    struct uk_loop *l = uk_alloc(s->arena, sizeof *l);
+    struct uk_var *v = uk_alloc(s->arena, sizeof *v);
+
+    if (!l || !v) {
+        uk_out_of_memory(s->context);
+        return NULL;
+    }
+    if (s->loop_ids == UK_MAX_LOOPS) {
+        uk_fail(s->context, UK_REFUSED, st->statement->at,
+                "the schedule makes more than %d loops; split less", UK_MAX_LOOPS);
+        return NULL;
+    }
+    *v = (struct uk_var){.name = name, .kind = UK_VAR_LOOP, .number = s->loop_ids};
+    *l = (struct uk_loop){.id = s->loop_ids++, .var = v, .iterator = iterator, .stage = st};
+    return l;
+}
+
+static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, const struct uk_access *a,
+                                  const struct uk_expr *e, enum uk_pad pad) {
+    if (st->operands == UK_MAX_OPERANDS)
+        return uk_fail(s->context, UK_UNSUPPORTED, a->at,
+                       "a statement may have at most %d accesses; split it into several", UK_MAX_OPERANDS);
+    struct uk_operand *o = &st->operand[st->operands++];
+    *o = (struct uk_operand){.tensor = a->tensor, .expr = e, .pad = pad};
+    if (a->tensor->layout)
+        return uk_fail(s->context, UK_UNSUPPORTED, a->at, "layout of tensor %s is not built yet; use pack",
+                       a->tensor->name);
+    for (int d = 0; d < a->tensor->dims; d++) {
+        enum uk_status status = uk_affine_of(s, st, a->index[d], &o->index[d]);
+
+        if (status)
+            return status;
+    }
+    return UK_OK;
+}
+
+/* low < high */
+static enum uk_status add_guard(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *low,
+                                struct uk_index *high, int operand) {
+    enum uk_status status = uk_add_bound(s, st, low, high);
+
+    if (!status) {
+        st->bound[st->bounds - 1].is_guard = true;
+        st->bound[st->bounds - 1].operand = operand;
+    }
+    return status;
+}
+
+/* -index <= 0 and index < extent, as far as the index does not keep them by itself. */
+static enum uk_status guard_index(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *index,
+                                  struct uk_index *extent, int operand) {
+    struct uk_affine f, negative;
+    int64_t rest = 0;
+    enum uk_status status = uk_affine_of(s, st, index, &f);
+
+    if (status)
+        return status;
+    for (int i = 0; i < st->statement->iterators; i++)
+        if (index->op == UK_I_VAR && index->var == st->statement->iterator[i] &&
+            uk_index_equal(st->statement->extent[i], extent))
+            return UK_OK;
+    bool below = f.rest && (!uk_index_is_int(f.rest, &rest) || rest < 0);
+    for (int l = 0; l < UK_MAX_LOOPS; l++)
+        below |= f.coefficient[l] < 0;
+    if (below) {
+        struct uk_index minus = {.op = UK_I_NEG, .a = (struct uk_index *)index, .depth = index->depth + 1};
+
+        if ((status = uk_affine_of(s, st, &minus, &negative)) ||
+            (status = add_guard(s, st, &negative, uk_index_int(s->arena, 1), operand)))
+            return status;
+    }
+    return add_guard(s, st, &f, extent, operand);
+}
+
+/* A pad(.., 0) that is a factor of a sum leaves terms out, if its indices are sums of loops. */
+static bool can_guard(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *pad) {
+    const struct uk_expr *v = pad->arg[1];
+    struct uk_affine f;
+
+    for (int d = 0; d < pad->arg[0]->access.tensor->dims; d++)
+        if (uk_affine_of(s, st, pad->arg[0]->access.index[d], &f) || f.general)
+            return false;
+    return st->statement->reduce == UK_REDUCE_SUM && v->op == UK_E_NUMBER && v->number == 0 &&
+           (!v->is_integer || v->integer == 0);
+}
+
+/* `factor`: the expression is a factor of what is summed. */
+static enum uk_status add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e,
+                                   bool factor) {
+    enum uk_status status = UK_OK;
+
+    if (!e)
+        return UK_OK;
+    if (e->op == UK_E_ACCESS)
+        return add_operand(s, st, &e->access, e, UK_PAD_NONE);
+    if (e->op == UK_E_PAD) {
+        bool guard = factor && can_guard(s, st, e);
+        const struct uk_access *a = &e->arg[0]->access;
+        int operand = st->operands;
+
+        status = add_operand(s, st, a, e->arg[0], guard ? UK_PAD_GUARD : UK_PAD_VALUE);
+        for (int d = 0; guard && !st->statement->scan && !status && d < a->tensor->dims; d++)
+            status = guard_index(s, st, a->index[d], a->tensor->shape[d], operand);
+        return status ? status : add_operands(s, st, e->arg[1], false);
+    }
+    factor = factor && (e->op == UK_E_MUL || e->op == UK_E_CAST);
+    for (int i = 0; i < 3 && !status; i++)
+        status = add_operands(s, st, e->arg[i], factor);
+    return status;
+}
+
+/* One relation of a `where`. */
+static enum uk_status add_relation(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *r) {
+    bool swap = r->op == UK_I_GT || r->op == UK_I_GE, both = r->op == UK_I_EQ;
+    bool equal = r->op == UK_I_LE || r->op == UK_I_GE || both;
+
+    for (int turn = 0; turn < 1 + both; turn++, swap = !swap) {
+        struct uk_affine f;
+        struct uk_index *low = swap ? r->b : r->a, *high = swap ? r->a : r->b;
+        struct uk_index *less = uk_index_op(s->arena, UK_I_SUB, low, high);
+        enum uk_status status = uk_affine_of(s, st, less, &f);
+
+        if (status)
+            return status;
+        if (f.general || r->op == UK_I_NE) {
+            st->is_filtered = true;
+            return UK_OK;
+        }
+        if ((status = add_guard(s, st, &f, uk_index_int(s->arena, equal), 0)))
+            return status;
+    }
+    return UK_OK;
+}
+
+static enum uk_status add_where(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *where) {
+    if (!where)
+        return UK_OK;
+    if (st->statement->scan) { /* every instance stores, whether it adds or not */
+        st->is_filtered = true;
+        return UK_OK;
+    }
+    if (where->op != UK_I_AND)
+        return add_relation(s, st, where);
+    enum uk_status status = add_where(s, st, where->a);
+    return status ? status : add_where(s, st, where->b);
+}
+
+/* An element of a scan reads the one before it. */
+static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_statement *t = st->statement;
+    struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
+
+    if (t->assign != UK_ASSIGN)
+        return uk_fail(s->context, UK_UNSUPPORTED, t->at,
+                       "a scan is stored with =; scan into a temp, and add that in a second statement");
+    if (!e)
+        return uk_out_of_memory(s->context);
+    while (st->scanned < t->left_iterators && t->iterator[st->scanned] != t->reduced_iterator[0])
+        st->scanned++;
+    *e = (struct uk_expr){.op = UK_E_ACCESS, .type = t->left.tensor->type, .access = t->left, .depth = 1};
+    for (int d = 0; d < t->left.tensor->dims; d++)
+        if (uk_mentions(t->left.index[d], t->reduced_iterator[0]))
+            e->access.index[d] = uk_index_op(s->arena, UK_I_SUB, t->left.index[d], uk_index_int(s->arena, 1));
+    st->previous = e;
+    return add_operand(s, st, &e->access, e, UK_PAD_NONE);
+}
+
+static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end) {
+    struct uk_stage *st = uk_alloc(s->arena, sizeof *st);
+    enum uk_status status;
+
+    if (!st)
+        return uk_out_of_memory(s->context);
+    *st =
+        (struct uk_stage){.name = t->label, .statement = t, .iterators = t->iterators, .loops = t->iterators};
+    for (int i = 0; i < t->iterators; i++) {
+        st->loop[i] = uk_loop_create(s, st, t->iterator[i]->name, i);
+        if (!st->loop[i])
+            return s->context->failed ? UK_REFUSED : UK_OUT_OF_MEMORY;
+        st->iterator[i].coefficient[st->loop[i]->id] = 1;
+        st->reduced[i] = i >= t->left_iterators;
+        if ((status = uk_add_bound(s, st, &st->iterator[i], t->extent[i])))
+            return status;
+    }
+    st->tile = st->loops;
+    if ((status = add_operand(s, st, &t->left, NULL, UK_PAD_NONE)) ||
+        (status = add_operands(s, st, t->right, true)) || (status = add_where(s, st, t->where)) ||
+        (t->scan && (status = add_scan(s, st))))
+        return status;
+    **end = st;
+    *end = &st->next;
+    return UK_OK;
+}
+
+enum uk_status uk_stages_create(struct uk_schedule *s) {
+    struct uk_stage **end = &s->stages;
+
+    for (struct uk_statement *t = s->program->statements; t; t = t->next) {
+        enum uk_status status = create_stage(s, t, &end);
+
+        if (status)
+            return status;
+    }
+    return UK_OK;
+}
