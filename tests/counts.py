@@ -42,9 +42,9 @@ def count(body, loop):
 
 
 def loops(uk, bindir, kernel, folder):
-    bitcode, code = os.path.join(folder, kernel + ".bc"), os.path.join(folder, kernel + ".o")
-    run(uk, "show", kernel, "--bitcode", "-o", bitcode)
-    run(os.path.join(bindir, "llc"), "-O2", "-filetype=obj", bitcode, "-o", code)
+    assembly, code = os.path.join(folder, kernel + ".s"), os.path.join(folder, kernel + ".o")
+    run(uk, "show", kernel, "--asm", "-o", assembly)
+    run(os.path.join(bindir, "llvm-mc"), "-filetype=obj", assembly, "-o", code)
     text = run(os.path.join(bindir, "llvm-objdump"), "-d", "--no-show-raw-insn", code)
     for body in k_loops.functions(text.splitlines()):
         edges = k_loops.graph(body)

@@ -52,6 +52,29 @@ if ldd "$work/link_object" | grep -qE 'LLVM|ukernels|uktensorize'; then
     exit 1
 fi
 
+# not_called OBJECT: the kernel is neither a symbol of the object nor the target of a call, and its code is there.
+not_called() {
+    if "$bin/llvm-nm" "$1" | grep -F uk_ || "$bin/llvm-objdump" -dr "$1" | grep -F uk_; then
+        echo "$1 refers to a kernel that should have been inlined" >&2
+        exit 1
+    fi
+    "$bin/llvm-objdump" -d "$1" | grep -E 'vfmadd231ps.*ymm' >/dev/null || { echo "$1 does not have the kernel's code" >&2; exit 1; }
+}
+
+bin=$(llvm-config-19 --bindir)
+/usr/bin/python3 "$2/tests/bitcode.py" "$bin" "$stage/lib/ukernels/bitcode"
+bitcode=$stage/lib/ukernels/bitcode/x86_64-avx2/uk_sgemm_6x16_avx2_asm.bc
+clang=("$bin/clang" -O2 -mavx2 -mfma "${flags[@]}")
+"${clang[@]}" -c -Xclang -mlink-builtin-bitcode -Xclang "$bitcode" "$examples/clang/main.c" -o "$work/builtin.o"
+"${clang[@]}" -c -emit-llvm "$examples/clang/main.c" -o "$work/main.bc"
+"$bin/llvm-link" --internalize --only-needed "$work/main.bc" "$bitcode" -o "$work/linked.bc"
+"$bin/clang" -O2 -mavx2 -mfma -c "$work/linked.bc" -o "$work/linked.o"
+for way in builtin linked; do
+    not_called "$work/$way.o"
+    $cc "$work/$way.o" -o "$work/$way"
+    expect '0 of 1550 elements are wrong' "$work/$way"
+done
+
 for program in matmul matmul_tn matmul_nt matmul_tt matmul_acc; do
     expect 'check: equal' "$stage/bin/uk" run "$examples/$program.uk" \
         --size M=100 --size N=70 --size K=33 --check

@@ -52,10 +52,61 @@ static void put_features(const char *features) {
     printf("],\n");
 }
 
+/* One attribute of a tensor's line, "stride [1, 6]": a list of its parts, as texts of the .uk language. */
+static void put_list(const char *line, size_t length, const char *word) {
+    char text[128];
+
+    snprintf(text, sizeof text, "%.*s", (int)length, line);
+    const char *s = strstr(text, word);
+    if (!s || !(s = strchr(s, '[')))
+        return;
+    printf(", \"%s\": [", *word == '[' ? "shape" : word);
+    for (s++; *s && *s != ']'; s += strspn(s, ", ")) {
+        size_t n = strcspn(s, ",]");
+
+        put_string(s, n);
+        s += n;
+        if (*s == ',')
+            printf(", ");
+    }
+    putchar(']');
+}
+
+/* The tensors of the declaration, which are the pointers of the prototype, in order. */
+static int put_operands(const struct uk_kernel *k, const char *declaration) {
+    static const char start[] = "\n  tensor ";
+    const int align[] = {k->a_align, k->b_align, k->c_align};
+    int n = 0;
+
+    printf("    \"operands\": [");
+    for (const char *s = declaration; (s = strstr(s, start)); n++) {
+        char name[32], type[8];
+        int bytes = 0, most = n < 3 ? align[n] : 1;
+
+        s += sizeof start - 1;
+        if (sscanf(s, "%31s %7s", name, type) != 2 || sscanf(type, "%*[a-z]%d", &bytes) != 1)
+            return 1;
+        size_t length = strcspn(s, "\n");
+        printf("%s\n      {\"name\": \"%s\", \"type\": \"%s\", \"align\": %d", n ? "," : "", name, type,
+               most > bytes / 8 ? most : bytes / 8);
+        put_list(s, length, "[");
+        put_list(s, length, "stride");
+        put_list(s, length, "layout");
+        put_list(s, length, "over");
+        putchar('}');
+    }
+    printf("\n    ],\n");
+    return n == 0;
+}
+
 int main(int argc, char **argv) {
     char declaration[4096], text[512];
     int count;
     const struct uk_kernel *k = uk_kernels(&count);
+    static const char *const edges[] = {[UK_EDGES_ANY] = "any",
+                                        [UK_EDGES_ROWS] = "rows",
+                                        [UK_EDGES_COLS] = "columns",
+                                        [UK_EDGES_FULL] = "none"};
 
     if (argc != 2)
         return 2;
@@ -70,11 +121,16 @@ int main(int argc, char **argv) {
         put_field("isa", k->isa);
         put_field("impl", k->impl);
         put_features(k->features);
+        put_field("edges", edges[k->edges]);
         snprintf(text, sizeof text, "void %s%s", k->symbol, k->parameters);
         put_field("prototype", text);
         put_arguments(k->parameters);
+        if (put_operands(k, declaration))
+            return 1;
         snprintf(text, sizeof text, "%s-%s/%s.bc", argv[1], k->isa, k->symbol);
         put_field("bitcode", text);
+        snprintf(text, sizeof text, "%s-%s/%s.ll", argv[1], k->isa, k->symbol);
+        put_field("llvm", text);
         printf("    \"declaration\": ");
         put_string(declaration, strlen(declaration));
         printf("\n  }%s\n", i + 1 < count ? "," : "");

@@ -1,0 +1,145 @@
+"""What importers of the bitcode rely on: kernels.json, and each file that it names.
+
+    bitcode.py LLVM_BIN FOLDER: FOLDER holds kernels.json and the files, under the paths it gives or flat.
+"""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+llvm, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+failures = []
+
+C_TYPES = {"int64_t": "i64", "int32_t": "i32", "float": "float", "double": "double"}
+BLOCKS_INLINING = {"noinline", "optnone", "naked", "optsize", "minsize", "returns_twice", "strictfp"}
+TYPES = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"}
+FIELDS = {
+    "symbol": str, "op": str, "mr": int, "nr": int, "kr": int, "isa": str, "impl": str, "features": list, "edges": str,
+    "prototype": str, "arguments": list, "operands": list, "bitcode": str, "llvm": str, "declaration": str,
+}
+
+
+def run(tool, *arguments, **options):
+    return subprocess.run([llvm / tool, *arguments], check=True, capture_output=True, **options).stdout
+
+
+def find(path):
+    places = [folder / path, folder / pathlib.Path(path).name]
+    return next((place for place in places if place.is_file()), None)
+
+
+def llvm_type(argument):
+    return "ptr" if "*" in argument else C_TYPES.get(re.sub(r"\bconst\b", "", argument).split()[0])
+
+
+def check_row(row):
+    """The row by itself: yields what is wrong."""
+    for field, kind in FIELDS.items():
+        if not isinstance(row.get(field), kind):
+            yield f"{field} is missing or of another type"
+            return
+    name = f"uk_{row['op']}_{row['mr']}x{row['nr']}_{row['isa']}_{row['impl']}"
+    if row["symbol"] != name:
+        yield f"its name would be {name}"
+    if row["prototype"] != f"void {name}({', '.join(row['arguments'])})":
+        yield f"the prototype {row['prototype']} is not made of its arguments"
+    requires = f" requires {', '.join(row['features'])}" if row["features"] else ""
+    if not row["declaration"].startswith(f"intrinsic {name}{requires}\n"):
+        yield f"the declaration begins with {row['declaration'].splitlines()[0]}"
+    if row["edges"] not in ("any", "rows", "columns", "none"):
+        yield f"edges are {row['edges']}"
+    pointers = [re.sub(r".*\*", "", a) for a in row["arguments"] if "*" in a]
+    if [o.get("name") for o in row["operands"]] != pointers:
+        yield f"operands {row['operands']} are not the prototype's pointers {pointers}"
+    for o in row["operands"]:
+        if o.get("align", 0) < 1 or o["align"] & (o["align"] - 1) or not o.get("shape") or o.get("type") not in TYPES:
+            yield f"operand {o} is incomplete"
+
+
+def check_text(row, text):
+    """The module as text: yields what would keep an importer from linking or inlining it."""
+    symbol = row["symbol"]
+    defines = re.findall(r"^define (.*)$", text, re.M)
+    if len(defines) != 1:
+        yield f"{len(defines)} functions are defined"
+        return
+    head = re.match(r"(.*?)void @(\w+)\((.*)\) .*#(\d+) \{$", defines[0])
+    if not head or head[1] or head[2] != symbol:
+        yield f"the definition is not external, void and {symbol}: {defines[0]}"
+        return
+    types = [part.split()[0] for part in head[3].split(", ")]
+    if types != [llvm_type(a) for a in row["arguments"]]:
+        yield f"the types {types} are not those of {row['prototype']}"
+    if not re.search(rf"^attributes #{head[4]} = {{.*\balwaysinline\b", text, re.M):
+        yield "it is not alwaysinline"
+    for line in text.splitlines():
+        if line.startswith("declare") and "@llvm." not in line:
+            yield f"it needs {line}"
+        if re.match(r"@", line) and not re.match(r"@\S+ = (private|internal) .*\bconstant\b", line):
+            yield f"global data that is not constant: {line}"
+        if re.match(r"@\S+ = .*\b(alias|ifunc)\b|\$|module asm|!llvm\.(ident|dbg)", line):
+            yield f"not for other compilers: {line}"
+        if " asm " in line and "call " in line:
+            group = re.search(r"#(\d+)$", line)
+            if not group or not re.search(rf"^attributes #{group[1]} = {{.*\bnoduplicate\b", text, re.M):
+                yield "an asm statement without noduplicate"
+    for group in re.findall(r"^attributes #\d+ = { (.*) }$", text, re.M):
+        if '"' in group or BLOCKS_INLINING & set(group.split()) or "vscale_range" in group:
+            yield f"attributes that depend on the target or prevent inlining: {group}"
+    if re.search(r'^source_filename = ".*/', text, re.M) or "srcloc" in text or "!DI" in text or str(pathlib.Path(__file__).resolve().parents[1]) in text:
+        yield "it names places of the build"
+
+
+def check_inlined(row, path, work):
+    """A caller for another CPU, twice calling: yields a complaint if a call is left."""
+    types = [llvm_type(a) for a in row["arguments"]]
+    parameters = ", ".join(f"{t} %{i}" for i, t in enumerate(types))
+    call = f"  call void @{row['symbol']}({parameters})\n"
+    features = ",".join("+" + f for f in row["features"])
+    text = run("llvm-dis", "-o", "-", path, text=True)
+    target = "\n".join(re.findall(r"^target .*$", text, re.M))
+    caller = work / "caller.ll"
+    caller.write_text(
+        f"{target}\ndeclare void @{row['symbol']}({', '.join(types)})\n"
+        f"define void @caller({parameters}) #0 {{\n{call}{call}  ret void\n}}\n"
+        f'attributes #0 = {{ "target-cpu"="znver4" "target-features"="{features}" }}\n',
+        encoding="utf-8",
+    )
+    run("llvm-link", caller, path, "-o", work / "linked.bc")
+    optimized = run("opt", "-S", "-passes=default<O2>", work / "linked.bc", "-o", "-", text=True)
+    if re.search(rf"call .*@{row['symbol']}\(", optimized):
+        yield "a call is left after inlining"
+    if run("llvm-nm", "--undefined-only", path, text=True).strip():
+        yield "it has undefined symbols"
+
+
+def check_files(row, work):
+    bitcode, text = find(row["bitcode"]), find(row["llvm"])
+    if not bitcode or not text:
+        yield f"{row['bitcode'] if not bitcode else row['llvm']} is not there"
+        return
+    if run("llvm-as", "-o", "-", text) != bitcode.read_bytes():
+        yield "the .ll is not the .bc as text"
+    yield from check_text(row, run("llvm-dis", "-o", "-", bitcode, text=True).split("\n", 1)[1])
+    yield from check_inlined(row, bitcode, work)
+
+
+def main():
+    rows = json.loads((folder / "kernels.json").read_text(encoding="utf-8"))
+    listed = [pathlib.Path(row["bitcode"]).name for row in rows]
+    found = {path.name for path in folder.rglob("uk_*.bc") if ".p" not in path.parts[-2]}
+    if not rows or len(set(listed)) != len(listed) or set(listed) != found:
+        failures.append(f"kernels.json lists {len(listed)} kernels, and there are {len(found)} files: "
+                        f"{sorted(set(listed) ^ found)}")
+    with tempfile.TemporaryDirectory() as work:
+        for row in rows:
+            wrong = list(check_row(row))
+            failures.extend(f"{row.get('symbol')}: {w}" for w in wrong or check_files(row, pathlib.Path(work)))
+    print("\n".join(failures) or f"{len(rows)} kernels, each a module that links and inlines")
+    return 1 if failures else 0
+
+
+sys.exit(main())
