@@ -88,6 +88,15 @@ void uk_cache_clear(struct uk_backend *b);
  */
 enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
 
+/* tool.c: a program of the build's, argv[0] its path, with fd as its input, output and messages. errno tells why it was
+ * not started. */
+enum { UK_TOOL_SECONDS = 60 };
+enum uk_tool_end { UK_TOOL_DONE, UK_TOOL_FAILED, UK_TOOL_NOT_STARTED, UK_TOOL_TOO_LONG };
+enum uk_tool_end uk_run_tool(char *const argv[], const int fd[3]);
+/* All of an open file, at most UK_MAX_IMPORT bytes; free it. NULL with errno set. */
+char *uk_read_all(int fd, size_t *length);
+bool uk_write_all(int fd, const char *bytes, size_t n);
+
 /* codegen.c: the LLVM type in memory and in signatures of a ctype or enum uk_type. */
 LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype);
 LLVMTypeRef uk_llvm_prototype(LLVMContextRef llvm, const struct uk_form *form, struct uk_arena *a);

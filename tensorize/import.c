@@ -1,28 +1,18 @@
 /*
  * What `pragma import` names, as bytes: a file or a text; C goes through the clang that the library was built
  * with.
- *
- * clang reads its source from, and writes its result to, files in memory: no shell, no temporary files, and a
- * limit on time and size.
  */
-#define _GNU_SOURCE /* memfd_create, posix_spawn_file_actions_adddup2, kill */
+#define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "backend.h"
 
-enum { COMPILE_SECONDS = 60, MAX_ARGUMENTS = 96 };
-
-extern char **environ;
+enum { MAX_ARGUMENTS = 96 };
 
 /* Where the user's C begins for clang's messages and for `#include "..."`. */
 struct source {
@@ -37,32 +27,6 @@ static enum uk_status io_error(struct uk_context *c, const struct uk_import *i, 
     return uk_fail(c, UK_IO, i->at, "import %s: %s: %s", name, what, strerror(errno));
 }
 
-/* All of an open file, at most UK_MAX_IMPORT bytes; NULL with errno set. */
-static char *read_all(int fd, size_t *length) {
-    struct stat st;
-    size_t have = 0;
-
-    errno = 0;
-    if (fstat(fd, &st))
-        return NULL;
-    if (!S_ISREG(st.st_mode) || st.st_size > UK_MAX_IMPORT) {
-        errno = S_ISREG(st.st_mode) ? EFBIG : EINVAL;
-        return NULL;
-    }
-    char *bytes = malloc((size_t)st.st_size + 1);
-    while (bytes && have < (size_t)st.st_size) {
-        ssize_t n = pread(fd, bytes + have, (size_t)st.st_size - have, (off_t)have);
-
-        if (n <= 0)
-            break;
-        have += (size_t)n;
-    }
-    if (bytes)
-        bytes[have] = 0;
-    *length = have;
-    return bytes;
-}
-
 static enum uk_status read_file(struct uk_context *c, const struct uk_import *i, const char *path,
                                 char **bytes, size_t *length) {
     /* Not blocking: a pipe or a device is refused after the open, not waited for. */
@@ -70,7 +34,7 @@ static enum uk_status read_file(struct uk_context *c, const struct uk_import *i,
 
     if (fd < 0)
         return io_error(c, i, "cannot open", path);
-    *bytes = read_all(fd, length);
+    *bytes = uk_read_all(fd, length);
     int error = errno;
     close(fd);
     if (*bytes)
@@ -85,18 +49,6 @@ static enum uk_status read_file(struct uk_context *c, const struct uk_import *i,
 
 /* ---- clang ---- */
 
-static bool write_all(int fd, const char *bytes, size_t n) {
-    while (n) {
-        ssize_t done = write(fd, bytes, n);
-
-        if (done <= 0)
-            return false;
-        bytes += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
 /* A file in memory that holds the source, its name first. */
 static int source_file(const struct source *s) {
     int fd = memfd_create("source", MFD_CLOEXEC);
@@ -107,33 +59,12 @@ static int source_file(const struct source *s) {
         return fd;
     if (n < 0 || (size_t)n >= sizeof line || strpbrk(s->name, "\"\\\n"))
         n = 0;
-    if (!write_all(fd, line, (size_t)n) || !write_all(fd, s->text, s->length) || lseek(fd, 0, SEEK_SET)) {
+    if (!uk_write_all(fd, line, (size_t)n) || !uk_write_all(fd, s->text, s->length) ||
+        lseek(fd, 0, SEEK_SET)) {
         close(fd);
         return -1;
     }
     return fd;
-}
-
-/* Waits for the child; false if it had to be killed. */
-static bool wait_for(pid_t pid, int *result) {
-    const struct timespec pause = {0, 1000000};
-    double until = uk_now() + COMPILE_SECONDS * 1e3;
-
-    for (;;) {
-        pid_t done = waitpid(pid, result, WNOHANG);
-
-        if (done == pid)
-            return true;
-        if (done < 0 && errno != EINTR)
-            return false;
-        if (uk_now() > until) {
-            kill(pid, SIGKILL);
-            while (waitpid(pid, result, 0) < 0 && errno == EINTR)
-                ;
-            return false;
-        }
-        nanosleep(&pause, NULL);
-    }
 }
 
 /* argv for the target: its CPU and every feature of ours that it has. */
@@ -174,30 +105,21 @@ static char **arguments(struct uk_build *b, struct uk_arena *a, const struct sou
 }
 
 static enum uk_status spawn(struct uk_build *b, const struct source *s, char **argv, const int fd[3]) {
-    posix_spawn_file_actions_t actions;
     struct uk_context *c = b->context;
-    int result = 0, error = posix_spawn_file_actions_init(&actions);
-    pid_t pid;
+    enum uk_tool_end end = uk_run_tool(argv, fd);
 
-    if (error)
-        return uk_out_of_memory(c);
-    for (int i = 0; i < 3 && !error; i++)
-        error = posix_spawn_file_actions_adddup2(&actions, fd[i], i);
-    if (!error)
-        error = posix_spawn(&pid, UK_CLANG, &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error)
+    if (end == UK_TOOL_DONE)
+        return UK_OK;
+    if (end == UK_TOOL_NOT_STARTED)
         return uk_fail(c, UK_UNSUPPORTED, s->import->at,
                        "import %s: cannot start the C compiler " UK_CLANG
                        ": %s; install clang-19, or import bitcode",
-                       s->name, strerror(error));
-    if (!wait_for(pid, &result))
+                       s->name, strerror(errno));
+    if (end == UK_TOOL_TOO_LONG)
         return uk_fail(c, UK_LINK, s->import->at, "import %s: the C compiler took more than %d seconds",
-                       s->name, COMPILE_SECONDS);
-    if (WIFEXITED(result) && !WEXITSTATUS(result))
-        return UK_OK;
+                       s->name, UK_TOOL_SECONDS);
     size_t length;
-    char *said = read_all(fd[2], &length);
+    char *said = uk_read_all(fd[2], &length);
     enum uk_status status = uk_fail(c, UK_LINK, s->import->at, "import %s: does not compile: %s", s->name,
                                     said && *said ? said : "the compiler gave no reason");
 
@@ -220,7 +142,7 @@ static enum uk_status run_clang(struct uk_build *b, const struct source *s, char
     }
     if (!status)
         status = spawn(b, s, argv, fd);
-    if (!status && !(*bytes = read_all(fd[1], length)))
+    if (!status && !(*bytes = uk_read_all(fd[1], length)))
         status = io_error(b->context, s->import, "cannot read the compiler's output", s->name);
     for (int i = 0; i < 3; i++)
         if (fd[i] >= 0)
