@@ -42,6 +42,18 @@ static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_ty
     return true;
 }
 
+/* The number under a sign, whose handle may be shared too. */
+static bool adopt_negated(struct uk_program *p, struct uk_expr *e, enum uk_type type) {
+    struct uk_expr *number = uk_program_made(p, uk_alloc(&p->arena, sizeof *number));
+
+    if (!number)
+        return false;
+    *number = *e->arg[0];
+    number->type = e->type = type;
+    e->arg[0] = number;
+    return true;
+}
+
 /* Gives a tree of literals its type. The tree is copied if it has another one already: handles may be shared.
  */
 static bool adopt(struct uk_program *p, struct uk_expr **slot, enum uk_type type) {
@@ -54,6 +66,11 @@ static bool adopt(struct uk_program *p, struct uk_expr **slot, enum uk_type type
         *e = **slot;
         *slot = e;
     }
+    /* -128 is a literal of i8, although 128 alone is not. */
+    if (e->op == UK_E_NEG && e->arg[0]->op == UK_E_NUMBER && e->arg[0]->is_integer &&
+        !fits(e->arg[0], type) &&
+        fits(&(struct uk_expr){.is_integer = true, .integer = -e->arg[0]->integer}, type))
+        return adopt_negated(p, e, type);
     if (e->op == UK_E_NUMBER && !fits(e, type))
         return uk_program_fail(p, UK_REFUSED, e->at,
                                "the literal does not fit into %s; cast, or take another literal",

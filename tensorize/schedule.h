@@ -158,6 +158,11 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
 struct uk_index *uk_condition_index(struct uk_schedule *s, isl_set *set);
 enum uk_status uk_isl_status(struct uk_schedule *s);
 
+/* ---- partial.c ---- */
+
+/* The statement as those that stages are made of: one (a copy of it), or two in a row. NULL: no memory. */
+struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_statement *t);
+
 /* ---- schedule.c, pack.c: the primitives ---- */
 
 enum uk_status uk_stages_create(struct uk_schedule *s);

@@ -154,9 +154,6 @@ static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_statement *t = st->statement;
     struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
 
-    if (t->assign != UK_ASSIGN)
-        return uk_fail(s->context, UK_UNSUPPORTED, t->at,
-                       "a scan is stored with =; scan into a temp, and add that in a second statement");
     if (!e)
         return uk_out_of_memory(s->context);
     while (st->scanned < t->left_iterators && t->iterator[st->scanned] != t->reduced_iterator[0])
@@ -200,10 +197,16 @@ enum uk_status uk_stages_create(struct uk_schedule *s) {
     struct uk_stage **end = &s->stages;
 
     for (struct uk_statement *t = s->program->statements; t; t = t->next) {
-        enum uk_status status = create_stage(s, t, &end);
+        struct uk_statement *part = uk_statement_parts(s, t);
 
-        if (status)
-            return status;
+        if (!part)
+            return uk_out_of_memory(s->context);
+        for (; part; part = part->next) {
+            enum uk_status status = create_stage(s, part, &end);
+
+            if (status)
+                return status;
+        }
     }
     return UK_OK;
 }

@@ -1,0 +1,438 @@
+/*
+ * Random programs with random schedules keep their meaning: printed and parsed again they are the same text;
+ * the loops that they become, interpreted and (some of them) compiled, give exactly what the program gives.
+ *
+ *     expressions [--seed N] [--programs N] [--compiled N] [--only N] [--show-refused 1]
+ *
+ * --seed repeats a run, --only one program of it, --show-refused prints why programs cannot be scheduled. A step that is refused is left out, with its reason counted.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+#include "context.h"
+#include "random_program.h"
+#include "random_steps.h"
+#include "target.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+enum {
+    MAX_TENSORS = 48,
+    MAX_SIZES = 64,
+    MAX_SCALARS = 64,
+    MARGIN = 64,
+    MARGIN_BYTE = 0xa5,
+    FIRST_LINE = 1000
+};
+
+static uint64_t seed;
+static int programs = 2000, compiled = 200, only = -1, show_refused;
+static struct uk_context *context;
+
+enum outcome { RIGHT, REFUSED, WRONG };
+
+/* ---- data ---- */
+
+struct data {
+    int tensors;
+    int64_t size[MAX_SIZES];
+    double scalar[MAX_SCALARS];
+    size_t bytes[MAX_TENSORS];
+    char *start[MAX_TENSORS], *wanted[MAX_TENSORS], *got[MAX_TENSORS]; /* with a margin before and after */
+    void *origin[MAX_TENSORS];                                         /* of wanted, then of got */
+    enum uk_status status;                                             /* of the interpreter */
+};
+
+static char *block(size_t bytes) {
+    char *p = aligned_alloc(MARGIN, (bytes + 3 * MARGIN - 1) / MARGIN * MARGIN);
+
+    assert_non_null(p);
+    memset(p, MARGIN_BYTE, bytes + 2 * MARGIN);
+    return p;
+}
+
+/* Extents by which: small ones, all of them 1, one of them 0. Strides are wider than any row. */
+static int64_t size_of(const char *name, uint64_t *x, int which) {
+    static const int64_t most[] = {6, 1, 4, 5};
+
+    if (name[0] == 's')
+        return 40 + random_below(x, 4);
+    if (which == 2 && !random_below(x, 3))
+        return 0;
+    return 1 + random_below(x, (int)most[which]);
+}
+
+static void make_data(struct data *d, struct uk_program *p, uint64_t x, int which) {
+    d->tensors = uk_program_tensors(p);
+    assert_true(d->tensors <= MAX_TENSORS && uk_program_sizes(p) <= MAX_SIZES &&
+                uk_program_scalars(p) <= MAX_SCALARS);
+    for (int i = 0; i < uk_program_sizes(p); i++)
+        d->size[i] = size_of(uk_program_size_name(p, i), &x, which);
+    for (int i = 0; i < uk_program_scalars(p); i++)
+        d->scalar[i] = random_below(&x, 3);
+    for (int i = 0; i < d->tensors; i++) {
+        const enum uk_type type = uk_program_tensor_type(p, i);
+        const int64_t n = uk_program_tensor_elements(p, i, d->size);
+
+        assert_true(n >= 0);
+        d->bytes[i] = (size_t)n * uk_type_bytes(type);
+        d->start[i] = block(d->bytes[i]);
+        d->wanted[i] = block(d->bytes[i]);
+        d->got[i] = block(d->bytes[i]);
+        random_elements(&x, type, d->start[i] + MARGIN, n);
+        memcpy(d->wanted[i], d->start[i], d->bytes[i] + 2 * MARGIN);
+        d->origin[i] = d->wanted[i] + MARGIN;
+    }
+    d->status = uk_program_interpret(p, d->size, d->scalar, d->origin);
+}
+
+static void begin_run(struct data *d) {
+    for (int i = 0; i < d->tensors; i++) {
+        memcpy(d->got[i], d->start[i], d->bytes[i] + 2 * MARGIN);
+        d->origin[i] = d->got[i] + MARGIN;
+    }
+}
+
+static void free_data(struct data *d) {
+    for (int i = 0; i < d->tensors; i++) {
+        free(d->start[i]);
+        free(d->wanted[i]);
+        free(d->got[i]);
+    }
+}
+
+/* The same number; all NaN are one. */
+static bool same_element(enum uk_type type, const char *a, const char *b) {
+    const size_t bytes = uk_type_bytes(type);
+    uint64_t x = 0, y = 0;
+
+    memcpy(&x, a, bytes);
+    memcpy(&y, b, bytes);
+    if (x == y || type > UK_BF16)
+        return x == y;
+    const int mantissa = type == UK_F64 ? 52 : type == UK_F32 ? 23 : type == UK_F16 ? 10 : 7;
+    const uint64_t magnitude = (UINT64_C(1) << (8 * bytes - 1)) - 1;
+    const uint64_t infinite = magnitude & ~((UINT64_C(1) << mantissa) - 1);
+
+    x &= magnitude;
+    y &= magnitude;
+    return (x == 0 && y == 0) || (x > infinite && y > infinite); /* 0 and -0: a sum may begin with either */
+}
+
+static bool same_results(const struct data *d, struct uk_program *p, char where[64]) {
+    for (int i = 0; i < d->tensors; i++) {
+        const enum uk_type type = uk_program_tensor_type(p, i);
+        const size_t bytes = uk_type_bytes(type);
+
+        snprintf(where, 64, "the margins of %.20s", uk_program_tensor_name(p, i));
+        if (memcmp(d->got[i], d->start[i], MARGIN) ||
+            memcmp(d->got[i] + MARGIN + d->bytes[i], d->start[i] + MARGIN + d->bytes[i], MARGIN))
+            return false;
+        for (size_t e = 0; e < d->bytes[i]; e += bytes) {
+            snprintf(where, 64, "%.20s, element %zu", uk_program_tensor_name(p, i), e / bytes);
+            if (!same_element(type, d->got[i] + MARGIN + e, d->wanted[i] + MARGIN + e))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- one program ---- */
+
+struct attempt {
+    int number;
+    uint64_t x; /* of the data */
+    struct uk_program *program;
+    const char *text;
+    bool compile, quiet;
+    int refused_programs;
+};
+
+static void complain(const struct attempt *t, const char *what, const char *detail) {
+    char *text = NULL;
+
+    if (t->quiet)
+        return;
+    print_error("--seed %" PRIu64 " --only %d: %s: %s\n%s\n", seed, t->number, what, detail,
+                uk_context_message(context));
+    if (!uk_program_print(t->program, &text))
+        print_error("%s", text);
+    uk_text_free(text);
+}
+
+static bool prints_and_parses(const struct attempt *t) {
+    struct uk_program *p;
+    char *once = NULL, *twice = NULL;
+    bool same = !uk_program_print(t->program, &once) &&
+                !uk_program_parse(context, "printed.uk", once, strlen(once), &p);
+
+    if (same) {
+        same = !uk_program_print(p, &twice) && !strcmp(once, twice);
+        uk_program_destroy(p);
+    }
+    if (!same)
+        complain(t, "the printed program is another one", twice ? twice : "refused");
+    uk_text_free(once);
+    uk_text_free(twice);
+    return same;
+}
+
+/* The loops take a place for each tensor, temporaries too. */
+static enum uk_status interpret_loops(const struct attempt *t, struct uk_function *f, const struct data *d) {
+    void *tensor[MAX_TENSORS] = {NULL};
+    int n = 0, given = 0;
+
+    for (const struct uk_tensor *x = t->program->tensors; x; x = x->next) {
+        assert_true(n < MAX_TENSORS);
+        tensor[n++] = x->kind == UK_TENSOR_ARGUMENT ? d->origin[given++] : NULL;
+    }
+    return uk_interpret_function(
+        f, &(struct uk_values){.size = d->size, .scalar = d->scalar, .tensor = tensor}, 0xff);
+}
+
+static void shape_text(const struct attempt *t, const struct data *d, char *to, size_t room) {
+    size_t n = 0;
+
+    for (int i = 0; i < uk_program_sizes(t->program) && n < room; i++)
+        n += (size_t)snprintf(to + n, room - n, " %s=%" PRId64, uk_program_size_name(t->program, i),
+                              d->size[i]);
+}
+
+/* Compares one way to run the program with the interpreter: f's loops, or m's machine code. */
+static bool run_one(const struct attempt *t, struct uk_function *f, const struct uk_module *m, int which) {
+    struct data d = {0};
+    char where[64] = "", detail[1024] = "";
+    enum uk_status status;
+    const char *what = f ? "interpreted loops" : "machine code";
+
+    make_data(&d, t->program, t->x + (uint64_t)which * 977, which);
+    begin_run(&d);
+    uk_context_enter(context, "program.uk");
+    if (f)
+        status = interpret_loops(t, f, &d);
+    else
+        status = (enum uk_status)uk_module_call(m, d.size, d.scalar, d.origin);
+    bool right = !status == !d.status && (status || same_results(&d, t->program, where));
+    if (!right) {
+        shape_text(t, &d, detail, sizeof detail);
+        size_t n = strlen(detail);
+        snprintf(detail + n, sizeof detail - n, ": %s, status %d, wanted %d", where, status, d.status);
+        complain(t, what, detail);
+    }
+    free_data(&d);
+    return right;
+}
+
+static enum uk_status lower(const struct attempt *t, struct uk_text *steps, struct uk_function **f) {
+    const struct uk_target *target;
+    const struct uk_options o = {.target = "native", .allow_loops = true};
+
+    uk_context_enter(context, "steps");
+    if (uk_target_find(context, o.target, &target))
+        fail_msg("%s", uk_context_message(context));
+    return uk_lower(t->program, target, &o, NULL, steps, f);
+}
+
+static bool same_steps_again(const struct attempt *t, const char *steps, struct uk_function *f) {
+    struct uk_text loops = {0}, again = {0};
+    struct uk_function *g;
+
+    uk_print_loops(&loops, f);
+    bool same = !uk_program_schedule(t->program, "steps", steps, strlen(steps)) && !lower(t, NULL, &g);
+    if (same)
+        uk_print_loops(&again, g);
+    same = same && loops.text && again.text && !strcmp(loops.text, again.text);
+    if (!same)
+        complain(t, "the steps as applied give other loops", steps);
+    uk_text_free(loops.text);
+    uk_text_free(again.text);
+    return same;
+}
+
+static bool run_compiled(const struct attempt *t) {
+    const struct uk_options o = {.target = "native", .allow_loops = true};
+    struct uk_module *m;
+
+    if (uk_compile(t->program, &o, &m)) {
+        complain(t, "the loops do not compile", "");
+        return false;
+    }
+    bool right = true;
+    for (int which = 0; which < 3 && right; which++)
+        right = run_one(t, NULL, m, which);
+    uk_module_destroy(m);
+    return right;
+}
+
+static enum outcome outcome_of(const struct attempt *t) {
+    struct uk_text steps = {0};
+    struct uk_function *f;
+    enum uk_status status = lower(t, &steps, &f);
+    bool right = true;
+
+    if (status) {
+        uk_text_free(steps.text);
+        if ((status == UK_REFUSED || status == UK_NO_MATCH || status == UK_UNSUPPORTED) &&
+            *uk_context_message(context))
+            return REFUSED;
+        complain(t, "failed", "no reason");
+        return WRONG;
+    }
+    for (int which = 0; which < 3 && right; which++)
+        right = run_one(t, f, NULL, which);
+    if (right && steps.text && steps.length)
+        right = same_steps_again(t, steps.text, f);
+    if (right && t->compile)
+        right = run_compiled(t);
+    uk_text_free(steps.text);
+    return right ? RIGHT : WRONG;
+}
+
+/* The steps begin at a line that no program has, so that a refusal's line tells which of the two is meant. */
+static enum outcome outcome_of_steps(const struct attempt *t, const struct random_steps *r) {
+    struct uk_text text = {0};
+    char newlines[FIRST_LINE];
+
+    memset(newlines, '\n', sizeof newlines - 1);
+    newlines[sizeof newlines - 1] = 0;
+
+    uk_put(&text, "%s", newlines);
+    for (int i = 0; i < r->steps; i++)
+        uk_put(&text, "%s\n", r->step[i]);
+    assert_non_null(text.text);
+    enum uk_status status = uk_program_schedule(t->program, "steps", text.text, text.length);
+    uk_text_free(text.text);
+    if (!status)
+        return outcome_of(t);
+    /* What the text alone shows to be wrong: a name that is taken. */
+    return status == UK_REFUSED ? REFUSED : WRONG;
+}
+
+/* The fewest steps that still go wrong, printed. */
+static void shrink(const struct attempt *t, const struct random_steps *all) {
+    struct random_steps least = *all;
+    struct attempt quiet = *t;
+
+    quiet.quiet = true;
+    for (int i = 0; i < least.steps;) {
+        struct random_steps r = least;
+
+        random_steps_leave_out(&r, i, false);
+        if (outcome_of_steps(&quiet, &r) == WRONG)
+            least = r;
+        else
+            i++;
+    }
+    outcome_of_steps(t, &least);
+}
+
+/* Applies the steps without those that are refused. */
+static enum outcome try_steps(struct attempt *t, struct random_steps *r) {
+    struct attempt quiet = *t;
+
+    quiet.quiet = true;
+    for (;;) {
+        int line = 0;
+        enum outcome o = outcome_of_steps(&quiet, r);
+
+        if (o == WRONG)
+            shrink(t, r);
+        if (o != REFUSED)
+            return o;
+        if (sscanf(uk_context_message(context), "steps:%d:", &line) != 1 || line < FIRST_LINE)
+            return REFUSED; /* the program is */
+        random_steps_leave_out(r, line - FIRST_LINE, true);
+    }
+}
+
+struct count {
+    int right, refused, wrong, steps, compiled;
+};
+
+static void one_program(int number, bool compile, struct count *n) {
+    struct attempt t = {.number = number, .compile = compile};
+    struct random_program r = {.x = (seed + 1) * 0x9e3779b97f4a7c15 + (uint64_t)number * 0xd1342543de82ef95 +
+                                    1};
+
+    for (int i = 0; i < 8; i++)
+        random_next(&r.x);
+    random_program_make(&r);
+    t.x = random_next(&r.x) | 1;
+    uk_put(&r.head, "%s", r.body.text);
+    assert_non_null(r.head.text);
+    if (uk_program_parse(context, "program.uk", r.head.text, r.head.length, &t.program))
+        fail_msg("--seed %" PRIu64 " --only %d: %s\n%s", seed, number, uk_context_message(context),
+                 r.head.text);
+    struct random_steps *steps = random_steps_make(&r);
+    assert_non_null(steps);
+    enum outcome o = prints_and_parses(&t) ? try_steps(&t, steps) : WRONG;
+    if (o == REFUSED && show_refused)
+        print_message("%d: %s\n", number, uk_context_message(context));
+    if (only >= 0)
+        print_message("%s%s\n", r.head.text, uk_context_message(context));
+    n->right += o == RIGHT;
+    n->refused += o == REFUSED;
+    n->wrong += o == WRONG;
+    n->steps += o == RIGHT ? steps->steps : 0;
+    n->compiled += o == RIGHT && compile;
+    free(steps);
+    uk_program_destroy(t.program);
+    random_program_free(&r);
+}
+
+static void random_programs(void **state) {
+    struct count n = {0};
+
+    (void)state;
+    print_message("--seed %" PRIu64 "\n", seed);
+    for (int i = 0; i < programs && n.wrong < 10; i++)
+        if (only < 0 || i == only)
+            one_program(i, only >= 0 || n.compiled < (int)((int64_t)compiled * (i + 1) / programs), &n);
+    print_message("%d programs right with %d steps (%d of them compiled), %d refused, %d wrong\n", n.right,
+                  n.steps, n.compiled, n.refused, n.wrong);
+    random_steps_report();
+    assert_int_equal(n.wrong, 0);
+    assert_true(only >= 0 || n.right > programs / 2);
+}
+
+static int make_context(void **state) {
+    (void)state;
+    context = uk_context_create();
+    return !context;
+}
+
+static int destroy_context(void **state) {
+    (void)state;
+    uk_context_destroy(context);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(random_programs, make_context, destroy_context),
+    };
+
+    seed = (uint64_t)time(NULL);
+    for (int i = 1; i < argc; i += 2) {
+        if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
+            seed = strtoull(argv[i + 1], NULL, 10);
+        } else if (i + 1 < argc && !strcmp(argv[i], "--programs")) {
+            programs = atoi(argv[i + 1]);
+        } else if (i + 1 < argc && !strcmp(argv[i], "--compiled")) {
+            compiled = atoi(argv[i + 1]);
+        } else if (i + 1 < argc && !strcmp(argv[i], "--only")) {
+            only = atoi(argv[i + 1]);
+        } else if (i + 1 < argc && !strcmp(argv[i], "--show-refused")) {
+            show_refused = atoi(argv[i + 1]);
+        } else {
+            fprintf(stderr, "usage: expressions [--seed N] [--programs N] [--compiled N] [--only N] "
+                            "[--show-refused 1]\n");
+            return 2;
+        }
+    }
+    return cmocka_run_group_tests_name("expressions", tests, NULL, NULL);
+}

@@ -1,0 +1,258 @@
+#include "random_steps.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int below(struct random_steps *r, int n) {
+    return random_below(&r->x, n);
+}
+
+static __attribute__((format(printf, 2, 3))) void put(struct random_steps *r, const char *format, ...) {
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(r->step[r->steps++], RANDOM_STEP_TEXT, format, ap);
+    va_end(ap);
+}
+
+static struct random_stage *any_stage(struct random_steps *r) {
+    return &r->program->stage[below(r, r->program->stages)];
+}
+
+/* A loop of the stage, or NULL if it has none. */
+static const char *any_loop(struct random_steps *r, const struct random_stage *st) {
+    return st->loops ? st->loop[below(r, st->loops)] : NULL;
+}
+
+static int factor(struct random_steps *r) {
+    static const int of[] = {1, 2, 3, 4, 5, 7, 8, 16};
+
+    return of[below(r, (int)(sizeof of / sizeof *of))];
+}
+
+/* What the program reads, by number: an input or what a statement wrote. */
+static void any_tensor(struct random_steps *r, char name[8]) {
+    if (r->program->inputs && below(r, 3))
+        snprintf(name, 8, "X%d", below(r, r->program->inputs));
+    else
+        snprintf(name, 8, "T%d", below(r, r->program->tensors));
+}
+
+static void any_place(struct random_steps *r, const struct random_stage *st, char place[24]) {
+    if (st->loops && below(r, 4))
+        snprintf(place, 24, "%s.%s", st->name, any_loop(r, st));
+    else
+        snprintf(place, 24, "root");
+}
+
+/* ---- the kinds ---- */
+
+static void split(struct random_steps *r) {
+    struct random_stage *st = any_stage(r);
+    int i = st->loops ? below(r, st->loops) : 0, n = r->names++;
+
+    if (!st->loops || st->loops == RANDOM_LOOPS)
+        return;
+    put(r, "split %s.%s %s%d -> x%d y%d", st->name, st->loop[i], below(r, 6) ? "" : "parts ", factor(r), n,
+        n);
+    memmove(st->loop[i + 1], st->loop[i], sizeof st->loop[0] * (size_t)(st->loops++ - i));
+    snprintf(st->loop[i], sizeof st->loop[0], "x%d", n);
+    snprintf(st->loop[i + 1], sizeof st->loop[0], "y%d", n);
+}
+
+static void tile(struct random_steps *r) {
+    struct random_stage *st = any_stage(r);
+    int n = r->names++;
+
+    if (st->loops < 2 || st->loops + 2 > RANDOM_LOOPS)
+        return;
+    int i = below(r, st->loops - 1);
+    put(r, "tile %s.%s %s.%s %d %d -> x%d z%d y%d w%d", st->name, st->loop[i], st->name, st->loop[i + 1],
+        factor(r), factor(r), n, n, n, n);
+    memmove(st->loop[i + 4], st->loop[i + 2], sizeof st->loop[0] * (size_t)(st->loops - i - 2));
+    st->loops += 2;
+    for (int l = 0; l < 4; l++)
+        snprintf(st->loop[i + l], sizeof st->loop[0], "%c%d", "xzyw"[l], n);
+}
+
+static void fuse(struct random_steps *r) {
+    struct random_stage *st = any_stage(r);
+    int n = r->names++;
+
+    if (st->loops < 2)
+        return;
+    int i = below(r, st->loops - 1);
+    put(r, "fuse %s.%s %s.%s -> f%d", st->name, st->loop[i], st->name, st->loop[i + 1], n);
+    memmove(st->loop[i + 1], st->loop[i + 2], sizeof st->loop[0] * (size_t)(st->loops - i - 2));
+    st->loops--;
+    snprintf(st->loop[i], sizeof st->loop[0], "f%d", n);
+}
+
+static void reorder(struct random_steps *r) {
+    struct random_stage *st = any_stage(r);
+    char *step = r->step[r->steps];
+    size_t n = (size_t)snprintf(step, RANDOM_STEP_TEXT, "reorder");
+
+    if (st->loops < 2)
+        return;
+    for (int i = st->loops - 1; i > 0; i--) {
+        int j = below(r, i + 1);
+        char other[8];
+
+        memcpy(other, st->loop[i], sizeof other);
+        memcpy(st->loop[i], st->loop[j], sizeof other);
+        memcpy(st->loop[j], other, sizeof other);
+    }
+    for (int i = 0; i < st->loops && n < RANDOM_STEP_TEXT; i++)
+        n += (size_t)snprintf(step + n, RANDOM_STEP_TEXT - n, " %s.%s", st->name, st->loop[i]);
+    r->steps++;
+}
+
+static void of_a_loop(struct random_steps *r, const char *word) {
+    const struct random_stage *st = any_stage(r);
+
+    if (st->loops)
+        put(r, "%s %s.%s", word, st->name, any_loop(r, st));
+}
+
+static void parallel(struct random_steps *r) {
+    of_a_loop(r, "parallel");
+}
+
+static void unroll(struct random_steps *r) {
+    of_a_loop(r, "unroll");
+}
+
+static void vectorize(struct random_steps *r) {
+    of_a_loop(r, "vectorize");
+}
+
+static void pack(struct random_steps *r) {
+    char tensor[8], place[24], along[16] = "";
+
+    any_tensor(r, tensor);
+    any_place(r, any_stage(r), place);
+    if (below(r, 2))
+        snprintf(along, sizeof along, " along %d", below(r, 2));
+    put(r, "pack %s at %s panel %d%s -> p%d", tensor, place, factor(r), along, r->names++);
+}
+
+static void cache_read(struct random_steps *r) {
+    char tensor[8], place[24];
+
+    any_tensor(r, tensor);
+    any_place(r, any_stage(r), place);
+    put(r, "cache_read %s at %s -> c%d", tensor, place, r->names++);
+}
+
+static void cache_write(struct random_steps *r) {
+    const struct random_stage *st = any_stage(r);
+    char place[24];
+
+    any_place(r, st, place);
+    put(r, "cache_write %s at %s -> c%d", st->written, place, r->names++);
+}
+
+static void attach(struct random_steps *r, const char *word) {
+    const struct random_stage *st = any_stage(r), *to = any_stage(r);
+
+    if (to->loops && st != to)
+        put(r, "%s %s %s.%s", word, st->name, to->name, any_loop(r, to));
+}
+
+static void compute_at(struct random_steps *r) {
+    attach(r, "compute_at");
+}
+
+static void reverse_compute_at(struct random_steps *r) {
+    attach(r, "reverse_compute_at");
+}
+
+static void compute_inline(struct random_steps *r) {
+    put(r, "compute_inline %s", any_stage(r)->name);
+}
+
+static void rfactor(struct random_steps *r) {
+    const struct random_stage *st = any_stage(r);
+
+    if (st->loops > st->left)
+        put(r, "rfactor %s.%s -> r%d", st->name, any_loop(r, st), r->names++);
+}
+
+static void tensorize(struct random_steps *r) {
+    const struct random_stage *st = any_stage(r);
+
+    if (st->loops)
+        put(r, "tensorize %s.%s auto", st->name, any_loop(r, st));
+}
+
+/* A step more is a line more. Weights are out of their sum. */
+static const struct step_kind {
+    const char *name;
+    int weight;
+    void (*make)(struct random_steps *r);
+} kinds[] = {
+    {"split", 8, split},
+    {"reorder", 5, reorder},
+    {"tile", 2, tile},
+    {"parallel", 2, parallel},
+    {"pack", 3, pack},
+    {"tensorize", 1, tensorize},
+    {"fuse", 2, fuse},
+    {"unroll", 2, unroll},
+    {"vectorize", 2, vectorize},
+    {"cache_read", 2, cache_read},
+    {"cache_write", 2, cache_write},
+    {"compute_at", 2, compute_at},
+    {"reverse_compute_at", 2, reverse_compute_at},
+    {"compute_inline", 1, compute_inline},
+    {"rfactor", 2, rfactor},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static int made[KINDS], refused_steps[KINDS];
+
+static int any_kind(struct random_steps *r) {
+    int sum = 0, k = 0;
+
+    for (int i = 0; i < KINDS; i++)
+        sum += kinds[i].weight;
+    for (sum = below(r, sum); sum >= kinds[k].weight; k++)
+        sum -= kinds[k].weight;
+    return k;
+}
+
+struct random_steps *random_steps_make(struct random_program *p) {
+    struct random_steps *r = calloc(1, sizeof *r);
+
+    if (!r)
+        return NULL;
+    r->x = random_next(&p->x) | 1;
+    r->program = p;
+    for (int n = below(r, 9); n > 0 && r->steps < RANDOM_STEPS; n--) {
+        int kind = any_kind(r), before = r->steps;
+
+        kinds[kind].make(r);
+        if (r->steps > before) {
+            r->kind[before] = kind;
+            made[kind]++;
+        }
+    }
+    return r;
+}
+
+void random_steps_leave_out(struct random_steps *r, int i, bool refused) {
+    if (refused)
+        refused_steps[r->kind[i]]++;
+    r->steps--;
+    memmove(r->step[i], r->step[i + 1], sizeof r->step[0] * (size_t)(r->steps - i));
+    memmove(&r->kind[i], &r->kind[i + 1], sizeof r->kind[0] * (size_t)(r->steps - i));
+}
+
+void random_steps_report(void) {
+    for (int k = 0; k < KINDS; k++)
+        if (made[k])
+            printf("%s: %d steps, %d of them refused\n", kinds[k].name, made[k], refused_steps[k]);
+}
