@@ -302,10 +302,9 @@ bool uk_match_forms(struct uk_attempt *t) {
         return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].given) ||
                uk_differ(t, "the statement's %s is not what the kernel's compute form does",
                          assignment_name(p->assign));
-    if (p->assign != UK_ASSIGN && p->assign != UK_ASSIGN_ADD)
-        return uk_differ(t, "a sum is stored with = or +=");
-    if (p->assign == UK_ASSIGN_ADD && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "+= needs the kernel's `update`, which it does not have");
+    if (p->assign != UK_ASSIGN && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "%s needs the kernel's `update`, which it does not have",
+                         assignment_name(p->assign));
     if (outer_sum && !f[UK_FORM_UPDATE].given)
         return uk_differ(
             t, "the sum goes on over several tiles, which needs the kernel's `update`; it has none");
