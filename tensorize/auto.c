@@ -1,7 +1,7 @@
 /* The schedule of a program that has none: the cheapest kernel for each statement, then its tiling
  * (tiling.c). */
 #include <string.h>
-#include "schedule.h"
+#include "tiling.h"
 
 enum {
     ROWS_IN_PLACE =
@@ -31,14 +31,27 @@ struct plan {
     double cycles;
 };
 
-static double told(const struct uk_index *e, double guess) {
-    int64_t c;
+/* The size's value for the estimate: what --define or a `size` item says, or what is assumed to be equal. */
+static int64_t told_value(const struct uk_var *v, void *user) {
+    bool *known = user;
 
-    if (uk_index_is_int(e, &c))
-        return (double)c;
-    return e->op == UK_I_VAR && e->var->has_default && e->var->default_value > 0
-               ? (double)e->var->default_value
-               : guess;
+    if (v->defined)
+        return v->value;
+    *known = *known && v->has_default;
+    return v->default_value;
+}
+
+static double told(const struct uk_schedule *s, const struct uk_index *e, double guess) {
+    bool known = true, overflow = false;
+    int64_t n = uk_index_eval(e, told_value, &known, &overflow);
+
+    for (const struct uk_assume *a = s->program->assumes; a && !known; a = a->next) {
+        if (a->relation->op != UK_I_EQ || !uk_index_equal(a->relation->a, e))
+            continue;
+        known = true;
+        n = uk_index_eval(a->relation->b, told_value, &known, &overflow);
+    }
+    return known && !overflow && n > 0 ? (double)n : guess;
 }
 
 /* Tiles of `most` and a last one that costs as much as its length, rounded up to step. */
@@ -50,20 +63,20 @@ static double rounded(double n, double most, double step) {
     return full * most + (double)(int64_t)((rest + step - 1) / step) * step;
 }
 
-double uk_extent_told(const struct uk_stage *st, const struct uk_loop *l) {
-    return told(st->statement->extent[l->iterator], GUESS);
+double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
+    return told(s, st->statement->extent[l->iterator], GUESS);
 }
 
 /* Elements of an operand, and how many of them lie along the axis. */
-static double operand_size(const struct uk_stage *st, const struct uk_fit *f, int o, int axis,
-                           double *along) {
+static double operand_size(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                           int o, int axis, double *along) {
     double elements = 1;
 
     *along = 1;
-    for (int v = 0; v < f->axes; v++)
-        if (uk_depends(&st->operand[o], f->axis[v])) {
-            elements *= uk_extent_told(st, f->axis[v]);
-            *along = v == axis ? uk_extent_told(st, f->axis[v]) : *along;
+    for (int i = 0; i < st->loops; i++)
+        if (uk_depends(&st->operand[o], st->loop[i])) {
+            elements *= uk_extent_told(s, st, st->loop[i]);
+            *along = axis >= 0 && st->loop[i] == f->axis[axis] ? uk_extent_told(s, st, st->loop[i]) : *along;
         }
     return elements;
 }
@@ -85,15 +98,35 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     if (rows < 0 || of_sum < 0)
         return 1;
     bool flat = uk_is_flat(s, st, f);
-    operand_size(st, f, o, of_sum, &sum);
-    elements = operand_size(st, f, o, last, &columns);
+    operand_size(s, st, f, o, of_sum, &sum);
+    elements = operand_size(s, st, f, o, last, &columns);
     if (columns == 1)
         return flat && sum > ROWS_IN_PLACE ? long_rows : 1;
     double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
-    bool few = uk_extent_told(st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) &&
+    bool few = uk_extent_told(s, st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) &&
                !(flat && columns >= LONG_COLUMNS_FLAT);
     bool near = !flat && bytes <= (double)s->target->machine.l2_bytes;
     return few || near ? 1 : far_columns;
+}
+
+static bool is_axis(const struct uk_fit *f, const struct uk_loop *l) {
+    for (int v = 0; v < f->axes; v++)
+        if (f->axis[v] == l)
+            return true;
+    return false;
+}
+
+/* Windows are read where they are: rows of A in panels would be copied once for each place in the window. */
+static bool packs_windows(const struct uk_stage *st, const struct uk_fit *f) {
+    const struct uk_loop *columns = NULL;
+
+    for (int v = 0; v < f->axes; v++)
+        if (!uk_is_reduced(st, f->axis[v]) && f->most[v])
+            columns = f->axis[v];
+    for (int o = 1; o < st->operands && columns && uk_is_window(st, f); o++)
+        if (f->panel[o].width && !uk_depends(&st->operand[o], columns))
+            return true;
+    return false;
 }
 
 /* Cycles for the whole statement: tiles by the row's instruction counts, edges rounded up, and the packing.
@@ -101,11 +134,14 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
 static double estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
     double work = 1, size = 1, along;
+    bool window = uk_is_window(st, f);
 
     if (!row)
         return 0; /* what the user brought goes first */
+    for (int i = 0; i < st->loops; i++)
+        work *= is_axis(f, st->loop[i]) ? 1 : uk_extent_told(s, st, st->loop[i]);
     for (int v = 0; v < f->axes; v++) {
-        double n = uk_extent_told(st, f->axis[v]),
+        double n = uk_extent_told(s, st, f->axis[v]),
                step = f->most[v] == row->mr ? row->row_step : (double)f->most[v];
 
         work *= rounded(n, (double)f->most[v], step);
@@ -114,8 +150,8 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
     double cycles = work / size * uk_kernel_cycles(s->target, row);
     for (int o = 1; o < st->operands; o++)
         if (f->panel[o].width)
-            cycles += operand_size(st, f, o, -1, &along) * pack_cycles;
-        else if (st->statement->reduce != UK_REDUCE_NONE)
+            cycles += operand_size(s, st, f, o, -1, &along) * pack_cycles;
+        else if (st->statement->reduce != UK_REDUCE_NONE && !window)
             cycles *= in_place(s, st, f, o);
     return cycles;
 }
@@ -157,6 +193,10 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
         status = uk_fits(s, st, c.intrinsic, &p.fit, &why);
         if (status && status != UK_NO_MATCH)
             break;
+        if (!status && packs_windows(st, &p.fit)) {
+            status = UK_NO_MATCH;
+            uk_put(&why, "the windows of the input would have to be packed");
+        }
         const char *text = why.text && why.length ? why.text : "no reason";
         if (status) {
             uk_put(&all, "\n  %s: %s", c.intrinsic->name, text);

@@ -268,7 +268,7 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
                                   struct uk_position at);
 enum uk_status uk_auto_schedule(struct uk_schedule *s);
 /* The extent of the loop's iterator as far as constants and `size` items tell, else a guess. */
-double uk_extent_told(const struct uk_stage *st, const struct uk_loop *l);
+double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
 /* ---- tiling.c ---- */
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
 /* Does a tile use B faster than it streams from the second-level cache? */

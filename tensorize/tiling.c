@@ -9,7 +9,7 @@
  * panel.
  */
 #include <string.h>
-#include "schedule.h"
+#include "tiling.h"
 
 enum {
     /* rows outside */
@@ -64,8 +64,8 @@ static const char *fresh(struct uk_schedule *s, const char *iterator, const char
     return NULL;
 }
 
-static struct uk_step *step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
-                               struct uk_loop *const *loops, int n) {
+struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
+                           struct uk_loop *const *loops, int n) {
     struct uk_step *step = uk_alloc(s->arena, sizeof *step);
 
     if (!step || !(step->loop = uk_alloc(s->arena, sizeof *step->loop * (size_t)(n + 1))))
@@ -78,13 +78,12 @@ static struct uk_step *step_on(struct uk_schedule *s, enum uk_step_kind kind, st
     return step;
 }
 
-static enum uk_status apply_one(struct uk_schedule *s, struct uk_step *step) {
+enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step) {
     return step ? uk_apply_steps(s, step) : uk_out_of_memory(s->context);
 }
 
-/* l -> outer, inner of `factor`; *l becomes the inner loop. NULL as outer: the loop is that short already. */
-static enum uk_status split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
-                               const char *suffix, struct uk_loop **outer) {
+enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
+                           const char *suffix, struct uk_loop **outer) {
     struct uk_step *step;
     int64_t n = uk_constant_extent(st, *l);
     int at = uk_loop_position(st, *l);
@@ -93,7 +92,7 @@ static enum uk_status split_by(struct uk_schedule *s, struct uk_stage *st, struc
     if (n >= 0 && n <= factor)
         return UK_OK;
     const char *base = st->statement->iterator[(*l)->iterator]->name;
-    if (!(step = step_on(s, UK_STEP_SPLIT, st, l, 1)) ||
+    if (!(step = uk_step_on(s, UK_STEP_SPLIT, st, l, 1)) ||
         !(step->name = uk_alloc(s->arena, 2 * sizeof *step->name)))
         return uk_out_of_memory(s->context);
     step->number[0] = factor;
@@ -109,21 +108,6 @@ static enum uk_status split_by(struct uk_schedule *s, struct uk_stage *st, struc
 }
 
 /* ---- a stage's tiling, built step by step ---- */
-
-struct tiling {
-    struct uk_schedule *s;
-    struct uk_stage *st;
-    const struct uk_fit *fit;
-    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop inside the tile */
-    struct uk_loop *order[UK_MAX_LOOPS];
-    int loops;
-    int outside, blocks, tiles; /* order: loops of no axis | blocks | loops over tiles | the tile */
-    int rows, columns;          /* the axes of the output's tile; -1: there is none */
-    int packs;
-    bool columns_outside, few_rows, flat;
-    struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that the threads take */
-    int64_t kc;             /* 0: sums are not blocked */
-};
 
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l) {
     for (int d = 0; d < o->tensor->dims; d++)
@@ -147,7 +131,7 @@ static double longest_sum(const struct tiling *t) {
     double most = 0;
 
     for (int v = 0; v < t->fit->axes; v++) {
-        double n = uk_extent_told(t->st, t->axis[v]);
+        double n = uk_extent_told(t->s, t->st, t->axis[v]);
 
         if (uk_is_reduced(t->st, t->axis[v]) && n > most)
             most = n;
@@ -171,7 +155,8 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
 }
 
 static void choose_order(struct tiling *t) {
-    double m = uk_extent_told(t->st, t->axis[t->rows]), n = uk_extent_told(t->st, t->axis[t->columns]);
+    double m = uk_extent_told(t->s, t->st, t->axis[t->rows]),
+           n = uk_extent_told(t->s, t->st, t->axis[t->columns]);
 
     t->flat = uk_is_flat(t->s, t->st, t->fit);
     if (!t->packs) {
@@ -213,7 +198,8 @@ static void begin(struct tiling *t) {
 static bool shares_columns(const struct tiling *t) {
     int threads = t->s->options->threads;
 
-    return threads > 1 && uk_extent_told(t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
+    return threads > 1 &&
+           uk_extent_told(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
 }
 
 /* Rows outside: half of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going
@@ -224,7 +210,8 @@ static int64_t block_columns(const struct tiling *t) {
 
     n = t->columns_outside ? FLAT_COLUMNS : n < 224 ? 224 : n;
     if (shares_columns(t)) {
-        int64_t all = (int64_t)uk_extent_told(t->st, t->axis[t->columns]), threads = t->s->options->threads;
+        int64_t all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]),
+                threads = t->s->options->threads;
         int64_t blocks = ((all - 1) / n / threads + 1) * threads;
 
         n = (all - 1) / blocks + 1;
@@ -234,7 +221,7 @@ static int64_t block_columns(const struct tiling *t) {
 
 static enum uk_status block(struct tiling *t, int axis, int64_t size) {
     struct uk_loop *outer;
-    enum uk_status status = split_by(t->s, t->st, &t->axis[axis], size, "c", &outer);
+    enum uk_status status = uk_split_by(t->s, t->st, &t->axis[axis], size, "c", &outer);
 
     if (!status && outer)
         t->order[t->loops++] = outer;
@@ -276,24 +263,29 @@ static enum uk_status split_blocks(struct tiling *t) {
     return status;
 }
 
+/* The tile's own loops come last. */
+static enum uk_status order_tile(struct tiling *t) {
+    t->tiles = t->loops;
+    for (int v = 0; v < t->fit->axes; v++)
+        t->order[t->loops++] = t->axis[v];
+    for (int i = 0; i < t->loops; i++)
+        if (t->order[i] != t->st->loop[i])
+            return uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_REORDER, t->st, t->order, t->loops));
+    return UK_OK;
+}
+
 static enum uk_status split_tiles(struct tiling *t) {
     for (int i = 0; i < t->fit->axes; i++) {
         struct uk_loop *outer = NULL;
         int v = t->columns_outside ? t->fit->axes - 1 - i : i;
         enum uk_status status =
-            t->fit->most[v] ? split_by(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer) : UK_OK;
+            t->fit->most[v] ? uk_split_by(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer) : UK_OK;
 
         if (status)
             return status;
         if (outer)
             t->order[t->loops++] = outer;
     }
-    t->tiles = t->loops;
-    for (int v = 0; v < t->fit->axes; v++)
-        t->order[t->loops++] = t->axis[v];
-    for (int i = 0; i < t->loops; i++)
-        if (t->order[i] != t->st->loop[i])
-            return apply_one(t->s, step_on(t->s, UK_STEP_REORDER, t->st, t->order, t->loops));
     return UK_OK;
 }
 
@@ -306,11 +298,11 @@ static enum uk_status reorder_copy(struct tiling *t, struct uk_stage *copy) {
 
     if (copy->loops - copy->prefix != 3 || !uk_poly_is_int(&c, &stride) || stride != 1)
         return UK_OK;
-    enum uk_status status = split_by(t->s, copy, &rows, PACK_ROWS, "o", &outer);
+    enum uk_status status = uk_split_by(t->s, copy, &rows, PACK_ROWS, "o", &outer);
     if (status || !outer)
         return status;
-    return apply_one(t->s,
-                     step_on(t->s, UK_STEP_REORDER, copy, (struct uk_loop *[]){outer, panel, rows, lane}, 4));
+    return uk_apply_one(
+        t->s, uk_step_on(t->s, UK_STEP_REORDER, copy, (struct uk_loop *[]){outer, panel, rows, lane}, 4));
 }
 
 /* An operand is packed inside the innermost block loop that it depends on. For few rows, B goes panel by
@@ -323,12 +315,12 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
 
     if (of_columns ? t->few_rows
                    : t->columns >= 0 && !t->columns_outside &&
-                         uk_extent_told(t->st, t->axis[t->columns]) <= FEW_COLUMNS)
+                         uk_extent_told(t->s, t->st, t->axis[t->columns]) <= FEW_COLUMNS)
         last = t->tiles;
     for (int i = 0; i < last; i++)
         if (uk_depends(operand, t->order[i]))
             place = t->order[i];
-    struct uk_step *step = step_on(t->s, UK_STEP_PACK, t->st, &place, place ? 1 : 0);
+    struct uk_step *step = uk_step_on(t->s, UK_STEP_PACK, t->st, &place, place ? 1 : 0);
     if (!step)
         return uk_out_of_memory(t->s->context);
     if (!place)
@@ -338,7 +330,7 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     step->has_panel = step->has_along = true;
     step->number[0] = t->fit->panel[o].width;
     step->along = t->fit->panel[o].along;
-    enum uk_status status = apply_one(t->s, step);
+    enum uk_status status = uk_apply_one(t->s, step);
     return status || !t->flat || !of_columns ? status
                                              : reorder_copy(t, uk_stage_find(t->s, operand->tensor->name));
 }
@@ -349,8 +341,12 @@ static enum uk_status parallelize(struct tiling *t) {
     struct uk_loop *loop[2];
     int n = 0;
 
+    if (t->window) {
+        n = t->outside < 2 ? t->outside : 2;
+        return n ? uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, t->order, n)) : UK_OK;
+    }
     if (t->shared)
-        return apply_one(t->s, step_on(t->s, UK_STEP_PARALLEL, t->st, &t->shared, 1));
+        return uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, &t->shared, 1));
     for (int i = t->blocks; i < t->tiles && n < 2; i++)
         loop[n++] = t->order[i];
     for (int i = 0; i < t->outside && !n; i++)
@@ -362,11 +358,11 @@ static enum uk_status parallelize(struct tiling *t) {
         packs_between |= c->parent == t->st && c->prefix == uk_loop_position(t->st, loop[0]) + 1;
     if (n == 2 && packs_between)
         n = 1;
-    if (n == 2 &&
-        uk_extent_told(t->st, loop[0]) / (double)t->fit->most[t->columns_outside ? t->columns : t->rows] >=
-            4.0 * t->s->options->threads)
+    if (n == 2 && uk_extent_told(t->s, t->st, loop[0]) /
+                          (double)t->fit->most[t->columns_outside ? t->columns : t->rows] >=
+                      4.0 * t->s->options->threads)
         n = 1;
-    return apply_one(t->s, step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
+    return uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n));
 }
 
 enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *fit) {
@@ -374,16 +370,18 @@ enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, con
     enum uk_status status;
 
     begin(&t);
-    if ((status = split_blocks(&t)) || (status = split_tiles(&t)))
+    t.window = uk_is_window(st, fit);
+    status = t.window ? uk_order_window(&t) : split_blocks(&t);
+    if (status || (!t.window && (status = split_tiles(&t))) || (status = order_tile(&t)))
         return status;
     for (int o = st->operands - 1; o >= 1; o--)
         if (fit->panel[o].width && (status = pack_operand(&t, o)))
             return status;
     if (s->options->threads > 1 && (status = parallelize(&t)))
         return status;
-    struct uk_step *step = step_on(s, UK_STEP_TENSORIZE, st, &t.order[t.tiles], 1);
+    struct uk_step *step = uk_step_on(s, UK_STEP_TENSORIZE, st, &t.order[t.tiles], 1);
     if (!step)
         return uk_out_of_memory(s->context);
     step->subject = fit->intrinsic->name;
-    return apply_one(s, step);
+    return uk_apply_one(s, step);
 }

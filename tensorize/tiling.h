@@ -1,0 +1,34 @@
+/* Inside the automatic schedules: a stage's tiling, built step by step. */
+#ifndef UK_TILING_H
+#define UK_TILING_H
+
+#include "schedule.h"
+
+struct tiling {
+    struct uk_schedule *s;
+    struct uk_stage *st;
+    const struct uk_fit *fit;
+    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop inside the tile */
+    struct uk_loop *order[UK_MAX_LOOPS];
+    int loops;
+    int outside, blocks, tiles; /* order: loops of no axis | blocks | loops over tiles | the tile */
+    int rows, columns;          /* the axes of the output's tile; -1: there is none */
+    int packs;
+    bool columns_outside, few_rows, flat, window;
+    struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that the threads take */
+    int64_t kc;             /* 0: sums are not blocked */
+};
+
+/* A step on loops of the stage, to be applied as if it had been written; NULL: no memory. */
+struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
+                           struct uk_loop *const *loops, int n);
+enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
+/* l -> outer, inner of `factor`; *l becomes the inner loop. NULL as outer: the loop is that short already. */
+enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
+                           const char *suffix, struct uk_loop **outer);
+
+/* tiling_window.c: sums over more than the kernel's, and rows of several loops */
+bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
+enum uk_status uk_order_window(struct tiling *t);
+
+#endif
