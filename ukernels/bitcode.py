@@ -21,9 +21,9 @@ if source.endswith(".ll"):
     with open(depfile, "w", encoding="utf-8") as out:
         out.write(f"{out_ll}: {source}\n")
 else:
-    language = ["-std=c17", "-ffreestanding", "-fPIC", "-Wall", "-Wextra", "-MD", "-MF", depfile, "-MQ", out_ll]
+    language = ["-std=c17", "-ffreestanding", "-fPIC", "-Wall", "-Wextra", "-fdiscard-value-names", "-MD", "-MF", depfile, "-MQ", out_ll]
 text = subprocess.run(
-    [clang, *language, "-O2", "-fno-ident", "-fdiscard-value-names", *flags, "-S", "-emit-llvm", "-o", "-", source],
+    [clang, *language, "-O2", "-fno-ident", *flags, "-S", "-emit-llvm", "-o", "-", source],
     check=True, stdout=subprocess.PIPE, text=True,
 ).stdout
 
