@@ -3,7 +3,9 @@
 #define UK_BACKEND_H
 
 #include <llvm-c/Core.h>
+#include <llvm-c/LLJIT.h>
 #include <llvm-c/TargetMachine.h>
+#include <sys/types.h>
 #include "context.h"
 #include "target.h"
 
@@ -93,6 +95,8 @@ enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, cha
 enum { UK_TOOL_SECONDS = 60 };
 enum uk_tool_end { UK_TOOL_DONE, UK_TOOL_FAILED, UK_TOOL_NOT_STARTED, UK_TOOL_TOO_LONG };
 enum uk_tool_end uk_run_tool(char *const argv[], const int fd[3]);
+/* Waits for a child; false if it had to be killed. */
+bool uk_wait_for(pid_t pid, int seconds, int *result);
 /* All of an open file, at most UK_MAX_IMPORT bytes; free it. NULL with errno set. */
 char *uk_read_all(int fd, size_t *length);
 bool uk_write_all(int fd, const char *bytes, size_t n);
@@ -105,6 +109,13 @@ LLVMTypeRef uk_llvm_prototype(LLVMContextRef llvm, const struct uk_form *form, s
 struct uk_module *uk_module_create(void);
 enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f, const struct uk_target *t,
                                struct uk_module *m);
+
+/* module.c: an object (taken over) in a JIT of its own, and what lies where in it. */
+enum uk_status uk_jit_load(struct uk_context *c, const char *name, LLVMMemoryBufferRef object,
+                           LLVMOrcLLJITRef *jit);
+enum uk_status uk_jit_find(struct uk_context *c, LLVMOrcLLJITRef jit, const char *name,
+                           LLVMOrcExecutorAddress *at);
+void uk_jit_destroy(LLVMOrcLLJITRef jit);
 
 /* emit.c: the C header of f. */
 enum uk_status uk_emit_header(const struct uk_function *f, struct uk_text *t);

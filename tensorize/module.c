@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <llvm-c/LLJIT.h>
-#include <llvm-c/Orc.h>
 #include "backend.h"
 
 struct uk_module {
@@ -77,39 +75,59 @@ static LLVMErrorRef define_symbols(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef libra
     return LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pair, COUNT));
 }
 
-static enum uk_status look_up(struct uk_context *c, struct uk_module *m, const char *name,
-                              LLVMOrcExecutorAddress *at) {
-    LLVMErrorRef error = LLVMOrcLLJITLookup(m->jit, at, name);
+enum uk_status uk_jit_find(struct uk_context *c, LLVMOrcLLJITRef jit, const char *name,
+                           LLVMOrcExecutorAddress *at) {
+    LLVMErrorRef error = LLVMOrcLLJITLookup(jit, at, name);
 
     return error ? jit_fail(c, name, error) : UK_OK;
+}
+
+void uk_jit_destroy(LLVMOrcLLJITRef jit) {
+    LLVMErrorRef error = jit ? LLVMOrcDisposeLLJIT(jit) : NULL;
+
+    if (error)
+        LLVMConsumeError(error);
+}
+
+enum uk_status uk_jit_load(struct uk_context *c, const char *name, LLVMMemoryBufferRef object,
+                           LLVMOrcLLJITRef *jit) {
+    LLVMErrorRef error = LLVMOrcCreateLLJIT(jit, LLVMOrcCreateLLJITBuilder());
+
+    if (error) {
+        *jit = NULL;
+        LLVMDisposeMemoryBuffer(object);
+        return jit_fail(c, "LLVM's JIT does not start", error);
+    }
+    LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(*jit);
+    error = define_symbols(*jit, library);
+    if (error)
+        LLVMDisposeMemoryBuffer(object);
+    else
+        error = LLVMOrcLLJITAddObjectFile(*jit, library, object);
+    if (!error)
+        return UK_OK;
+    enum uk_status s = jit_fail(c, name, error);
+
+    uk_jit_destroy(*jit);
+    *jit = NULL;
+    return s;
 }
 
 /* Takes the object over. */
 static enum uk_status load(struct uk_context *c, struct uk_module *m, const char *name,
                            LLVMMemoryBufferRef object) {
-    LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
     LLVMOrcExecutorAddress code, call;
-    LLVMErrorRef error = LLVMOrcCreateLLJIT(&m->jit, builder);
     struct uk_text trampoline = {0};
+    enum uk_status s = uk_jit_load(c, name, object, &m->jit);
 
-    if (error) {
-        m->jit = NULL;
-        LLVMDisposeMemoryBuffer(object);
-        return jit_fail(c, "LLVM's JIT does not start", error);
-    }
-    LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(m->jit);
-    if ((error = define_symbols(m->jit, library))) {
-        LLVMDisposeMemoryBuffer(object);
-        return jit_fail(c, name, error);
-    }
-    if ((error = LLVMOrcLLJITAddObjectFile(m->jit, library, object)))
-        return jit_fail(c, name, error);
+    if (s)
+        return s;
     uk_put(&trampoline, "%s.call", name);
     if (trampoline.failed)
         return uk_out_of_memory(c);
-    enum uk_status s = look_up(c, m, name, &code);
+    s = uk_jit_find(c, m->jit, name, &code);
     if (!s)
-        s = look_up(c, m, trampoline.text, &call);
+        s = uk_jit_find(c, m->jit, trampoline.text, &call);
     free(trampoline.text);
     if (s)
         return s;
@@ -238,12 +256,7 @@ struct uk_module *uk_module_create(void) {
 void uk_module_destroy(struct uk_module *m) {
     if (!m)
         return;
-    if (m->jit) {
-        LLVMErrorRef error = LLVMOrcDisposeLLJIT(m->jit);
-
-        if (error)
-            LLVMConsumeError(error);
-    }
+    uk_jit_destroy(m->jit);
     for (char **k = m->kernel; k && *k; k++)
         free(*k);
     free(m->kernel);

@@ -53,10 +53,9 @@ bool uk_write_all(int fd, const char *bytes, size_t n) {
     return true;
 }
 
-/* Waits for the child; false if it had to be killed. */
-static bool wait_for(pid_t pid, int *result) {
+bool uk_wait_for(pid_t pid, int seconds, int *result) {
     const struct timespec pause = {0, 1000000};
-    double until = uk_now() + UK_TOOL_SECONDS * 1e3;
+    double until = uk_now() + seconds * 1e3;
 
     for (;;) {
         pid_t done = waitpid(pid, result, WNOHANG);
@@ -91,7 +90,7 @@ enum uk_tool_end uk_run_tool(char *const argv[], const int fd[3]) {
         errno = error;
         return UK_TOOL_NOT_STARTED;
     }
-    if (!wait_for(pid, &result))
+    if (!uk_wait_for(pid, UK_TOOL_SECONDS, &result))
         return UK_TOOL_TOO_LONG;
     return WIFEXITED(result) && !WEXITSTATUS(result) ? UK_TOOL_DONE : UK_TOOL_FAILED;
 }

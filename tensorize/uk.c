@@ -7,7 +7,7 @@
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
-enum { RUN = 1, COMPILE = 2, EXPLAIN = 4, KERNELS = 8, SHOW = 16, BENCH = 32 };
+enum { RUN = 1, COMPILE = 2, EXPLAIN = 4, KERNELS = 8, SHOW = 16, BENCH = 32, VERIFY = 64 };
 enum { PROGRAMS = RUN | COMPILE | EXPLAIN };
 
 static const struct command {
@@ -19,12 +19,13 @@ static const struct command {
     {"run", RUN, 1, 1, "FILE", uk_command_run},
     {"compile", COMPILE, 1, 1, "FILE", uk_command_compile},
     {"explain", EXPLAIN, 1, 1, "FILE", uk_command_explain},
+    {"verify", VERIFY, 1, 1, "FILE|KERNEL", uk_command_verify},
     {"kernels", KERNELS, 0, 0, "", uk_command_kernels},
     {"show", SHOW, 1, 1, "KERNEL", uk_command_show},
     {"bench", BENCH, 0, INT32_MAX, "[KERNEL...]", uk_command_bench},
 };
 
-enum option_kind { FLAG, FORM, TEXT, COUNT_OF, BINDING };
+enum option_kind { FLAG, FORM, TEXT, COUNT_OF, SEED, BINDING };
 
 static const struct option {
     const char *name, *value; /* value: how help calls it; NULL: takes none */
@@ -36,7 +37,7 @@ static const struct option {
      "make a size a constant; it is then no argument of the function"},
     {"--size", "NAME=VALUE", BINDING, PROGRAMS,
      "the value that run calls the function with; a hint to automatic schedules"},
-    {"--target", "TARGET", TEXT, PROGRAMS, "native (default), x86_64-avx2, x86_64-avx512 or interp"},
+    {"--target", "TARGET", TEXT, PROGRAMS | VERIFY, "native (default), x86_64-avx2, x86_64-avx512 or interp"},
     {"--schedule", "FILE", TEXT, PROGRAMS, "take the steps from this file instead of the program's own"},
     {"--threads", "N", COUNT_OF, PROGRAMS,
      "threads; more than 1 lets automatic schedules make a loop parallel"},
@@ -49,6 +50,7 @@ static const struct option {
     {"--check", NULL, FLAG, RUN, "compare every element with the interpreter's, exactly"},
     {"--time", NULL, FLAG, RUN,
      "measure: compile stages, speed, share of the peak, ratio to installed peers"},
+    {"--seed", "N", SEED, VERIFY, "of the sizes, places and values (default: 0)"},
     {"--doc", NULL, FORM, SHOW, "what the kernel's source says about it (default)"},
     {"--declaration", NULL, FORM, SHOW, "what it computes, as tensorize knows it"},
     {"--asm", NULL, FORM, SHOW, "its bitcode, compiled for its instruction set"},
@@ -200,6 +202,10 @@ static int take_option(struct uk_arguments *a, const struct option *o, const cha
     case COUNT_OF:
         if (!parse_integer(value, &a->threads) || a->threads < 1 || a->threads > 1024)
             return uk_complain(UK_EXIT_USAGE, "%s %s: expected a number from 1 to 1024", o->name, value);
+        break;
+    case SEED:
+        if (!parse_integer(value, &a->seed))
+            return uk_complain(UK_EXIT_USAGE, "%s %s: expected an integer", o->name, value);
         break;
     case BINDING:
         return add_binding(a, o->name, value);

@@ -24,6 +24,7 @@ struct uk_arguments {
     const char *target, *emit, *out, *schedule, *name;
     const char *form; /* of uk show: "doc", "asm", ... */
     int64_t threads;  /* 0: not given */
+    int64_t seed;     /* of uk verify */
     bool time, check, allow_loops, json;
 };
 
@@ -119,6 +120,7 @@ int uk_command_explain(const struct uk_arguments *a);
 int uk_command_kernels(const struct uk_arguments *a);
 int uk_command_show(const struct uk_arguments *a);
 int uk_command_bench(const struct uk_arguments *a);
+int uk_command_verify(const struct uk_arguments *a);
 
 /* uk_time.c: times a compiled program beside the peak and the peers. */
 int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m,

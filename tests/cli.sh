@@ -77,6 +77,18 @@ expect 1 '' '^softly.uk:.*error: ' run softly.uk --size N=4
 expect 0 'check: equal' '' run softly.uk --size N=4 --allow-loops --check
 expect 1 '' 'error: .*no-such-target' compile matmul.uk --target=no-such-target --emit=asm
 
+# Kernels against their declarations.
+expect 0 '^vadd_16 compute: ok, [0-9]+ cases$' '' verify vadd.uk
+expect 0 "^$kernel compute: ok, .*$kernel update: ok, " '' verify $kernel --seed=5
+sed 's/a + 8/a + 7/' vadd_16.c >vadd_off.c
+sed 's/vadd_16.c/vadd_off.c/' vadd.uk >vadd_off.uk
+expect 1 '^vadd_16 compute: WRONG in case 1: c.8. is .*, not .*; with a .*, b .*, c ' '' verify vadd_off.uk
+expect 1 '' 'declares no intrinsic' verify matmul.uk
+expect 1 '' 'no_such.uk: cannot read' verify no_such.uk
+expect 2 '' "unknown kernel '${kernel}m'; did you mean '$kernel'" verify ${kernel}m
+expect 2 '' "expected an integer" verify vadd.uk --seed=x
+expect 1 '' 'interp has no machine code' verify vadd.uk --target=interp
+
 # Running and checking, with sizes that are no multiples of a tile, none at all, and padded rows.
 small=(--size M=37 --size N=41 --size K=19)
 expect 0 'sizes: M=37 N=41 K=19 lda=19 ldb=41 ldc=41.*C f32, 1517 elements:.*check: equal.*C \(1517\)' '' \

@@ -83,6 +83,7 @@ expect 'check: equal' "$stage/bin/uk" run "$examples/resnet50_1x1.uk" --define M
 for n in 16 100 7; do
     expect 'vadd_16' "$stage/bin/uk" run "$examples/vadd.uk" --size N=$n --check
 done
+expect 'vadd_16 compute: ok' "$stage/bin/uk" verify "$examples/vadd.uk"
 if grep -q avx512dq /proc/cpuinfo; then
     expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_scheduled.uk" --size M=300 --size N=70 --size K=600 --check
 fi

@@ -1,0 +1,237 @@
+/*
+ * Kernels against their declarations: each form's machine code in a child process, so that a crash or an endless
+ * loop is a result, and one line of report for each.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, kill */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "verify.h"
+
+static const char *const form_names[UK_FORMS] = {"compute", "reset", "update"};
+
+/* What all forms of one call of uk_verify share. */
+struct job {
+    struct uk_context *context;
+    const struct uk_verify_options *options;
+    struct uk_intrinsic *const *list;
+    int count;
+    LLVMOrcLLJITRef jit;
+    struct uk_verdict *verdict; /* shared with each child in turn */
+    struct uk_text report;
+    bool wrong;
+};
+
+/* ---- what was found, as text ---- */
+
+static const char *signal_text(int number) {
+    switch (number) {
+    case SIGILL:
+        return "executes an instruction that this CPU does not have";
+    case SIGFPE:
+        return "divides by zero";
+    case SIGTRAP:
+        return "runs into a trap";
+    default:
+        return "accesses memory by an address that is not aligned as its instruction wants, or is none";
+    }
+}
+
+static void put_fault(struct uk_text *t, const struct uk_verdict *v) {
+    const char *verb = v->is_write ? "writes" : "reads";
+
+    for (int i = 0; v->is_address && i < v->operands; i++) {
+        const struct uk_range *r = &v->operand[i];
+
+        if (v->address < r->space || v->address >= r->space_end)
+            continue;
+        if (v->address < r->origin)
+            uk_put(t, "%s %" PRIuPTR " bytes before the start of %s", verb, r->origin - v->address, r->name);
+        else if (v->address >= r->end)
+            uk_put(t, "%s past the end of %s: byte %" PRIuPTR " from its start, it has %" PRIuPTR, verb,
+                   r->name, v->address - r->origin, r->end - r->origin);
+        else
+            uk_put(t, "%s between the rows of %s, %" PRIuPTR " bytes from its start", verb, r->name,
+                   v->address - r->origin);
+        return;
+    }
+    if (v->is_address)
+        uk_put(t, "%s at address %#" PRIxPTR ", which is near none of its operands", verb, v->address);
+    else
+        uk_put(t, "%s", signal_text(v->signal));
+}
+
+static void put_wrong(struct job *j, const char *name, const char *form, const char *what) {
+    const struct uk_verdict *v = j->verdict;
+
+    j->wrong = true;
+    uk_put(&j->report, "%s %s: WRONG in case %d: %s%s%s\n", name, form, v->cases + (v->state != UK_WRONG),
+           what, *v->where ? "; with " : "", v->where);
+}
+
+/* ---- the child ---- */
+
+static enum uk_status not_started(struct uk_context *c, const char *what) {
+    return uk_fail(c, UK_IO, (struct uk_position){0, 0}, "verify: %s: %s", what, strerror(errno));
+}
+
+/* Waits; what the child has not said itself is said here. */
+static enum uk_status judge(struct job *j, pid_t pid, const struct uk_intrinsic *i, const char *form) {
+    const int seconds = j->options->seconds ? j->options->seconds : UK_VERIFY_SECONDS;
+    struct uk_verdict *v = j->verdict;
+    struct uk_text what = {0};
+    int result = 0;
+    bool ended = uk_wait_for(pid, seconds, &result);
+
+    v->where[sizeof v->where - 1] = v->what[sizeof v->what - 1] = 0;
+    if (ended && v->state == UK_GAVE_UP)
+        return uk_fail(j->context, v->status, i->at, "%s %s: %s", i->name, form, v->what);
+    if (ended && v->state == UK_GOOD) {
+        uk_put(&j->report, "%s %s: ok, %d cases\n", i->name, form, v->cases);
+        return UK_OK;
+    }
+    if (!ended)
+        uk_put(&what, "does not come back within %d seconds", seconds);
+    else if (v->state == UK_FAULTED)
+        put_fault(&what, v);
+    else if (v->state == UK_WRONG)
+        uk_put(&what, "%s", v->what);
+    else
+        uk_put(&what, "ends the process by %s %d", WIFSIGNALED(result) ? "signal" : "exit status",
+               WIFSIGNALED(result) ? WTERMSIG(result) : WEXITSTATUS(result));
+    if (what.text)
+        put_wrong(j, i->name, form, what.text);
+    uk_text_free(what.text);
+    return what.failed ? uk_out_of_memory(j->context) : UK_OK;
+}
+
+static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind form) {
+    struct uk_intrinsic *i = j->list[index];
+    struct uk_verifier v = {.context = j->context,
+                            .intrinsic = i,
+                            .form = form,
+                            .verdict = j->verdict,
+                            .seed = j->options->seed ^ (uint64_t)form << 32,
+                            .cases = j->options->cases ? j->options->cases : UK_VERIFY_CASES};
+    enum uk_status s = uk_verify_find(j->context, j->jit, index, form, &v.call);
+
+    if (s)
+        return s;
+    memset(j->verdict, 0, sizeof *j->verdict);
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return not_started(j->context, "cannot start a process");
+    if (!pid) {
+        uk_verify_run(&v);
+        _exit(0);
+    }
+    return judge(j, pid, i, form_names[form]);
+}
+
+/* ---- all of them ---- */
+
+static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_intrinsic *i) {
+    int tensors = 0;
+
+    if (i->scope != UK_EXEC_THREAD)
+        return uk_fail(c, UK_UNSUPPORTED, i->at,
+                       "%s runs on a whole %s of a GPU; only kernels of one thread can be verified here",
+                       i->name, i->scope == UK_EXEC_WAVE ? "wave" : "block");
+    for (const struct uk_tensor *t = i->declaration->tensors; t; t = t->next, tensors++)
+        if (t->layout && t->layout->lane)
+            return uk_fail(c, UK_UNSUPPORTED, i->at,
+                           "%s: %s lies in the lanes of a wave; only memory can be verified", i->name,
+                           t->name);
+    if (tensors > UK_VERIFY_TENSORS)
+        return uk_fail(c, UK_REFUSED, i->at, "%s has more than %d tensors; declare fewer", i->name,
+                       UK_VERIFY_TENSORS);
+    for (int k = 0; k < UK_FORMS; k++)
+        if (i->form[k].arguments > UK_VERIFY_WORDS)
+            return uk_fail(c, UK_REFUSED, i->form[k].at, "%s takes more than %d arguments; pass fewer",
+                           i->form[k].symbol, UK_VERIFY_WORDS);
+    return UK_OK;
+}
+
+static enum uk_status verify_all(struct job *j, struct uk_program *p) {
+    const struct uk_target *t;
+    enum uk_status s = uk_target_find(j->context, j->options->target ? j->options->target : "native", &t);
+
+    for (int i = 0; i < j->count && !s; i++)
+        s = check_intrinsic(j->context, j->list[i]);
+    if (!s && t->interpreted)
+        s = uk_fail(j->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
+                    "target interp has no machine code to verify; leave the target out");
+    if (!s)
+        s = uk_verify_compile(p, t, j->list, j->count, &j->jit);
+    for (int i = 0; i < j->count && !s; i++)
+        for (int k = 0; k < UK_FORMS && !s; k++)
+            if (j->list[i]->form[k].given)
+                s = verify_form(j, i, (enum uk_form_kind)k);
+    uk_jit_destroy(j->jit);
+    return s;
+}
+
+static enum uk_status verify(struct uk_context *c, struct uk_program *p, struct uk_intrinsic *const *list,
+                             int count, const struct uk_verify_options *options, char **report) {
+    static const struct uk_verify_options none;
+    struct job j = {.context = c, .options = options ? options : &none, .list = list, .count = count};
+    void *shared = mmap(NULL, sizeof *j.verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (shared == MAP_FAILED)
+        return not_started(c, "no memory to share with a process");
+    j.verdict = shared;
+    enum uk_status s = verify_all(&j, p);
+
+    munmap(shared, sizeof *j.verdict);
+    if (!s && j.report.failed)
+        s = uk_out_of_memory(c);
+    if (s)
+        uk_text_free(j.report.text);
+    else
+        *report = j.report.text;
+    return s ? s : j.wrong ? UK_WRONG_RESULT : UK_OK;
+}
+
+enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *options, char **report) {
+    struct uk_arena arena = {0};
+    int count = 0;
+
+    *report = NULL;
+    enum uk_status s = uk_program_check(p);
+    if (s)
+        return s;
+    uk_context_enter(p->context, p->file);
+    for (const struct uk_intrinsic *i = p->intrinsics; i; i = i->next)
+        count++;
+    if (!count)
+        return uk_fail(p->context, UK_REFUSED, (struct uk_position){0, 0},
+                       "the program declares no intrinsic; there is nothing to verify");
+    struct uk_intrinsic **list = uk_alloc(&arena, (size_t)count * sizeof *list);
+
+    if (!list)
+        return uk_out_of_memory(p->context);
+    count = 0;
+    for (struct uk_intrinsic *i = p->intrinsics; i; i = i->next)
+        list[count++] = i;
+    s = verify(p->context, p, list, count, options, report);
+    uk_arena_free(&arena);
+    return s;
+}
+
+enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *kernel,
+                                const struct uk_verify_options *options, char **report) {
+    struct uk_program none = {.context = c};
+    struct uk_intrinsic *i;
+
+    *report = NULL;
+    uk_context_enter(c, NULL);
+    enum uk_status s = uk_context_intrinsic(c, kernel, &i);
+
+    return s ? s : verify(c, &none, &i, 1, options, report);
+}

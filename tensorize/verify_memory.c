@@ -1,0 +1,366 @@
+/*
+ * Operands of one call, each in address space of its own in which only the pages with its elements exist, against
+ * one end or the other of them.
+ *
+ * What is no element holds canaries; elements that may be read and never used, and those of an output that is not
+ * read, hold NaN or any bits; the others small integers, whose sums are exact.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "interpret.h"
+#include "verify.h"
+
+enum { CANARY = 0xca, GUARD_PAGES = 16 };
+
+static size_t page_size(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static int64_t eval(struct uk_verifier *v, const struct uk_index *e) {
+    bool overflow = false;
+
+    return uk_index_eval(e, uk_verify_size, v, &overflow);
+}
+
+/* ---- elements: boxes of logical or of stored indices, and where each lies ---- */
+
+struct box {
+    struct uk_verifier *v;
+    const struct uk_tensor *tensor;
+    bool logical;
+    int dims;
+    int64_t extent[UK_MAX_DIMS], index[UK_MAX_DIMS];
+    int64_t stride[UK_MAX_DIMS]; /* of the stored dimensions */
+};
+
+static int64_t map_value(const struct uk_var *var, void *box) {
+    const struct box *b = box;
+
+    for (int i = 0; i < b->tensor->layout->from_count; i++)
+        if (b->tensor->layout->from[i] == var)
+            return b->index[i];
+    return b->v->size[var->number];
+}
+
+/* Elements from the origin. */
+static int64_t offset(struct box *b) {
+    const struct uk_tensor *t = b->tensor;
+    int64_t at = 0;
+
+    for (int d = 0; d < t->stored_dims; d++) {
+        bool overflow = false;
+        int64_t i =
+            b->logical && t->layout ? uk_index_eval(t->layout->to[d], map_value, b, &overflow) : b->index[d];
+
+        at += i * b->stride[d];
+    }
+    return at;
+}
+
+/* The first index of the box, if it has one. */
+static bool begin(struct box *b, struct uk_verifier *v, const struct uk_tensor *t, bool logical) {
+    bool any = true;
+
+    *b = (struct box){.v = v, .tensor = t, .logical = logical, .dims = logical ? t->dims : t->stored_dims};
+    for (int d = 0; d < t->stored_dims; d++)
+        b->stride[d] = eval(v, t->stride[d]);
+    for (int d = 0; d < b->dims; d++) {
+        b->extent[d] = eval(v, logical ? t->shape[d] : t->stored[d]);
+        any &= b->extent[d] > 0;
+    }
+    return any;
+}
+
+static bool advance(struct box *b) {
+    for (int d = b->dims - 1; d >= 0; d--) {
+        if (++b->index[d] < b->extent[d])
+            return true;
+        b->index[d] = 0;
+    }
+    return false;
+}
+
+/* ---- space ---- */
+
+static bool add_page(struct uk_memory *m, size_t at) {
+    const size_t page = page_size();
+    struct uk_span *last = m->spans ? &m->span[m->spans - 1] : NULL;
+
+    for (int i = m->spans - 1; i >= 0; i--)
+        if (at >= m->span[i].at && at < m->span[i].at + m->span[i].length)
+            return true;
+    if (mprotect(m->space + at, page, PROT_READ | PROT_WRITE))
+        return false;
+    if (last && at == last->at + last->length) {
+        last->length += page;
+    } else {
+        if (m->spans == m->room) {
+            int room = 2 * m->room + 4;
+            struct uk_span *more = realloc(m->span, (size_t)room * sizeof *more);
+
+            if (!more)
+                return false;
+            m->span = more;
+            m->room = room;
+        }
+        m->span[m->spans++] = (struct uk_span){.at = at, .length = page};
+    }
+    return true;
+}
+
+/* The pages of every element that may be read. */
+static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
+    const size_t page = page_size(), bytes = uk_type_bytes(m->tensor->type);
+    struct box b;
+
+    if (!begin(&b, v, m->tensor, false))
+        return true;
+    do {
+        size_t first = (size_t)(m->origin - m->space) + (size_t)offset(&b) * bytes;
+
+        if (!add_page(m, first / page * page) || !add_page(m, (first + bytes - 1) / page * page))
+            return false;
+    } while (advance(&b));
+    return true;
+}
+
+static bool make(struct uk_verifier *v, struct uk_memory *m) {
+    const size_t page = page_size(), element = uk_type_bytes(m->tensor->type);
+    const size_t align = m->tensor->align > (int)element ? (size_t)m->tensor->align : element;
+    const size_t bytes = (size_t)m->elements * element, guard = GUARD_PAGES * page;
+    const size_t middle = (bytes + align + page - 1) / page * page;
+    size_t start = 0;
+
+    m->reserved = middle + 2 * guard;
+    m->space = mmap(NULL, m->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m->space == MAP_FAILED) {
+        m->space = NULL;
+        return false;
+    }
+    if (m->placement == UK_AT_END)
+        start = (middle - bytes) / align * align;
+    else if (m->placement == UK_NO_BETTER_ALIGNED)
+        start = align;
+    m->origin = m->space + guard + start;
+    if (!add_pages(v, m))
+        return false;
+    for (int i = 0; i < m->spans; i++) {
+        m->span[i].kept = m->kept;
+        m->kept += m->span[i].length;
+    }
+    m->before = malloc(m->kept + 1);
+    m->expected = malloc(m->kept + 1);
+    return m->before && m->expected;
+}
+
+/* ---- contents ---- */
+
+static int64_t integer(struct uk_verifier *v, enum uk_type t) {
+    static const int64_t edge[] = {-128, 127, 0, 255};
+
+    switch (t) {
+    case UK_I8:
+        return uk_verify_random(v, 4) ? (int64_t)uk_verify_random(v, 256) - 128
+                                      : edge[uk_verify_random(v, 3)];
+    case UK_U8:
+        return uk_verify_random(v, 4) ? (int64_t)uk_verify_random(v, 256) : edge[1 + uk_verify_random(v, 3)];
+    default:
+        return (int64_t)uk_verify_random(v, 2001) - 1000;
+    }
+}
+
+static bool is_half(enum uk_type t) {
+    return t == UK_F16 || t == UK_BF16;
+}
+
+/* Sums of products of two stay exact in the type of the output for as many terms as a case has. */
+static union uk_value element(struct uk_verifier *v, enum uk_type t) {
+    const struct uk_statement *s = v->intrinsic->declaration->statements;
+    bool half = is_half(s->left.tensor->type);
+
+    if (!uk_type_is_float(t))
+        return (union uk_value){.i = integer(v, t)};
+    if (s->reduce == UK_REDUCE_PROD)
+        return (union uk_value){.d = uk_verify_random(v, 2) ? 1 : half ? -1 : -2};
+    return (union uk_value){.d = half ? (double)uk_verify_random(v, 3) - 1
+                                      : (double)uk_verify_random(v, 9) - 4};
+}
+
+static union uk_value poison(struct uk_verifier *v, enum uk_type t) {
+    return uk_type_is_float(t) ? (union uk_value){.d = NAN} : uk_wrap_to(t, uk_verify_random(v, UINT64_MAX));
+}
+
+/* Does this form read what the output holds? */
+static bool reads_output(const struct uk_verifier *v) {
+    return v->form == UK_FORM_UPDATE ||
+           (v->form == UK_FORM_COMPUTE && v->intrinsic->declaration->statements->left.tensor->is_read);
+}
+
+static void fill(struct uk_verifier *v, struct uk_memory *m) {
+    enum uk_type type = m->tensor->type;
+    bool hidden = m->tensor->is_written && !reads_output(v);
+    struct box b;
+
+    for (int i = 0; i < m->spans; i++)
+        memset(m->space + m->span[i].at, CANARY, m->span[i].length);
+    if (!m->tensor->is_written && begin(&b, v, m->tensor, false))
+        do
+            uk_store(type, m->origin, offset(&b), poison(v, type));
+        while (advance(&b));
+    if (begin(&b, v, m->tensor, true))
+        do
+            uk_store(type, m->origin, offset(&b), hidden ? poison(v, type) : element(v, type));
+        while (advance(&b));
+}
+
+static void copy(struct uk_memory *m, unsigned char *kept, bool back) {
+    for (int i = 0; i < m->spans; i++) {
+        unsigned char *at = m->space + m->span[i].at, *copy_of_it = kept + m->span[i].kept;
+
+        memcpy(back ? at : copy_of_it, back ? copy_of_it : at, m->span[i].length);
+    }
+}
+
+bool uk_memory_make(struct uk_verifier *v) {
+    v->tensors = 0;
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
+        struct uk_memory *m = &v->memory[v->tensors++];
+
+        *m = (struct uk_memory){.tensor = t,
+                                .elements = uk_tensor_elements(t, uk_verify_size, v),
+                                .placement = (enum uk_placement)uk_verify_random(v, UK_PLACEMENTS)};
+        if (!make(v, m))
+            return false;
+        fill(v, m);
+    }
+    return true;
+}
+
+void uk_memory_free(struct uk_verifier *v) {
+    for (int i = 0; i < v->tensors; i++) {
+        struct uk_memory *m = &v->memory[i];
+
+        if (m->space)
+            munmap(m->space, m->reserved);
+        free(m->span);
+        free(m->before);
+        free(m->expected);
+    }
+    v->tensors = 0;
+}
+
+void uk_memory_keep(struct uk_verifier *v, bool expected) {
+    for (int i = 0; i < v->tensors; i++)
+        copy(&v->memory[i], expected ? v->memory[i].expected : v->memory[i].before, false);
+}
+
+void uk_memory_restore(struct uk_verifier *v) {
+    for (int i = 0; i < v->tensors; i++)
+        copy(&v->memory[i], v->memory[i].before, true);
+}
+
+/* ---- comparing ---- */
+
+/* exp and tanh have no one right result. */
+static bool is_inexact(const struct uk_expr *e) {
+    if (e->op == UK_E_EXP || e->op == UK_E_TANH)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && is_inexact(e->arg[i]))
+            return true;
+    return false;
+}
+
+/* Equal; for declarations with exp or tanh within four units in the last place. */
+static bool is_same(const struct uk_verifier *v, enum uk_type t, union uk_value got,
+                    union uk_value expected) {
+    static const int digits[] = {[UK_F64] = 53, [UK_F32] = 24, [UK_F16] = 11, [UK_BF16] = 8};
+
+    if (!uk_type_is_float(t))
+        return got.i == expected.i;
+    if (got.d == expected.d || (isnan(got.d) && isnan(expected.d)))
+        return true;
+    return is_inexact(v->intrinsic->declaration->statements->right) &&
+           fabs(got.d - expected.d) <= ldexp(fabs(expected.d), 3 - digits[t]);
+}
+
+static int put_value(char *text, size_t room, enum uk_type t, union uk_value x) {
+    return uk_type_is_float(t) ? snprintf(text, room, "%.9g", x.d) : snprintf(text, room, "%" PRId64, x.i);
+}
+
+/* "a[1, 3]"; false: no element of the tensor lies there. */
+static bool name_element(struct uk_verifier *v, const struct uk_tensor *t, int64_t at, char *text,
+                         size_t room) {
+    struct box b;
+    size_t n;
+
+    if (!begin(&b, v, t, true))
+        return false;
+    do {
+        if (offset(&b) != at)
+            continue;
+        n = (size_t)snprintf(text, room, "%s[", t->name);
+        for (int d = 0; d < t->dims && n < room; d++)
+            n += (size_t)snprintf(text + n, room - n, "%s%" PRId64, d ? ", " : "", b.index[d]);
+        if (n < room)
+            snprintf(text + n, room - n, "]");
+        return true;
+    } while (advance(&b));
+    return false;
+}
+
+/* A byte is not as expected; false if the value of its element is. */
+static bool differs(struct uk_verifier *v, struct uk_memory *m, const unsigned char *got_byte,
+                    const unsigned char *expected) {
+    const enum uk_type t = m->tensor->type;
+    const int64_t at = got_byte - m->origin;
+    const int64_t bytes = (int64_t)uk_type_bytes(t), rest = (at % bytes + bytes) % bytes;
+    char name[128], got_text[40], expected_text[40], *what = v->verdict->what;
+    union uk_value got, want;
+
+    got = uk_load(t, got_byte - rest, 0);
+    want = uk_load(t, expected - rest, 0);
+    if (m->tensor->is_written && is_same(v, t, got, want))
+        return false;
+    if (!name_element(v, m->tensor, (at - rest) / bytes, name, sizeof name)) {
+        snprintf(what, sizeof v->verdict->what,
+                 "writes outside of %s: byte %" PRId64 " from its start, where no element lies",
+                 m->tensor->name, at);
+        return true;
+    }
+    put_value(got_text, sizeof got_text, t, got);
+    put_value(expected_text, sizeof expected_text, t, want);
+    if (m->tensor->is_written)
+        snprintf(what, sizeof v->verdict->what, "%s is %s, not %s", name, got_text, expected_text);
+    else
+        snprintf(what, sizeof v->verdict->what, "writes %s, which is only read: %s, it was %s", name,
+                 got_text, expected_text);
+    return true;
+}
+
+static bool compare(struct uk_verifier *v, struct uk_memory *m) {
+    for (int i = 0; i < m->spans; i++) {
+        const struct uk_span *s = &m->span[i];
+        unsigned char *got = m->space + s->at, *expected = m->expected + s->kept;
+
+        if (!memcmp(got, expected, s->length))
+            continue;
+        for (size_t k = 0; k < s->length; k++)
+            if (got[k] != expected[k] && differs(v, m, got + k, expected + k))
+                return false;
+    }
+    return true;
+}
+
+bool uk_memory_compare(struct uk_verifier *v) {
+    for (int i = 0; i < v->tensors; i++)
+        if (!compare(v, &v->memory[i]))
+            return false;
+    return true;
+}
