@@ -325,11 +325,35 @@ bool uk_match_forms(struct uk_attempt *t) {
     return true;
 }
 
+/* Where a copy's source has no element, the kernel stores 0 if that is what its `pad` says of this axis; any
+ * other such place must be outside of every tile. */
+static bool check_within(struct uk_attempt *t, int operand) {
+    const struct uk_operand *o = &t->st->operand[operand];
+    struct uk_index *value[UK_MAX_LOOPS] = {0};
+
+    for (int i = 0; i < t->st->loops; i++)
+        value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
+    for (int b = 0; b < o->valid; b++) {
+        bool told = false;
+
+        for (int i = 0; i < t->m.sizes; i++)
+            told |= t->m.size[i].role == UK_SIZE_VALID && t->m.size[i].operand == operand &&
+                    o->within[b].form.coefficient[t->m.axis[t->m.size[i].axis]->id] > 0;
+        if (told)
+            continue;
+        struct uk_index *x = uk_affine_value(t->s, t->st, &o->within[b].form, value);
+        if (!uk_proves(t->s, t->st, t->st->loops, uk_index_op(t->s->arena, UK_I_LT, x, o->within[b].upper)))
+            return uk_differ(t, "%s is read outside of its shape, and %s does not store what is there",
+                             o->tensor->name, t->k->name);
+    }
+    return true;
+}
+
 bool uk_match_tiles(struct uk_attempt *t) {
     if (!is_box(t, t->st->bound, t->st->bounds))
         return false;
     for (int o = 0; o < t->st->operands; o++)
-        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid))
+        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid) || !check_within(t, o))
             return false;
     if (!check_extents(t) || !check_assumptions(t))
         return false;

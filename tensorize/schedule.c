@@ -224,7 +224,7 @@ static bool split_bound(struct uk_schedule *s, struct uk_bound *b, const struct 
         return true;
     if (!uk_affine_split(s, &b->form, l, factor, outer, inner))
         return false;
-    if (!uk_index_is_int(b->upper, &n) || n % (a * factor))
+    if (a < 0 || !uk_index_is_int(b->upper, &n) || n % (a * factor))
         return true;
     for (int i = 0; i < UK_MAX_LOOPS; i++)
         if (b->form.coefficient[i] && i != outer->id && i != inner->id)
@@ -425,7 +425,6 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
         [UK_STEP_UNROLL] = "unroll",
         [UK_STEP_VECTORIZE] = "vectorize",
         [UK_STEP_BIND] = "bind",
-        [UK_STEP_CACHE_READ] = "cache_read",
         [UK_STEP_CACHE_WRITE] = "cache_write",
         [UK_STEP_COMPUTE_AT] = "compute_at",
         [UK_STEP_REVERSE_COMPUTE_AT] = "reverse_compute_at",
@@ -444,6 +443,7 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     case UK_STEP_PARALLEL:
         return parallel(s, step);
     case UK_STEP_PACK:
+    case UK_STEP_CACHE_READ:
         return uk_apply_pack(s, step);
     case UK_STEP_TENSORIZE:
         return tensorize(s, step);
