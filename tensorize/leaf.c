@@ -461,6 +461,8 @@ static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, s
 }
 
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
+    if (uk_is_empty(st))
+        return if_node(s, st, uk_index_int(s->arena, 0), plain_loops(s, st, st->tile, value, false), NULL);
     if (!st->match)
         return guard_bounds(s, st, value, plain_versions(s, st, value));
     struct uk_node *n = fixed_calls(s, st, value);

@@ -324,7 +324,9 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
     for (int b = 0; b < st->bounds; b++)
         if (!st->bound[b].is_guard)
             all->bound[all->bounds++] = st->bound[b];
-    bad = outside_in(s, st, st->statement->right, outside(s, all, &st->statement->left, bad));
+    bad = outside(s, all, &st->statement->left, bad);
+    if (!uk_is_empty(st))
+        bad = outside_in(s, st, st->statement->right, bad);
     bad = isl_set_intersect(bad, isl_set_copy(context));
     isl_bool never = isl_set_is_empty(bad);
     if (never == isl_bool_true) {

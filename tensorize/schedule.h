@@ -190,7 +190,7 @@ struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value);
 /* The least constant that bounds the loop's number of values, or -1. */
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
-/* A constant extent is 0: there is nothing to do, and isl's AST of it would have no leaf. */
+/* A constant extent is 0: there is nothing to compute. */
 bool uk_is_empty(const struct uk_stage *st);
 bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st, int position);
 enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *f,
