@@ -74,6 +74,7 @@ static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
     LLVMValueRef v = LLVMBuildLoad2(g->b, memory_type(g, type), uk_cg_address(g, a, true), "");
 
     LLVMSetAlignment(v, (unsigned)uk_type_bytes(type));
+    uk_cg_mark_access(g, v, a->tensor);
     return uk_cg_from_memory(g, type, v);
 }
 
@@ -350,6 +351,21 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     }
 }
 
+/* One more term of a reduction. It has no order, so the vectorizer may split it; llvm.maximum, which it can
+ * split too, gives NaN for a NaN among the terms, as one of the orders does. */
+static LLVMValueRef reduced(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef old,
+                            LLVMValueRef v) {
+    LLVMValueRef both[] = {old, v}, r;
+
+    if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))
+        return uk_cg_intrinsic(g, op == UK_E_MIN ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(v), both, 2);
+    r = arithmetic(g, op, type, old, v);
+    if (LLVMIsAInstruction(r) &&
+        (LLVMGetInstructionOpcode(r) == LLVMFAdd || LLVMGetInstructionOpcode(r) == LLVMFMul))
+        LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);
+    return r;
+}
+
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
     static const enum uk_expr_op op[] = {[UK_ASSIGN_ADD] = UK_E_ADD,
                                          [UK_ASSIGN_MUL] = UK_E_MUL,
@@ -362,13 +378,13 @@ void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
         LLVMValueRef old = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
 
         LLVMSetAlignment(old, (unsigned)uk_type_bytes(type));
-        v = arithmetic(g, op[n->assign], type, uk_cg_from_memory(g, type, old), v);
-        /* Sums have no order: the vectorizer may split them. */
-        if (LLVMIsAInstruction(v) &&
-            (LLVMGetInstructionOpcode(v) == LLVMFAdd || LLVMGetInstructionOpcode(v) == LLVMFMul))
-            LLVMSetFastMathFlags(v, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);
+        uk_cg_mark_access(g, old, n->target.tensor);
+        LLVMValueRef was = uk_cg_from_memory(g, type, old);
+        v = n->any_order ? reduced(g, op[n->assign], type, was, v)
+                         : arithmetic(g, op[n->assign], type, was, v);
     }
     LLVMValueRef store = LLVMBuildStore(g->b, to_memory(g, type, v), at);
 
     LLVMSetAlignment(store, (unsigned)uk_type_bytes(type));
+    uk_cg_mark_access(g, store, n->target.tensor);
 }

@@ -92,9 +92,9 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
 
 static enum uk_status finish(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
-        enum uk_status status = UK_OK;
+        enum uk_status status = uk_check_vectors(s, st);
 
-        if (st->is_copy && !st->match)
+        if (!status && st->is_copy && !st->match)
             status = tensorize_copy(s, st);
         if (!status && !st->match && !st->is_reset)
             status = check_plain(s, st);

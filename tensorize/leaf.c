@@ -105,6 +105,7 @@ static struct uk_node *store(struct uk_schedule *s, const struct uk_stage *st, c
     if (!n || !access_at(s, st, &st->operand[0], value, &n->target))
         return NULL;
     n->assign = assignment(st);
+    n->any_order = st->statement->reduce != UK_REDUCE_NONE;
     n->expr = expression_at(s, st, e, value);
     return n->expr ? n : NULL;
 }
@@ -220,11 +221,13 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
         return NULL;
     n->var = uk_alloc(s->arena, sizeof *n->var);
     n->step = 1;
-    n->loop = l->kind == UK_LOOP_PARALLEL ? UK_LOOP_SERIAL : l->kind;
     n->lower = uk_first(s, st, l, value);
     n->upper = most >= 0 ? uk_index_int(s->arena, most) : uk_extent(s, st, l, value);
     if (!n->var || !n->lower || !n->upper)
         return uk_out_of_memory(s->context), NULL;
+    uk_set_kind(n, l);
+    if (n->loop == UK_LOOP_PARALLEL)
+        n->loop = UK_LOOP_SERIAL;
     *n->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
     value[l->id] = uk_index_var(s->arena, n->var);
     n->body = plain_loops(s, st, position + 1, value, full);

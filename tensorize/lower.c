@@ -277,8 +277,8 @@ static struct uk_node *for_node(struct nest *n, const struct scope *scope, const
 
     if (loop && var && l) {
         *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
-        *loop =
-            (struct uk_node){.op = UK_N_FOR, .var = var, .loop = l->kind, .step = 1, .stage = l->stage->name};
+        *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .step = 1, .stage = l->stage->name};
+        uk_set_kind(loop, l);
         loop->lower = expression(n, scope, init);
         if (isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
             loop->op = UK_N_LET;

@@ -386,12 +386,15 @@ struct uk_node {
     struct uk_index *lower, *upper;
     int64_t step;
     enum uk_loop_kind loop;
+    int64_t full;     /* the extent that it has but at the edges, if that is worth code of its own; else 0 */
+    bool independent; /* VECTOR: no iteration touches what another one writes; else it carries a reduction */
     struct uk_index *value, *condition;
     struct uk_node *body, *other;
     /* STORE: target (stored indices) = or op= expression, whose accesses have stored indices too. */
     struct uk_access target;
     enum uk_assign assign;
     struct uk_expr *expr;
+    bool any_order; /* part of a reduction, which has no order */
     /* CALL of form of intrinsic. operand[i] is the tile's origin for the i-th tensor of the declaration;
      * bind[i] the value of the declaration's i-th size. */
     struct uk_intrinsic *intrinsic;

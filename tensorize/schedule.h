@@ -23,6 +23,7 @@ struct uk_loop {
     struct uk_var *var; /* its name, and its value in general expressions */
     int iterator;       /* of the stage that it belongs to */
     enum uk_loop_kind kind;
+    struct uk_position at; /* of the step that made it parallel, unrolled or vectorized */
     struct uk_stage *stage;
 };
 
@@ -150,8 +151,9 @@ bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, stru
 /* Does any order of execution given by the loops break a dependence? On a refusal `why` tells which. */
 enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct uk_position at,
                               const char *step);
-enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position,
-                                 struct uk_position at);
+/* Are the loop's iterations independent? relax: but for what only the stage's own reduction connects. */
+enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position, bool relax,
+                                 struct uk_position at, const char *step);
 /* The condition on the sizes under which every access of the statement is inside its tensor's shape (1:
  * always). */
 enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out);
@@ -197,6 +199,19 @@ enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const st
                             struct uk_index *upper);
 enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
                              const char *outer, const char *inner, struct uk_position at);
+
+/* ---- loop_kind.c ---- */
+
+enum uk_status uk_apply_kind(struct uk_schedule *s, const struct uk_step *step, enum uk_loop_kind kind);
+/* In another order, may all of the stage's loops still run as they are to? */
+enum uk_status uk_check_kinds(struct uk_schedule *s, struct uk_stage *st, struct uk_position at);
+/* Has nothing been attached inside the stage's vector loop since? */
+enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st);
+/* How the loop IR's loop runs. */
+void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
+/* Refuses to change a loop that is unrolled or vectorized. */
+enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, struct uk_position at,
+                              const char *step);
 
 /* ---- match.c ---- */
 
