@@ -303,4 +303,9 @@ enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);
 struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st);
 
+/* finish.c: a condition on the sizes, tested at entry. */
+enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition);
+/* narrow.c: adds the conditions under which the stage's kernel can be passed its sizes, or refuses. */
+enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *st, struct uk_function *f);
+
 #endif
