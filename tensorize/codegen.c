@@ -182,10 +182,10 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
         return uk_cg_address(g, &n->operand[i], false);
     }
     if (a->scalar) {
-        uk_cg_fail(g, UK_UNSUPPORTED,
-                   "scalar arguments of kernels cannot be passed yet; take a kernel without",
-                   n->intrinsic->name);
-        return LLVMGetPoison(type);
+        const struct uk_expr *e = n->scalar[uk_scalar_number(n->intrinsic->declaration->scalars, a->scalar)];
+
+        /* Small floats are 16 bits in memory; as arguments they have a type of their own. */
+        return LLVMBuildBitCast(g->b, uk_cg_to_memory(g, e->type, uk_cg_expr(g, e)), type, "");
     }
     if (a->ctype <= UK_BF16)
         return LLVMConstReal(type, a->size ? 0 : a->real);

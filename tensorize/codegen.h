@@ -65,6 +65,7 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
+LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 
 /* codegen_hint.c: once all places are known; for each load and store; around the body of a loop. */

@@ -46,7 +46,7 @@ static bool has_half(struct uk_codegen *g) {
     return has;
 }
 
-static LLVMValueRef to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (type == UK_BF16)
         return float_to_bf16_bits(g, v);
     if (type == UK_F16 && has_half(g))
@@ -67,7 +67,7 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
 }
 
 static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return is_small_float(type) ? uk_cg_from_memory(g, type, to_memory(g, type, v)) : v;
+    return is_small_float(type) ? uk_cg_from_memory(g, type, uk_cg_to_memory(g, type, v)) : v;
 }
 
 static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
@@ -158,7 +158,7 @@ static LLVMValueRef cast(struct uk_codegen *g, enum uk_type from, enum uk_type t
 }
 
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return to_memory(g, type, cast(g, UK_F64, type, v));
+    return uk_cg_to_memory(g, type, cast(g, UK_F64, type, v));
 }
 
 /* min and max as C writes them, l < r ? l : r, which is also what the vector instructions do with NaN. */
@@ -430,7 +430,7 @@ void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
         v = n->any_order ? reduced(g, op[n->assign], type, was, v)
                          : arithmetic(g, op[n->assign], type, was, v);
     }
-    LLVMValueRef store = LLVMBuildStore(g->b, to_memory(g, type, v), at);
+    LLVMValueRef store = LLVMBuildStore(g->b, uk_cg_to_memory(g, type, v), at);
 
     LLVMSetAlignment(store, (unsigned)uk_type_bytes(type));
     uk_cg_mark_access(g, store, n->target.tensor);

@@ -16,7 +16,14 @@
 #include "context.h"
 #include "target.h"
 
-enum { UK_MAX_LOOPS = 48, UK_MAX_BOUNDS = 64, UK_MAX_OPERANDS = 8, UK_MAX_STAGES = 32, UK_MAX_SIZES = 24 };
+enum {
+    UK_MAX_LOOPS = 48,
+    UK_MAX_BOUNDS = 64,
+    UK_MAX_OPERANDS = 8,
+    UK_MAX_STAGES = 32,
+    UK_MAX_SIZES = 24,
+    UK_MAX_SCALARS = 8
+};
 
 struct uk_loop {
     int id;             /* index of its coefficient in every form */
@@ -98,6 +105,7 @@ struct uk_schedule {
     /* lowering a nest: sizes that count as at least 1 there */
     int raised;
     const struct uk_var *raised_size[UK_MAX_SIZES];
+    struct uk_stage *declared; /* the matcher's: the declaration that it is at */
 };
 
 /* ---- linear.c: forms and polynomials ---- */
@@ -132,6 +140,8 @@ struct uk_poly uk_poly_multiply(const struct uk_poly *a, const struct uk_poly *b
 bool uk_poly_equal(const struct uk_poly *a, const struct uk_poly *b);
 bool uk_poly_is_int(const struct uk_poly *p, int64_t *value);
 struct uk_index *uk_poly_index(struct uk_arena *a, const struct uk_poly *p);
+/* Extent of a stored dimension. */
+struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d);
 /* Address coefficient, in elements, of a loop: sum over the stored dimensions of coefficient * stride. */
 struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 
@@ -216,21 +226,25 @@ enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, st
 /* ---- match.c ---- */
 
 /* What a size of the declaration stands for in a call. */
-enum uk_size_role { UK_SIZE_EXTENT, UK_SIZE_VALID, UK_SIZE_STRIDE };
+enum uk_size_role { UK_SIZE_EXTENT, UK_SIZE_VALID, UK_SIZE_STRIDE, UK_SIZE_LOOSE };
 
 struct uk_match {
     struct uk_intrinsic *intrinsic;
     int axes;
-    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the declaration's iterator -> loop of the nest */
-    int64_t most[2 * UK_MAX_DIMS];         /* the axis' largest extent in one call; 0: any */
-    int64_t fixed[2 * UK_MAX_DIMS];        /* the extent, where the declaration has a number; else 0 */
-    bool always[2 * UK_MAX_DIMS];          /* ... and every tile has it */
-    int tensors, sizes;
+    struct uk_loop
+        *axis[2 * UK_MAX_DIMS];        /* the declaration's iterator -> loop of the nest; NULL: extent 1 */
+    int64_t most[2 * UK_MAX_DIMS];     /* the axis' largest extent in one call; 0: any */
+    int64_t fixed[2 * UK_MAX_DIMS];    /* the extent, where the declaration has a number; else 0 */
+    bool always[2 * UK_MAX_DIMS];      /* ... and every tile has it */
+    int64_t multiple[2 * UK_MAX_DIMS]; /* the extent is raised to one; 0: it is not */
+    int tensors, sizes, scalars;
     int operand[UK_MAX_OPERANDS]; /* the declaration's tensor (by number) -> operand of the stage */
+    struct uk_operand *at;        /* where these are general forms, the same without the tile's loops */
+    const struct uk_expr *scalar[UK_MAX_SCALARS]; /* by the declaration's number: a value of the statement */
     struct {
         enum uk_size_role role;
-        int axis; /* EXTENT: of this axis; VALID: its part inside the pad of operand */
-        int operand;
+        int axis;    /* EXTENT: of this axis; VALID: its part inside the pad of operand */
+        int operand; /* LOOSE: the declaration's tensor, whose dimension `axis` has this stride, never used */
         bool bound;
         struct uk_poly value; /* STRIDE */
     } size[UK_MAX_SIZES];     /* the declaration's size, by number */
@@ -256,6 +270,8 @@ struct uk_fit {
     int axes;
     struct uk_loop *axis[2 * UK_MAX_DIMS];
     int64_t most[2 * UK_MAX_DIMS]; /* the axis' largest extent in one call; 0: any */
+    int units;                     /* axes of the kernel for which there is no loop, */
+    int64_t unit[2 * UK_MAX_DIMS]; /* and their largest extents */
     struct {
         int64_t width;        /* 0: in place */
         int along;            /* dimension of the operand's tensor */
