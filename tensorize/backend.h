@@ -58,8 +58,8 @@ struct uk_build {
     LLVMContextRef llvm;
     LLVMModuleRef module;
     struct uk_text diagnostics; /* what LLVM said since it was last emptied */
-    bool left_scalar;           /* it could not vectorize a loop that is to be */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
+    bool is_parallel;           /* one of the functions is; set by uk_build_all */
 };
 
 /* llvm.c: b must stay where it is until the end, LLVM keeps its address. On failure nothing is left to end.
@@ -118,10 +118,29 @@ enum uk_status uk_jit_find(struct uk_context *c, LLVMOrcLLJITRef jit, const char
                            LLVMOrcExecutorAddress *at);
 void uk_jit_destroy(LLVMOrcLLJITRef jit);
 
-/* emit.c: the C header of f. */
-enum uk_status uk_emit_header(const struct uk_function *f, struct uk_text *t);
-/* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_OBJECT; free(*bytes). */
-enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *f, const struct uk_target *t,
-                            enum uk_emit what, char **bytes, size_t *length);
+/* batch.c: programs of one context, lowered for one target. End it in any case. */
+struct uk_batch {
+    struct uk_context *context;
+    struct uk_program *const *program;
+    int count, lowered;
+    const struct uk_target *target;
+    const struct uk_function **function;
+    struct uk_mark *before; /* of each program's arena */
+    struct uk_text *steps;  /* as applied */
+};
+enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
+                              const struct uk_options *options);
+void uk_batch_end(struct uk_batch *b);
+/* batch.c: the functions in one module, each as far as `what`; b as for uk_build_begin. */
+enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[], int count,
+                            const struct uk_target *t, enum uk_emit what, bool trampoline);
+
+/* emit_header.c: the C header of the functions. */
+enum uk_status uk_emit_header(const struct uk_function *const f[], int count, struct uk_text *t);
+/* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
+enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
+                            const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length);
+/* shared.c: the object as a shared object; free(*bytes). */
+enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t size, char **bytes, size_t *length);
 
 #endif

@@ -25,6 +25,13 @@ const char *uk_context_message(const struct uk_context *c) {
     return c->message ? c->message : "error: out of memory; free some and try again";
 }
 
+const char *uk_context_time(const struct uk_context *c, int i, double *milliseconds) {
+    if (i < 0 || i >= c->spent.count)
+        return NULL;
+    *milliseconds = c->spent.stage[i].milliseconds;
+    return c->spent.stage[i].name;
+}
+
 void uk_context_enter(struct uk_context *c, const char *file) {
     free(c->message);
     c->message = NULL;

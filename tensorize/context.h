@@ -3,9 +3,9 @@
 #define UK_CONTEXT_H
 
 #include "program.h"
+#include "target.h"
 
 struct isl_ctx;
-struct uk_times;
 
 struct uk_context {
     char *message;         /* the last error, or NULL */
@@ -16,6 +16,7 @@ struct uk_context {
     struct uk_intrinsic **parsed; /* by row, NULL until used */
     struct uk_backend *backend;   /* LLVM side: target machines, bitcode seen so far; made on first use */
     struct uk_times *times;       /* of the compilation under way, or NULL */
+    struct uk_times spent;        /* of the last one */
 };
 
 /* Forgets the last error and sets the file that messages name; called at every entry from outside. */

@@ -13,6 +13,7 @@ struct uk_module {
     void *code;
     int (*call)(const int64_t *sizes, const double *scalars, void *const *tensors);
     char **kernel; /* NULL-terminated */
+    char **name;   /* of the functions, in order; NULL-terminated */
     struct uk_times times;
 };
 
@@ -24,6 +25,11 @@ double uk_now(void) {
 }
 
 void uk_time(struct uk_times *t, const char *stage, double since) {
+    for (int i = 0; t && i < t->count; i++)
+        if (!strcmp(t->stage[i].name, stage)) {
+            t->stage[i].milliseconds += uk_now() - since;
+            return;
+        }
     if (t && t->count < UK_MAX_TIMES)
         t->stage[t->count++] = (struct uk_stage_time){stage, uk_now() - since};
 }
@@ -138,46 +144,62 @@ static enum uk_status load(struct uk_context *c, struct uk_module *m, const char
 
 /* ---- compiling ---- */
 
-static enum uk_status keep_kernels(struct uk_context *c, struct uk_module *m, const struct uk_function *f) {
-    m->kernel = calloc((size_t)f->intrinsics + 1, sizeof *m->kernel);
-    if (!m->kernel)
+/* Adds a copy of the name to the list, which has room for it, unless it is there. */
+static bool keep_name(char **list, const char *name) {
+    while (*list && strcmp(*list, name))
+        list++;
+    return *list || (*list = strdup(name));
+}
+
+static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
+                                 const struct uk_function *const f[], int count) {
+    size_t most = 1;
+    bool kept = true;
+
+    for (int i = 0; i < count; i++)
+        most += (size_t)f[i]->intrinsics;
+    m->kernel = calloc(most, sizeof *m->kernel);
+    m->name = calloc((size_t)count + 1, sizeof *m->name);
+    if (!m->kernel || !m->name)
         return uk_out_of_memory(c);
-    for (int i = 0; i < f->intrinsics; i++)
-        if (!(m->kernel[i] = strdup(f->intrinsic[i]->name)))
-            return uk_out_of_memory(c);
-    return UK_OK;
+    for (int i = 0; i < count; i++) {
+        kept &= keep_name(m->name, f[i]->name);
+        for (int k = 0; k < f[i]->intrinsics; k++)
+            kept &= keep_name(m->kernel, f[i]->intrinsic[k]->name);
+    }
+    return kept ? UK_OK : uk_out_of_memory(c);
 }
 
 /* Link to object, each stage with its time. */
-static enum uk_status finish_code(struct uk_build *b, struct uk_module *m, LLVMMemoryBufferRef *object) {
+static enum uk_status finish_code(struct uk_build *b, LLVMMemoryBufferRef *object) {
     double since = uk_now();
     enum uk_status s = uk_link(b);
 
-    uk_time(&m->times, "link", since);
+    uk_time(b->context->times, "link", since);
     if (s)
         return s;
     since = uk_now();
     s = uk_optimize(b);
-    uk_time(&m->times, "optimize", since);
+    uk_time(b->context->times, "optimize", since);
     if (s)
         return s;
     since = uk_now();
     s = uk_build_assemble(b, LLVMObjectFile, object);
-    uk_time(&m->times, "assemble", since);
+    uk_time(b->context->times, "assemble", since);
     return s;
 }
 
-static enum uk_status build_code(struct uk_build *b, struct uk_module *m, LLVMMemoryBufferRef *object) {
+static enum uk_status build_code(struct uk_build *b, LLVMMemoryBufferRef *object) {
     double since = uk_now();
     enum uk_status s = uk_codegen(b);
     char *key = s ? NULL : uk_cache_key(b);
 
-    uk_time(&m->times, "codegen", since);
+    uk_time(b->context->times, "codegen", since);
     if (s || (*object = uk_cache_find(b->context, key))) {
         free(key);
         return s;
     }
-    s = finish_code(b, m, object);
+    s = finish_code(b, object);
     if (s)
         free(key);
     else
@@ -192,20 +214,21 @@ enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f
     enum uk_status s = uk_target_runnable(c, t);
 
     if (!s)
-        s = keep_kernels(c, m, f);
+        s = keep_names(c, m, (const struct uk_function *const[]){f}, 1);
     if (!s)
         s = uk_build_begin(&b, c, f, t);
     if (s)
         return s;
     b.trampoline = true;
     LLVMContextSetDiscardValueNames(b.llvm, true);
-    s = build_code(&b, m, &object);
+    s = build_code(&b, &object);
     uk_build_end(&b);
     if (s)
         return s;
     double since = uk_now();
     s = load(c, m, f->name, object);
-    uk_time(&m->times, "jit", since);
+    uk_time(c->times, "jit", since);
+    m->times = c->spent;
     return s;
 }
 
@@ -218,16 +241,15 @@ static enum uk_status compile(struct uk_program *p, const struct uk_options *o, 
 
     if (s)
         return s;
-    c->times = &m->times;
     s = uk_lower(p, t, o ? o : &none, NULL, NULL, &f);
-    c->times = NULL;
     if (s)
         return s;
     if (!t->interpreted)
         return uk_module_build(c, f, t, m);
     m->program = p;
     m->function = f;
-    return keep_kernels(c, m, f);
+    m->times = c->spent;
+    return keep_names(c, m, (const struct uk_function *const[]){f}, 1);
 }
 
 enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options, struct uk_module **out) {
@@ -237,9 +259,63 @@ enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options
     if (!m)
         return uk_out_of_memory(p->context);
     struct uk_mark before = uk_arena_mark(&p->arena);
+    p->context->spent = (struct uk_times){0};
+    p->context->times = &p->context->spent;
     enum uk_status s = compile(p, options, m);
+    p->context->times = NULL;
     if (s || !m->program) /* the interpreter goes on with the loops */
         uk_arena_release(&p->arena, before);
+    if (s)
+        uk_module_destroy(m);
+    else
+        *out = m;
+    return s;
+}
+
+static enum uk_status compile_batch(const struct uk_batch *b, struct uk_module *m) {
+    struct uk_context *c = b->context;
+    LLVMMemoryBufferRef object = NULL;
+    struct uk_build build;
+
+    if (b->target->interpreted)
+        return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
+                       "target interp runs one program at a time; compile each by itself");
+    enum uk_status s = uk_target_runnable(c, b->target);
+    if (!s)
+        s = keep_names(c, m, b->function, b->count);
+    if (!s)
+        s = uk_build_all(&build, c, b->function, b->count, b->target, UK_EMIT_OPTIMIZED, true);
+    if (s)
+        return s;
+    double since = uk_now();
+    s = uk_build_assemble(&build, LLVMObjectFile, &object);
+    uk_time(c->times, "assemble", since);
+    uk_build_end(&build);
+    since = uk_now();
+    if (!s)
+        s = load(c, m, b->function[0]->name, object);
+    uk_time(c->times, "jit", since);
+    return s;
+}
+
+enum uk_status uk_compile_programs(struct uk_program *const programs[], int count,
+                                   const struct uk_options *options, struct uk_module **out) {
+    struct uk_batch b;
+
+    *out = NULL;
+    if (count < 1)
+        return UK_INVALID_ARGUMENT;
+    if (count == 1)
+        return uk_compile(programs[0], options, out);
+    enum uk_status s = uk_batch_begin(&b, programs, count, options);
+    struct uk_module *m = s ? NULL : uk_module_create();
+    if (!s && !m)
+        s = uk_out_of_memory(b.context);
+    if (!s)
+        s = compile_batch(&b, m);
+    if (m)
+        m->times = b.context->spent;
+    uk_batch_end(&b);
     if (s)
         uk_module_destroy(m);
     else
@@ -259,12 +335,31 @@ void uk_module_destroy(struct uk_module *m) {
     uk_jit_destroy(m->jit);
     for (char **k = m->kernel; k && *k; k++)
         free(*k);
+    for (char **n = m->name; n && *n; n++)
+        free(*n);
     free(m->kernel);
+    free(m->name);
     free(m);
 }
 
 void *uk_module_function(const struct uk_module *m) {
     return m->code;
+}
+
+void *uk_module_find(const struct uk_module *m, const char *name) {
+    LLVMOrcExecutorAddress at;
+    char **n = m->name;
+
+    while (*n && strcmp(*n, name))
+        n++;
+    if (!*n || !m->jit)
+        return NULL;
+    LLVMErrorRef error = LLVMOrcLLJITLookup(m->jit, &at, name);
+    if (error) {
+        LLVMConsumeError(error);
+        return NULL;
+    }
+    return (void *)(uintptr_t)at;
 }
 
 /* The interpreter numbers all sizes; callers pass those that are not defined. */

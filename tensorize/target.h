@@ -41,7 +41,7 @@ struct uk_times {
 
 /* Milliseconds on a clock that only goes forward. */
 double uk_now(void);
-/* Adds a stage that began at `since`; t may be NULL (nobody asks). uk_lower() passes context->times. */
+/* Adds a stage that began at `since`, to the time of its name if there is one; t may be NULL (nobody asks). uk_lower() passes context->times. */
 void uk_time(struct uk_times *t, const char *stage, double since);
 
 /* ---- the scheduler and matcher (schedule.c, match.c, lower.c, auto.c) ---- */

@@ -249,6 +249,8 @@ enum uk_emit {
     UK_EMIT_ASM,
     UK_EMIT_OBJECT,
     UK_EMIT_HEADER,
+    UK_EMIT_SHARED, /* a shared object, linked by clang-19 and lld; it may need libc and libm, and libukernels where a loop
+                     * is parallel */
 };
 
 /* Schedules, lowers, links, inlines, and compiles for this process. On failure *out is NULL. options may be NULL. */
@@ -264,9 +266,27 @@ const char *uk_module_time(const struct uk_module *m, int i, double *millisecond
 /* Kernels that were linked in and inlined, for i = 0, 1, ... until NULL. */
 const char *uk_module_kernel(const struct uk_module *m, int i);
 
-/* One stage of the compilation as bytes (text but for UK_EMIT_OBJECT), for any target; free with uk_text_free. */
+/* One stage of the compilation as bytes (text but for UK_EMIT_OBJECT and UK_EMIT_SHARED), for any target; free with
+ * uk_text_free. The same program gives the same bytes. */
 enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what,
                        char **bytes, size_t *length);
+
+/* ---- several programs as one ---- */
+
+/* The functions of all programs in one module, each as uk_compile() makes it alone. The programs are of one context, and
+ * their names differ; uk_module_function() and uk_module_call() are the first one's. Not for "interp". */
+enum uk_status uk_compile_programs(struct uk_program *const programs[], int count,
+                                   const struct uk_options *options, struct uk_module **out);
+/* The function of that name, or NULL. Modules of one program have it too; of the target "interp" none. */
+void *uk_module_find(const struct uk_module *m, const char *name);
+/* One object, shared object, header or module with the functions of all programs, in their order; schedules and loops
+ * come one after the other, each under a comment with its name. */
+enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
+                                const struct uk_options *options, enum uk_emit what, char **bytes,
+                                size_t *length);
+/* Milliseconds by stage of the context's last uk_compile() or uk_emit(), for i = 0, 1, ... until the name is NULL. */
+const char *uk_context_time(const struct uk_context *c, int i, double *milliseconds);
+
 /* Every kernel that was considered for every tensorize step, the first difference of each, and the one taken. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
 /* One kernel of the registry: its bitcode (UK_EMIT_LINKED), that as text (UK_EMIT_LLVM), or compiled for the kernel's

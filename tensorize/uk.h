@@ -13,12 +13,14 @@ struct uk_binding {
     char name[64];
     int64_t value;
     bool constant;
+    bool is_used; /* a program has that size */
 };
 
 struct uk_arguments {
     const char *command;
     const char **positional;
     int positionals;
+    int programs; /* how many are compiled together; 0: one */
     struct uk_binding *binding;
     int bindings;
     const char *target, *emit, *out, *schedule, *name;
@@ -53,6 +55,8 @@ struct uk_job {
 
 /* Reads the program, its schedule and its constants. Exit status; end the job in any case. */
 int uk_job_begin(struct uk_job *job, const struct uk_arguments *a);
+/* The context and the options alone. */
+int uk_job_prepare(struct uk_job *job, const struct uk_arguments *a);
 void uk_job_end(struct uk_job *job);
 /* The same in a context that exists. */
 int uk_job_load(struct uk_job *job, const struct uk_arguments *a);

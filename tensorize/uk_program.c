@@ -1,4 +1,4 @@
-/* uk compile and uk explain, and how every command takes its program. */
+/* uk explain, and how every command takes its program. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +26,11 @@ static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
     for (int i = 0; i < a->bindings; i++) {
         const struct uk_binding *b = &a->binding[i];
         struct uk_var *v = find_size(job->program, b->name);
+        if (!v && a->programs > 1) /* another one may */
+            continue;
         if (!v)
             return uk_complain(UK_EXIT_USAGE, "%s has no size '%s'", a->positional[0], b->name);
+        a->binding[i].is_used = true;
         if (b->value < 0)
             return uk_complain(UK_EXIT_USAGE, "size %s: %lld is negative; give one >= 0", b->name,
                                (long long)b->value);
@@ -73,47 +76,23 @@ int uk_job_load(struct uk_job *job, const struct uk_arguments *a) {
     return exit_status ? exit_status : bind_sizes(job, a);
 }
 
-int uk_job_begin(struct uk_job *job, const struct uk_arguments *a) {
+int uk_job_prepare(struct uk_job *job, const struct uk_arguments *a) {
     *job = (struct uk_job){.context = uk_context_create()};
     if (!job->context)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     job->options = (struct uk_options){
         .target = a->target, .allow_loops = a->allow_loops, .threads = a->threads ? (int)a->threads : 1};
-    return uk_job_load(job, a);
+    return UK_EXIT_OK;
+}
+
+int uk_job_begin(struct uk_job *job, const struct uk_arguments *a) {
+    int status = uk_job_prepare(job, a);
+    return status ? status : uk_job_load(job, a);
 }
 
 void uk_job_end(struct uk_job *job) {
     uk_program_destroy(job->program);
     uk_context_destroy(job->context);
-}
-
-int uk_command_compile(const struct uk_arguments *a) {
-    static const char *const names[] = {"schedule",  "loops", "llvm",   "linked",
-                                        "optimized", "asm",   "object", "header"};
-    enum { STAGES = sizeof names / sizeof *names };
-    int what = a->emit ? 0 : UK_EMIT_OBJECT;
-    while (a->emit && what < STAGES && strcmp(a->emit, names[what]))
-        what++;
-    if (what == STAGES) {
-        const char *near = uk_nearest(a->emit, names, STAGES);
-        return uk_complain(UK_EXIT_USAGE,
-                           "--emit=%s is unknown%s%s; it is one of schedule, loops, llvm, linked, "
-                           "optimized, asm, object, header",
-                           a->emit, near ? "; did you mean " : "", near ? near : "");
-    }
-    if (what == UK_EMIT_OBJECT && !a->out)
-        return uk_complain(UK_EXIT_USAGE, "an object is not printed; give -o OUT, or another --emit");
-    struct uk_job job;
-    int status = uk_job_begin(&job, a);
-    if (!status) {
-        char *bytes = NULL;
-        size_t length = 0;
-        enum uk_status emitted = uk_emit(job.program, &job.options, (enum uk_emit)what, &bytes, &length);
-        status = emitted ? uk_job_failed(&job, emitted) : uk_write_output(a->out, bytes, length);
-        uk_text_free(bytes);
-    }
-    uk_job_end(&job);
-    return status;
 }
 
 int uk_command_explain(const struct uk_arguments *a) {

@@ -120,6 +120,25 @@ expect 2 '' 'no C identifier' compile matmul.uk --name='not a name' --emit=heade
 expect 0 '' '' compile matmul.uk -o matmul.o
 [[ -s matmul.o ]] || fail 'matmul.o was not written'
 echo precious >kept
+# Several programs as one piece of code.
+expect 0 '' '' compile matmul.uk softly.uk --allow-loops --emit=shared -o both.so
+[[ $(nm -D --defined-only both.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] || fail 'both.so: functions'
+nm -D --undefined-only both.so | grep -vE '@GLIBC' && fail 'both.so needs more than libc and libm'
+expect 0 '' '' compile matmul.uk softly.uk --allow-loops -o both.o
+cp both.o again.o
+expect 0 '' 'compiled in parse [0-9.]+, .*link .*assemble [0-9.]+: [0-9.]+ ms' \
+    compile matmul.uk softly.uk --allow-loops --size M=8 --time -o both.o
+expect 0 '' '' compile matmul.uk softly.uk --allow-loops -o both.o
+cmp -s both.o again.o || fail 'the same programs give another object'
+expect 0 '' '' compile matmul.uk --threads=2 --emit=shared -o threads.so
+[[ $(nm -D --undefined-only threads.so | grep -o 'uk_.*' | sort | tr '\n' ' ') == 'uk_num_threads uk_parallel_for ' ]] ||
+    fail 'threads.so: what it needs'
+expect 0 'int matmul\(.*int softly\(' '' compile matmul.uk softly.uk --allow-loops --emit=header
+expect 0 '# matmul.*# softly' '' compile matmul.uk softly.uk --allow-loops --emit=loops
+expect 1 '' 'function matmul is made of matmul.uk too; give one' compile matmul.uk matmul.uk -o both.o
+expect 2 '' 'name is for one program, and there are 2' compile matmul.uk softly.uk --name=f -o both.o
+expect 2 '' "none of the programs has a size 'Q'" compile matmul.uk softly.uk --size Q=1 -o both.o
+expect 2 '' 'a shared object is not printed; give -o OUT' compile matmul.uk --emit=shared
 expect 1 '' 'error' compile bad.uk -o kept
 [[ $(cat kept) == precious ]] || fail 'a refused program overwrote its output'
 expect 1 '' 'cannot write' compile matmul.uk --emit=asm -o no/such/folder

@@ -185,7 +185,8 @@ static void defined_sizes(void **state) {
         t.size[i]->value = fixed[i];
     }
     assert_int_equal(uk_target_find(context, "x86_64-avx2", &target), UK_OK);
-    if (uk_emit_code(context, &t.m.function, target, UK_EMIT_LLVM, &text, &n))
+    if (uk_emit_code(context, (const struct uk_function *const[]){&t.m.function}, 1, target, UK_EMIT_LLVM,
+                     &text, &n))
         fail_msg("%s", uk_context_message(context));
     assert_non_null(strstr(text, "i32 @matmul(ptr"));
     assert_null(strstr(text, "smul.with.overflow"));
@@ -204,7 +205,8 @@ static void same_bytes(void **state) {
     for (int pass = 0; pass < 2; pass++) {
         make_matmul(&t, UK_LOOP_PARALLEL, UK_F32);
         assert_int_equal(uk_target_find(context, "x86_64-avx512", &target), UK_OK);
-        if (uk_emit_code(context, &t.m.function, target, UK_EMIT_OBJECT, &object[pass], &length[pass]))
+        if (uk_emit_code(context, (const struct uk_function *const[]){&t.m.function}, 1, target,
+                         UK_EMIT_OBJECT, &object[pass], &length[pass]))
             fail_msg("%s", uk_context_message(context));
         make_end(&t.m);
     }
@@ -412,7 +414,7 @@ static void header(void **state) {
     (void)state;
     make_matmul(&t, UK_LOOP_SERIAL, UK_F32);
     make_scalar(&t.m, "alpha", UK_F32);
-    assert_int_equal(uk_emit_header(&t.m.function, &text), UK_OK);
+    assert_int_equal(uk_emit_header((const struct uk_function *const[]){&t.m.function}, 1, &text), UK_OK);
     assert_non_null(strstr(text.text,
                            "int matmul(int64_t M, int64_t N, int64_t K, int64_t lda, int64_t ldb, int64_t "
                            "ldc, float alpha, const float *A, const float *B, float *C);"));

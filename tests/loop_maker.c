@@ -126,8 +126,6 @@ struct uk_expr *literal(struct maker *m, enum uk_type type, double v) {
     struct uk_expr *e = make_expr(m, UK_E_NUMBER, type, NULL, NULL);
 
     e->number = v;
-    e->is_integer = !uk_type_is_float(type);
-    e->integer = e->is_integer ? (int64_t)v : 0;
     return e;
 }
 
@@ -251,7 +249,10 @@ enum uk_status make_module(struct maker *m, const char *target, struct uk_module
     module = uk_module_create();
     if (!module)
         return uk_out_of_memory(m->context);
+    m->context->spent = (struct uk_times){0};
+    m->context->times = &m->context->spent;
     s = uk_module_build(m->context, &m->function, t, module);
+    m->context->times = NULL;
     if (s)
         uk_module_destroy(module);
     else

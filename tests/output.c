@@ -1,0 +1,193 @@
+/* What comes out of programs: several in one module, objects that are the same each time, shared objects. */
+#define _GNU_SOURCE /* memfd_create */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "tensorize.h"
+
+#define TARGET "x86_64-avx2"
+
+typedef int matmul_function(int64_t, int64_t, int64_t, const float *, const float *, float *);
+typedef int scale_function(int64_t, float, const float *, float *);
+
+static const char matmul_text[] = "tensor A f32 [M, K]\n"
+                                  "tensor B f32 [K, N]\n"
+                                  "tensor C f32 [M, N]\n"
+                                  "C[m, n] = sum(k) A[m, k] * B[k, n]\n";
+static const char scale_text[] = "scalar s f32\n"
+                                 "tensor X f32 [N]\n"
+                                 "tensor Y f32 [N]\n"
+                                 "Y[i] = s * X[i]\n";
+static const struct uk_options plain = {.target = TARGET, .allow_loops = true};
+
+static struct uk_program *parsed(struct uk_context *c, const char *file, const char *text) {
+    struct uk_program *p;
+
+    if (uk_program_parse(c, file, text, strlen(text), &p))
+        fail_msg("%s", uk_context_message(c));
+    return p;
+}
+
+static void check_functions(void *matmul_code, void *scale_code) {
+    const float a[2][3] = {{1, 2, 3}, {4, 5, 6}}, b[3][2] = {{1, 0}, {0, 1}, {1, 1}};
+    matmul_function *matmul;
+    scale_function *scale;
+    float c[2][2], y[3];
+
+    assert_non_null(matmul_code);
+    assert_non_null(scale_code);
+    memcpy(&matmul, &matmul_code, sizeof matmul);
+    memcpy(&scale, &scale_code, sizeof scale);
+    assert_int_equal(matmul(2, 3, 2, a[0], b[0], c[0]), UK_OK);
+    assert_true(c[0][0] == 4 && c[0][1] == 5 && c[1][0] == 10 && c[1][1] == 11);
+    assert_int_equal(scale(3, 2, a[0], y), UK_OK);
+    assert_true(y[0] == 2 && y[1] == 4 && y[2] == 6);
+    assert_int_equal(scale(-1, 2, a[0], y), UK_INVALID_SIZE);
+}
+
+static void several_in_one_module(void **state) {
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p[] = {parsed(c, "matmul.uk", matmul_text), parsed(c, "scale.uk", scale_text)};
+    struct uk_module *m;
+    const float a[2][3] = {{1, 2, 3}, {4, 5, 6}}, b[3][2] = {{1, 0}, {0, 1}, {1, 1}};
+    float result[4];
+    double milliseconds;
+    int stages = 0;
+
+    (void)state;
+    if (uk_compile_programs(p, 2, &plain, &m))
+        fail_msg("%s", uk_context_message(c));
+    check_functions(uk_module_find(m, "matmul"), uk_module_find(m, "scale"));
+    assert_ptr_equal(uk_module_function(m), uk_module_find(m, "matmul"));
+    assert_null(uk_module_find(m, "scale.call"));
+    assert_null(uk_module_find(m, "free"));
+    assert_int_equal(uk_module_call(m, (int64_t[]){2, 3, 2}, NULL, (void *[]){(void *)a, (void *)b, result}),
+                     UK_OK);
+    assert_true(result[3] == 11);
+    assert_non_null(uk_module_kernel(m, 0));
+    while (uk_context_time(c, stages, &milliseconds)) {
+        assert_true(milliseconds >= 0);
+        assert_string_equal(uk_module_time(m, stages, &milliseconds),
+                            uk_context_time(c, stages, &milliseconds));
+        stages++;
+    }
+    assert_true(stages >= 5);
+    uk_program_destroy(p[0]);
+    uk_program_destroy(p[1]);
+    check_functions(uk_module_find(m, "matmul"), uk_module_find(m, "scale"));
+    uk_module_destroy(m);
+    uk_context_destroy(c);
+}
+
+static void refused(struct uk_program *const p[], int count, const struct uk_options *o,
+                    enum uk_status expected, struct uk_context *c, const char *message) {
+    struct uk_module *m = (struct uk_module *)o;
+    char *bytes = (char *)o;
+    size_t length = 1;
+
+    assert_int_equal(uk_compile_programs(p, count, o, &m), expected);
+    assert_null(m);
+    assert_string_equal(uk_context_message(c), message);
+    assert_int_equal(uk_emit_programs(p, count, o, UK_EMIT_OBJECT, &bytes, &length), expected);
+    assert_null(bytes);
+    assert_int_equal(length, 0);
+}
+
+static void refusals(void **state) {
+    struct uk_context *c = uk_context_create(), *other = uk_context_create();
+    const struct uk_options strict = {.target = TARGET};
+    struct uk_program *p = parsed(c, "matmul.uk", matmul_text), *far = parsed(other, "scale.uk", scale_text);
+    struct uk_program *same = parsed(c, "a/matmul.uk", scale_text), *libc = parsed(c, "free.uk", scale_text);
+    struct uk_program *odd = parsed(c, "odd.uk", "tensor X f64 [N]\ntensor Y f64 [N]\nY[i] = X[i] * X[i]\n");
+    struct uk_module *m;
+
+    (void)state;
+    refused(
+        (struct uk_program *[]){p, same}, 2, &plain, UK_INVALID_ARGUMENT, c,
+        "a/matmul.uk: error: function matmul is made of matmul.uk too; give one of the files another name");
+    refused(
+        (struct uk_program *[]){p, far}, 2, &plain, UK_INVALID_ARGUMENT, c,
+        "scale.uk: error: programs of different contexts cannot be compiled together; make them with one");
+    refused((struct uk_program *[]){libc, p}, 2, &plain, UK_INVALID_ARGUMENT, c,
+            "matmul.uk: error: function free, which is made of free.uk, is also the name of a function that "
+            "matmul "
+            "calls; give the file another name");
+    assert_int_equal(uk_compile_programs((struct uk_program *[]){p, odd}, 2, &strict, &m), UK_NO_MATCH);
+    assert_non_null(strstr(uk_context_message(c), "odd.uk:"));
+    assert_int_equal(uk_compile_programs((struct uk_program *[]){p, libc}, 2,
+                                         &(struct uk_options){.target = "interp", .allow_loops = true}, &m),
+                     UK_UNSUPPORTED);
+    assert_int_equal(uk_compile_programs(NULL, 0, &plain, &m), UK_INVALID_ARGUMENT);
+    uk_program_destroy(p);
+    uk_program_destroy(same);
+    uk_program_destroy(libc);
+    uk_program_destroy(odd);
+    uk_program_destroy(far);
+    uk_context_destroy(c);
+    uk_context_destroy(other);
+}
+
+static char *emitted(enum uk_emit what, size_t *length) {
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p[] = {parsed(c, "matmul.uk", matmul_text), parsed(c, "scale.uk", scale_text)};
+    char *bytes;
+
+    if (uk_emit_programs(p, 2, &plain, what, &bytes, length))
+        fail_msg("%s", uk_context_message(c));
+    uk_program_destroy(p[0]);
+    uk_program_destroy(p[1]);
+    uk_context_destroy(c);
+    return bytes;
+}
+
+static void same_bytes(void **state) {
+    (void)state;
+    for (int what = UK_EMIT_SCHEDULE; what <= UK_EMIT_SHARED; what++) {
+        size_t n[2];
+        char *bytes[] = {emitted((enum uk_emit)what, &n[0]), emitted((enum uk_emit)what, &n[1])};
+
+        assert_true(n[0] > 0);
+        assert_int_equal(n[0], n[1]);
+        assert_memory_equal(bytes[0], bytes[1], n[0]);
+        uk_text_free(bytes[0]);
+        uk_text_free(bytes[1]);
+    }
+}
+
+static void shared_object(void **state) {
+    size_t length;
+    char *bytes = emitted(UK_EMIT_SHARED, &length), path[64];
+    int fd = memfd_create("lib", 0);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, length), length);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        fail_msg("%s", dlerror());
+    check_functions(dlsym(library, "matmul"), dlsym(library, "scale"));
+    assert_null(dlsym(library, "matmul.check"));
+    dlclose(library);
+    close(fd);
+    uk_text_free(bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_in_one_module),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(same_bytes),
+        cmocka_unit_test(shared_object),
+    };
+
+    if (!__builtin_cpu_supports("avx2"))
+        return 77;
+    return cmocka_run_group_tests_name("output", tests, NULL, NULL);
+}
