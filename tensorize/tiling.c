@@ -13,7 +13,9 @@
 
 enum {
     /* rows outside */
-    LONG_K = 1024,     /* panels of A of this length still stream from the second-level cache */
+    LONG_K = 1024,    /* panels of A of this length still stream from the second-level cache */
+    BIG_L2 = 2 << 20, /* ... of this size; on smaller ones three quarters are for B, in shorter panels */
+    MEDIUM_K = 384,
     FEW_COLUMNS = 768, /* up to here, a panel of A is packed anew for each block of B and stays near */
     /* columns outside, for few rows: B panel by panel, each just before its use */
     FEW_ROWS = 256,
@@ -154,6 +156,10 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
     }
 }
 
+static bool has_big_l2(const struct tiling *t) {
+    return t->s->target->machine.l2_bytes >= BIG_L2;
+}
+
 static void choose_order(struct tiling *t) {
     double m = uk_extent_told(t->s, t->st, t->axis[t->rows]),
            n = uk_extent_told(t->s, t->st, t->axis[t->columns]);
@@ -165,7 +171,10 @@ static void choose_order(struct tiling *t) {
     }
     t->few_rows = m <= FEW_ROWS && !t->flat;
     t->columns_outside = t->few_rows || t->flat;
-    t->kc = t->flat ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K : t->few_rows ? SHORT_K : LONG_K;
+    t->kc = t->flat         ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
+            : t->few_rows   ? SHORT_K
+            : has_big_l2(t) ? LONG_K
+                            : MEDIUM_K;
 }
 
 static void begin(struct tiling *t) {
@@ -202,11 +211,11 @@ static bool shares_columns(const struct tiling *t) {
            uk_extent_told(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
 }
 
-/* Rows outside: half of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going
+/* Rows outside: half of a big second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going
  * through all rows of A once more shows. */
 static int64_t block_columns(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
-    int64_t n = t->s->target->machine.l2_bytes / 2 / (t->kc * bytes);
+    int64_t l2 = t->s->target->machine.l2_bytes, n = (has_big_l2(t) ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);
 
     n = t->columns_outside ? FLAT_COLUMNS : n < 224 ? 224 : n;
     if (shares_columns(t)) {
