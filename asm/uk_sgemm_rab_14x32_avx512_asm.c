@@ -14,7 +14,8 @@
  * of A stays in the first cache for the 16 k it has.
  *
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
- * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read.
+ * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read. AHEAD is
+ * small because rows 4 KB apart share their sets of the first cache, 12 ways: more would fall out unread.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault.
@@ -22,7 +23,7 @@
 #include <immintrin.h>
 #include "ukernels.h"
 
-enum { AHEAD = 12 };
+enum { AHEAD = 4 };
 
 /* clang-format off */
 /* Row at `row`, into accumulators x and y. */

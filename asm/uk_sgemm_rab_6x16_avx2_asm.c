@@ -14,7 +14,8 @@
  * One index runs along six row pointers; rows that a tile lacks point at row 0.
  *
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the line that row
- * p + AHEAD ends in; what lies behind the last row is only fetched, never read.
+ * p + AHEAD ends in; what lies behind the last row is only fetched, never read. AHEAD is
+ * small because rows 4 KB apart share their sets of the first cache, 12 ways: more would fall out unread.
  *
  * Edges: up to 3 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half the
  * cycles. Tiles with less than 16 columns load B under masks.
@@ -22,7 +23,7 @@
 #include <immintrin.h>
 #include "ukernels.h"
 
-enum { NR = 16, AHEAD = 12 };
+enum { NR = 16, AHEAD = 4 };
 
 /* clang-format off */
 /* Row i of the n-th step of a turn, into accumulators x and y. */

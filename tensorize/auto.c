@@ -138,15 +138,15 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
 
     if (!row)
         return 0; /* what the user brought goes first */
+    for (int v = 0; v < f->axes + f->units; v++) {
+        double n = v < f->axes ? uk_extent_told(s, st, f->axis[v]) : 1;
+        int64_t most = v < f->axes ? f->most[v] : f->unit[v - f->axes];
+
+        work *= rounded(n, (double)most, most == row->mr ? row->row_step : (double)most);
+        size *= most ? (double)most : 1;
+    }
     for (int i = 0; i < st->loops; i++)
         work *= is_axis(f, st->loop[i]) ? 1 : uk_extent_told(s, st, st->loop[i]);
-    for (int v = 0; v < f->axes; v++) {
-        double n = uk_extent_told(s, st, f->axis[v]),
-               step = f->most[v] == row->mr ? row->row_step : (double)f->most[v];
-
-        work *= rounded(n, (double)f->most[v], step);
-        size *= f->most[v] ? (double)f->most[v] : 1;
-    }
     double cycles = work / size * uk_kernel_cycles(s->target, row);
     for (int o = 1; o < st->operands; o++)
         if (f->panel[o].width)

@@ -58,6 +58,7 @@ struct uk_build {
     LLVMContextRef llvm;
     LLVMModuleRef module;
     struct uk_text diagnostics; /* what LLVM said since it was last emptied */
+    bool left_scalar;           /* it could not vectorize a loop that is to be */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
     bool is_parallel;           /* one of the functions is; set by uk_build_all */
 };

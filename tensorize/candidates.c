@@ -103,11 +103,21 @@ double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k) {
 
 /* ---- tensorize L auto | KERNEL ---- */
 
-/* Cycles per element of the tile; what the user brought goes first. */
-static double cost(const struct uk_schedule *s, const struct uk_match *m) {
-    const struct uk_kernel *row = m->intrinsic->row;
+/* Of the kernel's extent `most`, the tiles use n; what it computes for each element of them. */
+static double waste(const struct uk_kernel *row, int64_t most, int64_t n) {
+    int64_t step = most == row->mr && row->row_step > 0 ? (int64_t)row->row_step : most;
 
-    return row ? uk_kernel_cycles(s->target, row) / ((double)row->mr * row->nr) : 0;
+    return most <= 0 || n <= 0 || n >= most ? 1 : (double)((n + step - 1) / step * step) / (double)n;
+}
+
+/* Cycles per element that the tile has; what the user brought goes first. */
+static double cost(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m) {
+    const struct uk_kernel *row = m->intrinsic->row;
+    double elements = row ? (double)row->mr * row->nr : 1;
+
+    for (int v = 0; row && v < m->axes; v++)
+        elements /= waste(row, m->most[v], m->axis[v] ? uk_constant_extent(st, m->axis[v]) : 1);
+    return row ? uk_kernel_cycles(s->target, row) / elements : 0;
 }
 
 static void report_taken(struct uk_schedule *s, const struct uk_match *best) {
@@ -147,7 +157,7 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
         }
         if (s->report)
             uk_put(s->report, "  %-34s computes this nest\n", c.intrinsic->name);
-        if (!best || cost(s, m) < cost(s, best))
+        if (!best || cost(s, st, m) < cost(s, st, best))
             best = m;
     }
     if (status && status != UK_NO_MATCH) {

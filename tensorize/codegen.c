@@ -6,7 +6,6 @@
  */
 #include <string.h>
 #include <llvm-c/Analysis.h>
-#include <llvm-c/DebugInfo.h>
 #include "codegen.h"
 
 enum { BUFFER_ALIGN = 64 };
@@ -82,23 +81,9 @@ void uk_cg_attribute(struct uk_codegen *g, LLVMValueRef f, unsigned at, const ch
 
 /* ---- nodes ---- */
 
-static void loop_hint(struct uk_codegen *g, LLVMValueRef branch, enum uk_loop_kind kind) {
-    const char *text = kind == UK_LOOP_UNROLLED ? "llvm.loop.unroll.full" : "llvm.loop.vectorize.enable";
-    LLVMMetadataRef hint[2] = {LLVMMDStringInContext2(g->llvm, text, strlen(text)),
-                               LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false))};
-    LLVMMetadataRef inner = LLVMMDNodeInContext2(g->llvm, hint, kind == UK_LOOP_UNROLLED ? 1 : 2);
-    /* A loop's node is distinct: its first operand is itself, which is put in after it exists. */
-    LLVMMetadataRef self = LLVMTemporaryMDNode(g->llvm, NULL, 0);
-    LLVMMetadataRef loop = LLVMMDNodeInContext2(g->llvm, (LLVMMetadataRef[]){self, inner}, 2);
-
-    LLVMMetadataReplaceAllUsesWith(self, loop);
-    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(g->llvm, "llvm.loop", 9),
-                    LLVMMetadataAsValue(g->llvm, loop));
-}
-
 /* A guarded loop with its test at the end, which is the form that LLVM's loop passes want. */
-static void serial_loop(struct uk_codegen *g, const struct uk_node *n) {
-    LLVMValueRef lower = uk_cg_index(g, n->lower), upper = uk_cg_index(g, n->upper);
+static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                        LLVMValueRef upper) {
     LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), body = uk_cg_block(g, n->var->name);
     LLVMBasicBlockRef done = uk_cg_block(g, "done");
     struct uk_binding *outside = g->bindings;
@@ -108,16 +93,60 @@ static void serial_loop(struct uk_codegen *g, const struct uk_node *n) {
     LLVMValueRef i = LLVMBuildPhi(g->b, g->i64, n->var->name);
     LLVMAddIncoming(i, &lower, &before, 1);
     uk_cg_bind(g, n->var, i, uk_cg_not_negative(g, n->lower));
+    LLVMMetadataRef outer = uk_cg_enter_loop(g, n);
     uk_cg_nodes(g, n->body);
     g->bindings = outside;
     LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, n->step), "");
     LLVMBasicBlockRef end = LLVMGetInsertBlock(g->b);
     LLVMAddIncoming(i, &next, &end, 1);
     LLVMValueRef again = LLVMBuildICmp(g->b, LLVMIntSLT, next, upper, "");
-    LLVMValueRef branch = LLVMBuildCondBr(g->b, again, body, done);
-    if (n->loop == UK_LOOP_UNROLLED || n->loop == UK_LOOP_VECTOR)
-        loop_hint(g, branch, n->loop);
+    uk_cg_leave_loop(g, n, LLVMBuildCondBr(g->b, again, body, done), outer);
     LLVMPositionBuilderAtEnd(g->b, done);
+}
+
+/* Unrolling is done here: kernels must not depend on what LLVM thinks of copies of an asm statement. */
+static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
+    struct uk_binding *outside = g->bindings;
+
+    if (n->loop != UK_LOOP_UNROLLED) {
+        serial_loop(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper));
+        return;
+    }
+    for (int64_t i = lower; i < upper && !g->status; i += n->step) {
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), i >= 0);
+        uk_cg_nodes(g, n->body);
+        g->bindings = outside;
+    }
+}
+
+/* Its full extent as a constant, and the edges, inside which no loop is doubled again. */
+static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                         LLVMValueRef upper) {
+    LLVMBasicBlockRef full = uk_cg_block(g, "full"), edge = uk_cg_block(g, "edge");
+    LLVMBasicBlockRef after = uk_cg_block(g, "after");
+
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, upper, uk_cg_int(g, n->full), ""), full, edge);
+    LLVMPositionBuilderAtEnd(g->b, full);
+    constant_loop(g, n, 0, n->full);
+    LLVMBuildBr(g->b, after);
+    LLVMPositionBuilderAtEnd(g->b, edge);
+    g->in_edge = true;
+    serial_loop(g, n, lower, upper);
+    g->in_edge = false;
+    LLVMBuildBr(g->b, after);
+    LLVMPositionBuilderAtEnd(g->b, after);
+}
+
+static void loop(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMValueRef lower = uk_cg_index(g, n->lower), upper = uk_cg_index(g, n->upper);
+    bool starts = LLVMIsAConstantInt(lower), ends = LLVMIsAConstantInt(upper);
+
+    if (starts && ends)
+        constant_loop(g, n, LLVMConstIntGetSExtValue(lower), LLVMConstIntGetSExtValue(upper));
+    else if (n->full > 1 && n->step == 1 && starts && !LLVMConstIntGetSExtValue(lower) && !g->in_edge)
+        two_versions(g, n, lower, upper);
+    else
+        serial_loop(g, n, lower, upper);
 }
 
 static void condition(struct uk_codegen *g, const struct uk_node *n) {
@@ -153,10 +182,10 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
         return uk_cg_address(g, &n->operand[i], false);
     }
     if (a->scalar) {
-        uk_cg_fail(g, UK_UNSUPPORTED,
-                   "scalar arguments of kernels cannot be passed yet; take a kernel without",
-                   n->intrinsic->name);
-        return LLVMGetPoison(type);
+        const struct uk_expr *e = n->scalar[uk_scalar_number(n->intrinsic->declaration->scalars, a->scalar)];
+
+        /* Small floats are 16 bits in memory; as arguments they have a type of their own. */
+        return LLVMBuildBitCast(g->b, uk_cg_to_memory(g, e->type, uk_cg_expr(g, e)), type, "");
     }
     if (a->ctype <= UK_BF16)
         return LLVMConstReal(type, a->size ? 0 : a->real);
@@ -194,7 +223,7 @@ void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
             if (n->loop == UK_LOOP_PARALLEL && !g->in_parallel)
                 uk_cg_parallel(g, n);
             else
-                serial_loop(g, n);
+                loop(g, n);
             break;
         case UK_N_IF:
             condition(g, n);
@@ -248,7 +277,7 @@ static void add_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValue
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return;
     }
-    *n = (struct uk_place){t, base, stride, g->places};
+    *n = (struct uk_place){.tensor = t, .base = base, .thread_stride = stride, .next = g->places};
     g->places = n;
 }
 
@@ -356,6 +385,7 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
 
     g->function = LLVMAddFunction(g->module, g->f->name, type);
     uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+    uk_cg_whole_vectors(g, g->function);
     LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
     bind_arguments(g);
     if (!arg) {
@@ -369,6 +399,7 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
                  "checked");
     }
     work = workspace(g);
+    uk_cg_alias_scopes(g);
     uk_cg_nodes(g, g->f->body);
     if (work) {
         LLVMTypeRef free_type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);

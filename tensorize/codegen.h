@@ -16,7 +16,8 @@ struct uk_binding {
 struct uk_place {
     const struct uk_tensor *tensor;
     LLVMValueRef base;
-    LLVMValueRef thread_stride; /* NULL: one for all */
+    LLVMValueRef thread_stride;    /* NULL: one for all */
+    LLVMMetadataRef scope, others; /* alias scopes: this tensor's, and those of all others (NULL: none) */
     struct uk_place *next;
 };
 
@@ -44,6 +45,8 @@ struct uk_codegen {
     /* Not NULL: index arithmetic is checked, and overflow is or-ed into it (an i1). */
     LLVMValueRef *overflow;
     int tasks;
+    bool in_edge;          /* in the version of a loop that is for less than its full extent */
+    LLVMMetadataRef group; /* of accesses in a loop whose iterations are independent, or NULL */
 };
 
 /* codegen_index.c */
@@ -62,7 +65,16 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
+LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
+
+/* codegen_hint.c: once all places are known; for each load and store; around the body of a loop. */
+void uk_cg_alias_scopes(struct uk_codegen *g);
+void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f);
+void uk_cg_mark_access(struct uk_codegen *g, LLVMValueRef instruction, const struct uk_tensor *t);
+LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n);
+void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
+                      LLVMMetadataRef outer);
 
 /* codegen_check.c: a function of the same arguments that returns a status and touches nothing. */
 LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 #include "codegen.h"
+#include "interpret.h"
 
 static bool is_small_float(enum uk_type t) {
     return t == UK_F16 || t == UK_BF16;
@@ -45,7 +46,7 @@ static bool has_half(struct uk_codegen *g) {
     return has;
 }
 
-static LLVMValueRef to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (type == UK_BF16)
         return float_to_bf16_bits(g, v);
     if (type == UK_F16 && has_half(g))
@@ -66,7 +67,7 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
 }
 
 static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return is_small_float(type) ? uk_cg_from_memory(g, type, to_memory(g, type, v)) : v;
+    return is_small_float(type) ? uk_cg_from_memory(g, type, uk_cg_to_memory(g, type, v)) : v;
 }
 
 static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
@@ -74,15 +75,61 @@ static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
     LLVMValueRef v = LLVMBuildLoad2(g->b, memory_type(g, type), uk_cg_address(g, a, true), "");
 
     LLVMSetAlignment(v, (unsigned)uk_type_bytes(type));
+    uk_cg_mark_access(g, v, a->tensor);
     return uk_cg_from_memory(g, type, v);
 }
 
+/* Rounded once, by the interpreter's own rule. */
 static LLVMValueRef constant(struct uk_codegen *g, const struct uk_expr *e) {
     LLVMTypeRef type = register_type(g, e->type);
 
-    if (uk_type_is_float(e->type))
-        return rounded(g, e->type, LLVMConstReal(type, e->is_integer ? (double)e->integer : e->number));
-    return LLVMConstInt(type, (unsigned long long)(e->is_integer ? e->integer : (int64_t)e->number), true);
+    if (!uk_type_is_float(e->type))
+        return LLVMConstInt(type, (unsigned long long)e->integer, true);
+    if (e->is_integer)
+        return LLVMConstReal(type, uk_convert(UK_I64, e->type, (union uk_value){.i = e->integer}).d);
+    return LLVMConstReal(type, uk_round_to(e->type, e->number));
+}
+
+/* An f64 as the f32 below or above it whose last bit is 1, if it is none itself: rounding that to f16 or bf16
+ * gives what rounding the f64 gives, which going through the nearest f32 would not. */
+static LLVMValueRef to_odd_float(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef nearest = LLVMBuildFPTrunc(g->b, v, g->f32, "");
+    LLVMValueRef back = LLVMBuildFPExt(g->b, nearest, g->f64, "");
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, nearest, g->i32, "");
+    LLVMValueRef size[] = {uk_cg_intrinsic(g, "llvm.fabs", g->f64, &back, 1),
+                           uk_cg_intrinsic(g, "llvm.fabs", g->f64, &v, 1)};
+    LLVMValueRef beyond = LLVMBuildFCmp(g->b, LLVMRealOGT, size[0], size[1], "");
+    LLVMValueRef inward = LLVMBuildSub(g->b, bits, LLVMBuildZExt(g->b, beyond, g->i32, ""), "");
+    LLVMValueRef odd = LLVMBuildOr(g->b, inward, LLVMConstInt(g->i32, 1, false), "");
+    LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, v, "");
+
+    return LLVMBuildBitCast(g->b, LLVMBuildSelect(g->b, inexact, odd, bits, ""), g->f32, "");
+}
+
+/* The same from an i64 to f64: beyond 2^53 the 11 bits that may not fit leave a 1 above them. */
+static LLVMValueRef to_odd_double(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef low = LLVMConstInt(g->i64, 0x7ff, false), zero = LLVMConstInt(g->i64, 0, false);
+    LLVMValueRef rest = LLVMBuildAnd(g->b, v, low, "");
+    LLVMValueRef any = LLVMBuildZExt(g->b, LLVMBuildICmp(g->b, LLVMIntNE, rest, zero, ""), g->i64, "");
+    LLVMValueRef sticky = LLVMBuildShl(g->b, any, LLVMConstInt(g->i64, 11, false), "");
+    LLVMValueRef odd = LLVMBuildOr(g->b, LLVMBuildSub(g->b, v, rest, ""), sticky, "");
+    LLVMValueRef up = LLVMBuildAdd(g->b, v, LLVMConstInt(g->i64, UINT64_C(1) << 53, false), "");
+    LLVMValueRef wide =
+        LLVMBuildICmp(g->b, LLVMIntUGT, up, LLVMConstInt(g->i64, UINT64_C(1) << 54, false), "");
+
+    return LLVMBuildSIToFP(g->b, LLVMBuildSelect(g->b, wide, odd, v, ""), g->f64, "");
+}
+
+static LLVMValueRef integer_to_float(struct uk_codegen *g, enum uk_type from, enum uk_type to,
+                                     LLVMValueRef v) {
+    LLVMTypeRef type = register_type(g, to);
+
+    if (from == UK_U8)
+        return rounded(g, to, LLVMBuildUIToFP(g->b, v, type, ""));
+    if (!is_small_float(to) || (from != UK_I32 && from != UK_I64))
+        return rounded(g, to, LLVMBuildSIToFP(g->b, v, type, ""));
+    v = from == UK_I64 ? to_odd_double(g, v) : LLVMBuildSIToFP(g->b, v, g->f64, "");
+    return rounded(g, to, to_odd_float(g, v));
 }
 
 /* A cast wraps between integers, and from float to integer it truncates and saturates (NaN gives 0). */
@@ -91,7 +138,9 @@ static LLVMValueRef cast(struct uk_codegen *g, enum uk_type from, enum uk_type t
     bool small = is_small_float(from);
 
     if (uk_type_is_float(from) && uk_type_is_float(to)) {
-        if (LLVMTypeOf(v) != type)
+        if (from == UK_F64 && is_small_float(to))
+            v = to_odd_float(g, v);
+        else if (LLVMTypeOf(v) != type)
             v = from == UK_F64 ? LLVMBuildFPTrunc(g->b, v, type, "") : LLVMBuildFPExt(g->b, v, type, "");
         return rounded(g, to, v);
     }
@@ -104,13 +153,12 @@ static LLVMValueRef cast(struct uk_codegen *g, enum uk_type from, enum uk_type t
         return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, &v, 1, "");
     }
     if (uk_type_is_float(to))
-        return rounded(
-            g, to, from == UK_U8 ? LLVMBuildUIToFP(g->b, v, type, "") : LLVMBuildSIToFP(g->b, v, type, ""));
+        return integer_to_float(g, from, to, v);
     return LLVMBuildIntCast2(g->b, v, type, from != UK_U8, "");
 }
 
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return to_memory(g, type, cast(g, UK_F64, type, v));
+    return uk_cg_to_memory(g, type, cast(g, UK_F64, type, v));
 }
 
 /* min and max as C writes them, l < r ? l : r, which is also what the vector instructions do with NaN. */
@@ -350,6 +398,21 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     }
 }
 
+/* One more term of a reduction. It has no order, so the vectorizer may split it; llvm.maximum, which it can
+ * split too, gives NaN for a NaN among the terms, as one of the orders does. */
+static LLVMValueRef reduced(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef old,
+                            LLVMValueRef v) {
+    LLVMValueRef both[] = {old, v}, r;
+
+    if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))
+        return uk_cg_intrinsic(g, op == UK_E_MIN ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(v), both, 2);
+    r = arithmetic(g, op, type, old, v);
+    if (LLVMIsAInstruction(r) &&
+        (LLVMGetInstructionOpcode(r) == LLVMFAdd || LLVMGetInstructionOpcode(r) == LLVMFMul))
+        LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);
+    return r;
+}
+
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
     static const enum uk_expr_op op[] = {[UK_ASSIGN_ADD] = UK_E_ADD,
                                          [UK_ASSIGN_MUL] = UK_E_MUL,
@@ -362,13 +425,13 @@ void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
         LLVMValueRef old = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
 
         LLVMSetAlignment(old, (unsigned)uk_type_bytes(type));
-        v = arithmetic(g, op[n->assign], type, uk_cg_from_memory(g, type, old), v);
-        /* Sums have no order: the vectorizer may split them. */
-        if (LLVMIsAInstruction(v) &&
-            (LLVMGetInstructionOpcode(v) == LLVMFAdd || LLVMGetInstructionOpcode(v) == LLVMFMul))
-            LLVMSetFastMathFlags(v, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);
+        uk_cg_mark_access(g, old, n->target.tensor);
+        LLVMValueRef was = uk_cg_from_memory(g, type, old);
+        v = n->any_order ? reduced(g, op[n->assign], type, was, v)
+                         : arithmetic(g, op[n->assign], type, was, v);
     }
-    LLVMValueRef store = LLVMBuildStore(g->b, to_memory(g, type, v), at);
+    LLVMValueRef store = LLVMBuildStore(g->b, uk_cg_to_memory(g, type, v), at);
 
     LLVMSetAlignment(store, (unsigned)uk_type_bytes(type));
+    uk_cg_mark_access(g, store, n->target.tensor);
 }

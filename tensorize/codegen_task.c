@@ -134,6 +134,7 @@ static LLVMValueRef task_function(struct uk_codegen *g, LLVMTypeRef context, str
 
     LLVMSetLinkage(f, LLVMInternalLinkage);
     uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+    uk_cg_whole_vectors(g, f);
     g->function = f;
     g->in_parallel = true;
     g->thread = LLVMGetParam(f, 2);

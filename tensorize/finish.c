@@ -92,9 +92,9 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
 
 static enum uk_status finish(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
-        enum uk_status status = UK_OK;
+        enum uk_status status = uk_check_vectors(s, st);
 
-        if (st->is_copy && !st->match)
+        if (!status && st->is_copy && !st->match)
             status = tensorize_copy(s, st);
         if (!status && !st->match && !st->is_reset)
             status = check_plain(s, st);
@@ -115,7 +115,7 @@ static enum uk_status finish(struct uk_schedule *s) {
 
 /* ---- conditions at entry ---- */
 
-static enum uk_status add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition) {
+enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition) {
     struct uk_entry_check *c = uk_alloc(s->arena, sizeof *c), **end = &f->checks;
     struct uk_text t = {0};
 
@@ -131,10 +131,11 @@ static enum uk_status add_check(struct uk_schedule *s, struct uk_function *f, st
     return UK_OK;
 }
 
-/* Assumptions, and the condition on the sizes under which every access is inside its tensor. */
+/* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is inside
+ * its tensor. */
 static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
     for (const struct uk_assume *a = s->program->assumes; a; a = a->next) {
-        enum uk_status status = add_check(s, f, a->relation);
+        enum uk_status status = uk_add_check(s, f, a->relation);
 
         if (status)
             return status;
@@ -144,6 +145,8 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
         int64_t always;
         enum uk_status status = st->is_copy || st->is_reset ? UK_OK : uk_inside_condition(s, st, &inside);
 
+        if (!status)
+            status = uk_check_arguments(s, st, f);
         if (status)
             return status;
         if (st->is_copy || st->is_reset || (uk_index_is_int(inside, &always) && always))
@@ -151,7 +154,7 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
         if (uk_index_is_int(inside, &always))
             return uk_fail(s->context, UK_REFUSED, st->statement->at,
                            "stage %s: whatever the sizes, an access is outside of its tensor", st->name);
-        if ((status = add_check(s, f, inside)))
+        if ((status = uk_add_check(s, f, inside)))
             return status;
     }
     return UK_OK;

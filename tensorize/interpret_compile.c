@@ -153,17 +153,9 @@ static bool compile_pad(struct uk_frame *f, const struct uk_expr *e, struct uk_c
     return true;
 }
 
-static int scalar_number(const struct uk_scalar *first, const struct uk_scalar *s) {
-    int n = 0;
-
-    for (; first && first != s; first = first->next)
-        n++;
-    return n;
-}
-
 static union uk_value constant_value(struct uk_frame *f, const struct uk_expr *e) {
     if (e->op == UK_E_SCALAR) {
-        double v = f->scalar[scalar_number(f->scalars, e->scalar)];
+        double v = f->scalar[uk_scalar_number(f->scalars, e->scalar)];
 
         return uk_convert(UK_F64, e->type, (union uk_value){.d = v});
     }

@@ -12,24 +12,31 @@ struct ready {
     struct uk_code *value;      /* STORE */
     struct uk_flat *operand;    /* CALL: the address of each operand's origin */
     struct uk_storage **operand_storage;
+    struct uk_code **scalar; /* CALL: the values of the declaration's scalars */
 };
 
 static struct ready *prepare_nodes(struct uk_frame *f, const struct uk_node *n);
 
 static bool prepare_call(struct uk_frame *f, const struct uk_node *n, struct ready *r) {
-    size_t k = 0;
+    size_t k = 0, scalars = 0;
 
     for (const struct uk_tensor *t = n->intrinsic->declaration->tensors; t; t = t->next)
         k++;
+    for (const struct uk_scalar *s = n->intrinsic->declaration->scalars; s; s = s->next)
+        scalars++;
+    r->scalar = uk_alloc(&f->arena, (scalars + 1) * sizeof(struct uk_code *));
     r->operand = uk_alloc(&f->arena, (k + 1) * sizeof *r->operand);
     r->operand_storage = uk_alloc(&f->arena, (k + 1) * sizeof(struct uk_storage *));
-    if (!r->operand || !r->operand_storage) {
+    if (!r->operand || !r->operand_storage || !r->scalar) {
         f->status = uk_out_of_memory(f->context);
         return false;
     }
     for (size_t i = 0; i < k; i++)
         if (!uk_flatten_access(f, &n->operand[i], true, &r->operand[i]) ||
             !(r->operand_storage[i] = uk_find_storage(f, n->operand[i].tensor)))
+            return false;
+    for (size_t i = 0; i < scalars; i++)
+        if (!(r->scalar[i] = uk_compile_value(f, n->scalar[i], true)))
             return false;
     return true;
 }
@@ -97,9 +104,24 @@ static bool check_operands(struct uk_frame *f, struct uk_frame *callee, const st
     return true;
 }
 
+/* The scalars' values as the declaration's frame takes them, in a buffer of its arena. */
+static bool pass_scalars(struct uk_frame *f, struct uk_frame *callee, const struct ready *r) {
+    size_t n = 0;
+
+    for (const struct uk_scalar *s = r->node->intrinsic->declaration->scalars; s; s = s->next)
+        n++;
+    double *value = uk_alloc(&callee->arena, (n + 1) * sizeof *value);
+    if (!value)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        value[i] = uk_convert(r->scalar[i]->type, UK_F64, uk_run_value(f, r->scalar[i])).d;
+    callee->scalar = value;
+    return true;
+}
+
 static void run_call(struct uk_frame *f, const struct ready *r) {
     struct uk_program *d = r->node->intrinsic->declaration;
-    struct uk_frame callee = {.context = f->context, .scalar = f->scalar};
+    struct uk_frame callee = {.context = f->context};
     int64_t *size = uk_alloc(&callee.arena, ((size_t)d->size_count + 1) * sizeof *size);
     size_t k = 0;
 
@@ -108,7 +130,7 @@ static void run_call(struct uk_frame *f, const struct ready *r) {
     void **tensor = uk_alloc(&callee.arena, (k + 1) * sizeof *tensor);
     int64_t *origin = uk_alloc(&callee.arena, (k + 1) * sizeof *origin);
 
-    if (!size || !tensor || !origin) {
+    if (!size || !tensor || !origin || !pass_scalars(f, &callee, r)) {
         f->status = uk_out_of_memory(f->context);
         goto end;
     }

@@ -105,6 +105,7 @@ static struct uk_node *store(struct uk_schedule *s, const struct uk_stage *st, c
     if (!n || !access_at(s, st, &st->operand[0], value, &n->target))
         return NULL;
     n->assign = assignment(st);
+    n->any_order = st->statement->reduce != UK_REDUCE_NONE;
     n->expr = expression_at(s, st, e, value);
     return n->expr ? n : NULL;
 }
@@ -220,11 +221,13 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
         return NULL;
     n->var = uk_alloc(s->arena, sizeof *n->var);
     n->step = 1;
-    n->loop = l->kind == UK_LOOP_PARALLEL ? UK_LOOP_SERIAL : l->kind;
     n->lower = uk_first(s, st, l, value);
     n->upper = most >= 0 ? uk_index_int(s->arena, most) : uk_extent(s, st, l, value);
     if (!n->var || !n->lower || !n->upper)
         return uk_out_of_memory(s->context), NULL;
+    uk_set_kind(n, l);
+    if (n->loop == UK_LOOP_PARALLEL)
+        n->loop = UK_LOOP_SERIAL;
     *n->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
     value[l->id] = uk_index_var(s->arena, n->var);
     n->body = plain_loops(s, st, position + 1, value, full);
@@ -288,7 +291,8 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
     n->form = form;
     n->operand = uk_alloc(s->arena, sizeof *n->operand * (size_t)m->tensors);
     n->bind = uk_alloc(s->arena, sizeof(struct uk_index *) * (size_t)(m->sizes + 1));
-    if (!n->operand || !n->bind)
+    n->scalar = uk_alloc(s->arena, sizeof(struct uk_expr *) * (size_t)(m->scalars + 1));
+    if (!n->operand || !n->bind || !n->scalar)
         return uk_out_of_memory(s->context), NULL;
     memcpy(origin, value, sizeof origin);
     for (int v = 0; v < m->axes; v++)
@@ -296,15 +300,19 @@ static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *s
             !(origin[m->axis[v]->id] = uk_first(s, st, m->axis[v], value)))
             return uk_out_of_memory(s->context), NULL;
     for (int t = 0; t < m->tensors; t++)
-        if (!access_at(s, st, &st->operand[m->operand[t]], origin, &n->operand[t]))
+        if (!access_at(s, st, m->at ? &m->at[t] : &st->operand[m->operand[t]], origin, &n->operand[t]))
             return NULL;
     for (int i = 0; i < m->sizes; i++) {
         int64_t most = m->size[i].role == UK_SIZE_EXTENT ? m->most[m->size[i].axis] : 0;
 
-        n->bind[i] = full && most ? uk_index_int(s->arena, most) : uk_match_size(s, st, m, i, value);
-        if (!n->bind[i])
+        if (!(n->bind[i] = uk_match_size(s, st, m, i, value)))
             return uk_out_of_memory(s->context), NULL;
+        if (full && most && !uk_index_is_int(n->bind[i], NULL))
+            n->bind[i] = uk_index_int(s->arena, most);
     }
+    for (int i = 0; i < m->scalars; i++)
+        if (!(n->scalar[i] = expression_at(s, st, m->scalar[i], value)))
+            return NULL;
     return n;
 }
 
@@ -337,7 +345,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
                             bool full) {
     int64_t always;
 
-    if (st->statement->reduce == UK_REDUCE_NONE)
+    if (st->match->intrinsic->declaration->statements->reduce == UK_REDUCE_NONE)
         return call_form(s, st, UK_FORM_COMPUTE, value, full);
     if (!st->match->first)
         return call_form(s, st, UK_FORM_UPDATE, value, full);
@@ -430,7 +438,7 @@ static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
     struct uk_index *full = NULL;
 
     for (int v = 0; v < st->match->axes && wants_full_call(st); v++) {
-        struct uk_index *e = uk_tile_extent(s, st, st->match->axis[v], value);
+        struct uk_index *e = st->match->axis[v] ? uk_tile_extent(s, st, st->match->axis[v], value) : NULL;
 
         if (!st->match->most[v] || st->match->fixed[v] || !e || uk_index_is_int(e, NULL))
             continue;
@@ -461,6 +469,8 @@ static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, s
 }
 
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
+    if (uk_is_empty(st))
+        return if_node(s, st, uk_index_int(s->arena, 0), plain_loops(s, st, st->tile, value, false), NULL);
     if (!st->match)
         return guard_bounds(s, st, value, plain_versions(s, st, value));
     struct uk_node *n = fixed_calls(s, st, value);

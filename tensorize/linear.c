@@ -387,3 +387,7 @@ struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id) {
     }
     return sum;
 }
+
+struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d) {
+    return t->layout ? t->stored[d] : t->shape[d];
+}

@@ -329,6 +329,11 @@ enum uk_status uk_optimize(struct uk_build *b) {
         LLVMDisposeErrorMessage(text);
     } else if (b->diagnostics.length) {
         s = uk_build_fail(b, UK_LINK, "optimization failed", NULL);
+    } else if (b->left_scalar) {
+        s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
+                    "function %s: a loop that the schedule vectorizes has no vector form on target %s; leave "
+                    "`vectorize` out, or take another loop",
+                    b->function->name, b->target->name);
     }
     return s ? s : check_inlined(b);
 }

@@ -7,12 +7,18 @@
 
 /* LLVM prints and exits on errors for which nobody listens. */
 static void listen(LLVMDiagnosticInfoRef info, void *user) {
+    static const char scalar[] = "loop not vectorized";
     struct uk_build *b = user;
+    LLVMDiagnosticSeverity severity = LLVMGetDiagInfoSeverity(info);
 
-    if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
+    if (severity != LLVMDSError && severity != LLVMDSWarning)
         return;
     char *text = LLVMGetDiagInfoDescription(info);
-
+    if (severity == LLVMDSWarning) {
+        b->left_scalar |= !strncmp(text, scalar, sizeof scalar - 1);
+        LLVMDisposeMessage(text);
+        return;
+    }
     uk_put(&b->diagnostics, "%s%s", b->diagnostics.length ? "; " : "", text);
     LLVMDisposeMessage(text);
 }

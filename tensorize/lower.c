@@ -277,8 +277,8 @@ static struct uk_node *for_node(struct nest *n, const struct scope *scope, const
 
     if (loop && var && l) {
         *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
-        *loop =
-            (struct uk_node){.op = UK_N_FOR, .var = var, .loop = l->kind, .step = 1, .stage = l->stage->name};
+        *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .step = 1, .stage = l->stage->name};
+        uk_set_kind(loop, l);
         loop->lower = expression(n, scope, init);
         if (isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
             loop->op = UK_N_LET;
@@ -402,7 +402,7 @@ static enum uk_status raise_sizes(struct nest *n) {
             const struct uk_index *e = st->statement->extent[v];
             int64_t c;
 
-            if (!st->reduced[v] || (uk_index_is_int(e, &c) && c >= 1))
+            if (!st->reduced[v] || uk_index_is_int(e, &c))
                 continue;
             if (e->op != UK_I_VAR)
                 return uk_fail(n->s->context, UK_UNSUPPORTED, st->statement->at,
@@ -420,7 +420,10 @@ static enum uk_status raise_sizes(struct nest *n) {
  */
 static bool must_exist(const struct nest *n, int iterator) {
     const struct uk_index *e = n->main->statement->extent[iterator];
+    int64_t c;
 
+    if (n->main->reduced[iterator] && uk_index_is_int(e, &c))
+        return false;
     if (!n->main->reduced[iterator] || (e->op == UK_I_VAR && uk_is_raised(n->s, e->var)))
         return true;
     for (int i = 1; i < n->stages; i++)
@@ -476,12 +479,14 @@ static struct uk_node *guarded(struct nest *n, struct uk_node *body) {
 static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     struct uk_schedule *s = n->s;
     isl_ctx *ctx = uk_isl(s);
+    int64_t none;
 
     *out = NULL;
     if (!ctx)
         return UK_OUT_OF_MEMORY;
-    if (uk_is_empty(n->main))
-        return UK_OK;
+    for (int i = 0; i < n->main->iterators; i++)
+        if (!n->main->reduced[i] && uk_index_is_int(n->main->statement->extent[i], &none) && none <= 0)
+            return UK_OK;
     enum uk_status status = raise_sizes(n);
     if (status)
         return status;
@@ -528,7 +533,7 @@ static enum uk_status collect(struct nest *n) {
     n->stages = 0;
     n->stage[n->stages++] = n->main;
     for (struct uk_stage *st = n->s->stages; st; st = st->next) {
-        if (st == n->main || !is_in_nest(st, n->main))
+        if (st == n->main || !is_in_nest(st, n->main) || (st->is_copy && uk_is_empty(st->parent)))
             continue;
         if (st->prefix > st->parent->tile)
             return uk_fail(n->s->context, UK_REFUSED, st->statement->at,

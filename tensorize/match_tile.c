@@ -31,6 +31,46 @@ struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st
                                         : end;
 }
 
+static struct uk_index *bind_sizes(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                                   const struct uk_index *e, struct uk_index *const *value) {
+    struct uk_index *r = (struct uk_index *)e;
+
+    for (const struct uk_var *v = m->intrinsic->declaration->sizes; v && r; v = v->next)
+        if (uk_mentions(r, v)) {
+            struct uk_index *x = uk_match_size(s, st, m, v->number, value);
+
+            r = x ? uk_substitute(s->arena, r, v, x) : NULL;
+        }
+    return r;
+}
+
+static struct uk_index *extent_at(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                                  int axis, struct uk_index *const *value) {
+    if (!m->axis[axis])
+        return uk_index_int(s->arena, 1);
+    struct uk_index *e = uk_tile_extent(s, st, m->axis[axis], value);
+    int64_t f = m->multiple[axis];
+
+    if (!f || !e)
+        return e;
+    struct uk_index *n = uk_index_int(s->arena, f);
+    e = uk_index_op(s->arena, UK_I_ADD, e, uk_index_int(s->arena, f - 1));
+    return uk_index_op(s->arena, UK_I_MUL, uk_index_op(s->arena, UK_I_DIV, e, n), n);
+}
+
+/* A stride that no step of the nest uses: the rows lie next to each other. */
+static struct uk_index *contiguous(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                                   int tensor, int dim, struct uk_index *const *value) {
+    const struct uk_tensor *t = m->intrinsic->declaration->tensors;
+
+    while (tensor--)
+        t = t->next;
+    if (dim + 1 >= t->stored_dims)
+        return uk_index_int(s->arena, 1);
+    struct uk_index *n = bind_sizes(s, st, m, uk_stored_extent(t, dim + 1), value);
+    return uk_index_op(s->arena, UK_I_MUL, n, bind_sizes(s, st, m, t->stride[dim + 1], value));
+}
+
 struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
                                int size, struct uk_index *const *value) {
     int axis = m->size[size].axis;
@@ -38,8 +78,10 @@ struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st,
     switch (m->size[size].role) {
     case UK_SIZE_STRIDE:
         return uk_poly_index(s->arena, &m->size[size].value);
+    case UK_SIZE_LOOSE:
+        return contiguous(s, st, m, m->size[size].operand, axis, value);
     case UK_SIZE_EXTENT:
-        return uk_tile_extent(s, st, m->axis[axis], value);
+        return extent_at(s, st, m, axis, value);
     default: {
         const struct uk_operand *o = &st->operand[m->size[size].operand];
         struct uk_index *all = uk_extent(s, st, m->axis[axis], value);
@@ -50,30 +92,62 @@ struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st,
     }
 }
 
-/* Which axis a size of the declaration is the extent of, if any: the range of an iterator, or of an index
- * under pad. */
+/* The size is the extent of an iterator, or of an index under a pad. */
+static bool find_extent(struct uk_attempt *t, const struct uk_var *v) {
+    for (int a = 0; a < t->ks->iterators; a++)
+        if (t->ks->extent[a]->op == UK_I_VAR && t->ks->extent[a]->var == v) {
+            t->m.size[v->number].role = UK_SIZE_EXTENT;
+            t->m.size[v->number].axis = a;
+            return true;
+        }
+    for (int i = 0; i < t->pairs; i++) {
+        const struct uk_tensor *x = t->declared->operand[t->pair[i].declared].tensor;
+
+        for (int d = 0; t->padded[t->pair[i].tensor] && d < x->stored_dims; d++) {
+            const int64_t *c = t->declared->operand[t->pair[i].declared].index[d].coefficient;
+
+            if (x->shape[d]->op != UK_I_VAR || x->shape[d]->var != v)
+                continue;
+            for (int a = 0; a < t->ks->iterators; a++)
+                if (c[a] == 1 && t->m.axis[a]) {
+                    t->m.size[v->number].role = UK_SIZE_VALID;
+                    t->m.size[v->number].axis = a;
+                    t->m.size[v->number].operand = t->pair[i].operand;
+                    return true;
+                }
+        }
+    }
+    return false;
+}
+
+/* The size is a stride along which the nest makes no step. */
+static bool is_loose(struct uk_attempt *t, const struct uk_var *v) {
+    for (int i = 0; i < t->pairs; i++) {
+        const struct uk_operand *o = &t->declared->operand[t->pair[i].declared];
+
+        for (int d = 0; d < o->tensor->stored_dims; d++) {
+            bool steps = false;
+
+            if (o->tensor->stride[d]->op != UK_I_VAR || o->tensor->stride[d]->var != v)
+                continue;
+            for (int a = 0; a < t->ks->iterators; a++)
+                steps |= t->m.axis[a] &&
+                         (o->index[d].coefficient[a] || o->index[d].coefficient[t->ks->iterators + a]);
+            if (steps)
+                continue;
+            t->m.size[v->number].role = UK_SIZE_LOOSE;
+            t->m.size[v->number].operand = t->pair[i].tensor;
+            t->m.size[v->number].axis = d;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool uk_match_roles(struct uk_attempt *t) {
     for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next) {
         t->m.size[v->number].role = UK_SIZE_STRIDE;
-        for (int a = 0; a < t->ks->iterators; a++)
-            if (t->ks->extent[a]->op == UK_I_VAR && t->ks->extent[a]->var == v) {
-                t->m.size[v->number].role = UK_SIZE_EXTENT;
-                t->m.size[v->number].axis = a;
-            }
-        for (int n = 0; n < t->m.tensors && t->m.size[v->number].role == UK_SIZE_STRIDE; n++)
-            for (int d = 0; t->padded[n] && d < t->access[n]->tensor->dims; d++)
-                for (int a = 0; a < t->ks->iterators; a++) {
-                    const struct uk_index *extent = t->access[n]->tensor->shape[d],
-                                          *x = t->access[n]->index[d];
-
-                    if (extent->op == UK_I_VAR && extent->var == v && x->op == UK_I_VAR &&
-                        x->var == t->ks->iterator[a]) {
-                        t->m.size[v->number].role = UK_SIZE_VALID;
-                        t->m.size[v->number].axis = a;
-                        t->m.size[v->number].operand = t->m.operand[n];
-                    }
-                }
-        if (t->m.size[v->number].role == UK_SIZE_STRIDE && !t->m.size[v->number].bound)
+        if (!find_extent(t, v) && !t->m.size[v->number].bound && !is_loose(t, v))
             return uk_differ(t, "nothing here tells the kernel's size %s", v->name);
     }
     return true;
@@ -85,7 +159,8 @@ static bool check_extents(struct uk_attempt *t) {
 
     outer_values(t, value);
     for (int v = 0; v < t->ks->iterators; v++) {
-        struct uk_index *e = uk_tile_extent(t->s, t->st, t->m.axis[v], value);
+        struct uk_index *e =
+            t->m.axis[v] ? uk_tile_extent(t->s, t->st, t->m.axis[v], value) : uk_index_int(a, 1);
         int64_t c;
 
         if (!e)
@@ -117,18 +192,6 @@ static bool least_is_at_most(const struct uk_index *e, int64_t c) {
     return e->op == UK_I_MIN && (least_is_at_most(e->a, c) || least_is_at_most(e->b, c));
 }
 
-static struct uk_index *bind_sizes(struct uk_attempt *t, const struct uk_index *e,
-                                   struct uk_index *const *value) {
-    struct uk_index *r = (struct uk_index *)e;
-
-    for (const struct uk_var *v = t->k->declaration->sizes; v && r; v = v->next) {
-        struct uk_index *x = uk_match_size(t->s, t->st, &t->m, v->number, value);
-
-        r = x ? uk_substitute(t->s->arena, r, v, x) : NULL;
-    }
-    return r;
-}
-
 /* The size that a relation `1 <= I` or `I >= 1` is about, if it is the extent of a loop: every tile has an
  * instance. */
 static bool is_trivial(const struct uk_attempt *t, const struct uk_index *r, bool *of_sum) {
@@ -143,6 +206,52 @@ static bool is_trivial(const struct uk_attempt *t, const struct uk_index *r, boo
     return true;
 }
 
+/* The summed axis that a relation `P % c == 0` is about, or -1. */
+static int divisible_axis(const struct uk_attempt *t, const struct uk_index *r, int64_t *c) {
+    int64_t zero;
+
+    if (r->op != UK_I_EQ || r->a->op != UK_I_MOD || r->a->a->op != UK_I_VAR || !uk_index_is_int(r->a->b, c) ||
+        !uk_index_is_int(r->b, &zero) || zero || t->m.size[r->a->a->var->number].role != UK_SIZE_EXTENT)
+        return -1;
+    int axis = t->m.size[r->a->a->var->number].axis;
+    return axis >= t->ks->left_iterators ? axis : -1;
+}
+
+/* Where what is added is 0, the extent is raised to the next multiple. */
+static bool extend(struct uk_attempt *t, const struct uk_index *r) {
+    int64_t c;
+    int axis = divisible_axis(t, r, &c);
+
+    if (axis < 0 || !uk_match_may_extend(t, axis, c))
+        return false;
+    t->m.multiple[axis] = c;
+    return true;
+}
+
+static bool broken_assumption(struct uk_attempt *t, const struct uk_index *want,
+                              const struct uk_index *have) {
+    struct uk_text w = {0}, h = {0};
+    int64_t c;
+    int axis = divisible_axis(t, want, &c);
+    const struct uk_index *most = want->op == UK_I_LE && want->a->op == UK_I_VAR ? want->a : NULL;
+    const struct uk_loop *l = NULL;
+
+    uk_print_index(&w, want);
+    uk_print_index(&h, have);
+    if (most && t->m.size[most->var->number].role == UK_SIZE_EXTENT && uk_index_is_int(want->b, &c))
+        l = t->m.axis[t->m.size[most->var->number].axis];
+    if (l)
+        uk_differ(t, "the kernel assumes %s, which is not so for every tile: %s; split %s by %lld",
+                  w.text ? w.text : "?", h.text ? h.text : "?", l->var->name, (long long)c);
+    else
+        uk_differ(t, "the kernel assumes %s, which is not so for every tile: %s%s", w.text ? w.text : "?",
+                  h.text ? h.text : "?",
+                  axis < 0 ? "" : "; assume it of the size, or pack the factors, which adds 0");
+    uk_text_free(w.text);
+    uk_text_free(h.text);
+    return false;
+}
+
 static bool check_assumptions(struct uk_attempt *t) {
     struct uk_index *value[UK_MAX_LOOPS] = {0};
 
@@ -155,36 +264,48 @@ static bool check_assumptions(struct uk_attempt *t) {
             t->m.first &= !of_sum; /* an empty sum would be a call with 0 */
             continue;
         }
-        struct uk_index *r = bind_sizes(t, a->relation, value);
+        struct uk_index *r = bind_sizes(t->s, t->st, &t->m, a->relation, value);
         if (!r)
             return false;
         if (r->op == UK_I_LE && uk_index_is_int(r->b, &c) && least_is_at_most(r->a, c))
             continue;
-        if (uk_proves(t->s, t->st, t->tile, r))
+        if (uk_proves(t->s, t->st, t->tile, r) || extend(t, a->relation))
             continue;
-        struct uk_text want = {0}, have = {0};
-        uk_print_index(&want, a->relation);
-        uk_print_index(&have, r);
-        uk_differ(t, "the kernel assumes %s, which is not so for every tile: %s", want.text ? want.text : "?",
-                  have.text ? have.text : "?");
-        uk_text_free(want.text);
-        uk_text_free(have.text);
-        return false;
+        return broken_assumption(t, a->relation, r);
     }
     return true;
 }
 
-/* What the kernel reads past the box must exist: the lanes of a packed panel. */
-static bool check_over(struct uk_attempt *t, int tensor) {
-    const struct uk_access *a = t->access[tensor];
-    const struct uk_operand *o = &t->st->operand[t->m.operand[tensor]];
+/* Elements [0, over) along the axis are in memory: the lanes of a packed panel. */
+static bool has_room(const struct uk_attempt *t, const struct uk_operand *o, int axis, int64_t over) {
+    int64_t room;
+
+    if (!t->m.axis[axis] || t->divisor[axis])
+        return over <= 1;
+    for (int q = 0; q < o->tensor->stored_dims; q++) {
+        const struct uk_affine *f = &o->index[q];
+        int64_t c = f->coefficient[t->m.axis[axis]->id];
+        bool alone = !f->rest;
+
+        for (int i = 0; i < t->view->loops; i++)
+            alone &= t->view->loop[i] == t->m.axis[axis] || !f->coefficient[t->view->loop[i]->id];
+        if (c &&
+            (!alone || !uk_index_is_int(uk_stored_extent(o->tensor, q), &room) || c * (over - 1) >= room))
+            return false;
+    }
+    return true;
+}
+
+static bool check_over(struct uk_attempt *t, const struct uk_pair *p) {
+    const struct uk_operand *k = &t->declared->operand[p->declared], *o = &t->view->operand[p->operand];
+    const struct uk_access *a = k->expr ? &k->expr->access : &t->ks->left;
 
     for (int d = 0; a->tensor->has_over && d < a->tensor->dims; d++) {
-        int64_t over, room;
+        int64_t over;
+        int axis = 0;
 
         if (uk_index_equal(a->tensor->over[d], a->tensor->shape[d]) || a->index[d]->op != UK_I_VAR)
             continue;
-        int axis = 0;
         while (axis < t->ks->iterators && t->ks->iterator[axis] != a->index[d]->var)
             axis++;
         if (axis < t->ks->iterators && t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
@@ -192,19 +313,14 @@ static bool check_over(struct uk_attempt *t, int tensor) {
                              o->tensor->name, t->k->name);
         if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
             return uk_differ(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
-        for (int q = 0; q < o->tensor->stored_dims; q++) {
-            const struct uk_affine *f = &o->index[q];
-            int64_t c = f->coefficient[t->m.axis[axis]->id];
-            bool alone = !f->rest;
-
-            for (int i = 0; i < t->st->loops; i++)
-                alone &= t->st->loop[i] == t->m.axis[axis] || !f->coefficient[t->st->loop[i]->id];
-            if (c && (!alone || !uk_index_is_int(o->tensor->shape[q], &room) || c * (over - 1) >= room))
-                return uk_differ(
-                    t, "%s: %s reads %lld elements along %s whatever the tile; pack %s with panel %lld",
-                    o->tensor->name, t->k->name, (long long)over, t->ks->iterator[axis]->name,
-                    o->tensor->name, (long long)over);
-        }
+        if (t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
+            return uk_differ(t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
+                             o->tensor->name, t->k->name);
+        if (has_room(t, o, axis, over))
+            continue;
+        const char *step = uk_pack_step(t, p->operand, over, t->m.axis[axis]);
+        return uk_differ(t, "%s: %s reads %lld elements along %s whatever the tile%s%s", o->tensor->name,
+                         t->k->name, (long long)over, t->ks->iterator[axis]->name, *step ? "; " : "", step);
     }
     return true;
 }
@@ -234,8 +350,8 @@ static bool is_multiple(struct uk_attempt *t, const struct uk_poly *p, int64_t b
 }
 
 static bool check_alignment(struct uk_attempt *t, int tensor) {
-    const struct uk_operand *o = &t->st->operand[t->m.operand[tensor]];
-    int64_t want = t->access[tensor]->tensor->align, bytes = uk_type_bytes(o->tensor->type);
+    const struct uk_operand *o = uk_match_operand(t, tensor);
+    int64_t want = uk_match_declared(t, tensor)->tensor->align, bytes = uk_type_bytes(o->tensor->type);
     bool aligned = want <= bytes || (o->tensor->align && o->tensor->align % want == 0);
 
     for (int i = 0; i < t->tile && want > bytes && aligned; i++) {
@@ -244,9 +360,12 @@ static bool check_alignment(struct uk_attempt *t, int tensor) {
         aligned = is_multiple(t, &c, bytes, want);
     }
     for (int v = 0; v < t->m.axes && want > bytes && aligned; v++) {
-        struct uk_poly c = uk_coefficient(o, t->m.axis[v]->id);
+        const struct uk_loop *l = t->m.axis[v];
 
-        aligned = !uk_starts_late(t->st, t->m.axis[v]) || is_multiple(t, &c, bytes, want);
+        if (!l || !uk_starts_late(t->st, l))
+            continue;
+        struct uk_poly c = uk_coefficient(o, l->id);
+        aligned = is_multiple(t, &c, bytes, want);
     }
     for (int d = 0; d < o->tensor->stored_dims && want > bytes && aligned; d++) {
         struct uk_poly rest = o->index[d].rest ? uk_poly_of(o->index[d].rest) : (struct uk_poly){0};
@@ -288,11 +407,18 @@ static const char *assignment_name(enum uk_assign a) {
 bool uk_match_forms(struct uk_attempt *t) {
     const struct uk_statement *p = t->st->statement;
     const struct uk_form *f = t->k->form;
+    static const enum uk_assign adds[] = {[UK_REDUCE_SUM] = UK_ASSIGN_ADD,
+                                          [UK_REDUCE_PROD] = UK_ASSIGN_MUL,
+                                          [UK_REDUCE_MAX] = UK_ASSIGN_MAX,
+                                          [UK_REDUCE_MIN] = UK_ASSIGN_MIN};
     bool outer_sum = false, guarded = false;
 
     if (t->st->previous || t->st->is_filtered)
         return uk_differ(t, t->st->previous ? "a scan goes on from element to element"
                                             : "a `where` has relations that are no bounds of loops");
+    if (t->ks->reduce == UK_REDUCE_NONE && p->reduce != UK_REDUCE_NONE && f[UK_FORM_COMPUTE].given &&
+        t->ks->assign == adds[p->reduce] && (p->assign == UK_ASSIGN || p->assign == t->ks->assign))
+        return true; /* one term of a sum, which is started by loops of our own */
     if (p->reduce != t->ks->reduce)
         return uk_differ(t, "%s here, %s in the kernel", reduction_name(p->reduce),
                          reduction_name(t->ks->reduce));
@@ -325,16 +451,43 @@ bool uk_match_forms(struct uk_attempt *t) {
     return true;
 }
 
+/* Where a copy's source has no element, the kernel stores 0 if that is what its `pad` says of this axis; any
+ * other such place must be outside of every tile. */
+static bool check_within(struct uk_attempt *t, int operand) {
+    const struct uk_operand *o = &t->st->operand[operand];
+    struct uk_index *value[UK_MAX_LOOPS] = {0};
+
+    for (int i = 0; i < t->st->loops; i++)
+        value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
+    for (int b = 0; b < o->valid; b++) {
+        bool told = false;
+
+        for (int i = 0; i < t->m.sizes; i++)
+            told |= t->m.size[i].role == UK_SIZE_VALID && t->m.size[i].operand == operand &&
+                    o->within[b].form.coefficient[t->m.axis[t->m.size[i].axis]->id] > 0;
+        if (told)
+            continue;
+        struct uk_index *x = uk_affine_value(t->s, t->st, &o->within[b].form, value);
+        if (!uk_proves(t->s, t->st, t->st->loops, uk_index_op(t->s->arena, UK_I_LT, x, o->within[b].upper)))
+            return uk_differ(t, "%s is read outside of its shape, and %s does not store what is there",
+                             o->tensor->name, t->k->name);
+    }
+    return true;
+}
+
 bool uk_match_tiles(struct uk_attempt *t) {
     if (!is_box(t, t->st->bound, t->st->bounds))
         return false;
     for (int o = 0; o < t->st->operands; o++)
-        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid))
+        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid) || !check_within(t, o))
             return false;
     if (!check_extents(t) || !check_assumptions(t))
         return false;
+    for (int i = 0; i < t->pairs; i++)
+        if (!check_over(t, &t->pair[i]))
+            return false;
     for (int n = 0; n < t->m.tensors; n++)
-        if (!check_over(t, n) || !check_alignment(t, n))
+        if (!check_alignment(t, n))
             return false;
     return true;
 }

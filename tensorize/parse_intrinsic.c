@@ -166,9 +166,10 @@ static bool check_intrinsic(struct uk_intrinsic *i) {
     if (!d->statements || d->statements->next)
         return uk_program_fail(d, UK_REFUSED, i->at, "intrinsic %s has %s statement; give exactly one",
                                i->name, d->statements ? "more than one" : "no");
-    if (!i->form[UK_FORM_COMPUTE].given && !(i->form[UK_FORM_RESET].given && i->form[UK_FORM_UPDATE].given))
+    if (!i->form[UK_FORM_COMPUTE].given && !i->form[UK_FORM_UPDATE].given)
         return uk_program_fail(d, UK_REFUSED, i->at,
-                               "intrinsic %s cannot be called; give compute, or reset and update", i->name);
+                               "intrinsic %s cannot be called; give compute, or update, or reset and update",
+                               i->name);
     return uk_check_program(d) == UK_OK;
 }
 

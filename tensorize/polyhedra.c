@@ -324,7 +324,9 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
     for (int b = 0; b < st->bounds; b++)
         if (!st->bound[b].is_guard)
             all->bound[all->bounds++] = st->bound[b];
-    bad = outside_in(s, st, st->statement->right, outside(s, all, &st->statement->left, bad));
+    bad = outside(s, all, &st->statement->left, bad);
+    if (!uk_is_empty(st))
+        bad = outside_in(s, st, st->statement->right, bad);
     bad = isl_set_intersect(bad, isl_set_copy(context));
     isl_bool never = isl_set_is_empty(bad);
     if (never == isl_bool_true) {
@@ -398,11 +400,13 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
                             step, st->name, st->operand[0].tensor->name);
 }
 
-enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position,
-                                 struct uk_position at) {
+enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position, bool relax,
+                                 struct uk_position at, const char *step) {
     const struct uk_loop *l = st->loop[position];
-    isl_map *pairs = conflicts(s, st, false);
+    isl_map *pairs = conflicts(s, st, relax);
 
+    if (!pairs && relax)
+        return UK_OK;
     for (int i = 0; i < position; i++)
         pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
     pairs = isl_map_order_lt(pairs, isl_dim_in, position, isl_dim_out, position);
@@ -413,12 +417,14 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
     if (empty == isl_bool_true)
         return UK_OK;
     enum uk_status status = uk_isl_status(s);
-    return status ? status
-                  : uk_fail(
-                        s->context, UK_REFUSED, at,
-                        uk_is_reduced(st, l)
-                            ? "parallel %s: the loop carries the reduction into %s; make a loop of an output "
-                              "axis parallel"
-                            : "parallel %s: different iterations write and read the same element of %s",
-                        l->var->name, st->operand[0].tensor->name);
+    if (status)
+        return status;
+    if (uk_is_reduced(st, l) && !relax)
+        return uk_fail(
+            s->context, UK_REFUSED, at,
+            "%s %s: the loop carries the reduction into %s; make a loop of an output axis parallel", step,
+            l->var->name, st->operand[0].tensor->name);
+    return uk_fail(s->context, UK_REFUSED, at,
+                   "%s %s: different iterations write and read the same element of %s", step, l->var->name,
+                   st->operand[0].tensor->name);
 }

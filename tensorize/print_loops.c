@@ -30,6 +30,11 @@ static void put_call(struct uk_text *t, const struct uk_node *n) {
         uk_print_index(t, n->bind[v->number]);
         before = ", ";
     }
+    for (const struct uk_scalar *x = n->intrinsic->declaration->scalars; x; x = x->next) {
+        uk_put(t, "%s%s = ", before, x->name);
+        uk_print_expr(t, n->scalar[uk_scalar_number(n->intrinsic->declaration->scalars, x)]);
+        before = ", ";
+    }
     for (const struct uk_tensor *x = n->intrinsic->declaration->tensors; x; x = x->next) {
         uk_put(t, "%s%s = ", before, x->name);
         uk_print_access(t, &n->operand[i], n->operand[i].tensor->stored_dims);

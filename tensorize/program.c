@@ -123,6 +123,14 @@ struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name) {
     return s;
 }
 
+int uk_scalar_number(const struct uk_scalar *list, const struct uk_scalar *s) {
+    int n = 0;
+
+    for (; list && list != s; list = list->next)
+        n++;
+    return n;
+}
+
 bool uk_name_is_free(struct uk_program *p, const char *name, const char *what) {
     const char *other = NULL;
 

@@ -386,18 +386,22 @@ struct uk_node {
     struct uk_index *lower, *upper;
     int64_t step;
     enum uk_loop_kind loop;
+    int64_t full;     /* the extent that it has but at the edges, if that is worth code of its own; else 0 */
+    bool independent; /* VECTOR: no iteration touches what another one writes; else it carries a reduction */
     struct uk_index *value, *condition;
     struct uk_node *body, *other;
     /* STORE: target (stored indices) = or op= expression, whose accesses have stored indices too. */
     struct uk_access target;
     enum uk_assign assign;
     struct uk_expr *expr;
+    bool any_order; /* part of a reduction, which has no order */
     /* CALL of form of intrinsic. operand[i] is the tile's origin for the i-th tensor of the declaration;
-     * bind[i] the value of the declaration's i-th size. */
+     * bind[i] the value of the declaration's i-th size, scalar[i] of its i-th scalar. */
     struct uk_intrinsic *intrinsic;
     enum uk_form_kind form;
     struct uk_access *operand;
     struct uk_index **bind;
+    struct uk_expr **scalar;
     const char *stage; /* whose instance this is, for printing */
 };
 
@@ -446,6 +450,8 @@ void *uk_program_made(struct uk_program *p, void *made);
 struct uk_var *uk_find_var(struct uk_var *list, const char *name);
 struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name);
 struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name);
+/* Its place in the list. */
+int uk_scalar_number(const struct uk_scalar *list, const struct uk_scalar *s);
 /* Whether `name` can be a new `what` ("size", "tensor", ...); fails the program if not. */
 bool uk_name_is_free(struct uk_program *p, const char *name, const char *what);
 /* A name that `assume` uses: a size, or one that must become a size. */

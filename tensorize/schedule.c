@@ -171,6 +171,8 @@ int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
     for (int i = 0; i < st->bounds; i++) {
         int64_t a = st->bound[i].form.coefficient[l->id];
 
+        for (int j = 0; j < st->loops; j++) /* where another loop lowers the form, it says nothing */
+            a = st->bound[i].form.coefficient[st->loop[j]->id] < 0 ? 0 : a;
         if (a <= 0 || !uk_index_is_int(st->bound[i].upper, &n))
             continue;
         n = n <= 0 ? 0 : (n - 1) / a + 1;
@@ -224,7 +226,7 @@ static bool split_bound(struct uk_schedule *s, struct uk_bound *b, const struct 
         return true;
     if (!uk_affine_split(s, &b->form, l, factor, outer, inner))
         return false;
-    if (!uk_index_is_int(b->upper, &n) || n % (a * factor))
+    if (a < 0 || !uk_index_is_int(b->upper, &n) || n % (a * factor))
         return true;
     for (int i = 0; i < UK_MAX_LOOPS; i++)
         if (b->form.coefficient[i] && i != outer->id && i != inner->id)
@@ -241,7 +243,8 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
     struct uk_affine f = {0};
     enum uk_status status = may_change(s, st, position, at, "split");
 
-    if (status || (status = fresh_name(s, outer_name, at)) || (status = fresh_name(s, inner_name, at)))
+    if (status || (status = uk_check_plain(s, l, at, "split")) || (status = fresh_name(s, outer_name, at)) ||
+        (status = fresh_name(s, inner_name, at)))
         return status;
     if (factor < 1)
         return uk_fail(s->context, UK_REFUSED, at, "split %s: the factor is %lld; it must be at least 1",
@@ -254,6 +257,7 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
     if (!outer || !inner)
         return uk_fail(s->context, UK_REFUSED, at, "split %s: too many loops", l->var->name);
     outer->kind = l->kind;
+    outer->at = l->at;
     memmove(&st->loop[position + 1], &st->loop[position],
             sizeof st->loop[0] * (size_t)(st->loops - position));
     st->loops++;
@@ -322,6 +326,8 @@ static enum uk_status reorder_loops(struct uk_schedule *s, struct uk_stage *st, 
 
             if (!status)
                 status = uk_check_order(s, st, at, "reorder");
+            if (!status)
+                status = uk_check_kinds(s, st, at);
             if (status)
                 memcpy(st->loop, old, sizeof old);
             return status;
@@ -383,26 +389,6 @@ static enum uk_status tile(struct uk_schedule *s, const struct uk_step *step) {
     return reorder_loops(s, x, want, 4, step->at);
 }
 
-static enum uk_status parallel(struct uk_schedule *s, const struct uk_step *step) {
-    for (int i = 0; i < step->loops; i++) {
-        struct uk_stage *st;
-        int position;
-        enum uk_status status = uk_find_loop(s, &step->loop[i], &st, &position);
-
-        if (!status && position >= st->tile)
-            status = uk_fail(s->context, UK_REFUSED, step->loop[i].at,
-                             "parallel %s: the loop is inside a kernel; take one outside of it, or put the "
-                             "step before tensorize",
-                             step->loop[i].loop);
-        if (!status)
-            status = uk_check_parallel(s, st, position, step->loop[i].at);
-        if (status)
-            return status;
-        st->loop[position]->kind = UK_LOOP_PARALLEL;
-    }
-    return UK_OK;
-}
-
 /* ---- steps ---- */
 
 static enum uk_status tensorize(struct uk_schedule *s, const struct uk_step *step) {
@@ -422,10 +408,7 @@ static enum uk_status tensorize(struct uk_schedule *s, const struct uk_step *ste
 static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     static const char *const not_built[] = {
         [UK_STEP_FUSE] = "fuse",
-        [UK_STEP_UNROLL] = "unroll",
-        [UK_STEP_VECTORIZE] = "vectorize",
         [UK_STEP_BIND] = "bind",
-        [UK_STEP_CACHE_READ] = "cache_read",
         [UK_STEP_CACHE_WRITE] = "cache_write",
         [UK_STEP_COMPUTE_AT] = "compute_at",
         [UK_STEP_REVERSE_COMPUTE_AT] = "reverse_compute_at",
@@ -442,8 +425,13 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     case UK_STEP_REORDER:
         return reorder(s, step);
     case UK_STEP_PARALLEL:
-        return parallel(s, step);
+        return uk_apply_kind(s, step, UK_LOOP_PARALLEL);
+    case UK_STEP_UNROLL:
+        return uk_apply_kind(s, step, UK_LOOP_UNROLLED);
+    case UK_STEP_VECTORIZE:
+        return uk_apply_kind(s, step, UK_LOOP_VECTOR);
     case UK_STEP_PACK:
+    case UK_STEP_CACHE_READ:
         return uk_apply_pack(s, step);
     case UK_STEP_TENSORIZE:
         return tensorize(s, step);

@@ -16,13 +16,21 @@
 #include "context.h"
 #include "target.h"
 
-enum { UK_MAX_LOOPS = 48, UK_MAX_BOUNDS = 64, UK_MAX_OPERANDS = 8, UK_MAX_STAGES = 32, UK_MAX_SIZES = 24 };
+enum {
+    UK_MAX_LOOPS = 48,
+    UK_MAX_BOUNDS = 64,
+    UK_MAX_OPERANDS = 8,
+    UK_MAX_STAGES = 32,
+    UK_MAX_SIZES = 24,
+    UK_MAX_SCALARS = 8
+};
 
 struct uk_loop {
     int id;             /* index of its coefficient in every form */
     struct uk_var *var; /* its name, and its value in general expressions */
     int iterator;       /* of the stage that it belongs to */
     enum uk_loop_kind kind;
+    struct uk_position at; /* of the step that made it parallel, unrolled or vectorized */
     struct uk_stage *stage;
 };
 
@@ -97,6 +105,7 @@ struct uk_schedule {
     /* lowering a nest: sizes that count as at least 1 there */
     int raised;
     const struct uk_var *raised_size[UK_MAX_SIZES];
+    struct uk_stage *declared; /* the matcher's: the declaration that it is at */
 };
 
 /* ---- linear.c: forms and polynomials ---- */
@@ -131,6 +140,8 @@ struct uk_poly uk_poly_multiply(const struct uk_poly *a, const struct uk_poly *b
 bool uk_poly_equal(const struct uk_poly *a, const struct uk_poly *b);
 bool uk_poly_is_int(const struct uk_poly *p, int64_t *value);
 struct uk_index *uk_poly_index(struct uk_arena *a, const struct uk_poly *p);
+/* Extent of a stored dimension. */
+struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d);
 /* Address coefficient, in elements, of a loop: sum over the stored dimensions of coefficient * stride. */
 struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 
@@ -150,8 +161,9 @@ bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, stru
 /* Does any order of execution given by the loops break a dependence? On a refusal `why` tells which. */
 enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct uk_position at,
                               const char *step);
-enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position,
-                                 struct uk_position at);
+/* Are the loop's iterations independent? relax: but for what only the stage's own reduction connects. */
+enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position, bool relax,
+                                 struct uk_position at, const char *step);
 /* The condition on the sizes under which every access of the statement is inside its tensor's shape (1:
  * always). */
 enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out);
@@ -190,7 +202,7 @@ struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value);
 /* The least constant that bounds the loop's number of values, or -1. */
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
-/* A constant extent is 0: there is nothing to do, and isl's AST of it would have no leaf. */
+/* A constant extent is 0: there is nothing to compute. */
 bool uk_is_empty(const struct uk_stage *st);
 bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st, int position);
 enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *f,
@@ -198,24 +210,41 @@ enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const st
 enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
                              const char *outer, const char *inner, struct uk_position at);
 
+/* ---- loop_kind.c ---- */
+
+enum uk_status uk_apply_kind(struct uk_schedule *s, const struct uk_step *step, enum uk_loop_kind kind);
+/* In another order, may all of the stage's loops still run as they are to? */
+enum uk_status uk_check_kinds(struct uk_schedule *s, struct uk_stage *st, struct uk_position at);
+/* Has nothing been attached inside the stage's vector loop since? */
+enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st);
+/* How the loop IR's loop runs. */
+void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
+/* Refuses to change a loop that is unrolled or vectorized. */
+enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, struct uk_position at,
+                              const char *step);
+
 /* ---- match.c ---- */
 
 /* What a size of the declaration stands for in a call. */
-enum uk_size_role { UK_SIZE_EXTENT, UK_SIZE_VALID, UK_SIZE_STRIDE };
+enum uk_size_role { UK_SIZE_EXTENT, UK_SIZE_VALID, UK_SIZE_STRIDE, UK_SIZE_LOOSE };
 
 struct uk_match {
     struct uk_intrinsic *intrinsic;
     int axes;
-    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the declaration's iterator -> loop of the nest */
-    int64_t most[2 * UK_MAX_DIMS];         /* the axis' largest extent in one call; 0: any */
-    int64_t fixed[2 * UK_MAX_DIMS];        /* the extent, where the declaration has a number; else 0 */
-    bool always[2 * UK_MAX_DIMS];          /* ... and every tile has it */
-    int tensors, sizes;
+    struct uk_loop
+        *axis[2 * UK_MAX_DIMS];        /* the declaration's iterator -> loop of the nest; NULL: extent 1 */
+    int64_t most[2 * UK_MAX_DIMS];     /* the axis' largest extent in one call; 0: any */
+    int64_t fixed[2 * UK_MAX_DIMS];    /* the extent, where the declaration has a number; else 0 */
+    bool always[2 * UK_MAX_DIMS];      /* ... and every tile has it */
+    int64_t multiple[2 * UK_MAX_DIMS]; /* the extent is raised to one; 0: it is not */
+    int tensors, sizes, scalars;
     int operand[UK_MAX_OPERANDS]; /* the declaration's tensor (by number) -> operand of the stage */
+    struct uk_operand *at;        /* where these are general forms, the same without the tile's loops */
+    const struct uk_expr *scalar[UK_MAX_SCALARS]; /* by the declaration's number: a value of the statement */
     struct {
         enum uk_size_role role;
-        int axis; /* EXTENT: of this axis; VALID: its part inside the pad of operand */
-        int operand;
+        int axis;    /* EXTENT: of this axis; VALID: its part inside the pad of operand */
+        int operand; /* LOOSE: the declaration's tensor, whose dimension `axis` has this stride, never used */
         bool bound;
         struct uk_poly value; /* STRIDE */
     } size[UK_MAX_SIZES];     /* the declaration's size, by number */
@@ -241,6 +270,8 @@ struct uk_fit {
     int axes;
     struct uk_loop *axis[2 * UK_MAX_DIMS];
     int64_t most[2 * UK_MAX_DIMS]; /* the axis' largest extent in one call; 0: any */
+    int units;                     /* axes of the kernel for which there is no loop, */
+    int64_t unit[2 * UK_MAX_DIMS]; /* and their largest extents */
     struct {
         int64_t width;        /* 0: in place */
         int along;            /* dimension of the operand's tensor */
@@ -287,5 +318,10 @@ enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
  */
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);
 struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st);
+
+/* finish.c: a condition on the sizes, tested at entry. */
+enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition);
+/* narrow.c: adds the conditions under which the stage's kernel can be passed its sizes, or refuses. */
+enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *st, struct uk_function *f);
 
 #endif

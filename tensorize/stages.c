@@ -169,6 +169,7 @@ static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
 static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end) {
     struct uk_stage *st = uk_alloc(s->arena, sizeof *st);
     enum uk_status status;
+    int64_t c;
 
     if (!st)
         return uk_out_of_memory(s->context);
@@ -180,7 +181,10 @@ static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t
             return s->context->failed ? UK_REFUSED : UK_OUT_OF_MEMORY;
         st->iterator[i].coefficient[st->loop[i]->id] = 1;
         st->reduced[i] = i >= t->left_iterators;
-        if ((status = uk_add_bound(s, st, &st->iterator[i], t->extent[i])))
+        /* An empty sum has one turn, in which nothing is added: what goes before and after it runs. */
+        bool empty = st->reduced[i] && uk_index_is_int(t->extent[i], &c) && c <= 0;
+        if ((status =
+                 uk_add_bound(s, st, &st->iterator[i], empty ? uk_index_int(s->arena, 1) : t->extent[i])))
             return status;
     }
     st->tile = st->loops;

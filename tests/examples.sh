@@ -84,6 +84,12 @@ for n in 16 100 7; do
     expect 'vadd_16' "$stage/bin/uk" run "$examples/vadd.uk" --size N=$n --check
 done
 expect 'vadd_16 compute: ok' "$stage/bin/uk" verify "$examples/vadd.uk"
+for form in reset update; do
+    expect "gemm_4x24 $form: ok" "$stage/bin/uk" verify "$examples/matmul_4x24.uk"
+done
+for size in 480 101 3 0; do
+    expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_4x24.uk" --size M=$size --size N=$size --check
+done
 if grep -q avx512dq /proc/cpuinfo; then
     expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_scheduled.uk" --size M=300 --size N=70 --size K=600 --check
 fi

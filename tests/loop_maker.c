@@ -126,6 +126,8 @@ struct uk_expr *literal(struct maker *m, enum uk_type type, double v) {
     struct uk_expr *e = make_expr(m, UK_E_NUMBER, type, NULL, NULL);
 
     e->number = v;
+    e->is_integer = !uk_type_is_float(type);
+    e->integer = e->is_integer ? (int64_t)v : 0;
     return e;
 }
 

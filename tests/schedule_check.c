@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "context.h"
+#include "backend.h"
 #include "schedule_check.h"
 #include "target.h"
 
@@ -13,7 +13,7 @@ enum { MAX_TENSORS = 3, NAN_BYTE = 0xff };
 
 struct uk_context *check_context;
 int check_wrong;
-bool check_quiet;
+bool check_quiet, check_compile;
 
 /* ---- programs ---- */
 
@@ -183,16 +183,18 @@ static void complain(const struct attempt *t, const char *what, const int64_t mn
     }
 }
 
-static bool run_and_compare(const struct attempt *t, struct uk_function *f, const int64_t mnk[3],
-                            const char *how) {
+/* The loops are interpreted, or called where they are compiled. */
+static bool run_and_compare(const struct attempt *t, struct uk_function *f, const struct uk_module *code,
+                            const int64_t mnk[3], const char *how) {
     struct data d;
 
     fill(&d, t->program, t->kind, mnk);
     for (int i = 0; i < d.tensors; i++)
         memcpy(d.got[i], d.start[i], d.bytes[i]);
     uk_context_enter(check_context, "program.uk");
-    bool right = !uk_interpret_function(
-        f, &(struct uk_values){.size = d.size, .tensor = (void *const *)d.got}, NAN_BYTE);
+    bool right = code ? !uk_module_call(code, d.size, NULL, (void *const *)d.got)
+                      : !uk_interpret_function(
+                            f, &(struct uk_values){.size = d.size, .tensor = (void *const *)d.got}, NAN_BYTE);
     for (int i = 0; i < d.tensors; i++)
         right = right && !memcmp(d.got[i], d.wanted[i], d.bytes[i]);
     if (!right)
@@ -209,6 +211,29 @@ static enum uk_status lower(const struct attempt *t, struct uk_text *steps, stru
     if (uk_target_find(check_context, t->target, &target))
         fail_msg("%s", uk_context_message(check_context));
     return uk_lower(t->program, target, &o, NULL, steps, f);
+}
+
+static const int64_t all_sizes[CHECK_SIZES][3] = {
+    {0, 5, 4},   {5, 0, 4},   {5, 4, 0},   {1, 1, 1},   {2, 3, 5},   {14, 32, 16}, {15, 33, 17},
+    {13, 31, 3}, {29, 65, 4}, {16, 48, 8}, {7, 17, 33}, {6, 16, 48}, {4, 24, 8},   {64, 1, 2},
+    {1, 70, 7},  {3, 2, 70},  {28, 64, 3}, {17, 49, 5}, {41, 20, 6}, {7, 96, 9},
+};
+
+static bool compiled_is_right(const struct attempt *t, struct uk_function *f, const int *sizes, int n) {
+    const struct uk_target *target;
+    struct uk_module *code = uk_module_create();
+    const int64_t none[3] = {0};
+
+    assert_non_null(code);
+    uk_context_enter(check_context, "program.uk");
+    bool right = !uk_target_find(check_context, t->target, &target) &&
+                 !uk_module_build(check_context, f, target, code);
+    if (!right)
+        complain(t, "it does not compile", none);
+    for (int i = 0; i < n && right; i++)
+        right = run_and_compare(t, f, code, all_sizes[sizes[i]], "wrong when compiled");
+    uk_module_destroy(code);
+    return right;
 }
 
 /* The steps that were applied, as text, give the same loops. */
@@ -228,12 +253,6 @@ static bool check_printed_steps(const struct attempt *t, const char *steps, cons
     uk_text_free(again.text);
     return same;
 }
-
-static const int64_t all_sizes[CHECK_SIZES][3] = {
-    {0, 5, 4},   {5, 0, 4},   {5, 4, 0},   {1, 1, 1},   {2, 3, 5},   {14, 32, 16}, {15, 33, 17},
-    {13, 31, 3}, {29, 65, 4}, {16, 48, 8}, {7, 17, 33}, {6, 16, 48}, {4, 24, 8},   {64, 1, 2},
-    {1, 70, 7},  {3, 2, 70},  {28, 64, 3}, {17, 49, 5}, {41, 20, 6}, {7, 96, 9},
-};
 
 static bool any_fixed(const struct kind *k) {
     return k->fixed[0] || k->fixed[1] || k->fixed[2];
@@ -337,9 +356,11 @@ static enum outcome outcome_of(const struct attempt *t, const int *sizes, int n)
         if (backwards)
             reverse_parallel(&t->program->arena, f->body);
         for (int i = 0; i < n && right; i++)
-            right = run_and_compare(t, f, all_sizes[sizes[i]],
+            right = run_and_compare(t, f, NULL, all_sizes[sizes[i]],
                                     backwards ? "wrong, parallel loops backwards" : "wrong");
     }
+    if (right && check_compile)
+        right = compiled_is_right(t, f, sizes, n);
     if (right && steps.text && steps.length)
         right = check_printed_steps(t, steps.text, &loops);
     uk_text_free(steps.text);

@@ -32,6 +32,8 @@ extern struct uk_context *check_context;
 extern int check_wrong;
 /* Print nothing and count nothing. */
 extern bool check_quiet;
+/* Run the machine code too; the target must be one that this machine runs. */
+extern bool check_compile;
 
 enum outcome { RIGHT, REFUSED, WRONG };
 

@@ -16,7 +16,8 @@
 #include "context.h"
 #include "schedule_check.h"
 
-enum { MAX_STEPS = 24, STEP_LENGTH = 128 };
+/* COMPILE_EVERY: how often a random schedule runs as machine code too. */
+enum { MAX_STEPS = 48, STEP_LENGTH = 128, COMPILE_EVERY = 4 };
 
 static uint64_t seed;
 static int random_schedules = 200;
@@ -60,6 +61,10 @@ static void one_primitive(void **state) {
         "reorder C.k C.n C.m\n",
         "parallel C.m\n",
         "parallel C.m C.n\n",
+        "split C.m 5 -> mo mi\nunroll mi\n",
+        "vectorize C.k\n",
+        "split C.k 8 -> ko ki\nunroll ki\n",
+        "split C.n 16 -> no ni\nreorder C.m no k ni\nvectorize ni\nparallel C.m\n",
         "pack A at root panel 14\n",
         "pack B at root panel 32 -> BP\n",
         "pack A at C.m panel 3\n",
@@ -78,11 +83,9 @@ static void one_primitive(void **state) {
 
 static void sums_of_rows(void **state) {
     static const char *const steps[] = {
-        "split C.m 16 -> mo mi\n",
-        "split C.m 16 -> mo mi\nsplit mo 3 -> moo moi\nreorder mi moo\n",
-        "parallel C.m\n",
-        "pack A at root panel 16\n",
-        "split C.m 16 -> mo mi\npack B at mo panel 5\n",
+        "split C.m 16 -> mo mi\n",           "split C.m 16 -> mo mi\nsplit mo 3 -> moo moi\nreorder mi moo\n",
+        "split C.m 6 -> mo mi\nunroll mi\n", "parallel C.m\n",
+        "pack A at root panel 16\n",         "split C.m 16 -> mo mi\npack B at mo panel 5\n",
     };
 
     (void)state;
@@ -94,7 +97,7 @@ static void sums_of_rows(void **state) {
                                .fixed = {i >= 8 ? 37 : 0, i >= 8 ? 18 : 0}};
 
         for (int s = 0; s < COUNT(steps); s++)
-            if (s < 3 || k.shape == ADD)
+            if (s < 4 || k.shape == ADD)
                 must_apply(&k, "interp", 1, steps[s]);
     }
 }
@@ -313,6 +316,14 @@ static void kernel_steps(struct random_steps *r, bool avx512) {
     put_step(r, "tensorize C.mi auto");
 }
 
+/* Ways to run loops: often the last one in vectors, sometimes others unrolled. */
+static void random_kinds(struct random_steps *r) {
+    if (below(&r->x, 2))
+        put_step(r, "vectorize C.%s", r->loop[r->loops - 1]);
+    while (!below(&r->x, 3))
+        put_step(r, "unroll C.%s", r->loop[below(&r->x, r->loops)]);
+}
+
 static void any_steps(struct random_steps *r) {
     int n = 1 + below(&r->x, 8);
 
@@ -332,6 +343,7 @@ static void any_steps(struct random_steps *r) {
             random_pack(r);
             break;
         }
+    random_kinds(r);
     while (!below(&r->x, 3))
         put_step(r, "parallel C.%s", r->loop[below(&r->x, r->loops)]);
     if (!below(&r->x, 3))
@@ -395,7 +407,8 @@ static int apply_random(const struct kind *k, struct random_steps *r, const char
 
 static void random_ones(void **state) {
     static const char *const target[] = {"interp", "x86_64-avx2", "x86_64-avx512"};
-    int applied = 0, refused = 0, steps = 0;
+    const bool runs_here[] = {false, uk_cpu_has("avx2") && uk_cpu_has("fma"), uk_cpu_has("avx512f")};
+    int applied = 0, refused = 0, steps = 0, compiled = 0;
     uint64_t x = seed * 0x9e3779b97f4a7c15 | 1;
 
     (void)state;
@@ -422,13 +435,19 @@ static void random_ones(void **state) {
                 snprintf(r.loop[r.loops++], sizeof r.loop[0], "%s", kind_loops[k.shape][i]);
             any_steps(&r);
         }
+        check_compile = false;
         int left_out = apply_random(&k, &r, target[t]);
+        check_compile = n % COMPILE_EVERY == 0 && runs_here[t];
+        if (left_out >= 0 && check_compile && outcome_of_steps(&k, &r, target[t]) == WRONG)
+            shrink(&k, &r, target[t]);
+        compiled += left_out >= 0 && check_compile;
+        check_compile = false;
         applied += left_out >= 0;
         refused += left_out > 0 ? left_out : 0;
         steps += r.steps;
     }
-    print_message("%d of %d schedules applied, with %d steps; %d steps refused\n", applied, random_schedules,
-                  steps, refused);
+    print_message("%d of %d schedules applied, with %d steps; %d steps refused; %d compiled\n", applied,
+                  random_schedules, steps, refused, compiled);
     assert_true(applied > random_schedules / 2);
 }
 

@@ -26,7 +26,7 @@ for number, line in enumerate(open(folder + "/kernels.def", encoding="utf-8"), 1
     shared = re.search(r'\.file = "([^"]*)"', attributes)
     if shared:
         source = shared[1]
-        flags += [f"-DUK_SYMBOL={symbol}", f"-DUK_MR={mr}", f"-DUK_NR={nr}"]
+        flags += [f"-DUK_SYMBOL={symbol}", f"-DUK_OP_{op}", f"-DUK_MR={mr}", f"-DUK_NR={nr}"]
     elif impl == "peachpy":
         source = f"asm/peachpy/{symbol}.py"
     else:

@@ -1,0 +1,190 @@
+/*
+ * 7 rows x 64 columns of C in 28 zmm registers, for products of few rows. One text, three kernels: A and B in
+ * panels (UK_OP_sgemm), rows of A in place (UK_OP_sgemm_ra), rows of A and of B in place (UK_OP_sgemm_rab).
+ *
+ *                          columns 0-15   16-31     32-47      48-63
+ *                           b: zmm28      zmm29     zmm28      zmm29
+ *     a: zmm30     row 0       zmm0       zmm1       zmm2       zmm3
+ *        zmm31     row 1       zmm4       zmm5       zmm6       zmm7
+ *        (by       ...         ...        ...        ...        ...
+ *        turns)    row 6       zmm24      zmm25      zmm26      zmm27
+ *
+ * A step takes the left half of the columns, then the right one: 28 accumulators leave no room for four
+ * vectors of b. The rows of A are 1 to 6 times lda on from one pointer; three registers hold lda, 3 lda, 5 lda.
+ *
+ * Bound: 28 FMAs, 18 loads, 50 instructions per k. At two 512-bit FMAs and two loads a cycle the FMAs take 14
+ * cycles, the loads 9 (11 with the prefetches): 64 flop per cycle, the peak. Every row of B is used for 7 rows
+ * of A only, so B comes at 18 bytes a cycle, as in any tile of 7 rows; but in pieces of 256 bytes, which a
+ * 14x32 tile takes in two goes.
+ *
+ * B in place: its rows lie too far apart for the hardware to see a stream. Step p prefetches the lines that the
+ * vectors of row p + AHEAD end in; what lies behind the last row is only fetched, never read. AHEAD is
+ * small because rows 4 KB apart share their sets of the first cache, 12 ways: more would fall out unread.
+ *
+ * Edges: each number of rows has its own loop, 2 cycles per row and k, 4 at least (a chain's latency; two rows
+ * fill it). Up to 32 columns take the left half alone, at half the cost. Columns that the tile lacks are
+ * masked out of the loads of B, which then cannot fault.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+enum { AHEAD = 4 };
+
+/* clang-format off */
+#define AT_0 "(%[a])"
+#define AT_1 "(%[a], %[lda])"
+#define AT_2 "(%[a], %[lda], 2)"
+#define AT_3 "(%[a], %[x3])"
+#define AT_4 "(%[a], %[lda], 4)"
+#define AT_5 "(%[a], %[x5])"
+#define AT_6 "(%[a], %[x3], 2)"
+/* Row i, into accumulators x and y. */
+#define ROW(i, x, y, t)                                                                                     \
+    "vbroadcastss " AT_##i ", %%zmm" #t "\n\t"                                                              \
+    "vfmadd231ps %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                     \
+    "vfmadd231ps %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
+#define LEFT_1 ROW(0, 0, 1, 30)
+#define LEFT_2 LEFT_1 ROW(1, 4, 5, 31)
+#define LEFT_3 LEFT_2 ROW(2, 8, 9, 30)
+#define LEFT_4 LEFT_3 ROW(3, 12, 13, 31)
+#define LEFT_5 LEFT_4 ROW(4, 16, 17, 30)
+#define LEFT_6 LEFT_5 ROW(5, 20, 21, 31)
+#define LEFT_7 LEFT_6 ROW(6, 24, 25, 30)
+#define RIGHT_1 ROW(0, 2, 3, 30)
+#define RIGHT_2 RIGHT_1 ROW(1, 6, 7, 31)
+#define RIGHT_3 RIGHT_2 ROW(2, 10, 11, 30)
+#define RIGHT_4 RIGHT_3 ROW(3, 14, 15, 31)
+#define RIGHT_5 RIGHT_4 ROW(4, 18, 19, 30)
+#define RIGHT_6 RIGHT_5 ROW(5, 22, 23, 31)
+#define RIGHT_7 RIGHT_6 ROW(6, 26, 27, 30)
+
+/* F(the accumulators of a row, where that row of C is) of n rows. */
+#define EACH_ROW(F, n) EACH_ROW_##n(F)
+#define EACH_ROW_1(F) F(0, 1, 2, 3, "(%[c])")
+#define EACH_ROW_2(F) EACH_ROW_1(F) F(4, 5, 6, 7, "(%[c], %[ldc])")
+#define EACH_ROW_3(F) EACH_ROW_2(F) F(8, 9, 10, 11, "(%[c], %[ldc], 2)")
+#define EACH_ROW_4(F) EACH_ROW_3(F) F(12, 13, 14, 15, "(%[c], %[x3])")
+#define EACH_ROW_5(F) EACH_ROW_4(F) F(16, 17, 18, 19, "(%[c], %[ldc], 4)")
+#define EACH_ROW_6(F) EACH_ROW_5(F) F(20, 21, 22, 23, "(%[c], %[x5])")
+#define EACH_ROW_7(F) EACH_ROW_6(F) F(24, 25, 26, 27, "(%[c], %[x3], 2)")
+
+#define ZERO_2(x, y)                                                                                        \
+    "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                      \
+    "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
+#define ADD_2(x, y, at, r, m, n)                                                                            \
+    "vaddps " #at r ", %%zmm" #x ", %%zmm" #x m "\n\t"                                                \
+    "vaddps 64 + " #at r ", %%zmm" #y ", %%zmm" #y n "\n\t"
+#define STORE_2(x, y, at, r, m, n)                                                                          \
+    "vmovups %%zmm" #x ", " #at r m "\n\t"                                                            \
+    "vmovups %%zmm" #y ", 64 + " #at r n "\n\t"
+
+#define MASK(i) "%{%[m" #i "]%}"
+#define LEFT_ZERO(x, y, z, w, r) ZERO_2(x, y)
+#define LEFT_ADD(x, y, z, w, r) ADD_2(x, y, 0, r, MASK(0), MASK(1))
+#define LEFT_STORE(x, y, z, w, r) STORE_2(x, y, 0, r, MASK(0), MASK(1))
+#define WIDE_ZERO(x, y, z, w, r) ZERO_2(x, y) ZERO_2(z, w)
+#define WIDE_ADD(x, y, z, w, r) LEFT_ADD(x, y, z, w, r) ADD_2(z, w, 128, r, MASK(2), MASK(3))
+#define WIDE_STORE(x, y, z, w, r) LEFT_STORE(x, y, z, w, r) STORE_2(z, w, 128, r, MASK(2), MASK(3))
+#define FULL_ZERO(x, y, z, w, r) WIDE_ZERO(x, y, z, w, r)
+#define FULL_ADD(x, y, z, w, r) ADD_2(x, y, 0, r, "", "") ADD_2(z, w, 128, r, "", "")
+#define FULL_STORE(x, y, z, w, r) STORE_2(x, y, 0, r, "", "") STORE_2(z, w, 128, r, "", "")
+
+#ifdef UK_OP_sgemm_rab
+#define PREFETCH_LEFT                                                                                       \
+    "prefetcht0 60(%[b], %[ahead])\n\t"                                                                     \
+    "prefetcht0 124(%[b], %[ahead])\n\t"
+#define PREFETCH_RIGHT                                                                                      \
+    "prefetcht0 188(%[b], %[ahead])\n\t"                                                                    \
+    "prefetcht0 252(%[b], %[ahead])\n\t"
+#else
+#define PREFETCH_LEFT
+#define PREFETCH_RIGHT
+#endif
+#define B_LEFT(m, n)                                                                                        \
+    "vmovups (%[b]), %%zmm28" m "\n\t"                                                                      \
+    "vmovups 64(%[b]), %%zmm29" n "\n\t"
+#define B_RIGHT(m, n)                                                                                       \
+    "vmovups 128(%[b]), %%zmm28" m "\n\t"                                                                   \
+    "vmovups 192(%[b]), %%zmm29" n "\n\t"
+#define LEFT_STEP(n) B_LEFT(MASK(0) "%{z%}", MASK(1) "%{z%}") PREFETCH_LEFT LEFT_##n
+#define WIDE_STEP(n)                                                                                        \
+    LEFT_STEP(n) B_RIGHT(MASK(2) "%{z%}", MASK(3) "%{z%}") PREFETCH_RIGHT RIGHT_##n
+#define FULL_STEP(n) B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT("", "") PREFETCH_RIGHT RIGHT_##n
+
+/* A tile of n rows; F is FULL, WIDE (33 to 64 columns) or LEFT (up to 32). x3 and x5 are 3 and 5 times
+ * lda in the loop, 3 and 5 times ldc behind it. */
+#define TILE(F, n)                                                                                          \
+    __asm__ volatile(EACH_ROW(F##_ZERO, n)                                                                  \
+                     "test %[k], %[k]\n\t"                                                                  \
+                     "jle 2f\n\t"                                                                           \
+                     "lea (%[lda], %[lda], 2), %[x3]\n\t"                                                 \
+                     "lea (%[lda], %[lda], 4), %[x5]\n\t"                                                 \
+                     ".p2align 5\n"                                                                         \
+                     "1:\n\t" F##_STEP(n)                                                                   \
+                     "add %[a_step], %[a]\n\t"                                                              \
+                     "add %[b_step], %[b]\n\t"                                                              \
+                     "dec %[k]\n\t"                                                                         \
+                     "jnz 1b\n"                                                                             \
+                     "2:\n\t"                                                                               \
+                     "lea (%[ldc], %[ldc], 2), %[x3]\n\t"                                                 \
+                     "lea (%[ldc], %[ldc], 4), %[x5]\n\t"                                                 \
+                     "test %[acc], %[acc]\n\t"                                                              \
+                     "jz 3f\n\t"                                                                            \
+                     EACH_ROW(F##_ADD, n)                                                                   \
+                     "3:\n\t"                                                                               \
+                     EACH_ROW(F##_STORE, n)                                                                 \
+                     : [k] "+r"(k), [a] "+r"(a), [b] "+r"(b), [x3] "=&r"(three), [x5] "=&r"(five)       \
+                     : [lda] "r"(lda), [a_step] "re"(a_step), [b_step] "re"(b_step), [ahead] "r"(ahead),   \
+                       [c] "r"(c), [ldc] "r"(ldc), [acc] "r"(acc),                                          \
+                       [m0] "Yk"(m0), [m1] "Yk"(m1), [m2] "Yk"(m2), [m3] "Yk"(m3)                           \
+                     : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7",      \
+                       "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16",       \
+                       "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25",     \
+                       "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
+
+#define EDGE(F)                                                                                             \
+    switch (mr) {                                                                                           \
+    case 1: TILE(F, 1); break;                                                                              \
+    case 2: TILE(F, 2); break;                                                                              \
+    case 3: TILE(F, 3); break;                                                                              \
+    case 4: TILE(F, 4); break;                                                                              \
+    case 5: TILE(F, 5); break;                                                                              \
+    case 6: TILE(F, 6); break;                                                                              \
+    default: TILE(F, 7); break;                                                                             \
+    }
+/* clang-format on */
+
+/* lda, ldc and the steps in bytes. */
+static inline __attribute__((always_inline)) void tile(int64_t k, const float *a, int64_t lda, int64_t a_step,
+                                                       const float *b, int64_t b_step, float *c, int64_t ldc,
+                                                       int64_t acc, int64_t mr, int64_t nr) {
+    const uint64_t columns = nr < 64 ? ((uint64_t)1 << nr) - 1 : ~(uint64_t)0;
+    const __mmask16 m0 = (__mmask16)columns, m1 = (__mmask16)(columns >> 16), m2 = (__mmask16)(columns >> 32),
+                    m3 = (__mmask16)(columns >> 48);
+    const int64_t ahead = AHEAD * b_step;
+    int64_t three, five;
+
+    if (mr == 7 && nr == 64)
+        TILE(FULL, 7);
+    else if (nr > 32)
+        EDGE(WIDE)
+    else
+        EDGE(LEFT)
+}
+
+#if defined UK_OP_sgemm
+void UK_SYMBOL(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t mr,
+               int64_t nr) {
+    tile(k, a, 4, 4 * 7, b, 4 * 64, c, 4 * ldc, acc, mr, nr);
+}
+#elif defined UK_OP_sgemm_ra
+void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *b, float *c, int64_t ldc, int64_t acc,
+               int64_t mr, int64_t nr) {
+    tile(k, a, 4 * lda, 4, b, 4 * 64, c, 4 * ldc, acc, mr, nr);
+}
+#elif defined UK_OP_sgemm_rab
+void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, float *c, int64_t ldc,
+               int64_t acc, int64_t mr, int64_t nr) {
+    tile(k, a, 4 * lda, 4, b, 4 * ldb, c, 4 * ldc, acc, mr, nr);
+}
+#endif
