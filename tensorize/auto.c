@@ -41,7 +41,7 @@ static int64_t told_value(const struct uk_var *v, void *user) {
     return v->default_value;
 }
 
-static double told(const struct uk_schedule *s, const struct uk_index *e, double guess) {
+double uk_size_told(const struct uk_schedule *s, const struct uk_index *e) {
     bool known = true, overflow = false;
     int64_t n = uk_index_eval(e, told_value, &known, &overflow);
 
@@ -51,7 +51,7 @@ static double told(const struct uk_schedule *s, const struct uk_index *e, double
         known = true;
         n = uk_index_eval(a->relation->b, told_value, &known, &overflow);
     }
-    return known && !overflow && n > 0 ? (double)n : guess;
+    return known && !overflow && n > 0 ? (double)n : GUESS;
 }
 
 /* Tiles of `most` and a last one that costs as much as its length, rounded up to step. */
@@ -64,7 +64,7 @@ static double rounded(double n, double most, double step) {
 }
 
 double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
-    return told(s, st->statement->extent[l->iterator], GUESS);
+    return uk_size_told(s, st->statement->extent[l->iterator]);
 }
 
 /* Elements of an operand, and how many of them lie along the axis. */
@@ -185,10 +185,11 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
     int tiles = 0, n;
     enum uk_status status;
 
+    const char *only = s->wanted_stage && !strcmp(s->wanted_stage, st->name) ? s->wanted_kernel : NULL;
     best->fit.intrinsic = NULL;
     if (s->report)
         uk_put(s->report, "stage %s: candidates\n", st->name);
-    while (!(status = uk_next_candidate(s, NULL, &c)) && c.intrinsic) {
+    while (!(status = uk_next_candidate(s, only, &c)) && c.intrinsic) {
         why.length = 0;
         status = uk_fits(s, st, c.intrinsic, &p.fit, &why);
         if (status && status != UK_NO_MATCH)

@@ -106,6 +106,7 @@ struct uk_schedule {
     int raised;
     const struct uk_var *raised_size[UK_MAX_SIZES];
     struct uk_stage *declared; /* the matcher's: the declaration that it is at */
+    const char *wanted_stage, *wanted_kernel; /* automatic schedules: no other kernel for this stage; or NULL */
 };
 
 /* ---- linear.c: forms and polynomials ---- */
@@ -298,9 +299,13 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
 enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
                                   struct uk_position at);
 enum uk_status uk_auto_schedule(struct uk_schedule *s);
-/* The extent of the loop's iterator as far as constants and `size` items tell, else a guess. */
+/* A size expression as far as constants, assumptions and `size` items tell, else a guess. */
+double uk_size_told(const struct uk_schedule *s, const struct uk_index *e);
+/* The extent of the loop's iterator, likewise. */
 double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
 /* ---- tiling.c ---- */
+/* "<iterator><suffix>", with a number behind it if that is the name of something already; NULL: no memory. */
+const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
 /* Does a tile use B faster than it streams from the second-level cache? */
 bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);

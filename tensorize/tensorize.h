@@ -317,6 +317,26 @@ enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *o
 enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *kernel,
                                 const struct uk_verify_options *options, char **report);
 
+/* ---- searching schedules: what uk tune is made of ----
+ *
+ * A search measures schedules, which are texts of steps, and keeps the best. It begins with uk_schedule_start() and goes
+ * on with uk_schedule_change(); each text is taken by uk_program_schedule() and then compiled. These calls leave the
+ * program as it was. Texts are freed with uk_text_free.
+ */
+
+/* The automatic schedule, then, for each statement, the automatic schedule with each of the other kernels that fit it.
+ * *cursor is 0 before the first call; *steps is NULL after the last one. An empty text stands for plain loops. */
+enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor, char **steps);
+/* A legal schedule that differs from `steps` by one choice: the factor of a split, a split more or less, the order of
+ * loops, the place of a copy, a kernel of the same tile... The same *random, which is changed, draws the same. UK_REFUSED:
+ * none was found. */
+enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                  uint64_t *random, char **changed);
+/* A bound, from the instruction counts of the schedule's kernels and the `size` items of the program: how many f32
+ * operations the target would do at its peak in the time that the kernels take at least. 0: nothing is known. */
+enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                 double *operations);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -43,7 +43,7 @@ enum {
 
 /* ---- steps as data, applied as if they had been written ---- */
 
-static const char *fresh(struct uk_schedule *s, const char *iterator, const char *suffix) {
+const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix) {
     const char *name = uk_format(s->arena, "%s%s", iterator, suffix);
 
     for (int n = 1; name; n++) {
@@ -99,8 +99,8 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
         return uk_out_of_memory(s->context);
     step->number[0] = factor;
     step->names = 2;
-    step->name[0] = fresh(s, base, suffix);
-    step->name[1] = fresh(s, base, !strcmp(suffix, "c") ? "b" : "i");
+    step->name[0] = uk_fresh_name(s, base, suffix);
+    step->name[1] = uk_fresh_name(s, base, !strcmp(suffix, "c") ? "b" : "i");
     if (!step->name[0] || !step->name[1])
         return uk_out_of_memory(s->context);
     enum uk_status status = uk_apply_steps(s, step);

@@ -7,8 +7,8 @@
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
-enum { RUN = 1, COMPILE = 2, EXPLAIN = 4, KERNELS = 8, SHOW = 16, BENCH = 32, VERIFY = 64 };
-enum { PROGRAMS = RUN | COMPILE | EXPLAIN };
+enum { RUN = 1, COMPILE = 2, EXPLAIN = 4, KERNELS = 8, SHOW = 16, BENCH = 32, VERIFY = 64, TUNE = 128 };
+enum { PROGRAMS = RUN | COMPILE | EXPLAIN | TUNE };
 
 static const struct command {
     const char *name;
@@ -19,6 +19,7 @@ static const struct command {
     {"run", RUN, 1, 1, "FILE", uk_command_run},
     {"compile", COMPILE, 1, INT32_MAX, "FILE...", uk_command_compile},
     {"explain", EXPLAIN, 1, 1, "FILE", uk_command_explain},
+    {"tune", TUNE, 1, 1, "FILE", uk_command_tune},
     {"verify", VERIFY, 1, 1, "FILE|KERNEL", uk_command_verify},
     {"kernels", KERNELS, 0, 0, "", uk_command_kernels},
     {"show", SHOW, 1, 1, "KERNEL", uk_command_show},
@@ -36,7 +37,7 @@ static const struct option {
     {"--define", "NAME=VALUE", BINDING, PROGRAMS,
      "make a size a constant; it is then no argument of the function"},
     {"--size", "NAME=VALUE", BINDING, PROGRAMS,
-     "the value that run calls the function with; a hint to automatic schedules"},
+     "the value that run and tune call the function with; a hint to automatic schedules"},
     {"--target", "TARGET", TEXT, PROGRAMS | VERIFY, "native (default), x86_64-avx2, x86_64-avx512 or interp"},
     {"--schedule", "FILE", TEXT, PROGRAMS, "take the steps from this file instead of the program's own"},
     {"--threads", "N", COUNT_OF, PROGRAMS,
@@ -45,13 +46,16 @@ static const struct option {
     {"--name", "NAME", TEXT, COMPILE, "name of the generated function (default: the file's)"},
     {"--emit", "WHAT", TEXT, COMPILE,
      "schedule, loops, llvm, linked, optimized, asm, object (default), header or shared"},
-    {"-o", "OUT", TEXT, COMPILE | SHOW,
+    {"-o", "OUT", TEXT, COMPILE | SHOW | TUNE,
      "write to this file, only if all went well (default: standard output)"},
     {"--check", NULL, FLAG, RUN, "compare every element with the interpreter's, exactly"},
     {"--time", NULL, FLAG, RUN,
      "measure: compile stages, speed, share of the peak, ratio to installed peers"},
-    {"--seed", "N", SEED, VERIFY, "of the sizes, places and values (default: 0)"},
+    {"--seed", "N", SEED, VERIFY | TUNE, "of what is drawn at random (default: 0)"},
     {"--time", NULL, FLAG, COMPILE, "print what each stage took, on standard error"},
+    {"--time-limit", "SECONDS", COUNT_OF, TUNE, "how long to search (default: 60)"},
+    {"--trials", "N", COUNT_OF, TUNE, "measure at most so many schedules"},
+    {"--log", "FILE", TEXT, TUNE, "add every trial to this file, and go on from those that it has"},
     {"--doc", NULL, FORM, SHOW, "what the kernel's source says about it (default)"},
     {"--declaration", NULL, FORM, SHOW, "what it computes, as tensorize knows it"},
     {"--asm", NULL, FORM, SHOW, "its bitcode, compiled for its instruction set"},
@@ -179,9 +183,23 @@ static int add_binding(struct uk_arguments *a, const char *option, const char *t
     return UK_EXIT_OK;
 }
 
+static int take_count(struct uk_arguments *a, const struct option *o, const char *value) {
+    static const char *const names[] = {"--threads", "--time-limit", "--trials"};
+    static const int most[] = {1024, 86400, 1000000};
+    int64_t *const counts[] = {&a->threads, &a->time_limit, &a->trials};
+    for (int i = 0; i < COUNT(counts); i++) {
+        if (strcmp(o->name, names[i]))
+            continue;
+        if (!parse_integer(value, counts[i]) || *counts[i] < 1 || *counts[i] > most[i])
+            return uk_complain(UK_EXIT_USAGE, "%s %s: expected a number from 1 to %d", o->name, value,
+                               most[i]);
+    }
+    return UK_EXIT_OK;
+}
+
 static int take_option(struct uk_arguments *a, const struct option *o, const char *value) {
-    static const char *const names[] = {"--target", "--emit", "-o", "--schedule", "--name"};
-    const char **const texts[] = {&a->target, &a->emit, &a->out, &a->schedule, &a->name};
+    static const char *const names[] = {"--target", "--emit", "-o", "--schedule", "--name", "--log"};
+    const char **const texts[] = {&a->target, &a->emit, &a->out, &a->schedule, &a->name, &a->log};
     static const char *const flag_names[] = {"--time", "--check", "--allow-loops", "--json"};
     bool *const flags[] = {&a->time, &a->check, &a->allow_loops, &a->json};
     switch (o->kind) {
@@ -201,9 +219,7 @@ static int take_option(struct uk_arguments *a, const struct option *o, const cha
                 *texts[i] = value;
         break;
     case COUNT_OF:
-        if (!parse_integer(value, &a->threads) || a->threads < 1 || a->threads > 1024)
-            return uk_complain(UK_EXIT_USAGE, "%s %s: expected a number from 1 to 1024", o->name, value);
-        break;
+        return take_count(a, o, value);
     case SEED:
         if (!parse_integer(value, &a->seed))
             return uk_complain(UK_EXIT_USAGE, "%s %s: expected an integer", o->name, value);

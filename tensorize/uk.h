@@ -26,7 +26,9 @@ struct uk_arguments {
     const char *target, *emit, *out, *schedule, *name;
     const char *form; /* of uk show: "doc", "asm", ... */
     int64_t threads;  /* 0: not given */
-    int64_t seed;     /* of uk verify */
+    int64_t seed;     /* of what is drawn at random */
+    const char *log;
+    int64_t time_limit, trials; /* 0: not given */
     bool time, check, allow_loops, json;
 };
 
@@ -121,6 +123,7 @@ const struct uk_kernel *uk_kernel_named(const char *name);
 int uk_command_run(const struct uk_arguments *a);
 int uk_command_compile(const struct uk_arguments *a);
 int uk_command_explain(const struct uk_arguments *a);
+int uk_command_tune(const struct uk_arguments *a);
 int uk_command_kernels(const struct uk_arguments *a);
 int uk_command_show(const struct uk_arguments *a);
 int uk_command_bench(const struct uk_arguments *a);

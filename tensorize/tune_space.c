@@ -1,0 +1,259 @@
+/*
+ * The schedules that a search goes through: what it starts from (the automatic schedule, and the automatic
+ * tiling for every other kernel that fits), legal changes of a schedule by one choice, and how fast its kernels
+ * could make it.
+ */
+#include <string.h>
+#include "space.h"
+
+enum { TRIES = 64 };
+
+/* ---- the program while a candidate is looked at ---- */
+
+/* What is parsed and applied for a candidate lives between the two calls. */
+struct visit {
+    struct uk_program *p, saved;
+    struct uk_mark mark;
+    struct uk_import **imports_end;
+    const struct uk_options *options;
+    const struct uk_target *target;
+};
+
+static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const struct uk_options *o) {
+    static const struct uk_options none;
+
+    *v = (struct visit){.p = p, .options = o ? o : &none};
+    enum uk_status status = uk_program_check(p);
+    if (status)
+        return status;
+    uk_context_enter(p->context, p->file);
+    v->saved = *p;
+    v->mark = uk_arena_mark(&p->arena);
+    v->imports_end = &p->imports;
+    while (*v->imports_end)
+        v->imports_end = &(*v->imports_end)->next;
+    return uk_target_find(p->context, v->options->target ? v->options->target : "native", &v->target);
+}
+
+static void visit_end(struct visit *v) {
+    struct uk_arena arena = v->p->arena;
+
+    if (!v->imports_end)
+        return; /* it did not begin */
+    *v->p = v->saved;
+    v->p->arena = arena;
+    *v->imports_end = NULL; /* a step may have imported something */
+    uk_arena_release(&v->p->arena, v->mark);
+}
+
+static enum uk_status open_schedule(const struct visit *v, struct uk_schedule **out) {
+    struct uk_schedule *s = *out = uk_alloc(&v->p->arena, sizeof *s);
+
+    if (!s)
+        return uk_out_of_memory(v->p->context);
+    *s = (struct uk_schedule){.program = v->p,
+                              .context = v->p->context,
+                              .arena = &v->p->arena,
+                              .target = v->target,
+                              .options = v->options};
+    s->applied_end = &s->applied;
+    return uk_stages_create(s);
+}
+
+/* Applies one step, after giving each of its loops the name of its stage. */
+static enum uk_status apply_qualified(struct uk_schedule *s, const struct uk_step *step) {
+    struct uk_step *one = uk_alloc(s->arena, sizeof *one);
+    struct uk_loop_name *loop = uk_alloc(s->arena, sizeof *loop * (size_t)(step->loops + 1));
+
+    if (!one || !loop)
+        return uk_out_of_memory(s->context);
+    *one = *step;
+    one->next = NULL;
+    one->loop = loop;
+    for (int i = 0; i < step->loops; i++) {
+        struct uk_stage *st;
+        int position;
+
+        loop[i] = step->loop[i];
+        if (loop[i].stage || !strcmp(loop[i].loop, "root"))
+            continue;
+        enum uk_status status = uk_find_loop(s, &loop[i], &st, &position);
+        if (status)
+            return status;
+        loop[i].stage = st->name;
+    }
+    return uk_apply_steps(s, one);
+}
+
+/* The text's steps, applied. */
+static enum uk_status read_draft(struct visit *v, const char *steps, struct uk_draft *d) {
+    enum uk_status status;
+
+    d->steps = 0;
+    v->p->steps = NULL;
+    if ((status = uk_parse_steps(v->p, steps, strlen(steps), false)) || (status = open_schedule(v, &d->s)))
+        return status;
+    for (const struct uk_step *step = v->p->steps; step; step = step->next)
+        if ((status = apply_qualified(d->s, step)))
+            return status;
+    for (struct uk_step *step = d->s->applied; step; step = step->next) {
+        if (d->steps == UK_MAX_STEPS)
+            return uk_fail(v->p->context, UK_REFUSED, step->at,
+                           "a schedule of more than %d steps; tune a shorter one", UK_MAX_STEPS);
+        d->step[d->steps++] = step;
+    }
+    return UK_OK;
+}
+
+static enum uk_status give_steps(const struct uk_schedule *s, char **text) {
+    struct uk_program shown = *s->program;
+    struct uk_text t = {0};
+
+    shown.steps = s->applied;
+    uk_put(&t, "%s", "");
+    uk_print_steps(&t, &shown);
+    *text = t.text;
+    return t.text ? UK_OK : uk_out_of_memory(s->context);
+}
+
+/* ---- starts ---- */
+
+static const char *kernel_number(const struct uk_program *p, int i) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+    const struct uk_intrinsic *own = p->intrinsics;
+
+    for (; own && i; i--)
+        own = own->next;
+    return own ? own->name : i < count ? rows[i].symbol : NULL;
+}
+
+static const struct uk_statement *statement_number(const struct uk_program *p, int i) {
+    const struct uk_statement *t = p->statements;
+
+    for (; t && i; i--)
+        t = t->next;
+    return t;
+}
+
+/* The automatic schedule in which statement t takes the kernel. *out stays NULL if it cannot. */
+static enum uk_status start_with(struct visit *v, const struct uk_statement *t, const char *kernel,
+                                 char **out) {
+    struct uk_schedule *s;
+    enum uk_status status = open_schedule(v, &s);
+    bool taken = false;
+
+    if (status)
+        return status;
+    s->wanted_stage = t->label;
+    s->wanted_kernel = kernel;
+    status = uk_auto_schedule(s);
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        taken |= st->match && !strcmp(st->name, t->label) && !strcmp(st->match->intrinsic->name, kernel);
+    if (status || !taken) {
+        uk_context_enter(v->p->context, v->p->file); /* a kernel that does not fit is no error */
+        return status == UK_OUT_OF_MEMORY ? uk_out_of_memory(v->p->context) : UK_OK;
+    }
+    return give_steps(s, out);
+}
+
+enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor,
+                                 char **steps) {
+    struct visit v;
+    const struct uk_statement *t;
+    int kernels = 0;
+
+    *steps = NULL;
+    enum uk_status status = visit_begin(&v, p, options);
+    if (!status && !*cursor) {
+        struct uk_schedule *s;
+
+        ++*cursor;
+        if (!(status = open_schedule(&v, &s)) && !(status = uk_auto_schedule(s)))
+            status = give_steps(s, steps);
+        visit_end(&v);
+        return status;
+    }
+    while (!status && kernel_number(p, kernels))
+        kernels++;
+    while (!status && !*steps && (t = statement_number(p, (*cursor - 1) / (kernels + 1)))) {
+        const char *kernel = kernel_number(p, (*cursor - 1) % (kernels + 1));
+
+        ++*cursor;
+        status = kernel ? start_with(&v, t, kernel, steps) : UK_OK;
+    }
+    visit_end(&v);
+    return status;
+}
+
+/* ---- changes ---- */
+
+static enum uk_status try_change(const struct visit *v, const struct uk_draft *d, uint64_t *random,
+                                 char **changed) {
+    struct uk_draft t = *d;
+    struct uk_schedule *s;
+    enum uk_status status = uk_change(&t, random);
+
+    if (status || (status = open_schedule(v, &s)))
+        return status;
+    for (int i = 0; i < t.steps; i++)
+        if ((status = apply_qualified(s, t.step[i])))
+            return status;
+    return give_steps(s, changed);
+}
+
+enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                  uint64_t *random, char **changed) {
+    struct visit v;
+    struct uk_draft *d = NULL;
+
+    *changed = NULL;
+    enum uk_status status = visit_begin(&v, p, options);
+    if (!status && !(d = uk_alloc(&p->arena, sizeof *d)))
+        status = uk_out_of_memory(p->context);
+    if (!status)
+        status = read_draft(&v, steps, d);
+    for (int i = 0; !status && !*changed && i < TRIES; i++) {
+        struct uk_mark mark = uk_arena_mark(&p->arena);
+        enum uk_status tried = try_change(&v, d, random, changed);
+
+        if (tried)
+            uk_context_enter(p->context, p->file); /* a change that is illegal is no error */
+        if (tried == UK_OUT_OF_MEMORY)
+            status = uk_out_of_memory(p->context);
+        uk_arena_release(&p->arena, mark);
+    }
+    if (!status && !*changed)
+        status = uk_fail(p->context, UK_REFUSED, (struct uk_position){0},
+                         "none of %d changes of this schedule is legal; start from another one", TRIES);
+    visit_end(&v);
+    return status;
+}
+
+/* ---- how fast it could be ---- */
+
+enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                 double *operations) {
+    struct visit v;
+    struct uk_draft *d = NULL;
+
+    *operations = 0;
+    enum uk_status status = visit_begin(&v, p, options);
+    if (!status && !(d = uk_alloc(&p->arena, sizeof *d)))
+        status = uk_out_of_memory(p->context);
+    if (!status)
+        status = read_draft(&v, steps, d);
+    for (const struct uk_stage *st = status ? NULL : d->s->stages; st; st = st->next) {
+        const struct uk_kernel *row = st->match ? st->match->intrinsic->row : NULL;
+        const struct uk_machine *m = &v.target->machine;
+        double work = 2;
+
+        if (!row || !(row->fma > 0) || st->is_copy)
+            continue;
+        for (int i = 0; i < st->iterators; i++)
+            work *= uk_size_told(d->s, st->statement->extent[i]);
+        *operations += work / uk_kernel_bound(v.target, row) * 2 * m->fma_per_cycle * m->vector_bytes / 4;
+    }
+    visit_end(&v);
+    return status;
+}

@@ -1,0 +1,402 @@
+/*
+ * uk tune: looks for a schedule that is faster than the automatic one.
+ *
+ * It begins with the automatic schedule, the program's own and the automatic tiling of every kernel that fits, goes on
+ * with changes of the best ones, looks at the fastest of all once more, and lets the best take turns with the automatic
+ * schedule. Only what wins there by more than the noise is taken.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "tune.h"
+
+enum {
+    TIME_LIMIT = 60,
+    FINALISTS = 8,
+    REPEATED = 300, /* so many changes in a row that lead to known schedules: there is nothing new */
+};
+
+static const double search_share = 0.8; /* of the time; the rest is for deciding */
+static const double least_gain = 0.005; /* less than this is never more than noise */
+static const double bound_margin = 1.1; /* bounds leave out what clocks and edges do */
+
+struct tune {
+    struct tune_bench bench;
+    struct tune_search search;
+    struct tune_log log;
+    char *reference; /* steps */
+    bool reference_is_auto;
+    double begun, limit;
+    int most, measured, count[TUNE_OUTCOMES];
+    double peak, best; /* operations per second; speed */
+};
+
+static volatile int interrupted;
+
+static void interrupt(int number) {
+    (void)number;
+    interrupted = 1;
+}
+
+static double passed(const struct tune *t) {
+    return bench_seconds() - t->begun;
+}
+
+/* ---- progress ---- */
+
+static void show_trial(struct tune *t, const struct tune_trial *trial) {
+    bool terminal = isatty(STDERR_FILENO), better = trial->outcome == TUNE_OK && trial->speed > t->best;
+
+    t->count[trial->outcome]++;
+    if (better) {
+        t->best = trial->speed;
+        fprintf(stderr, "%s%6.1f s, trial %d: %.4f ms, %.3f x the speed of the start\n",
+                terminal ? "\r\033[K" : "", passed(t), t->measured, 1e3 * trial->seconds, trial->speed);
+    } else if (trial->outcome == TUNE_CRASH || trial->outcome == TUNE_TIMEOUT ||
+               trial->outcome == TUNE_WRONG) {
+        fprintf(stderr, "%s%6.1f s, trial %d: %s: %s\n", terminal ? "\r\033[K" : "", passed(t), t->measured,
+                tune_outcome_text(trial->outcome), trial->message);
+    }
+    if (terminal)
+        fprintf(stderr, "\r\033[K%6.1f s of %.0f, trial %d, best %.3f x", passed(t), t->limit, t->measured,
+                t->best);
+}
+
+static void show_counts(const struct tune *t) {
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r\033[K");
+    fprintf(stderr, "%d schedules measured in %.1f s", t->measured, passed(t));
+    for (int i = TUNE_REFUSED; i < TUNE_OUTCOMES; i++)
+        if (t->count[i])
+            fprintf(stderr, ", %d %s", t->count[i], tune_outcome_text((enum tune_outcome)i));
+    fprintf(stderr, "\n");
+}
+
+/* ---- one schedule ---- */
+
+static bool is_over(const struct tune *t) {
+    return interrupted || passed(t) >= search_share * t->limit || t->measured >= t->most;
+}
+
+/* The kernels of these steps cannot be as fast as the best one so far. */
+static bool is_bounded(struct tune *t, const char *steps, struct tune_trial *trial) {
+    double operations, best = t->best > 0 ? t->bench.reference_seconds / t->best : HUGE_VAL;
+    enum uk_status status =
+        uk_schedule_bound(t->bench.job.program, &t->bench.job.options, steps, &operations);
+
+    if (status || !(t->peak > 0) || operations / t->peak < bound_margin * best)
+        return false;
+    snprintf(trial->message, sizeof trial->message, "its kernels take %.4g ms at least",
+             1e3 * operations / t->peak);
+    return true;
+}
+
+/* Logs the trial and keeps it; exit status. */
+static int keep(struct tune *t, struct tune_trial trial) {
+    int status = tune_log_add(&t->log, &trial, t->search.trials);
+
+    show_trial(t, &trial);
+    if (!tune_add(&t->search, trial))
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    return status;
+}
+
+/* Takes over the steps. Exit status; what is interrupted is not kept. */
+static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
+    struct tune_trial trial = {.steps = steps, .is_start = is_start};
+
+    *is_new = !tune_find(&t->search, steps);
+    if (!*is_new) {
+        uk_text_free(steps);
+        return UK_EXIT_OK;
+    }
+    if (is_bounded(t, steps, &trial)) {
+        trial.outcome = TUNE_BOUND;
+        return keep(t, trial);
+    }
+    bool is_slow = t->bench.reference_seconds > 0.1;
+    bool whole = tune_measure(&t->bench, &trial, is_slow ? 1 : TUNE_QUICK, &interrupted);
+    /* What looks best may owe it to noise, and the search goes on from it. */
+    if (whole && trial.outcome == TUNE_OK && trial.speed > t->best)
+        whole = tune_measure(&t->bench, &trial, is_slow ? TUNE_QUICK : TUNE_AGAIN, &interrupted);
+    if (!whole) {
+        uk_text_free(steps);
+        return UK_EXIT_OK;
+    }
+    t->measured++;
+    return keep(t, trial);
+}
+
+/* ---- starts ---- */
+
+/* What the others are measured beside: these steps, if they work. They are taken over. Exit status. */
+static int try_reference(struct tune *t, char *steps) {
+    struct tune_trial *known = tune_find(&t->search, steps), trial = {.steps = steps, .is_start = true};
+    enum uk_status status = tune_set_reference(&t->bench, steps);
+    bool worked = false;
+
+    if (status) {
+        trial.outcome = TUNE_REFUSED;
+        snprintf(trial.message, sizeof trial.message, "%s", uk_context_message(t->bench.job.context));
+    } else if (!tune_measure(&t->bench, &trial, TUNE_QUICK, &interrupted)) {
+        uk_text_free(steps);
+        return UK_EXIT_OK;
+    } else {
+        t->measured++;
+        worked = trial.outcome == TUNE_OK && trial.seconds > 0;
+    }
+    trial.speed = worked ? 1 : 0;
+    if (worked) {
+        t->bench.reference_seconds = trial.seconds;
+        t->best = 0;
+        if (!(t->reference = strdup(steps))) {
+            uk_text_free(steps);
+            return uk_complain(UK_EXIT_WRONG, "out of memory");
+        }
+    }
+    if (!known)
+        return keep(t, trial);
+    show_trial(t, &trial);
+    uk_text_free(steps);
+    return UK_EXIT_OK;
+}
+
+/* The program's own steps, if it has some, in the form that auto's have. */
+static enum uk_status own_steps(struct tune *t, char **steps) {
+    size_t length;
+
+    *steps = NULL;
+    return t->bench.job.program->steps
+               ? uk_emit(t->bench.job.program, &t->bench.job.options, UK_EMIT_SCHEDULE, steps, &length)
+               : UK_OK;
+}
+
+static int take_start(struct tune *t, char *steps) {
+    bool is_new;
+
+    return t->reference ? consider(t, steps, true, &is_new) : try_reference(t, steps);
+}
+
+static int run_starts(struct tune *t) {
+    int cursor = 0, status = UK_EXIT_OK;
+    char *steps, *own;
+    enum uk_status refused = own_steps(t, &own);
+
+    if (refused)
+        return uk_job_failed(&t->bench.job, refused);
+    refused = uk_schedule_start(t->bench.job.program, &t->bench.job.options, &cursor, &steps);
+    if (refused && !own)
+        return uk_job_failed(&t->bench.job, refused);
+    if (steps)
+        status = try_reference(t, steps);
+    t->reference_is_auto = t->reference;
+    if (!status && !t->reference && !interrupted)
+        fprintf(stderr, "the automatic schedule does not work here; the first one that does stands for it\n");
+    if (own && !status)
+        status = take_start(t, own);
+    else
+        uk_text_free(own);
+    while (!status && !is_over(t)) {
+        refused = uk_schedule_start(t->bench.job.program, &t->bench.job.options, &cursor, &steps);
+        if (refused)
+            return uk_job_failed(&t->bench.job, refused);
+        if (!steps)
+            break;
+        status = take_start(t, steps);
+    }
+    return status;
+}
+
+/* ---- the search ---- */
+
+/* A changed schedule in *steps, or NULL if no change is legal. Exit status. */
+static int next_steps(struct tune *t, char **steps) {
+    int changes = 1;
+    const struct tune_trial *parent = tune_parent(&t->search, &changes);
+    char *now = NULL;
+
+    *steps = NULL;
+    for (int i = 0; parent && i < changes; i++) {
+        enum uk_status status = uk_schedule_change(t->bench.job.program, &t->bench.job.options,
+                                                   now ? now : parent->steps, &t->search.random, steps);
+        if (status == UK_REFUSED && now) {
+            *steps = now;
+            return UK_EXIT_OK;
+        }
+        uk_text_free(now);
+        now = *steps;
+        if (status == UK_REFUSED)
+            return UK_EXIT_OK;
+        if (status)
+            return uk_job_failed(&t->bench.job, status);
+    }
+    return UK_EXIT_OK;
+}
+
+static int search(struct tune *t) {
+    int status = UK_EXIT_OK, repeated = 0;
+
+    while (!status && !is_over(t) && repeated < REPEATED) {
+        char *steps;
+        bool is_new = false;
+
+        status = next_steps(t, &steps);
+        if (!status && steps)
+            status = consider(t, steps, false, &is_new);
+        repeated = is_new ? 0 : repeated + 1;
+    }
+    return status;
+}
+
+/* ---- the decision ---- */
+
+/* The fastest of the first look get a second one; *best is the fastest of that, or NULL. Exit status. */
+static int second_look(struct tune *t, const struct tune_trial **best) {
+    int finalist[FINALISTS], count = 0, status = UK_EXIT_OK;
+    const struct tune_trial *ranked;
+
+    *best = NULL;
+    for (int rank = 0; count < FINALISTS && (ranked = tune_rank(&t->search, rank)); rank++)
+        if (strcmp(ranked->steps, t->reference))
+            finalist[count++] = (int)(ranked - t->search.trial);
+    for (int i = 0; i < count && !status && passed(t) < t->limit; i++) {
+        struct tune_trial *f = &t->search.trial[finalist[i]], trial = *f;
+        int rounds = t->bench.reference_seconds > 0.1 ? TUNE_QUICK + 1 : TUNE_AGAIN;
+
+        if (!tune_measure(&t->bench, &trial, rounds, &interrupted))
+            return UK_EXIT_OK;
+        *f = trial;
+        status = tune_log_add(&t->log, f, finalist[i]);
+        if (f->outcome == TUNE_OK && (!*best || f->speed > (*best)->speed))
+            *best = f;
+    }
+    return status;
+}
+
+/* The best and the reference in turns; which of the two is the result. Exit status. */
+static int decide(struct tune *t, const char **steps, double *speed) {
+    const char *name = t->reference_is_auto ? "the automatic schedule" : "the first schedule that worked";
+    const struct tune_trial *best;
+    int status = second_look(t, &best);
+
+    *steps = t->reference;
+    *speed = 1;
+    if (status || !best || interrupted) {
+        if (!status && !interrupted)
+            fprintf(stderr, "nothing else worked: the result is %s\n", name);
+        return status;
+    }
+    struct tune_trial last = *best;
+    t->bench.limit *= 4;
+    if (!tune_measure(&t->bench, &last, TUNE_FINAL, &interrupted))
+        return UK_EXIT_OK;
+    double noise = last.noise > least_gain ? last.noise : least_gain;
+    if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
+        *steps = best->steps;
+        *speed = last.speed;
+        fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %.4f ms\n", last.speed, name, noise,
+                1e3 * last.seconds);
+    } else if (last.outcome == TUNE_OK) {
+        fprintf(stderr,
+                "the best is %.3f x as fast as %s, no more than noise (%.3f): the result is that one\n",
+                last.speed, name, noise);
+    } else {
+        fprintf(stderr, "the best failed when it was measured again (%s): the result is %s\n", last.message,
+                name);
+    }
+    return UK_EXIT_OK;
+}
+
+static int write_result(const struct tune *t, const struct uk_arguments *a, const char *steps, double speed) {
+    struct uk_text text = {0};
+
+    uk_put(&text, "# uk tune %s for %s, %d thread%s", a->positional[0],
+           t->bench.job.options.target ? t->bench.job.options.target : "native", t->bench.job.options.threads,
+           t->bench.job.options.threads > 1 ? "s" : "");
+    for (const struct uk_var *v = t->bench.job.program->sizes; v; v = v->next)
+        uk_put(&text, ", %s=%lld", v->name, (long long)t->bench.sizes[v->number]);
+    if (steps != t->reference)
+        uk_put(&text, ": %.3f x the speed of %s\n", speed, t->reference_is_auto ? "auto" : "the start");
+    else
+        uk_put(&text, ": %s\n", t->reference_is_auto ? "auto" : "the first that works");
+    uk_put(&text, "schedule\n%s", steps);
+    int status = text.text ? uk_write_output(a->out, text.text, text.length)
+                           : uk_complain(UK_EXIT_WRONG, "out of memory");
+    free(text.text);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static int prepare(struct tune *t, const struct uk_arguments *a) {
+    int status = tune_bench_create(&t->bench, a);
+
+    if (status)
+        return status;
+    if (t->bench.job.options.target && !strcmp(t->bench.job.options.target, "interp"))
+        return uk_complain(UK_EXIT_USAGE,
+                           "target interp has no speed to tune; name a machine, or leave --target out");
+    t->begun = bench_seconds();
+    t->limit = a->time_limit ? (double)a->time_limit : TIME_LIMIT;
+    t->most = a->trials ? (int)a->trials : INT32_MAX;
+    t->bench.limit = t->limit / 4 < 1 ? 1 : t->limit / 4 > 30 ? 30 : t->limit / 4;
+    t->search.random = (uint64_t)a->seed;
+    for (int i = 0; i < 3; i++) {
+        double peak = bench_peak(uk_target_isa(t->bench.job.options.target), t->bench.job.options.threads);
+
+        t->peak = peak > t->peak ? peak : t->peak;
+    }
+    if ((status = tune_log_open(&t->log, &t->bench.job, a, t->bench.sizes, &t->search)))
+        return status;
+    if (a->log && (t->search.trials || t->log.others))
+        fprintf(stderr, "%s has %d trials of this program and these sizes, and %d of others\n", a->log,
+                t->search.trials, t->log.others);
+    struct sigaction act = {.sa_handler = interrupt};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    return UK_EXIT_OK;
+}
+
+static int tune(struct tune *t, const struct uk_arguments *a) {
+    const char *steps = NULL;
+    double speed = 1;
+    int status = run_starts(t);
+
+    if (!status && t->reference)
+        status = search(t);
+    if (status)
+        return status;
+    show_counts(t);
+    if (!interrupted && !t->reference)
+        return uk_complain(UK_EXIT_WRONG,
+                           "no schedule works within %.1f s; give more --time-limit, or see the --log",
+                           t->bench.limit);
+    if (!interrupted && (status = decide(t, &steps, &speed)))
+        return status;
+    if (interrupted)
+        return uk_complain(UK_EXIT_WRONG, a->log ? "interrupted; the same command goes on from the log"
+                                                 : "interrupted; with --log FILE it could go on");
+    return write_result(t, a, steps, speed);
+}
+
+int uk_command_tune(const struct uk_arguments *a) {
+    struct tune t = {.log.file = -1};
+    char threads[32];
+
+    /* The pool asks the environment once, at its first use. */
+    snprintf(threads, sizeof threads, "%lld", (long long)a->threads);
+    if (a->threads)
+        setenv("UK_NUM_THREADS", threads, 1);
+    int status = prepare(&t, a);
+    if (!status)
+        status = tune(&t, a);
+    tune_log_close(&t.log);
+    tune_free(&t.search);
+    free(t.reference);
+    tune_bench_free(&t.bench);
+    return status;
+}

@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# uk tune: what it writes and when, its log, and candidates that crash, hang or are interrupted. Arguments: uk, the
+# source tree.
+set -uo pipefail
+uk=$1
+source=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+cp "$source"/examples/*.uk "$source"/examples/*.c "$work"
+cd "$work" || exit 1
+small=(--size M=120 --size N=130 --size K=110 --threads=1)
+
+fail() {
+    echo "$1"
+    failures=$((failures + 1))
+}
+
+# expect STATUS STDERR-REGEX ARGUMENT...; standard output is left in the file out.
+expect() {
+    local status=$1 err=$2 got
+    shift 2
+    "$uk" "$@" >out 2>err
+    got=$?
+    [[ $got == "$status" ]] || { cat err; fail "uk $*: exit status $got, expected $status"; }
+    [[ $(<err) =~ $err ]] || { cat err; fail "uk $*: expected on standard error: $err"; }
+}
+
+# log FILE EXPRESSION: every line is a trial, and the expression holds of the list `trials`.
+log() {
+    python3 - "$1" "$2" <<'END' || fail "$1: not $2"
+import json, sys
+trials = [json.loads(line) for line in open(sys.argv[1])]
+fields = {"key": str, "program": str, "target": str, "threads": int, "sizes": dict, "trial": int, "status": str,
+          "seconds": (int, float), "speed": (int, float), "rounds": int, "start": bool, "schedule": str, "message": str}
+for t in trials:
+    assert set(t) == set(fields), t
+    for name, kind in fields.items():
+        assert isinstance(t[name], kind), (name, t)
+    assert (t["status"] == "ok") == (t["seconds"] > 0), t
+if not eval(sys.argv[2]):
+    print(*trials, sep="\n")
+    sys.exit(1)
+END
+}
+
+# What is asked for.
+expect 2 'uk tune needs a FILE' tune
+expect 2 'time-limit 0: expected a number from 1 to 86400' tune matmul.uk --time-limit=0
+expect 2 'trials x: expected a number' tune matmul.uk --trials=x
+expect 2 'target interp has no speed' tune matmul.uk --target=interp
+expect 1 'no.uk: cannot read' tune no.uk
+expect 1 'cannot write' tune matmul.uk "${small[@]}" --log=no/such/folder
+
+# A search: the result applies and is right; every trial is logged, auto first.
+expect 0 'schedules measured in' tune matmul.uk "${small[@]}" --time-limit=6 --log=one.jsonl -o one.uk
+[[ -s out ]] && fail 'with -o something was printed on standard output'
+expect 0 '^$' run matmul.uk "${small[@]}" --schedule=one.uk --check
+grep -q 'check: equal' out || fail 'the result of uk tune is not right'
+log one.jsonl 'len(trials) >= 5 and trials[0]["status"] == "ok" and trials[0]["speed"] == 1 and trials[0]["start"]'
+log one.jsonl 'any(not t["start"] for t in trials) and trials[0]["sizes"]["M"] == 120'
+"$uk" compile matmul.uk "${small[@]}" --emit=schedule >auto.uk
+python3 - <<'END' || fail 'the first trial is not the automatic schedule'
+import json
+assert json.loads(open("one.jsonl").readline())["schedule"] == open("auto.uk").read()
+END
+
+# Without -o the schedule is the standard output; the order of the starts does not depend on what was measured.
+expect 0 'schedules measured' tune matmul.uk "${small[@]}" --time-limit=20 --trials=4 --seed=3 --log=two.jsonl
+grep -q '^schedule$' out || fail 'the schedule was not printed'
+expect 0 'schedules measured' tune matmul.uk "${small[@]}" --time-limit=20 --trials=4 --seed=3 --log=three.jsonl
+python3 - <<'END' || fail 'the same seed gave other candidates'
+import json  # those that are looked at again come twice
+one, two = (list(dict.fromkeys(t["schedule"] for t in map(json.loads, open(f)) if t["start"]))
+            for f in ("two.jsonl", "three.jsonl"))
+n = min(len(one), len(two))
+assert n >= 2 and one[:n] == two[:n], (one, two)
+END
+
+# Going on: known trials are not measured again, a torn line goes, another program's lines stay.
+lines=$(wc -l <one.jsonl)
+printf '{"key":"torn' >>one.jsonl
+expect 0 "one.jsonl has [0-9]* trials of this program and these sizes, and 0 of others" \
+    tune matmul.uk "${small[@]}" --time-limit=3 --log=one.jsonl
+log one.jsonl "len(trials) > $lines and sum(t['start'] and t['speed'] == 1 for t in trials) >= 1"
+python3 - <<'END' || fail 'a known schedule was measured again by the search'
+import json, collections
+first = collections.Counter(t["schedule"] for t in map(json.loads, open("one.jsonl")) if 0 < t["rounds"] <= 3)
+assert max(first.values()) == 1, first.most_common(1)
+END
+expect 0 'has 0 trials of this program and these sizes, and [1-9]' \
+    tune matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --time-limit=3 --trials=2 --log=one.jsonl
+printf 'a text of mine\n' >precious
+expect 1 'precious:1: this is no trial of uk tune' tune matmul.uk "${small[@]}" --log=precious
+[[ $(<precious) == 'a text of mine' ]] || fail 'a file that is no log was changed'
+
+# Nothing is written that did not work.
+printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
+expect 1 'error: .*allow plain loops' tune softly.uk --size N=1000 -o precious
+[[ $(<precious) == 'a text of mine' ]] || fail 'a refused program overwrote -o'
+expect 0 'schedules measured' tune softly.uk --size N=1000 --allow-loops --threads=1 --time-limit=3 -o soft.uk
+expect 0 '^$' run softly.uk --size N=1000 --allow-loops --schedule=soft.uk --check
+
+# A candidate that crashes, one that never ends, one that is wrong: the rest goes on. The user's kernel is what auto
+# takes first.
+own_kernel() {
+    cat >"with_$1.uk" <<END
+pragma import "$1.c"
+intrinsic $1 requires avx2
+  tensor a f32 [16]
+  tensor b f32 [16]
+  tensor c f32 [16]
+  c[i] = a[i] + b[i]
+  compute void $1(ptr a, ptr b, ptr c)
+end
+tensor X f32 [N]
+tensor Y f32 [N]
+tensor Z f32 [N]
+Z[i] = X[i] + Y[i]
+END
+    printf 'void %s(const float *a, const float *b, float *c) {\n    for (int i = 0; i < 16; i++)\n        %s\n}\n' \
+        "$1" "$2" >"$1.c"
+}
+own_kernel crashes '*(volatile float *)0 = c[i] = a[i] + b[i];'
+expect 0 'crash: .*does not work here' tune with_crashes.uk --size N=4000 --threads=1 --time-limit=8 --trials=4 \
+    --log=crash.jsonl -o crash.steps
+log crash.jsonl 'trials[0]["status"] == "crash" and any(t["status"] == "ok" for t in trials)'
+grep -q 'uk_vadd' crash.steps || fail 'the result does not call the kernel that works'
+own_kernel hangs 'while (*(volatile const float *)a == *a) c[i] = a[i] + b[i];'
+expect 0 'timeout: not done after' tune with_hangs.uk --size N=4000 --threads=1 --time-limit=12 --trials=4 \
+    --log=hang.jsonl -o hang.steps
+log hang.jsonl 'trials[0]["status"] == "timeout" and any(t["status"] == "ok" for t in trials)'
+own_kernel lies 'c[i] = a[i] + b[i] + 1;'
+cat >>with_lies.uk <<'END'
+schedule
+  split Z.i 16 -> io ii
+  tensorize ii lies
+END
+expect 0 'schedules measured' tune with_lies.uk --size N=4000 --threads=1 --time-limit=8 --trials=4 --log=lie.jsonl
+log lie.jsonl 'any(t["status"] == "wrong" and "offset" in t["message"] for t in trials)'
+
+# ^C: whole lines, no result, nothing left running.
+"$uk" tune matmul.uk --size M=400 --size N=400 --size K=400 --threads=1 --time-limit=100 --log=stop.jsonl \
+    -o precious >out 2>err &
+pid=$!
+for ((i = 0; i < 300; i++)); do
+    [[ -f stop.jsonl && $(wc -l <stop.jsonl) -ge 3 ]] && break
+    sleep 0.1
+done
+kill -INT $pid
+wait $pid
+status=$?
+[[ $status == 1 ]] || fail "interrupted: exit status $status"
+grep -q 'interrupted; the same command goes on from the log' err || { cat err; fail 'interrupted: no message'; }
+[[ $(<precious) == 'a text of mine' ]] || fail 'an interrupted search wrote its output'
+log stop.jsonl 'len(trials) >= 3'
+
+if ((failures)); then
+    echo "$failures failures"
+    exit 1
+fi

@@ -1,0 +1,301 @@
+/*
+ * What uk tune searches: every start and every change of a schedule is legal and computes what the program says, the
+ * same seed draws the same, and the program stays what it was. And the search itself, on costs that are made up.
+ *
+ *     tune_space [SEED]
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "target.h"
+#include "tune.h"
+
+enum { MOST = 37 * 41, CHANGES = 60, TENSORS = 4 };
+
+static uint64_t seed = 1;
+static struct uk_context *context;
+
+static const struct {
+    const char *text;
+    int64_t sizes[3];
+    int sizes_count;
+    int kernels; /* starts beside auto, at least */
+} programs[] = {
+    {"size M = 37, N = 41, K = 19\n"
+     "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\n"
+     "C[m, n] = sum(k) A[m, k] * B[k, n]\n",
+     {37, 41, 19},
+     3,
+     3},
+    {"tensor A f32 [19, 37]\ntensor B f32 [41, 19]\ntensor C f32 [37, 41]\n"
+     "C[m, n] += sum(k) A[k, m] * B[n, k]\n",
+     {0},
+     0,
+     1},
+    {"size N = 1000\ntensor X f32 [N]\ntensor Y f32 [N]\ntensor Z f32 [N]\nZ[i] = X[i] + Y[i]\n",
+     {1000},
+     1,
+     1},
+    {"size M = 30, K = 50\ntensor A f32 [M, K]\ntensor x f32 [K]\ntensor y f32 [M]\ntensor z f32 [M]\n"
+     "y[m] = sum(k) A[m, k] * x[k]\nz[i] = max(y[i], 0) + x[0]\n",
+     {30, 50},
+     2,
+     0},
+};
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+static struct uk_program *parse(int i) {
+    struct uk_program *p;
+
+    if (uk_program_parse(context, "tuned.uk", programs[i].text, strlen(programs[i].text), &p))
+        fail_msg("%s", uk_context_message(context));
+    return p;
+}
+
+static void fill(float (*data)[MOST], int tensors) {
+    uint32_t state = 7;
+
+    for (int t = 0; t < tensors; t++)
+        for (int i = 0; i < MOST; i++) {
+            state = state * 1664525u + 1013904223u;
+            data[t][i] = (float)((int)(state >> 29) - 3);
+        }
+}
+
+static const struct uk_options avx2 = {.target = "x86_64-avx2", .allow_loops = true, .threads = 2};
+
+/* The steps, as a user would give them, compute what the statements say: kernels as they are declared. */
+static void must_be_right(int i, const char *steps) {
+    static float got[TENSORS][MOST], expected[TENSORS][MOST];
+    struct uk_program *p = parse(i);
+    const struct uk_target *target;
+    struct uk_function *f = NULL;
+    void *got_at[TENSORS], *expected_at[TENSORS];
+
+    fill(got, TENSORS);
+    fill(expected, TENSORS);
+    for (int t = 0; t < TENSORS; t++) {
+        got_at[t] = got[t];
+        expected_at[t] = expected[t];
+    }
+    if (uk_program_schedule(p, "steps", steps, strlen(steps)) ||
+        uk_target_find(context, avx2.target, &target) || uk_lower(p, target, &avx2, NULL, NULL, &f))
+        fail_msg("seed %" PRIu64 ": %s\n%s", seed, uk_context_message(context), steps);
+    const struct uk_values values = {.size = programs[i].sizes, .tensor = got_at};
+    assert_int_equal(uk_interpret_function(f, &values, 0xff), UK_OK);
+    assert_int_equal(uk_program_interpret(p, programs[i].sizes, NULL, expected_at), UK_OK);
+    uk_program_destroy(p);
+    if (memcmp(got, expected, sizeof got))
+        fail_msg("program %d, seed %" PRIu64 ": wrong result with\n%s", i, seed, steps);
+}
+
+/* ---- starts ---- */
+
+static void starts(void **state) {
+    (void)state;
+    for (int i = 0; i < PROGRAMS; i++) {
+        struct uk_program *p = parse(i);
+        char *before, *after, *steps, *automatic;
+        size_t length;
+        int cursor = 0, count = 0;
+
+        assert_int_equal(uk_program_print(p, &before), UK_OK);
+        assert_int_equal(uk_emit(p, &avx2, UK_EMIT_SCHEDULE, &automatic, &length), UK_OK);
+        for (;; count++) {
+            assert_int_equal(uk_schedule_start(p, &avx2, &cursor, &steps), UK_OK);
+            if (!steps)
+                break;
+            if (!count)
+                assert_string_equal(steps, automatic);
+            must_be_right(i, steps);
+            uk_text_free(steps);
+        }
+        assert_true(count > programs[i].kernels);
+        assert_int_equal(uk_program_print(p, &after), UK_OK);
+        assert_string_equal(before, after);
+        uk_text_free(automatic);
+        uk_text_free(before);
+        uk_text_free(after);
+        uk_program_destroy(p);
+    }
+}
+
+static void start_refused(void **state) {
+    const struct uk_options no_loops = {.target = "x86_64-avx2"}, unknown = {.target = "pdp11"};
+    struct uk_program *p = parse(3);
+    char *steps;
+    int cursor = 0;
+
+    (void)state;
+    assert_int_equal(uk_schedule_start(p, &no_loops, &cursor, &steps), UK_NO_MATCH);
+    assert_null(steps);
+    assert_non_null(strstr(uk_context_message(context), "allow plain loops"));
+    cursor = 0;
+    assert_int_equal(uk_schedule_start(p, &unknown, &cursor, &steps), UK_INVALID_ARGUMENT);
+    assert_null(steps);
+    uk_program_destroy(p);
+}
+
+/* ---- changes ---- */
+
+static void walk(int i, char *steps) {
+    struct uk_program *p = parse(i);
+    uint64_t random = seed, again;
+    char *before, *after;
+    int different = 0;
+
+    assert_int_equal(uk_program_print(p, &before), UK_OK);
+    for (int c = 0; c < CHANGES; c++) {
+        char *changed, *same;
+
+        again = random;
+        enum uk_status status = uk_schedule_change(p, &avx2, steps, &random, &changed);
+        if (status)
+            fail_msg("program %d, seed %" PRIu64 ", change %d: %s\n%s", i, seed, c,
+                     uk_context_message(context), steps);
+        assert_int_equal(uk_schedule_change(p, &avx2, steps, &again, &same), UK_OK);
+        assert_string_equal(changed, same);
+        assert_true(random == again);
+        different += strcmp(steps, changed) != 0;
+        must_be_right(i, changed);
+        uk_text_free(same);
+        uk_text_free(steps);
+        steps = changed;
+    }
+    assert_true(different > CHANGES / 2);
+    assert_int_equal(uk_program_print(p, &after), UK_OK);
+    assert_string_equal(before, after);
+    uk_text_free(before);
+    uk_text_free(after);
+    uk_text_free(steps);
+    uk_program_destroy(p);
+}
+
+static void changes(void **state) {
+    (void)state;
+    for (int i = 0; i < PROGRAMS; i++) {
+        struct uk_program *p = parse(i);
+        char *steps;
+        int cursor = 0;
+
+        assert_int_equal(uk_schedule_start(p, &avx2, &cursor, &steps), UK_OK);
+        uk_program_destroy(p);
+        walk(i, steps);
+    }
+}
+
+static void change_refused(void **state) {
+    struct uk_program *p = parse(0);
+    uint64_t random = seed;
+    double operations;
+    char *changed;
+
+    (void)state;
+    assert_int_equal(uk_schedule_change(p, &avx2, "split C.q 4 -> qo qi\n", &random, &changed), UK_REFUSED);
+    assert_null(changed);
+    assert_non_null(strstr(uk_context_message(context), "there is no loop C.q"));
+    assert_int_not_equal(uk_schedule_change(p, &avx2, "splat\n", &random, &changed), UK_OK);
+    assert_null(changed);
+    assert_int_not_equal(uk_schedule_bound(p, &avx2, "splat\n", &operations), UK_OK);
+    assert_int_equal(uk_program_status(p), UK_OK);
+    uk_program_destroy(p);
+}
+
+/* 6x16 of AVX2 reaches the peak, 4x8 of the portable C does not. */
+static void bounds(void **state) {
+    static const char fast[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
+                               "pack A at root panel 6\npack B at root panel 16\n"
+                               "tensorize mi uk_sgemm_6x16_avx2_asm\n",
+                      slow[] = "split C.m 4 -> mo mi\nsplit C.n 8 -> no ni\nreorder mo no mi ni k\n"
+                               "pack A at root panel 4\npack B at root panel 8\n"
+                               "tensorize mi uk_sgemm_4x8_generic_c\n";
+    struct uk_program *p = parse(0);
+    double work = 2.0 * 37 * 41 * 19, operations;
+
+    (void)state;
+    assert_int_equal(uk_schedule_bound(p, &avx2, fast, &operations), UK_OK);
+    assert_true(fabs(operations - work) < 1e-6 * work);
+    assert_int_equal(uk_schedule_bound(p, &avx2, slow, &operations), UK_OK);
+    assert_true(operations > 1.5 * work);
+    assert_int_equal(uk_schedule_bound(p, &avx2, "reorder C.k C.m\n", &operations), UK_OK);
+    assert_true(operations == 0);
+    uk_program_destroy(p);
+}
+
+/* ---- the search ---- */
+
+static struct tune_trial made_up(int value, bool is_start) {
+    char text[32];
+
+    snprintf(text, sizeof text, "%d", value);
+    return (struct tune_trial){.steps = strdup(text),
+                               .outcome = value % 7 ? TUNE_OK : TUNE_CRASH,
+                               .speed = value,
+                               .is_start = is_start};
+}
+
+/* Steps are a number, changes add to it, and every seventh crashes. */
+static int climb(uint64_t first, int *order) {
+    struct tune_search s = {.random = first};
+
+    assert_null(tune_parent(&s, &(int){0}));
+    assert_true(tune_add(&s, made_up(8, true)) && tune_add(&s, made_up(1, true)) &&
+                tune_add(&s, made_up(14, true)));
+    while (s.trials < 200) {
+        int count = 0;
+        const struct tune_trial *parent = tune_parent(&s, &count);
+        assert_non_null(parent);
+        assert_int_equal(parent->outcome, TUNE_OK);
+        struct tune_trial t = made_up(atoi(parent->steps) + count, false);
+        if (tune_find(&s, t.steps)) {
+            free(t.steps);
+            t = made_up(atoi(parent->steps) + 2 * count + s.trials % 3, false);
+        }
+        if (tune_find(&s, t.steps)) {
+            free(t.steps);
+            t = made_up(1000 * s.trials + 7000000, false);
+        }
+        order[s.trials] = atoi(t.steps);
+        assert_true(tune_add(&s, t));
+    }
+    const struct tune_trial *best = tune_rank(&s, 0), *second = tune_rank(&s, 1);
+    assert_true(best->outcome == TUNE_OK && best->speed > second->speed);
+    assert_null(tune_rank(&s, s.trials));
+    int value = atoi(best->steps);
+    tune_free(&s);
+    return value;
+}
+
+static void climbing(void **state) {
+    int one[200] = {0}, two[200] = {0}, three[200] = {0};
+    int best = climb(seed, one);
+
+    (void)state;
+    assert_true(best > 30); /* changes of changes, not of the starts alone */
+    assert_int_equal(climb(seed, two), best);
+    assert_memory_equal(one, two, sizeof one);
+    climb(seed + 1, three);
+    assert_memory_not_equal(one, three, sizeof one);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts),         cmocka_unit_test(start_refused), cmocka_unit_test(changes),
+        cmocka_unit_test(change_refused), cmocka_unit_test(bounds),        cmocka_unit_test(climbing),
+    };
+
+    if (argc > 1)
+        seed = strtoull(argv[1], NULL, 10);
+    context = uk_context_create();
+    if (!context)
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    uk_context_destroy(context);
+    return failed;
+}
