@@ -476,6 +476,17 @@ static struct uk_node *guarded(struct nest *n, struct uk_node *body) {
     return r;
 }
 
+/* Guards may leave no instance at all. */
+static bool is_nothing(isl_ast_node *node) {
+    if (isl_ast_node_get_type(node) != isl_ast_node_block)
+        return false;
+    isl_ast_node_list *list = isl_ast_node_block_get_children(node);
+    bool nothing = isl_ast_node_list_size(list) == 0;
+
+    isl_ast_node_list_free(list);
+    return nothing;
+}
+
 static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     struct uk_schedule *s = n->s;
     isl_ctx *ctx = uk_isl(s);
@@ -510,7 +521,7 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     isl_ast_node *node = isl_ast_build_node_from_schedule(build, tree);
     isl_ast_build_free(build);
     status = uk_isl_status(s);
-    if (!status && node) {
+    if (!status && node && !is_nothing(node)) {
         struct uk_node *body = convert(n, NULL, NULL, node);
 
         *out = body ? guarded(n, body) : NULL;
