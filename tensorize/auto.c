@@ -1,5 +1,4 @@
-/* The schedule of a program that has none: the cheapest kernel for each statement, then its tiling
- * (tiling.c). */
+/* The automatic schedule of a stage: the cheapest kernel, then its tiling (tiling.c). */
 #include <string.h>
 #include "tiling.h"
 
@@ -230,15 +229,9 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
     return status;
 }
 
-enum uk_status uk_auto_schedule(struct uk_schedule *s) {
-    for (struct uk_stage *st = s->stages; st; st = st->next) {
-        struct plan p = {0};
-        enum uk_status status;
+enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
+    struct plan p = {0};
+    enum uk_status status = choose(s, st, &p);
 
-        if (st->parent || st->match)
-            continue;
-        if ((status = choose(s, st, &p)) || (p.fit.intrinsic && (status = uk_schedule_stage(s, st, &p.fit))))
-            return status;
-    }
-    return UK_OK;
+    return status || !p.fit.intrinsic ? status : uk_schedule_stage(s, st, &p.fit);
 }

@@ -73,12 +73,19 @@ static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
     return UK_OK;
 }
 
+/* What follows a kernel's tile element by element is in its plain loops, and the tile near. */
+static bool ends_tile(const struct uk_stage *st) {
+    const struct uk_stage *root = root_of(st);
+
+    return st->after && root->match && st->statement->reduce == UK_REDUCE_NONE;
+}
+
 static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
     if (uk_is_empty(st->parent ? st->parent : st))
         return UK_OK;
     if (s->report)
         uk_put(s->report, "stage %s runs as plain loops\n", st->name);
-    if (s->options->allow_loops || s->target->interpreted)
+    if (s->options->allow_loops || s->target->interpreted || ends_tile(st))
         return UK_OK;
     return uk_fail(
         s->context, UK_NO_MATCH, st->statement->at,

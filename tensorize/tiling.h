@@ -27,6 +27,10 @@ enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                            const char *suffix, struct uk_loop **outer);
 
+/* auto.c: the cheapest kernel for the stage, and its tiling. Without a kernel, plain loops where they are
+ * allowed. */
+enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
+
 /* tiling_window.c: sums over more than the kernel's, and rows of several loops */
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_order_window(struct tiling *t);

@@ -1,0 +1,105 @@
+/*
+ * The schedule of a program that has none: element-wise stages go into their only reader, the others get a
+ * kernel and tiles, and what follows a sum element by element is done tile by tile, as soon as a tile is complete.
+ */
+#include <string.h>
+#include "tiling.h"
+
+static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
+    for (int o = 1; o < st->operands; o++)
+        if (st->operand[o].tensor == t)
+            return true;
+    return false;
+}
+
+static bool is_elementwise(const struct uk_stage *st) {
+    return !st->is_copy && st->statement->reduce == UK_REDUCE_NONE && st->statement->assign == UK_ASSIGN;
+}
+
+/* Applies the step if it is legal; one that is refused leaves everything as it was. */
+static enum uk_status try_step(struct uk_schedule *s, struct uk_step *step, bool *done) {
+    enum uk_status status = uk_apply_one(s, step);
+
+    *done = !status;
+    if (status != UK_REFUSED && status != UK_UNSUPPORTED)
+        return status;
+    uk_context_enter(s->context, s->context->file);
+    return UK_OK;
+}
+
+static struct uk_step *step_of(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st) {
+    struct uk_step *step = uk_step_on(s, kind, st, NULL, 0);
+
+    if (step)
+        step->subject = st->name;
+    return step;
+}
+
+/* The only stage that reads the temp that st writes, if nothing else writes it. */
+static struct uk_stage *only_reader(const struct uk_schedule *s, const struct uk_stage *st) {
+    const struct uk_tensor *t = st->operand[0].tensor;
+    struct uk_stage *reader = NULL;
+
+    for (struct uk_stage *o = s->stages; o && t->kind == UK_TENSOR_TEMP; o = o->next) {
+        if (o != st && o->operand[0].tensor == t)
+            return NULL;
+        if (!reads(o, t))
+            continue;
+        if (reader)
+            return NULL;
+        reader = o;
+    }
+    return reader;
+}
+
+/* bias, activation and the like become one expression. A sum keeps its operands as they are: kernels read them
+ * from memory. */
+static enum uk_status inline_stages(struct uk_schedule *s) {
+    for (struct uk_stage *st = s->stages, *next; st; st = next) {
+        const struct uk_stage *reader = is_elementwise(st) ? only_reader(s, st) : NULL;
+        bool done;
+
+        next = st->next;
+        if (!reader || !is_elementwise(reader))
+            continue;
+        enum uk_status status = try_step(s, step_of(s, UK_STEP_COMPUTE_INLINE, st), &done);
+        if (status)
+            return status;
+    }
+    return UK_OK;
+}
+
+/* What reads the output of st element by element runs after each of its tiles, and what reads that after it. */
+static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
+    if (!st->match || st->tile == st->prefix)
+        return UK_OK;
+    for (struct uk_stage *e = st->next; e; e = e->next) {
+        bool follows = reads(e, st->operand[0].tensor), done;
+
+        for (const struct uk_stage *o = s->stages; o; o = o->next)
+            follows |= o->parent == st && o->after && reads(e, o->operand[0].tensor);
+        if (!follows || e->parent || e->match || !is_elementwise(e))
+            continue;
+        struct uk_step *step = uk_step_on(s, UK_STEP_REVERSE_COMPUTE_AT, st, &st->loop[st->tile - 1], 1);
+        if (step)
+            step->subject = e->name;
+        enum uk_status status = try_step(s, step, &done);
+        if (status)
+            return status;
+        if (done && s->report)
+            uk_put(s->report, "stage %s: after each tile of %s\n", e->name, st->name);
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_auto_schedule(struct uk_schedule *s) {
+    enum uk_status status = inline_stages(s);
+
+    for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
+        if (st->parent || st->match)
+            continue;
+        if (!(status = uk_auto_stage(s, st)))
+            status = attach_readers(s, st);
+    }
+    return status;
+}
