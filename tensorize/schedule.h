@@ -179,6 +179,8 @@ struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_stateme
 /* ---- schedule.c, pack.c: the primitives ---- */
 
 enum uk_status uk_stages_create(struct uk_schedule *s);
+/* One more at *end, which moves on; t stays the caller's own. */
+enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end);
 enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps);
 enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
@@ -210,6 +212,10 @@ enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const st
                             struct uk_index *upper);
 enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
                              const char *outer, const char *inner, struct uk_position at);
+
+/* ---- rfactor.c, inline.c, fuse.c ---- */
+
+enum uk_status uk_apply_rfactor(struct uk_schedule *s, const struct uk_step *step);
 
 /* ---- loop_kind.c ---- */
 

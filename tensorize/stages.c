@@ -166,7 +166,7 @@ static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
     return add_operand(s, st, &e->access, e, UK_PAD_NONE);
 }
 
-static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end) {
+enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end) {
     struct uk_stage *st = uk_alloc(s->arena, sizeof *st);
     enum uk_status status;
     int64_t c;
@@ -206,7 +206,7 @@ enum uk_status uk_stages_create(struct uk_schedule *s) {
         if (!part)
             return uk_out_of_memory(s->context);
         for (; part; part = part->next) {
-            enum uk_status status = create_stage(s, part, &end);
+            enum uk_status status = uk_stage_create(s, part, &end);
 
             if (status)
                 return status;
