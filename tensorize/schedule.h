@@ -143,6 +143,8 @@ bool uk_poly_is_int(const struct uk_poly *p, int64_t *value);
 struct uk_index *uk_poly_index(struct uk_arena *a, const struct uk_poly *p);
 /* Extent of a stored dimension. */
 struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d);
+/* An access' index of a stored dimension: of logical indices, through the tensor's layout. */
+struct uk_index *uk_stored_index(struct uk_arena *arena, const struct uk_access *a, int d);
 /* Address coefficient, in elements, of a loop: sum over the stored dimensions of coefficient * stride. */
 struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 
