@@ -49,6 +49,13 @@ enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *
 const char *uk_target_lacks(const struct uk_target *t, const char *features);
 const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name);
 
+/* An imported object that the build's own is linked with. */
+struct uk_object {
+    char *bytes;
+    size_t length;
+    struct uk_object *next;
+};
+
 /* One compilation: the module as it goes through code generation, linking and optimization. */
 struct uk_build {
     struct uk_context *context;
@@ -59,6 +66,7 @@ struct uk_build {
     LLVMModuleRef module;
     struct uk_text diagnostics; /* what LLVM said since it was last emptied */
     bool left_scalar;           /* it could not vectorize a loop that is to be */
+    struct uk_object *objects;  /* those that kernels are called in */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
     bool is_parallel;           /* one of the functions is; set by uk_build_all */
 };
@@ -77,7 +85,7 @@ enum uk_status uk_codegen(struct uk_build *b);
 enum uk_status uk_link(struct uk_build *b);
 /* link.c: inlines and optimizes, then makes sure that no kernel is left. */
 enum uk_status uk_optimize(struct uk_build *b);
-/* llvm.c: assembly or object code; the module is spent. */
+/* llvm.c: assembly, or object code with the imported objects in it; the module is spent. */
 enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
 
 /* cache.c: what the object of b's module, not linked yet, is kept under; free it. NULL: not to be kept. */
@@ -91,6 +99,13 @@ void uk_cache_clear(struct uk_backend *b);
 /* import.c: the bytes of an import, compiled to bitcode if it is C. Free them.
  */
 enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
+
+/* object.c: whether an imported object has the function; all objects of a build in one, in place of its own; the
+ * objects of one build to another that it becomes part of. */
+bool uk_objects_define(const struct uk_build *b, const char *symbol);
+enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object);
+void uk_objects_move(struct uk_build *to, struct uk_build *from);
+void uk_objects_free(struct uk_build *b);
 
 /* tool.c: a program of the build's, argv[0] its path, with fd as its input, output and messages. errno tells why it was
  * not started. */
@@ -138,6 +153,9 @@ enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const stru
 
 /* emit_header.c: the C header of the functions. */
 enum uk_status uk_emit_header(const struct uk_function *const f[], int count, struct uk_text *t);
+/* module.c: a function that generated code may call. */
+bool uk_is_runtime_symbol(const char *name);
+
 /* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
 enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
                             const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length);

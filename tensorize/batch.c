@@ -138,6 +138,8 @@ static enum uk_status add(struct uk_build *all, const struct uk_function *const 
         s = check_module(&b, f, count);
     if (!s)
         s = merge(all, &b);
+    if (!s)
+        uk_objects_move(all, &b);
     uk_build_end(&b);
     return s;
 }

@@ -19,6 +19,9 @@ static void drop(struct uk_cached *k) {
 char *uk_cache_key(struct uk_build *b) {
     if (b->function->program->imports)
         return NULL;
+    for (const struct uk_step *s = b->function->program->steps; s; s = s->next)
+        if (s->kind == UK_STEP_IMPORT)
+            return NULL;
     struct uk_text t = {0};
     char *text = LLVMPrintModuleToString(b->module);
 

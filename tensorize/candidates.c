@@ -33,6 +33,9 @@ enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel
 }
 
 const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i) {
+    /* No target has more than threads yet. */
+    if (i->scope != UK_EXEC_THREAD)
+        return i->scope == UK_EXEC_WAVE ? "the waves of a GPU" : "the blocks of a GPU";
     for (int f = 0; f < i->required; f++)
         if (!uk_target_has(s->target, i->requires_feature[f]))
             return i->requires_feature[f];

@@ -16,6 +16,7 @@ void uk_context_destroy(struct uk_context *c) {
         uk_context_isl_destroy(c->isl);
     uk_arena_free(&c->arena);
     free(c->message);
+    free(c->notes.text);
     free(c);
 }
 
@@ -35,12 +36,44 @@ const char *uk_context_time(const struct uk_context *c, int i, double *milliseco
 void uk_context_enter(struct uk_context *c, const char *file) {
     free(c->message);
     c->message = NULL;
+    free(c->notes.text);
+    c->notes = (struct uk_text){0};
     c->failed = false;
     c->file = file;
 }
 
 void uk_text_free(char *text) {
     free(text);
+}
+
+const char *uk_context_notes(const struct uk_context *c) {
+    return c && c->notes.text ? c->notes.text : "";
+}
+
+/* "FILE:LINE:COLUMN: ", as far as they are known. */
+static void put_position(struct uk_text *t, const struct uk_context *c, struct uk_position at) {
+    if (c->file)
+        uk_put(t, "%s:", c->file);
+    if (at.line > 0)
+        uk_put(t, "%d:%d:", at.line, at.column);
+    if (c->file || at.line > 0)
+        uk_put(t, " ");
+}
+
+enum uk_status uk_note(struct uk_context *c, struct uk_position at, const char *format, ...) {
+    struct uk_text t = {0};
+    char what[1024];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(what, sizeof what, format, ap);
+    va_end(ap);
+    put_position(&t, c, at);
+    uk_put(&t, "note: %s\n", what);
+    if (t.text && !(c->notes.text && strstr(c->notes.text, t.text)))
+        uk_put(&c->notes, "%s", t.text);
+    free(t.text);
+    return t.failed || c->notes.failed ? uk_out_of_memory(c) : UK_OK;
 }
 
 enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format,
@@ -60,11 +93,8 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
     va_start(ap, format);
     vsnprintf(what, (size_t)n + 1, format, ap);
     va_end(ap);
-    if (c->file)
-        uk_put(&t, "%s:", c->file);
-    if (at.line > 0)
-        uk_put(&t, "%d:%d:", at.line, at.column);
-    uk_put(&t, "%serror: %s", t.length ? " " : "", what);
+    put_position(&t, c, at);
+    uk_put(&t, "error: %s", what);
     free(what);
     c->message = t.text;
     return status;

@@ -9,6 +9,7 @@ struct isl_ctx;
 
 struct uk_context {
     char *message;         /* the last error, or NULL */
+    struct uk_text notes;  /* what the last call says though it went well, a line each */
     bool failed;           /* an error is recorded; later ones are ignored until the next call from outside */
     const char *file;      /* for messages: set by whoever works on a program */
     struct isl_ctx *isl;   /* made on first use by the scheduler */

@@ -17,6 +17,7 @@ enum { MAX_ARGUMENTS = 96 };
 /* Where the user's C begins for clang's messages and for `#include "..."`. */
 struct source {
     const struct uk_import *import;
+    const char *const *language; /* clang's -x, and what goes with it */
     const char *name, *folder;
     char *text;
     size_t length;
@@ -67,40 +68,42 @@ static int source_file(const struct source *s) {
     return fd;
 }
 
+static const char *const for_c[] = {"c",
+                                    "-std=gnu17",
+                                    "-O2",
+                                    "-emit-llvm",
+                                    "-ffreestanding",
+                                    "-fPIC",
+                                    "-fno-ident",
+                                    "-fno-math-errno",
+                                    "-ffp-contract=fast",
+                                    "-fno-stack-protector",
+                                    "-fno-asynchronous-unwind-tables",
+                                    NULL};
+static const char *const for_assembly[] = {"assembler", NULL};
+static const char *const for_preprocessed[] = {"assembler-with-cpp", NULL};
+
 /* argv for the target: its CPU and every feature of ours that it has. */
 static char **arguments(struct uk_build *b, struct uk_arena *a, const struct source *s) {
-    static const char *const fixed[] = {UK_CLANG,
-                                        "-x",
-                                        "c",
-                                        "-std=gnu17",
-                                        "-O2",
-                                        "-c",
-                                        "-emit-llvm",
-                                        "-ffreestanding",
-                                        "-fPIC",
-                                        "-fno-ident",
-                                        "-fno-math-errno",
-                                        "-ffp-contract=fast",
-                                        "-fno-stack-protector",
-                                        "-fno-asynchronous-unwind-tables",
-                                        "-fno-color-diagnostics",
-                                        "-o",
-                                        "-",
-                                        "-"};
+    static const char *const first[] = {
+        UK_CLANG, "-c", "-fno-color-diagnostics", "-Wno-unused-command-line-argument", "-o", "-", "-x"};
     char **list = uk_alloc(a, MAX_ARGUMENTS * sizeof *list);
     int n = 0;
     bool full = true;
 
     if (!list)
         return NULL;
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        full &= (list[n++] = uk_strdup(a, fixed[i])) != NULL;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        full &= (list[n++] = uk_strdup(a, first[i])) != NULL;
+    for (const char *const *o = s->language; *o; o++)
+        full &= (list[n++] = uk_strdup(a, *o)) != NULL;
     full &= (list[n++] = uk_format(a, "--target=%s", b->target->triple)) != NULL;
     full &= (list[n++] = uk_format(a, "-march=%s", b->target->cpu)) != NULL;
     if (s->folder)
-        full &= (list[n++] = uk_format(a, "-iquote%s", s->folder)) != NULL;
-    for (const char *const *h = b->target->has; *h && n < MAX_ARGUMENTS - 1; h++)
+        full &= (list[n++] = uk_format(a, s->language == for_c ? "-iquote%s" : "-I%s", s->folder)) != NULL;
+    for (const char *const *h = b->target->has; *h && n < MAX_ARGUMENTS - 2; h++)
         full &= (list[n++] = uk_format(a, "-m%s", *h)) != NULL;
+    full &= (list[n++] = uk_strdup(a, "-")) != NULL;
     return full ? list : NULL;
 }
 
@@ -153,9 +156,16 @@ static enum uk_status run_clang(struct uk_build *b, const struct source *s, char
 
 /* ---- what was compiled before ---- */
 
-/* A source that includes files of its own may change without its text changing, and is compiled each time. */
+/* A source that includes files of its own may change without its text changing, and is compiled each time: one with
+ * an include of anything but <...>. */
 static bool may_keep(const struct source *s) {
-    return !strstr(s->text, "#include \"");
+    for (const char *p = s->text; (p = strstr(p, "include"));) {
+        p += strlen("include");
+        p += strspn(p, " \t_next");
+        if (*p != '<')
+            return false;
+    }
+    return s->language == for_c && !strstr(s->text, "#embed");
 }
 
 static char *duplicate(const char *bytes, size_t n) {
@@ -198,8 +208,9 @@ static void keep(struct uk_build *b, const struct source *s, const char *bytes, 
     b->context->backend->compiled = k;
 }
 
-static enum uk_status compile_c(struct uk_build *b, const struct source *s, char **bytes, size_t *length) {
-    const struct uk_compiled *known = find_compiled(b, s);
+static enum uk_status compile_source(struct uk_build *b, const struct source *s, char **bytes,
+                                     size_t *length) {
+    const struct uk_compiled *known = may_keep(s) ? find_compiled(b, s) : NULL;
 
     if (known) {
         *bytes = duplicate(known->bitcode, known->bitcode_length);
@@ -235,20 +246,28 @@ static enum uk_status read_path(struct uk_build *b, const struct uk_import *i, s
 
     if (!folder)
         return uk_out_of_memory(b->context);
-    if (!ends_in(path, ".c") && !ends_in(path, ".bc") && !ends_in(path, ".ll"))
+    const char *const *language = ends_in(path, ".c")   ? for_c
+                                  : ends_in(path, ".s") ? for_assembly
+                                  : ends_in(path, ".S") ? for_preprocessed
+                                                        : NULL;
+
+    if (!language && !ends_in(path, ".bc") && !ends_in(path, ".ll") && !ends_in(path, ".o"))
         return uk_fail(b->context, UK_UNSUPPORTED, i->at,
-                       "import \"%s\": unknown kind of file; kernels come in as .c, .ll or .bc", i->text);
+                       "import \"%s\": unknown kind of file; kernels come in as .c, .ll or .bc, or as .s, .S "
+                       "or .o to be "
+                       "called and not inlined",
+                       i->text);
     status = read_file(b->context, i, path, bytes, length);
-    if (status || !ends_in(path, ".c"))
+    if (status || !language)
         return status;
     char *slash = strrchr(folder, '/'), *text = *bytes;
 
     if (slash)
         *slash = 0;
-    struct source s = {i, path, slash ? folder : ".", text, *length};
+    struct source s = {i, language, path, slash ? folder : ".", text, *length};
 
     *bytes = NULL;
-    status = compile_c(b, &s, bytes, length);
+    status = compile_source(b, &s, bytes, length);
     free(text);
     return status;
 }
@@ -263,7 +282,7 @@ enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, cha
         uk_arena_free(&a);
         return status;
     }
-    struct source s = {i, "text", NULL, duplicate(i->text, strlen(i->text)), strlen(i->text)};
+    struct source s = {i, for_c, "text", NULL, duplicate(i->text, strlen(i->text)), strlen(i->text)};
 
     if (!s.text)
         return uk_out_of_memory(b->context);
@@ -272,7 +291,7 @@ enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, cha
         *length = s.length;
         return UK_OK;
     }
-    status = compile_c(b, &s, bytes, length);
+    status = compile_source(b, &s, bytes, length);
     free(s.text);
     return status;
 }

@@ -142,6 +142,23 @@ static enum uk_status prepare(struct uk_build *b, struct uk_source *s, const str
     return UK_OK;
 }
 
+/* It stays a call: that is said, and what could not be looked at. */
+static enum uk_status link_object(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
+                                  int count) {
+    enum uk_status status = uk_object_gate(b, s);
+
+    if (!status)
+        status = uk_object_use(b, s);
+    for (int i = 0; i < count && !status; i++)
+        if (w[i].source == s)
+            status = uk_note(
+                b->context, s->at,
+                "%s: %s is machine code: it is called, not inlined, and neither its prototype nor the "
+                "features it needs can be checked",
+                s->name, w[i].symbol);
+    return status;
+}
+
 static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struct uk_wanted *w, int count) {
     enum uk_status status = UK_OK;
     bool used = false;
@@ -150,6 +167,8 @@ static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struc
         used |= w[i].source == s;
     if (!used)
         return UK_OK;
+    if (s->is_object)
+        return link_object(b, s, w, count);
     drop_unused(s->module, w, count);
     status = uk_gate(b, s, w, count);
     if (!status)
@@ -164,45 +183,76 @@ static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struc
 
 /* ---- finding the kernels ---- */
 
-static struct uk_source *parse(struct uk_build *b, struct uk_sources *all, const char *name, const char *data,
-                               size_t size) {
+static struct uk_source *add_source(struct uk_build *b, struct uk_sources *all, const char *name) {
     struct uk_source *s = uk_alloc(&all->arena, sizeof *s);
 
     if (!s || !(s->name = uk_strdup(&all->arena, name))) {
         uk_out_of_memory(b->context);
         return NULL;
     }
-    if (uk_parse_source(b, s, data, size))
-        return NULL;
     s->next = all->first;
     all->first = s;
     return s;
 }
 
+static bool is_known(const struct uk_sources *all, const char *bytes, size_t length) {
+    for (const struct uk_source *s = all->first; s; s = s->next)
+        if (s->length == length && !memcmp(s->bytes, bytes, length))
+            return true;
+    return false;
+}
+
+static enum uk_status add_import(struct uk_build *b, struct uk_sources *all, const struct uk_import *i,
+                                 const char *name, const char *bytes, size_t length) {
+    struct uk_source *s = add_source(b, all, name);
+    char *copy = s ? uk_alloc(&all->arena, length + 1) : NULL;
+
+    if (!copy)
+        return uk_out_of_memory(b->context);
+    memcpy(copy, bytes, length);
+    s->at = i->at;
+    s->bytes = copy;
+    s->length = length;
+    s->is_object = uk_is_object(bytes, length);
+    return s->is_object ? uk_object_parse(b, s) : uk_parse_source(b, s, bytes, length);
+}
+
+/* The same content imported again, by this name or another, is the same import. */
+static enum uk_status read_import(struct uk_build *b, struct uk_sources *all, const struct uk_import *i,
+                                  int number) {
+    char *bytes, *name;
+    size_t length;
+    enum uk_status s = uk_import_read(b, i, &bytes, &length);
+
+    if (s)
+        return s;
+    name = i->kind == UK_IMPORT_FILE ? uk_format(&all->arena, "import \"%s\"", i->text)
+                                     : uk_format(&all->arena, "import %d of the program", number);
+    if (!name)
+        s = uk_out_of_memory(b->context);
+    else if (!is_known(all, bytes, length))
+        s = add_import(b, all, i, name, bytes, length);
+    free(bytes);
+    return s;
+}
+
+/* Those of the program, then those of its schedule. */
 static enum uk_status read_imports(struct uk_build *b, struct uk_sources *all) {
+    const struct uk_program *p = b->function->program;
+    enum uk_status s = UK_OK;
     int number = 0;
 
-    for (const struct uk_import *i = b->function->program->imports; i; i = i->next) {
-        char *bytes, *name;
-        size_t length;
-        enum uk_status s = uk_import_read(b, i, &bytes, &length);
-
-        if (s)
-            return s;
-        number++;
-        name = i->kind == UK_IMPORT_FILE ? uk_format(&all->arena, "import \"%s\"", i->text)
-                                         : uk_format(&all->arena, "import %d of the program", number);
-        struct uk_source *source = name ? parse(b, all, name, bytes, length) : NULL;
-
-        free(bytes);
-        if (!source)
-            return name ? UK_LINK : uk_out_of_memory(b->context);
-        source->at = i->at;
-    }
-    return UK_OK;
+    for (const struct uk_import *i = p->imports; i && !s; i = i->next)
+        s = read_import(b, all, i, ++number);
+    for (const struct uk_step *t = p->steps; t && !s; t = t->next)
+        if (t->kind == UK_STEP_IMPORT)
+            s = read_import(b, all, t->import, ++number);
+    return s;
 }
 
 static bool defines(const struct uk_source *s, const char *symbol) {
+    if (s->is_object)
+        return uk_object_defines(s->bytes, s->length, symbol);
     LLVMValueRef f = LLVMGetNamedFunction(s->module, symbol);
 
     return f && !LLVMIsDeclaration(f);
@@ -233,11 +283,11 @@ static enum uk_status find_source(struct uk_build *b, struct uk_sources *all, st
         return uk_fail(b->context, UK_LINK, w->intrinsic->at,
                        "kernel %s: no import defines %s; add `pragma import` of a file that does",
                        w->intrinsic->name, w->symbol);
-    w->source = parse(b, all, w->symbol, (const char *)own->data, own->size);
+    w->source = add_source(b, all, w->symbol);
     if (!w->source)
-        return UK_LINK;
+        return UK_OUT_OF_MEMORY;
     w->source->built_in = true;
-    return UK_OK;
+    return uk_parse_source(b, w->source, (const char *)own->data, own->size);
 }
 
 /* Every distinct symbol that the loops call. */
@@ -276,7 +326,8 @@ enum uk_status uk_link(struct uk_build *b) {
     for (int i = 0; i < count && !s; i++) {
         LLVMValueRef f = LLVMGetNamedFunction(b->module, w[i].symbol);
 
-        LLVMSetLinkage(f, LLVMInternalLinkage);
+        if (!w[i].source->is_object)
+            LLVMSetLinkage(f, LLVMInternalLinkage);
     }
     for (struct uk_source *from = all.first; from; from = from->next)
         if (from->module)
@@ -300,7 +351,8 @@ static enum uk_status check_inlined(struct uk_build *b) {
         for (int k = 0; k < UK_FORMS; k++) {
             const struct uk_form *form = &b->function->intrinsic[i]->form[k];
 
-            if (form->given && LLVMGetNamedFunction(b->module, form->symbol))
+            if (form->given && LLVMGetNamedFunction(b->module, form->symbol) &&
+                !uk_objects_define(b, form->symbol))
                 return uk_fail(
                     b->context, UK_LINK, form->at,
                     "kernel %s was not inlined: a call of %s is left; it must not call itself, take its own "

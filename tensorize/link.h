@@ -9,6 +9,9 @@ struct uk_source {
     const char *name; /* for messages */
     struct uk_position at;
     bool built_in;
+    const char *bytes; /* of an import */
+    size_t length;
+    bool is_object;       /* machine code: called, not inlined; has no module */
     LLVMModuleRef module; /* NULL once it is linked */
     struct uk_source *next;
 };
@@ -33,6 +36,13 @@ enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const ch
 /* gate.c: refuses what could not be inlined, would call out, or keeps state; w: the kernels of all sources.
  */
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
+/* object.c: ELF's mark; whether it can be read and is for the target; whether it has that function for others;
+ * that it needs nothing, keeps no state and takes no name; that it becomes part of the build's object. */
+bool uk_is_object(const char *bytes, size_t length);
+enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s);
+bool uk_object_defines(const char *bytes, size_t length, const char *symbol);
+enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s);
+enum uk_status uk_object_use(struct uk_build *b, const struct uk_source *s);
 /* producer.c: who wrote this bitcode ("LLVM21.1.0"), and for which epoch; false where that cannot be read. */
 bool uk_bitcode_producer(const char *data, size_t size, char producer[64], unsigned *epoch);
 

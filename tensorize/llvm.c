@@ -66,6 +66,7 @@ void uk_build_end(struct uk_build *b) {
     if (b->llvm)
         LLVMContextDispose(b->llvm);
     forget_diagnostics(b);
+    uk_objects_free(b);
     b->module = NULL;
     b->llvm = NULL;
 }
@@ -77,7 +78,7 @@ enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, L
     LLVMBool failed = LLVMTargetMachineEmitToMemoryBuffer(b->machine, b->module, type, &error, out);
 
     if (!failed && !b->diagnostics.length)
-        return UK_OK;
+        return type == LLVMObjectFile && b->objects ? uk_objects_merge(b, out) : UK_OK;
     if (!failed && *out)
         LLVMDisposeMemoryBuffer(*out);
     *out = NULL;

@@ -60,6 +60,13 @@ static const struct {
 #undef UK_SYMBOL
 };
 
+bool uk_is_runtime_symbol(const char *name) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (!strcmp(symbols[i].name, name))
+            return true;
+    return false;
+}
+
 static enum uk_status jit_fail(struct uk_context *c, const char *what, LLVMErrorRef error) {
     char *text = LLVMGetErrorMessage(error);
     enum uk_status s = uk_fail(c, UK_LINK, (struct uk_position){0, 0}, "%s: %s", what, text);

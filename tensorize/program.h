@@ -60,6 +60,9 @@ struct uk_position {
 enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
 enum uk_status uk_out_of_memory(struct uk_context *c);
+/* Adds "FILE:LINE:COLUMN: note: TEXT" to what uk_context_notes returns, once. */
+enum uk_status uk_note(struct uk_context *c, struct uk_position at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- integer expressions ---- */
 

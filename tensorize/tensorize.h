@@ -43,6 +43,9 @@ struct uk_context *uk_context_create(void);
 void uk_context_destroy(struct uk_context *c);
 /* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. */
 const char *uk_context_message(const struct uk_context *c);
+/* What the last call with c says though it went well, "FILE:LINE:COLUMN: note: ...", each with a newline: that the kernel
+ * of an imported object is called and not inlined, for instance. "" if it says nothing. Valid until the next call. */
+const char *uk_context_notes(const struct uk_context *c);
 /* Frees a text that the library returned. */
 void uk_text_free(char *text);
 

@@ -64,6 +64,8 @@ void uk_job_end(struct uk_job *job);
 int uk_job_load(struct uk_job *job, const struct uk_arguments *a);
 /* Prints the context's message; exit status for this library status. */
 int uk_job_failed(const struct uk_job *job, enum uk_status status);
+/* Prints what the context's last call has to say though it went well. */
+void uk_job_notes(const struct uk_job *job);
 
 /* ---- uk_shape.c: sizes, work, and whether it is a matrix product ---- */
 

@@ -82,6 +82,8 @@ static int emit(struct uk_job *job, struct uk_program **program, const struct uk
     if (status)
         return status;
     enum uk_status emitted = uk_emit_programs(program, a->positionals, &job->options, what, &bytes, &length);
+    if (!emitted)
+        uk_job_notes(job);
     status = emitted ? uk_job_failed(job, emitted) : uk_write_output(a->out, bytes, length);
     if (!status && a->time)
         print_times(job);

@@ -13,6 +13,10 @@ int uk_job_failed(const struct uk_job *job, enum uk_status status) {
     return UK_EXIT_WRONG;
 }
 
+void uk_job_notes(const struct uk_job *job) {
+    fputs(uk_context_notes(job->context), stderr);
+}
+
 static struct uk_var *find_size(const struct uk_program *p, const char *name) {
     struct uk_var *v = p->sizes;
     while (v && strcmp(v->name, name))

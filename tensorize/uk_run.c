@@ -14,7 +14,9 @@ static void print_kernels(const struct uk_job *job, const struct uk_module *m) {
         printf(" no kernel");
     for (int i = 0; uk_module_kernel(m, i); i++)
         printf("%s %s", i ? "," : "", uk_module_kernel(m, i));
-    printf("%s\n", uk_module_kernel(m, 0) ? " (inlined: 0 calls left)" : "");
+    printf("%s\n", !uk_module_kernel(m, 0)           ? ""
+                   : *uk_context_notes(job->context) ? " (not all inlined, see the notes)"
+                                                     : " (inlined: 0 calls left)");
 }
 
 static void print_sizes(const struct uk_program *p, const int64_t *sizes) {
@@ -103,6 +105,7 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
     enum uk_status compiled = uk_compile(p, &r->job.options, &r->module);
     if (compiled)
         return uk_job_failed(&r->job, compiled);
+    uk_job_notes(&r->job);
     return uk_data_create(&r->data, p, r->sizes);
 }
 

@@ -7,6 +7,7 @@ static int finish(const struct uk_job *job, enum uk_status status, char *report)
     if (report)
         fputs(report, stdout);
     uk_text_free(report);
+    uk_job_notes(job);
     if (status == UK_WRONG_RESULT)
         return UK_EXIT_WRONG; /* the report says what */
     return status ? uk_job_failed(job, status) : UK_EXIT_OK;
