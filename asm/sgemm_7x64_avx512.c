@@ -133,7 +133,7 @@ enum { AHEAD = 4 };
                      EACH_ROW(F##_ADD, n)                                                                   \
                      "3:\n\t"                                                                               \
                      EACH_ROW(F##_STORE, n)                                                                 \
-                     : [k] "+r"(k), [a] "+r"(a), [b] "+r"(b), [x3] "=&r"(three), [x5] "=&r"(five)       \
+                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [x3] "=&r"(three), [x5] "=&r"(five)       \
                      : [lda] "r"(lda), [a_step] "re"(a_step), [b_step] "re"(b_step), [ahead] "r"(ahead),   \
                        [c] "r"(c), [ldc] "r"(ldc), [acc] "r"(acc),                                          \
                        [m0] "Yk"(m0), [m1] "Yk"(m1), [m2] "Yk"(m2), [m3] "Yk"(m3)                           \

@@ -110,7 +110,7 @@
                      LOOP(WIDE_B(0) ROWS_2_TO_13(0) ROW(1, 2, 3, 31, 0) ROW(0, 0, 1, 30, 0),                \
                           WIDE_B(128) ROWS_2_TO_13(56) ROW(1, 2, 3, 31, 56) ROW(0, 0, 1, 30, 56))           \
                      "3:\n\t" EACH_ROW(OUT)                                                                 \
-                     : [k] "+r"(k), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c)                                   \
+                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)                                   \
                      : [ld] "r"(4 * ldc)                                                                    \
                      : CLOBBERS)
 
@@ -150,7 +150,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
                      EDGE_STORE(10, 11) EDGE_STORE(8, 9) EDGE_STORE(6, 7) EDGE_STORE(4, 5)
                      "7:\n\t" EDGE_STORE(2, 3)
                      "9:\n\t" EDGE_STORE(0, 1)
-                     : [k] "+r"(k), [a] "+r"(a), [b] "+r"(b), [c] "+r"(c),
+                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c),
                        [t] "=&r"(t), [u] "=&r"(u), [skip] "=&r"(skip)
                      : [ld] "r"(4 * ldc), [up] "r"(mr - 1), [nr] "r"(nr),
                        [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> 16)),

@@ -95,8 +95,8 @@
                      "sub $2, %[k]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "3:\n\t" EACH_ROW(OUT)                                                                 \
-                     : [k] "+r"(k), [a] "+r"(a), [a3] "+r"(a3), [a5] "+r"(a5), [a10] "+r"(a10), [b] "+r"(b),\
-                       [c] "+r"(c)                                                                          \
+                     : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),\
+                       [c] "+&r"(c)                                                                          \
                      : [lda] "r"(4 * lda), [ld] "r"(4 * ldc)                                                \
                      : CLOBBERS)
 
@@ -133,8 +133,8 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
                      EDGE_STORE(10, 11) EDGE_STORE(8, 9) EDGE_STORE(6, 7) EDGE_STORE(4, 5)
                      "7:\n\t" EDGE_STORE(2, 3)
                      "9:\n\t" EDGE_STORE(0, 1)
-                     : [k] "+r"(k), [a] "+r"(a), [a3] "+r"(a3), [a5] "+r"(a5), [a10] "+r"(a10), [b] "+r"(b),
-                       [c] "+r"(c), [t] "=&r"(t), [skip] "=&r"(skip)
+                     : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),
+                       [c] "+&r"(c), [t] "=&r"(t), [skip] "=&r"(skip)
                      : [lda] "r"(4 * lda), [ld] "r"(4 * ldc), [up] "r"(mr - 1),
                        [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> 16)),
                        [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> 16))

@@ -116,8 +116,8 @@ enum { AHEAD = 4 };
                      "sub $2, %[k]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "3:\n\t" EACH_ROW(OUT)                                                                 \
-                     : [k] "+r"(k), [a] "+r"(a), [a3] "+r"(a3), [a5] "+r"(a5), [a10] "+r"(a10), [b] "+r"(b),\
-                       [c] "+r"(c), [ahead] "+r"(ahead)                                                     \
+                     : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),\
+                       [c] "+&r"(c), [ahead] "+&r"(ahead)                                                     \
                      : [lda] "r"(4 * lda), [ldb] "r"(4 * ldb), [ld] "r"(4 * ldc)                            \
                      : CLOBBERS)
 
@@ -154,8 +154,8 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
                      EDGE_STORE(10, 11) EDGE_STORE(8, 9) EDGE_STORE(6, 7) EDGE_STORE(4, 5)
                      "7:\n\t" EDGE_STORE(2, 3)
                      "9:\n\t" EDGE_STORE(0, 1)
-                     : [k] "+r"(k), [a] "+r"(a), [a3] "+r"(a3), [a5] "+r"(a5), [a10] "+r"(a10), [b] "+r"(b),
-                       [c] "+r"(c), [ahead] "+r"(ahead), [t] "=&r"(t), [skip] "=&r"(skip)
+                     : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),
+                       [c] "+&r"(c), [ahead] "+&r"(ahead), [t] "=&r"(t), [skip] "=&r"(skip)
                      : [lda] "r"(4 * lda), [ldb] "r"(4 * ldb), [ld] "r"(4 * ldc), [up] "r"(mr - 1),
                        [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> 16)),
                        [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> 16))

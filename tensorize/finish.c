@@ -169,15 +169,30 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
 
 /* ---- the function ---- */
 
+/* Elements from the first to the last one; an empty dimension counts as if it had one. */
+static struct uk_index *elements_of(struct uk_arena *a, const struct uk_tensor *t) {
+    struct uk_index *n = uk_index_int(a, 1), *one = uk_index_int(a, 1);
+
+    for (int d = 0; d < t->stored_dims; d++) {
+        struct uk_index *extent = uk_stored_extent(t, d);
+
+        if (!t->has_strides) {
+            n = uk_index_op(a, UK_I_MUL, n, extent);
+            continue;
+        }
+        extent = uk_index_op(a, UK_I_SUB, uk_index_op(a, UK_I_MAX, extent, one), one);
+        n = uk_index_op(a, UK_I_ADD, n, uk_index_op(a, UK_I_MUL, extent, t->stride[d]));
+    }
+    return n;
+}
+
 static enum uk_status add_temps(struct uk_schedule *s) {
     for (struct uk_tensor *t = s->program->tensors; t; t = t->next) {
         if (t->kind != UK_TENSOR_TEMP)
             continue;
         struct uk_buffer *b = uk_alloc(s->arena, sizeof *b);
-        struct uk_index *elements = uk_index_int(s->arena, 1);
+        struct uk_index *elements = elements_of(s->arena, t);
 
-        for (int d = 0; d < t->dims; d++)
-            elements = uk_index_op(s->arena, UK_I_MUL, elements, t->shape[d]);
         if (!b || !elements)
             return uk_out_of_memory(s->context);
         *b = (struct uk_buffer){.tensor = t, .elements = elements, .next = s->buffers};

@@ -391,3 +391,12 @@ struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id) {
 struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d) {
     return t->layout ? t->stored[d] : t->shape[d];
 }
+
+struct uk_index *uk_stored_index(struct uk_arena *arena, const struct uk_access *a, int d) {
+    const struct uk_map *m = a->tensor->layout;
+    struct uk_index *e = m ? m->to[d] : a->index[d];
+
+    for (int i = 0; m && i < m->from_count; i++)
+        e = uk_substitute(arena, e, m->from[i], a->index[i]);
+    return e;
+}

@@ -55,7 +55,7 @@ static int effort(const struct uk_attempt *t) {
     for (int v = 0; v < t->ks->iterators; v++)
         n += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
     for (int o = 0; o < UK_MAX_OPERANDS; o++)
-        n += t->fit->panel[o].width > 0;
+        n += t->fit->panel[o].width != 0;
     return n;
 }
 

@@ -4,7 +4,8 @@
 
 #include "schedule.h"
 
-enum { UK_MAX_AXES = 2 * UK_MAX_DIMS };
+/* UK_UNPACK, as a panel's width in advice: the kernel reads no panel there. */
+enum { UK_MAX_AXES = 2 * UK_MAX_DIMS, UK_UNPACK = -1 };
 
 /* An access of the declaration, and the operand of the nest that stands in its place. */
 struct uk_pair {
@@ -47,6 +48,7 @@ bool uk_differ(struct uk_attempt *t, const char *format, ...) __attribute__((for
 bool uk_match_declare(struct uk_attempt *t);
 /* view with loop l split for the divided axis. */
 bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l);
+bool uk_match_is_divided(const struct uk_attempt *t);
 /* May the extent along a summed axis be raised to a multiple: are the elements that this adds 0? */
 bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple);
 
@@ -60,6 +62,8 @@ bool uk_match_axes(struct uk_attempt *t);
 /* The axis' largest extent: a number in the declaration, or `I <= 14` among its assumptions. */
 int64_t uk_match_most(const struct uk_attempt *t, int axis);
 
+/* How far one step along the loop moves the operand's address; terms < 0: not always as far. */
+struct uk_poly uk_match_step(const struct uk_operand *o, const struct uk_loop *l);
 /* p with the strides that are bound so far. */
 struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *p);
 

@@ -35,8 +35,6 @@ bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, const ch
                          const char *step) {
     const struct uk_tensor *x = t->view->operand[p->operand].tensor;
 
-    if (!*step && x->kind == UK_TENSOR_PACKED && p->operand)
-        step = unpack_step(t, x);
     if (have->terms < 0)
         return uk_differ(t, "%s: its index is not a sum of the loops from %s on%s%s", x->name,
                          t->st->loop[t->tile]->var->name, *step ? "; " : "", step);
@@ -118,10 +116,10 @@ const char *uk_pack_step(struct uk_attempt *t, int operand, int64_t width, const
     const struct uk_operand *o = &t->st->operand[operand];
     const char *text;
 
-    if (!lane || o->tensor->layout || t->st->is_copy)
+    if ((!lane && width != UK_UNPACK) || o->tensor->layout || t->st->is_copy)
         return "";
     if (o->tensor->kind == UK_TENSOR_PACKED) {
-        text = repack(t, o, width, lane);
+        text = width == UK_UNPACK ? unpack_step(t, o->tensor) : repack(t, o, width, lane);
     } else {
         const struct uk_loop *place = place_of(t, o);
         const char *which = along(t, o, lane);
@@ -140,7 +138,7 @@ static bool differs(struct uk_attempt *t, const struct uk_pair *p, const char *s
         if (!t->m.axis[a] || t->divisor[a])
             continue;
         struct uk_poly want = uk_coefficient(&t->declared->operand[p->declared], a);
-        struct uk_poly have = uk_coefficient(&t->view->operand[p->operand], t->m.axis[a]->id);
+        struct uk_poly have = uk_match_step(&t->view->operand[p->operand], t->m.axis[a]);
 
         want = uk_match_bound(t, &want);
         if (have.terms >= 0 && uk_poly_equal(&want, &have))
@@ -159,7 +157,7 @@ void uk_match_advise(struct uk_attempt *t) {
 
         if (!t->fit->panel[o].width)
             continue;
-        const char *step = uk_pack_step(t, o, t->fit->panel[o].width, t->m.axis[lane]);
+        const char *step = uk_pack_step(t, o, t->fit->panel[o].width, lane < 0 ? NULL : t->m.axis[lane]);
         const char *both = *steps ? uk_format(t->s->arena, "%s, and %s", steps, step) : step;
 
         steps = both ? both : steps;

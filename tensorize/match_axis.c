@@ -84,16 +84,30 @@ static bool may_be_packed(struct uk_attempt *t, const struct uk_pair *p, const s
         return false;
     t->fit->panel[p->operand].width = panel_width(t, p->tensor, &lane);
     t->fit->panel[p->operand].lane = lane;
+    if (packed && p->operand && !t->fit->panel[p->operand].width && !uk_match_is_divided(t))
+        t->fit->panel[p->operand].width = UK_UNPACK;
     return t->fit->panel[p->operand].width;
 }
 
-/* ---- one axis, one loop ---- */
+struct uk_poly uk_match_step(const struct uk_operand *o, const struct uk_loop *l) {
+    struct uk_poly sum = {0};
+
+    for (int d = 0; d < o->tensor->stored_dims; d++) {
+        if (o->index[d].general && uk_mentions(o->index[d].general, l->var))
+            return (struct uk_poly){.terms = -1};
+        if (o->index[d].general || !o->index[d].coefficient[l->id])
+            continue;
+        struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
+        sum = uk_poly_add(sum, &stride, o->index[d].coefficient[l->id]);
+    }
+    return sum;
+}
 
 /* One step along the declaration's loop `declared`, and along loop l of the view. */
 static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declared, const struct uk_loop *l) {
     const struct uk_operand *o = &t->view->operand[p->operand];
     struct uk_poly want = uk_coefficient(&t->declared->operand[p->declared], declared);
-    struct uk_poly have = uk_coefficient(o, l->id);
+    struct uk_poly have = uk_match_step(o, l);
 
     want = uk_match_bound(t, &want);
     const struct uk_var *v = have.terms >= 0 ? free_stride(t, &want) : NULL;

@@ -35,16 +35,6 @@ static bool find_divisors(struct uk_attempt *t, const struct uk_index *e) {
     return find_divisors(t, e->a) && find_divisors(t, e->b);
 }
 
-/* Index of stored dimension d over the declaration's iterators. */
-static struct uk_index *stored_index(struct uk_attempt *t, const struct uk_access *a, int d) {
-    const struct uk_map *m = a->tensor->layout;
-    struct uk_index *e = m ? m->to[d] : a->index[d];
-
-    for (int i = 0; m && i < m->from_count; i++)
-        e = uk_substitute(t->s->arena, e, m->from[i], a->index[i]);
-    return e;
-}
-
 static bool add_access(struct uk_attempt *t, const struct uk_access *a, const struct uk_expr *e) {
     struct uk_stage *d = t->declared;
 
@@ -55,7 +45,7 @@ static bool add_access(struct uk_attempt *t, const struct uk_access *a, const st
     if (a->tensor->layout && a->tensor->layout->lane)
         return uk_differ(t, "%s is spread over the lanes of a wave, which is not matched", a->tensor->name);
     for (int i = 0; i < a->tensor->stored_dims; i++)
-        if (!find_divisors(t, stored_index(t, a, i)))
+        if (!find_divisors(t, uk_stored_index(t->s->arena, a, i)))
             return false;
     return true;
 }
@@ -108,7 +98,7 @@ static bool index_operands(struct uk_attempt *t) {
         for (int i = 0; i < a->tensor->stored_dims; i++) {
             struct uk_affine *f = &d->operand[o].index[i];
 
-            if (uk_affine_of(t->s, d, stored_index(t, a, i), f))
+            if (uk_affine_of(t->s, d, uk_stored_index(t->s->arena, a, i), f))
                 return false;
             if (f->general)
                 return uk_differ(t, "%s: an index of the declaration is not a sum of its iterators",
@@ -171,6 +161,14 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     t->quotient[axis] = outer;
     t->remainder[axis] = inner;
     return true;
+}
+
+bool uk_match_is_divided(const struct uk_attempt *t) {
+    bool any = false;
+
+    for (int a = 0; a < t->ks->iterators; a++)
+        any |= t->divisor[a] > 0;
+    return any;
 }
 
 /* ---- zero extension ---- */

@@ -244,6 +244,10 @@ enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage,
     memset(out, 0, sizeof *out);
     out->prefix = prefix;
     out->dims = o->tensor->dims;
+    if (o->tensor->layout) {
+        *why = "the tensor has a layout of its own; state none and pack it into this one, or use it as it is";
+        return UK_NO_MATCH;
+    }
     for (int d = 0; d < out->dims; d++) {
         struct finding g = {
             .s = s, .st = st, .prefix = prefix, .f = &o->index[d], .part = &out->part[d], .why = why};

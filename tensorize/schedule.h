@@ -143,6 +143,8 @@ bool uk_poly_is_int(const struct uk_poly *p, int64_t *value);
 struct uk_index *uk_poly_index(struct uk_arena *a, const struct uk_poly *p);
 /* Extent of a stored dimension. */
 struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d);
+/* An access' index of a stored dimension: of logical indices, through the tensor's layout. */
+struct uk_index *uk_stored_index(struct uk_arena *arena, const struct uk_access *a, int d);
 /* Address coefficient, in elements, of a loop: sum over the stored dimensions of coefficient * stride. */
 struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 
@@ -179,6 +181,8 @@ struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_stateme
 /* ---- schedule.c, pack.c: the primitives ---- */
 
 enum uk_status uk_stages_create(struct uk_schedule *s);
+/* One more at *end, which moves on; t stays the caller's own. */
+enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end);
 enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps);
 enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
@@ -210,6 +214,10 @@ enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const st
                             struct uk_index *upper);
 enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
                              const char *outer, const char *inner, struct uk_position at);
+
+/* ---- rfactor.c, inline.c, fuse.c ---- */
+
+enum uk_status uk_apply_rfactor(struct uk_schedule *s, const struct uk_step *step);
 
 /* ---- loop_kind.c ---- */
 

@@ -26,11 +26,17 @@ static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, co
                        "a statement may have at most %d accesses; split it into several", UK_MAX_OPERANDS);
     struct uk_operand *o = &st->operand[st->operands++];
     *o = (struct uk_operand){.tensor = a->tensor, .expr = e, .pad = pad};
-    if (a->tensor->layout)
-        return uk_fail(s->context, UK_UNSUPPORTED, a->at, "layout of tensor %s is not built yet; use pack",
+    if (a->tensor->layout && a->tensor->layout->lane)
+        return uk_fail(s->context, UK_REFUSED, a->at,
+                       "%s is spread over the lanes of a wave, which only GPUs have; leave `lane` out",
                        a->tensor->name);
-    for (int d = 0; d < a->tensor->dims; d++) {
-        enum uk_status status = uk_affine_of(s, st, a->index[d], &o->index[d]);
+    if (a->tensor->layout && (pad == UK_PAD_VALUE || (pad && st->statement->scan)))
+        return uk_fail(s->context, UK_REFUSED, a->at,
+                       "pad of %s, which has a layout, is only computed as a factor of a sum; pad the tensor "
+                       "beforehand",
+                       a->tensor->name);
+    for (int d = 0; d < a->tensor->stored_dims; d++) {
+        enum uk_status status = uk_affine_of(s, st, uk_stored_index(s->arena, a, d), &o->index[d]);
 
         if (status)
             return status;
@@ -166,7 +172,7 @@ static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
     return add_operand(s, st, &e->access, e, UK_PAD_NONE);
 }
 
-static enum uk_status create_stage(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end) {
+enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end) {
     struct uk_stage *st = uk_alloc(s->arena, sizeof *st);
     enum uk_status status;
     int64_t c;
@@ -206,7 +212,7 @@ enum uk_status uk_stages_create(struct uk_schedule *s) {
         if (!part)
             return uk_out_of_memory(s->context);
         for (; part; part = part->next) {
-            enum uk_status status = create_stage(s, part, &end);
+            enum uk_status status = uk_stage_create(s, part, &end);
 
             if (status)
                 return status;

@@ -112,8 +112,9 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
 /* ---- a stage's tiling, built step by step ---- */
 
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l) {
-    for (int d = 0; d < o->tensor->dims; d++)
-        if (o->index[d].coefficient[l->id])
+    for (int d = 0; d < o->tensor->stored_dims; d++)
+        if (o->index[d].coefficient[l->id] ||
+            (o->index[d].general && uk_mentions(o->index[d].general, l->var)))
             return true;
     return false;
 }

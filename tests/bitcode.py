@@ -86,6 +86,10 @@ def check_text(row, text):
             group = re.search(r"#(\d+)$", line)
             if not group or not re.search(rf"^attributes #{group[1]} = {{.*\bnoduplicate\b", text, re.M):
                 yield "an asm statement without noduplicate"
+            constraints = re.search(r'", "([^"]*)"\(', line)[1].split(",")
+            # An input may get the register of an output with the same value, if that may be written last.
+            if "=r" in constraints and "r" in constraints:
+                yield f"an asm statement changes a register that an input may share: {','.join(constraints)}"
     for group in re.findall(r"^attributes #\d+ = { (.*) }$", text, re.M):
         if '"' in group or BLOCKS_INLINING & set(group.split()) or "vscale_range" in group:
             yield f"attributes that depend on the target or prevent inlining: {group}"

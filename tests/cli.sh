@@ -120,6 +120,24 @@ expect 2 '' 'no C identifier' compile matmul.uk --name='not a name' --emit=heade
 expect 0 '' '' compile matmul.uk -o matmul.o
 [[ -s matmul.o ]] || fail 'matmul.o was not written'
 echo precious >kept
+# Arguments of a kernel that are the same constant, K = 4 * ldc, and one of them is counted down.
+for tile in '14 32 avx512' '6 16 avx2'; do
+    read -r mr nr isa <<<"$tile"
+    grep -qw "${isa/%512/512dq}" /proc/cpuinfo || continue
+    cat >constants.uk <<END
+tensor A f32 [20, $((4 * nr))]
+tensor B f32 [$((4 * nr)), $nr]
+tensor C f32 [20, $nr]
+C[m, n] = sum(k) A[m, k] * B[k, n]
+schedule
+  split C.m $mr -> mo mi
+  pack A at root panel $mr
+  pack B at root panel $nr
+  tensorize mi uk_sgemm_${mr}x${nr}_${isa}_asm
+END
+    expect 0 'check: equal' '' run constants.uk --check
+done
+
 # Several programs as one piece of code.
 expect 0 '' '' compile matmul.uk softly.uk --allow-loops --emit=shared -o both.so
 [[ $(nm -D --defined-only both.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] || fail 'both.so: functions'

@@ -87,7 +87,7 @@ static int64_t size_value(const char *name, const int64_t mnk[3], const struct k
     if (name[1])
         switch (name[2]) { /* more than any row needs, and 1 at least */
         case 'a':
-            return (k->a_transposed ? m : k->shape == MATMUL ? p : n) + 3;
+            return (k->shape != MATMUL ? n : k->a_transposed ? m : p) + 3;
         case 'b':
             return (k->shape == MATMUL ? k->b_transposed ? p : n : k->b_transposed ? m : n) + 1;
         default:

@@ -63,6 +63,9 @@ static void one_primitive(void **state) {
         "parallel C.m C.n\n",
         "split C.m 5 -> mo mi\nunroll mi\n",
         "vectorize C.k\n",
+        "rfactor C.k -> R\nparallel R.k\n",
+        "split C.k 8 -> ko ki\nrfactor ki -> R\nvectorize R.ki\nvectorize C.ki\n",
+        "split C.k 5 -> ko ki\nrfactor ko -> R\nreorder R.ko R.m R.n\nparallel R.ko\n",
         "split C.k 8 -> ko ki\nunroll ki\n",
         "split C.n 16 -> no ni\nreorder C.m no k ni\nvectorize ni\nparallel C.m\n",
         "pack A at root panel 14\n",
@@ -324,6 +327,16 @@ static void random_kinds(struct random_steps *r) {
         put_step(r, "unroll C.%s", r->loop[below(&r->x, r->loops)]);
 }
 
+/* A reduction in two stages, and how the first of them runs. */
+static void random_rfactor(struct random_steps *r) {
+    put_step(r, "rfactor C.%s -> R%d", r->loop[below(&r->x, r->loops)], r->names);
+    if (below(&r->x, 2))
+        put_step(r, "parallel R%d.%s", r->names, r->loop[below(&r->x, r->loops)]);
+    if (below(&r->x, 2))
+        put_step(r, "vectorize R%d.%s", r->names, r->loop[r->loops - 1]);
+    r->names++;
+}
+
 static void any_steps(struct random_steps *r) {
     int n = 1 + below(&r->x, 8);
 
@@ -343,7 +356,10 @@ static void any_steps(struct random_steps *r) {
             random_pack(r);
             break;
         }
-    random_kinds(r);
+    if (!below(&r->x, 3))
+        random_rfactor(r);
+    else
+        random_kinds(r);
     while (!below(&r->x, 3))
         put_step(r, "parallel C.%s", r->loop[below(&r->x, r->loops)]);
     if (!below(&r->x, 3))

@@ -70,7 +70,8 @@ const char *uk_status_text(enum uk_status status);
  *      native call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm
  *      declares what it clobbers by its widest name so that they can).
  *   9. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
- *      asm changes is a read-write or output operand.
+ *      asm changes is a read-write or output operand, and early-clobber ("+&r"): a compiler may else give an
+ *      input of the same value, such as a constant ldc equal to k, the same register.
  */
 
 /* Which edge tiles a kernel takes. */
