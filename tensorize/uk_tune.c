@@ -22,7 +22,8 @@ enum {
 
 static const double search_share = 0.8; /* of the time; the rest is for deciding */
 static const double least_gain = 0.005; /* less than this is never more than noise */
-static const double bound_margin = 1.1; /* bounds leave out what clocks and edges do */
+/* A bound must be above the best time by this, and above the reference's bound: the best may owe its time to noise. */
+static const double bound_margin = 1.1;
 
 struct tune {
     struct tune_bench bench;
@@ -32,7 +33,8 @@ struct tune {
     bool reference_is_auto;
     double begun, limit;
     int most, measured, count[TUNE_OUTCOMES];
-    double peak, best; /* operations per second; speed */
+    double peak, best;      /* operations per second; speed */
+    double reference_bound; /* seconds that its kernels take at least */
 };
 
 static volatile int interrupted;
@@ -82,16 +84,22 @@ static bool is_over(const struct tune *t) {
     return interrupted || passed(t) >= search_share * t->limit || t->measured >= t->most;
 }
 
-/* The kernels of these steps cannot be as fast as the best one so far. */
-static bool is_bounded(struct tune *t, const char *steps, struct tune_trial *trial) {
-    double operations, best = t->best > 0 ? t->bench.reference_seconds / t->best : HUGE_VAL;
+/* Seconds that the kernels of these steps take at least; 0: nobody knows. */
+static double bound(struct tune *t, const char *steps) {
+    double operations;
     enum uk_status status =
         uk_schedule_bound(t->bench.job.program, &t->bench.job.options, steps, &operations);
 
-    if (status || !(t->peak > 0) || operations / t->peak < bound_margin * best)
+    return status || !(t->peak > 0) ? 0 : operations / t->peak;
+}
+
+/* The kernels of these steps cannot be as fast as the best so far. */
+static bool is_bounded(struct tune *t, const char *steps, struct tune_trial *trial) {
+    double least = bound(t, steps), best = t->best > 0 ? t->bench.reference_seconds / t->best : HUGE_VAL;
+
+    if (least < bound_margin * best || least < bound_margin * t->reference_bound)
         return false;
-    snprintf(trial->message, sizeof trial->message, "its kernels take %.4g ms at least",
-             1e3 * operations / t->peak);
+    snprintf(trial->message, sizeof trial->message, "its kernels take %.4g ms at least", 1e3 * least);
     return true;
 }
 
@@ -152,6 +160,7 @@ static int try_reference(struct tune *t, char *steps) {
     trial.speed = worked ? 1 : 0;
     if (worked) {
         t->bench.reference_seconds = trial.seconds;
+        t->reference_bound = bound(t, steps);
         t->best = 0;
         if (!(t->reference = strdup(steps))) {
             uk_text_free(steps);
