@@ -327,8 +327,9 @@ enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *ke
  * program as it was. Texts are freed with uk_text_free.
  */
 
-/* The automatic schedule, then, for each statement, the automatic schedule with each of the other kernels that fit it.
- * *cursor is 0 before the first call; *steps is NULL after the last one. An empty text stands for plain loops. */
+/* The automatic schedule, then, for each statement, the automatic schedule with each of the kernels that fit it,
+ * and, if plain loops are allowed, with none. *cursor is 0 before the first call; *steps is NULL after the last one. An
+ * empty text, of the first call only, stands for plain loops. */
 enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor, char **steps);
 /* A legal schedule that differs from `steps` by one choice: the factor of a split, a split more or less, the order of
  * loops, the place of a copy, a kernel of the same tile... The same *random, which is changed, draws the same. UK_REFUSED:

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "space.h"
 
-enum { TRIES = 64 };
+enum { TRIES = 64, PLAIN_BLOCK = 4096 };
 
 /* ---- the program while a candidate is looked at ---- */
 
@@ -136,7 +136,32 @@ static const struct uk_statement *statement_number(const struct uk_program *p, i
     return t;
 }
 
-/* The automatic schedule in which statement t takes the kernel. *out stays NULL if it cannot. */
+/* A text without a step would mean the automatic schedule: a step that changes nothing, or little, stands for it. */
+static enum uk_status name_loops(struct uk_schedule *s, const struct uk_stage *st) {
+    struct uk_step *step = uk_alloc(s->arena, sizeof *step);
+    struct uk_loop_name *loop = uk_alloc(s->arena, sizeof *loop * (size_t)(st->loops + 1));
+
+    if (!step || !loop)
+        return uk_out_of_memory(s->context);
+    for (int i = 0; i < st->loops; i++)
+        loop[i] = (struct uk_loop_name){.stage = st->name, .loop = st->loop[i]->var->name};
+    *step =
+        (struct uk_step){.kind = UK_STEP_REORDER, .at = st->statement->at, .loops = st->loops, .loop = loop};
+    if (st->loops == 1) {
+        const char *base = st->statement->iterator[0]->name;
+
+        if (!(step->name = uk_alloc(s->arena, 2 * sizeof *step->name)) ||
+            !(step->name[0] = uk_fresh_name(s, base, "o")) || !(step->name[1] = uk_fresh_name(s, base, "i")))
+            return uk_out_of_memory(s->context);
+        step->kind = UK_STEP_SPLIT;
+        step->names = 2;
+        step->number[0] = PLAIN_BLOCK;
+    }
+    return st->loops ? uk_apply_steps(s, step) : UK_OK;
+}
+
+/* The automatic schedule in which statement t takes the kernel, or plain loops if that is NULL. *out stays NULL if it
+ * cannot. */
 static enum uk_status start_with(struct visit *v, const struct uk_statement *t, const char *kernel,
                                  char **out) {
     struct uk_schedule *s;
@@ -146,10 +171,15 @@ static enum uk_status start_with(struct visit *v, const struct uk_statement *t, 
     if (status)
         return status;
     s->wanted_stage = t->label;
-    s->wanted_kernel = kernel;
+    s->wanted_kernel = kernel ? kernel : "";
     status = uk_auto_schedule(s);
-    for (const struct uk_stage *st = s->stages; st; st = st->next)
-        taken |= st->match && !strcmp(st->name, t->label) && !strcmp(st->match->intrinsic->name, kernel);
+    for (const struct uk_stage *st = s->stages; st && !status; st = st->next) {
+        if (strcmp(st->name, t->label))
+            continue;
+        taken = kernel ? st->match && !strcmp(st->match->intrinsic->name, kernel) : !st->match && st->loops;
+        if (!kernel && taken && !s->applied)
+            status = name_loops(s, st);
+    }
     if (status || !taken) {
         uk_context_enter(v->p->context, v->p->file); /* a kernel that does not fit is no error */
         return status == UK_OUT_OF_MEMORY ? uk_out_of_memory(v->p->context) : UK_OK;
@@ -180,7 +210,7 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
         const char *kernel = kernel_number(p, (*cursor - 1) % (kernels + 1));
 
         ++*cursor;
-        status = kernel ? start_with(&v, t, kernel, steps) : UK_OK;
+        status = kernel || v.options->allow_loops ? start_with(&v, t, kernel, steps) : UK_OK;
     }
     visit_end(&v);
     return status;

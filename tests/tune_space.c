@@ -37,7 +37,7 @@ static const struct {
      "C[m, n] += sum(k) A[k, m] * B[n, k]\n",
      {0},
      0,
-     1},
+     2},
     {"size N = 1000\ntensor X f32 [N]\ntensor Y f32 [N]\ntensor Z f32 [N]\nZ[i] = X[i] + Y[i]\n",
      {1000},
      1,
