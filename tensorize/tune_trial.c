@@ -143,8 +143,10 @@ static bool same_results(const struct tune_bench *b, struct report *r) {
             continue;
         for (size_t i = 0; i < a->elements; i++)
             if (uk_data_value(a, i) != uk_data_value(&expected, i)) {
-                snprintf(r->message, sizeof r->message, "%s at offset %zu is %.9g, the reference has %.9g",
-                         a->tensor->name, i, uk_data_value(a, i), uk_data_value(&expected, i));
+                snprintf(
+                    r->message, sizeof r->message,
+                    "%s at offset %zu is %.9g, the start has %.9g; see which kernel `uk verify` finds wrong",
+                    a->tensor->name, i, uk_data_value(a, i), uk_data_value(&expected, i));
                 return false;
             }
     }

@@ -56,10 +56,10 @@ static void show_trial(struct tune *t, const struct tune_trial *trial) {
     t->count[trial->outcome]++;
     if (better) {
         t->best = trial->speed;
-        fprintf(stderr, "%s%6.1f s, trial %d: %.4f ms, %.3f x the speed of the start\n",
+        fprintf(stderr, "%s%6.1f s, trial %d: %.4g ms, %.3f x the speed of the start\n",
                 terminal ? "\r\033[K" : "", passed(t), t->measured, 1e3 * trial->seconds, trial->speed);
-    } else if (trial->outcome == TUNE_CRASH || trial->outcome == TUNE_TIMEOUT ||
-               trial->outcome == TUNE_WRONG) {
+    } else if (trial->outcome != TUNE_OK && trial->outcome != TUNE_BOUND &&
+               (trial->outcome != TUNE_REFUSED || !t->reference)) {
         fprintf(stderr, "%s%6.1f s, trial %d: %s: %s\n", terminal ? "\r\033[K" : "", passed(t), t->measured,
                 tune_outcome_text(trial->outcome), trial->message);
     }
@@ -141,13 +141,17 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
 
 /* ---- starts ---- */
 
-/* What the others are measured beside: these steps, if they work. They are taken over. Exit status. */
+/* What the others are measured beside: these steps, if they work; what failed according to the log is not tried again.
+ * They are taken over. Exit status. */
 static int try_reference(struct tune *t, char *steps) {
     struct tune_trial *known = tune_find(&t->search, steps), trial = {.steps = steps, .is_start = true};
-    enum uk_status status = tune_set_reference(&t->bench, steps);
-    bool worked = false;
+    bool failed = known && known->outcome != TUNE_OK, worked = false;
+    enum uk_status status = failed ? UK_OK : tune_set_reference(&t->bench, steps);
 
-    if (status) {
+    if (failed) {
+        trial.outcome = known->outcome;
+        memcpy(trial.message, known->message, sizeof trial.message);
+    } else if (status) {
         trial.outcome = TUNE_REFUSED;
         snprintf(trial.message, sizeof trial.message, "%s", uk_context_message(t->bench.job.context));
     } else if (!tune_measure(&t->bench, &trial, TUNE_QUICK, &interrupted)) {
@@ -307,7 +311,7 @@ static int decide(struct tune *t, const char **steps, double *speed) {
     if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
         *steps = best->steps;
         *speed = last.speed;
-        fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %.4f ms\n", last.speed, name, noise,
+        fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %.4g ms\n", last.speed, name, noise,
                 1e3 * last.seconds);
     } else if (last.outcome == TUNE_OK) {
         fprintf(stderr,

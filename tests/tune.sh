@@ -53,7 +53,7 @@ expect 1 'no.uk: cannot read' tune no.uk
 expect 1 'cannot write' tune matmul.uk "${small[@]}" --log=no/such/folder
 
 # A search: the result applies and is right; every trial is logged, auto first.
-expect 0 'schedules measured in' tune matmul.uk "${small[@]}" --time-limit=6 --log=one.jsonl -o one.uk
+expect 0 'schedules measured in' tune matmul.uk "${small[@]}" --time-limit=30 --trials=24 --log=one.jsonl -o one.uk
 [[ -s out ]] && fail 'with -o something was printed on standard output'
 expect 0 '^$' run matmul.uk "${small[@]}" --schedule=one.uk --check
 grep -q 'check: equal' out || fail 'the result of uk tune is not right'
@@ -81,7 +81,7 @@ END
 lines=$(wc -l <one.jsonl)
 printf '{"key":"torn' >>one.jsonl
 expect 0 "one.jsonl has [0-9]* trials of this program and these sizes, and 0 of others" \
-    tune matmul.uk "${small[@]}" --time-limit=3 --log=one.jsonl
+    tune matmul.uk "${small[@]}" --time-limit=30 --trials=6 --log=one.jsonl
 log one.jsonl "len(trials) > $lines and sum(t['start'] and t['speed'] == 1 for t in trials) >= 1"
 python3 - <<'END' || fail 'a known schedule was measured again by the search'
 import json, collections
@@ -89,7 +89,7 @@ first = collections.Counter(t["schedule"] for t in map(json.loads, open("one.jso
 assert max(first.values()) == 1, first.most_common(1)
 END
 expect 0 'has 0 trials of this program and these sizes, and [1-9]' \
-    tune matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --time-limit=3 --trials=2 --log=one.jsonl
+    tune matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --time-limit=20 --trials=2 --log=one.jsonl
 printf 'a text of mine\n' >precious
 expect 1 'precious:1: this is no trial of uk tune' tune matmul.uk "${small[@]}" --log=precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a file that is no log was changed'
@@ -98,7 +98,7 @@ expect 1 'precious:1: this is no trial of uk tune' tune matmul.uk "${small[@]}" 
 printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
 expect 1 'error: .*allow plain loops' tune softly.uk --size N=1000 -o precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a refused program overwrote -o'
-expect 0 'schedules measured' tune softly.uk --size N=1000 --allow-loops --threads=1 --time-limit=3 -o soft.uk
+expect 0 'schedules measured' tune softly.uk --size N=1000 --allow-loops --threads=1 --time-limit=20 --trials=4 -o soft.uk
 expect 0 '^$' run softly.uk --size N=1000 --allow-loops --schedule=soft.uk --check
 
 # A candidate that crashes, one that never ends, one that is wrong: the rest goes on. The user's kernel is what auto
@@ -122,12 +122,12 @@ END
         "$1" "$2" >"$1.c"
 }
 own_kernel crashes '*(volatile float *)0 = c[i] = a[i] + b[i];'
-expect 0 'crash: .*does not work here' tune with_crashes.uk --size N=4000 --threads=1 --time-limit=8 --trials=4 \
+expect 0 'crash: .*does not work here' tune with_crashes.uk --size N=4000 --threads=1 --time-limit=30 --trials=4 \
     --log=crash.jsonl -o crash.steps
 log crash.jsonl 'trials[0]["status"] == "crash" and any(t["status"] == "ok" for t in trials)'
 grep -q 'uk_vadd' crash.steps || fail 'the result does not call the kernel that works'
 own_kernel hangs 'while (*(volatile const float *)a == *a) c[i] = a[i] + b[i];'
-expect 0 'timeout: not done after' tune with_hangs.uk --size N=4000 --threads=1 --time-limit=12 --trials=4 \
+expect 0 'timeout: not done after' tune with_hangs.uk --size N=4000 --threads=1 --time-limit=16 --trials=4 \
     --log=hang.jsonl -o hang.steps
 log hang.jsonl 'trials[0]["status"] == "timeout" and any(t["status"] == "ok" for t in trials)'
 own_kernel lies 'c[i] = a[i] + b[i] + 1;'
@@ -136,7 +136,7 @@ schedule
   split Z.i 16 -> io ii
   tensorize ii lies
 END
-expect 0 'schedules measured' tune with_lies.uk --size N=4000 --threads=1 --time-limit=8 --trials=4 --log=lie.jsonl
+expect 0 'schedules measured' tune with_lies.uk --size N=4000 --threads=1 --time-limit=30 --trials=4 --log=lie.jsonl
 log lie.jsonl 'any(t["status"] == "wrong" and "offset" in t["message"] for t in trials)'
 
 # ^C: whole lines, no result, nothing left running.
