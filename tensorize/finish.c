@@ -97,6 +97,19 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
         st->name);
 }
 
+/* The loops of an attached stage need no isl: their bounds are read off, and full tiles get constants. */
+static void place_plain(const struct uk_schedule *s, struct uk_stage *st) {
+    int last = st->prefix;
+
+    for (int i = st->prefix; i < st->loops; i++)
+        if (st->loop[i]->kind == UK_LOOP_PARALLEL)
+            last = i + 1;
+    for (const struct uk_stage *o = s->stages; o; o = o->next)
+        if (o->parent == st && o->prefix > last)
+            last = o->prefix;
+    st->tile = last;
+}
+
 static enum uk_status finish(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         enum uk_status status = uk_check_vectors(s, st);
@@ -114,9 +127,12 @@ static enum uk_status finish(struct uk_schedule *s) {
             uk_put(s->report, "stage %s: tiles that are smaller than %s takes run as plain loops\n", st->name,
                    st->match->intrinsic->name);
     }
-    for (struct uk_stage *st = s->stages; st; st = st->next)
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
         if (st->is_copy)
             place_copy(s, st);
+        else if (st->parent && !st->match && !st->is_reset)
+            place_plain(s, st);
+    }
     return UK_OK;
 }
 
