@@ -1,14 +1,12 @@
 /*
  * Loop IR to LLVM IR: the function, its workspace, and the nodes.
  *
- * int NAME(sizes..., scalars..., tensors...) checks its arguments, allocates one workspace, and runs the
+ * int NAME(sizes..., scalars..., tensors...) checks its arguments, has one workspace, and runs the
  * loops. A failure is recorded in the generator and writing goes on; whoever asked throws the module away.
  */
 #include <string.h>
 #include <llvm-c/Analysis.h>
 #include "codegen.h"
-
-enum { BUFFER_ALIGN = 64 };
 
 void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name) {
     struct uk_context *c = g->build->context;
@@ -247,7 +245,7 @@ void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
 
 static LLVMTypeRef function_type(struct uk_codegen *g) {
     const struct uk_program *p = g->f->program;
-    size_t n = 0, most = 1;
+    size_t n = 0, most = 2;
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         most++;
@@ -266,11 +264,12 @@ static LLVMTypeRef function_type(struct uk_codegen *g) {
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         if (t->kind == UK_TENSOR_ARGUMENT)
             type[n++] = g->ptr;
+    if (g->f->work_argument)
+        type[n++] = g->ptr;
     return LLVMFunctionType(g->i32, type, (unsigned)n, false);
 }
 
-static void add_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base,
-                      LLVMValueRef stride) {
+void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride) {
     struct uk_place *n = uk_alloc(&g->arena, sizeof *n);
 
     if (!n) {
@@ -315,12 +314,15 @@ static void bind_arguments(struct uk_codegen *g) {
         uk_cg_attribute(g, g->function, n, "noalias", 0);
         if (!t->is_written)
             uk_cg_attribute(g, g->function, n, "readonly", 0);
-        add_place(g, t, value, NULL);
+        uk_cg_place(g, t, value, NULL);
     }
+    if (!g->f->work_argument)
+        return;
+    LLVMSetValueName2(LLVMGetParam(g->function, n), "work", 4);
+    uk_cg_attribute(g, g->function, n + 1, "noalias", 0);
 }
 
-/* Returns `status` at once if `bad`. */
-static void leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name) {
+void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name) {
     LLVMBasicBlockRef leave = uk_cg_block(g, "leave"), go_on = uk_cg_block(g, name);
 
     LLVMBuildCondBr(g->b, bad, leave, go_on);
@@ -329,59 +331,11 @@ static void leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status
     LLVMPositionBuilderAtEnd(g->b, go_on);
 }
 
-static LLVMValueRef thread_count(struct uk_codegen *g) {
-    LLVMTypeRef type = LLVMFunctionType(g->i32, NULL, 0, false);
-    LLVMValueRef n = LLVMBuildCall2(g->b, type, uk_cg_declare(g, "uk_num_threads", type), NULL, 0, "");
-
-    return LLVMBuildZExt(g->b, n, g->i64, "threads");
-}
-
-/* Bytes of a buffer for one thread, rounded up so that the next one is aligned. */
-static LLVMValueRef buffer_bytes(struct uk_codegen *g, const struct uk_buffer *b) {
-    LLVMValueRef bytes = uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, b->elements),
-                                          uk_cg_int(g, (int64_t)uk_type_bytes(b->tensor->type)));
-
-    bytes = uk_cg_arithmetic(g, UK_I_ADD, bytes, uk_cg_int(g, BUFFER_ALIGN - 1));
-    return LLVMBuildAnd(g->b, bytes, uk_cg_int(g, -BUFFER_ALIGN), b->tensor->name);
-}
-
-/* One allocation for all buffers, released by the caller of this; NULL where there are none. */
-static LLVMValueRef workspace(struct uk_codegen *g) {
-    LLVMValueRef total = uk_cg_int(g, 0), threads = NULL, overflow = LLVMConstInt(g->i1, 0, false), work;
-    struct uk_place *outer = g->places;
-    LLVMTypeRef type = LLVMFunctionType(g->ptr, (LLVMTypeRef[]){g->i64, g->i64}, 2, false);
-
-    if (!g->f->buffers)
-        return NULL;
-    g->overflow = &overflow;
-    for (const struct uk_buffer *b = g->f->buffers; b; b = b->next) {
-        LLVMValueRef bytes = buffer_bytes(g, b), all = bytes;
-
-        if (b->per_thread && g->f->is_parallel) {
-            if (!threads)
-                threads = thread_count(g);
-            all = uk_cg_arithmetic(g, UK_I_MUL, bytes, threads);
-        }
-        add_place(g, b->tensor, total, all == bytes ? NULL : bytes); /* base: its offset so far */
-        total = uk_cg_arithmetic(g, UK_I_ADD, total, all);
-    }
-    g->overflow = NULL;
-    if (!LLVMIsAConstantInt(overflow))
-        leave_if(g, overflow, LLVMConstInt(g->i32, UK_INVALID_SIZE, false), "allocate");
-    LLVMValueRef arg[] = {
-        uk_cg_int(g, BUFFER_ALIGN),
-        uk_cg_intrinsic(g, "llvm.umax", g->i64, (LLVMValueRef[]){total, uk_cg_int(g, BUFFER_ALIGN)}, 2)};
-    work = LLVMBuildCall2(g->b, type, uk_cg_declare(g, "aligned_alloc", type), arg, 2, "workspace");
-    leave_if(g, LLVMBuildIsNull(g->b, work, ""), LLVMConstInt(g->i32, UK_OUT_OF_MEMORY, false), "run");
-    for (struct uk_place *p = g->places; p != outer; p = p->next)
-        p->base = LLVMBuildInBoundsGEP2(g->b, g->i8, work, &p->base, 1, p->tensor->name);
-    return work;
-}
-
 static void function(struct uk_codegen *g, LLVMTypeRef type) {
     unsigned n = LLVMCountParamTypes(type);
     LLVMValueRef *arg = uk_alloc(&g->arena, (n + 1) * sizeof *arg);
-    LLVMValueRef check = uk_cg_entry_checks(g, type), status, work;
+    LLVMValueRef bytes = g->f->work_argument ? uk_cg_work_bytes(g) : NULL;
+    LLVMValueRef check = uk_cg_entry_checks(g, type, bytes), status, work;
 
     g->function = LLVMAddFunction(g->module, g->f->name, type);
     uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
@@ -395,13 +349,13 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     if (check) {
         LLVMGetParams(g->function, arg);
         status = LLVMBuildCall2(g->b, type, check, arg, n, "status");
-        leave_if(g, LLVMBuildICmp(g->b, LLVMIntNE, status, LLVMConstInt(g->i32, UK_OK, false), ""), status,
-                 "checked");
+        uk_cg_leave_if(g, LLVMBuildICmp(g->b, LLVMIntNE, status, LLVMConstInt(g->i32, UK_OK, false), ""),
+                       status, "checked");
     }
-    work = workspace(g);
+    work = uk_cg_workspace(g);
     uk_cg_alias_scopes(g);
     uk_cg_nodes(g, g->f->body);
-    if (work) {
+    if (work && !g->f->work_argument) {
         LLVMTypeRef free_type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
 
         LLVMBuildCall2(g->b, free_type, uk_cg_declare(g, "free", free_type), &work, 1, "");
@@ -436,6 +390,7 @@ static void trampoline(struct uk_codegen *g, LLVMTypeRef type) {
         count[1]++;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         count[2] += t->kind == UK_TENSOR_ARGUMENT;
+    count[2] += g->f->work_argument;
     const struct uk_scalar *s = p->scalars;
     for (int kind = 0; kind < 3; kind++)
         for (unsigned i = 0; i < count[kind]; i++) {

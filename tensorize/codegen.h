@@ -77,12 +77,21 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
                       LLVMMetadataRef outer);
 
 /* codegen_check.c: a function of the same arguments that returns a status and touches nothing. */
-LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type);
+LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValueRef work_bytes);
+
+/* codegen_work.c: the workspace's address, with the buffers' places in it; NULL where there are none. */
+enum { UK_WORK_ALIGN = 64 };
+LLVMValueRef uk_cg_workspace(struct uk_codegen *g);
+/* NAME_workspace: the bytes of the workspace for these sizes, or -1. */
+LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g);
 
 /* codegen_task.c: a parallel loop as a function of (context, index, thread), and the call that runs it. */
 void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
 
 /* codegen.c */
+void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
+/* Returns `status` at once if `bad`; goes on in a block of that name. */
+void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name);
 void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name);
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n);
 LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name);

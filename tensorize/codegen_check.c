@@ -9,7 +9,7 @@
 
 /* An argument in memory: [begin, end), both 0 where it has no elements. */
 struct range {
-    const struct uk_tensor *tensor;
+    bool is_written;
     LLVMValueRef begin, end;
     struct range *next;
 };
@@ -156,8 +156,39 @@ static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return;
     }
-    *r = (struct range){t, LLVMBuildSelect(g->b, empty, zero, begin, ""),
+    *r = (struct range){t->is_written, LLVMBuildSelect(g->b, empty, zero, begin, ""),
                         LLVMBuildSelect(g->b, empty, zero, LLVMBuildExtractValue(g->b, end, 0, ""), ""),
+                        c->ranges};
+    c->ranges = r;
+}
+
+/* The workspace that the caller gives counts as an output. `bytes` is NAME_workspace. */
+static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef bytes) {
+    unsigned n = LLVMCountParams(bytes);
+    LLVMValueRef *arg = uk_alloc(&g->arena, (n + 1) * sizeof *arg), zero = uk_cg_int(g, 0);
+    struct range *r = uk_alloc(&g->arena, sizeof *r);
+
+    if (!arg || !r) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        arg[i] = LLVMGetParam(g->function, i);
+    LLVMValueRef size = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(bytes), bytes, arg, n, "bytes");
+    LLVMValueRef work = LLVMGetParam(g->function, LLVMCountParams(g->function) - 1);
+    LLVMValueRef begin = LLVMBuildPtrToInt(g->b, work, g->i64, "work"),
+                 used = compare(g, LLVMIntSGT, size, 0);
+    LLVMValueRef end =
+        uk_cg_intrinsic(g, "llvm.uadd.with.overflow", g->i64, (LLVMValueRef[]){begin, size}, 2);
+    LLVMValueRef unusable = LLVMBuildOr(
+        g->b, compare(g, LLVMIntEQ, begin, 0),
+        compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, UK_WORK_ALIGN - 1), ""), 0), "");
+
+    unusable = LLVMBuildOr(g->b, unusable, LLVMBuildExtractValue(g->b, end, 1, ""), "");
+    either(g, &c->size, compare(g, LLVMIntSLT, size, 0));
+    either(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
+    *r = (struct range){true, LLVMBuildSelect(g->b, used, begin, zero, ""),
+                        LLVMBuildSelect(g->b, used, LLVMBuildExtractValue(g->b, end, 0, ""), zero, ""),
                         c->ranges};
     c->ranges = r;
 }
@@ -166,7 +197,7 @@ static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk
 static void check_overlaps(struct uk_codegen *g, struct checks *c) {
     for (const struct range *a = c->ranges; a; a = a->next)
         for (const struct range *b = a->next; b; b = b->next)
-            if (a->tensor->is_written || b->tensor->is_written)
+            if (a->is_written || b->is_written)
                 either(g, &c->overlap,
                        LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntULT, a->begin, b->end, ""),
                                     LLVMBuildICmp(g->b, LLVMIntULT, b->begin, a->end, ""), ""));
@@ -176,7 +207,7 @@ static LLVMValueRef status(struct uk_codegen *g, LLVMValueRef bad, enum uk_statu
     return LLVMBuildSelect(g->b, bad, LLVMConstInt(g->i32, s, false), otherwise, "");
 }
 
-static LLVMValueRef check_body(struct uk_codegen *g) {
+static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
     const struct uk_program *p = g->f->program;
     LLVMValueRef no = LLVMConstInt(g->i1, 0, false), overflow = no;
     struct checks c = {no, no, no, NULL};
@@ -196,6 +227,8 @@ static LLVMValueRef check_body(struct uk_codegen *g) {
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         if (t->kind == UK_TENSOR_ARGUMENT)
             check_tensor(g, &c, t, LLVMGetParam(g->function, n++));
+    if (work_bytes)
+        check_work(g, &c, work_bytes);
     g->overflow = &overflow;
     for (const struct uk_entry_check *k = g->f->checks; k; k = k->next)
         either(g, &c.size, LLVMBuildNot(g->b, uk_cg_condition(g, k->condition), ""));
@@ -207,7 +240,7 @@ static LLVMValueRef check_body(struct uk_codegen *g) {
     return status(g, c.size, UK_INVALID_SIZE, s);
 }
 
-LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type) {
+LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValueRef work_bytes) {
     static const char *const mark[] = {"noinline", "optnone", "nounwind", "willreturn"};
     char *name = uk_format(&g->arena, "%s.check", g->f->name);
     struct uk_binding *outside = g->bindings;
@@ -222,7 +255,7 @@ LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type) {
     for (size_t i = 0; i < sizeof mark / sizeof *mark; i++)
         uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, mark[i], 0);
     LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
-    LLVMBuildRet(g->b, check_body(g));
+    LLVMBuildRet(g->b, check_body(g, work_bytes));
     g->bindings = outside;
     return f;
 }

@@ -49,16 +49,34 @@ static void describe_tensor(const struct uk_tensor *x, struct uk_text *t) {
         uk_put(t, " *     (the bits of %s)\n", x->type == UK_F16 ? "IEEE half precision" : "bfloat16");
 }
 
-static void prototype(const struct uk_function *f, struct uk_text *t) {
-    const struct uk_program *p = f->program;
+/* The sizes that are arguments; returns what comes before the next argument. */
+static const char *put_sizes(const struct uk_program *p, struct uk_text *t) {
     const char *between = "";
 
-    uk_put(t, "int %s(", f->name);
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (!v->defined) {
             uk_put(t, "%sint64_t %s", between, v->name);
             between = ", ";
         }
+    return between;
+}
+
+/* A parameter's name that the program does not use. */
+static const char *work_name(const struct uk_program *p) {
+    static const char *const names[] = {"work", "work_", "work__"};
+    int i = 0;
+
+    while (i < 2 &&
+           (uk_find_var(p->sizes, names[i]) || uk_find_tensor(p, names[i]) || uk_find_scalar(p, names[i])))
+        i++;
+    return names[i];
+}
+
+static void prototype(const struct uk_function *f, struct uk_text *t) {
+    const struct uk_program *p = f->program;
+
+    uk_put(t, "int %s(", f->name);
+    const char *between = put_sizes(p, t);
     for (const struct uk_scalar *s = p->scalars; s; s = s->next) {
         uk_put(t, "%s%s %s", between, c_type(s->type), s->name);
         between = ", ";
@@ -68,6 +86,16 @@ static void prototype(const struct uk_function *f, struct uk_text *t) {
             uk_put(t, "%s%s%s *%s", between, x->is_written ? "" : "const ", c_type(x->type), x->name);
             between = ", ";
         }
+    if (f->work_argument) {
+        uk_put(t, "%svoid *%s", between, work_name(p));
+        between = ", ";
+    }
+    uk_put(t, "%s);\n", *between ? "" : "void");
+    if (!f->work_argument)
+        return;
+    uk_put(t, "/* Bytes of its workspace; -1: %s refuses the sizes. */\nint64_t %s_workspace(", f->name,
+           f->name);
+    between = put_sizes(p, t);
     uk_put(t, "%s);\n", *between ? "" : "void");
 }
 
@@ -89,6 +117,11 @@ static void describe(const struct uk_function *f, struct uk_text *t) {
     for (const struct uk_tensor *x = p->tensors; x; x = x->next)
         if (x->kind == UK_TENSOR_ARGUMENT)
             describe_tensor(x, t);
+    if (f->work_argument)
+        uk_put(t,
+               " *   work: %s_workspace(...) bytes at a multiple of 64 (NULL if that is 0), for this call "
+               "alone\n",
+               f->name);
     uk_put(t, " */\n");
     prototype(f, t);
 }

@@ -270,7 +270,7 @@ enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const s
     *s = (struct uk_schedule){
         .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
     s->applied_end = &s->applied;
-    *f = (struct uk_function){.program = p, .name = p->name};
+    *f = (struct uk_function){.program = p, .name = p->name, .work_argument = o->workspace_argument};
     if ((status = apply_schedule(s)))
         return status;
     if (steps)

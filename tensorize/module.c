@@ -158,6 +158,16 @@ static bool keep_name(char **list, const char *name) {
     return *list || (*list = strdup(name));
 }
 
+static bool keep_work_name(char **list, const char *function) {
+    struct uk_text name = {0};
+
+    uk_put(&name, "%s_workspace", function);
+    bool kept = !name.failed && keep_name(list, name.text);
+
+    free(name.text);
+    return kept;
+}
+
 static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
                                  const struct uk_function *const f[], int count) {
     size_t most = 1;
@@ -166,11 +176,12 @@ static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
     for (int i = 0; i < count; i++)
         most += (size_t)f[i]->intrinsics;
     m->kernel = calloc(most, sizeof *m->kernel);
-    m->name = calloc((size_t)count + 1, sizeof *m->name);
+    m->name = calloc(2 * (size_t)count + 1, sizeof *m->name);
     if (!m->kernel || !m->name)
         return uk_out_of_memory(c);
     for (int i = 0; i < count; i++) {
-        kept &= keep_name(m->name, f[i]->name);
+        kept &=
+            keep_name(m->name, f[i]->name) && (!f[i]->work_argument || keep_work_name(m->name, f[i]->name));
         for (int k = 0; k < f[i]->intrinsics; k++)
             kept &= keep_name(m->kernel, f[i]->intrinsic[k]->name);
     }

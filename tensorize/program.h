@@ -430,7 +430,8 @@ struct uk_function {
     struct uk_entry_check *checks; /* beyond those that follow from shapes and strides */
     struct uk_buffer *buffers;
     struct uk_node *body;
-    bool is_parallel; /* has an UK_LOOP_PARALLEL */
+    bool is_parallel;   /* has an UK_LOOP_PARALLEL */
+    bool work_argument; /* the workspace is its last argument, and NAME_workspace tells its size */
     int intrinsics;   /* distinct ones that are called */
     struct uk_intrinsic **intrinsic;
 };

@@ -241,6 +241,10 @@ struct uk_options {
     const char *target; /* "native" (default), "x86_64-avx2", "x86_64-avx512", "interp" */
     bool allow_loops;   /* plain loops where no kernel fits; otherwise that is UK_NO_MATCH */
     int threads;        /* auto schedules make a loop parallel only if this is > 1 */
+    /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a
+     * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns
+     * -1 for those that NAME refuses as negative or too large. */
+    bool workspace_argument;
 };
 
 enum uk_emit {
@@ -261,7 +265,8 @@ enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options
 void uk_module_destroy(struct uk_module *m);
 /* The generated function; cast it to the type that UK_EMIT_HEADER prints. Lives as long as the module. */
 void *uk_module_function(const struct uk_module *m);
-/* Calls it with arguments in arrays: sizes that are not defined, scalars, tensors, each in order; returns its status. */
+/* Calls it with arguments in arrays: sizes that are not defined, scalars, tensors (and after them the workspace, if that is
+ * an argument), each in order; returns its status. */
 int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
                    void *const *tensors);
 /* Milliseconds by stage, for i = 0, 1, ... until the name is NULL. */
@@ -280,7 +285,7 @@ enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, e
  * their names differ; uk_module_function() and uk_module_call() are the first one's. Not for "interp". */
 enum uk_status uk_compile_programs(struct uk_program *const programs[], int count,
                                    const struct uk_options *options, struct uk_module **out);
-/* The function of that name, or NULL. Modules of one program have it too; of the target "interp" none. */
+/* The function of that name, NAME_workspace included, or NULL. Modules of one program have it too; of the target "interp" none. */
 void *uk_module_find(const struct uk_module *m, const char *name);
 /* One object, shared object, header or module with the functions of all programs, in their order; schedules and loops
  * come one after the other, each under a comment with its name. */

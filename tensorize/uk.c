@@ -52,6 +52,8 @@ static const struct option {
     {"--time", NULL, FLAG, RUN,
      "measure: compile stages, speed, share of the peak, ratio to installed peers"},
     {"--seed", "N", SEED, VERIFY | TUNE, "of what is drawn at random (default: 0)"},
+    {"--workspace", "WHERE", TEXT, COMPILE,
+     "allocate (default), or argument: the function takes its memory as its last argument"},
     {"--time", NULL, FLAG, COMPILE, "print what each stage took, on standard error"},
     {"--time-limit", "SECONDS", COUNT_OF, TUNE, "how long to search (default: 60)"},
     {"--trials", "N", COUNT_OF, TUNE, "measure at most so many schedules"},
@@ -198,8 +200,10 @@ static int take_count(struct uk_arguments *a, const struct option *o, const char
 }
 
 static int take_option(struct uk_arguments *a, const struct option *o, const char *value) {
-    static const char *const names[] = {"--target", "--emit", "-o", "--schedule", "--name", "--log"};
-    const char **const texts[] = {&a->target, &a->emit, &a->out, &a->schedule, &a->name, &a->log};
+    static const char *const names[] = {"--target", "--emit", "-o",         "--schedule",
+                                        "--name",   "--log",  "--workspace"};
+    const char **const texts[] = {&a->target, &a->emit, &a->out,      &a->schedule,
+                                  &a->name,   &a->log,  &a->workspace};
     static const char *const flag_names[] = {"--time", "--check", "--allow-loops", "--json"};
     bool *const flags[] = {&a->time, &a->check, &a->allow_loops, &a->json};
     switch (o->kind) {

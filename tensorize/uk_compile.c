@@ -32,8 +32,11 @@ static int find_stage(const struct uk_arguments *a) {
     return what;
 }
 
-/* Options that are about one program. */
-static int check_several(const struct uk_arguments *a) {
+/* Options that are about one program, and those with few values. */
+static int check_options(const struct uk_arguments *a) {
+    if (a->workspace && strcmp(a->workspace, "argument") && strcmp(a->workspace, "allocate"))
+        return uk_complain(UK_EXIT_USAGE, "--workspace=%s is unknown; it is allocate or argument",
+                           a->workspace);
     const char *option = a->name ? "--name" : a->schedule ? "--schedule" : NULL;
     if (a->positionals > 1 && option)
         return uk_complain(UK_EXIT_USAGE,
@@ -92,14 +95,16 @@ static int emit(struct uk_job *job, struct uk_program **program, const struct uk
 }
 
 int uk_command_compile(const struct uk_arguments *a) {
-    int what = find_stage(a), status = what < 0 ? UK_EXIT_USAGE : check_several(a);
+    int what = find_stage(a), status = what < 0 ? UK_EXIT_USAGE : check_options(a);
     struct uk_job job;
     if (status)
         return status;
     struct uk_program **program = calloc((size_t)a->positionals, sizeof *program);
     status = program ? uk_job_prepare(&job, a) : uk_complain(UK_EXIT_WRONG, "out of memory");
-    if (!status)
+    if (!status) {
+        job.options.workspace_argument = a->workspace && !strcmp(a->workspace, "argument");
         status = emit(&job, program, a, (enum uk_emit)what);
+    }
     for (int i = 0; program && i < a->positionals; i++)
         uk_program_destroy(program[i]);
     if (program)
