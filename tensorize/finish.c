@@ -202,9 +202,18 @@ static struct uk_index *elements_of(struct uk_arena *a, const struct uk_tensor *
     return n;
 }
 
+/* A temp that was inlined everywhere is gone. */
+static bool is_used(const struct uk_schedule *s, const struct uk_tensor *t) {
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        for (int o = 0; o < st->operands; o++)
+            if (st->operand[o].tensor == t)
+                return true;
+    return false;
+}
+
 static enum uk_status add_temps(struct uk_schedule *s) {
     for (struct uk_tensor *t = s->program->tensors; t; t = t->next) {
-        if (t->kind != UK_TENSOR_TEMP)
+        if (t->kind != UK_TENSOR_TEMP || !is_used(s, t))
             continue;
         struct uk_buffer *b = uk_alloc(s->arena, sizeof *b);
         struct uk_index *elements = elements_of(s->arena, t);

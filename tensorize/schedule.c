@@ -412,7 +412,6 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
         [UK_STEP_CACHE_WRITE] = "cache_write",
         [UK_STEP_COMPUTE_AT] = "compute_at",
         [UK_STEP_REVERSE_COMPUTE_AT] = "reverse_compute_at",
-        [UK_STEP_COMPUTE_INLINE] = "compute_inline",
         [UK_STEP_IMPORT] = NULL,
     };
 
@@ -432,6 +431,8 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     case UK_STEP_PACK:
     case UK_STEP_CACHE_READ:
         return uk_apply_pack(s, step);
+    case UK_STEP_COMPUTE_INLINE:
+        return uk_apply_inline(s, step);
     case UK_STEP_RFACTOR:
         return uk_apply_rfactor(s, step);
     case UK_STEP_TENSORIZE:

@@ -19,7 +19,7 @@
 enum {
     UK_MAX_LOOPS = 48,
     UK_MAX_BOUNDS = 64,
-    UK_MAX_OPERANDS = 8,
+    UK_MAX_OPERANDS = 16,
     UK_MAX_STAGES = 32,
     UK_MAX_SIZES = 24,
     UK_MAX_SCALARS = 8
@@ -217,6 +217,9 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
 
 /* ---- rfactor.c, inline.c, fuse.c ---- */
 
+/* Every access of e, which is no factor of a sum, becomes an operand. */
+enum uk_status uk_add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e);
+enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_apply_rfactor(struct uk_schedule *s, const struct uk_step *step);
 
 /* ---- loop_kind.c ---- */

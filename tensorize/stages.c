@@ -119,6 +119,10 @@ static enum uk_status add_operands(struct uk_schedule *s, struct uk_stage *st, c
     return status;
 }
 
+enum uk_status uk_add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e) {
+    return add_operands(s, st, e, false);
+}
+
 /* One relation of a `where`. */
 static enum uk_status add_relation(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *r) {
     bool swap = r->op == UK_I_GT || r->op == UK_I_GE, both = r->op == UK_I_EQ;
