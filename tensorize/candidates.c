@@ -113,24 +113,30 @@ static double waste(const struct uk_kernel *row, int64_t most, int64_t n) {
     return most <= 0 || n <= 0 || n >= most ? 1 : (double)((n + step - 1) / step * step) / (double)n;
 }
 
+/* The same for all axes of a match. */
+static double waste_of(const struct uk_stage *st, const struct uk_match *m) {
+    double all = 1;
+
+    for (int v = 0; v < m->axes; v++)
+        all *= waste(m->intrinsic->row, m->most[v], m->axis[v] ? uk_constant_extent(st, m->axis[v]) : 1);
+    return all;
+}
+
 /* Cycles per element that the tile has; what the user brought goes first. */
 static double cost(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m) {
     const struct uk_kernel *row = m->intrinsic->row;
-    double elements = row ? (double)row->mr * row->nr : 1;
 
-    for (int v = 0; row && v < m->axes; v++)
-        elements /= waste(row, m->most[v], m->axis[v] ? uk_constant_extent(st, m->axis[v]) : 1);
-    return row ? uk_kernel_cycles(s->target, row) / elements : 0;
+    return row ? uk_kernel_cycles(s->target, row) / ((double)row->mr * row->nr) * waste_of(st, m) : 0;
 }
 
-static void report_taken(struct uk_schedule *s, const struct uk_match *best) {
+static void report_taken(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *best) {
     if (!s->report || !best)
         return;
     if (best->intrinsic->row && best->intrinsic->declaration->statements->reduce == UK_REDUCE_NONE)
         uk_put(s->report, "  taken: %s\n", best->intrinsic->name);
     else if (best->intrinsic->row)
         uk_put(s->report, "  taken: %s, at most %.1f flop/cycle by its instruction counts\n",
-               best->intrinsic->name, uk_kernel_bound(s->target, best->intrinsic->row));
+               best->intrinsic->name, uk_kernel_bound(s->target, best->intrinsic->row) / waste_of(st, best));
     else
         uk_put(s->report, "  taken: %s, the program's own\n", best->intrinsic->name);
 }
@@ -166,7 +172,7 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
     if (status && status != UK_NO_MATCH) {
         status = s->context->failed ? status : uk_out_of_memory(s->context);
     } else if (best) {
-        report_taken(s, best);
+        report_taken(s, st, best);
         st->tile = tile;
         st->match = best;
         status = UK_OK;

@@ -199,6 +199,53 @@ enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, st
     return keep_operands(t);
 }
 
+/* Along which dimension the operand is packed; its axes are those of the fit. */
+static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
+    const struct uk_operand *o = &t->st->operand[operand];
+    struct uk_panel *p = &t->fit->panel[operand];
+
+    if (axis[p->lane] < 0 || (p->group && axis[p->of] < 0))
+        return uk_differ(t, "%s would have to be packed along an axis that has no loop here",
+                         o->tensor->name);
+    if (o->tensor->layout || (p->group && !uk_may_group(t, o, p)))
+        return uk_differ(t, "%s is not stored as the kernel reads it, and cannot be packed so",
+                         o->tensor->name);
+    if (p->group && !t->s->options->allow_loops && !t->s->target->interpreted)
+        return uk_differ(t, "%s would be packed in groups of %lld by plain loops; allow them",
+                         o->tensor->name, (long long)p->group);
+    if (p->group && !(p->layout = uk_group_layout(t, operand, p)))
+        return uk_out_of_memory(t->s->context), false;
+    p->along = -1;
+    for (int d = 0; d < o->tensor->stored_dims; d++)
+        if (o->index[d].coefficient[t->m.axis[p->lane]->id])
+            p->along = d;
+    p->lane = axis[p->lane];
+    return true;
+}
+
+/* A sum in groups is of whole groups, or all that takes part in it is packed, with 0 beyond its end. */
+static bool check_multiples(struct uk_attempt *t) {
+    struct uk_arena *a = t->s->arena;
+
+    for (int v = t->ks->left_iterators; v < t->ks->iterators; v++) {
+        bool packed = true;
+
+        if (!t->divisor[v] || !t->m.axis[v])
+            continue;
+        struct uk_index *n = t->st->statement->extent[t->m.axis[v]->iterator];
+        struct uk_index *rest = uk_index_op(a, UK_I_MOD, n, uk_index_int(a, t->divisor[v]));
+        for (int i = 0; i < t->pairs; i++)
+            packed &= !uk_depends(&t->view->operand[t->pair[i].operand], t->quotient[v]) ||
+                      t->fit->panel[t->pair[i].operand].group;
+        if (!packed && !uk_proves(t->s, t->st, 0, uk_index_op(a, UK_I_EQ, rest, uk_index_int(a, 0))))
+            return uk_differ(t,
+                             "the kernel reads groups of %lld along %s, and %s need not be a multiple; "
+                             "assume that it is",
+                             (long long)t->divisor[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name);
+    }
+    return true;
+}
+
 /* The axes that have a loop, the others as units; and along which dimension each operand is packed. */
 static bool describe_fit(struct uk_attempt *t) {
     struct uk_fit *f = t->fit;
@@ -213,21 +260,10 @@ static bool describe_fit(struct uk_attempt *t) {
         f->axis[f->axes] = t->m.axis[v];
         f->most[f->axes++] = uk_match_most(t, v);
     }
-    for (int o = 1; o < t->st->operands; o++) {
-        const struct uk_operand *operand = &t->st->operand[o];
-
-        if (!f->panel[o].width)
-            continue;
-        f->panel[o].lane = axis[f->panel[o].lane];
-        f->panel[o].along = -1;
-        if (f->panel[o].lane < 0)
-            return uk_differ(t, "%s would have to be packed along an axis that has no loop here",
-                             operand->tensor->name);
-        for (int d = 0; d < operand->tensor->stored_dims; d++)
-            if (operand->index[d].coefficient[f->axis[f->panel[o].lane]->id])
-                f->panel[o].along = d;
-    }
-    return true;
+    for (int o = 1; o < t->st->operands; o++)
+        if (f->panel[o].width && !describe_panel(t, o, axis))
+            return false;
+    return check_multiples(t);
 }
 
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
@@ -249,6 +285,7 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     if (!fits)
         return give_up(s, mark, loop_ids);
     s->loop_ids = loop_ids;
-    uk_arena_release(s->arena, mark);
+    if (!uk_match_is_divided(t)) /* whose maps stay */
+        uk_arena_release(s->arena, mark);
     return UK_OK;
 }

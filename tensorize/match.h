@@ -70,13 +70,15 @@ struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *
 /* match_advice.c */
 const char *uk_poly_text(struct uk_attempt *t, const struct uk_poly *p);
 /* Notes that one step along loop l is another than the declaration's along `axis`; `step` would change that. */
-bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, const char *axis,
-                         const struct uk_loop *l, const struct uk_poly *want, const struct uk_poly *have,
-                         const char *step);
+bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
+                         const struct uk_poly *want, const struct uk_poly *have, const char *step);
 /* Notes the first difference under the axes of t->m, and the packs of t->fit that would remove all. */
 void uk_match_advise(struct uk_attempt *t);
-/* "pack A at mo panel 14" for an operand, at a loop where pack can be put. */
-const char *uk_pack_step(struct uk_attempt *t, int operand, int64_t width, const struct uk_loop *lane);
+/* "pack A at mo panel 14" for an operand, at a loop where pack can be put; "": no pack would do. */
+const char *uk_pack_step(struct uk_attempt *t, int operand, const struct uk_panel *panel);
+bool uk_may_group(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_panel *p);
+/* (k, n) -> [n / 16, k / 4, n % 16, k % 4] for a panel of groups; NULL: no memory. */
+struct uk_map *uk_group_layout(struct uk_attempt *t, int operand, const struct uk_panel *panel);
 
 /* match_tile.c: what must hold for every tile, once axes and operands are known. */
 bool uk_match_forms(struct uk_attempt *t);

@@ -30,17 +30,22 @@ static const char *unpack_step(const struct uk_attempt *t, const struct uk_tenso
     return text ? text : "";
 }
 
-bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, const char *axis,
-                         const struct uk_loop *l, const struct uk_poly *want, const struct uk_poly *have,
-                         const char *step) {
+bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
+                         const struct uk_poly *want, const struct uk_poly *have, const char *step) {
     const struct uk_tensor *x = t->view->operand[p->operand].tensor;
 
+    if (have->terms < 0 && !*step && t->divisor[axis]) {
+        const char *text =
+            uk_format(t->s->arena, "split %s by multiples of %lld",
+                      t->st->statement->iterator[l->iterator]->name, (long long)t->divisor[axis]);
+        step = text ? text : "";
+    }
     if (have->terms < 0)
         return uk_differ(t, "%s: its index is not a sum of the loops from %s on%s%s", x->name,
                          t->st->loop[t->tile]->var->name, *step ? "; " : "", step);
-    return uk_differ(t, "%s: coefficient of %s (loop %s) is %s in %s, but %s here%s%s", x->name, axis,
-                     l->var->name, uk_poly_text(t, want), t->k->name, uk_poly_text(t, have),
-                     *step ? "; " : "", step);
+    return uk_differ(t, "%s: coefficient of %s (loop %s) is %s in %s, but %s here%s%s", x->name,
+                     t->ks->iterator[axis]->name, l->var->name, uk_poly_text(t, want), t->k->name,
+                     uk_poly_text(t, have), *step ? "; " : "", step);
 }
 
 /* ---- where to pack ---- */
@@ -112,22 +117,113 @@ static const char *repack(struct uk_attempt *t, const struct uk_operand *o, int6
                      (long long)width, (long long)w);
 }
 
-const char *uk_pack_step(struct uk_attempt *t, int operand, int64_t width, const struct uk_loop *lane) {
+/* The tensor's dimension with which the loop moves; -1: none. */
+static int dimension_of(const struct uk_operand *o, const struct uk_loop *l) {
+    for (int d = 0; l && d < o->tensor->stored_dims; d++)
+        if (o->index[d].coefficient[l->id])
+            return d;
+    return -1;
+}
+
+/* The one iterator with which the dimension moves; -1: none, or several. */
+static int iterator_of(const struct uk_attempt *t, const struct uk_operand *o, int d) {
+    int found = -1;
+
+    for (int i = 0; i < t->st->loops; i++) {
+        const struct uk_loop *l = t->st->loop[i];
+
+        if (!o->index[d].coefficient[l->id] || l->iterator == found)
+            continue;
+        if (found >= 0)
+            return -1;
+        found = l->iterator;
+    }
+    return found;
+}
+
+/* A dimension's name in a map: its iterator's, if no other dimension has that one. */
+static const char *dimension_name(const struct uk_attempt *t, const struct uk_operand *o, int d) {
+    static const char *const name[UK_MAX_DIMS] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"};
+    int i = iterator_of(t, o, d);
+
+    for (int other = 0; i >= 0 && other < o->tensor->stored_dims; other++)
+        if (other != d && iterator_of(t, o, other) == i)
+            i = -1;
+    return i < 0 ? name[d] : t->st->statement->iterator[i]->name;
+}
+
+/* A map has at most UK_MAX_DIMS dimensions, two of them twice. */
+bool uk_may_group(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_panel *p) {
+    const int lane = dimension_of(o, t->m.axis[p->lane]), of = dimension_of(o, t->m.axis[p->of]);
+
+    return o->tensor->kind != UK_TENSOR_PACKED && lane >= 0 && of >= 0 && lane != of &&
+           o->tensor->stored_dims + 2 <= UK_MAX_DIMS;
+}
+
+struct uk_map *uk_group_layout(struct uk_attempt *t, int operand, const struct uk_panel *p) {
+    struct uk_arena *a = t->s->arena;
+    const struct uk_operand *o = &t->st->operand[operand];
+    const int lane = dimension_of(o, t->m.axis[p->lane]), of = dimension_of(o, t->m.axis[p->of]);
+    struct uk_map *m = uk_alloc(a, sizeof *m);
+    struct uk_var *v = uk_alloc(a, sizeof *v * UK_MAX_DIMS);
+    struct uk_index *width = uk_index_int(a, p->width), *group = uk_index_int(a, p->group);
+    const int dims = o->tensor->stored_dims;
+
+    if (!m || !v)
+        return NULL;
+    m->from_count = dims;
+    for (int d = 0; d < dims; d++) {
+        v[d] = (struct uk_var){.name = dimension_name(t, o, d), .kind = UK_VAR_ITERATOR, .number = d};
+        m->from[d] = &v[d];
+    }
+    m->to[m->to_count++] = uk_index_op(a, UK_I_DIV, uk_index_var(a, &v[lane]), width);
+    for (int d = 0; d < dims; d++)
+        if (d != lane && d != of)
+            m->to[m->to_count++] = uk_index_var(a, &v[d]);
+    m->to[m->to_count++] = uk_index_op(a, UK_I_DIV, uk_index_var(a, &v[of]), group);
+    m->to[m->to_count++] = uk_index_op(a, UK_I_MOD, uk_index_var(a, &v[lane]), width);
+    m->to[m->to_count++] = uk_index_op(a, UK_I_MOD, uk_index_var(a, &v[of]), group);
+    for (int d = 0; d < m->to_count; d++)
+        if (!m->to[d])
+            return NULL;
+    return m;
+}
+
+static const char *pack_step(struct uk_attempt *t, int operand, const struct uk_panel *p) {
+    const struct uk_operand *o = &t->st->operand[operand];
+    const struct uk_loop *place = place_of(t, o), *lane = t->m.axis[p->lane];
+    const char *at = place ? place->var->name : "root";
+
+    if (!p->group) {
+        const char *which = along(t, o, lane);
+
+        return which ? uk_format(t->s->arena, "pack %s at %s panel %lld%s", o->tensor->name, at,
+                                 (long long)p->width, which)
+                     : NULL;
+    }
+    const struct uk_map *map = uk_group_layout(t, operand, p);
+    struct uk_text text = {0};
+    if (map)
+        uk_print_map(&text, map);
+    const char *step =
+        text.text ? uk_format(t->s->arena, "pack %s at %s layout %s", o->tensor->name, at, text.text) : NULL;
+    uk_text_free(text.text);
+    return step;
+}
+
+const char *uk_pack_step(struct uk_attempt *t, int operand, const struct uk_panel *p) {
     const struct uk_operand *o = &t->st->operand[operand];
     const char *text;
 
-    if ((!lane && width != UK_UNPACK) || o->tensor->layout || t->st->is_copy)
+    if (o->tensor->layout || t->st->is_copy)
         return "";
-    if (o->tensor->kind == UK_TENSOR_PACKED) {
-        text = width == UK_UNPACK ? unpack_step(t, o->tensor) : repack(t, o, width, lane);
-    } else {
-        const struct uk_loop *place = place_of(t, o);
-        const char *which = along(t, o, lane);
-
-        text = which ? uk_format(t->s->arena, "pack %s at %s panel %lld%s", o->tensor->name,
-                                 place ? place->var->name : "root", (long long)width, which)
-                     : NULL;
-    }
+    if (p->width == UK_UNPACK)
+        text = unpack_step(t, o->tensor);
+    else if (!t->m.axis[p->lane] || (p->group && !uk_may_group(t, o, p)))
+        text = "";
+    else
+        text = o->tensor->kind == UK_TENSOR_PACKED ? repack(t, o, p->width, t->m.axis[p->lane])
+                                                   : pack_step(t, operand, p);
     return text ? text : "";
 }
 
@@ -135,15 +231,17 @@ const char *uk_pack_step(struct uk_attempt *t, int operand, int64_t width, const
 
 static bool differs(struct uk_attempt *t, const struct uk_pair *p, const char *steps) {
     for (int a = 0; a < t->ks->iterators; a++) {
-        if (!t->m.axis[a] || t->divisor[a])
+        const struct uk_loop *l = t->divisor[a] ? t->quotient[a] : t->m.axis[a];
+
+        if (!t->m.axis[a])
             continue;
         struct uk_poly want = uk_coefficient(&t->declared->operand[p->declared], a);
-        struct uk_poly have = uk_match_step(&t->view->operand[p->operand], t->m.axis[a]);
+        struct uk_poly have = uk_match_step(&t->view->operand[p->operand], l);
 
         want = uk_match_bound(t, &want);
         if (have.terms >= 0 && uk_poly_equal(&want, &have))
             continue;
-        uk_match_other_step(t, p, t->ks->iterator[a]->name, t->m.axis[a], &want, &have, steps);
+        uk_match_other_step(t, p, a, t->m.axis[a], &want, &have, steps);
         return true;
     }
     return false;
@@ -153,11 +251,11 @@ void uk_match_advise(struct uk_attempt *t) {
     const char *steps = "";
 
     for (int i = 0; i < t->pairs; i++) {
-        int o = t->pair[i].operand, lane = t->fit->panel[o].lane;
+        int o = t->pair[i].operand;
 
         if (!t->fit->panel[o].width)
             continue;
-        const char *step = uk_pack_step(t, o, t->fit->panel[o].width, lane < 0 ? NULL : t->m.axis[lane]);
+        const char *step = uk_pack_step(t, o, &t->fit->panel[o]);
         const char *both = *steps ? uk_format(t->s->arena, "%s, and %s", steps, step) : step;
 
         steps = both ? both : steps;

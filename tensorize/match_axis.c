@@ -55,35 +55,47 @@ int64_t uk_match_most(const struct uk_attempt *t, int axis) {
     return least;
 }
 
-/* The width of the panel that the declaration reads, if it is one that pack makes: strides 1 and w over two
- * axes. */
-static int64_t panel_width(const struct uk_attempt *t, int tensor, int *lane) {
-    int64_t width = 0, c;
+/* The declaration's step along one of its loops, if it is a number; -1: it is none. */
+static int64_t declared_step(const struct uk_attempt *t, int tensor, int loop) {
+    struct uk_poly p = uk_coefficient(uk_match_declared(t, tensor), loop);
+    int64_t c;
 
-    *lane = -1;
+    return uk_poly_is_int(&p, &c) ? c : -1;
+}
+
+/* The panel that the declaration reads, if it is one that pack makes: steps 1 and w over two axes, or, in groups
+ * of f, 1 and w * f over the two parts of a divided axis and f over another. */
+static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
+    struct uk_panel p = {.lane = -1, .of = -1};
+    int64_t most = 0;
+
+    for (int v = 0; v < t->ks->iterators; v++)
+        if (t->divisor[v] && declared_step(t, tensor, t->ks->iterators + v) == 1) {
+            p.group = t->divisor[v];
+            p.of = v;
+        }
     for (int v = 0; v < t->ks->iterators; v++) {
-        struct uk_poly p = uk_coefficient(uk_match_declared(t, tensor), v);
+        int64_t c = declared_step(t, tensor, v);
 
-        if (t->divisor[v] || !uk_poly_is_int(&p, &c))
-            return 0;
-        if (c == 1)
-            *lane = v;
-        width = c > width ? c : width;
+        if (c < 0 || (t->divisor[v] && c && v != p.of))
+            return (struct uk_panel){0};
+        if (c == (p.group ? p.group : 1) && v != p.of)
+            p.lane = v;
+        most = c > most ? c : most;
     }
-    return *lane >= 0 && width > 1 && t->m.operand[tensor] != 0 ? width : 0;
+    p.width = p.group ? most / p.group : most;
+    return p.lane >= 0 && p.width > 1 && t->m.operand[tensor] != 0 ? p : (struct uk_panel){0};
 }
 
 /* Would a copy of the operand in panels have the declared steps? */
 static bool may_be_packed(struct uk_attempt *t, const struct uk_pair *p, const struct uk_poly *want,
                           const struct uk_poly *have) {
     bool packed = t->view->operand[p->operand].tensor->kind == UK_TENSOR_PACKED;
-    int lane;
 
     if (!t->fit || (packed && !t->advising) || (!packed && have->terms < 0) ||
         (have->terms >= 0 && (want->terms == 0) != (have->terms == 0)))
         return false;
-    t->fit->panel[p->operand].width = panel_width(t, p->tensor, &lane);
-    t->fit->panel[p->operand].lane = lane;
+    t->fit->panel[p->operand] = declared_panel(t, p->tensor);
     if (packed && p->operand && !t->fit->panel[p->operand].width && !uk_match_is_divided(t))
         t->fit->panel[p->operand].width = UK_UNPACK;
     return t->fit->panel[p->operand].width;
@@ -116,8 +128,7 @@ static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declare
         t->m.size[v->number].value = have;
     } else if (have.terms < 0 || !uk_poly_equal(&want, &have)) {
         return may_be_packed(t, p, &want, &have) ||
-               uk_match_other_step(t, p, t->ks->iterator[declared % t->ks->iterators]->name, l, &want, &have,
-                                   "");
+               uk_match_other_step(t, p, declared % t->ks->iterators, l, &want, &have, "");
     }
     t->score += 2;
     return true;

@@ -318,7 +318,7 @@ static bool check_over(struct uk_attempt *t, const struct uk_pair *p) {
                              o->tensor->name, t->k->name);
         if (has_room(t, o, axis, over))
             continue;
-        const char *step = uk_pack_step(t, p->operand, over, t->m.axis[axis]);
+        const char *step = uk_pack_step(t, p->operand, &(struct uk_panel){.width = over, .lane = axis});
         return uk_differ(t, "%s: %s reads %lld elements along %s whatever the tile%s%s", o->tensor->name,
                          t->k->name, (long long)over, t->ks->iterator[axis]->name, *step ? "; " : "", step);
     }

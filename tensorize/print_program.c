@@ -25,7 +25,7 @@ static void put_stride(struct uk_text *t, const struct uk_index *e) {
     }
 }
 
-static void put_map(struct uk_text *t, const struct uk_map *m) {
+void uk_print_map(struct uk_text *t, const struct uk_map *m) {
     uk_put(t, "(");
     for (int i = 0; i < m->from_count; i++)
         uk_put(t, "%s%s", i ? ", " : "", m->from[i]->name);
@@ -43,7 +43,7 @@ static void put_tensor(struct uk_text *t, const struct uk_tensor *x) {
     put_list(t, x->shape, x->dims);
     if (x->layout) {
         uk_put(t, " layout ");
-        put_map(t, x->layout);
+        uk_print_map(t, x->layout);
     }
     if (x->has_strides) {
         uk_put(t, " stride [");
@@ -219,7 +219,7 @@ static void put_storage(struct uk_text *t, const struct uk_step *s) {
         uk_put(t, " along %" PRId64, s->along);
     if (s->layout) {
         uk_put(t, " layout ");
-        put_map(t, s->layout);
+        uk_print_map(t, s->layout);
     }
 }
 

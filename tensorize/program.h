@@ -440,6 +440,7 @@ struct uk_function {
 void uk_print_index(struct uk_text *t, const struct uk_index *e);
 void uk_print_expr(struct uk_text *t, const struct uk_expr *e);
 void uk_print_access(struct uk_text *t, const struct uk_access *a, int dims);
+void uk_print_map(struct uk_text *t, const struct uk_map *m);
 void uk_print_steps(struct uk_text *t, const struct uk_program *p);
 void uk_print_program(struct uk_text *t, const struct uk_program *p);
 void uk_print_loops(struct uk_text *t, const struct uk_function *f);

@@ -106,7 +106,8 @@ struct uk_schedule {
     int raised;
     const struct uk_var *raised_size[UK_MAX_SIZES];
     struct uk_stage *declared; /* the matcher's: the declaration that it is at */
-    const char *wanted_stage, *wanted_kernel; /* automatic schedules: no other kernel for this stage; or NULL */
+    const char *wanted_stage,
+        *wanted_kernel; /* automatic schedules: no other kernel for this stage; or NULL */
 };
 
 /* ---- linear.c: forms and polynomials ---- */
@@ -275,20 +276,26 @@ struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st
                                 struct uk_index *const *value);
 int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t);
 
+/* How an operand is packed for a kernel. */
+struct uk_panel {
+    int64_t width; /* 0: in place */
+    int along;     /* dimension of the operand's tensor */
+    int lane;      /* the axis along that dimension */
+    int64_t group; /* elements along the axis `of` that lie side by side; 0: it is not divided */
+    int of;
+    struct uk_map *layout; /* in groups: the map for pack */
+};
+
 /* How a whole stage would be tiled for an intrinsic: which loop is which axis, how far each axis reaches, and
  * which operands it wants in panels. */
 struct uk_fit {
     struct uk_intrinsic *intrinsic;
     int axes;
     struct uk_loop *axis[2 * UK_MAX_DIMS];
-    int64_t most[2 * UK_MAX_DIMS]; /* the axis' largest extent in one call; 0: any */
-    int units;                     /* axes of the kernel for which there is no loop, */
-    int64_t unit[2 * UK_MAX_DIMS]; /* and their largest extents */
-    struct {
-        int64_t width;        /* 0: in place */
-        int along;            /* dimension of the operand's tensor */
-        int lane;             /* the axis along that dimension */
-    } panel[UK_MAX_OPERANDS]; /* by operand of the stage */
+    int64_t most[2 * UK_MAX_DIMS];          /* the axis' largest extent in one call; 0: any */
+    int units;                              /* axes of the kernel for which there is no loop, */
+    int64_t unit[2 * UK_MAX_DIMS];          /* and their largest extents */
+    struct uk_panel panel[UK_MAX_OPERANDS]; /* by operand of the stage */
 };
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
                        struct uk_text *why);

@@ -337,9 +337,10 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
         step->loop[0] = (struct uk_loop_name){.loop = "root", .at = step->at};
     step->loops = 1;
     step->subject = operand->tensor->name;
-    step->has_panel = step->has_along = true;
+    step->has_panel = step->has_along = !t->fit->panel[o].layout;
     step->number[0] = t->fit->panel[o].width;
     step->along = t->fit->panel[o].along;
+    step->layout = t->fit->panel[o].layout;
     enum uk_status status = uk_apply_one(t->s, step);
     return status || !t->flat || !of_columns ? status
                                              : reorder_copy(t, uk_stage_find(t->s, operand->tensor->name));
