@@ -25,6 +25,13 @@ struct uk_compiled {
     struct uk_compiled *next;
 };
 
+/* An import that LLVM is known to have instructions for. */
+struct uk_tried {
+    char *bytes, *target;
+    size_t length;
+    struct uk_tried *next;
+};
+
 /* The object that came of a module, see cache.c; the last one first. */
 struct uk_cached {
     char *key, *object;
@@ -35,6 +42,7 @@ struct uk_cached {
 struct uk_backend {
     struct uk_known_target *targets;
     struct uk_compiled *compiled;
+    struct uk_tried *tried;
     struct uk_cached *cached;
 };
 
@@ -99,6 +107,10 @@ void uk_cache_clear(struct uk_backend *b);
 /* import.c: the bytes of an import, compiled to bitcode if it is C. Free them.
  */
 enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
+
+/* import.c: compiles bitcode in a process of its own; refuses what LLVM gives up on. */
+enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
+                             size_t length);
 
 /* object.c: whether an imported object has the function; all objects of a build in one, in place of its own; the
  * objects of one build to another that it becomes part of. */

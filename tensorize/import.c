@@ -17,11 +17,29 @@ enum { MAX_ARGUMENTS = 96 };
 /* Where the user's C begins for clang's messages and for `#include "..."`. */
 struct source {
     const struct uk_import *import;
-    const char *const *language; /* clang's -x, and what goes with it */
+    const char *const *language;
     const char *name, *folder;
     char *text;
     size_t length;
 };
+
+/* Languages: clang's -x, and what goes with each. */
+static const char *const for_c[] = {"c",
+                                    "-std=gnu17",
+                                    "-O2",
+                                    "-emit-llvm",
+                                    "-ffreestanding",
+                                    "-fPIC",
+                                    "-fno-ident",
+                                    "-fno-math-errno",
+                                    "-ffp-contract=fast",
+                                    "-fno-stack-protector",
+                                    "-fno-asynchronous-unwind-tables",
+                                    NULL};
+static const char *const for_assembly[] = {"assembler", NULL};
+static const char *const for_preprocessed[] = {"assembler-with-cpp", NULL};
+static const char *const for_bitcode[] = {"ir", "-O1", "-Wno-override-module", "-fno-crash-diagnostics",
+                                          NULL};
 
 static enum uk_status io_error(struct uk_context *c, const struct uk_import *i, const char *what,
                                const char *name) {
@@ -58,7 +76,7 @@ static int source_file(const struct source *s) {
 
     if (fd < 0)
         return fd;
-    if (n < 0 || (size_t)n >= sizeof line || strpbrk(s->name, "\"\\\n"))
+    if (s->language == for_bitcode || n < 0 || (size_t)n >= sizeof line || strpbrk(s->name, "\"\\\n"))
         n = 0;
     if (!uk_write_all(fd, line, (size_t)n) || !uk_write_all(fd, s->text, s->length) ||
         lseek(fd, 0, SEEK_SET)) {
@@ -67,21 +85,6 @@ static int source_file(const struct source *s) {
     }
     return fd;
 }
-
-static const char *const for_c[] = {"c",
-                                    "-std=gnu17",
-                                    "-O2",
-                                    "-emit-llvm",
-                                    "-ffreestanding",
-                                    "-fPIC",
-                                    "-fno-ident",
-                                    "-fno-math-errno",
-                                    "-ffp-contract=fast",
-                                    "-fno-stack-protector",
-                                    "-fno-asynchronous-unwind-tables",
-                                    NULL};
-static const char *const for_assembly[] = {"assembler", NULL};
-static const char *const for_preprocessed[] = {"assembler-with-cpp", NULL};
 
 /* argv for the target: its CPU and every feature of ours that it has. */
 static char **arguments(struct uk_build *b, struct uk_arena *a, const struct source *s) {
@@ -107,6 +110,23 @@ static char **arguments(struct uk_build *b, struct uk_arena *a, const struct sou
     return full ? list : NULL;
 }
 
+/* LLVM's reason is in the first line, the rest is where it gave up. */
+static enum uk_status no_instruction(struct uk_build *b, const struct source *s, char *said) {
+    static const char before[] = "error in backend: ";
+    const char *reason = said ? strstr(said, before) : NULL;
+
+    if (said)
+        said[strcspn(said, "\n")] = 0;
+    return uk_fail(
+        b->context, UK_UNSUPPORTED, s->import->at,
+        "%s: target %s has no instruction for what it names: %s; compile the kernel without it, or take a "
+        "target that has it",
+        s->name, b->target->name,
+        reason ? reason + strlen(before)
+        : said ? said
+               : "no reason given");
+}
+
 static enum uk_status spawn(struct uk_build *b, const struct source *s, char **argv, const int fd[3]) {
     struct uk_context *c = b->context;
     enum uk_tool_end end = uk_run_tool(argv, fd);
@@ -123,9 +143,13 @@ static enum uk_status spawn(struct uk_build *b, const struct source *s, char **a
                        s->name, UK_TOOL_SECONDS);
     size_t length;
     char *said = uk_read_all(fd[2], &length);
-    enum uk_status status = uk_fail(c, UK_LINK, s->import->at, "import %s: does not compile: %s", s->name,
-                                    said && *said ? said : "the compiler gave no reason");
+    enum uk_status status;
 
+    if (s->language == for_bitcode)
+        status = no_instruction(b, s, said);
+    else
+        status = uk_fail(c, UK_LINK, s->import->at, "import %s: does not compile: %s", s->name,
+                         said && *said ? said : "the compiler gave no reason");
     free(said);
     return status;
 }
@@ -151,6 +175,17 @@ static enum uk_status run_clang(struct uk_build *b, const struct source *s, char
         if (fd[i] >= 0)
             close(fd[i]);
     uk_arena_free(&a);
+    return status;
+}
+
+enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
+                             size_t length) {
+    const struct uk_import import = {.at = at};
+    struct source s = {&import, for_bitcode, name, NULL, (char *)(uintptr_t)bitcode, length};
+    char *object = NULL;
+    enum uk_status status = run_clang(b, &s, &object, &length);
+
+    free(object);
     return status;
 }
 

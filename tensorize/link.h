@@ -36,6 +36,8 @@ enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const ch
 /* gate.c: refuses what could not be inlined, would call out, or keeps state; w: the kernels of all sources.
  */
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
+/* try.c: refuses an import that LLVM has no instructions for on the target. */
+enum uk_status uk_try(struct uk_build *b, const struct uk_source *s);
 /* object.c: ELF's mark; whether it can be read and is for the target; whether it has that function for others;
  * that it needs nothing, keeps no state and takes no name; that it becomes part of the build's object. */
 bool uk_is_object(const char *bytes, size_t length);

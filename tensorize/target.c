@@ -88,6 +88,14 @@ void uk_backend_destroy(struct uk_backend *b) {
         free(b->compiled);
         b->compiled = next;
     }
+    while (b->tried) {
+        struct uk_tried *next = b->tried->next;
+
+        free(b->tried->bytes);
+        free(b->tried->target);
+        free(b->tried);
+        b->tried = next;
+    }
     free(b);
 }
 

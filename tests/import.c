@@ -201,7 +201,8 @@ static void objects_refused(void **state) {
     refuses_object("#include <stddef.h>\nvoid *memset(void *p, int c, size_t n) { return p; }\n" ADD,
                    WORDS("defines memset", "rename it"));
     refuses_object("int sum(void) { return 1; }\n" ADD, WORDS("defines sum", "rename it"));
-    refuses_object("static __attribute__((used)) " ADD "void other(void) {}", WORDS("no import defines add_4"));
+    refuses_object("static __attribute__((used)) " ADD "void other(void) {}",
+                   WORDS("no import defines add_4"));
     refuses_object("float add_4[4];", WORDS("no import defines add_4"));
     write_object("add.o", ADD);
     write_object("twin.o", "void twin(void) {}\n" ADD);
@@ -314,6 +315,28 @@ static void prototypes(void **state) {
             UK_NO_MATCH, WORDS("add_4 needs avx512f, which the target x86_64-avx2 lacks"));
 }
 
+/* LLVM would end the process over an instruction that the target lacks. */
+static void instructions(void **state) {
+    static const char text[] =
+        "pragma import c \"\"\"\n#include <immintrin.h>\n"
+        "__attribute__((target(\"sha\"))) void add_4(const float *a, const float *b, float *c) {\n"
+        "__m128i x = _mm_loadu_si128((const __m128i *)a);\n"
+        "_mm_storeu_si128((__m128i *)c, _mm_sha1msg1_epu32(x, x)); }\n\"\"\"\n" PLAIN PROGRAM;
+    static const char other[] =
+        "pragma import ll \"\"\"\ndeclare <16 x float> @llvm.aarch64.neon.fmax.v16f32(<16 x float>, <16 x "
+        "float>)\n"
+        "define void @add_4(ptr %a, ptr %b, ptr %c) {\n  %x = load <16 x float>, ptr %a, align 4\n"
+        "  %r = call <16 x float> @llvm.aarch64.neon.fmax.v16f32(<16 x float> %x, <16 x float> %x)\n"
+        "  store <16 x float> %r, ptr %c, align 4\n  ret void\n}\n\"\"\"\n" PLAIN PROGRAM;
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        refuses(text, "x86_64-avx2", UK_UNSUPPORTED,
+                WORDS("sum.uk:1:15", "import 1 of the program: target x86_64-avx2 has no instruction",
+                      "sha1msg1"));
+    refuses(other, "x86_64-avx2", UK_UNSUPPORTED, WORDS("has no instruction for what it names"));
+}
+
 /* What a function returns is not looked at. */
 static void result_ignored(void **state) {
     static const char text[] =
@@ -403,8 +426,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects),        cmocka_unit_test(object_output), cmocka_unit_test(objects_refused),
         cmocka_unit_test(broken_objects), cmocka_unit_test(duplicates),    cmocka_unit_test(changes),
-        cmocka_unit_test(in_schedule),    cmocka_unit_test(prototypes),    cmocka_unit_test(result_ignored),
-        cmocka_unit_test(shared_symbol),  cmocka_unit_test(narrow_sizes),
+        cmocka_unit_test(in_schedule),    cmocka_unit_test(prototypes),    cmocka_unit_test(instructions),
+        cmocka_unit_test(result_ignored), cmocka_unit_test(shared_symbol), cmocka_unit_test(narrow_sizes),
     };
 
     clang = argc > 1 ? argv[1] : "clang-19";
