@@ -48,6 +48,8 @@ struct uk_backend {
 
 /* The context's back end, made on first use; NULL: out of memory (recorded). */
 struct uk_backend *uk_backend(struct uk_context *c);
+/* Makes LLVM's targets known, once in the process: its list of them is for all threads. */
+void uk_initialize_llvm(void);
 enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t, LLVMTargetMachineRef *out);
 /* UK_OK if this process may run code for t; else UK_UNSUPPORTED with the feature that the CPU lacks. */
 enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t);

@@ -3,11 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <llvm-c/BitReader.h>
-#include <llvm-c/Core.h>
-#include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
+#include "backend.h"
 #include "bitcode.h"
-#include "context.h"
 
 static const struct uk_position nowhere = {0, 0};
 
@@ -41,8 +38,8 @@ static enum uk_status assemble(struct uk_context *c, const struct uk_kernel *k, 
     LLVMMemoryBufferRef text = NULL;
     enum uk_status s = UK_OK;
     llvm_features(k->features, features, sizeof features);
-    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter() || LLVMInitializeNativeAsmParser() ||
-        LLVMGetTargetFromTriple(triple, &target, &error)) {
+    uk_initialize_llvm();
+    if (LLVMGetTargetFromTriple(triple, &target, &error)) {
         s = uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: LLVM has no code generator for %s", k->symbol, triple);
     } else {
         LLVMTargetMachineRef machine = LLVMCreateTargetMachine(

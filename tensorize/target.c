@@ -289,15 +289,20 @@ static void initialize_llvm(void) {
     LLVMInitializeX86AsmParser();
 }
 
-enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t, LLVMTargetMachineRef *out) {
+void uk_initialize_llvm(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, initialize_llvm);
+}
+
+enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t, LLVMTargetMachineRef *out) {
     struct uk_position nowhere = {0, 0};
     struct uk_known_target *k =
         (struct uk_known_target *)((char *)t - offsetof(struct uk_known_target, target));
     LLVMTargetRef llvm_target;
     char *error = NULL;
 
-    pthread_once(&once, initialize_llvm);
+    uk_initialize_llvm();
     if (!k->machine) {
         if (LLVMGetTargetFromTriple(t->triple, &llvm_target, &error)) {
             enum uk_status s =

@@ -159,7 +159,7 @@ expect 2 '' "none of the programs has a size 'Q'" compile matmul.uk softly.uk --
 expect 0 '' '' compile matmul.uk --workspace=argument -o work.o
 [[ $(nm work.o | grep -c ' U ') == 0 ]] || fail 'work.o needs other functions'
 expect 0 'int64_t matmul_workspace\(' '' compile matmul.uk --workspace=argument --emit=header
-expect 2 '' 'workspace=stack is unknown; it is allocate or argument' compile matmul.uk --workspace=stack
+expect 2 '' 'workspace=stack is unknown; it is allocate or argument' compile matmul.uk --workspace=stack -o work.o
 expect 2 '' 'a shared object is not printed; give -o OUT' compile matmul.uk --emit=shared
 expect 1 '' 'error' compile bad.uk -o kept
 [[ $(cat kept) == precious ]] || fail 'a refused program overwrote its output'

@@ -1,9 +1,13 @@
 /* What a compilation takes, stage by stage: the first of a process, a second one of the same program, of
  * another one, and in another context. Prints; how long is right depends on the machine. */
+#define _GNU_SOURCE /* mallinfo2 */
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 #include "tensorize.h"
 
@@ -92,8 +96,62 @@ static void by_stage(void **state) {
     uk_context_destroy(other);
 }
 
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n) {
+    qsort(x, (size_t)n, sizeof *x, compare);
+    return x[n / 2];
+}
+
+/* Programs that differ, so that none is taken from what the context keeps; every fourth one is refused. Once the context
+ * keeps all that it ever will, nothing more is held and nothing takes longer. */
+static void a_hundred_compiles(void **state) {
+    enum { COMPILES = 100, FULL = 40, SAMPLE = 30 };
+    struct uk_context *c = uk_context_create();
+    double took[COMPILES];
+    size_t held = 0;
+
+    (void)state;
+    assert_non_null(c);
+    for (int i = 0; i < COMPILES; i++) {
+        char text[512];
+        struct row row = {0};
+        struct uk_program *p;
+        struct uk_module *m;
+        clock_t start = clock();
+
+        snprintf(text, sizeof text, "%sassume K <= %d\n", MATMUL("="), 1000 + i);
+        compile(c, text, &row);
+        took[i] = (double)(clock() - start);
+        snprintf(text, sizeof text,
+                 "tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = X[i] + X[i]\nschedule\n  split Y.i %d "
+                 "-> io ii\n  tensorize ii no_such_kernel\n",
+                 i + 1);
+        if (i % 4 == 0) {
+            assert_int_equal(uk_program_parse(c, "add.uk", text, strlen(text), &p), UK_OK);
+            assert_int_not_equal(uk_compile(p, NULL, &m), UK_OK);
+            uk_program_destroy(p);
+        }
+        if (i == FULL)
+            held = mallinfo2().uordblks;
+    }
+    size_t more = mallinfo2().uordblks;
+    double before = median(took + FULL - SAMPLE, SAMPLE), after = median(took + COMPILES - SAMPLE, SAMPLE);
+
+    print_message(
+        "100 compiles: %.1f ms of CPU each at first, %.1f at last; %zu KiB held after %d, %zu at the end\n",
+        before * 1e3 / CLOCKS_PER_SEC, after * 1e3 / CLOCKS_PER_SEC, held / 1024, FULL, more / 1024);
+    assert_true(after < 1.5 * before);
+    assert_true(more < held + 256 * 1024);
+    uk_context_destroy(c);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_stage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_stage), cmocka_unit_test(a_hundred_compiles)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

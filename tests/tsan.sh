@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Contexts in several threads, with the library and the test built for the thread sanitizer, in a build folder of its own
+# inside the one that runs this. Arguments: the source tree, that build folder.
+set -euo pipefail
+source=$1
+build=$2/tsan
+
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$source/tests/tsan.supp
+if [[ ! -f $build/build.ninja ]]; then
+    CC=${CC:-clang-19} meson setup "$build" "$source" -Db_sanitize=thread >"$2/tsan.log" || { cat "$2/tsan.log"; exit 1; }
+fi
+meson compile -C "$build" threads >"$2/tsan.log" || { tail -n 50 "$2/tsan.log"; exit 1; }
+"$build/tests/threads"
