@@ -271,7 +271,7 @@ int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double
                    void *const *tensors);
 /* Milliseconds by stage, for i = 0, 1, ... until the name is NULL. */
 const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds);
-/* Kernels that were linked in and inlined, for i = 0, 1, ... until NULL. */
+/* Kernels that were linked in, and inlined unless uk_context_notes said otherwise, for i = 0, 1, ... until NULL. */
 const char *uk_module_kernel(const struct uk_module *m, int i);
 
 /* One stage of the compilation as bytes (text but for UK_EMIT_OBJECT and UK_EMIT_SHARED), for any target; free with

@@ -112,6 +112,8 @@ static void refused(int kind, const char *text, enum uk_status status, const cha
 static char path[2][64];
 
 static void write_file(int which, const char *ending, const char *bytes, size_t n) {
+    if (*path[which])
+        unlink(path[which]);
     snprintf(path[which], sizeof path[which], "link-test-%d-%d%s", (int)getpid(), which, ending);
     FILE *f = fopen(path[which], "wb");
 
