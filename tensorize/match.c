@@ -99,18 +99,29 @@ static bool advise(struct uk_attempt *t, const struct uk_match *empty) {
     return false;
 }
 
+/* The innermost loops may be as many of the output and of the sum as the kernel has axes. */
+static bool too_many_loops(struct uk_attempt *t) {
+    const int axes = t->ks->iterators, first = t->st->loops - axes;
+    int reduced = 0;
+
+    for (int i = first; i < t->st->loops; i++)
+        reduced += uk_is_reduced(t->st, t->st->loop[i]);
+    const bool same = reduced == axes - t->ks->left_iterators;
+    const struct uk_loop *l = t->st->loop[same && axes ? first : t->tile];
+    return uk_differ(t, "%d loops from %s on, the kernel has %d axes; %s loop %s", t->st->loops - t->tile,
+                     t->st->loop[t->tile]->var->name, axes,
+                     same && axes ? "begin at" : "reorder the others outside of", l->var->name);
+}
+
 static bool prove(struct uk_attempt *t) {
-    int inner = t->st->loops - t->tile;
+    const int inner = t->st->loops - t->tile;
     struct uk_match empty;
 
     if (!uk_match_forms(t) || !uk_match_declare(t))
         return false;
     empty = t->m;
     if (inner > t->ks->iterators)
-        return uk_differ(t, "%d loops from %s on, the kernel has %d axes%s%s", inner,
-                         t->st->loop[t->tile]->var->name, t->ks->iterators,
-                         t->ks->iterators ? "; begin at loop " : "",
-                         t->ks->iterators ? t->st->loop[t->st->loops - t->ks->iterators]->var->name : "");
+        return too_many_loops(t);
     if (!unify(t))
         return advise(t, &empty);
     t->score = 1 << 20; /* from here on, every difference is the one to report */
