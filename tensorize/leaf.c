@@ -381,6 +381,22 @@ static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, st
     return guard->condition && guard->body ? guard : NULL;
 }
 
+/* A bound on a loop of a sum that the stage follows: it runs once for an empty sum too. */
+static bool is_of_sum_before(const struct uk_stage *st, const struct uk_bound *b) {
+    for (int i = 0; i < st->prefix; i++) {
+        const struct uk_loop *l = st->loop[i];
+        const struct uk_stage *child = st;
+
+        if (!b->form.coefficient[l->id] || !uk_is_reduced(l->stage, l))
+            continue;
+        while (child->parent && child->parent != l->stage)
+            child = child->parent;
+        if (child->after)
+            return true;
+    }
+    return false;
+}
+
 /* In a nest with sizes that count as at least 1, only what starts an empty sum or follows it may run for 0. */
 static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
                                     struct uk_node *body) {
@@ -391,7 +407,7 @@ static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage
 
         for (int i = 0; i < s->raised; i++)
             raised |= uk_mentions(st->bound[b].upper, s->raised_size[i]);
-        if (!raised)
+        if (!raised || is_of_sum_before(st, &st->bound[b]))
             continue;
         struct uk_index *x = uk_affine_value(s, st, &st->bound[b].form, value);
 

@@ -101,7 +101,7 @@ static enum uk_status iterator_share(struct finding *g, int iterator, struct sha
         int id = g->st->loop[i]->id;
         int64_t a = it->coefficient[id], c = g->f->coefficient[id];
 
-        if (!a)
+        if (!a || uk_constant_extent(g->st, g->st->loop[i]) == 1)
             continue;
         if (g->taken[id] || a < 0 || c <= 0 || c % a || (times && times != c / a))
             return UK_OK;
@@ -189,6 +189,8 @@ static enum uk_status part_of(struct finding *g) {
     g->part->offset.rest = g->f->rest;
     for (int i = 0; i < g->prefix; i++)
         g->part->offset.coefficient[st->loop[i]->id] = g->f->coefficient[st->loop[i]->id];
+    for (int i = g->prefix; i < st->loops; i++) /* loops that stay at 0 */
+        g->taken[st->loop[i]->id] = uk_constant_extent(st, st->loop[i]) == 1;
     for (int k = 0; k < st->iterators && !status; k++)
         if (!(status = iterator_share(g, k, share)) && share->bounds)
             status = add_share(g, share);

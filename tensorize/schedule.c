@@ -410,8 +410,6 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
         [UK_STEP_FUSE] = "fuse",
         [UK_STEP_BIND] = "bind",
         [UK_STEP_CACHE_WRITE] = "cache_write",
-        [UK_STEP_COMPUTE_AT] = "compute_at",
-        [UK_STEP_REVERSE_COMPUTE_AT] = "reverse_compute_at",
         [UK_STEP_IMPORT] = NULL,
     };
 
@@ -435,6 +433,9 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
         return uk_apply_inline(s, step);
     case UK_STEP_RFACTOR:
         return uk_apply_rfactor(s, step);
+    case UK_STEP_COMPUTE_AT:
+    case UK_STEP_REVERSE_COMPUTE_AT:
+        return uk_apply_attach(s, step);
     case UK_STEP_TENSORIZE:
         return tensorize(s, step);
     case UK_STEP_IMPORT:
@@ -442,7 +443,7 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     default:
         return uk_fail(
             s->context, UK_UNSUPPORTED, step->at,
-            "%s is not built yet; the steps that are: split, tile, reorder, parallel, pack, tensorize",
+            "%s is not built yet; leave the step out",
             not_built[step->kind]);
     }
 }

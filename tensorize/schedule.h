@@ -185,7 +185,10 @@ enum uk_status uk_stages_create(struct uk_schedule *s);
 /* One more at *end, which moves on; t stays the caller's own. */
 enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end);
 enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps);
+/* The operands as the statement has them, and the guards that follow from pad and where. */
+enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st);
 enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
+enum uk_status uk_apply_attach(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
                             int *position);
 int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l);

@@ -176,6 +176,22 @@ static enum uk_status add_scan(struct uk_schedule *s, struct uk_stage *st) {
     return add_operand(s, st, &e->access, e, UK_PAD_NONE);
 }
 
+enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_statement *t = st->statement;
+    enum uk_status status;
+    int kept = 0;
+
+    for (int b = 0; b < st->bounds; b++)
+        if (!st->bound[b].is_guard)
+            st->bound[kept++] = st->bound[b];
+    st->bounds = kept;
+    st->operands = 0;
+    if ((status = add_operand(s, st, &t->left, NULL, UK_PAD_NONE)) ||
+        (status = add_operands(s, st, t->right, true)) || (status = add_where(s, st, t->where)))
+        return status;
+    return t->scan ? add_scan(s, st) : UK_OK;
+}
+
 enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end) {
     struct uk_stage *st = uk_alloc(s->arena, sizeof *st);
     enum uk_status status;
@@ -198,9 +214,7 @@ enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, st
             return status;
     }
     st->tile = st->loops;
-    if ((status = add_operand(s, st, &t->left, NULL, UK_PAD_NONE)) ||
-        (status = add_operands(s, st, t->right, true)) || (status = add_where(s, st, t->where)) ||
-        (t->scan && (status = add_scan(s, st))))
+    if ((status = uk_stage_operands(s, st)))
         return status;
     **end = st;
     *end = &st->next;
