@@ -303,6 +303,13 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     return UK_OK;
 }
 
+/* Is `at` attached, directly or not, after the inner loops of `w`? */
+static bool is_followed(const struct uk_stage *at, const struct uk_stage *w) {
+    while (at->parent && at->parent != w)
+        at = at->parent;
+    return at->parent == w && at->after;
+}
+
 /* One tensor of the stage against one stage of the nest. */
 static enum uk_status map_operand(struct uk_attaching *a, int operand, const struct uk_stage *w, int theirs) {
     const struct uk_operand *mine = &a->st->operand[operand], *o = &w->operand[theirs];
@@ -310,12 +317,16 @@ static enum uk_status map_operand(struct uk_attaching *a, int operand, const str
 
     if (mine->tensor != o->tensor || (operand > 0 && theirs > 0))
         return UK_OK;
+    if (is_followed(a->at, w)) /* what `at` takes of it is complete */
+        for (int i = 0; i < a->at->operands; i++)
+            if (a->at->operand[i].tensor == o->tensor)
+                return map_access(a, x, mine->pad != UK_PAD_NONE, a->at, &a->at->operand[i]);
     if (!uk_is_within(w, a->at, a->prefix))
         return uk_refuse_attach(a, "stage %s %s %s outside of this loop", w->name,
                                 theirs ? "reads" : "writes", o->tensor->name);
     if (w->is_copy)
         return uk_refuse_attach(a, "the copy %s of %s would be out of date", w->name, o->tensor->name);
-    if (operand > 0)
+    if (operand > 0 || a->st->statement->assign != UK_ASSIGN)
         a->reads_inside = true;
     return map_access(a, x, mine->pad != UK_PAD_NONE, w, o);
 }

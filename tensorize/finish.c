@@ -260,6 +260,8 @@ static enum uk_status apply_schedule(struct uk_schedule *s) {
     if (!status)
         status = s->program->steps ? uk_apply_steps(s, s->program->steps) : uk_auto_schedule(s);
     if (!status)
+        status = uk_place_temps(s);
+    if (!status)
         status = finish(s);
     if (!status)
         status = add_temps(s);
@@ -290,6 +292,7 @@ enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const s
         return status;
     uk_time(p->context->times, "loops", since);
     f->buffers = s->buffers;
+    f->aliases = s->aliases;
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         f->is_parallel |= nest_is_parallel(s, st);
     *out = f;

@@ -207,6 +207,12 @@ static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage
     return begin;
 }
 
+static bool is_int(const struct uk_index *e, int64_t value) {
+    int64_t c;
+
+    return uk_index_is_int(e, &c) && c == value;
+}
+
 /* The loops from `position` on, in their order. With `full`, loops that have a constant as their most run to
  * it. */
 static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage *st, int position,
@@ -229,10 +235,11 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
     if (n->loop == UK_LOOP_PARALLEL)
         n->loop = UK_LOOP_SERIAL;
     *n->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
-    value[l->id] = uk_index_var(s->arena, n->var);
+    bool once = is_int(n->lower, 0) && is_int(n->upper, 1); /* of what a tile has one of */
+    value[l->id] = once ? n->lower : uk_index_var(s->arena, n->var);
     n->body = plain_loops(s, st, position + 1, value, full);
     value[l->id] = NULL;
-    return n->body ? n : NULL;
+    return n->body && !once ? n : n->body;
 }
 
 /* Does every bound have at most one of the loops from `position` on? */

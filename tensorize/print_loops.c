@@ -119,7 +119,12 @@ void uk_print_loops(struct uk_text *t, const struct uk_function *f) {
     for (const struct uk_buffer *b = f->buffers; b; b = b->next) {
         uk_put(t, "  buffer %s %s [", b->tensor->name, uk_type_names[b->tensor->type]);
         uk_print_index(t, b->elements);
-        uk_put(t, "] %s\n", b->per_thread ? "per thread" : "shared");
+        uk_put(t, "] %s", b->per_thread ? "per thread" : "shared");
+        if (b->inside)
+            uk_put(t, ", inside %s", b->inside);
+        uk_put(t, "\n");
     }
+    for (const struct uk_alias *a = f->aliases; a; a = a->next)
+        uk_put(t, "  %s lives in %s\n", a->tensor->name, a->home->name);
     put_nodes(t, f->body, 1);
 }

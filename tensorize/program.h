@@ -414,7 +414,14 @@ struct uk_buffer {
     struct uk_tensor *tensor;
     struct uk_index *elements; /* over sizes only */
     bool per_thread;           /* lives inside a parallel loop */
+    const char *inside;        /* a temp of which one iteration of this loop needs only a part; or NULL */
     struct uk_buffer *next;
+};
+
+/* A temp whose elements live in those of another tensor. */
+struct uk_alias {
+    const struct uk_tensor *tensor, *home;
+    struct uk_alias *next;
 };
 
 /* A condition on the sizes (value != 0) that must hold at entry, and what to say otherwise. */
@@ -429,6 +436,7 @@ struct uk_function {
     const char *name;
     struct uk_entry_check *checks; /* beyond those that follow from shapes and strides */
     struct uk_buffer *buffers;
+    struct uk_alias *aliases;
     struct uk_node *body;
     bool is_parallel;   /* has an UK_LOOP_PARALLEL */
     bool work_argument; /* the workspace is its last argument, and NAME_workspace tells its size */

@@ -90,7 +90,7 @@ enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const st
         return uk_fail(s->context, UK_REFUSED, st->statement->at,
                        "stage %s has more than %d loop bounds; split less", st->name, UK_MAX_BOUNDS);
     struct uk_bound *b = &st->bound[st->bounds++];
-    b->form = *f;
+    *b = (struct uk_bound){.form = *f};
     b->upper = f->rest ? uk_index_op(s->arena, UK_I_SUB, upper, f->rest) : upper;
     b->form.rest = NULL;
     return b->upper ? UK_OK : uk_out_of_memory(s->context);

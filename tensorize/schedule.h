@@ -102,6 +102,7 @@ struct uk_schedule {
     struct uk_step *applied, **applied_end; /* the steps as they can be printed and applied again */
     struct uk_stage *last;                  /* of the last qualified name (rule 4) */
     struct uk_buffer *buffers;
+    struct uk_alias *aliases;
     /* lowering a nest: sizes that count as at least 1 there */
     int raised;
     const struct uk_var *raised_size[UK_MAX_SIZES];
@@ -188,6 +189,8 @@ enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps);
 /* The operands as the statement has them, and the guards that follow from pad and where. */
 enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st);
 enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
+/* storage.c: decides where temps live, once all steps are applied. */
+enum uk_status uk_place_temps(struct uk_schedule *s);
 enum uk_status uk_apply_attach(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
                             int *position);

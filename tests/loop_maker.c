@@ -91,7 +91,8 @@ struct uk_tensor *make_buffer(struct maker *m, const char *name, enum uk_type ty
     struct uk_buffer *b = get(m, sizeof *b);
 
     t->kind = UK_TENSOR_PACKED;
-    *b = (struct uk_buffer){t, elements, per_thread, m->function.buffers};
+    *b = (struct uk_buffer){
+        .tensor = t, .elements = elements, .per_thread = per_thread, .next = m->function.buffers};
     m->function.buffers = b;
     return t;
 }

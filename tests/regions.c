@@ -16,7 +16,7 @@
 #include "target.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-enum { MAX_TENSORS = 8, MAX_SIZES = 6, MAX_SCHEDULES = 16, MAX_RUNS = 12, NAN_BYTE = 0xff };
+enum { MAX_TENSORS = 8, MAX_SIZES = 8, MAX_SCHEDULES = 16, MAX_RUNS = 12, NAN_BYTE = 0xff };
 
 struct example {
     const char *name, *program;
@@ -148,13 +148,19 @@ static struct uk_program *parse(const struct example *e, const char *steps) {
     return p;
 }
 
+/* Where kernels are asked for, those of a target that has them. */
+static const char *target_of(const char *steps, const char *otherwise) {
+    return strstr(steps, "tensorize") ? "x86_64-avx2" : otherwise;
+}
+
 static void interpreted(const struct example *e, const char *steps, int threads) {
     const struct uk_target *target;
-    const struct uk_options o = {.target = "interp", .allow_loops = true, .threads = threads};
-    struct attempt t = {.e = e, .steps = steps, .target = "interp", .program = parse(e, steps)};
+    const struct uk_options o = {
+        .target = target_of(steps, "interp"), .allow_loops = true, .threads = threads};
+    struct attempt t = {.e = e, .steps = steps, .target = o.target, .program = parse(e, steps)};
 
     uk_context_enter(context, "program.uk");
-    if (uk_target_find(context, "interp", &target) ||
+    if (uk_target_find(context, o.target, &target) ||
         uk_lower(t.program, target, &o, NULL, NULL, &t.function))
         fail_msg("%s: %s\n%s", e->name, uk_context_message(context), steps);
     check_runs(&t);
@@ -162,8 +168,9 @@ static void interpreted(const struct example *e, const char *steps, int threads)
 }
 
 static void compiled(const struct example *e, const char *steps, int threads) {
-    const struct uk_options o = {.target = "native", .allow_loops = true, .threads = threads};
-    struct attempt t = {.e = e, .steps = steps, .target = "native", .program = parse(e, steps)};
+    const struct uk_options o = {
+        .target = target_of(steps, "native"), .allow_loops = true, .threads = threads};
+    struct attempt t = {.e = e, .steps = steps, .target = o.target, .program = parse(e, steps)};
 
     if (uk_compile(t.program, &o, &t.module))
         fail_msg("%s: %s\n%s", e->name, uk_context_message(context), steps);
@@ -200,7 +207,7 @@ int main(int argc, char **argv) {
     only = argc > 1 ? argv[1] : "";
     for (int i = 0; i < COUNT(examples); i++)
         if (!strncmp(examples[i].name, only, strlen(only)))
-            test[n++] = (struct CMUnitTest){
-                examples[i].name, keeps_its_meaning, NULL, NULL, (void *)(uintptr_t)&examples[i]};
+            test[n++] = (struct CMUnitTest){examples[i].name, keeps_its_meaning, NULL, NULL,
+                                            (void *)(uintptr_t)&examples[i]};
     return _cmocka_run_group_tests("regions", test, n, begin, end);
 }
