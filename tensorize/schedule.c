@@ -443,7 +443,7 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     default:
         return uk_fail(
             s->context, UK_UNSUPPORTED, step->at,
-            "%s is not built yet; leave the step out",
+            "%s is not built yet; the steps that are: split, tile, reorder, parallel, pack, tensorize",
             not_built[step->kind]);
     }
 }
