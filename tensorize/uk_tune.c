@@ -17,6 +17,7 @@
 enum {
     TIME_LIMIT = 60,
     FINALISTS = 8,
+    DECISIONS = 3,
     REPEATED = 300, /* so many changes in a row that lead to known schedules: there is nothing new */
 };
 
@@ -267,67 +268,69 @@ static int search(struct tune *t) {
 
 /* ---- the decision ---- */
 
-/* The fastest of the first look get a second one; *best is the fastest of that, or NULL. Exit status. */
-static int second_look(struct tune *t, const struct tune_trial **best) {
-    int finalist[FINALISTS], count = 0, status = UK_EXIT_OK;
+/* The fastest of the first look get a second one, and are then in its order; as many as worked. Exit status. */
+static int second_look(struct tune *t, int *finalist, int *count) {
+    int looked[FINALISTS], n = 0, status = UK_EXIT_OK;
     const struct tune_trial *ranked;
 
-    *best = NULL;
-    for (int rank = 0; count < FINALISTS && (ranked = tune_rank(&t->search, rank)); rank++)
+    *count = 0;
+    for (int rank = 0; n < FINALISTS && (ranked = tune_rank(&t->search, rank)); rank++)
         if (strcmp(ranked->steps, t->reference))
-            finalist[count++] = (int)(ranked - t->search.trial);
-    for (int i = 0; i < count && !status && passed(t) < t->limit; i++) {
-        struct tune_trial *f = &t->search.trial[finalist[i]], trial = *f;
-        int rounds = t->bench.reference_seconds > 0.1 ? TUNE_QUICK + 1 : TUNE_AGAIN;
+            looked[n++] = (int)(ranked - t->search.trial);
+    for (int i = 0; i < n && !status && passed(t) < t->limit; i++) {
+        struct tune_trial *f = &t->search.trial[looked[i]], trial = *f;
+        int rounds = t->bench.reference_seconds > 0.1 ? TUNE_QUICK + 1 : TUNE_AGAIN, at = *count;
 
         if (!tune_measure(&t->bench, &trial, rounds, &interrupted))
             return UK_EXIT_OK;
         *f = trial;
-        status = tune_log_add(&t->log, f, finalist[i]);
-        if (f->outcome == TUNE_OK && (!*best || f->speed > (*best)->speed))
-            *best = f;
+        status = tune_log_add(&t->log, f, looked[i]);
+        if (f->outcome != TUNE_OK)
+            continue;
+        for (; at && t->search.trial[finalist[at - 1]].speed < f->speed; at--)
+            finalist[at] = finalist[at - 1];
+        finalist[at] = looked[i];
+        ++*count;
     }
     return status;
 }
 
-/* The best and the reference in turns; which of the two is the result. Exit status. */
+/* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference. Exit status. */
 static int decide(struct tune *t, const char **steps, double *speed) {
     const char *name = t->reference_is_auto ? "the automatic schedule" : "the first schedule that worked";
-    const struct tune_trial *best;
-    int status = second_look(t, &best);
+    int finalist[FINALISTS], count, status = second_look(t, finalist, &count);
 
     *steps = t->reference;
     *speed = 1;
-    if (status || !best || interrupted) {
-        if (!status && !interrupted)
-            fprintf(stderr, "nothing else worked: the result is %s\n", name);
-        return status;
-    }
-    struct tune_trial last = *best;
     t->bench.limit *= 4;
-    if (!tune_measure(&t->bench, &last, TUNE_FINAL, &interrupted))
-        return UK_EXIT_OK;
-    double noise = last.noise > least_gain ? last.noise : least_gain;
-    if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
-        *steps = best->steps;
-        *speed = last.speed;
-        fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %.4g ms\n", last.speed, name, noise,
-                1e3 * last.seconds);
-    } else if (last.outcome == TUNE_OK) {
-        fprintf(stderr,
-                "the best is %.3f x as fast as %s, no more than noise (%.3f): the result is that one\n",
-                last.speed, name, noise);
-    } else {
-        fprintf(stderr, "the best failed when it was measured again (%s): the result is %s\n", last.message,
-                name);
+    for (int i = 0; i < count && i < DECISIONS && !status && !interrupted; i++) {
+        struct tune_trial last = t->search.trial[finalist[i]];
+
+        if (!tune_measure(&t->bench, &last, TUNE_FINAL, &interrupted))
+            return UK_EXIT_OK;
+        double noise = last.noise > least_gain ? last.noise : least_gain;
+        if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
+            *steps = last.steps;
+            *speed = last.speed;
+            fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %.4g ms\n", last.speed, name,
+                    noise, 1e3 * last.seconds);
+            return UK_EXIT_OK;
+        }
+        if (last.outcome == TUNE_OK)
+            fprintf(stderr, "%s is %.3f x as fast as %s, no more than noise (%.3f)\n",
+                    i ? "another" : "the best", last.speed, name, noise);
+        else
+            fprintf(stderr, "the best failed when it was measured again: %s\n", last.message);
     }
-    return UK_EXIT_OK;
+    if (!status && !interrupted)
+        fprintf(stderr, "nothing is faster: the result is %s\n", name);
+    return status;
 }
 
 static int write_result(const struct tune *t, const struct uk_arguments *a, const char *steps, double speed) {
     struct uk_text text = {0};
 
-    uk_put(&text, "# uk tune %s for %s, %d thread%s", a->positional[0],
+    uk_put(&text, "# uk tune: %s for %s, %d thread%s", t->bench.job.program->name,
            t->bench.job.options.target ? t->bench.job.options.target : "native", t->bench.job.options.threads,
            t->bench.job.options.threads > 1 ? "s" : "");
     for (const struct uk_var *v = t->bench.job.program->sizes; v; v = v->next)

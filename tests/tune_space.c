@@ -228,6 +228,59 @@ static void bounds(void **state) {
     uk_program_destroy(p);
 }
 
+/* ---- memory ---- */
+
+void *__real_uk_alloc(struct uk_arena *a, size_t n);
+void *__wrap_uk_alloc(struct uk_arena *a, size_t n);
+
+static long left = -1; /* allocations until one fails; negative: none does */
+
+void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
+    return left >= 0 && left-- == 0 ? NULL : __real_uk_alloc(a, n);
+}
+
+static void no_memory(void **state) {
+    static const char steps[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
+                                "pack A at root panel 6\npack B at root panel 16\n"
+                                "tensorize mi uk_sgemm_6x16_avx2_asm\n";
+    struct uk_program *p = parse(0);
+    char *normal, *changed;
+    int failed = 0;
+
+    (void)state;
+    assert_int_equal(uk_schedule_change(p, &avx2, steps, &(uint64_t){seed}, &normal), UK_OK);
+    for (long n = 0; n >= 0; n += 1 + n / 20) {
+        int cursor = 1;
+        double operations;
+
+        left = n;
+        enum uk_status status = uk_schedule_change(p, &avx2, steps, &(uint64_t){seed}, &changed);
+        bool all = left >= 0;
+        left = -1;
+        assert_true(status == UK_OK || status == UK_OUT_OF_MEMORY);
+        assert_true((status == UK_OK) == (changed != NULL));
+        uk_text_free(changed);
+        if (all)
+            break;
+        failed += status == UK_OUT_OF_MEMORY;
+        left = n;
+        status = uk_schedule_start(p, &avx2, &cursor, &changed);
+        left = -1;
+        assert_true(status == UK_OK || status == UK_OUT_OF_MEMORY);
+        uk_text_free(changed);
+        left = n;
+        status = uk_schedule_bound(p, &avx2, steps, &operations);
+        left = -1;
+        assert_true(status == UK_OK || status == UK_OUT_OF_MEMORY);
+    }
+    assert_true(failed > 5);
+    assert_int_equal(uk_schedule_change(p, &avx2, steps, &(uint64_t){seed}, &changed), UK_OK);
+    assert_string_equal(changed, normal);
+    uk_text_free(normal);
+    uk_text_free(changed);
+    uk_program_destroy(p);
+}
+
 /* ---- the search ---- */
 
 static struct tune_trial made_up(int value, bool is_start) {
@@ -288,6 +341,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts),         cmocka_unit_test(start_refused), cmocka_unit_test(changes),
         cmocka_unit_test(change_refused), cmocka_unit_test(bounds),        cmocka_unit_test(climbing),
+        cmocka_unit_test(no_memory),
     };
 
     if (argc > 1)
