@@ -7,7 +7,9 @@ const char *uk_poly_text(struct uk_attempt *t, const struct uk_poly *p) {
 
     if (p->terms < 0)
         return "not a constant";
-    uk_print_index(&text, uk_poly_index(t->s->arena, p));
+    const struct uk_index *e = uk_poly_index(t->s->arena, p);
+    if (e)
+        uk_print_index(&text, e);
     const char *copy = text.text ? uk_strdup(t->s->arena, text.text) : NULL;
     uk_text_free(text.text);
     return copy ? copy : "?";

@@ -104,9 +104,11 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
     if (!step->name[0] || !step->name[1])
         return uk_out_of_memory(s->context);
     enum uk_status status = uk_apply_steps(s, step);
+    if (status)
+        return status;
     *outer = st->loop[at];
     *l = st->loop[at + 1];
-    return status;
+    return UK_OK;
 }
 
 /* ---- a stage's tiling, built step by step ---- */

@@ -35,15 +35,24 @@ static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const s
     return uk_target_find(p->context, v->options->target ? v->options->target : "native", &v->target);
 }
 
-static void visit_end(struct visit *v) {
+/* Whether memory ran out, whatever the status of the call that met it first: then there is no message. */
+static bool ran_out(const struct visit *v) {
+    return v->p->context->failed && !v->p->context->message;
+}
+
+/* The status to return. */
+static enum uk_status visit_end(struct visit *v, enum uk_status status) {
     struct uk_arena arena = v->p->arena;
 
+    if (status && ran_out(v))
+        status = UK_OUT_OF_MEMORY;
     if (!v->imports_end)
-        return; /* it did not begin */
+        return status; /* it did not begin */
     *v->p = v->saved;
     v->p->arena = arena;
     *v->imports_end = NULL; /* a step may have imported something */
     uk_arena_release(&v->p->arena, v->mark);
+    return status;
 }
 
 static enum uk_status open_schedule(const struct visit *v, struct uk_schedule **out) {
@@ -181,8 +190,10 @@ static enum uk_status start_with(struct visit *v, const struct uk_statement *t, 
             status = name_loops(s, st);
     }
     if (status || !taken) {
+        if (status && (status == UK_OUT_OF_MEMORY || ran_out(v)))
+            return uk_out_of_memory(v->p->context);
         uk_context_enter(v->p->context, v->p->file); /* a kernel that does not fit is no error */
-        return status == UK_OUT_OF_MEMORY ? uk_out_of_memory(v->p->context) : UK_OK;
+        return UK_OK;
     }
     return give_steps(s, out);
 }
@@ -201,8 +212,7 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
         ++*cursor;
         if (!(status = open_schedule(&v, &s)) && !(status = uk_auto_schedule(s)))
             status = give_steps(s, steps);
-        visit_end(&v);
-        return status;
+        return visit_end(&v, status);
     }
     while (!status && kernel_number(p, kernels))
         kernels++;
@@ -212,8 +222,7 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
         ++*cursor;
         status = kernel || v.options->allow_loops ? start_with(&v, t, kernel, steps) : UK_OK;
     }
-    visit_end(&v);
-    return status;
+    return visit_end(&v, status);
 }
 
 /* ---- changes ---- */
@@ -247,17 +256,16 @@ enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options 
         struct uk_mark mark = uk_arena_mark(&p->arena);
         enum uk_status tried = try_change(&v, d, random, changed);
 
-        if (tried)
-            uk_context_enter(p->context, p->file); /* a change that is illegal is no error */
-        if (tried == UK_OUT_OF_MEMORY)
+        if (tried && (tried == UK_OUT_OF_MEMORY || ran_out(&v)))
             status = uk_out_of_memory(p->context);
+        else if (tried)
+            uk_context_enter(p->context, p->file); /* a change that is illegal is no error */
         uk_arena_release(&p->arena, mark);
     }
     if (!status && !*changed)
         status = uk_fail(p->context, UK_REFUSED, (struct uk_position){0},
                          "none of %d changes of this schedule is legal; start from another one", TRIES);
-    visit_end(&v);
-    return status;
+    return visit_end(&v, status);
 }
 
 /* ---- how fast it could be ---- */
@@ -284,6 +292,5 @@ enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *
             work *= uk_size_told(d->s, st->statement->extent[i]);
         *operations += work / uk_kernel_bound(v.target, row) * 2 * m->fma_per_cycle * m->vector_bytes / 4;
     }
-    visit_end(&v);
-    return status;
+    return visit_end(&v, status);
 }
