@@ -20,7 +20,7 @@
 #include "check_kernel.h"
 #include "reference.h"
 
-enum { OPERANDS = 3, MAX_K = 257 };
+enum { OPERANDS = 3, MAX_K = 257, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
 enum placement { AT_END, AT_START, MISALIGNED, PLACEMENTS };
 enum data { INTEGERS, RANDOM, DATA };
 
@@ -47,6 +47,7 @@ struct plan {
     int64_t words[ABI_WORDS]; /* where operand_of >= 0: filled in once the operand has its place */
     int operand_of[ABI_WORDS];
     int count;
+    float scalar;
 };
 
 static void add_number(struct plan *p, int64_t value) {
@@ -144,19 +145,73 @@ static void plan_vadd(const struct uk_kernel *row, const struct shape *s, struct
     add_number(p, s->nr);
 }
 
-/* One row per operation; a zero says that its kernels have no such argument. */
+static struct operand vector(int64_t length, int align) {
+    return panel(1, length, length, align);
+}
+
+static void plan_sdot(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, vector(s->k, row->a_align));
+    add_operand(p, vector(s->k, row->b_align));
+    add_operand(p, vector(1, row->c_align));
+    p->operand[2].output = true;
+    add_number(p, s->acc);
+}
+
+static void plan_saxpy(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    p->scalar = s->data == INTEGERS ? 3 : 0.7f;
+    add_number(p, s->nr);
+    add_operand(p, vector(s->nr, row->a_align));
+    add_operand(p, vector(s->nr, row->b_align));
+    p->operand[1].output = true;
+}
+
+static void plan_sgemv_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, vector(s->k, row->b_align));
+    add_operand(p, vector(s->mr, row->c_align));
+    p->operand[2].output = true;
+    add_number(p, s->acc);
+    add_number(p, s->mr);
+}
+
+static void plan_sgemv_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->k, s->nr, s));
+    add_number(p, s->nr + s->gap);
+    add_operand(p, vector(s->k, row->b_align));
+    add_operand(p, vector(s->nr, row->c_align));
+    p->operand[2].output = true;
+    add_number(p, s->acc);
+    add_number(p, s->nr);
+}
+
+/* One row per operation; a false says that its kernels have no such argument. `adds`: always to what is there.
+ * `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in vectors, that some stand for all.
+ */
 static const struct op {
     const char *name;
     void (*reference)(void);
     void (*plan)(const struct uk_kernel *row, const struct shape *s, struct plan *p);
-    bool has_k, has_rows, has_columns, has_acc;
+    bool has_k, has_rows, has_columns, has_acc, adds, any_columns, wide;
 } ops[] = {
-    {"sgemm", (void (*)(void))uk_reference_sgemm, plan_sgemm, true, true, true, true},
-    {"sgemm_ra", (void (*)(void))uk_reference_sgemm_ra, plan_sgemm_ra, true, true, true, true},
-    {"sgemm_rab", (void (*)(void))uk_reference_sgemm_rab, plan_sgemm_rab, true, true, true, true},
-    {"spack_t", (void (*)(void))uk_reference_spack_t, plan_spack_t, true, true, false, false},
-    {"spack_n", (void (*)(void))uk_reference_spack_n, plan_spack_n, true, false, true, false},
-    {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, false, false, true, false},
+    {"sgemm", (void (*)(void))uk_reference_sgemm, plan_sgemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true},
+    {"sgemm_ra", (void (*)(void))uk_reference_sgemm_ra, plan_sgemm_ra, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true},
+    {"sgemm_rab", (void (*)(void))uk_reference_sgemm_rab, plan_sgemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true},
+    {"spack_t", (void (*)(void))uk_reference_spack_t, plan_spack_t, .has_k = true, .has_rows = true},
+    {"spack_n", (void (*)(void))uk_reference_spack_n, plan_spack_n, .has_k = true, .has_columns = true},
+    {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, .has_columns = true},
+    {"sdot", (void (*)(void))uk_reference_sdot, plan_sdot, .has_k = true, .has_acc = true},
+    {"saxpy", (void (*)(void))uk_reference_saxpy, plan_saxpy, .adds = true, .any_columns = true},
+    {"sgemv_n", (void (*)(void))uk_reference_sgemv_n, plan_sgemv_n, .has_k = true, .has_rows = true,
+     .has_acc = true},
+    {"sgemv_t", (void (*)(void))uk_reference_sgemv_t, plan_sgemv_t, .has_k = true, .has_columns = true,
+     .has_acc = true, .wide = true},
 };
 
 struct check {
@@ -216,7 +271,7 @@ static bool fill(struct check *c, int i) {
     struct operand *o = &c->plan.operand[i];
     struct arena *arena = &c->arena[i];
     const size_t bytes = (size_t)extent(o) * sizeof(float), align = (size_t)(o->align > 4 ? o->align : 4);
-    const bool reads_output = c->op->has_acc && c->shape.acc;
+    const bool reads_output = c->op->adds || (c->op->has_acc && c->shape.acc);
     size_t offset = 0;
 
     if (bytes + align > arena->size)
@@ -254,7 +309,7 @@ static void call_reference(struct check *c) {
     int64_t words[ABI_WORDS] = {c->row->mr, c->row->nr};
 
     memcpy(words + 2, c->plan.words, (ABI_WORDS - 2) * sizeof *words);
-    abi_call(c->op->reference, words, c->plan.count + 2);
+    abi_call(c->op->reference, words, c->plan.count + 2, c->plan.scalar);
 }
 
 /* Runs the reference in the arenas, keeps the output's as what is expected, and puts everything back. */
@@ -326,7 +381,7 @@ struct guarded_call {
 static void call_kernel(void *argument) {
     struct guarded_call *g = argument;
 
-    g->broken = abi_call(g->function, g->plan->words, g->plan->count);
+    g->broken = abi_call(g->function, g->plan->words, g->plan->count, g->plan->scalar);
 }
 
 static bool fault(struct check *c, const void *at) {
@@ -472,6 +527,11 @@ static bool check_far_rows(struct check *c, bool row_edges) {
     return ok;
 }
 
+/* The most columns that are tried: of a kernel that takes any number, two of its steps and some. */
+static int64_t most_columns(const struct check *c) {
+    return c->op->any_columns ? 2 * c->row->nr + 3 : c->row->nr;
+}
+
 static bool check_edges(struct check *c) {
     const struct uk_kernel *row = c->row;
     const bool rows = c->op->has_rows && (row->edges == UK_EDGES_ANY || row->edges == UK_EDGES_ROWS);
@@ -479,16 +539,15 @@ static bool check_edges(struct check *c) {
     unsigned turn = 0;
 
     for (int64_t mr = rows ? 1 : row->mr; mr <= row->mr; mr++)
-        for (int64_t nr = columns ? 1 : row->nr; nr <= row->nr; nr++)
-            if (!check_edge(c, mr, nr, &turn))
-                return false;
+        for (int64_t nr = c->op->any_columns ? 0 : columns ? 1 : row->nr; nr <= most_columns(c); nr++)
+            if (nr <= SOME_COLUMNS || nr == most_columns(c) || !c->op->wide)
+                if (!check_edge(c, mr, nr, &turn))
+                    return false;
     return check_far_rows(c, rows);
 }
 
 bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *message, size_t size) {
     struct check c = {.row = row, .function = function, .seed = 1, .message = message, .size = size};
-    const int64_t widest = row->mr > row->nr ? row->mr : row->nr;
-    const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * sizeof(float);
     bool ok = true;
 
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
@@ -499,6 +558,8 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
                  row->op);
         return false;
     }
+    const int64_t columns = most_columns(&c), widest = row->mr > columns ? row->mr : columns;
+    const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * sizeof(float);
     for (int i = 0; i < OPERANDS; i++)
         ok = arena_make(&c.arena[i], bytes) && (c.before[i] = malloc(c.arena[i].size)) && ok;
     ok = ok && (c.magnitude = malloc(c.arena[0].size));

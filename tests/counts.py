@@ -1,9 +1,10 @@
-"""The instruction counts that kernels.def states for GEMM kernels, against the machine code of their bitcode.
+"""The instruction counts that kernels.def states for products, against the machine code of their bitcode.
 
     counts.py UK LLVM_BINDIR [KERNEL...]
 
 A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
-count: they use a load slot) and u times .other further vector instructions, for a whole number u of steps.
+count: they use a load slot) and u times .other further vector instructions, for a whole number u of steps, or one step in
+a whole number of turns.
 """
 
 import os
@@ -22,7 +23,7 @@ def run(*command):
 
 def rows(uk, names):
     for line in run(uk, "kernels").splitlines():
-        found = re.match(r"(\S+)\s+sgemm\w*\s+\S+\s+(avx2|avx512)\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
+        found = re.match(r"(\S+)\s+(?:sgemm|sdot|saxpy|sgemv)\w*\s+\S+\s+(avx2|avx512)\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
         if found and (not names or found[1] in names):
             yield found[1], tuple(float(found[i]) for i in (3, 4, 5))
 
@@ -54,7 +55,8 @@ def loops(uk, bindir, kernel, folder):
 
 def is_stated(counted, stated):
     steps = counted[0] / stated[0]
-    return steps >= 1 and steps == int(steps) and all(c == steps * s for c, s in zip(counted, stated))
+    whole = steps if steps >= 1 else 1 / steps
+    return whole == int(whole) and all(c == steps * s for c, s in zip(counted, stated))
 
 
 def main():

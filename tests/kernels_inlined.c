@@ -35,8 +35,13 @@ static int accumulate_argument(const struct uk_intrinsic *in) {
     return -1;
 }
 
-/* A function of the kernel's own type that hands its arguments on. */
-static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel, int accumulate,
+static LLVMValueRef is_negative(LLVMBuilderRef build, LLVMValueRef v) {
+    return LLVMBuildICmp(build, LLVMIntSLT, v, LLVMConstNull(LLVMTypeOf(v)), "");
+}
+
+/* A function of the kernel's own type that hands its arguments on. `adds`: the kernel always adds; its first
+ * argument is a size, which is not negative, but that is not known to LLVM. */
+static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel, int accumulate, bool adds,
                        bool again) {
     LLVMTypeRef type = LLVMGlobalGetValueType(kernel);
     LLVMValueRef f = LLVMAddFunction(b->module, name, type), argument[16];
@@ -54,10 +59,12 @@ static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel
         LLVMBasicBlockRef second = LLVMAppendBasicBlockInContext(b->llvm, f, "second");
 
         last = LLVMAppendBasicBlockInContext(b->llvm, f, "last");
-        if (accumulate < 0)
-            LLVMBuildBr(build, second);
-        else
+        if (accumulate >= 0)
             LLVMBuildCondBr(build, LLVMBuildIsNull(build, argument[accumulate], ""), second, last);
+        else if (adds)
+            LLVMBuildCondBr(build, is_negative(build, argument[0]), second, last);
+        else
+            LLVMBuildBr(build, second);
         LLVMPositionBuilderAtEnd(build, second);
         LLVMBuildCall2(build, type, kernel, argument, count, "");
         LLVMBuildBr(build, last);
@@ -93,7 +100,8 @@ static LLVMMemoryBufferRef compile(const struct uk_kernel *row, const struct uk_
     LLVMValueRef kernel = LLVMAddFunction(b.module, row->symbol, type);
 
     for (int i = 0; i < FUNCTIONS; i++)
-        add_caller(&b, names[i], kernel, accumulate_argument(in), i == 1);
+        add_caller(&b, names[i], kernel, accumulate_argument(in),
+                   in->declaration->statements->assign != UK_ASSIGN, i == 1);
     if (uk_link(&b) || uk_optimize(&b))
         fail_msg("%s", uk_context_message(context));
     check_no_call(&b);

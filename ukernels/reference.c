@@ -66,3 +66,35 @@ void uk_reference_vadd(int64_t MR, int64_t NR, const float *a, const float *b, f
     for (int64_t j = 0; j < n; j++)
         c[j] = a[j] + b[j];
 }
+
+void uk_reference_sdot(int64_t MR, int64_t NR, int64_t k, const float *a, const float *b, float *c,
+                       int64_t acc) {
+    float sum = 0;
+
+    (void)MR;
+    (void)NR;
+    for (int64_t p = 0; p < k; p++)
+        sum += a[p] * b[p];
+    c[0] = acc ? c[0] + sum : sum;
+}
+
+void uk_reference_saxpy(int64_t MR, int64_t NR, int64_t n, float alpha, const float *x, float *y) {
+    (void)MR;
+    (void)NR;
+    for (int64_t j = 0; j < n; j++)
+        y[j] += alpha * x[j];
+}
+
+void uk_reference_sgemv_n(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *x,
+                          float *c, int64_t acc, int64_t m) {
+    for (int64_t i = 0; i < m; i++)
+        uk_reference_sdot(MR, NR, k, a + i * lda, x, c + i, acc);
+}
+
+void uk_reference_sgemv_t(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *x,
+                          float *y, int64_t acc, int64_t n) {
+    for (int64_t j = 0; j < n && !acc; j++)
+        y[j] = 0;
+    for (int64_t p = 0; p < k; p++)
+        uk_reference_saxpy(MR, NR, n, x[p], a + p * lda, y);
+}

@@ -15,5 +15,12 @@ void uk_reference_spack_t(int64_t MR, int64_t NR, int64_t k, const float *s, int
 void uk_reference_spack_n(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
                           int64_t n);
 void uk_reference_vadd(int64_t MR, int64_t NR, const float *a, const float *b, float *c, int64_t n);
+void uk_reference_sdot(int64_t MR, int64_t NR, int64_t k, const float *a, const float *b, float *c,
+                       int64_t acc);
+void uk_reference_saxpy(int64_t MR, int64_t NR, int64_t n, float alpha, const float *x, float *y);
+void uk_reference_sgemv_n(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *x,
+                          float *c, int64_t acc, int64_t m);
+void uk_reference_sgemv_t(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *x,
+                          float *y, int64_t acc, int64_t n);
 
 #endif

@@ -1,0 +1,181 @@
+/*
+ * Products of matrices and vectors, for vectors of any width: UK_OP_sdot and UK_OP_sgemv_n add along the rows of a
+ * matrix, UK_OP_saxpy and UK_OP_sgemv_t add rows to one another.
+ *
+ * sgemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each vector
+ * of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA's latency of 4 at two a cycle.
+ * sgemv_t: 8 rows at a time, x[p] of each in a register, so that y is read and written once for 8 rows.
+ *
+ * Bound: an element of the matrix is used once, so memory decides: 2 flop per 4 bytes that it delivers (sdot and
+ * saxpy: per 8 bytes, and saxpy writes 4). In the first cache the loads do, at two a cycle: 5 for 4 FMAs of
+ * sgemv_n, 9 for 8 of sgemv_t, 2 for 1 of the others.
+ */
+#include "ukernels.h"
+
+/* `part` loads or stores the first n elements only, 0 < n < V; the others are 0. */
+#if defined __AVX512F__
+#include <immintrin.h>
+enum { V = 16 };
+typedef __m512 vector;
+#define MASK(n) ((__mmask16)((1u << (n)) - 1))
+#define load(p) _mm512_loadu_ps(p)
+#define load_part(p, n) _mm512_maskz_loadu_ps(MASK(n), p)
+#define store(p, v) _mm512_storeu_ps(p, v)
+#define store_part(p, n, v) _mm512_mask_storeu_ps(p, MASK(n), v)
+#define all(x) _mm512_set1_ps(x)
+#define fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define sum(v) _mm512_reduce_add_ps(v)
+#elif defined __AVX2__
+#include <immintrin.h>
+enum { V = 8 };
+typedef __m256 vector;
+#define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
+#define load(p) _mm256_loadu_ps(p)
+#define load_part(p, n) _mm256_maskload_ps(p, MASK(n))
+#define store(p, v) _mm256_storeu_ps(p, v)
+#define store_part(p, n, v) _mm256_maskstore_ps(p, MASK(n), v)
+#define all(x) _mm256_set1_ps(x)
+#define fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+static inline __attribute__((always_inline)) float sum(vector v) {
+    __m128 x = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+
+    x = _mm_add_ps(x, _mm_movehl_ps(x, x));
+    return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
+}
+#else
+enum { V = 1 };
+typedef float vector;
+#define load(p) (*(p))
+#define load_part(p, n) 0
+#define store(p, v) (*(p) = (v))
+#define store_part(p, n, v) (void)(v)
+#define all(x) (x)
+#define fma(a, b, c) ((a) * (b) + (c))
+#define sum(v) (v)
+#endif
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+/* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. Rows that lack are the last one
+ * again. */
+INLINE void add_along(const int rows, const int chains, int64_t k, const float *a, int64_t lda,
+                      const float *x, float *c, int64_t acc, int64_t mr) {
+    vector total[8] = {0};
+    const float *row[8];
+    int64_t p = 0;
+
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++)
+        row[i] = a + (i < mr ? i : mr - 1) * lda;
+#pragma GCC unroll 1
+    for (; p + chains * V <= k; p += chains * V)
+#pragma GCC unroll 8
+        for (int u = 0; u < chains; u++) {
+            const vector v = load(x + p + u * V);
+
+#pragma GCC unroll 8
+            for (int i = 0; i < rows; i++)
+                total[i * chains + u] = fma(load(row[i] + p + u * V), v, total[i * chains + u]);
+        }
+#pragma GCC unroll 1
+    for (; p + V <= k; p += V)
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++)
+            total[i * chains] = fma(load(row[i] + p), load(x + p), total[i * chains]);
+    if (p < k)
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++)
+            total[i * chains] = fma(load_part(row[i] + p, k - p), load_part(x + p, k - p), total[i * chains]);
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++) {
+#pragma GCC unroll 8
+        for (int u = 1; u < chains; u++)
+            total[i * chains] += total[i * chains + u];
+        if (i < mr)
+            c[i] = (acc ? c[i] : 0) + sum(total[i * chains]);
+    }
+}
+
+/* A vector of add_rows. */
+INLINE void add_vector(const int rows, const vector *factor, const float *a, int64_t lda, float *y,
+                       int64_t acc) {
+    vector t = acc ? load(y) : all(0);
+
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++)
+        t = fma(factor[i], load(a + i * lda), t);
+    store(y, t);
+}
+
+/* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; `unroll` vectors a turn. */
+INLINE void add_rows(const int rows, const int unroll, int64_t n, const float *a, int64_t lda, const float *x,
+                     float *y, int64_t acc) {
+    vector factor[8];
+    int64_t j = 0;
+
+#pragma GCC unroll 8
+    for (int i = 0; i < rows; i++)
+        factor[i] = all(x[i]);
+#pragma GCC unroll 1
+    for (; j + unroll * V <= n; j += unroll * V)
+#pragma GCC unroll 4
+        for (int u = 0; u < unroll; u++)
+            add_vector(rows, factor, a + j + u * V, lda, y + j + u * V, acc);
+    for (; j + V <= n && unroll > 1; j += V)
+        add_vector(rows, factor, a + j, lda, y + j, acc);
+    if (j < n) {
+        vector t = acc ? load_part(y + j, n - j) : all(0);
+
+#pragma GCC unroll 8
+        for (int i = 0; i < rows; i++)
+            t = fma(factor[i], load_part(a + i * lda + j, n - j), t);
+        store_part(y + j, n - j, t);
+    }
+}
+
+#if defined UK_OP_sdot
+void UK_SYMBOL(int64_t k, const float *a, const float *b, float *c, int64_t acc) {
+    add_along(1, 8, k, a, 0, b, c, acc, 1);
+}
+#elif defined UK_OP_sgemv_n
+void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *x, float *c, int64_t acc, int64_t mr) {
+    if (mr > 2)
+        add_along(4, 2, k, a, lda, x, c, acc, mr);
+    else if (mr > 1)
+        add_along(2, 4, k, a, lda, x, c, acc, mr);
+    else
+        add_along(1, 8, k, a, lda, x, c, acc, mr);
+}
+#elif defined UK_OP_saxpy
+void UK_SYMBOL(int64_t n, float alpha, const float *x, float *y) {
+    add_rows(1, 4, n, x, 0, &alpha, y, 1);
+}
+#elif defined UK_OP_sgemv_t
+void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *x, float *y, int64_t acc, int64_t n) {
+    int64_t p = 0;
+
+    for (int64_t j = 0; j < n && !k && !acc; j++) {
+        y[j] = 0;
+        __asm__ volatile("" ::: "memory"); /* or compilers call memset */
+    }
+    if (!acc && k >= 8) {
+        add_rows(8, 1, n, a, lda, x, y, 0);
+        acc = 1;
+        p = 8;
+    }
+    for (; p + 8 <= k; p += 8)
+        add_rows(8, 1, n, a + p * lda, lda, x + p, y, 1);
+    if (k & 4) {
+        add_rows(4, 1, n, a + p * lda, lda, x + p, y, acc);
+        acc = 1;
+        p += 4;
+    }
+    if (k & 2) {
+        add_rows(2, 1, n, a + p * lda, lda, x + p, y, acc);
+        acc = 1;
+        p += 2;
+    }
+    if (k & 1)
+        add_rows(1, 1, n, a + p * lda, lda, x + p, y, acc);
+}
+#endif
