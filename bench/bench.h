@@ -27,6 +27,13 @@ double bench_seconds(void);
  * nothing but registers, timed for 0.3 ms or more. 0 if a thread cannot be started. */
 double bench_peak(enum bench_isa isa, int threads);
 
+/* ---- stream.c: the bandwidth of memory ---- */
+
+/* Loads `bytes` (a multiple of 1024) with the set's vectors and does nothing with them. */
+void bench_load(enum bench_isa isa, const float *from, size_t bytes);
+/* The same of two arrays, and stores the second one's values where they are. */
+void bench_load_and_store(enum bench_isa isa, const float *from, float *to, size_t bytes);
+
 /* ---- peers.c: other libraries, loaded while running ---- */
 
 /* Row-major C[m, n] = sum A[m, k] B[k, n] (+ C if accumulate). `a_transposed`: A is stored [k, m]; b

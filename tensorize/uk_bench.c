@@ -1,4 +1,5 @@
-/* uk bench: every kernel alone, on operands in the cache, beside the peak of its instruction set. */
+/* uk bench: every kernel alone: on operands in the cache, beside the peak of its instruction set; or, where an element is
+ * used once, on a matrix beyond the caches, beside a loop that only moves as many bytes. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 /* The panels lie in the first two levels of cache, and the loop is so long that little but its speed counts.
  */
 enum { K = 512, LD = K + 16 };
+/* The matrix of those that read every element once, and half of it: 64 and 32 MiB. */
+enum { WIDTH = 4096, MATRIX = WIDTH * WIDTH, VECTOR = MATRIX / 2 };
 
 struct operands {
     const struct uk_kernel *kernel;
@@ -51,16 +54,48 @@ static void run_vadd(void *user) {
     ((uk_vadd_function *)o->kernel->function)(o->a, o->b, o->c, o->kernel->nr);
 }
 
+static void run_sdot(void *user) {
+    const struct operands *o = user;
+    ((uk_sdot_function *)o->kernel->function)(VECTOR, o->a, o->a + VECTOR, o->c, 0);
+}
+
+static void run_saxpy(void *user) {
+    const struct operands *o = user;
+    ((uk_saxpy_function *)o->kernel->function)(VECTOR, 0.5f, o->a, o->a + VECTOR);
+}
+
+static void run_sgemv_n(void *user) {
+    const struct operands *o = user;
+    for (int i = 0; i < WIDTH; i += o->kernel->mr)
+        ((uk_sgemv_n_function *)o->kernel->function)(WIDTH, o->a + (size_t)i * WIDTH, WIDTH, o->b, o->c + i,
+                                                     0, o->kernel->mr);
+}
+
+static void run_sgemv_t(void *user) {
+    const struct operands *o = user;
+    for (int j = 0; j < WIDTH; j += o->kernel->nr)
+        ((uk_sgemv_t_function *)o->kernel->function)(WIDTH, o->a + j, WIDTH, o->b, o->c + j, 0,
+                                                     o->kernel->nr);
+}
+
 /* How an operation is called, and what one call computes or moves. */
 static const struct operation {
     const char *name;
     void (*run)(void *);
-    bool multiplies;      /* 2 MR NR K operations */
-    int rows, columns, k; /* else bytes read and written: (rows MR + columns NR) k */
+    enum { MULTIPLIES, COPIES, STREAMS } kind; /* MULTIPLIES: 2 MR NR K operations */
+    int rows, columns, k;                      /* COPIES: bytes read and written: (rows MR + columns NR) k */
+    bool stores;                               /* STREAMS: the matrix; and its second half is written */
 } operations[] = {
-    {"sgemm", run_sgemm, true, 0, 0, 0},         {"sgemm_ra", run_sgemm_ra, true, 0, 0, 0},
-    {"sgemm_rab", run_sgemm_rab, true, 0, 0, 0}, {"spack_t", run_spack_t, false, 8, 0, K},
-    {"spack_n", run_spack_n, false, 0, 8, K},    {"vadd", run_vadd, false, 0, 12, 1},
+    {"sgemm", run_sgemm, MULTIPLIES, 0, 0, 0, false},
+    {"sgemm_ra", run_sgemm_ra, MULTIPLIES, 0, 0, 0, false},
+    {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false},
+    {"spack_t", run_spack_t, COPIES, 8, 0, K, false},
+    {"spack_n", run_spack_n, COPIES, 0, 8, K, false},
+    {"vadd", run_vadd, COPIES, 0, 12, 1, false},
+    {"sdot", run_sdot, STREAMS, 0, 0, 0, false},
+    {"saxpy", run_saxpy, STREAMS, 0, 0, 0, true},
+    {"sgemv_n", run_sgemv_n, STREAMS, 0, 0, 0, false},
+    {"sgemv_t", run_sgemv_t, STREAMS, 0, 0, 0, false},
 };
 
 static const struct operation *operation_of(const struct uk_kernel *k) {
@@ -76,9 +111,25 @@ static enum bench_isa isa_of(const struct uk_kernel *k) {
                                          : BENCH_SSE2;
 }
 
+/* What a kernel that streams is held against. */
+struct stream {
+    enum bench_isa isa;
+    float *matrix;
+    bool stores;
+};
+
+static void run_stream(void *user) {
+    const struct stream *s = user;
+    if (s->stores)
+        bench_load_and_store(s->isa, s->matrix, s->matrix + VECTOR, VECTOR * sizeof(float));
+    else
+        bench_load(s->isa, s->matrix, MATRIX * sizeof(float));
+}
+
 struct result {
     const struct uk_kernel *kernel;
-    struct bench_contender time;
+    struct bench_contender time,
+        stream; /* `stream` in second place, if there is one: its ratio is the share */
     struct bench_plan plan;
     double bytes;
 };
@@ -91,23 +142,43 @@ static float *operand(size_t count, uint32_t seed) {
     return p;
 }
 
-static enum uk_status measure(const struct uk_kernel *k, const struct operation *op, struct result *r) {
-    size_t widest = (size_t)(k->mr > k->nr ? k->mr : k->nr), rows = (size_t)(k->mr > K ? k->mr : K);
-    struct operands o = {.kernel = k, .ldc = k->nr};
-    o.a = operand((rows > widest ? rows : widest) * LD, 1);
-    o.b = operand(widest * K, 2);
-    o.c = operand((size_t)k->mr * (size_t)k->nr, 3);
-    *r = (struct result){.kernel = k,
-                         .time = {.name = k->symbol, .run = op->run, .user = &o},
-                         .plan = {.isa = isa_of(k), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
-    if (op->multiplies)
-        r->plan.flops = 2.0 * k->mr * k->nr * K;
-    r->bytes = ((double)op->rows * k->mr + (double)op->columns * k->nr) * op->k;
-    enum uk_status s = o.a && o.b && o.c ? bench_paired(&r->plan, &r->time, 1) : UK_OUT_OF_MEMORY;
+/* Operands of so many elements, and the measurement. */
+static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c, bool stores) {
+    struct operands o = {.kernel = r->kernel, .ldc = r->kernel->nr};
+    bool streams = r->stream.run;
+
+    o.a = operand(a, 1);
+    o.b = operand(b, 2);
+    o.c = operand(c, 3);
+    struct stream stream = {r->plan.isa, o.a, stores};
+    struct bench_contender both[] = {r->time, r->stream};
+    both[0].user = &o;
+    both[1].user = &stream;
+    enum uk_status s = o.a && o.b && o.c ? bench_paired(&r->plan, both, streams ? 2 : 1) : UK_OUT_OF_MEMORY;
+    r->time = both[0];
+    r->stream = both[1];
     free(o.a);
     free(o.b);
     free(o.c);
     return s;
+}
+
+static enum uk_status measure(const struct uk_kernel *k, const struct operation *op, struct result *r) {
+    size_t widest = (size_t)(k->mr > k->nr ? k->mr : k->nr), rows = (size_t)(k->mr > K ? k->mr : K);
+
+    *r = (struct result){.kernel = k,
+                         .time = {.name = k->symbol, .run = op->run},
+                         .plan = {.isa = isa_of(k), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
+    if (op->kind == STREAMS) {
+        r->stream = (struct bench_contender){.name = "stream", .run = run_stream};
+        r->bytes = (op->stores ? 1.5 : 1) * MATRIX * sizeof(float);
+        return measure_on(r, MATRIX, WIDTH, WIDTH, op->stores);
+    }
+    if (op->kind == MULTIPLIES)
+        r->plan.flops = 2.0 * k->mr * k->nr * K;
+    r->bytes = ((double)op->rows * k->mr + (double)op->columns * k->nr) * op->k;
+    return measure_on(r, (rows > widest ? rows : widest) * LD, widest * K, (size_t)k->mr * (size_t)k->nr,
+                      false);
 }
 
 static void print_result(const struct result *r) {
@@ -118,6 +189,9 @@ static void print_result(const struct result *r) {
         printf("  %7.1f GFLOP/s  %5.1f %% of the %s peak beside it (%.1f)\n",
                1e-9 * r->plan.flops / t->seconds, t->percent, bench_isa_name(r->plan.isa),
                1e-9 * r->plan.peak);
+    else if (r->stream.run)
+        printf("  %7.1f GB/s  %5.1f %% of a loop that only moves the bytes (%.1f)\n",
+               1e-9 * r->bytes / t->seconds, 100 * r->stream.ratio, 1e-9 * r->bytes / r->stream.seconds);
     else
         printf("  %7.1f GB/s\n", 1e-9 * r->bytes / t->seconds);
 }
@@ -139,6 +213,8 @@ static cJSON *json_result(const struct result *r) {
         cJSON_AddNumberToObject(b, "percent_of_peak", r->time.percent);
     } else {
         cJSON_AddNumberToObject(b, "bytes_per_second", r->bytes / r->time.seconds);
+        if (r->stream.run)
+            cJSON_AddNumberToObject(b, "percent_of_stream", 100 * r->stream.ratio);
     }
     return b;
 }

@@ -43,6 +43,25 @@ static void peaks(void **state) {
     assert_true(bench_isa_runs(bench_isa_best()));
 }
 
+/* They change nothing, to the last byte. */
+static void streams(void **state) {
+    (void)state;
+    enum { N = 2048 };
+    float a[N], b[N], before[N];
+    bench_random(a, N, 1);
+    bench_random(b, N, 2);
+    memcpy(before, b, sizeof b);
+    for (int isa = BENCH_SSE2; isa <= BENCH_AVX512; isa++) {
+        if (!bench_isa_runs((enum bench_isa)isa))
+            continue;
+        bench_load((enum bench_isa)isa, a, sizeof a);
+        bench_load((enum bench_isa)isa, NULL, 0);
+        bench_load_and_store((enum bench_isa)isa, a, b, sizeof b);
+        bench_load_and_store((enum bench_isa)isa, NULL, NULL, 0);
+        assert_memory_equal(b, before, sizeof b);
+    }
+}
+
 static void work(void *user) {
     double end = bench_seconds() + *(double *)user;
     while (bench_seconds() < end)
@@ -107,9 +126,13 @@ static void answers_mkl(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(median),        cmocka_unit_test(random_values),
-                                       cmocka_unit_test(peaks),         cmocka_unit_test(paired),
-                                       cmocka_unit_test(missing_peers), cmocka_unit_test(peers_environment),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(median),
+                                       cmocka_unit_test(random_values),
+                                       cmocka_unit_test(peaks),
+                                       cmocka_unit_test(streams),
+                                       cmocka_unit_test(paired),
+                                       cmocka_unit_test(missing_peers),
+                                       cmocka_unit_test(peers_environment),
                                        cmocka_unit_test(answers_mkl)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
