@@ -14,14 +14,18 @@ void *uk_alloc(struct uk_arena *a, size_t bytes) {
     size_t need = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
     struct uk_chunk *c = a->chunk;
 
-    if (need < bytes)
+    if (need < bytes) {
+        a->failed = true;
         return NULL;
+    }
     if (!c || c->room - c->used < need) {
         size_t room = need > 16384 ? need : 16384;
 
         c = malloc(sizeof *c + room);
-        if (!c)
+        if (!c) {
+            a->failed = true;
             return NULL;
+        }
         c->next = a->chunk;
         c->used = 0;
         c->room = room;

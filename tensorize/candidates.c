@@ -29,7 +29,7 @@ enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel
     if (!c->parsed[row - rows])
         c->parsed[row - rows] = parse_row(c, row);
     *out = c->parsed[row - rows];
-    return *out ? UK_OK : c->failed ? UK_INTERNAL : uk_out_of_memory(c);
+    return *out ? UK_OK : uk_failure(c);
 }
 
 const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i) {
@@ -170,7 +170,7 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
             best = m;
     }
     if (status && status != UK_NO_MATCH) {
-        status = s->context->failed ? status : uk_out_of_memory(s->context);
+        status = uk_failure(s->context);
     } else if (best) {
         report_taken(s, st, best);
         st->tile = tile;

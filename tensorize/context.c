@@ -83,13 +83,14 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
     va_list ap;
 
     if (c->failed)
-        return status;
+        return c->status;
     c->failed = true;
+    c->status = UK_OUT_OF_MEMORY; /* unless there is memory for the text */
     va_start(ap, format);
     int n = vsnprintf(NULL, 0, format, ap);
     va_end(ap);
     if (n < 0 || !(what = malloc((size_t)n + 1)))
-        return status;
+        return c->status;
     va_start(ap, format);
     vsnprintf(what, (size_t)n + 1, format, ap);
     va_end(ap);
@@ -97,10 +98,18 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
     uk_put(&t, "error: %s", what);
     free(what);
     c->message = t.text;
-    return status;
+    if (t.text)
+        c->status = status;
+    return c->status;
 }
 
 enum uk_status uk_out_of_memory(struct uk_context *c) {
+    if (!c->failed)
+        c->status = UK_OUT_OF_MEMORY;
     c->failed = true; /* no message is allocated: uk_context_message has a constant one */
-    return UK_OUT_OF_MEMORY;
+    return c->status;
+}
+
+enum uk_status uk_failure(struct uk_context *c) {
+    return c->failed ? c->status : uk_out_of_memory(c);
 }

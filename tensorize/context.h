@@ -10,6 +10,7 @@ struct isl_ctx;
 struct uk_context {
     char *message;         /* the last error, or NULL */
     struct uk_text notes;  /* what the last call says though it went well, a line each */
+    enum uk_status status; /* of the recorded error */
     bool failed;           /* an error is recorded; later ones are ignored until the next call from outside */
     const char *file;      /* for messages: set by whoever works on a program */
     struct isl_ctx *isl;   /* made on first use by the scheduler */
@@ -22,6 +23,8 @@ struct uk_context {
 
 /* Forgets the last error and sets the file that messages name; called at every entry from outside. */
 void uk_context_enter(struct uk_context *c, const char *file);
+/* The status of the recorded error; memory ran out if none is. */
+enum uk_status uk_failure(struct uk_context *c);
 /* Provided by the back end (b may be NULL) and by the scheduler. */
 void uk_backend_destroy(struct uk_backend *b);
 void uk_context_isl_destroy(struct isl_ctx *isl);

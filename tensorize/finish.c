@@ -269,8 +269,8 @@ static enum uk_status apply_schedule(struct uk_schedule *s) {
     return status;
 }
 
-enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                        struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+static enum uk_status lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                            struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
     struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s);
     struct uk_function *f = uk_alloc(&p->arena, sizeof *f);
     enum uk_status status;
@@ -297,4 +297,19 @@ enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const s
         f->is_parallel |= nest_is_parallel(s, st);
     *out = f;
     return UK_OK;
+}
+
+/* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed differs
+ * from the kernel's), so that nothing but the failure is told. */
+enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                        struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+    p->arena.failed = p->context->arena.failed = false;
+    enum uk_status status = lower(p, t, o, report, steps, out);
+
+    if (!p->arena.failed && !p->context->arena.failed && !(report && report->failed) &&
+        !(steps && steps->failed))
+        return status;
+    *out = NULL;
+    uk_context_enter(p->context, p->context->file);
+    return uk_out_of_memory(p->context);
 }

@@ -43,6 +43,8 @@ static const char *const for_bitcode[] = {"ir", "-O1", "-Wno-override-module", "
 
 static enum uk_status io_error(struct uk_context *c, const struct uk_import *i, const char *what,
                                const char *name) {
+    if (errno == ENOMEM)
+        return uk_out_of_memory(c);
     return uk_fail(c, UK_IO, i->at, "import %s: %s: %s", name, what, strerror(errno));
 }
 

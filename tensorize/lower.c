@@ -525,7 +525,7 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
         struct uk_node *body = convert(n, NULL, NULL, node);
 
         *out = body ? guarded(n, body) : NULL;
-        status = *out ? UK_OK : s->context->failed ? UK_REFUSED : uk_out_of_memory(s->context);
+        status = *out ? UK_OK : uk_failure(s->context);
     }
     isl_ast_node_free(node);
     for (int i = 0; i < n->stages; i++)

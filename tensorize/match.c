@@ -186,7 +186,7 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
 static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, int loop_ids) {
     s->loop_ids = loop_ids;
     if (s->context->failed)
-        return UK_REFUSED;
+        return uk_failure(s->context);
     uk_arena_release(s->arena, mark);
     return UK_NO_MATCH;
 }

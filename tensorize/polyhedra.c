@@ -34,7 +34,7 @@ enum uk_status uk_isl_status(struct uk_schedule *s) {
 
     switch (isl_ctx_last_error(ctx)) {
     case isl_error_none:
-        return s->context->failed ? UK_REFUSED : UK_OK;
+        return s->context->failed ? uk_failure(s->context) : UK_OK;
     case isl_error_alloc:
         return uk_out_of_memory(s->context);
     case isl_error_quota:
@@ -104,8 +104,9 @@ static isl_pw_aff *variable(struct uk_schedule *s, const struct uk_stage *st, is
         if (st->loop[i]->var == v)
             return isl_pw_aff_from_aff(isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)i));
     isl_local_space_free(ls);
-    uk_fail(s->context, UK_REFUSED, v->at,
-            "%s stands in a bound but is no extent of a tensor; put it in a shape", v->name);
+    if (!uk_isl_status(s))
+        uk_fail(s->context, UK_REFUSED, v->at,
+                "%s stands in a bound but is no extent of a tensor; put it in a shape", v->name);
     return NULL;
 }
 
@@ -150,7 +151,9 @@ static isl_pw_aff *affine(struct uk_schedule *s, const struct uk_stage *st, isl_
     }
     isl_pw_aff_free(l);
     isl_pw_aff_free(r);
-    uk_fail(s->context, UK_REFUSED, e->at, "a bound multiplies or divides sizes; only constants may do that");
+    if (!uk_isl_status(s))
+        uk_fail(s->context, UK_REFUSED, e->at,
+                "a bound multiplies or divides sizes; only constants may do that");
     return NULL;
 }
 
@@ -380,7 +383,7 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
     isl_map *pairs = conflicts(s, st, true);
 
     if (!pairs)
-        return UK_OK;
+        return uk_isl_status(s);
     isl_map *was = loops_to(s, st, st->iterator, st->iterators);
     isl_space *range = isl_space_range(isl_map_get_space(was)), *now = loop_space(s, st->loops, NULL);
     isl_map *before = isl_map_apply_range(isl_map_copy(was),
@@ -406,7 +409,7 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
     isl_map *pairs = conflicts(s, st, relax);
 
     if (!pairs && relax)
-        return UK_OK;
+        return uk_isl_status(s);
     for (int i = 0; i < position; i++)
         pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
     pairs = isl_map_order_lt(pairs, isl_dim_in, position, isl_dim_out, position);

@@ -1,6 +1,7 @@
 /* Expressions as text: the same for programs, loops and messages. Parentheses stand only where the grammar
  * needs them, so that what is printed parses to the same tree. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include "lex.h"
 
 /* How tightly an operator binds; a smaller one inside a larger one needs parentheses. */
@@ -60,6 +61,12 @@ static const struct operator expr_operators[] = {
 
 static void put_index(struct uk_text *t, const struct uk_index *e, int least);
 
+/* There was no memory for what is to be printed. */
+static void lose(struct uk_text *t) {
+    free(t->text);
+    *t = (struct uk_text){.failed = true};
+}
+
 /* c * x: the language has no other product but that and x * c, and none may follow c * x. */
 static bool is_scaled(const struct uk_index *e) {
     return e->op == UK_I_MUL && uk_index_is_int(e->a, NULL);
@@ -102,6 +109,10 @@ static void put_binary_index(struct uk_text *t, const struct uk_index *e, int le
 }
 
 static void put_index(struct uk_text *t, const struct uk_index *e, int least) {
+    if (!e) {
+        lose(t);
+        return;
+    }
     switch (e->op) {
     case UK_I_INT:
         uk_put(t, "%" PRId64, e->value);
@@ -170,8 +181,7 @@ static void put_number(struct uk_text *t, const struct uk_expr *e) {
     } else if (uk_double_to_text(e->number, text)) {
         uk_put(t, "%s", text);
     } else {
-        uk_text_free(t->text);
-        *t = (struct uk_text){.failed = true};
+        lose(t);
     }
 }
 

@@ -26,6 +26,7 @@ enum {
 
 struct uk_arena {
     struct uk_chunk *chunk;
+    bool failed; /* an allocation has; whoever depends on all of them clears it and looks again */
 };
 
 /* Zeroed memory that lives as long as the arena, or NULL. */

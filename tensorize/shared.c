@@ -64,7 +64,9 @@ enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t siz
     if (!s)
         s = run_linker(b, fd);
     if (!s && !(*bytes = uk_read_all(fd[1], length)))
-        s = uk_fail(b->context, UK_IO, nowhere, "cannot read the linker's output: %s", strerror(errno));
+        s = errno == ENOMEM
+                ? uk_out_of_memory(b->context)
+                : uk_fail(b->context, UK_IO, nowhere, "cannot read the linker's output: %s", strerror(errno));
     for (int i = 0; i < 3; i++)
         if (fd[i] >= 0)
             close(fd[i]);

@@ -204,7 +204,7 @@ enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, st
     for (int i = 0; i < t->iterators; i++) {
         st->loop[i] = uk_loop_create(s, st, t->iterator[i]->name, i);
         if (!st->loop[i])
-            return s->context->failed ? UK_REFUSED : UK_OUT_OF_MEMORY;
+            return uk_failure(s->context);
         st->iterator[i].coefficient[st->loop[i]->id] = 1;
         st->reduced[i] = i >= t->left_iterators;
         /* An empty sum has one turn, in which nothing is added: what goes before and after it runs. */

@@ -262,14 +262,16 @@ static enum uk_status split_output(struct tiling *t) {
 static enum uk_status split_blocks(struct tiling *t) {
     enum uk_status status = UK_OK;
 
-    for (int v = 0; v < t->fit->axes && t->kc && !status; v++) {
+    for (int v = 0; v < t->fit->axes && t->kc; v++) {
         if (!uk_is_reduced(t->st, t->axis[v]) || t->fit->most[v])
             continue;
         status = block(t, v, t->kc);
+        if (status)
+            return status;
         int64_t all = uk_constant_extent(t->st, t->axis[v]);
         t->kc = all > 0 && all < t->kc ? all : t->kc;
     }
-    if (!status && t->packs && t->kc && !t->few_rows)
+    if (t->packs && t->kc && !t->few_rows)
         status = split_output(t);
     t->blocks = t->loops;
     return status;

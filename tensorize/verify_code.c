@@ -39,7 +39,7 @@ static enum uk_status add_call(struct uk_build *b, const struct uk_intrinsic *i,
     LLVMValueRef kernel = declare(b, i, f, a), argument[UK_VERIFY_WORDS];
 
     if (!kernel)
-        return UK_LINK;
+        return uk_failure(b->context);
     LLVMValueRef call =
         LLVMAddFunction(b->module, name, LLVMFunctionType(LLVMVoidTypeInContext(b->llvm), &ptr, 1, false));
     LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);

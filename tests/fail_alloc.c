@@ -1,0 +1,263 @@
+/*
+ * Allocations of ours fail one by one in a whole compilation: each place that allocates the first times it does,
+ * and then now and then (--all: each single one, which takes minutes). And isl gives up after ever more operations: each
+ * time there is an error with its message, and the same context then compiles the program as it did before.
+ * What leaks, LeakSanitizer finds in the sanitized build.
+ *
+ *     fail_alloc [--all]
+ *
+ * isl's own allocations do not fail here (the archive that is linked has them under other names), nor do those
+ * of LLVM and GMP, which end the process.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <isl/ctx.h>
+#include "context.h"
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t m);
+void *__real_realloc(void *p, size_t n);
+void *__real_uk_alloc(struct uk_arena *a, size_t n);
+void __real_isl_ctx_set_max_operations(isl_ctx *ctx, unsigned long most);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t m);
+void *__wrap_realloc(void *p, size_t n);
+void *__wrap_uk_alloc(struct uk_arena *a, size_t n);
+void __wrap_isl_ctx_set_max_operations(isl_ctx *ctx, unsigned long most);
+void *isl_plain_malloc(size_t n);
+void *isl_plain_calloc(size_t n, size_t m);
+void *isl_plain_realloc(void *p, size_t n);
+
+static long left = -1; /* allocations until one fails; negative: none does */
+static long made;
+static unsigned long operations; /* of isl; 0: as many as the library allows */
+static bool all;
+
+/* The places that allocate, by return address, while `sites` counts them. */
+enum { SITES = 4096 };
+static bool count_sites;
+static const void *site[SITES];
+static int site_count[SITES];
+static bool *chosen; /* by number of the allocation */
+static long room;
+
+/* Each place is to fail the first few times, and then now and then. */
+static void count_site(const void *from) {
+    size_t i = ((uintptr_t)from >> 2) % SITES;
+
+    while (site[i] && site[i] != from)
+        i = (i + 1) % SITES;
+    site[i] = from;
+    int n = site_count[i]++;
+    if (made < room)
+        chosen[made] = n < 2 || n % 61 == 0;
+}
+
+static bool fails(const void *from) {
+    if (count_sites)
+        count_site(from);
+    made++;
+    if (left < 0 || left-- > 0)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+void *__wrap_malloc(size_t n) {
+    return fails(__builtin_return_address(0)) ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t m) {
+    return fails(__builtin_return_address(0)) ? NULL : __real_calloc(n, m);
+}
+
+void *__wrap_realloc(void *p, size_t n) {
+    return fails(__builtin_return_address(0)) ? NULL : __real_realloc(p, n);
+}
+
+/* Pieces of an arena fail one by one, not only its chunks. */
+void *__wrap_uk_alloc(struct uk_arena *a, size_t n) {
+    if (!fails(__builtin_return_address(0)))
+        return __real_uk_alloc(a, n);
+    a->failed = true;
+    return NULL;
+}
+
+void __wrap_isl_ctx_set_max_operations(isl_ctx *ctx, unsigned long most) {
+    __real_isl_ctx_set_max_operations(ctx, operations && operations < most ? operations : most);
+}
+
+void *isl_plain_malloc(size_t n) {
+    return __real_malloc(n);
+}
+
+void *isl_plain_calloc(size_t n, size_t m) {
+    return __real_calloc(n, m);
+}
+
+void *isl_plain_realloc(void *p, size_t n) {
+    return __real_realloc(p, n);
+}
+
+/* ---- programs ---- */
+
+static const struct {
+    const char *name, *target, *text;
+} program[] = {
+    {"matmul in two levels", "x86_64-avx512",
+     "size M = 1024, K = 1024, N = 1024\ntensor A f32 [M, K] stride [lda, 1]\ntensor B f32 [K, N] stride "
+     "[ldb, 1]\n"
+     "tensor C f32 [M, N] stride [ldc, 1]\nC[m, n] = sum(k) A[m, k] * B[k, n]\nschedule\n"
+     "split C.n 2048 -> nc n1\nsplit C.k 512 -> kc ki\nsplit C.m 280 -> mc m1\nsplit n1 32 -> no ni\n"
+     "split m1 14 -> mo mi\nreorder nc kc mc no mo mi ni ki\npack B at kc panel 32 -> BP\n"
+     "pack A at mc panel 14 -> AP\nparallel mc\ntensorize mi uk_sgemm_14x32_avx512_asm\n"},
+    {"matmul without a schedule", "x86_64-avx2",
+     "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\nC[m, n] += sum(k) A[m, k] * B[k, n]\n"},
+    {"convolution with pad, bias and relu", "x86_64-avx512",
+     "tensor X f32 [H, W, C]\ntensor F f32 [3, 3, C, O]\ntensor bias f32 [O]\ntemp T f32 [H, W, O]\n"
+     "tensor Y f32 [H, W, O]\n"
+     "T[p, q, o] = sum(r, s, c) pad(X[p + r - 1, q + s - 1, c], 0) * F[r, s, c, o]\n"
+     "Y[p, q, o] = max(T[p, q, o] + bias[o], 0)\n"},
+    {"plain loops", "native",
+     "tensor A i8 [M, N]\ntensor B bf16 [M]\nscalar q f16\ntensor T i32 [M]\ntensor C f16 [M]\nassume M <= "
+     "100\n"
+     "T[m] max= sum(n where n <= m) i32(A[m, n] << 1)\nC[m] = select(f16(B[m]) > q or T[m] == 3, f16(T[m]) + "
+     "0.5, "
+     "exp(q) / 3)\n"},
+    {"a kernel of the user's own", "native",
+     "pragma import ll \"\"\"\ndefine void @twice(ptr %x, ptr %y) {\n  %v = load float, ptr %x\n"
+     "  %w = fadd float %v, %v\n  store float %w, ptr %y\n  ret void\n}\n\"\"\"\n"
+     "intrinsic twice\n  tensor x f32 [1]\n  tensor y f32 [1]\n  y[i] = x[i] + x[i]\n"
+     "  compute void twice(ptr x, ptr y)\nend\ntensor X f32 [N]\ntensor Y f32 [N]\nY[i] = X[i] + X[i]\n"
+     "schedule\nsplit Y.i 1 -> io ii\ntensorize ii twice\n"},
+    {"a kernel in C", "native",
+     "pragma import c \"\"\"\nvoid twice(const float *x, float *y) {\n    *y = *x + *x;\n}\n\"\"\"\n"
+     "intrinsic twice\n  tensor x f32 [1]\n  tensor y f32 [1]\n  y[i] = x[i] + x[i]\n"
+     "  compute void twice(ptr x, ptr y)\nend\ntensor X f32 [4]\ntensor Y f32 [4]\nY[i] = X[i] + X[i]\n"
+     "schedule\nsplit Y.i 1 -> io ii\ntensorize ii twice\n"},
+};
+
+enum { PROGRAMS = sizeof program / sizeof *program };
+
+static enum uk_status compile(struct uk_context *c, int n) {
+    const struct uk_options o = {.target = program[n].target, .allow_loops = true, .threads = 2};
+    struct uk_program *p;
+    struct uk_module *m;
+    char *text = NULL;
+    size_t length;
+    enum uk_status status = uk_program_parse(c, "f.uk", program[n].text, strlen(program[n].text), &p);
+
+    if (status)
+        return status;
+    status = uk_compile(p, &o, &m);
+    if (!status) {
+        uk_module_destroy(m);
+        status = uk_emit(p, &o, UK_EMIT_LOOPS, &text, &length);
+        uk_text_free(text);
+    }
+    uk_program_destroy(p);
+    return status;
+}
+
+/* Marks the allocations that are to fail; their number. */
+static long choose(int n) {
+    struct uk_context *c;
+
+    memset(site, 0, sizeof site);
+    memset(site_count, 0, sizeof site_count);
+    memset(chosen, 0, (size_t)room * sizeof *chosen);
+    made = 0;
+    count_sites = true;
+    c = uk_context_create();
+    if (!c || compile(c, n))
+        fail_msg("%s: %s", program[n].name, c ? uk_context_message(c) : "no context");
+    count_sites = false;
+    uk_context_destroy(c);
+    assert_true(made < room);
+    return made;
+}
+
+/* One compilation from nothing in which allocation k fails; whether it was reported. */
+static bool fails_cleanly(int n, long k) {
+    left = k;
+    struct uk_context *c = uk_context_create();
+    enum uk_status status = c ? compile(c, n) : UK_OUT_OF_MEMORY;
+    const bool happened = left < 0;
+
+    left = -1;
+    if (!c)
+        return true;
+    if (!happened || (status && (status != UK_OUT_OF_MEMORY || !*uk_context_message(c))))
+        fail_msg("%s, allocation %ld: status %d: %s", program[n].name, k, status, uk_context_message(c));
+    if (k % 16 == 0)
+        assert_int_equal(compile(c, n), UK_OK); /* the context is as good as before */
+    uk_context_destroy(c);
+    return status != UK_OK;
+}
+
+static void each_allocation_fails(void **state) {
+    (void)state;
+    room = 1 << 20;
+    chosen = __real_calloc((size_t)room, sizeof *chosen);
+    assert_non_null(chosen);
+    for (int n = 0; n < PROGRAMS; n++) {
+        const long total = choose(n);
+        long tried = 0, refused = 0;
+
+        for (long k = 0; k < total; k++)
+            if (all || chosen[k]) {
+                refused += fails_cleanly(n, k);
+                tried++;
+            }
+        print_message("%s: %ld of %ld allocations failed, %ld failures reported\n", program[n].name, tried,
+                      total, refused);
+        assert_true(refused > tried / 2);
+    }
+    free(chosen);
+}
+
+static void isl_gives_up(void **state) {
+    (void)state;
+    for (int n = 0; n < PROGRAMS; n++) {
+        struct uk_context *c = uk_context_create();
+        int refused = 0, tries = 0;
+
+        assert_non_null(c);
+        for (operations = 1;; operations += 1 + operations / 8, tries++) {
+            enum uk_status status = compile(c, n);
+
+            if (!status)
+                break;
+            if (status != UK_REFUSED || !strstr(uk_context_message(c), "too large a problem"))
+                fail_msg("%s, %lu operations: status %d: %s", program[n].name, operations, status,
+                         uk_context_message(c));
+            refused++;
+        }
+        print_message("%s: refused with less than %lu operations of isl (%d tries)\n", program[n].name,
+                      operations, tries);
+        operations = 0;
+        assert_true(refused > 5);
+        assert_int_equal(compile(c, n), UK_OK);
+        uk_context_destroy(c);
+    }
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_allocation_fails),
+        cmocka_unit_test(isl_gives_up),
+    };
+
+    if (argc == 2 && !strcmp(argv[1], "--all")) {
+        all = true;
+    } else if (argc > 1) {
+        fprintf(stderr, "usage: fail_alloc [--all]\n");
+        return 2;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
