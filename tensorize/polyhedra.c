@@ -389,7 +389,8 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
     isl_map *before = isl_map_apply_range(isl_map_copy(was),
                                           isl_map_apply_range(isl_map_lex_lt(range), isl_map_reverse(was)));
     isl_map *bad = isl_map_intersect(isl_map_intersect(pairs, before), isl_map_lex_ge(now));
-    isl_bool empty = isl_map_is_empty(isl_map_intersect_params(isl_map_copy(bad), uk_context_set(s)));
+    bad = isl_map_intersect_params(bad, uk_context_set(s));
+    isl_bool empty = isl_map_is_empty(bad);
 
     isl_map_free(bad);
     if (empty == isl_bool_true)
