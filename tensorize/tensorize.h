@@ -5,20 +5,38 @@
  * change its schedule; each is checked when the program is compiled, and the first one that is refused is the
  * error. uk_compile() turns a program into a module: machine code in this process, or object, header, assembly.
  *
+ *     static const char text[] = "tensor A f32 [M, K]\n"
+ *                                "tensor B f32 [K, N]\n"
+ *                                "tensor C f32 [M, N]\n"
+ *                                "C[m, n] = sum(k) A[m, k] * B[k, n]\n";
+ *     int (*matmul)(int64_t M, int64_t K, int64_t N, const float *A, const float *B, float *C);
  *     struct uk_context *c = uk_context_create();
- *     struct uk_program *p;
- *     struct uk_module *m;
- *     if (uk_program_parse(c, "matmul.uk", text, strlen(text), &p) || uk_compile(p, NULL, &m))
+ *     struct uk_program *p = NULL;
+ *     struct uk_module *m = NULL;
+ *     if (uk_program_parse(c, "matmul.uk", text, strlen(text), &p) || uk_compile(p, NULL, &m)) {
  *         fprintf(stderr, "%s\n", uk_context_message(c));
- *     int (*matmul)(int64_t, int64_t, int64_t, const float *, const float *, float *) = uk_module_function(m);
+ *     } else {
+ *         void *address = uk_module_function(m);
+ *         memcpy(&matmul, &address, sizeof matmul);
+ *         status = matmul(2, 3, 2, a, b, result); // a: 2 x 3, b: 3 x 2, result: 2 x 2, all row-major
+ *     }
+ *     uk_module_destroy(m);
+ *     uk_program_destroy(p);
+ *     uk_context_destroy(c);
  *
+ * Units: sizes, strides and offsets count elements; only alignments and workspaces count bytes. A tensor's address is
+ * that of its origin, the element whose indices are all 0. f16 and bf16 elements and scalars are passed as their bits,
+ * in uint16_t.
  * Threads: a context and all that was made with it belong to one thread at a time; different contexts are
  * independent. The generated function may be called from many threads at once.
- * Ownership: a program and a module hold on to their context; destroy them first. A module of the target "interp"
- * runs its program's loops, and must be destroyed before the program.
+ * Ownership: programs and modules are destroyed before their context, in any order among themselves; a module of the
+ * target "interp" runs its program's loops, and is destroyed before the program. To destroy NULL does nothing. Texts and
+ * bytes that a function hands out belong to the caller, who frees them with uk_text_free(). Names and messages belong to
+ * what was asked. What is passed in is copied, or not needed after the call.
  * Errors: functions return enum uk_status; the text is in uk_context_message() until the next call with the same
- * context. Calls that build a program are sticky: after the first failure the later ones do nothing, and the
- * failure comes back from uk_program_status() and from every use of the program.
+ * context. Outputs are NULL then, and the program is as it was. Calls that build a program are sticky instead: after the
+ * first failure the later ones do nothing, and the failure comes back from uk_program_status() and from every use of the
+ * program. The library prints nothing, and does not end the process; but LLVM and GMP do where their own allocations fail.
  */
 #ifndef UK_TENSORIZE_H
 #define UK_TENSORIZE_H
@@ -40,6 +58,7 @@ enum uk_type { UK_F64, UK_F32, UK_F16, UK_BF16, UK_I64, UK_I32, UK_I16, UK_I8, U
 
 /* NULL only when memory is exhausted. */
 struct uk_context *uk_context_create(void);
+/* After everything that was made with it. */
 void uk_context_destroy(struct uk_context *c);
 /* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. */
 const char *uk_context_message(const struct uk_context *c);
@@ -55,16 +74,20 @@ void uk_text_free(char *text);
  * need not end in a NUL; it is copied. On failure *out is NULL. */
 enum uk_status uk_program_parse(struct uk_context *c, const char *file, const char *text, size_t length,
                                 struct uk_program **out);
-/* Replaces the program's steps by those of a text that holds a `schedule` section or just its steps. */
+/* Replaces the program's steps by those of a text that holds a `schedule` section or just its steps; `file` names it in
+ * messages. A text that does not parse leaves the steps as they were; whether they are legal is seen when compiling. */
 enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const char *text, size_t length);
+/* Modules compiled from it stay, but for the target "interp". */
 void uk_program_destroy(struct uk_program *p);
 /* The program as text that parses to the same program; free with uk_text_free. */
 enum uk_status uk_program_print(struct uk_program *p, char **text);
-/* Makes a size a constant: it is then no argument of the function. */
+/* Makes a size a constant >= 0: it is then no argument of the function. UK_INVALID_ARGUMENT: no size of that name. */
 enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t value);
+/* UK_OK, or the first failure among the calls that built the program. */
 enum uk_status uk_program_status(const struct uk_program *p);
 
-/* What the generated function takes, in order: sizes, scalars, tensors. */
+/* What the generated function takes, in order: sizes, scalars, tensors; i counts from 0. Sizes that have been defined are
+ * still counted here. */
 int uk_program_sizes(const struct uk_program *p);
 const char *uk_program_size_name(const struct uk_program *p, int i);
 /* The `size` item's value, or -1. */
@@ -79,8 +102,10 @@ bool uk_program_tensor_written(const struct uk_program *p, int i);
  * overflow. */
 int64_t uk_program_tensor_elements(const struct uk_program *p, int i, const int64_t *sizes);
 
-/* Runs the program as written, statement by statement, without any schedule: the definition of what is right.
- * sizes: all sizes by uk_program_sizes order. Not fast. */
+/* Runs the program as written, statement by statement, without any schedule: the definition of what is right. Not fast.
+ * sizes: of all uk_program_sizes(), in order; scalars: one double for each, NULL if there are none; tensors: the addresses
+ * of the origins, in order, of tensors that do not overlap, which is not checked. UK_INVALID_SIZE and UK_INVALID_ARGUMENT as
+ * the function returns them, with nothing written. */
 enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
                                     void *const *tensors);
 
@@ -199,44 +224,59 @@ void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
                   struct uk_index *const index[], enum uk_assign assign, const struct uk_reduction *reduction,
                   struct uk_expr *value);
 
-/* A kernel of the caller's own: an `intrinsic ... end` text, and the code it names. */
+/* A kernel of the caller's own: an `intrinsic ... end` text, and the code it names: a file as `pragma import` takes it (a
+ * relative path means the folder of the program's file), LLVM's IR as text, or C. Read when the program is compiled. */
 void uk_intrinsic(struct uk_program *p, const char *text);
 void uk_import_file(struct uk_program *p, const char *path);
 void uk_import_llvm(struct uk_program *p, const char *text);
 void uk_import_c(struct uk_program *p, const char *text);
 
-/* Steps of the schedule, in order; loops are named "stage.loop" or "loop". uk_step() takes any step as text. */
+/* Steps of the schedule, in order, with the meaning that the language gives them (uk.5); loops are named "stage.loop" or
+ * "loop", places "root" or a loop. They are recorded here, and checked one after the other when the program is compiled: the
+ * first that is not legal is the error, with the reason. uk_step() takes any step as text. */
 void uk_step(struct uk_program *p, const char *text);
+/* loop = factor * outer + inner. */
 void uk_split(struct uk_program *p, const char *loop, int64_t factor, const char *outer, const char *inner);
+/* `parts` iterations of the outer loop, of equal length but for the last. */
 void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const char *outer,
                     const char *inner);
-/* names: outer of a, outer of b, inner of a, inner of b. */
+/* Both loops split by their factors, and in the order of names: outer of a, outer of b, inner of a, inner of b. */
 void uk_tile(struct uk_program *p, const char *a, const char *b, int64_t factor_a, int64_t factor_b,
              const char *const names[4]);
+/* name = a * extent of b + b; b is the loop directly inside a. */
 void uk_fuse(struct uk_program *p, const char *a, const char *b, const char *name);
+/* The n loops, of one stage, take each other's places in this order, outermost first. */
 void uk_reorder(struct uk_program *p, int n, const char *const loops[]);
 void uk_unroll(struct uk_program *p, const char *loop);
 void uk_vectorize(struct uk_program *p, const char *loop);
+/* Iterations of the loops, nested one in the next, may run at once, by uk_parallel_for(). */
 void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
 /* axis: "block.x" ... "thread.z" */
 void uk_bind(struct uk_program *p, const char *loop, const char *axis);
-/* along: the dimension that is cut into panels; -1: the only one that no reduction runs over. name may be NULL. */
+/* Copies what is used of the tensor inside the place into panels of that width, the last filled up with zeros. along: the
+ * dimension that is cut; -1: the only one that no reduction runs over. name: the copy's, or NULL. */
 void uk_pack(struct uk_program *p, const char *tensor, const char *place, int64_t panel, int along,
              const char *name);
+/* Reads the tensor through a copy of what is used inside the place; name: the copy's, or NULL. */
 void uk_cache_read(struct uk_program *p, const char *tensor, const char *place, enum uk_scope scope,
                    const char *name);
+/* Computes into a buffer that is copied to the tensor when the place's iteration is done. */
 void uk_cache_write(struct uk_program *p, const char *tensor, const char *place, enum uk_scope scope,
                     const char *name);
+/* The stage runs inside the other stage's loop, for what that uses: before it, or after it (an epilogue). */
 void uk_compute_at(struct uk_program *p, const char *stage, const char *loop);
 void uk_reverse_compute_at(struct uk_program *p, const char *stage, const char *loop);
+/* Puts the stage's expression where its tensor, a temp, is read. */
 void uk_compute_inline(struct uk_program *p, const char *stage);
+/* Splits a reduction: the partial results over this loop go to a temp of that name, which a second one reduces. */
 void uk_rfactor(struct uk_program *p, const char *loop, const char *name);
-/* kernel: a name of the registry or of an intrinsic of the program, or "auto". */
+/* Replaces the nest that begins with the loop by calls of the kernel, if it proves to compute the same. kernel: a name of
+ * the registry or of an intrinsic of the program, or "auto". */
 void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel);
 
 /* ---- compiling ---- */
 
-/* Zero-initialize; every zero means the default. */
+/* Zero-initialize; every zero means the default. NULL in place of the options: all defaults. */
 struct uk_options {
     const char *target; /* "native" (default), "x86_64-avx2", "x86_64-avx512", "interp" */
     bool allow_loops;   /* plain loops where no kernel fits; otherwise that is UK_NO_MATCH */
@@ -262,6 +302,7 @@ enum uk_emit {
 
 /* Schedules, lowers, links, inlines, and compiles for this process. On failure *out is NULL. options may be NULL. */
 enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options, struct uk_module **out);
+/* Its functions must not be running, nor be called afterwards. */
 void uk_module_destroy(struct uk_module *m);
 /* The generated function; cast it to the type that UK_EMIT_HEADER prints. Lives as long as the module. */
 void *uk_module_function(const struct uk_module *m);
@@ -335,7 +376,8 @@ enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *ke
 /* The automatic schedule, then, for each statement, the automatic schedule with each of the kernels that fit it,
  * and, if plain loops are allowed, with none. *cursor is 0 before the first call; *steps is NULL after the last one. An
  * empty text, of the first call only, stands for plain loops. */
-enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor, char **steps);
+enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor,
+                                 char **steps);
 /* A legal schedule that differs from `steps` by one choice: the factor of a split, a split more or less, the order of
  * loops, the place of a copy, a kernel of the same tile... The same *random, which is changed, draws the same. UK_REFUSED:
  * none was found. */
