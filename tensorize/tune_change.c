@@ -501,6 +501,10 @@ static enum uk_status unroll(struct uk_draft *d, uint64_t *random) {
     const struct uk_loop *l = st ? pick_loop(st, random) : NULL;
     if (!l || is_full(d))
         return UK_REFUSED;
+    for (int i = 0; i < d->steps; i++)
+        if (is_hint(d->step[i]) && on_stage(d->step[i], st->name) &&
+            same(d->step[i]->loop[0].loop, l->var->name))
+            return UK_REFUSED; /* it is one already */
     enum uk_step_kind kind = uk_draw(random, 2) ? UK_STEP_UNROLL : UK_STEP_VECTORIZE;
     return insert_step(d, d->steps, kind, st, &l->var->name, 1) ? UK_OK : UK_OUT_OF_MEMORY;
 }
