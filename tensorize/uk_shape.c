@@ -66,9 +66,26 @@ static void raise_strides(const struct uk_program *p, int64_t *sizes) {
     }
 }
 
+/* Sizes that an assumption makes equal to what is known: `assume P == (H + 1) / 2`. */
+static void take_assumed(const struct uk_program *p, int64_t *sizes) {
+    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
+        const struct uk_index *x = a->relation->a, *y = a->relation->b;
+
+        if (a->relation->op != UK_I_EQ)
+            continue;
+        if (is_known(x, sizes)) {
+            x = y;
+            y = a->relation->a;
+        }
+        if (x->op == UK_I_VAR && !is_known(x, sizes) && is_known(y, sizes))
+            sizes[x->var->number] = uk_value(y, sizes);
+    }
+}
+
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes) {
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         sizes[v->number] = v->defined ? v->value : v->has_default ? v->default_value : -1;
+    take_assumed(p, sizes);
     choose_strides(p, sizes);
     raise_strides(p, sizes);
     for (const struct uk_var *v = p->sizes; v; v = v->next)
