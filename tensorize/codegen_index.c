@@ -31,7 +31,8 @@ bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e) {
     case UK_I_INT:
         return e->value >= 0;
     case UK_I_VAR:
-        return (b = find(g, e->var)) && b->not_negative;
+        b = find(g, e->var);
+        return b ? b->not_negative : e->var->definition && uk_cg_not_negative(g, e->var->definition);
     case UK_I_ADD:
     case UK_I_MUL:
     case UK_I_MIN:
@@ -105,6 +106,8 @@ static LLVMValueRef variable(struct uk_codegen *g, const struct uk_var *v) {
 
     if (b)
         return b->value;
+    if (v->definition)
+        return uk_cg_index(g, v->definition);
     uk_cg_fail(g, UK_INTERNAL, "the loops use a variable outside the loop that makes it", v->name);
     return LLVMGetPoison(g->i64);
 }

@@ -163,10 +163,18 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
         if (status)
             return status;
     }
+    for (const struct uk_var *v = s->products; v; v = v->next) {
+        struct uk_index *one = uk_index_op(s->arena, UK_I_GE, v->definition, uk_index_int(s->arena, 0));
+        enum uk_status status = uk_add_check(s, f, one);
+
+        if (status)
+            return status;
+    }
     for (struct uk_stage *st = s->stages; st; st = st->next) {
-        struct uk_index *inside;
+        struct uk_index *inside = st->inside;
         int64_t always;
-        enum uk_status status = st->is_copy || st->is_reset ? UK_OK : uk_inside_condition(s, st, &inside);
+        enum uk_status status =
+            st->is_copy || st->is_reset || inside ? UK_OK : uk_inside_condition(s, st, &inside);
 
         if (!status)
             status = uk_check_arguments(s, st, f);

@@ -69,6 +69,8 @@ static enum uk_status check_reader(const struct inlining *i, const struct uk_sta
         return refuse(i, "the stage reads what it writes", "", "");
     if (is_copy_of_its_own(r))
         return refuse(i, "the copy ", r->name, " reads it; put the step before the pack");
+    if (r->inside)
+        return refuse(i, "loops of stage ", r->name, ", which reads it, are fused; put the step before that");
     if (r->match)
         return refuse(i, "stage ", r->name,
                       ", which reads it, is tensorized already; put the step before that");

@@ -5,6 +5,8 @@
 int64_t uk_frame_value(const struct uk_var *v, void *frame) {
     const struct uk_frame *f = frame;
 
+    if (v->definition)
+        return uk_index_eval(v->definition, uk_frame_value, frame, &((struct uk_frame *)frame)->overflow);
     return v->kind == UK_VAR_SIZE ? f->size[v->number] : f->slot[v->slot];
 }
 

@@ -327,6 +327,8 @@ struct uk_poly uk_poly_of(const struct uk_index *e) {
         return (struct uk_poly){.terms = -1};
     if (uk_index_is_int(e, &t.factor))
         return add_term(p, &t);
+    if (e->op == UK_I_VAR && e->var->definition)
+        return uk_poly_of(e->var->definition);
     switch (e->op) {
     case UK_I_ADD:
     case UK_I_SUB:
@@ -351,6 +353,32 @@ bool uk_poly_equal(const struct uk_poly *a, const struct uk_poly *b) {
     struct uk_poly d = uk_poly_add(*a, b, -1);
 
     return d.terms == 0;
+}
+
+static struct uk_poly with_assumed(const struct uk_program *p, const struct uk_poly *a) {
+    struct uk_poly sum = {0};
+
+    for (int i = 0; i < a->terms; i++) {
+        struct uk_poly t = {.terms = 1, .term = {{.factor = a->term[i].factor}}};
+
+        for (int k = 0; k < a->term[i].atoms; k++) {
+            const struct uk_index *by = a->term[i].atom[k];
+
+            for (const struct uk_assume *s = p->assumes; s && by->op == UK_I_VAR; s = s->next)
+                if (s->relation->op == UK_I_EQ && uk_index_equal(s->relation->a, a->term[i].atom[k]))
+                    by = s->relation->b;
+            struct uk_poly f = uk_poly_of(by);
+            t = uk_poly_multiply(&t, &f);
+        }
+        sum = uk_poly_add(sum, &t, 1);
+    }
+    return sum;
+}
+
+bool uk_poly_same(const struct uk_program *p, const struct uk_poly *a, const struct uk_poly *b) {
+    struct uk_poly x = with_assumed(p, a), y = with_assumed(p, b);
+
+    return uk_poly_equal(a, b) || uk_poly_equal(&x, &y);
 }
 
 bool uk_poly_is_int(const struct uk_poly *p, int64_t *value) {

@@ -69,6 +69,8 @@ static isl_space *parameters(struct uk_schedule *s) {
     for (const struct uk_var *v = s->program->sizes; v; v = v->next)
         if (is_parameter(s, v))
             sp = isl_space_add_param_id(sp, isl_id_alloc(s->context->isl, v->name, (void *)v));
+    for (const struct uk_var *v = s->products; v; v = v->next)
+        sp = isl_space_add_param_id(sp, isl_id_alloc(s->context->isl, v->name, (void *)v));
     return sp;
 }
 

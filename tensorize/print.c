@@ -118,7 +118,13 @@ static void put_index(struct uk_text *t, const struct uk_index *e, int least) {
         uk_put(t, "%" PRId64, e->value);
         return;
     case UK_I_VAR:
-        uk_put(t, "%s", e->var->name);
+        if (e->var->definition) {
+            uk_put(t, "(");
+            uk_print_index(t, e->var->definition);
+            uk_put(t, ")");
+        } else {
+            uk_put(t, "%s", e->var->name);
+        }
         return;
     case UK_I_NEG:
         uk_put(t, "-");

@@ -79,7 +79,8 @@ struct uk_var {
     int64_t default_value; /* of uk run, bench, tune only */
     bool defined;          /* sizes: --define made it a constant */
     int64_t value;
-    bool is_extent; /* sizes: stands in a shape (so >= 0); a name only in strides is false */
+    bool is_extent;              /* sizes: stands in a shape (so >= 0); a name only in strides is false */
+    struct uk_index *definition; /* a size that a schedule made: its value, over the program's sizes */
     struct uk_var *next;
 };
 
@@ -441,7 +442,7 @@ struct uk_function {
     struct uk_node *body;
     bool is_parallel;   /* has an UK_LOOP_PARALLEL */
     bool work_argument; /* the workspace is its last argument, and NAME_workspace tells its size */
-    int intrinsics;   /* distinct ones that are called */
+    int intrinsics;     /* distinct ones that are called */
     struct uk_intrinsic **intrinsic;
 };
 

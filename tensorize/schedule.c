@@ -193,8 +193,8 @@ bool uk_is_empty(const struct uk_stage *st) {
 
 /* ---- split, tile, reorder ---- */
 
-static enum uk_status may_change(struct uk_schedule *s, const struct uk_stage *st, int position,
-                                 struct uk_position at, const char *step) {
+enum uk_status uk_may_change(struct uk_schedule *s, const struct uk_stage *st, int position,
+                             struct uk_position at, const char *step) {
     if (st->match)
         return uk_fail(s->context, UK_REFUSED, at,
                        "%s %s: stage %s is tensorized already; put the step before tensorize", step,
@@ -206,7 +206,7 @@ static enum uk_status may_change(struct uk_schedule *s, const struct uk_stage *s
     return UK_OK;
 }
 
-static enum uk_status fresh_name(struct uk_schedule *s, const char *name, struct uk_position at) {
+enum uk_status uk_name_is_new(struct uk_schedule *s, const char *name, struct uk_position at) {
     for (const struct uk_stage *st = s->stages; st; st = st->next) {
         if (!strcmp(st->name, name))
             return uk_fail(s->context, UK_REFUSED, at, "%s names a stage already; choose another name", name);
@@ -241,10 +241,10 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
                              const char *outer_name, const char *inner_name, struct uk_position at) {
     struct uk_loop *l = st->loop[position];
     struct uk_affine f = {0};
-    enum uk_status status = may_change(s, st, position, at, "split");
+    enum uk_status status = uk_may_change(s, st, position, at, "split");
 
-    if (status || (status = uk_check_plain(s, l, at, "split")) || (status = fresh_name(s, outer_name, at)) ||
-        (status = fresh_name(s, inner_name, at)))
+    if (status || (status = uk_check_plain(s, l, at, "split")) ||
+        (status = uk_name_is_new(s, outer_name, at)) || (status = uk_name_is_new(s, inner_name, at)))
         return status;
     if (factor < 1)
         return uk_fail(s->context, UK_REFUSED, at, "split %s: the factor is %lld; it must be at least 1",
@@ -322,7 +322,7 @@ static enum uk_status reorder_loops(struct uk_schedule *s, struct uk_stage *st, 
             }
     for (int i = 0; i < st->loops; i++)
         if (st->loop[i] != old[i]) {
-            enum uk_status status = may_change(s, st, i, at, "reorder");
+            enum uk_status status = uk_may_change(s, st, i, at, "reorder");
 
             if (!status)
                 status = uk_check_order(s, st, at, "reorder");
@@ -407,7 +407,6 @@ static enum uk_status tensorize(struct uk_schedule *s, const struct uk_step *ste
 
 static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     static const char *const not_built[] = {
-        [UK_STEP_FUSE] = "fuse",
         [UK_STEP_BIND] = "bind",
         [UK_STEP_CACHE_WRITE] = "cache_write",
         [UK_STEP_IMPORT] = NULL,
@@ -429,6 +428,8 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     case UK_STEP_PACK:
     case UK_STEP_CACHE_READ:
         return uk_apply_pack(s, step);
+    case UK_STEP_FUSE:
+        return uk_apply_fuse(s, step);
     case UK_STEP_COMPUTE_INLINE:
         return uk_apply_inline(s, step);
     case UK_STEP_RFACTOR:

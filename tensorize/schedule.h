@@ -82,6 +82,7 @@ struct uk_stage {
     struct uk_operand operand[UK_MAX_OPERANDS];
     const struct uk_expr *previous; /* a scan: the output's element before this one */
     int scanned;                    /* ... and the iterator along which */
+    struct uk_index *inside; /* loops were fused by a change of view: uk_inside_condition before that */
     bool is_filtered; /* its `where` has relations that are no bounds: they are asked at every instance */
     bool is_copy;
     bool is_reset; /* the separate initialization of a reduction */
@@ -103,6 +104,7 @@ struct uk_schedule {
     struct uk_stage *last;                  /* of the last qualified name (rule 4) */
     struct uk_buffer *buffers;
     struct uk_alias *aliases;
+    struct uk_var *products; /* sizes that stand for products of sizes */
     /* lowering a nest: sizes that count as at least 1 there */
     int raised;
     const struct uk_var *raised_size[UK_MAX_SIZES];
@@ -141,6 +143,8 @@ struct uk_poly uk_poly_of(const struct uk_index *e);
 struct uk_poly uk_poly_add(struct uk_poly a, const struct uk_poly *b, int64_t times);
 struct uk_poly uk_poly_multiply(const struct uk_poly *a, const struct uk_poly *b);
 bool uk_poly_equal(const struct uk_poly *a, const struct uk_poly *b);
+/* Equal, or made equal by what the program assumes of sizes. */
+bool uk_poly_same(const struct uk_program *p, const struct uk_poly *a, const struct uk_poly *b);
 bool uk_poly_is_int(const struct uk_poly *p, int64_t *value);
 struct uk_index *uk_poly_index(struct uk_arena *a, const struct uk_poly *p);
 /* Extent of a stored dimension. */
@@ -197,6 +201,10 @@ enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *na
 int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l);
 /* Does the loop belong to the stage (not to its parent), and to an iterator that it sums over? */
 bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l);
+/* Refuses to change a loop of a stage that is tensorized, or inside which a copy is attached. */
+enum uk_status uk_may_change(struct uk_schedule *s, const struct uk_stage *st, int position,
+                             struct uk_position at, const char *step);
+enum uk_status uk_name_is_new(struct uk_schedule *s, const char *name, struct uk_position at);
 struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator);
 /* The end of loop l's values where the loops with a value[] have that value and the inner ones are at 0: min
@@ -226,6 +234,7 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
 
 /* Every access of e, which is no factor of a sum, becomes an operand. */
 enum uk_status uk_add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e);
+enum uk_status uk_apply_fuse(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_apply_rfactor(struct uk_schedule *s, const struct uk_step *step);
 

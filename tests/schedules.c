@@ -327,6 +327,16 @@ static void random_kinds(struct random_steps *r) {
         put_step(r, "unroll C.%s", r->loop[below(&r->x, r->loops)]);
 }
 
+/* Two neighbours become one, as often as that is legal. */
+static void random_fuse(struct random_steps *r) {
+    int i = below(&r->x, r->loops - 1);
+
+    put_step(r, "fuse C.%s C.%s -> f%d", r->loop[i], r->loop[i + 1], r->names);
+    snprintf(r->loop[i], sizeof r->loop[0], "f%d", r->names++);
+    memmove(r->loop[i + 1], r->loop[i + 2], sizeof r->loop[0] * (size_t)(r->loops - i - 2));
+    r->loops--;
+}
+
 /* A reduction in two stages, and how the first of them runs. */
 static void random_rfactor(struct random_steps *r) {
     put_step(r, "rfactor C.%s -> R%d", r->loop[below(&r->x, r->loops)], r->names);
@@ -340,6 +350,8 @@ static void random_rfactor(struct random_steps *r) {
 static void any_steps(struct random_steps *r) {
     int n = 1 + below(&r->x, 8);
 
+    if (r->loops > 1 && !below(&r->x, 3))
+        random_fuse(r);
     while (n-- > 0)
         switch (below(&r->x, 6)) {
         case 0:
