@@ -14,6 +14,9 @@ enum {
 
 /* Copying an element into a panel: it comes from and goes to memory beyond the first-level cache. */
 static const double pack_cycles = 0.5;
+/* A term of a sum, or an element, in plain loops that LLVM vectorizes: what a kernel must cost less than, if axes
+ * of it have no loop here and plain loops are allowed. */
+static const double plain_cycles = 0.25;
 /* What rows of A in place cost flat tiles beyond ROWS_IN_PLACE, measured: as much as packing them when N is
  * about 1024. Taller tiles read them slowly enough, and a large packed A makes the time depend on where its
  * pages lie. */
@@ -181,6 +184,16 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
     return cycles;
 }
 
+/* Of the kernel's tile so little is used that plain loops, where they are allowed, take less time. */
+static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
+    double terms = 1;
+
+    for (int i = 0; i < st->loops; i++)
+        terms *= uk_extent_told(s, st, st->loop[i]);
+    return p->fit.units && p->fit.intrinsic->row && (s->options->allow_loops || s->target->interpreted) &&
+           p->cycles > plain_cycles * terms;
+}
+
 static void report_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
     if (!p->fit.intrinsic->row) {
         uk_put(s->report, "  %-34s fits, and is the program's own\n", p->fit.intrinsic->name);
@@ -231,6 +244,12 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
             continue;
         }
         p.cycles = estimate(s, st, &p.fit);
+        if (is_wasted(s, st, &p)) {
+            if (s->report)
+                uk_put(s->report, "  %-34s fits, but plain loops take less: its tile would be nearly empty\n",
+                       c.intrinsic->name);
+            continue;
+        }
         if (s->report)
             report_fit(s, st, &p);
         for (n = 0; n < tiles && !stands_in(&tile[n], &p); n++)
