@@ -409,6 +409,9 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
 enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position, bool relax,
                                  struct uk_position at, const char *step) {
     const struct uk_loop *l = st->loop[position];
+
+    if (!relax && st->operand[0].tensor->kind == UK_TENSOR_PACKED && position < uk_home_prefix(s, st))
+        return UK_OK; /* each thread has the buffer to itself */
     isl_map *pairs = conflicts(s, st, relax);
 
     if (!pairs && relax)

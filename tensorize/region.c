@@ -91,10 +91,24 @@ static enum uk_status add_scaled(struct finding *g, struct share *out, const str
     return upper ? UK_OK : uk_out_of_memory(g->s->context);
 }
 
+/* Of the loops that an iterator was split into, is a coarser one inside the prefix than one of the prefix? */
+static bool is_coarse_inside(const struct finding *g, const struct uk_affine *it) {
+    for (int i = g->prefix; i < g->st->loops; i++)
+        for (int o = 0; o < g->prefix; o++) {
+            const struct uk_loop *inner = g->st->loop[i], *outer = g->st->loop[o];
+
+            if (inner->stage == outer->stage && g->f->coefficient[outer->id] && it->coefficient[outer->id] &&
+                uk_constant_extent(g->st, inner) != 1 &&
+                it->coefficient[inner->id] >= it->coefficient[outer->id])
+                return true;
+        }
+    return false;
+}
+
 /* The iterator's share of x, if all inner loops of it have coefficients in one ratio; else none is taken. */
 static enum uk_status iterator_share(struct finding *g, int iterator, struct share *out) {
     const struct uk_affine *it = &g->st->iterator[iterator];
-    int64_t times = 0, coarsest = 0, finest_outside = INT64_MAX, unit, rest;
+    int64_t times = 0, unit, rest;
 
     out->bounds = 0;
     for (int i = g->prefix; i < g->st->loops; i++) {
@@ -106,17 +120,10 @@ static enum uk_status iterator_share(struct finding *g, int iterator, struct sha
         if (g->taken[id] || a < 0 || c <= 0 || c % a || (times && times != c / a))
             return UK_OK;
         times = c / a;
-        coarsest = a > coarsest ? a : coarsest;
     }
     if (!times)
         return UK_OK;
-    for (int i = 0; i < g->prefix; i++) {
-        int id = g->st->loop[i]->id;
-
-        if (g->f->coefficient[id] && it->coefficient[id] && it->coefficient[id] < finest_outside)
-            finest_outside = it->coefficient[id];
-    }
-    if (coarsest >= finest_outside)
+    if (is_coarse_inside(g, it))
         return no(g, coarse_inside);
     for (int b = 0; b < g->st->bounds; b++) {
         if (!bounds_iterator(g, &g->st->bound[b], it, &unit, &rest))

@@ -408,7 +408,6 @@ static enum uk_status tensorize(struct uk_schedule *s, const struct uk_step *ste
 static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     static const char *const not_built[] = {
         [UK_STEP_BIND] = "bind",
-        [UK_STEP_CACHE_WRITE] = "cache_write",
         [UK_STEP_IMPORT] = NULL,
     };
 
@@ -434,6 +433,8 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
         return uk_apply_inline(s, step);
     case UK_STEP_RFACTOR:
         return uk_apply_rfactor(s, step);
+    case UK_STEP_CACHE_WRITE:
+        return uk_apply_cache_write(s, step);
     case UK_STEP_COMPUTE_AT:
     case UK_STEP_REVERSE_COMPUTE_AT:
         return uk_apply_attach(s, step);

@@ -195,6 +195,10 @@ enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st);
 enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
 /* storage.c: decides where temps live, once all steps are applied. */
 enum uk_status uk_place_temps(struct uk_schedule *s);
+/* How many of the stage's first loops are around all accesses to the tensor that it writes, and outside of the
+ * sum that grows there. */
+int uk_home_prefix(const struct uk_schedule *s, const struct uk_stage *st);
+enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_apply_attach(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
                             int *position);

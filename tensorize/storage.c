@@ -132,22 +132,36 @@ static enum uk_status place_in_output(struct placing *p) {
 
 /* ---- a tile buffer ---- */
 
-/* The loops around all accesses, up to the first one of a sum that grows in the tensor. */
+/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor. */
+static int shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n) {
+    int k = 0;
+
+    while (k < n && k < st->loops && st->loop[k] == loop[k] &&
+           !(is_written && uk_is_reduced(st, st->loop[k])))
+        k++;
+    return k;
+}
+
+/* The loops around all accesses, outside of the sums that grow in the tensor. */
 static int common_prefix(const struct placing *p) {
     int n = p->accesses ? p->stage[0]->loops : 0;
     bool several = false;
 
     for (int i = 0; i < p->accesses; i++) {
-        const struct uk_stage *st = p->stage[i];
-        int k = 0;
-
-        several |= st != p->stage[0];
-        while (k < n && k < st->loops && st->loop[k] == p->stage[0]->loop[k] &&
-               (p->operand[i] || !uk_is_reduced(st, st->loop[k])))
-            k++;
-        n = k;
+        several |= p->stage[i] != p->stage[0];
+        n = shared_loops(p->stage[i], p->operand[i] == 0, p->stage[0]->loop, n);
     }
     return several ? n : 0;
+}
+
+int uk_home_prefix(const struct uk_schedule *s, const struct uk_stage *st) {
+    int n = st->loops;
+
+    for (const struct uk_stage *o = s->stages; o; o = o->next)
+        for (int i = 0; i < o->operands; i++)
+            if (o->operand[i].tensor == st->operand[0].tensor)
+                n = shared_loops(o, i == 0, st->loop, n);
+    return n;
 }
 
 static bool is_parallel(const struct uk_stage *st, int prefix) {
@@ -235,6 +249,15 @@ static enum uk_status place(struct uk_schedule *s, const struct uk_tensor *t) {
         drop_buffer(s, t);
     if (status != UK_NO_MATCH)
         return status;
+    for (int i = 0; i < p->accesses; i++) {
+        const struct uk_stage *st = p->stage[i];
+
+        if (!p->operand[i] && st->parent && !st->after && is_parallel(st, st->prefix))
+            return uk_fail(s->context, UK_REFUSED, st->statement->at,
+                           "stage %s is computed inside a parallel loop, and its kernel does not take the "
+                           "buffer of each thread there; tensorize it with another one, or not at all",
+                           st->name);
+    }
     if (s->report)
         uk_put(s->report, "temp %s: whole, in the workspace\n", t->name);
     return UK_OK;

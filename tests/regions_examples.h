@@ -127,4 +127,26 @@ static const struct example examples[] = {
          "split T.n 16 -> no ni\nreorder no T.k T.m ni\nreverse_compute_at Y T.k\nparallel no\n",
      },
      MATMUL_SIZES},
+    {"cache_write",
+     "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\nC[m, n] += sum(k) A[m, k] * B[k, n]\n",
+     {
+         "cache_write C at root\n",
+         "cache_write C at C.m\ncache_read A at C.m\n",
+         "split C.m 14 -> mo mi\nsplit C.n 32 -> no ni\nreorder mo no k mi ni\ncache_write C at no -> CT\n"
+         "parallel mo no\n",
+         "split C.m 4 -> mo mi\nsplit C.k 16 -> ko ki\nreorder n ko mo mi ki\nparallel n\n"
+         "cache_write C at mo layout (m, n) -> [m / 4, n, m % 4] -> CT\n",
+         "split C.k 16 -> ko ki\nreorder ko m n ki\ncache_write C at ko layout (m, n) -> [n / 8, m, n % 8]\n",
+         "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\npack B at root panel 16 -> BP\n"
+         "pack A at mo panel 6 -> AP\ncache_write C at no -> CT\ntensorize mi auto\n",
+     },
+     MATMUL_SIZES},
+    {"cache_write_chain",
+     "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor bias f32 [N]\ntemp T f32 [M, N]\ntensor Y f32 [M, N]\n"
+     "T[m, n] = max(k) A[m, k] * B[k, n]\nY[m, n] = T[m, n] + bias[n]\n",
+     {
+         "split T.m 4 -> mo mi\ncache_write T at mo -> TC\nreverse_compute_at Y mo\n",
+         "split T.k 4 -> ko ki\nreorder ko T.m n ki\ncache_write T at T.m -> TC\nreverse_compute_at Y T.m\n",
+     },
+     {{1, 1, 1}, {14, 16, 32}, {15, 17, 33}, {13, 3, 31}, {-1}}},
 };

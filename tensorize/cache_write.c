@@ -1,0 +1,188 @@
+/*
+ * cache_write T at L: the stage that writes T computes into a buffer, and a stage after the loops inside L
+ * stores the buffer's elements to T, once their sums are complete.
+ */
+#include <string.h>
+#include "attach.h"
+
+struct writing {
+    struct uk_attaching a; /* of the stage that stores; at: the stage that computes */
+    struct uk_schedule *s;
+    struct uk_tensor *t, *named; /* named: the buffer as the new statement reads it, with T's shape */
+    struct uk_region *stored, *kept;
+    struct uk_layout layout;
+};
+
+static enum uk_status find_writer(struct writing *w) {
+    struct uk_attaching *a = &w->a;
+    const struct uk_loop_name *place = &a->step->loop[0];
+    int position = -1;
+
+    if (place->stage || strcmp(place->loop, "root")) {
+        enum uk_status status = uk_find_loop(w->s, place, &a->at, &position);
+
+        if (status)
+            return status;
+    }
+    for (struct uk_stage *st = a->at ? NULL : w->s->stages; st; st = st->next) {
+        if (strcmp(st->operand[0].tensor->name, a->step->subject))
+            continue;
+        if (a->at)
+            return uk_refuse_attach(a, "several stages write the tensor; name a loop of one of them");
+        a->at = st;
+    }
+    a->prefix = position + 1;
+    if (!a->at || strcmp(a->at->operand[0].tensor->name, a->step->subject))
+        return uk_refuse_attach(a,
+                                "no stage here writes a tensor of that name; name a loop of one that does");
+    w->t = a->at->operand[0].tensor;
+    return UK_OK;
+}
+
+static enum uk_status check_writer(const struct writing *w) {
+    const struct uk_attaching *a = &w->a;
+    const struct uk_stage *at = a->at;
+
+    if (at->is_copy)
+        return uk_refuse_attach(a, "the stage is a copy itself");
+    if (at->match)
+        return uk_refuse_attach(a, "the stage is tensorized already; put the step before tensorize");
+    if (at->previous)
+        return uk_refuse_attach(a, "the stage is a scan, which reads what it wrote");
+    if (at->parent && !at->after)
+        return uk_refuse_attach(a, "stage %s is computed inside %s already", at->name, at->parent->name);
+    for (const struct uk_stage *st = w->s->stages; st; st = st->next)
+        for (int o = 0; o < st->operands; o++)
+            if (st->operand[o].tensor == w->t && uk_root_of(st) == uk_root_of(at) && !(st == at && o == 0))
+                return uk_refuse_attach(a, "stage %s %s the tensor in this nest too%s", st->name,
+                                        o ? "reads" : "writes",
+                                        st == at ? "" : "; put this step before the one that attached it");
+    return UK_OK;
+}
+
+/* What is stored at the place, and what is kept until then: all that the loops of the sums go over. */
+static enum uk_status find_regions(struct writing *w) {
+    const struct uk_stage *at = w->a.at;
+    const char *why = NULL;
+    int kept = 0;
+
+    w->stored = uk_alloc(w->s->arena, sizeof *w->stored);
+    w->kept = uk_alloc(w->s->arena, sizeof *w->kept);
+    if (!w->stored || !w->kept)
+        return uk_out_of_memory(w->s->context);
+    while (kept < w->a.prefix && !uk_is_reduced(at, at->loop[kept]))
+        kept++;
+    enum uk_status status = uk_region_of(w->s, at, &at->operand[0], w->a.prefix, w->stored, &why);
+    if (!status)
+        status = uk_region_of(w->s, at, &at->operand[0], kept, w->kept, &why);
+    for (int d = 0; d < w->t->dims && !status; d++)
+        if (!uk_part_room(w->s, &w->kept->part[d])) {
+            why = "nothing bounds an index of the tensor inside the loop";
+            status = UK_NO_MATCH;
+        }
+    if (status == UK_NO_MATCH)
+        return uk_refuse_attach(&w->a, "%s", why);
+    w->layout = uk_layout_plain(w->t->dims);
+    if (!status && w->a.step->layout) {
+        why = w->a.step->layout->from_count != w->t->dims
+                  ? "the layout has another number of dimensions than the tensor"
+                  : uk_layout_of_map(w->a.step->layout, &w->layout);
+        if (why)
+            return uk_refuse_attach(&w->a, "%s", why);
+    }
+    return status;
+}
+
+/* T[d0, ..] = NAME[d0, ..], with the assignment that the computing stage had. */
+static struct uk_statement *create_statement(struct writing *w, const char *name) {
+    struct uk_arena *a = w->s->arena;
+    struct uk_statement *t = uk_alloc(a, sizeof *t);
+    struct uk_expr *read = uk_alloc(a, sizeof *read);
+
+    w->named = uk_alloc(a, sizeof *w->named);
+    if (!t || !read || !w->named)
+        return NULL;
+    *w->named = *w->t;
+    w->named->name = name;
+    w->named->kind = UK_TENSOR_PACKED;
+    w->named->next = NULL;
+    *read = (struct uk_expr){.op = UK_E_ACCESS, .type = w->t->type, .depth = 1};
+    *t = (struct uk_statement){
+        .label = name, .right = read, .assign = w->a.at->statement->assign, .at = w->a.step->at};
+    t->left.tensor = w->t;
+    read->access.tensor = w->named;
+    t->iterators = t->left_iterators = w->t->dims;
+    for (int d = 0; d < w->t->dims; d++) {
+        struct uk_var *v = uk_alloc(a, sizeof *v);
+
+        if (!v)
+            return NULL;
+        *v = (struct uk_var){.name = uk_format(a, "d%d", d), .kind = UK_VAR_ITERATOR, .number = d};
+        t->iterator[d] = v;
+        t->left.index[d] = read->access.index[d] = uk_index_var(a, v);
+        t->extent[d] = w->t->shape[d];
+        if (!v->name || !t->left.index[d])
+            return NULL;
+    }
+    return t;
+}
+
+static enum uk_status create_stage(struct writing *w, const char *name) {
+    struct uk_stage *st = w->a.st = uk_alloc(w->s->arena, sizeof *st), *last = NULL;
+    enum uk_status status;
+
+    if (!st || !(st->statement = create_statement(w, name)))
+        return uk_out_of_memory(w->s->context);
+    st->name = name;
+    st->after = true;
+    st->iterators = st->loops = w->t->dims;
+    for (int d = 0; d < w->t->dims; d++) {
+        st->loop[d] = uk_loop_create(w->s, st, st->statement->iterator[d]->name, d);
+        if (!st->loop[d])
+            return w->s->context->failed ? UK_REFUSED : UK_OUT_OF_MEMORY;
+        st->iterator[d].coefficient[st->loop[d]->id] = 1;
+        w->a.part[d] = &w->stored->part[d];
+    }
+    if ((status = uk_attach_loops(&w->a)) || (status = uk_wait_for_sums(&w->a)) ||
+        (status = uk_stage_operands(w->s, st)))
+        return status;
+    for (struct uk_stage *o = w->s->stages; o; o = o->next)
+        if (uk_root_of(o) == uk_root_of(w->a.at))
+            last = o;
+    uk_link_before(w->s, st, last->next);
+    return UK_OK;
+}
+
+/* Both stages access the buffer; the computing one starts it. */
+static enum uk_status redirect(struct writing *w, const char *name) {
+    struct uk_stage *at = w->a.at;
+    struct uk_statement *starts = uk_alloc(w->s->arena, sizeof *starts);
+    struct uk_tensor *buffer = uk_layout_buffer(w->s, w->kept, &w->layout, w->t, name, w->a.step->at);
+
+    if (!starts || !buffer)
+        return uk_out_of_memory(w->s->context);
+    *starts = *at->statement;
+    starts->next = NULL;
+    starts->assign = UK_ASSIGN;
+    at->statement = starts;
+    enum uk_status status = uk_layout_redirect(w->s, at, &at->operand[0], w->kept, &w->layout, buffer);
+    return status ? status
+                  : uk_layout_redirect(w->s, w->a.st, &w->a.st->operand[1], w->kept, &w->layout, buffer);
+}
+
+enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step) {
+    struct writing w = {.a = {.s = s, .step = step, .what = "cache_write"}, .s = s};
+    const char *name = step->names ? step->name[0] : uk_format(s->arena, "%s_cached", step->subject);
+    enum uk_status status;
+
+    if (!name)
+        return uk_out_of_memory(s->context);
+    if ((status = uk_check_scope(s, step, "cache_write")) || (status = find_writer(&w)) ||
+        (status = check_writer(&w)) || (status = find_regions(&w)))
+        return status;
+    if (uk_name_taken(s, name))
+        return uk_refuse_attach(&w.a, "the name %s is taken; give another after ->", name);
+    if ((status = create_stage(&w, name)))
+        return status;
+    return redirect(&w, name);
+}
