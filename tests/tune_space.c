@@ -128,11 +128,13 @@ static void starts(void **state) {
 
 static void start_refused(void **state) {
     const struct uk_options no_loops = {.target = "x86_64-avx2"}, unknown = {.target = "pdp11"};
-    struct uk_program *p = parse(3);
+    static const char text[] = "tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n";
+    struct uk_program *p;
     char *steps;
     int cursor = 0;
 
     (void)state;
+    assert_int_equal(uk_program_parse(context, "softly.uk", text, strlen(text), &p), UK_OK);
     assert_int_equal(uk_schedule_start(p, &no_loops, &cursor, &steps), UK_NO_MATCH);
     assert_null(steps);
     assert_non_null(strstr(uk_context_message(context), "allow plain loops"));
