@@ -182,6 +182,9 @@ static bool no_loop(struct uk_attempt *t, int axis, bool reduced) {
     const struct uk_loop *l = NULL;
     int i = t->tile;
 
+    if (t->tile == t->st->loops)
+        return uk_differ(t, "stage %s has no loops, the kernel has axis %s", t->st->name,
+                         t->ks->iterator[axis]->name);
     while (!l && --i >= 0)
         l = uk_is_reduced(t->st, t->st->loop[i]) == reduced ? t->st->loop[i] : NULL;
     return uk_differ(t, "the kernel's axis %s is %s; no loop from %s on is%s%s", t->ks->iterator[axis]->name,
