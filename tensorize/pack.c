@@ -412,7 +412,11 @@ static enum uk_status connect_source(struct packing *p) {
                 f.coefficient[l] += x.coefficient[l];
             status = add_within(p, o, &f, part->bound[b].upper);
         }
-        if (edges && !status)
+        /* The last block of an index that runs backwards begins before the tensor does. */
+        bool backwards = false;
+        for (int l = 0; l < UK_MAX_LOOPS; l++)
+            backwards |= part->offset.coefficient[l] < 0;
+        if ((edges || backwards) && !status)
             status = add_edges(p, o, d);
     }
     return status;
