@@ -243,11 +243,17 @@ void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const
 /* Both loops split by their factors, and in the order of names: outer of a, outer of b, inner of a, inner of b. */
 void uk_tile(struct uk_program *p, const char *a, const char *b, int64_t factor_a, int64_t factor_b,
              const char *const names[4]);
-/* name = a * extent of b + b; b is the loop directly inside a. */
+/* name = a * extent of b + b; b is the loop directly inside a. The extent must be a constant, unless in every access of
+ * the stage the stride of a is that extent times the stride of b, as by default strides or by `assume`: then the two are
+ * one axis, which may be split and tensorized like any other. */
 void uk_fuse(struct uk_program *p, const char *a, const char *b, const char *name);
 /* The n loops, of one stage, take each other's places in this order, outermost first. */
 void uk_reorder(struct uk_program *p, int n, const char *const loops[]);
+/* As many copies of the body as the loop has iterations: a constant of at most 64, 1024 with the unrolled loops around it.
+ * Where the last iterations are missing, a loop runs in its place. */
 void uk_unroll(struct uk_program *p, const char *loop);
+/* The innermost loop of a stage in vectors of the target. It may carry a reduction, which has no order. A loop that has no
+ * vector form on the target is an error when the program is compiled. */
 void uk_vectorize(struct uk_program *p, const char *loop);
 /* Iterations of the loops, nested one in the next, may run at once, by uk_parallel_for(). */
 void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
@@ -268,7 +274,9 @@ void uk_compute_at(struct uk_program *p, const char *stage, const char *loop);
 void uk_reverse_compute_at(struct uk_program *p, const char *stage, const char *loop);
 /* Puts the stage's expression where its tensor, a temp, is read. */
 void uk_compute_inline(struct uk_program *p, const char *stage);
-/* Splits a reduction: the partial results over this loop go to a temp of that name, which a second one reduces. */
+/* Stage `name` reduces over all loops but this one, into a buffer whose first dimension (last, if the loop is the
+ * innermost one) is the loop; the stage then reduces over that alone. `name` keeps the loops and what was done to them, and
+ * this loop carries nothing there: it may be parallel or vectorized. The stage starts anew; its loop keeps its name. */
 void uk_rfactor(struct uk_program *p, const char *loop, const char *name);
 /* Replaces the nest that begins with the loop by calls of the kernel, if it proves to compute the same. kernel: a name of
  * the registry or of an intrinsic of the program, or "auto". */
