@@ -418,6 +418,12 @@ static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) 
 
             if (st->operand[o].tensor != t)
                 continue;
+            /* A view has the addresses, not the ranges of the dimensions. */
+            for (const struct uk_stage *c = st; c; c = c->parent)
+                if (c->inside)
+                    return uk_refuse_attach(
+                        a, "loops of stage %s, which reads %s, are fused; put the step before that", c->name,
+                        t->name);
             if (st->operand[o].pad == UK_PAD_VALUE && !st->is_copy)
                 return uk_refuse_attach(
                     a, "stage %s reads %s under a pad that is no factor of a sum; cache_read it there first",
