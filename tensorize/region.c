@@ -22,6 +22,7 @@ struct finding {
     struct uk_part *part;
     const char **why;
     bool taken[UK_MAX_LOOPS]; /* inner loops, by id, that are accounted for */
+    bool is_loose;            /* a loop counts with all its extent, whatever the others leave of it */
 };
 
 static const char coarse_inside[] = "the loops inside hold the coarse part of an index and the loops outside "
@@ -149,7 +150,7 @@ static enum uk_status loop_share(struct finding *g, const struct uk_loop *l, str
         g->part->offset.rest = plus(g->s, rest ? rest : uk_index_int(g->s->arena, 0), most);
         most = -most;
     }
-    g->taken[l->id] = true;
+    g->taken[l->id] = g->is_loose = true;
     out->bounds = 1;
     out->bound[0] = (struct uk_bound){.upper = uk_index_int(g->s->arena, most + 1)};
     return out->bound[0].upper && (c > 0 || g->part->offset.rest) ? UK_OK : uk_out_of_memory(g->s->context);
@@ -244,6 +245,17 @@ static const struct uk_stage *without_guards(struct uk_schedule *s, const struct
     return all;
 }
 
+/* offset + x < extent */
+static enum uk_status add_edge(struct uk_schedule *s, struct uk_part *p, struct uk_index *extent) {
+    struct uk_bound *b = &p->bound[p->bounds++];
+
+    *b = (struct uk_bound){.form = p->offset, .upper = extent};
+    if (p->offset.rest)
+        b->upper = uk_index_op(s->arena, UK_I_SUB, extent, p->offset.rest);
+    b->form.rest = NULL;
+    return b->upper ? UK_OK : uk_out_of_memory(s->context);
+}
+
 enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage, const struct uk_operand *o,
                             int prefix, struct uk_region *out, const char **why) {
     const struct uk_stage *st = without_guards(s, stage);
@@ -267,6 +279,10 @@ enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage,
             !moves(g.f, st, prefix)) {
             whole_dimension(&out->part[d], o->tensor->shape[d]);
             status = UK_OK;
+        } else if (!status && g.is_loose && o->pad == UK_PAD_NONE) {
+            status = out->part[d].bounds < UK_MAX_PART_BOUNDS
+                         ? add_edge(s, &out->part[d], o->tensor->shape[d])
+                         : no(&g, "the loops that make up an index have too many bounds; split less");
         }
         if (status)
             return status;
@@ -331,17 +347,6 @@ static bool join_bounds(struct uk_schedule *s, struct uk_part *to, const struct 
     bool all = kept == to->bounds && kept == other->bounds;
     to->bounds = kept;
     return all;
-}
-
-/* offset + x < extent */
-static enum uk_status add_edge(struct uk_schedule *s, struct uk_part *p, struct uk_index *extent) {
-    struct uk_bound *b = &p->bound[p->bounds++];
-
-    *b = (struct uk_bound){.form = p->offset, .upper = extent};
-    if (p->offset.rest)
-        b->upper = uk_index_op(s->arena, UK_I_SUB, extent, p->offset.rest);
-    b->form.rest = NULL;
-    return b->upper ? UK_OK : uk_out_of_memory(s->context);
 }
 
 static enum uk_status join_part(struct uk_schedule *s, struct uk_part *to, const struct uk_part *other,
