@@ -245,15 +245,38 @@ static const struct uk_stage *without_guards(struct uk_schedule *s, const struct
     return all;
 }
 
-/* offset + x < extent */
-static enum uk_status add_edge(struct uk_schedule *s, struct uk_part *p, struct uk_index *extent) {
-    struct uk_bound *b = &p->bound[p->bounds++];
+bool uk_affine_equal(const struct uk_affine *a, const struct uk_affine *b) {
+    struct uk_poly none = {0}, x = a->rest ? uk_poly_of(a->rest) : none,
+                   y = b->rest ? uk_poly_of(b->rest) : none;
 
-    *b = (struct uk_bound){.form = p->offset, .upper = extent};
+    if (a->general || b->general)
+        return a->general && b->general && uk_index_equal(a->general, b->general);
+    return !memcmp(a->coefficient, b->coefficient, sizeof a->coefficient) && uk_poly_equal(&x, &y);
+}
+
+static bool constant_apart(const struct uk_index *a, const struct uk_index *b, int64_t *difference) {
+    struct uk_poly none = {0}, x = a ? uk_poly_of(a) : none, y = b ? uk_poly_of(b) : none;
+
+    y = uk_poly_add(y, &x, -1);
+    return y.terms >= 0 && uk_poly_is_int(&y, difference);
+}
+
+/* offset + x < extent, if that is not there yet */
+static enum uk_status add_edge(struct uk_schedule *s, struct uk_part *p, struct uk_index *extent) {
+    struct uk_bound b = {.form = p->offset, .upper = extent};
+    int64_t n;
+
     if (p->offset.rest)
-        b->upper = uk_index_op(s->arena, UK_I_SUB, extent, p->offset.rest);
-    b->form.rest = NULL;
-    return b->upper ? UK_OK : uk_out_of_memory(s->context);
+        b.upper = uk_index_op(s->arena, UK_I_SUB, extent, p->offset.rest);
+    b.form.rest = NULL;
+    if (!b.upper)
+        return uk_out_of_memory(s->context);
+    for (int i = 0; i < p->bounds; i++)
+        if (uk_affine_equal(&p->bound[i].form, &b.form) && constant_apart(p->bound[i].upper, b.upper, &n) &&
+            n == 0)
+            return UK_OK;
+    p->bound[p->bounds++] = b;
+    return UK_OK;
 }
 
 enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage, const struct uk_operand *o,
@@ -291,22 +314,6 @@ enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage,
 }
 
 /* ---- several accesses ---- */
-
-bool uk_affine_equal(const struct uk_affine *a, const struct uk_affine *b) {
-    struct uk_poly none = {0}, x = a->rest ? uk_poly_of(a->rest) : none,
-                   y = b->rest ? uk_poly_of(b->rest) : none;
-
-    if (a->general || b->general)
-        return a->general && b->general && uk_index_equal(a->general, b->general);
-    return !memcmp(a->coefficient, b->coefficient, sizeof a->coefficient) && uk_poly_equal(&x, &y);
-}
-
-static bool constant_apart(const struct uk_index *a, const struct uk_index *b, int64_t *difference) {
-    struct uk_poly none = {0}, x = a ? uk_poly_of(a) : none, y = b ? uk_poly_of(b) : none;
-
-    y = uk_poly_add(y, &x, -1);
-    return y.terms >= 0 && uk_poly_is_int(&y, difference);
-}
 
 bool uk_part_equal(const struct uk_part *a, const struct uk_part *b) {
     bool same = uk_affine_equal(&a->offset, &b->offset) && a->bounds == b->bounds;
