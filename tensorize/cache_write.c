@@ -51,6 +51,9 @@ static enum uk_status check_writer(const struct writing *w) {
         return uk_refuse_attach(a, "the stage is a scan, which reads what it wrote");
     if (at->parent && !at->after)
         return uk_refuse_attach(a, "stage %s is computed inside %s already", at->name, at->parent->name);
+    if (at->parent && a->prefix < at->prefix)
+        return uk_refuse_attach(
+            a, "stage %s is attached inside of this place; put the outer cache_write first", at->name);
     for (const struct uk_stage *st = w->s->stages; st; st = st->next)
         for (int o = 0; o < st->operands; o++)
             if (st->operand[o].tensor == w->t && uk_root_of(st) == uk_root_of(at) && !(st == at && o == 0))
@@ -63,18 +66,21 @@ static enum uk_status check_writer(const struct writing *w) {
 /* What is stored at the place, and what is kept until then: all that the loops of the sums go over. */
 static enum uk_status find_regions(struct writing *w) {
     const struct uk_stage *at = w->a.at;
+    /* As if padded: the region is what is written, and never the whole dimension instead. */
+    struct uk_operand written = at->operand[0];
     const char *why = NULL;
     int kept = 0;
 
+    written.pad = UK_PAD_VALUE;
     w->stored = uk_alloc(w->s->arena, sizeof *w->stored);
     w->kept = uk_alloc(w->s->arena, sizeof *w->kept);
     if (!w->stored || !w->kept)
         return uk_out_of_memory(w->s->context);
     while (kept < w->a.prefix && !uk_is_reduced(at, at->loop[kept]))
         kept++;
-    enum uk_status status = uk_region_of(w->s, at, &at->operand[0], w->a.prefix, w->stored, &why);
+    enum uk_status status = uk_region_of(w->s, at, &written, w->a.prefix, w->stored, &why);
     if (!status)
-        status = uk_region_of(w->s, at, &at->operand[0], kept, w->kept, &why);
+        status = uk_region_of(w->s, at, &written, kept, w->kept, &why);
     for (int d = 0; d < w->t->dims && !status; d++)
         if (!uk_part_room(w->s, &w->kept->part[d])) {
             why = "nothing bounds an index of the tensor inside the loop";
