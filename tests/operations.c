@@ -490,11 +490,11 @@ static void literals(void **state) {
 /* Bits as integers in the order of the values. */
 static int64_t place_of(enum uk_type t, const void *from, int n) {
     const size_t bytes = uk_type_bytes(t);
-    int64_t bits = 0;
+    uint64_t bits = 0;
 
     memcpy(&bits, (const char *)from + (size_t)n * bytes, bytes);
-    const int64_t sign = INT64_C(1) << (8 * bytes - 2) << 1;
-    return bits & sign ? -(bits & (sign - 1)) : bits;
+    const uint64_t sign = UINT64_C(1) << (8 * bytes - 1);
+    return bits & sign ? -(int64_t)(bits & (sign - 1)) : (int64_t)bits;
 }
 
 /* The interpreter rounds the f64 function; compiled code calls expf and tanhf, which glibc states to be within 1
