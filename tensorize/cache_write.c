@@ -35,6 +35,9 @@ static enum uk_status find_writer(struct writing *w) {
     if (!a->at || strcmp(a->at->operand[0].tensor->name, a->step->subject))
         return uk_refuse_attach(a,
                                 "no stage here writes a tensor of that name; name a loop of one that does");
+    if (!a->prefix && a->at->parent)
+        return uk_refuse_attach(a, "stage %s, which writes it, runs inside %s; name one of its own loops",
+                                a->at->name, a->at->parent->name);
     w->t = a->at->operand[0].tensor;
     return UK_OK;
 }
