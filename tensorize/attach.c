@@ -75,6 +75,20 @@ static enum uk_status find_place(struct uk_attaching *a, bool after) {
     return UK_OK;
 }
 
+/* Iterators that are no sums of loops, or accesses that are no longer those of the statement. */
+static bool is_fused(const struct uk_stage *st) {
+    bool fused = false;
+
+    for (int k = 0; k < st->iterators; k++)
+        fused |= st->iterator[k].general != NULL;
+    for (int o = 0; o < st->operands; o++) {
+        const struct uk_expr *e = st->operand[o].expr;
+
+        fused |= st->operand[o].tensor != (e ? e->access.tensor : st->statement->left.tensor);
+    }
+    return fused;
+}
+
 static enum uk_status find_stage(struct uk_attaching *a) {
     struct uk_stage *st = a->st = uk_stage_find(a->s, a->step->subject);
 
@@ -88,6 +102,8 @@ static enum uk_status find_stage(struct uk_attaching *a) {
         return uk_refuse_attach(a, "the stage is attached to %s already", st->parent->name);
     if (st->match)
         return uk_refuse_attach(a, "the stage is tensorized already; put the step before tensorize");
+    if (is_fused(st))
+        return uk_refuse_attach(a, "loops of the stage are fused already; put this step before fuse");
     if (st->previous)
         return uk_refuse_attach(a, "the stage is a scan, which goes on from element to element");
     for (const struct uk_stage *c = a->s->stages; c; c = c->next)
@@ -292,6 +308,9 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     for (int d = 0; d < x->tensor->dims; d++) {
         int k = iterator[d];
 
+        if (r->part[d].is_whole)
+            return uk_refuse_attach(a, "%s in stage %s: an index is not a sum of loops", x->tensor->name,
+                                    w->name);
         if (a->part[k] && !uk_part_equal(a->part[k], &r->part[d]))
             return uk_refuse_attach(
                 a,

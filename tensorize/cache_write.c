@@ -85,7 +85,10 @@ static enum uk_status find_regions(struct writing *w) {
     if (!status)
         status = uk_region_of(w->s, at, &written, kept, w->kept, &why);
     for (int d = 0; d < w->t->dims && !status; d++)
-        if (!uk_part_room(w->s, &w->kept->part[d])) {
+        if (w->stored->part[d].is_whole) {
+            why = "an index of the tensor is not a sum of loops";
+            status = UK_NO_MATCH;
+        } else if (!uk_part_room(w->s, &w->kept->part[d])) {
             why = "nothing bounds an index of the tensor inside the loop";
             status = UK_NO_MATCH;
         }

@@ -217,6 +217,7 @@ static enum uk_status part_of(struct finding *g) {
 /* The whole dimension, for indices that no loop bounds but the tensor's shape does. */
 static void whole_dimension(struct uk_part *p, struct uk_index *extent) {
     memset(p, 0, sizeof *p);
+    p->is_whole = true;
     p->bounds = 1;
     p->bound[0].upper = extent;
 }
