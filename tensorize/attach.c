@@ -102,13 +102,13 @@ static enum uk_status find_stage(struct uk_attaching *a) {
         return uk_refuse_attach(a, "the stage is attached to %s already", st->parent->name);
     if (st->match)
         return uk_refuse_attach(a, "the stage is tensorized already; put the step before tensorize");
-    if (is_fused(st))
-        return uk_refuse_attach(a, "loops of the stage are fused already; put this step before fuse");
     if (st->previous)
         return uk_refuse_attach(a, "the stage is a scan, which goes on from element to element");
     for (const struct uk_stage *c = a->s->stages; c; c = c->next)
         if (c->parent == st)
             return uk_refuse_attach(a, "%s is attached to the stage; put this step before that one", c->name);
+    if (is_fused(st))
+        return uk_refuse_attach(a, "loops of the stage are fused already; put this step before fuse");
     return UK_OK;
 }
 

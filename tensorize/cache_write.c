@@ -35,9 +35,6 @@ static enum uk_status find_writer(struct writing *w) {
     if (!a->at || strcmp(a->at->operand[0].tensor->name, a->step->subject))
         return uk_refuse_attach(a,
                                 "no stage here writes a tensor of that name; name a loop of one that does");
-    if (!a->prefix && a->at->parent)
-        return uk_refuse_attach(a, "stage %s, which writes it, runs inside %s; name one of its own loops",
-                                a->at->name, a->at->parent->name);
     w->t = a->at->operand[0].tensor;
     return UK_OK;
 }
@@ -85,10 +82,7 @@ static enum uk_status find_regions(struct writing *w) {
     if (!status)
         status = uk_region_of(w->s, at, &written, kept, w->kept, &why);
     for (int d = 0; d < w->t->dims && !status; d++)
-        if (w->stored->part[d].is_whole) {
-            why = "an index of the tensor is not a sum of loops";
-            status = UK_NO_MATCH;
-        } else if (!uk_part_room(w->s, &w->kept->part[d])) {
+        if (!uk_part_room(w->s, &w->kept->part[d])) {
             why = "nothing bounds an index of the tensor inside the loop";
             status = UK_NO_MATCH;
         }
