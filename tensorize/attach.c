@@ -149,20 +149,43 @@ int uk_plain_dimension(const struct uk_statement *t, const struct uk_access *x, 
     return -1;
 }
 
-/* Every dimension is an iterator that runs over all of it. */
+/* Does the iterator run over all of dimensions [from, d] together, of which a change of view has put all but
+ * the last at 0? */
+static bool runs_over(const struct uk_attaching *a, const struct uk_index *extent, const struct uk_access *x,
+                      int from, int d) {
+    struct uk_poly have = uk_poly_of(extent), all = uk_poly_of(x->tensor->shape[d]);
+
+    if (from == d)
+        return uk_same_extent(a->s->program, extent, x->tensor->shape[d]);
+    for (int z = from; z < d; z++) {
+        struct uk_poly n = uk_poly_of(x->tensor->shape[z]);
+
+        all = uk_poly_multiply(&n, &all);
+    }
+    return have.terms >= 0 && all.terms >= 0 && uk_poly_same(a->s->program, &have, &all);
+}
+
+/* Every dimension is an iterator that runs over all of it, or at 0 and part of what the next one's runs over:
+ * iterator[d] is -1. */
 static bool covers(const struct uk_attaching *a, const struct uk_statement *t, const struct uk_access *x,
                    int iterator[UK_MAX_DIMS]) {
-    int found = 0;
+    int from = 0;
+    int64_t zero;
 
-    for (int k = 0; k < t->iterators; k++) {
-        int d = uk_plain_dimension(t, x, k);
-
-        if (d < 0 || !uk_same_extent(a->s->program, t->extent[k], x->tensor->shape[d]))
+    for (int d = 0; d < x->tensor->dims; d++) {
+        iterator[d] = -1;
+        for (int k = 0; k < t->iterators; k++)
+            if (uk_plain_dimension(t, x, k) == d)
+                iterator[d] = k;
+        if (iterator[d] < 0 && (!uk_index_is_int(x->index[d], &zero) || zero))
+            return false;
+        if (iterator[d] < 0)
             continue;
-        iterator[d] = k;
-        found++;
+        if (!runs_over(a, t->extent[iterator[d]], x, from, d))
+            return false;
+        from = d + 1;
     }
-    return found == x->tensor->dims;
+    return from == x->tensor->dims;
 }
 
 static bool is_alone(const struct uk_bound *b, const struct uk_loop *l) {
@@ -308,6 +331,8 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     for (int d = 0; d < x->tensor->dims; d++) {
         int k = iterator[d];
 
+        if (k < 0)
+            continue;
         if (r->part[d].is_whole)
             return uk_refuse_attach(a, "%s in stage %s: an index is not a sum of loops", x->tensor->name,
                                     w->name);
@@ -398,6 +423,8 @@ static enum uk_status check_producer(struct uk_attaching *a, int iterator[UK_MAX
 
     if (t->kind != UK_TENSOR_TEMP)
         return uk_refuse_attach(a, "%s is not a temp; only temps may be computed in parts", t->name);
+    if (p->inside)
+        return uk_refuse_attach(a, "loops of the stage are fused; put the step before that");
     if (p->statement->assign != UK_ASSIGN || reads(p, t))
         return uk_refuse_attach(a, "the stage updates %s, so that it cannot be computed again", t->name);
     if (!covers(a, p->statement, &p->statement->left, iterator))

@@ -46,6 +46,13 @@ static int64_t told_value(const struct uk_var *v, void *user) {
 
     if (v->defined)
         return v->value;
+    if (v->definition) {
+        bool overflow = false;
+        int64_t n = uk_index_eval(v->definition, told_value, user, &overflow);
+
+        *known = *known && !overflow;
+        return n;
+    }
     *known = *known && v->has_default;
     return v->default_value;
 }

@@ -69,6 +69,86 @@ static enum uk_status inline_stages(struct uk_schedule *s) {
     return UK_OK;
 }
 
+/* ---- loops that are one ---- */
+
+/* st, and what reads its output element by element, directly or not: all that runs tile by tile. */
+static int find_group(struct uk_stage *st, struct uk_stage **group) {
+    int n = 0;
+
+    group[n++] = st;
+    for (struct uk_stage *e = st->next; e && n < UK_MAX_STAGES; e = e->next) {
+        bool follows = false;
+
+        for (int i = 0; i < n; i++)
+            follows |= reads(e, group[i]->operand[0].tensor);
+        if (follows && !e->parent && !e->match && is_elementwise(e))
+            group[n++] = e;
+    }
+    return n;
+}
+
+/* The position of the loop that indexes dimension d of the stage's output, alone; -1: there is none. */
+static int loop_of_dimension(const struct uk_stage *st, int d) {
+    const struct uk_affine *f = &st->operand[0].index[d];
+    int found = -1;
+
+    for (int i = 0; i < st->loops; i++) {
+        int64_t c = f->coefficient[st->loop[i]->id];
+
+        if (c && (c != 1 || found >= 0))
+            return -1;
+        found = c ? i : found;
+    }
+    return f->general ? -1 : found;
+}
+
+static enum uk_status fuse_dimensions(struct uk_schedule *s, struct uk_stage *st, int d, int e) {
+    int position = loop_of_dimension(st, d), next = loop_of_dimension(st, e);
+    struct uk_loop *loop[] = {st->loop[position], st->loop[next]};
+    struct uk_step *step = uk_step_on(s, UK_STEP_FUSE, st, loop, 2);
+
+    if (!step || !(step->name = uk_alloc(s->arena, sizeof *step->name)))
+        return uk_out_of_memory(s->context);
+    step->names = 1;
+    step->name[0] = uk_fresh_name(s, loop[0]->var->name, loop[1]->var->name);
+    return step->name[0] ? uk_apply_one(s, step) : uk_out_of_memory(s->context);
+}
+
+static bool can_fuse(struct uk_schedule *s, struct uk_stage *st, int d, int e) {
+    int position = loop_of_dimension(st, d), next = loop_of_dimension(st, e);
+
+    return position >= 0 && next == position + 1 && uk_fuse_is_view(s, st, position);
+}
+
+/* Rows that lie one after the other in everything that is accessed are one row: the pixels of a 1x1 convolution
+ * are the rows of a product. */
+static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_stage *group[UK_MAX_STAGES];
+    int n = find_group(st, group), inner = st->operand[0].tensor->dims - 1;
+
+    if (st->statement->reduce == UK_REDUCE_NONE)
+        return UK_OK;
+    for (int d = inner - 1; d >= 0; d--) {
+        bool all = true;
+
+        for (int i = 0; i < n && all; i++)
+            all = group[i]->operand[0].tensor->dims > inner && can_fuse(s, group[i], d, inner);
+        if (!all) {
+            inner = d;
+            continue;
+        }
+        for (int i = 0; i < n; i++) {
+            enum uk_status status = fuse_dimensions(s, group[i], d, inner);
+
+            if (status)
+                return status;
+        }
+    }
+    return UK_OK;
+}
+
+/* ---- what follows a tile ---- */
+
 /* What reads the output of st element by element runs after each of its tiles, and what reads that after it. */
 static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
     if (!st->match || st->tile == st->prefix)
@@ -98,7 +178,7 @@ enum uk_status uk_auto_schedule(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
         if (st->parent || st->match)
             continue;
-        if (!(status = uk_auto_stage(s, st)))
+        if (!(status = fuse_rows(s, st)) && !(status = uk_auto_stage(s, st)))
             status = attach_readers(s, st);
     }
     return status;

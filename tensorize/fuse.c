@@ -287,6 +287,9 @@ static struct uk_index *product(struct fusion *u) {
 
     if (!p || uk_index_is_int(u->extent[0], NULL) || uk_index_is_int(u->extent[1], NULL))
         return p;
+    for (v = u->s->products; v; v = v->next)
+        if (uk_index_equal(v->definition, p))
+            return uk_index_var(arena, v);
     v = uk_alloc(arena, sizeof *v);
     if (!v)
         return NULL;
@@ -298,6 +301,38 @@ static struct uk_index *product(struct fusion *u) {
                          .next = u->s->products};
     u->s->products = v;
     return v->name ? uk_index_var(arena, v) : NULL;
+}
+
+/* a is 0 and b is f in the subscripts: what the view of the operands' forms says. */
+static bool view_access(const struct fusion *u, struct uk_access *x, struct uk_var *f) {
+    const struct uk_statement *t = u->st->statement;
+    struct uk_arena *arena = u->s->arena;
+
+    for (int d = 0; d < x->tensor->dims; d++) {
+        x->index[d] = uk_substitute(arena, x->index[d], t->iterator[u->a->iterator], uk_index_int(arena, 0));
+        x->index[d] = uk_substitute(arena, x->index[d], t->iterator[u->b->iterator], uk_index_var(arena, f));
+        if (!x->index[d])
+            return false;
+    }
+    return true;
+}
+
+/* A copy of the right side with such subscripts; operands follow their nodes. */
+static struct uk_expr *view_expression(struct fusion *u, const struct uk_expr *e, struct uk_var *f) {
+    struct uk_expr *r = uk_alloc(u->s->arena, sizeof *r);
+
+    if (!r)
+        return NULL;
+    *r = *e;
+    if (e->op == UK_E_ACCESS && !view_access(u, &r->access, f))
+        return NULL;
+    for (int o = 1; o < u->st->operands; o++)
+        if (u->st->operand[o].expr == e)
+            u->st->operand[o].expr = r;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && !(r->arg[i] = view_expression(u, e->arg[i], f)))
+            return NULL;
+    return r;
 }
 
 /* The two iterators become one, where the first of them was. */
@@ -312,6 +347,8 @@ static enum uk_status fuse_iterators(struct fusion *u, struct uk_index *extent) 
         return uk_out_of_memory(u->s->context);
     *v = (struct uk_var){.name = u->step->name[0], .kind = UK_VAR_ITERATOR, .at = u->step->at};
     *t = *st->statement;
+    if (!view_access(u, &t->left, v) || !(t->right = view_expression(u, t->right, v)))
+        return uk_out_of_memory(u->s->context);
     t->iterator[keep] = v;
     t->extent[keep] = extent;
     t->iterators = --st->iterators;
@@ -363,6 +400,15 @@ static enum uk_status fuse_view(struct fusion *u) {
         return status;
     replace_loops(u);
     return UK_OK;
+}
+
+bool uk_fuse_is_view(struct uk_schedule *s, struct uk_stage *st, int position) {
+    struct fusion u = {
+        .s = s, .st = st, .position = position, .a = st->loop[position], .b = st->loop[position + 1]};
+    bool view = view_fits(&u);
+
+    uk_text_free(u.why.text);
+    return view;
 }
 
 enum uk_status uk_apply_fuse(struct uk_schedule *s, const struct uk_step *step) {

@@ -299,11 +299,12 @@ enum uk_status uk_region_of(struct uk_schedule *s, const struct uk_stage *stage,
         enum uk_status status =
             g.f->general ? no(&g, "an index of the tensor is not a sum of loops") : part_of(&g);
 
-        if (status == UK_NO_MATCH && o->pad == UK_PAD_NONE && *why != coarse_inside &&
-            !moves(g.f, st, prefix)) {
+        /* After a change of view, the shape does not bound the indices. */
+        bool bounded = o->pad == UK_PAD_NONE && !stage->inside;
+        if (status == UK_NO_MATCH && bounded && *why != coarse_inside && !moves(g.f, st, prefix)) {
             whole_dimension(&out->part[d], o->tensor->shape[d]);
             status = UK_OK;
-        } else if (!status && g.is_loose && o->pad == UK_PAD_NONE) {
+        } else if (!status && g.is_loose && bounded) {
             status = out->part[d].bounds < UK_MAX_PART_BOUNDS
                          ? add_edge(s, &out->part[d], o->tensor->shape[d])
                          : no(&g, "the loops that make up an index have too many bounds; split less");

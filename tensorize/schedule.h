@@ -238,6 +238,8 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
 
 /* Every access of e, which is no factor of a sum, becomes an operand. */
 enum uk_status uk_add_operands(struct uk_schedule *s, struct uk_stage *st, const struct uk_expr *e);
+/* Are loops `position` and the next one of the stage one loop over all that it accesses? */
+bool uk_fuse_is_view(struct uk_schedule *s, struct uk_stage *st, int position);
 enum uk_status uk_apply_fuse(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_apply_rfactor(struct uk_schedule *s, const struct uk_step *step);
