@@ -323,6 +323,10 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     if (!covers(a, w->statement, o->expr ? &o->expr->access : &w->statement->left, theirs))
         return uk_refuse_attach(a, "stage %s does not go over all of %s at plain iterators", w->name,
                                 x->tensor->name);
+    for (int d = 0; d < x->tensor->dims; d++)
+        if ((iterator[d] < 0) != (theirs[d] < 0))
+            return uk_refuse_attach(a, "loops over %s are fused in one of %s and %s only; fuse them in both",
+                                    x->tensor->name, a->st->name, w->name);
     enum uk_status status = uk_region_of(a->s, w, o, a->prefix, r, &why);
     if (status)
         return status == UK_NO_MATCH
