@@ -246,6 +246,10 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
         status = uk_fits(s, st, c.intrinsic, &p.fit, &why);
         if (status && status != UK_NO_MATCH)
             break;
+        if (!status && p.fit.axes == 0) {
+            status = UK_NO_MATCH;
+            uk_put(&why, "the stage has no loops");
+        }
         if (!status && packs_windows(st, &p.fit)) {
             status = UK_NO_MATCH;
             uk_put(&why, "the windows of the input would have to be packed");
