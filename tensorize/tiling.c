@@ -37,8 +37,7 @@ enum {
     FAR_K = 128, /* rows of B whose lines share few cache sets, for few rows of A and wide B */
     FAR_ROWS = 64,
     FAR_COLUMNS = 2048,
-    WIDE_COLUMNS = 256, /* bytes of a row of B in a tile */
-    STRIP_ROWS = 4,     /* up to so many rows, B is streamed once, in blocks of STRIP_K whole rows */
+    STRIP_ROWS = 4, /* up to so many rows, B is streamed once, in blocks of STRIP_K whole rows */
     STRIP_K = 32,
 };
 
@@ -154,11 +153,6 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
 
     t->columns_outside = flat || (m < FAR_ROWS && n >= FAR_COLUMNS);
     t->kc = t->columns_outside ? FAR_K : fits < 64 ? 64 : fits > MOST_K_IN_PLACE ? MOST_K_IN_PLACE : fits;
-    /* One row of tiles uses B once, column by column, if those are wide. */
-    if (m <= (double)t->fit->most[t->rows] && (double)t->fit->most[t->columns] * bytes >= WIDE_COLUMNS) {
-        t->columns_outside = true;
-        t->kc = 0;
-    }
     if (m <= STRIP_ROWS && n * longest_sum(t) * bytes > l2) {
         t->columns_outside = false;
         t->kc = STRIP_K;

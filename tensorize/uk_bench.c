@@ -39,6 +39,24 @@ static void run_sgemm_rab(void *user) {
     ((uk_sgemm_rab_function *)k->function)(K, o->a, LD, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
 }
 
+static void run_sgemm_sab(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    ((uk_sgemm_sab_function *)k->function)(K, o->a, 1, k->mr, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
+/* The same few rows for all k: they stay in the first cache. */
+static void run_sdw(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    ((uk_sdw_function *)k->function)(K, o->a, k->nr, 0, o->b, 0, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
+static void run_spack_s(void *user) {
+    const struct operands *o = user;
+    ((uk_spack_s_function *)o->kernel->function)(K, o->a, 1, LD, o->b, o->kernel->nr);
+}
+
 static void run_spack_t(void *user) {
     const struct operands *o = user;
     ((uk_spack_t_function *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->mr);
@@ -89,6 +107,9 @@ static const struct operation {
     {"sgemm", run_sgemm, MULTIPLIES, 0, 0, 0, false},
     {"sgemm_ra", run_sgemm_ra, MULTIPLIES, 0, 0, 0, false},
     {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false},
+    {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false},
+    {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false},
+    {"spack_s", run_spack_s, COPIES, 0, 8, K, false},
     {"spack_t", run_spack_t, COPIES, 8, 0, K, false},
     {"spack_n", run_spack_n, COPIES, 0, 8, K, false},
     {"vadd", run_vadd, COPIES, 0, 12, 1, false},

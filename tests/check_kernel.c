@@ -20,7 +20,7 @@
 #include "check_kernel.h"
 #include "reference.h"
 
-enum { OPERANDS = 3, MAX_K = 257, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
+enum { OPERANDS = 3, MAX_K = 257, GAP = 5, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
 enum placement { AT_END, AT_START, MISALIGNED, PLACEMENTS };
 enum data { INTEGERS, RANDOM, DATA };
 
@@ -115,6 +115,62 @@ static void plan_sgemm_rab(const struct uk_kernel *row, const struct shape *s, s
     add_tile(row, s, p);
 }
 
+/* A matrix of rows x k whose elements lie one by one: row after row, or, for odd k, column after column. */
+static struct operand elements(const struct shape *s, int64_t rows, int64_t *ld, int64_t *cs) {
+    const int64_t step = 1 + s->gap;
+
+    *ld = s->k % 2 ? step : s->k * step;
+    *cs = s->k % 2 ? rows * step : step;
+    return (struct operand){.rows = rows * s->k, .length = 1, .used = 1, .stride = step};
+}
+
+static void plan_sgemm_sab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand b = rows_in_place(row, s->k, s->nr, s);
+    int64_t lda, csa;
+    struct operand a = elements(s, s->mr, &lda, &csa);
+
+    b.over = 0;
+    b.align = row->b_align;
+    add_number(p, s->k);
+    add_operand(p, a);
+    add_number(p, lda);
+    add_number(p, csa);
+    add_operand(p, b);
+    add_number(p, s->nr + s->gap);
+    add_tile(row, s, p);
+}
+
+/* Of x, element (i, p) is a row of nr channels: every one after the other, or, for odd k, each second one for p. */
+static void plan_sdw(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    const int64_t step = 1 + s->k % 2;
+    struct operand x = rows_in_place(row, s->mr + step * (s->k - 1), s->nr, s);
+    struct operand f = rows_in_place(row, s->k, s->nr, s);
+
+    x.rows = s->k ? x.rows : 0;
+    f.align = row->b_align;
+    add_number(p, s->k);
+    add_operand(p, x);
+    add_number(p, x.stride);
+    add_number(p, step * x.stride);
+    add_operand(p, f);
+    add_number(p, f.stride);
+    add_tile(row, s, p);
+}
+
+static void plan_spack_s(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand d = panel(s->k, row->nr, row->nr, row->b_align);
+    int64_t lds, ldk;
+    struct operand from = elements(s, s->nr, &lds, &ldk);
+
+    d.output = true;
+    add_number(p, s->k);
+    add_operand(p, from);
+    add_number(p, ldk);
+    add_number(p, lds);
+    add_operand(p, d);
+    add_number(p, s->nr);
+}
+
 static void plan_spack_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand d = panel(s->k, row->mr, row->mr, row->b_align);
 
@@ -190,12 +246,13 @@ static void plan_sgemv_t(const struct uk_kernel *row, const struct shape *s, str
 
 /* One row per operation; a false says that its kernels have no such argument. `adds`: always to what is there.
  * `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in vectors, that some stand for all.
+ * `apart`: an operand has more rows than the tile's and k, or elements with gaps between.
  */
 static const struct op {
     const char *name;
     void (*reference)(void);
     void (*plan)(const struct uk_kernel *row, const struct shape *s, struct plan *p);
-    bool has_k, has_rows, has_columns, has_acc, adds, any_columns, wide;
+    bool has_k, has_rows, has_columns, has_acc, adds, any_columns, wide, apart;
 } ops[] = {
     {"sgemm", (void (*)(void))uk_reference_sgemm, plan_sgemm, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
@@ -203,6 +260,12 @@ static const struct op {
      .has_columns = true, .has_acc = true},
     {"sgemm_rab", (void (*)(void))uk_reference_sgemm_rab, plan_sgemm_rab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
+    {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_sgemm_sab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .apart = true},
+    {"sdw", (void (*)(void))uk_reference_sdw, plan_sdw, .has_k = true, .has_rows = true, .has_columns = true,
+     .has_acc = true, .wide = true, .apart = true},
+    {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true,
+     .apart = true},
     {"spack_t", (void (*)(void))uk_reference_spack_t, plan_spack_t, .has_k = true, .has_rows = true},
     {"spack_n", (void (*)(void))uk_reference_spack_n, plan_spack_n, .has_k = true, .has_columns = true},
     {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, .has_columns = true},
@@ -436,7 +499,7 @@ static bool check_edge(struct check *c, int64_t mr, int64_t nr, unsigned *turn) 
 
             c->shape = (struct shape){.k = sizes[i], .mr = mr, .nr = nr};
             c->shape.acc = c->op->has_acc && now % 2;
-            c->shape.gap = now / 2 % 2 ? 5 : 0;
+            c->shape.gap = now / 2 % 2 ? GAP : 0;
             c->shape.placement = (enum placement)(now / 4 % PLACEMENTS);
             c->shape.data = (enum data)(now / 4 / PLACEMENTS % DATA);
             if (!check_one(c))
@@ -559,7 +622,7 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
         return false;
     }
     const int64_t columns = most_columns(&c), widest = row->mr > columns ? row->mr : columns;
-    const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * sizeof(float);
+    const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * sizeof(float) * (c.op->apart ? 1 + GAP : 1);
     for (int i = 0; i < OPERANDS; i++)
         ok = arena_make(&c.arena[i], bytes) && (c.before[i] = malloc(c.arena[i].size)) && ok;
     ok = ok && (c.magnitude = malloc(c.arena[0].size));

@@ -44,6 +44,45 @@ void uk_reference_sgemm_rab(int64_t MR, int64_t NR, int64_t k, const float *a, i
     }
 }
 
+void uk_reference_sgemm_sab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, int64_t csa,
+                            const float *b, int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr,
+                            int64_t nr) {
+    (void)MR;
+    (void)NR;
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[i * lda + p * csa] * b[p * ldb + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
+void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t ldk, int64_t lds,
+                          float *d, int64_t n) {
+    (void)MR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t j = 0; j < NR; j++)
+            d[p * NR + j] = j < n ? s[p * ldk + j * lds] : 0;
+}
+
+void uk_reference_sdw(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t ldx, int64_t csx,
+                      const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
+    (void)MR;
+    (void)NR;
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += x[i * ldx + p * csx + j] * f[p * ldf + j];
+            y[i * ldy + j] = acc ? y[i * ldy + j] + sum : sum;
+        }
+    }
+}
+
 void uk_reference_spack_t(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
                           int64_t m) {
     (void)NR;

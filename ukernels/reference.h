@@ -10,6 +10,13 @@ void uk_reference_sgemm_ra(int64_t MR, int64_t NR, int64_t k, const float *a, in
                            float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 void uk_reference_sgemm_rab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
                             int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+void uk_reference_sgemm_sab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, int64_t csa,
+                            const float *b, int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr,
+                            int64_t nr);
+void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t ldk, int64_t lds,
+                          float *d, int64_t n);
+void uk_reference_sdw(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t ldx, int64_t csx,
+                      const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n);
 void uk_reference_spack_t(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
                           int64_t m);
 void uk_reference_spack_n(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,

@@ -1,0 +1,165 @@
+/*
+ * 6 rows x 16 columns of C in twelve ymm registers; A in place by two strides, one for rows and one for k; rows of B
+ * in place.
+ *
+ *                        b: ymm12 (columns 0-7)   ymm13 (columns 8-15)
+ *     a: ymm14   row 0      c00                      c01
+ *        ymm15   row 1      c10                      c11
+ *        (by     ...        ...                      ...
+ *        turns)  row 5      c50                      c51
+ *
+ * Bound: 12 FMAs, 8 loads, a prefetch, 26 instructions per k. At two 256-bit FMAs and two loads a cycle the
+ * FMAs take 6 cycles, the loads 4.5: 32 flop per cycle, the peak. Twelve accumulators cover a latency of 4 at
+ * two FMAs a cycle, with 4 over.
+ *
+ * One index, which grows by csa, runs along six row pointers; rows that a tile lacks point at row 0.
+ *
+ * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the line that row p + 4
+ * ends in; what lies behind the last row is only fetched, never read. Rows 4 KB apart share their sets of the
+ * first cache, 12 ways: more would fall out unread.
+ *
+ * Edges: up to 3 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half the
+ * cycles. Tiles with less than 16 columns load B under masks.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+enum { NR = 16 };
+
+/* clang-format off */
+/* Row i of a step, into accumulators x and y. */
+#define ROW(i, t, x, y)                                     \
+    "vbroadcastss (%[a" #i "], %[p]), %%" t "\n\t"  \
+    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"              \
+    "vfmadd231ps %%ymm13, %%" t ", %[" #y "]\n\t"
+#define NARROW_ROW(i, t, x)                                 \
+    "vbroadcastss (%[a" #i "], %[p]), %%" t "\n\t"  \
+    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"
+/* A row of B, and on to the next. */
+#define NEXT_B                                                 \
+    "prefetcht0 60(%[b], %[ldb], 4)\n\t"                       \
+    "add %[ldb], %[b]\n\t"
+#define B                                                      \
+    "vmovups (%[b]), %%ymm12\n\t"                              \
+    "vmovups 32(%[b]), %%ymm13\n\t" NEXT_B
+#define EDGE_B                                                 \
+    "vmovups %[high], %%ymm13\n\t"                             \
+    "vmovups (%[b]), %%ymm12\n\t"                              \
+    "vmaskmovps 32(%[b]), %%ymm13, %%ymm13\n\t" NEXT_B
+#define NARROW_B                                               \
+    "vmovups %[low], %%ymm12\n\t"                              \
+    "vmaskmovps (%[b]), %%ymm12, %%ymm12\n\t" NEXT_B
+
+#define STEP                                                                                              \
+    ROW(0, "ymm14", c00, c01) ROW(1, "ymm15", c10, c11) ROW(2, "ymm14", c20, c21)                \
+    ROW(3, "ymm15", c30, c31) ROW(4, "ymm14", c40, c41) ROW(5, "ymm15", c50, c51)
+#define SHORT_EVEN                                                                                        \
+    ROW(0, "ymm14", c00, c01) ROW(1, "ymm15", c10, c11) ROW(2, "ymm14", c20, c21)
+#define SHORT_ODD                                                                                         \
+    ROW(0, "ymm15", c30, c31) ROW(1, "ymm14", c40, c41) ROW(2, "ymm15", c50, c51)
+#define NARROW_EVEN                                                                                       \
+    NARROW_ROW(0, "ymm14", c00) NARROW_ROW(1, "ymm15", c10) NARROW_ROW(2, "ymm14", c20)          \
+    NARROW_ROW(3, "ymm15", c30) NARROW_ROW(4, "ymm14", c40) NARROW_ROW(5, "ymm15", c50)
+#define NARROW_ODD                                                                                        \
+    NARROW_ROW(0, "ymm14", c01) NARROW_ROW(1, "ymm15", c11) NARROW_ROW(2, "ymm14", c21)          \
+    NARROW_ROW(3, "ymm15", c31) NARROW_ROW(4, "ymm14", c41) NARROW_ROW(5, "ymm15", c51)
+
+#define NEXT_A "add %[csa], %[p]\n\t"
+#define LOOP(body)                       \
+    "1:\n\t" body NEXT_A                 \
+    "dec %[k]\n\t"                       \
+    "jnz 1b\n\t"
+/* Two steps a turn; an odd k enters in the middle. */
+#define PAIRS(even, odd)                 \
+    "test $1, %b[k]\n\t"                 \
+    "jz 1f\n\t"                          \
+    "inc %[k]\n\t"                       \
+    "jmp 2f\n\t"                         \
+    "1:\n\t" even NEXT_A                 \
+    "2:\n\t" odd NEXT_A                  \
+    "sub $2, %[k]\n\t"                   \
+    "jnz 1b\n\t"
+
+#define ZERO(x) "vxorps %[" #x "], %[" #x "], %[" #x "]\n\t"
+#define RUN(loop)                                                                                         \
+    __asm__ volatile(ZERO(c00) ZERO(c01) ZERO(c10) ZERO(c11) ZERO(c20) ZERO(c21)                          \
+                     ZERO(c30) ZERO(c31) ZERO(c40) ZERO(c41) ZERO(c50) ZERO(c51)                          \
+                     "test %[k], %[k]\n\t"                                                                \
+                     "jle 3f\n\t"                                                                         \
+                     loop                                                                                 \
+                     "3:"                                                                                 \
+                     : [k] "+&r"(k), [b] "+&r"(b), [p] "+&r"(p), [c00] "=&x"(c00), [c01] "=&x"(c01), \
+                       [c10] "=&x"(c10), [c11] "=&x"(c11), [c20] "=&x"(c20), [c21] "=&x"(c21),            \
+                       [c30] "=&x"(c30), [c31] "=&x"(c31), [c40] "=&x"(c40), [c41] "=&x"(c41),            \
+                       [c50] "=&x"(c50), [c51] "=&x"(c51)                                                 \
+                     : [a0] "r"(a), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3), [a4] "r"(a4), [a5] "r"(a5), \
+                       [csa] "r"(4 * csa), [ldb] "r"(4 * ldb), [low] "m"(low), [high] "m"(high)                               \
+                     : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
+/* clang-format on */
+
+/* One row of the tile to memory; low and high select the columns there are. */
+static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, int64_t acc,
+                                                            int64_t nr, __m256i low, __m256i high) {
+    if (nr == NR) {
+        _mm256_storeu_ps(c, acc ? _mm256_add_ps(_mm256_loadu_ps(c), x) : x);
+        _mm256_storeu_ps(c + 8, acc ? _mm256_add_ps(_mm256_loadu_ps(c + 8), y) : y);
+        return;
+    }
+    if (acc) {
+        x = _mm256_add_ps(_mm256_maskload_ps(c, low), x);
+        y = _mm256_add_ps(_mm256_maskload_ps(c + 8, high), y);
+    }
+    _mm256_maskstore_ps(c, low, x);
+    _mm256_maskstore_ps(c + 8, high, y);
+}
+
+void uk_sgemm_sab_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, int64_t csa, const float *b,
+                                int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const __m256i columns = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0), count = _mm256_set1_epi32((int)nr);
+    const __m256i low = _mm256_cmpgt_epi32(count, columns);
+    const __m256i high = _mm256_cmpgt_epi32(count, _mm256_add_epi32(columns, _mm256_set1_epi32(8)));
+    const float *a1, *a2, *a3, *a4, *a5;
+    int64_t p = 0;
+    __m256 c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
+
+    a1 = mr > 1 ? a + lda : a;
+    a2 = mr > 2 ? a + 2 * lda : a;
+    a3 = mr > 3 ? a + 3 * lda : a;
+    a4 = mr > 4 ? a + 4 * lda : a;
+    a5 = mr > 5 ? a + 5 * lda : a;
+    if (nr <= 8) {
+        RUN(PAIRS(NARROW_B NARROW_EVEN, NARROW_B NARROW_ODD));
+        c00 = _mm256_add_ps(c00, c01);
+        c10 = _mm256_add_ps(c10, c11);
+        c20 = _mm256_add_ps(c20, c21);
+        c30 = _mm256_add_ps(c30, c31);
+        c40 = _mm256_add_ps(c40, c41);
+        c50 = _mm256_add_ps(c50, c51);
+    } else if (mr <= 3) {
+        if (nr == NR)
+            RUN(PAIRS(B SHORT_EVEN, B SHORT_ODD));
+        else
+            RUN(PAIRS(EDGE_B SHORT_EVEN, EDGE_B SHORT_ODD));
+        c00 = _mm256_add_ps(c00, c30);
+        c01 = _mm256_add_ps(c01, c31);
+        c10 = _mm256_add_ps(c10, c40);
+        c11 = _mm256_add_ps(c11, c41);
+        c20 = _mm256_add_ps(c20, c50);
+        c21 = _mm256_add_ps(c21, c51);
+    } else if (nr == NR) {
+        RUN(LOOP(B STEP));
+    } else {
+        RUN(LOOP(EDGE_B STEP));
+    }
+    store_row(c, c00, c01, acc, nr, low, high);
+    if (mr > 1)
+        store_row(c + ldc, c10, c11, acc, nr, low, high);
+    if (mr > 2)
+        store_row(c + 2 * ldc, c20, c21, acc, nr, low, high);
+    if (mr > 3)
+        store_row(c + 3 * ldc, c30, c31, acc, nr, low, high);
+    if (mr > 4)
+        store_row(c + 4 * ldc, c40, c41, acc, nr, low, high);
+    if (mr > 5)
+        store_row(c + 5 * ldc, c50, c51, acc, nr, low, high);
+}

@@ -1,0 +1,97 @@
+/*
+ * A depthwise convolution's sum over one axis of its window: each channel j of m pixels i, without a sum over channels.
+ * ROWS pixels x VECTORS vectors of channels at a time stay in registers over all p; f is loaded once for the pixels.
+ *
+ * Bound: an FMA needs a load of x, so that at two loads a cycle two FMAs a cycle is the most; VECTORS loads of f come on
+ * ROWS * VECTORS of them, and a load and a store of y per k. Convolutions of large images are bound by memory long
+ * before.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+#ifdef __AVX512F__
+enum { LANES = 16, ROWS = 4, VECTORS = 4 };
+typedef __m512 vector;
+#define MASK(n) ((__mmask16)((n) >= 16 ? 0xffff : (n) <= 0 ? 0 : (1u << (n)) - 1))
+#define ZERO _mm512_setzero_ps()
+#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define ADD(a, b) _mm512_add_ps(a, b)
+#define LOAD(p) _mm512_loadu_ps(p)
+#define STORE(p, v) _mm512_storeu_ps(p, v)
+#define LOAD_SOME(p, n) _mm512_maskz_loadu_ps(MASK(n), p)
+#define STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, MASK(n), v)
+#else
+enum { LANES = 8, ROWS = 4, VECTORS = 2 };
+typedef __m256 vector;
+#define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
+#define ZERO _mm256_setzero_ps()
+#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define ADD(a, b) _mm256_add_ps(a, b)
+#define LOAD(p) _mm256_loadu_ps(p)
+#define STORE(p, v) _mm256_storeu_ps(p, v)
+#define LOAD_SOME(p, n) _mm256_maskload_ps(p, MASK(n))
+#define STORE_SOME(p, n, v) _mm256_maskstore_ps(p, MASK(n), v)
+#endif
+
+struct block {
+    int64_t k, ldx, csx, ldf, ldy, acc;
+};
+
+/* `rows` pixels x `vectors` vectors, `left` channels in the last of them. */
+static inline __attribute__((always_inline)) void block(const struct block *b, const float *x, const float *f,
+                                                        float *y, int rows, int vectors, int64_t left) {
+    vector sum[ROWS][VECTORS], weight[VECTORS];
+
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < vectors; v++)
+            sum[i][v] = ZERO;
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < b->k; p++, x += b->csx, f += b->ldf) {
+        for (int v = 0; v < vectors; v++)
+            weight[v] = left < LANES ? LOAD_SOME(f + v * LANES, left) : LOAD(f + v * LANES);
+        for (int i = 0; i < rows; i++)
+            for (int v = 0; v < vectors; v++) {
+                const float *from = x + i * b->ldx + v * LANES;
+
+                sum[i][v] = FMA(left < LANES ? LOAD_SOME(from, left) : LOAD(from), weight[v], sum[i][v]);
+            }
+    }
+    for (int i = 0; i < rows; i++, y += b->ldy)
+        for (int v = 0; v < vectors; v++) {
+            float *to = y + v * LANES;
+
+            if (left < LANES)
+                STORE_SOME(to, left, b->acc ? ADD(LOAD_SOME(to, left), sum[i][v]) : sum[i][v]);
+            else
+                STORE(to, b->acc ? ADD(LOAD(to), sum[i][v]) : sum[i][v]);
+        }
+}
+
+/* All pixels of `vectors` vectors. */
+static inline __attribute__((always_inline)) void pixels(const struct block *b, const float *x,
+                                                         const float *f, float *y, int64_t m, int vectors,
+                                                         int64_t left) {
+    int64_t i = 0;
+
+#pragma GCC unroll 1
+    for (; i + ROWS <= m; i += ROWS)
+        block(b, x + i * b->ldx, f, y + i * b->ldy, ROWS, vectors, left);
+#pragma GCC unroll 1
+    for (; i < m; i++)
+        block(b, x + i * b->ldx, f, y + i * b->ldy, 1, vectors, left);
+}
+
+void UK_SYMBOL(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf, float *y,
+               int64_t ldy, int64_t acc, int64_t m, int64_t n) {
+    const struct block b = {k, ldx, csx, ldf, ldy, acc};
+    int64_t j = 0;
+
+#pragma GCC unroll 1
+    for (; j + VECTORS * LANES <= n; j += VECTORS * LANES)
+        pixels(&b, x + j, f + j, y + j, m, VECTORS, LANES);
+#pragma GCC unroll 1
+    for (; j + LANES <= n; j += LANES)
+        pixels(&b, x + j, f + j, y + j, m, 1, LANES);
+    if (j < n)
+        pixels(&b, x + j, f + j, y + j, m, 1, n - j);
+}
