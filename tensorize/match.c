@@ -48,35 +48,27 @@ static bool pair_with(struct uk_attempt *t, const struct uk_match *empty, unsign
     return uk_match_expression(t) && uk_match_axes(t);
 }
 
-/* How far a fit is from what is there: axes without a loop, then operands to be packed. */
-static int effort(const struct uk_attempt *t) {
-    int n = 0;
-
-    for (int v = 0; v < t->ks->iterators; v++)
-        n += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
-    for (int o = 0; o < UK_MAX_OPERANDS; o++)
-        n += t->fit->panel[o].width != 0;
-    return n;
-}
-
-/* The first way to pair the expressions under which the axes agree; of fits, the one of least effort. */
+/* The first way to pair the expressions under which the axes agree; of fits, the best one. */
 static bool unify(struct uk_attempt *t) {
     struct uk_match empty = t->m;
-    int commutative = 0, least = -1;
-    unsigned swap = 0, best = 0;
+    struct uk_rank best = {0};
+    int commutative = 0;
+    unsigned swap = 0, chosen = 0;
+    bool any = false;
 
     do {
         bool same = pair_with(t, &empty, swap);
 
-        if (same && (!t->fit || !effort(t)))
+        if (same && (!t->fit || !uk_match_rank(t).effort))
             return true;
-        if (same && (least < 0 || effort(t) < least)) {
-            least = effort(t);
-            best = swap;
+        if (same && (!any || uk_match_is_better(uk_match_rank(t), best))) {
+            any = true;
+            best = uk_match_rank(t);
+            chosen = swap;
         }
         commutative = t->node > commutative ? t->node : commutative;
     } while (!t->s->context->failed && commutative <= MOST_SWAPS && ++swap < 1u << commutative);
-    return least >= 0 && pair_with(t, &empty, best);
+    return any && pair_with(t, &empty, chosen);
 }
 
 /* What packing would make of the nest, if that is all it needs. */

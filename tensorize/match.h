@@ -14,6 +14,12 @@ struct uk_pair {
     int operand;  /* of the nest's stage */
 };
 
+/* How well loops go with the kernel's axes; the least effort wins, then the longest sum. */
+struct uk_rank {
+    int effort;
+    double sum; /* the told extent of the summed axes */
+};
+
 struct uk_attempt {
     struct uk_schedule *s;
     struct uk_stage *st;
@@ -37,7 +43,8 @@ struct uk_attempt {
     bool padded[UK_MAX_OPERANDS];
     unsigned swap; /* which commutative nodes to swap */
     int node, score, best;
-    int tries; /* of assigning axes */
+    int tries;                /* of assigning axes */
+    struct uk_chosen *chosen; /* a fit: the best axes so far */
     struct uk_text *why;
 };
 
@@ -59,6 +66,9 @@ bool uk_match_scalars_depend(struct uk_attempt *t, const struct uk_loop *l);
 
 /* match_axis.c */
 bool uk_match_axes(struct uk_attempt *t);
+/* Of the axes that t->m has now, in a fit. */
+struct uk_rank uk_match_rank(const struct uk_attempt *t);
+bool uk_match_is_better(struct uk_rank a, struct uk_rank b);
 /* The axis' largest extent: a number in the declaration, or `I <= 14` among its assumptions. */
 int64_t uk_match_most(const struct uk_attempt *t, int axis);
 

@@ -195,10 +195,67 @@ static bool no_loop(struct uk_attempt *t, int axis, bool reduced) {
                      l ? l->var->name : "");
 }
 
-/* Axes one after the other, each with a loop whose steps agree; backs up only where several agree. */
+/* ---- which axes are best ---- */
+
+struct uk_chosen {
+    struct uk_match m;
+    struct uk_fit fit;
+    struct uk_stage *view;
+    int score, loop_ids;
+    struct uk_rank rank;
+};
+
+/* Guards and bounds in which two of the axes stand: tiles would not be boxes. */
+static int coupled(const struct uk_attempt *t) {
+    int n = 0;
+
+    for (int b = 0; b < t->st->bounds; b++) {
+        int loops = 0;
+
+        for (int v = 0; v < t->ks->iterators; v++)
+            loops += t->m.axis[v] && t->st->bound[b].form.coefficient[t->m.axis[v]->id];
+        n += loops > 1;
+    }
+    return n;
+}
+
+struct uk_rank uk_match_rank(const struct uk_attempt *t) {
+    enum { OF_BOX = UK_MAX_OPERANDS * UK_MAX_AXES };
+    struct uk_rank r = {.effort = OF_BOX * coupled(t), .sum = 1};
+
+    for (int v = 0; v < t->ks->iterators; v++) {
+        r.effort += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
+        if (t->m.axis[v] && v >= t->ks->left_iterators)
+            r.sum *= uk_extent_told(t->s, t->st, t->m.axis[v]);
+    }
+    for (int o = 0; o < UK_MAX_OPERANDS; o++)
+        r.effort += t->fit->panel[o].width != 0;
+    return r;
+}
+
+bool uk_match_is_better(struct uk_rank a, struct uk_rank b) {
+    return a.effort != b.effort ? a.effort < b.effort : a.sum > b.sum;
+}
+
+/* All axes have a loop. Of a fit, this is kept if it is the best so far, and the search goes on. */
+static bool complete(struct uk_attempt *t) {
+    if (!t->chosen)
+        return true;
+    struct uk_rank rank = uk_match_rank(t);
+    if (!t->chosen->view || uk_match_is_better(rank, t->chosen->rank))
+        *t->chosen = (struct uk_chosen){.m = t->m,
+                                        .fit = *t->fit,
+                                        .view = t->view,
+                                        .score = t->score,
+                                        .loop_ids = t->s->loop_ids,
+                                        .rank = rank};
+    return false;
+}
+
+/* Axes one after the other, each with a loop whose steps agree; backs up where several agree. */
 static bool assign_axes(struct uk_attempt *t, int axis) {
     if (axis == t->ks->iterators)
-        return true;
+        return complete(t);
     bool reduced = axis >= t->ks->left_iterators, found = false;
 
     for (int i = t->st->loops - 1; i >= t->tile - may_be_one(t, axis);
@@ -210,7 +267,7 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
         struct uk_match saved = t->m;
         struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};
         struct uk_stage *view = t->view;
-        int score = t->score;
+        int score = t->score, loop_ids = t->s->loop_ids;
 
         if (t->tries++ > MOST_TRIES)
             return uk_differ(t, "too many loops could be the kernel's axes; tensorize fewer loops");
@@ -222,10 +279,28 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
         t->m = saved;
         t->view = view;
         t->score = score;
+        t->s->loop_ids = loop_ids;
         if (t->fit)
             *t->fit = fit;
     }
     return found ? false : no_loop(t, axis, reduced);
+}
+
+/* The first axes that agree; of a whole stage, which a tiling follows, the best ones. */
+static bool choose_axes(struct uk_attempt *t) {
+    struct uk_chosen chosen = {0};
+
+    t->chosen = t->whole ? &chosen : NULL;
+    bool done = assign_axes(t, 0);
+    t->chosen = NULL;
+    if (!chosen.view)
+        return done;
+    t->m = chosen.m;
+    *t->fit = chosen.fit;
+    t->view = chosen.view;
+    t->score = chosen.score;
+    t->s->loop_ids = chosen.loop_ids;
+    return true;
 }
 
 /* ---- accesses of one tensor ---- */
@@ -285,5 +360,5 @@ static bool check_offsets(struct uk_attempt *t) {
 }
 
 bool uk_match_axes(struct uk_attempt *t) {
-    return assign_axes(t, 0) && check_offsets(t);
+    return choose_axes(t) && check_offsets(t);
 }
