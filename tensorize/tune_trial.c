@@ -26,16 +26,20 @@ struct tune_results {
     bool known; /* the reference has run */
     bool
         comparable; /* all its results are integers that their types hold exactly: any order of sums gives them */
-    char bytes[]; /* the tensors that are written, one after the other */
+    _Alignas(64) char bytes[]; /* the tensors that are written, one after the other, each aligned */
 };
 
 /* ---- what all trials share ---- */
+
+static size_t room_for(const struct uk_array *a) {
+    return (a->bytes + 63) / 64 * 64;
+}
 
 static size_t written_bytes(const struct uk_data *d) {
     size_t bytes = 0;
 
     for (int i = 0; i < d->count; i++)
-        bytes += d->array[i].tensor->is_written ? d->array[i].bytes : 0;
+        bytes += d->array[i].tensor->is_written ? room_for(&d->array[i]) : 0;
     return bytes;
 }
 
@@ -123,7 +127,7 @@ static void keep_results(struct tune_bench *b) {
             b->shared->comparable = v == floor(v) && fabs(v) < exact_limit(a->tensor->type);
         }
         memcpy(at, a->origin, a->bytes);
-        at += a->bytes;
+        at += room_for(a);
     }
     b->shared->known = true;
 }
@@ -138,7 +142,7 @@ static bool same_results(const struct tune_bench *b, struct report *r) {
         if (!a->tensor->is_written)
             continue;
         expected.origin = at;
-        at += a->bytes;
+        at += room_for(a);
         if (!memcmp(a->origin, expected.origin, a->bytes))
             continue;
         for (size_t i = 0; i < a->elements; i++)
