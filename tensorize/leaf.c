@@ -427,19 +427,24 @@ static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage
 /* A tile whose guards leave nothing is left out. */
 static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
                                   struct uk_node *body) {
+    bool asked[UK_MAX_LOOPS] = {false};
     struct uk_index *all = NULL;
 
-    for (int b = 0; b < st->bounds; b++)
-        for (int v = 0; v < st->match->axes; v++) {
-            const struct uk_loop *l = st->match->axis[v];
+    for (int b = 0; b < st->bounds; b++) {
+        const struct uk_bound *bound = &st->bound[b];
+        const struct uk_loop *axis = NULL;
+        struct uk_index *some, *x;
 
-            if (!l || !st->bound[b].is_guard || !st->bound[b].form.coefficient[l->id])
-                continue;
-            struct uk_index *first = uk_first(s, st, l, value);
-            struct uk_index *some = uk_index_op(s->arena, UK_I_LT, first, uk_extent(s, st, l, value));
-
-            all = all ? uk_index_op(s->arena, UK_I_AND, all, some) : some;
-        }
+        for (int i = st->tile; i < st->loops; i++)
+            axis = bound->form.coefficient[st->loop[i]->id] ? st->loop[i] : axis;
+        if (!bound->is_guard || (axis && asked[axis->id]))
+            continue;
+        if (axis)
+            asked[axis->id] = true;
+        x = axis ? uk_first(s, st, axis, value) : uk_affine_value(s, st, &bound->form, value);
+        some = uk_index_op(s->arena, UK_I_LT, x, axis ? uk_extent(s, st, axis, value) : bound->upper);
+        all = all ? uk_index_op(s->arena, UK_I_AND, all, some) : some;
+    }
     return all ? if_node(s, st, all, body, NULL) : body;
 }
 

@@ -476,6 +476,24 @@ static struct uk_node *guarded(struct nest *n, struct uk_node *body) {
     return r;
 }
 
+/* The instances of every stage. Guards of a kernel's tiles are asked where it is called: in its domain they
+ * would have isl write a version of the loops for each place where one stage runs and another does not. */
+static bool make_sets(struct nest *n, isl_set *context) {
+    for (int i = 0; i < n->stages; i++) {
+        const struct uk_stage *st = n->stage[i]->match ? uk_without_guards(n->s, n->stage[i]) : n->stage[i];
+        char name[24];
+
+        if (!st) {
+            while (i-- > 0)
+                isl_set_free(n->set[i]);
+            return false;
+        }
+        snprintf(name, sizeof name, "S%d", i);
+        n->set[i] = isl_set_intersect_params(uk_outer_set(n->s, st, st->tile, name), isl_set_copy(context));
+    }
+    return true;
+}
+
 /* Guards may leave no instance at all. */
 static bool is_nothing(isl_ast_node *node) {
     if (isl_ast_node_get_type(node) != isl_ast_node_block)
@@ -509,12 +527,9 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
                       : uk_fail(s->context, UK_REFUSED, n->main->statement->at,
                                 "no sizes fulfil the assumptions; correct `assume` or --define");
     }
-    for (int i = 0; i < n->stages; i++) {
-        char name[24];
-
-        snprintf(name, sizeof name, "S%d", i);
-        n->set[i] = isl_set_intersect_params(uk_outer_set(s, n->stage[i], n->stage[i]->tile, name),
-                                             isl_set_copy(context));
+    if (!make_sets(n, context)) {
+        isl_set_free(context);
+        return uk_out_of_memory(s->context);
     }
     isl_schedule *tree = schedule_tree(n);
     isl_ast_build *build = isl_ast_build_from_context(context);

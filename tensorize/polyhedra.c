@@ -317,18 +317,14 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
     isl_set *context = uk_context_set(s);
     isl_set *bad = isl_set_empty(isl_set_get_space(context));
 
-    struct uk_stage *all = uk_alloc(s->arena, sizeof *all);
+    const struct uk_stage *all = uk_without_guards(s, st);
 
     if (!all) {
         isl_set_free(context);
         isl_set_free(bad);
         return uk_out_of_memory(s->context);
     }
-    *all = *st; /* without guards: what they leave out is initialized all the same */
-    all->bounds = 0;
-    for (int b = 0; b < st->bounds; b++)
-        if (!st->bound[b].is_guard)
-            all->bound[all->bounds++] = st->bound[b];
+    /* What guards leave out is initialized all the same. */
     bad = outside(s, all, &st->statement->left, bad);
     if (!uk_is_empty(st))
         bad = outside_in(s, st, st->statement->right, bad);

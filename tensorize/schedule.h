@@ -160,6 +160,8 @@ struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 isl_ctx *uk_isl(struct uk_schedule *s);
 void uk_context_isl_destroy(struct isl_ctx *ctx);
 
+/* The stage without guards: they leave instances out, not elements. NULL: no memory. (region.c) */
+const struct uk_stage *uk_without_guards(struct uk_schedule *s, const struct uk_stage *st);
 bool uk_mentions(const struct uk_index *e, const struct uk_var *v);
 /* Values of the first `loops` loops of the stage for which an instance exists: a set named `name`. */
 isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name);
