@@ -1,6 +1,6 @@
 /*
- * 14 rows x 32 columns of C in 28 zmm registers; A in place by two strides, one for rows and one for k: a transposed
- * matrix, weights of a convolution, or a panel; rows of B in place.
+ * 14 rows x UK_NR columns of C, 32 or 16, in zmm registers; A in place by two strides, one for rows and one for k: a
+ * transposed matrix, weights of a convolution, or a panel; rows of B in place.
  *
  *                           b: zmm28 (columns 0-15)   zmm29 (columns 16-31)
  *     a: zmm30     row 0       zmm0                     zmm1
@@ -8,11 +8,13 @@
  *        (by       ...         ...                      ...
  *        turns)    row 13      zmm26                    zmm27
  *
+ * With 16 columns only the first half is there, and its FMAs take A from memory, broadcast.
  * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
  *
- * Bound: 28 FMAs, 16 loads, 2 prefetches, 54 instructions per k. At two 512-bit FMAs and two loads a cycle
- * the FMAs take 14 cycles, the loads 9: 64 flop per cycle, the peak. It holds while what one k needs of A (14
- * elements in up to 14 lines, lda apart) comes from the first cache.
+ * Bound: 32 columns take 28 FMAs, 16 loads, 2 prefetches, 54 instructions per k. At two 512-bit FMAs and two loads a
+ * cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle, the peak. 16 columns take 14 FMAs and 15 loads: 7.5
+ * cycles, 60 flop per cycle. It holds while what one k needs of A (14 elements in up to 14 lines, lda apart) comes
+ * from the first cache.
  *
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
  * halves of row p + 4 end in; what lies behind the last row is only fetched, never read. Rows 4 KB apart
@@ -26,50 +28,21 @@
 
 /* clang-format off */
 /* Row at `row`, into accumulators x and y. */
+#if UK_NR == 32
 #define ROW(row, x, y, t)                                                                                       \
     "vbroadcastss " row ", %%zmm" #t "\n\t"                                                                     \
     "vfmadd231ps %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                         \
     "vfmadd231ps %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
-/* A step, B loaded. Row i begins at label 1i, where an edge tile of i + 1 rows enters; row 0 at label 10. */
-#define ROWS                                                                                                    \
-    "23:\n\t" ROW("(%[a5], %[lda], 8)", 26, 27, 31)                                                             \
-    "22:\n\t" ROW("(%[a10], %[lda], 2)", 24, 25, 30)                                                            \
-    "21:\n\t" ROW("(%[a10], %[lda], 1)", 22, 23, 31)                                                            \
-    "20:\n\t" ROW("(%[a10])", 20, 21, 30)                                                                       \
-    "19:\n\t" ROW("(%[a5], %[lda], 4)", 18, 19, 31)                                                             \
-    "18:\n\t" ROW("(%[a], %[lda], 8)", 16, 17, 30)                                                              \
-    "17:\n\t" ROW("(%[a5], %[lda], 2)", 14, 15, 31)                                                             \
-    "16:\n\t" ROW("(%[a5], %[lda], 1)", 12, 13, 30)                                                             \
-    "15:\n\t" ROW("(%[a5])", 10, 11, 31)                                                                        \
-    "14:\n\t" ROW("(%[a], %[lda], 4)", 8, 9, 30)                                                                \
-    "13:\n\t" ROW("(%[a3])", 6, 7, 31)                                                                          \
-    "12:\n\t" ROW("(%[a], %[lda], 2)", 4, 5, 30)                                                                \
-    "11:\n\t" ROW("(%[a], %[lda], 1)", 2, 3, 31)                                                                \
-    "10:\n\t" ROW("(%[a])", 0, 1, 30)
+#define LOAD_B                                                                                                  \
+    "vmovups (%[b]), %%zmm28\n\t"                                                                               \
+    "vmovups 64(%[b]), %%zmm29\n\t"
+#define LOAD_SOME_B                                                                                             \
+    "vmovups (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                               \
+    "vmovups 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t"
 #define NEXT_B                                                                                                  \
     "prefetcht0 60(%[b], %[ldb], 4)\n\t"                                                                        \
     "prefetcht0 124(%[b], %[ldb], 4)\n\t"                                                                       \
     "add %[ldb], %[b]\n\t"
-#define NEXT_A                                                                                                  \
-    "add %[csa], %[a]\n\t"                                                                                      \
-    "add %[csa], %[a3]\n\t"                                                                                     \
-    "add %[csa], %[a5]\n\t"                                                                                     \
-    "add %[csa], %[a10]\n\t"
-#define STEP                                                                                                    \
-    "vmovups (%[b]), %%zmm28\n\t"                                                                               \
-    "vmovups 64(%[b]), %%zmm29\n\t"                                                                             \
-    NEXT_B                                                                                                      \
-    ROWS
-#define EDGE_STEP                                                                                               \
-    "vmovups (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                               \
-    "vmovups 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t"                                                             \
-    NEXT_B                                                                                                      \
-    "jmp *%[t]\n\t"                                                                                             \
-    ROWS
-
-#define EACH_ROW(F)                                                                                             \
-    F(0, 1) F(2, 3) F(4, 5) F(6, 7) F(8, 9) F(10, 11) F(12, 13) F(14, 15) F(16, 17) F(18, 19)                   \
-    F(20, 21) F(22, 23) F(24, 25) F(26, 27)
 #define ZERO(x, y)                                                                                              \
     "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                          \
     "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
@@ -88,6 +61,63 @@
     "vmovups %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                                \
     "vmovups %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                              \
     "sub %[ld], %[c]\n\t"
+#else
+#define ROW(row, x, y, t)                                                                                       \
+    "vfmadd231ps " row "%{1to16%}, %%zmm28, %%zmm" #x "\n\t"
+#define LOAD_B                                                                                                  \
+    "vmovups (%[b]), %%zmm28\n\t"
+#define LOAD_SOME_B                                                                                             \
+    "vmovups (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"
+#define NEXT_B                                                                                                  \
+    "prefetcht0 60(%[b], %[ldb], 4)\n\t"                                                                        \
+    "add %[ldb], %[b]\n\t"
+#define ZERO(x, y)                                                                                              \
+    "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"
+#define STORE(x, y)                                                                                             \
+    "vmovups %%zmm" #x ", (%[c])\n\t"                                                                           \
+    "add %[ld], %[c]\n\t"
+#define ADD_STORE(x, y)                                                                                         \
+    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                               \
+    STORE(x, y)
+#define EDGE_STORE(x, y)                                                                                        \
+    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                                    \
+    "vmovups %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                                \
+    "sub %[ld], %[c]\n\t"
+#endif
+/* A step, B loaded. Row i begins at label 1i, where an edge tile of i + 1 rows enters; row 0 at label 10. */
+#define ROWS                                                                                                    \
+    "23:\n\t" ROW("(%[a5], %[lda], 8)", 26, 27, 31)                                                             \
+    "22:\n\t" ROW("(%[a10], %[lda], 2)", 24, 25, 30)                                                            \
+    "21:\n\t" ROW("(%[a10], %[lda], 1)", 22, 23, 31)                                                            \
+    "20:\n\t" ROW("(%[a10])", 20, 21, 30)                                                                       \
+    "19:\n\t" ROW("(%[a5], %[lda], 4)", 18, 19, 31)                                                             \
+    "18:\n\t" ROW("(%[a], %[lda], 8)", 16, 17, 30)                                                              \
+    "17:\n\t" ROW("(%[a5], %[lda], 2)", 14, 15, 31)                                                             \
+    "16:\n\t" ROW("(%[a5], %[lda], 1)", 12, 13, 30)                                                             \
+    "15:\n\t" ROW("(%[a5])", 10, 11, 31)                                                                        \
+    "14:\n\t" ROW("(%[a], %[lda], 4)", 8, 9, 30)                                                                \
+    "13:\n\t" ROW("(%[a3])", 6, 7, 31)                                                                          \
+    "12:\n\t" ROW("(%[a], %[lda], 2)", 4, 5, 30)                                                                \
+    "11:\n\t" ROW("(%[a], %[lda], 1)", 2, 3, 31)                                                                \
+    "10:\n\t" ROW("(%[a])", 0, 1, 30)
+#define NEXT_A                                                                                                  \
+    "add %[csa], %[a]\n\t"                                                                                      \
+    "add %[csa], %[a3]\n\t"                                                                                     \
+    "add %[csa], %[a5]\n\t"                                                                                     \
+    "add %[csa], %[a10]\n\t"
+#define STEP                                                                                                    \
+    LOAD_B                                                                                                      \
+    NEXT_B                                                                                                      \
+    ROWS
+#define EDGE_STEP                                                                                               \
+    LOAD_SOME_B                                                                                                 \
+    NEXT_B                                                                                                      \
+    "jmp *%[t]\n\t"                                                                                             \
+    ROWS
+
+#define EACH_ROW(F)                                                                                             \
+    F(0, 1) F(2, 3) F(4, 5) F(6, 7) F(8, 9) F(10, 11) F(12, 13) F(14, 15) F(16, 17) F(18, 19)                   \
+    F(20, 21) F(22, 23) F(24, 25) F(26, 27)
 
 #define CLOBBERS                                                                                                \
     "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",             \
@@ -114,7 +144,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
                                                             int64_t ldb, float *c, int64_t ldc, int64_t acc,
                                                             int64_t mr, int64_t nr) {
     const float *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
-    const uint32_t columns = nr < 32 ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
+    const uint32_t columns = nr < UK_NR ? (1u << nr % 32) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, skip;
 
     c += (mr - 1) * ldc;
@@ -152,9 +182,9 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
 }
 /* clang-format on */
 
-void uk_sgemm_sab_14x32_avx512_asm(int64_t k, const float *a, int64_t lda, int64_t csa, const float *b,
-                                   int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    if (mr == 14 && nr == 32) {
+void UK_SYMBOL(int64_t k, const float *a, int64_t lda, int64_t csa, const float *b, int64_t ldb, float *c,
+               int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    if (mr == 14 && nr == UK_NR) {
         const float *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
 
         if (acc)
