@@ -29,6 +29,9 @@ static const double far_columns = 1.25;
  * beyond the first-level cache: what it costs besides the kernel's own cycles. Measured: 0.13 cycles in all from the
  * second level, 0.16 from the third; packing a transposed B instead pays from 8 rows on. */
 static const double streamed_cycles = 0.06;
+/* Entering a kernel, and storing what is left in its registers. */
+static const double call_cycles = 20;
+
 /* One row of a tile has so few sums that an FMA's latency shows: as many rows cost the same, measured. */
 enum { ROW_OF_LATENCY = 4 };
 
@@ -158,6 +161,19 @@ static bool streams(const struct uk_stage *st, const struct uk_fit *f) {
     return false;
 }
 
+/* How often the kernel is called, its sum in one piece. */
+static double calls(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+    double n = 1;
+
+    for (int i = 0; i < st->loops; i++)
+        n *= is_axis(f, st->loop[i]) ? 1 : uk_extent_told(s, st, st->loop[i]);
+    for (int v = 0; v < f->axes; v++)
+        n *= f->most[v] ? rounded(uk_extent_told(s, st, f->axis[v]), (double)f->most[v], (double)f->most[v]) /
+                              (double)f->most[v]
+                        : 1;
+    return n;
+}
+
 /* Cycles for the whole statement: tiles by the row's instruction counts, edges rounded up, and the packing.
  */
 static double estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
@@ -181,10 +197,14 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
     for (int i = 0; i < st->loops; i++)
         work *= is_axis(f, st->loop[i]) ? 1 : uk_extent_told(s, st, st->loop[i]);
     double cycles = work / size * uk_kernel_cycles(s->target, row);
+    if (st->statement->reduce != UK_REDUCE_NONE)
+        cycles += calls(s, st, f) * call_cycles;
     if (streams(st, f))
         cycles += all * streamed_cycles;
     for (int o = 1; o < st->operands; o++)
-        if (f->panel[o].width)
+        if (f->any_strides[o])
+            cycles += uk_scattered_cycles(s, st, f, o, cycles);
+        else if (f->panel[o].width)
             cycles += operand_size(s, st, f, o, -1, &along) * pack_cycles;
         else if (st->statement->reduce != UK_REDUCE_NONE && !window)
             cycles *= in_place(s, st, f, o);
@@ -223,6 +243,19 @@ static bool stands_in(const struct plan *first, const struct plan *p) {
            p->cycles >= first->cycles * same_tile_margin;
 }
 
+static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_stage *st, struct plan *p) {
+    struct plan q = *p;
+    bool done;
+    enum uk_status status = uk_pack_scattered(s, st, &q.fit, &done);
+
+    if (status || !done)
+        return status;
+    q.cycles = estimate(s, st, &q.fit);
+    if (q.cycles < p->cycles)
+        *p = q;
+    return UK_OK;
+}
+
 static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct plan *best) {
     struct uk_candidate c = {0};
     struct uk_text why = {0}, all = {0};
@@ -258,6 +291,8 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
                        c.intrinsic->name);
             continue;
         }
+        if ((status = pack_if_cheaper(s, st, &p)))
+            break;
         if (s->report)
             report_fit(s, st, &p);
         for (n = 0; n < tiles && !stands_in(&tile[n], &p); n++)

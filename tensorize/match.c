@@ -249,6 +249,22 @@ static bool check_multiples(struct uk_attempt *t) {
     return true;
 }
 
+/* Does the kernel take the operand at any strides, each of two axes or more? */
+static bool takes_any_strides(const struct uk_attempt *t, int operand) {
+    bool any = false;
+
+    for (int i = 0; i < t->pairs; i++) {
+        const struct uk_tensor *x = t->declared->operand[t->pair[i].declared].tensor;
+
+        if (t->pair[i].operand != operand)
+            continue;
+        any = x->stored_dims > 1 && !x->layout;
+        for (int d = 0; d < x->stored_dims; d++)
+            any &= x->stride[d]->op == UK_I_VAR;
+    }
+    return any;
+}
+
 /* The axes that have a loop, the others as units; and along which dimension each operand is packed. */
 static bool describe_fit(struct uk_attempt *t) {
     struct uk_fit *f = t->fit;
@@ -263,9 +279,11 @@ static bool describe_fit(struct uk_attempt *t) {
         f->axis[f->axes] = t->m.axis[v];
         f->most[f->axes++] = uk_match_most(t, v);
     }
-    for (int o = 1; o < t->st->operands; o++)
+    for (int o = 1; o < t->st->operands; o++) {
+        f->any_strides[o] = takes_any_strides(t, o);
         if (f->panel[o].width && !describe_panel(t, o, axis))
             return false;
+    }
     return check_multiples(t);
 }
 

@@ -328,7 +328,7 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     int last = t->blocks;
 
     if (of_columns ? t->few_rows
-                   : t->columns >= 0 && !t->columns_outside &&
+                   : t->columns >= 0 && !t->columns_outside && !t->window &&
                          uk_extent_told(t->s, t->st, t->axis[t->columns]) <= FEW_COLUMNS)
         last = t->tiles;
     for (int i = 0; i < last; i++)

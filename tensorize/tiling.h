@@ -33,6 +33,13 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
  * allowed. */
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
 
+/* auto_panels.c: what operands that the kernel takes at any strides cost, in place or in panels, besides `cycles`; and
+ * such operands of the fit, where they are scattered, in panels instead. */
+double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                           int o, double cycles);
+enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
+                                 bool *done);
+
 /* tiling_window.c: sums over more than the kernel's, and rows of several loops */
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_order_window(struct tiling *t);

@@ -1,0 +1,128 @@
+/*
+ * Operands that a kernel takes at any strides, as weights of a convolution in NCHW: read where they are, each element of
+ * a tile is in a cache line of its own; in panels of the tile's rows they lie one after the other.
+ */
+#include "tiling.h"
+
+/* A copy by spack_s, from beyond the first-level cache, measured. */
+static const double scattered_pack_cycles = 1.3;
+/* What reading elements one by one costs, as a factor: where they stay in the second-level cache, and where not. */
+static const double near_elements = 1.06, far_elements = 1.4;
+/* They stay if they take less than this part of it. */
+enum { NEAR_SHARE = 4 };
+
+static int rows_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
+    for (int v = 0; v < f->axes; v++)
+        if (!uk_is_reduced(st, f->axis[v]) && f->most[v] && uk_depends(&st->operand[o], f->axis[v]))
+            return v;
+    return -1;
+}
+
+static int sum_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
+    for (int v = 0; v < f->axes; v++)
+        if (uk_is_reduced(st, f->axis[v]) && uk_depends(&st->operand[o], f->axis[v]))
+            return v;
+    return -1;
+}
+
+static bool is_step_of_one(const struct uk_operand *o, const struct uk_loop *l) {
+    struct uk_poly p = uk_coefficient(o, l->id);
+    int64_t c;
+
+    return uk_poly_is_int(&p, &c) && c == 1;
+}
+
+/* Is no axis of the operand contiguous? */
+static bool is_scattered(const struct uk_stage *st, const struct uk_fit *f, int o) {
+    int rows = rows_of(st, f, o), sum = sum_of(st, f, o);
+
+    return f->any_strides[o] && rows >= 0 && sum >= 0 && !is_step_of_one(&st->operand[o], f->axis[rows]) &&
+           !is_step_of_one(&st->operand[o], f->axis[sum]);
+}
+
+static double elements(const struct uk_schedule *s, const struct uk_stage *st, int o) {
+    double n = 1;
+
+    for (int i = 0; i < st->loops; i++)
+        if (uk_depends(&st->operand[o], st->loop[i]))
+            n *= uk_extent_told(s, st, st->loop[i]);
+    return n;
+}
+
+double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                           int o, double cycles) {
+    double n = elements(s, st, o), bytes = n * (double)uk_type_bytes(st->operand[o].tensor->type);
+
+    if (f->any_strides[o] && f->panel[o].width)
+        return n * scattered_pack_cycles;
+    if (!is_scattered(st, f, o))
+        return 0;
+    return cycles *
+           ((bytes * NEAR_SHARE <= (double)s->target->machine.l2_bytes ? near_elements : far_elements) - 1);
+}
+
+/* (o, c, r, s) -> [o / 14, r, s, c, o % 14]: rows by panels, the kernel's sum last. */
+static struct uk_map *panel_map(struct uk_schedule *s, const struct uk_operand *o, int rows, int sum,
+                                int64_t width) {
+    struct uk_map *m = uk_alloc(s->arena, sizeof *m);
+    struct uk_var *v = uk_alloc(s->arena, sizeof *v * UK_MAX_DIMS);
+    struct uk_index *w = uk_index_int(s->arena, width);
+    int dims = o->tensor->stored_dims;
+
+    if (!m || !v || !w)
+        return NULL;
+    m->from_count = dims;
+    for (int d = 0; d < dims; d++) {
+        v[d] = (struct uk_var){.name = uk_format(s->arena, "d%d", d), .kind = UK_VAR_ITERATOR, .number = d};
+        m->from[d] = &v[d];
+    }
+    m->to[m->to_count++] = uk_index_op(s->arena, UK_I_DIV, uk_index_var(s->arena, &v[rows]), w);
+    for (int d = 0; d < dims; d++)
+        if (d != rows && d != sum)
+            m->to[m->to_count++] = uk_index_var(s->arena, &v[d]);
+    m->to[m->to_count++] = uk_index_var(s->arena, &v[sum]);
+    m->to[m->to_count++] = uk_index_op(s->arena, UK_I_MOD, uk_index_var(s->arena, &v[rows]), w);
+    for (int d = 0; d < m->to_count; d++)
+        if (!m->to[d] || (d < dims && !v[d].name))
+            return NULL;
+    return m;
+}
+
+/* The dimension that the loop alone indexes; -1: there is none. */
+static int dimension_of(const struct uk_stage *st, const struct uk_operand *o, const struct uk_loop *l) {
+    int found = -1;
+
+    for (int d = 0; d < o->tensor->stored_dims; d++) {
+        int loops = 0;
+
+        if (!o->index[d].coefficient[l->id])
+            continue;
+        for (int i = 0; i < st->loops; i++)
+            loops += o->index[d].coefficient[st->loop[i]->id] != 0;
+        if (found >= 0 || loops > 1 || o->index[d].general)
+            return -1;
+        found = d;
+    }
+    return found;
+}
+
+enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
+                                 bool *done) {
+    *done = false;
+    for (int o = 1; o < st->operands; o++) {
+        const struct uk_operand *x = &st->operand[o];
+
+        if (f->panel[o].width || !is_scattered(st, f, o) || x->pad || x->tensor->layout ||
+            x->tensor->kind == UK_TENSOR_PACKED || x->tensor->dims == UK_MAX_DIMS)
+            continue;
+        int lane = rows_of(st, f, o), rows = dimension_of(st, x, f->axis[lane]);
+        int sum = dimension_of(st, x, f->axis[sum_of(st, f, o)]);
+        if (rows < 0 || sum < 0 || rows == sum)
+            continue;
+        f->panel[o] = (struct uk_panel){.width = f->most[lane], .along = rows, .lane = lane};
+        if (!(f->panel[o].layout = panel_map(s, x, rows, sum, f->most[lane])))
+            return uk_out_of_memory(s->context);
+        *done = true;
+    }
+    return UK_OK;
+}
