@@ -272,6 +272,11 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
         status = uk_fits(s, st, c.intrinsic, &p.fit, &why);
         if (status && status != UK_NO_MATCH)
             break;
+        if (!status && p.fit.axes == 0) {
+            status = UK_NO_MATCH;
+            why.length = 0;
+            uk_put(&why, "no loop of the stage is an axis of it");
+        }
         if (!status && packs_windows(st, &p.fit)) {
             status = UK_NO_MATCH;
             why.length = 0;

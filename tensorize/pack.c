@@ -413,7 +413,7 @@ static enum uk_status connect_source(struct packing *p) {
             status = add_within(p, o, &f, part->bound[b].upper);
         }
         /* The last block of an index that runs backwards begins before the tensor does. */
-        bool backwards = false;
+        bool backwards = part->begins_before;
         for (int l = 0; l < UK_MAX_LOOPS; l++)
             backwards |= part->offset.coefficient[l] < 0;
         if ((edges || backwards) && !status)

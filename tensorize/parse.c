@@ -241,14 +241,14 @@ bool uk_parse_assume(struct uk_parser *ps) {
     return !ps->p->status;
 }
 
-/* max(k) reduces, max(a, b) of scalars is the function. */
+/* max(k) reduces, max(a, b) of scalars and max(inf, a) are the function. */
 static bool reduction_ahead(const struct uk_parser *ps) {
     const struct uk_token *t = ps->t;
 
     if (uk_token_is(t, "scan") || uk_token_is(t, "sum") || uk_token_is(t, "prod"))
         return true;
     if ((!uk_token_is(t, "max") && !uk_token_is(t, "min")) || !uk_token_is(t + 1, "(") ||
-        t[2].kind != UK_T_WORD ||
+        t[2].kind != UK_T_WORD || uk_token_is(t + 2, "inf") ||
         !(uk_token_is(t + 3, ")") || uk_token_is(t + 3, ",") || uk_token_is(t + 3, "where")))
         return false;
     for (const struct uk_scalar *s = ps->p->scalars; s; s = s->next)

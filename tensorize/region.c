@@ -23,6 +23,7 @@ struct finding {
     const char **why;
     bool taken[UK_MAX_LOOPS]; /* inner loops, by id, that are accounted for */
     bool is_loose;            /* a loop counts with all its extent, whatever the others leave of it */
+    int backwards;            /* such loops with negative coefficients */
 };
 
 static const char coarse_inside[] = "the loops inside hold the coarse part of an index and the loops outside "
@@ -145,6 +146,7 @@ static enum uk_status loop_share(struct finding *g, const struct uk_loop *l, str
     if (n < 0 || __builtin_mul_overflow(c, n > 0 ? n - 1 : 0, &most))
         return no(g, unbounded);
     if (most < 0) {
+        g->part->begins_before = g->backwards++ > 0;
         struct uk_index *rest = g->part->offset.rest;
 
         g->part->offset.rest = plus(g->s, rest ? rest : uk_index_int(g->s->arena, 0), most);

@@ -11,7 +11,8 @@ struct uk_part {
     struct uk_affine offset; /* over the prefix loops and sizes */
     int bounds;
     struct uk_bound bound[UK_MAX_PART_BOUNDS]; /* forms over the prefix loops */
-    bool is_whole; /* nothing is known: all of the dimension, more than may be touched */
+    bool begins_before; /* offset may be below 0: the extents of loops that run backwards add up to more */
+    bool is_whole;      /* nothing is known: all of the dimension, more than may be touched */
 };
 
 /* What is touched of a tensor inside a stage's first `prefix` loops. */
