@@ -1,19 +1,39 @@
 /*
- * Products of matrices and vectors, for vectors of any width: UK_OP_sdot and UK_OP_sgemv_n add along the rows of a
- * matrix, UK_OP_saxpy and UK_OP_sgemv_t add rows to one another.
+ * Products of matrices and vectors, for vectors of any width, of floats or doubles: UK_OP_sdot, UK_OP_ddot,
+ * UK_OP_sgemv_n and UK_OP_dgemv_n add along the rows of a matrix, UK_OP_saxpy, UK_OP_daxpy, UK_OP_sgemv_t and
+ * UK_OP_dgemv_t add rows to one another.
  *
- * sgemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each vector
+ * gemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each vector
  * of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA's latency of 4 at two a cycle.
- * sgemv_t: 8 rows at a time, x[p] of each in a register, so that y is read and written once for 8 rows.
+ * gemv_t: 8 rows at a time, x[p] of each in a register, so that y is read and written once for 8 rows.
  *
- * Bound: an element of the matrix is used once, so memory decides: 2 flop per 4 bytes that it delivers (sdot and
- * saxpy: per 8 bytes, and saxpy writes 4). In the first cache the loads do, at two a cycle: 5 for 4 FMAs of
- * sgemv_n, 9 for 8 of sgemv_t, 2 for 1 of the others.
+ * Bound: an element of the matrix is used once, so memory decides: 2 flop per element that it delivers (dot and
+ * axpy: per two, and axpy writes one). In the first cache the loads do, at two a cycle: 5 for 4 FMAs of
+ * gemv_n, 9 for 8 of gemv_t, 2 for 1 of the others.
  */
 #include "ukernels.h"
 
-/* `part` loads or stores the first n elements only, 0 < n < V; the others are 0. */
-#if defined __AVX512F__
+/* `real` is the element. `part` loads or stores the first n elements only, 0 < n < V; the others are 0. */
+#if defined UK_OP_ddot || defined UK_OP_daxpy || defined UK_OP_dgemv_n || defined UK_OP_dgemv_t
+typedef double real;
+#define DOUBLE 1
+#else
+typedef float real;
+#define DOUBLE 0
+#endif
+#if defined __AVX512F__ && DOUBLE
+#include <immintrin.h>
+enum { V = 8 };
+typedef __m512d vector;
+#define MASK(n) ((__mmask8)((1u << (n)) - 1))
+#define load(p) _mm512_loadu_pd(p)
+#define load_part(p, n) _mm512_maskz_loadu_pd(MASK(n), p)
+#define store(p, v) _mm512_storeu_pd(p, v)
+#define store_part(p, n, v) _mm512_mask_storeu_pd(p, MASK(n), v)
+#define all(x) _mm512_set1_pd(x)
+#define fma(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define sum(v) _mm512_reduce_add_pd(v)
+#elif defined __AVX512F__
 #include <immintrin.h>
 enum { V = 16 };
 typedef __m512 vector;
@@ -25,6 +45,22 @@ typedef __m512 vector;
 #define all(x) _mm512_set1_ps(x)
 #define fma(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define sum(v) _mm512_reduce_add_ps(v)
+#elif defined __AVX2__ && DOUBLE
+#include <immintrin.h>
+enum { V = 4 };
+typedef __m256d vector;
+#define MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0))
+#define load(p) _mm256_loadu_pd(p)
+#define load_part(p, n) _mm256_maskload_pd(p, MASK(n))
+#define store(p, v) _mm256_storeu_pd(p, v)
+#define store_part(p, n, v) _mm256_maskstore_pd(p, MASK(n), v)
+#define all(x) _mm256_set1_pd(x)
+#define fma(a, b, c) _mm256_fmadd_pd(a, b, c)
+static inline __attribute__((always_inline)) double sum(vector v) {
+    __m128d x = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+
+    return _mm_cvtsd_f64(_mm_add_sd(x, _mm_unpackhi_pd(x, x)));
+}
 #elif defined __AVX2__
 #include <immintrin.h>
 enum { V = 8 };
@@ -44,7 +80,7 @@ static inline __attribute__((always_inline)) float sum(vector v) {
 }
 #else
 enum { V = 1 };
-typedef float vector;
+typedef real vector;
 #define load(p) (*(p))
 #define load_part(p, n) 0
 #define store(p, v) (*(p) = (v))
@@ -58,10 +94,10 @@ typedef float vector;
 
 /* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. Rows that lack are the last one
  * again. */
-INLINE void add_along(const int rows, const int chains, int64_t k, const float *a, int64_t lda,
-                      const float *x, float *c, int64_t acc, int64_t mr) {
+INLINE void add_along(const int rows, const int chains, int64_t k, const real *a, int64_t lda, const real *x,
+                      real *c, int64_t acc, int64_t mr) {
     vector total[8] = {0};
-    const float *row[8];
+    const real *row[8];
     int64_t p = 0;
 
 #pragma GCC unroll 8
@@ -97,7 +133,7 @@ INLINE void add_along(const int rows, const int chains, int64_t k, const float *
 }
 
 /* A vector of add_rows. */
-INLINE void add_vector(const int rows, const vector *factor, const float *a, int64_t lda, float *y,
+INLINE void add_vector(const int rows, const vector *factor, const real *a, int64_t lda, real *y,
                        int64_t acc) {
     vector t = acc ? load(y) : all(0);
 
@@ -108,8 +144,8 @@ INLINE void add_vector(const int rows, const vector *factor, const float *a, int
 }
 
 /* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; `unroll` vectors a turn. */
-INLINE void add_rows(const int rows, const int unroll, int64_t n, const float *a, int64_t lda, const float *x,
-                     float *y, int64_t acc) {
+INLINE void add_rows(const int rows, const int unroll, int64_t n, const real *a, int64_t lda, const real *x,
+                     real *y, int64_t acc) {
     vector factor[8];
     int64_t j = 0;
 
@@ -133,12 +169,12 @@ INLINE void add_rows(const int rows, const int unroll, int64_t n, const float *a
     }
 }
 
-#if defined UK_OP_sdot
-void UK_SYMBOL(int64_t k, const float *a, const float *b, float *c, int64_t acc) {
+#if defined UK_OP_sdot || defined UK_OP_ddot
+void UK_SYMBOL(int64_t k, const real *a, const real *b, real *c, int64_t acc) {
     add_along(1, 8, k, a, 0, b, c, acc, 1);
 }
-#elif defined UK_OP_sgemv_n
-void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *x, float *c, int64_t acc, int64_t mr) {
+#elif defined UK_OP_sgemv_n || defined UK_OP_dgemv_n
+void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *c, int64_t acc, int64_t mr) {
     if (mr > 2)
         add_along(4, 2, k, a, lda, x, c, acc, mr);
     else if (mr > 1)
@@ -146,12 +182,12 @@ void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *x, float *c,
     else
         add_along(1, 8, k, a, lda, x, c, acc, mr);
 }
-#elif defined UK_OP_saxpy
-void UK_SYMBOL(int64_t n, float alpha, const float *x, float *y) {
+#elif defined UK_OP_saxpy || defined UK_OP_daxpy
+void UK_SYMBOL(int64_t n, real alpha, const real *x, real *y) {
     add_rows(1, 4, n, x, 0, &alpha, y, 1);
 }
-#elif defined UK_OP_sgemv_t
-void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *x, float *y, int64_t acc, int64_t n) {
+#elif defined UK_OP_sgemv_t || defined UK_OP_dgemv_t
+void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *y, int64_t acc, int64_t n) {
     int64_t p = 0;
 
     for (int64_t j = 0; j < n && !k && !acc; j++) {

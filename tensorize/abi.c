@@ -15,7 +15,7 @@ struct call {
     int64_t mxcsr;                            /* 240 */
     int64_t in_use;                           /* 248: in: can xgetbv(1) be asked; out: its answer */
     int64_t stack[STACK_WORDS + GUARD_WORDS]; /* 256: the stack afterwards */
-    float scalar;                             /* 384: xmm0 */
+    uint64_t scalar;                          /* 384: xmm0 */
 };
 _Static_assert(offsetof(struct call, registers) == 184 && offsetof(struct call, stack) == 256 &&
                    offsetof(struct call, scalar) == 384,
@@ -44,7 +44,7 @@ __asm__(".text\n"
         "vzeroupper\n"
         "2:\n\t"
         "mov %rdi, %rax\n\t"
-        "movss 384(%rax), %xmm0\n\t"
+        "movsd 384(%rax), %xmm0\n\t"
         "mov 8(%rax), %rdi\n\t"
         "mov 16(%rax), %rsi\n\t"
         "mov 24(%rax), %rdx\n\t"
@@ -113,7 +113,7 @@ static int64_t knows_upper_halves(void) {
     return known;
 }
 
-const char *abi_call(void (*function)(void), const int64_t *words, int count, float scalar) {
+const char *abi_call(void (*function)(void), const int64_t *words, int count, uint64_t scalar) {
     static const char *const names[REGISTERS] = {"rbx", "rbp", "r12", "r13", "r14", "r15"};
     const unsigned before = __builtin_ia32_stmxcsr();
     struct call call = {.function = function, .in_use = knows_upper_halves(), .scalar = scalar};

@@ -6,9 +6,9 @@
 
 enum { ABI_WORDS = 14 }; /* 64-bit integer arguments, at most: 6 in registers, 8 on the stack */
 
-/* Calls function with the words as arguments (those past `count` are canaries), and with a float among them, for
- * who takes one. Returns NULL, or what it did not leave as it was: "rbx", "the direction flag", "the upper halves
+/* Calls function with the words as arguments (those past `count` are canaries), and with a float or
+ * double of these bits among them, for who takes one. Returns NULL, or what it did not leave as it was: "rbx", "the direction flag", "the upper halves
  * of vector registers", ... */
-const char *abi_call(void (*function)(void), const int64_t *words, int count, float scalar);
+const char *abi_call(void (*function)(void), const int64_t *words, int count, uint64_t scalar);
 
 #endif

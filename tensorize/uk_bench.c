@@ -12,32 +12,26 @@
 /* The panels lie in the first two levels of cache, and the loop is so long that little but its speed counts.
  */
 enum { K = 512, LD = K + 16 };
-/* The matrix of those that read every element once, and half of it: 64 and 32 MiB. */
-enum { WIDTH = 4096, MATRIX = WIDTH * WIDTH, VECTOR = MATRIX / 2 };
+/* The matrix of those that read every element once, in bytes, and half of it; and its columns. */
+enum { WIDTH = 4096, MATRIX = 64 << 20, VECTOR = MATRIX / 2 };
 
 struct operands {
     const struct uk_kernel *kernel;
-    float *a, *b, *c;
+    void *a, *b, *c;
     int64_t ldc;
 };
 
-static void run_sgemm(void *user) {
-    const struct operands *o = user;
-    const struct uk_kernel *k = o->kernel;
-    ((uk_sgemm_function *)k->function)(K, o->a, o->b, o->c, o->ldc, 1, k->mr, k->nr);
-}
-
-static void run_sgemm_ra(void *user) {
-    const struct operands *o = user;
-    const struct uk_kernel *k = o->kernel;
-    ((uk_sgemm_ra_function *)k->function)(K, o->a, LD, o->b, o->c, o->ldc, 1, k->mr, k->nr);
-}
-
-static void run_sgemm_rab(void *user) {
-    const struct operands *o = user;
-    const struct uk_kernel *k = o->kernel;
-    ((uk_sgemm_rab_function *)k->function)(K, o->a, LD, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
-}
+#define real float
+#define RUN(op) run_s##op
+#define FUNCTION(op) uk_s##op##_function
+#include "uk_bench_real.h"
+#undef real
+#undef RUN
+#undef FUNCTION
+#define real double
+#define RUN(op) run_d##op
+#define FUNCTION(op) uk_d##op##_function
+#include "uk_bench_real.h"
 
 static void run_sgemm_sab(void *user) {
     const struct operands *o = user;
@@ -57,43 +51,9 @@ static void run_spack_s(void *user) {
     ((uk_spack_s_function *)o->kernel->function)(K, o->a, 1, LD, o->b, o->kernel->nr);
 }
 
-static void run_spack_t(void *user) {
-    const struct operands *o = user;
-    ((uk_spack_t_function *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->mr);
-}
-
-static void run_spack_n(void *user) {
-    const struct operands *o = user;
-    ((uk_spack_n_function *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->nr);
-}
-
 static void run_vadd(void *user) {
     const struct operands *o = user;
     ((uk_vadd_function *)o->kernel->function)(o->a, o->b, o->c, o->kernel->nr);
-}
-
-static void run_sdot(void *user) {
-    const struct operands *o = user;
-    ((uk_sdot_function *)o->kernel->function)(VECTOR, o->a, o->a + VECTOR, o->c, 0);
-}
-
-static void run_saxpy(void *user) {
-    const struct operands *o = user;
-    ((uk_saxpy_function *)o->kernel->function)(VECTOR, 0.5f, o->a, o->a + VECTOR);
-}
-
-static void run_sgemv_n(void *user) {
-    const struct operands *o = user;
-    for (int i = 0; i < WIDTH; i += o->kernel->mr)
-        ((uk_sgemv_n_function *)o->kernel->function)(WIDTH, o->a + (size_t)i * WIDTH, WIDTH, o->b, o->c + i,
-                                                     0, o->kernel->mr);
-}
-
-static void run_sgemv_t(void *user) {
-    const struct operands *o = user;
-    for (int j = 0; j < WIDTH; j += o->kernel->nr)
-        ((uk_sgemv_t_function *)o->kernel->function)(WIDTH, o->a + j, WIDTH, o->b, o->c + j, 0,
-                                                     o->kernel->nr);
 }
 
 /* How an operation is called, and what one call computes or moves. */
@@ -103,20 +63,30 @@ static const struct operation {
     enum { MULTIPLIES, COPIES, STREAMS } kind; /* MULTIPLIES: 2 MR NR K operations */
     int rows, columns, k;                      /* COPIES: bytes read and written: (rows MR + columns NR) k */
     bool stores;                               /* STREAMS: the matrix; and its second half is written */
+    bool f64;                                  /* doubles, not floats */
 } operations[] = {
-    {"sgemm", run_sgemm, MULTIPLIES, 0, 0, 0, false},
-    {"sgemm_ra", run_sgemm_ra, MULTIPLIES, 0, 0, 0, false},
-    {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false},
-    {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false},
-    {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false},
-    {"spack_s", run_spack_s, COPIES, 0, 8, K, false},
-    {"spack_t", run_spack_t, COPIES, 8, 0, K, false},
-    {"spack_n", run_spack_n, COPIES, 0, 8, K, false},
-    {"vadd", run_vadd, COPIES, 0, 12, 1, false},
-    {"sdot", run_sdot, STREAMS, 0, 0, 0, false},
-    {"saxpy", run_saxpy, STREAMS, 0, 0, 0, true},
-    {"sgemv_n", run_sgemv_n, STREAMS, 0, 0, 0, false},
-    {"sgemv_t", run_sgemv_t, STREAMS, 0, 0, 0, false},
+    {"sgemm", run_sgemm, MULTIPLIES, 0, 0, 0, false, false},
+    {"sgemm_ra", run_sgemm_ra, MULTIPLIES, 0, 0, 0, false, false},
+    {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false, false},
+    {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false, false},
+    {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false, false},
+    {"spack_s", run_spack_s, COPIES, 0, 8, K, false, false},
+    {"spack_t", run_spack_t, COPIES, 8, 0, K, false, false},
+    {"spack_n", run_spack_n, COPIES, 0, 8, K, false, false},
+    {"vadd", run_vadd, COPIES, 0, 12, 1, false, false},
+    {"sdot", run_sdot, STREAMS, 0, 0, 0, false, false},
+    {"saxpy", run_saxpy, STREAMS, 0, 0, 0, true, false},
+    {"sgemv_n", run_sgemv_n, STREAMS, 0, 0, 0, false, false},
+    {"sgemv_t", run_sgemv_t, STREAMS, 0, 0, 0, false, false},
+    {"dgemm", run_dgemm, MULTIPLIES, 0, 0, 0, false, true},
+    {"dgemm_ra", run_dgemm_ra, MULTIPLIES, 0, 0, 0, false, true},
+    {"dgemm_rab", run_dgemm_rab, MULTIPLIES, 0, 0, 0, false, true},
+    {"dpack_t", run_dpack_t, COPIES, 16, 0, K, false, true},
+    {"dpack_n", run_dpack_n, COPIES, 0, 16, K, false, true},
+    {"ddot", run_ddot, STREAMS, 0, 0, 0, false, true},
+    {"daxpy", run_daxpy, STREAMS, 0, 0, 0, true, true},
+    {"dgemv_n", run_dgemv_n, STREAMS, 0, 0, 0, false, true},
+    {"dgemv_t", run_dgemv_t, STREAMS, 0, 0, 0, false, true},
 };
 
 static const struct operation *operation_of(const struct uk_kernel *k) {
@@ -142,9 +112,9 @@ struct stream {
 static void run_stream(void *user) {
     const struct stream *s = user;
     if (s->stores)
-        bench_load_and_store(s->isa, s->matrix, s->matrix + VECTOR, VECTOR * sizeof(float));
+        bench_load_and_store(s->isa, s->matrix, s->matrix + VECTOR / sizeof(float), VECTOR);
     else
-        bench_load(s->isa, s->matrix, MATRIX * sizeof(float));
+        bench_load(s->isa, s->matrix, MATRIX);
 }
 
 struct result {
@@ -155,29 +125,35 @@ struct result {
     double bytes;
 };
 
-static float *operand(size_t count, uint32_t seed) {
-    size_t bytes = (count * sizeof(float) + 63) / 64 * 64;
+static void *operand(size_t count, bool f64, uint32_t seed) {
+    size_t bytes = (count * (f64 ? sizeof(double) : sizeof(float)) + 63) / 64 * 64;
     float *p = aligned_alloc(64, bytes);
     if (p)
-        bench_random(p, bytes / sizeof *p, seed);
+        bench_random(p, f64 ? count : bytes / sizeof *p, seed);
+    for (size_t i = count; p && f64 && i-- > 0;)
+        ((double *)(void *)p)[i] = (double)p[i];
     return p;
 }
 
 /* Operands of so many elements, and the measurement. */
-static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c, bool stores) {
+static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c, const struct operation *op) {
     struct operands o = {.kernel = r->kernel, .ldc = r->kernel->nr};
     bool streams = r->stream.run;
 
-    o.a = operand(a, 1);
-    o.b = operand(b, 2);
-    o.c = operand(c, 3);
-    struct stream stream = {r->plan.isa, o.a, stores};
+    o.a = operand(a, op->f64, 1);
+    o.b = operand(b, op->f64, 2);
+    o.c = operand(c, op->f64, 3);
+    struct stream stream = {r->plan.isa, o.a, op->stores};
     struct bench_contender both[] = {r->time, r->stream};
     both[0].user = &o;
     both[1].user = &stream;
     enum uk_status s = o.a && o.b && o.c ? bench_paired(&r->plan, both, streams ? 2 : 1) : UK_OUT_OF_MEMORY;
     r->time = both[0];
     r->stream = both[1];
+    if (op->f64) { /* the peak is that of floats: doubles have half of it */
+        r->plan.peak /= 2;
+        r->time.percent *= 2;
+    }
     free(o.a);
     free(o.b);
     free(o.c);
@@ -192,14 +168,13 @@ static enum uk_status measure(const struct uk_kernel *k, const struct operation 
                          .plan = {.isa = isa_of(k), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
     if (op->kind == STREAMS) {
         r->stream = (struct bench_contender){.name = "stream", .run = run_stream};
-        r->bytes = (op->stores ? 1.5 : 1) * MATRIX * sizeof(float);
-        return measure_on(r, MATRIX, WIDTH, WIDTH, op->stores);
+        r->bytes = (op->stores ? 1.5 : 1) * MATRIX;
+        return measure_on(r, MATRIX / (op->f64 ? sizeof(double) : sizeof(float)), WIDTH, WIDTH, op);
     }
     if (op->kind == MULTIPLIES)
         r->plan.flops = 2.0 * k->mr * k->nr * K;
     r->bytes = ((double)op->rows * k->mr + (double)op->columns * k->nr) * op->k;
-    return measure_on(r, (rows > widest ? rows : widest) * LD, widest * K, (size_t)k->mr * (size_t)k->nr,
-                      false);
+    return measure_on(r, (rows > widest ? rows : widest) * LD, widest * K, (size_t)k->mr * (size_t)k->nr, op);
 }
 
 static void print_result(const struct result *r) {

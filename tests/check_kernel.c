@@ -38,7 +38,7 @@ struct operand {
     int64_t rows, length, used, stride, over;
     int align;
     bool output;
-    float *at; /* in its arena */
+    char *at; /* in its arena */
 };
 
 struct plan {
@@ -47,7 +47,7 @@ struct plan {
     int64_t words[ABI_WORDS]; /* where operand_of >= 0: filled in once the operand has its place */
     int operand_of[ABI_WORDS];
     int count;
-    float scalar;
+    double scalar;
 };
 
 static void add_number(struct plan *p, int64_t value) {
@@ -87,14 +87,14 @@ static struct operand rows_in_place(const struct uk_kernel *row, int64_t rows, i
                             .align = row->a_align};
 }
 
-static void plan_sgemm(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_gemm(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_number(p, s->k);
     add_operand(p, panel(s->k, row->mr, s->mr, row->a_align));
     add_operand(p, panel(s->k, row->nr, s->nr, row->b_align));
     add_tile(row, s, p);
 }
 
-static void plan_sgemm_ra(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_gemm_ra(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_number(p, s->k);
     add_operand(p, rows_in_place(row, s->mr, s->k, s));
     add_number(p, s->k + s->gap);
@@ -102,7 +102,7 @@ static void plan_sgemm_ra(const struct uk_kernel *row, const struct shape *s, st
     add_tile(row, s, p);
 }
 
-static void plan_sgemm_rab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_gemm_rab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand b = rows_in_place(row, s->k, s->nr, s);
 
     b.over = 0;
@@ -171,7 +171,7 @@ static void plan_spack_s(const struct uk_kernel *row, const struct shape *s, str
     add_number(p, s->nr);
 }
 
-static void plan_spack_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_pack_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand d = panel(s->k, row->mr, row->mr, row->b_align);
 
     d.output = true;
@@ -182,7 +182,7 @@ static void plan_spack_t(const struct uk_kernel *row, const struct shape *s, str
     add_number(p, s->mr);
 }
 
-static void plan_spack_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_pack_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand d = panel(s->k, row->nr, row->nr, row->b_align);
 
     d.output = true;
@@ -205,7 +205,7 @@ static struct operand vector(int64_t length, int align) {
     return panel(1, length, length, align);
 }
 
-static void plan_sdot(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_dot(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_number(p, s->k);
     add_operand(p, vector(s->k, row->a_align));
     add_operand(p, vector(s->k, row->b_align));
@@ -214,15 +214,15 @@ static void plan_sdot(const struct uk_kernel *row, const struct shape *s, struct
     add_number(p, s->acc);
 }
 
-static void plan_saxpy(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
-    p->scalar = s->data == INTEGERS ? 3 : 0.7f;
+static void plan_axpy(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    p->scalar = s->data == INTEGERS ? 3 : 0.7;
     add_number(p, s->nr);
     add_operand(p, vector(s->nr, row->a_align));
     add_operand(p, vector(s->nr, row->b_align));
     p->operand[1].output = true;
 }
 
-static void plan_sgemv_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_gemv_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_number(p, s->k);
     add_operand(p, rows_in_place(row, s->mr, s->k, s));
     add_number(p, s->k + s->gap);
@@ -233,7 +233,7 @@ static void plan_sgemv_n(const struct uk_kernel *row, const struct shape *s, str
     add_number(p, s->mr);
 }
 
-static void plan_sgemv_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_gemv_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_number(p, s->k);
     add_operand(p, rows_in_place(row, s->k, s->nr, s));
     add_number(p, s->nr + s->gap);
@@ -246,19 +246,20 @@ static void plan_sgemv_t(const struct uk_kernel *row, const struct shape *s, str
 
 /* One row per operation; a false says that its kernels have no such argument. `adds`: always to what is there.
  * `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in vectors, that some stand for all.
- * `apart`: an operand has more rows than the tile's and k, or elements with gaps between.
+ * `apart`: an operand has more rows than the tile's and k, or elements with gaps between. `f64`: its elements are doubles,
+ * not floats.
  */
 static const struct op {
     const char *name;
     void (*reference)(void);
     void (*plan)(const struct uk_kernel *row, const struct shape *s, struct plan *p);
-    bool has_k, has_rows, has_columns, has_acc, adds, any_columns, wide, apart;
+    bool has_k, has_rows, has_columns, has_acc, adds, any_columns, wide, apart, f64;
 } ops[] = {
-    {"sgemm", (void (*)(void))uk_reference_sgemm, plan_sgemm, .has_k = true, .has_rows = true,
+    {"sgemm", (void (*)(void))uk_reference_sgemm, plan_gemm, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
-    {"sgemm_ra", (void (*)(void))uk_reference_sgemm_ra, plan_sgemm_ra, .has_k = true, .has_rows = true,
+    {"sgemm_ra", (void (*)(void))uk_reference_sgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
-    {"sgemm_rab", (void (*)(void))uk_reference_sgemm_rab, plan_sgemm_rab, .has_k = true, .has_rows = true,
+    {"sgemm_rab", (void (*)(void))uk_reference_sgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
     {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_sgemm_sab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .apart = true},
@@ -266,15 +267,31 @@ static const struct op {
      .has_acc = true, .wide = true, .apart = true},
     {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true,
      .apart = true},
-    {"spack_t", (void (*)(void))uk_reference_spack_t, plan_spack_t, .has_k = true, .has_rows = true},
-    {"spack_n", (void (*)(void))uk_reference_spack_n, plan_spack_n, .has_k = true, .has_columns = true},
+    {"spack_t", (void (*)(void))uk_reference_spack_t, plan_pack_t, .has_k = true, .has_rows = true},
+    {"spack_n", (void (*)(void))uk_reference_spack_n, plan_pack_n, .has_k = true, .has_columns = true},
     {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, .has_columns = true},
-    {"sdot", (void (*)(void))uk_reference_sdot, plan_sdot, .has_k = true, .has_acc = true},
-    {"saxpy", (void (*)(void))uk_reference_saxpy, plan_saxpy, .adds = true, .any_columns = true},
-    {"sgemv_n", (void (*)(void))uk_reference_sgemv_n, plan_sgemv_n, .has_k = true, .has_rows = true,
+    {"sdot", (void (*)(void))uk_reference_sdot, plan_dot, .has_k = true, .has_acc = true},
+    {"saxpy", (void (*)(void))uk_reference_saxpy, plan_axpy, .adds = true, .any_columns = true},
+    {"sgemv_n", (void (*)(void))uk_reference_sgemv_n, plan_gemv_n, .has_k = true, .has_rows = true,
      .has_acc = true},
-    {"sgemv_t", (void (*)(void))uk_reference_sgemv_t, plan_sgemv_t, .has_k = true, .has_columns = true,
+    {"sgemv_t", (void (*)(void))uk_reference_sgemv_t, plan_gemv_t, .has_k = true, .has_columns = true,
      .has_acc = true, .wide = true},
+    {"dgemm", (void (*)(void))uk_reference_dgemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .f64 = true},
+    {"dgemm_ra", (void (*)(void))uk_reference_dgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .f64 = true},
+    {"dgemm_rab", (void (*)(void))uk_reference_dgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .f64 = true},
+    {"dpack_t", (void (*)(void))uk_reference_dpack_t, plan_pack_t, .has_k = true, .has_rows = true,
+     .f64 = true},
+    {"dpack_n", (void (*)(void))uk_reference_dpack_n, plan_pack_n, .has_k = true, .has_columns = true,
+     .f64 = true},
+    {"ddot", (void (*)(void))uk_reference_ddot, plan_dot, .has_k = true, .has_acc = true, .f64 = true},
+    {"daxpy", (void (*)(void))uk_reference_daxpy, plan_axpy, .adds = true, .any_columns = true, .f64 = true},
+    {"dgemv_n", (void (*)(void))uk_reference_dgemv_n, plan_gemv_n, .has_k = true, .has_rows = true,
+     .has_acc = true, .f64 = true},
+    {"dgemv_t", (void (*)(void))uk_reference_dgemv_t, plan_gemv_t, .has_k = true, .has_columns = true,
+     .has_acc = true, .wide = true, .f64 = true},
 };
 
 struct check {
@@ -317,11 +334,29 @@ static uint64_t next_random(uint64_t *seed) {
     return x ^ (x >> 31);
 }
 
-static float value(struct check *c) {
+static double value(struct check *c) {
     uint64_t x = next_random(&c->seed);
 
     /* Products of two integers up to 4 add up exactly in a float for any k here. */
-    return c->shape.data == INTEGERS ? (float)(int)(x % 9) - 4 : (float)(x >> 40) * 0x1p-23f - 1;
+    return c->shape.data == INTEGERS ? (double)(x % 9) - 4
+           : c->op->f64              ? (double)(x >> 11) * 0x1p-52 - 1
+                                     : (double)(x >> 40) * 0x1p-23 - 1;
+}
+
+static size_t element(const struct check *c) {
+    return c->op->f64 ? sizeof(double) : sizeof(float);
+}
+
+/* The x-th element of an array of the operation's elements. */
+static double get(const struct check *c, const void *array, int64_t x) {
+    return c->op->f64 ? ((const double *)array)[x] : (double)((const float *)array)[x];
+}
+
+static void put(const struct check *c, void *array, int64_t x, double value) {
+    if (c->op->f64)
+        ((double *)array)[x] = value;
+    else
+        ((float *)array)[x] = (float)value;
 }
 
 /* Elements from the first to the last that belong to the operand. */
@@ -333,7 +368,8 @@ static int64_t extent(const struct operand *o) {
 static bool fill(struct check *c, int i) {
     struct operand *o = &c->plan.operand[i];
     struct arena *arena = &c->arena[i];
-    const size_t bytes = (size_t)extent(o) * sizeof(float), align = (size_t)(o->align > 4 ? o->align : 4);
+    const size_t bytes = (size_t)extent(o) * element(c);
+    const size_t align = (size_t)o->align > element(c) ? (size_t)o->align : element(c);
     const bool reads_output = c->op->adds || (c->op->has_acc && c->shape.acc);
     size_t offset = 0;
 
@@ -343,21 +379,21 @@ static bool fill(struct check *c, int i) {
         offset = (arena->size - bytes) / align * align;
     else if (c->shape.placement == MISALIGNED)
         offset = align;
-    o->at = (float *)(arena->data + offset);
+    o->at = (char *)arena->data + offset;
     memset(arena->data, 0xca, arena->size);
     for (int64_t x = 0; x < extent(o) && !o->output; x++)
-        o->at[x] = NAN;
+        put(c, o->at, x, NAN);
     for (int64_t r = 0; r < o->rows; r++)
         for (int64_t x = 0; x < o->used; x++)
-            o->at[r * o->stride + x] = o->output && !reads_output ? NAN : value(c);
+            put(c, o->at, r * o->stride + x, o->output && !reads_output ? (double)NAN : value(c));
     memcpy(c->before[i], arena->data, arena->size);
     return true;
 }
 
-static void in_absolute_values(const struct operand *o) {
+static void in_absolute_values(const struct check *c, const struct operand *o) {
     for (int64_t r = 0; r < o->rows; r++)
         for (int64_t x = 0; x < o->used; x++)
-            o->at[r * o->stride + x] = fabsf(o->at[r * o->stride + x]);
+            put(c, o->at, r * o->stride + x, fabs(get(c, o->at, r * o->stride + x)));
 }
 
 static int output_of(const struct plan *p) {
@@ -368,11 +404,19 @@ static int output_of(const struct plan *p) {
     return i;
 }
 
+/* What goes into the register of a float or double argument. */
+static uint64_t scalar_bits(const struct check *c) {
+    uint64_t bits = 0;
+
+    put(c, &bits, 0, c->plan.scalar);
+    return bits;
+}
+
 static void call_reference(struct check *c) {
     int64_t words[ABI_WORDS] = {c->row->mr, c->row->nr};
 
     memcpy(words + 2, c->plan.words, (ABI_WORDS - 2) * sizeof *words);
-    abi_call(c->op->reference, words, c->plan.count + 2, c->plan.scalar);
+    abi_call(c->op->reference, words, c->plan.count + 2, scalar_bits(c));
 }
 
 /* Runs the reference in the arenas, keeps the output's as what is expected, and puts everything back. */
@@ -382,7 +426,7 @@ static void expect(struct check *c) {
 
     if (c->shape.data == RANDOM) {
         for (int i = 0; i < c->plan.operands; i++)
-            in_absolute_values(&c->plan.operand[i]);
+            in_absolute_values(c, &c->plan.operand[i]);
         call_reference(c);
         memcpy(c->magnitude, arena[out].data, arena[out].size);
         for (int i = 0; i < c->plan.operands; i++)
@@ -398,24 +442,27 @@ static void expect(struct check *c) {
 }
 
 /* Both sums of k products, in whatever order, are within (k + 1) u of the sum of the magnitudes, u =
- * FLT_EPSILON / 2; so is the one that adds C. */
-static float tolerance(const struct check *c, float magnitude) {
-    return c->shape.data == INTEGERS ? 0 : (float)(c->shape.k + 2) * FLT_EPSILON * magnitude;
+ * FLT_EPSILON / 2 or DBL_EPSILON / 2; so is the one that adds C. */
+static double tolerance(const struct check *c, double magnitude) {
+    const double epsilon = c->op->f64 ? DBL_EPSILON : (double)FLT_EPSILON;
+
+    return c->shape.data == INTEGERS ? 0 : (double)(c->shape.k + 2) * epsilon * magnitude;
 }
 
 static bool compare_output(struct check *c, int i) {
     struct operand *o = &c->plan.operand[i];
     const size_t start = (size_t)((unsigned char *)o->at - c->arena[i].data);
-    float *expected = (float *)(c->before[i] + start), *magnitude = (float *)(c->magnitude + start);
+    unsigned char *expected = c->before[i] + start, *magnitude = c->magnitude + start;
 
     for (int64_t r = 0; r < o->rows; r++) {
         for (int64_t x = 0; x < o->used; x++) {
             const int64_t at = r * o->stride + x;
+            const double is = get(c, o->at, at), right = get(c, expected, at);
 
-            if (!(fabsf(o->at[at] - expected[at]) <= tolerance(c, magnitude[at])))
+            if (!(fabs(is - right) <= tolerance(c, get(c, magnitude, at))))
                 return fail(c, "wrong result: row %lld, column %lld is %g, not %g", (long long)r,
-                            (long long)x, o->at[at], expected[at]);
-            expected[at] = o->at[at];
+                            (long long)x, is, right);
+            put(c, expected, at, is);
         }
     }
     return true;
@@ -438,23 +485,24 @@ static bool compare(struct check *c) {
 struct guarded_call {
     void (*function)(void);
     const struct plan *plan;
+    uint64_t scalar;
     const char *broken;
 };
 
 static void call_kernel(void *argument) {
     struct guarded_call *g = argument;
 
-    g->broken = abi_call(g->function, g->plan->words, g->plan->count, g->plan->scalar);
+    g->broken = abi_call(g->function, g->plan->words, g->plan->count, g->scalar);
 }
 
 static bool fault(struct check *c, const void *at) {
     for (int i = 0; i < c->plan.operands; i++) {
         const struct operand *o = &c->plan.operand[i];
-        const ptrdiff_t from = (const char *)at - (const char *)o->at;
+        const ptrdiff_t from = (const char *)at - o->at;
 
         if (from >= -4096 && from < (ptrdiff_t)c->arena[i].size + 4096)
             return fail(c, "read or wrote outside operand %d: %lld bytes from its start, it has %lld", i,
-                        (long long)from, (long long)extent(o) * 4);
+                        (long long)from, (long long)extent(o) * (long long)element(c));
     }
     return fail(c, "faulted (address %p): an instruction this CPU lacks, or an aligned access", at);
 }
@@ -476,6 +524,7 @@ static bool check_one(struct check *c) {
             return false;
     set_addresses(c);
     expect(c);
+    g.scalar = scalar_bits(c);
     if (!run_guarded(call_kernel, &g, &at))
         return fault(c, at);
     if (g.broken)
@@ -518,16 +567,17 @@ static bool is_far(const struct operand *o) {
 }
 
 /* Address space for the operand, of which only the pages with its rows exist. */
-static bool reserve_rows(struct operand *o, struct arena *space) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), row = (size_t)(o->length + o->over) * sizeof(float);
+static bool reserve_rows(const struct check *c, struct operand *o, struct arena *space) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), row = (size_t)(o->length + o->over) * element(c);
 
-    space->size = ((size_t)extent(o) * sizeof(float) + page - 1) / page * page;
+    space->size = ((size_t)extent(o) * element(c) + page - 1) / page * page;
     space->data = mmap(NULL, space->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space->data == MAP_FAILED)
         return false;
-    o->at = (float *)space->data;
+    o->at = (char *)space->data;
     for (int64_t r = 0; r < o->rows; r++) {
-        const uintptr_t first = (uintptr_t)(o->at + r * o->stride), start = first / page * page;
+        const uintptr_t first = (uintptr_t)o->at + (size_t)(r * o->stride) * element(c),
+                        start = first / page * page;
 
         if (mprotect((void *)start, first + row - start, PROT_READ | PROT_WRITE))
             return false;
@@ -536,32 +586,37 @@ static bool reserve_rows(struct operand *o, struct arena *space) {
 }
 
 /* The tile's elements row after row: to `dense`, or from there. */
-static void copy_tile(const struct operand *o, float *dense, bool from) {
-    for (int64_t r = 0; r < o->rows; r++, dense += o->used)
-        memcpy(from ? o->at + r * o->stride : dense, from ? dense : o->at + r * o->stride,
-               (size_t)o->used * sizeof(float));
+static void copy_tile(const struct check *c, const struct operand *o, void *dense, bool from) {
+    const size_t row = (size_t)o->used * element(c);
+
+    for (int64_t r = 0; r < o->rows; r++) {
+        char *there = (char *)dense + (size_t)r * row, *here = o->at + (size_t)(r * o->stride) * element(c);
+
+        memcpy(from ? here : there, from ? there : here, row);
+    }
 }
 
 static bool run_far(struct check *c) {
     const int out = output_of(&c->plan);
     const struct operand *o = &c->plan.operand[out];
-    float *start = (float *)c->before[out], *expected = (float *)c->magnitude;
+    void *start = c->before[out], *expected = c->magnitude;
     struct guarded_call g = {.function = c->function, .plan = &c->plan};
     const void *at;
 
     for (int i = 0; i < c->plan.operands; i++)
         for (int64_t r = 0; r < c->plan.operand[i].rows; r++)
             for (int64_t x = 0; x < c->plan.operand[i].used; x++)
-                c->plan.operand[i].at[r * c->plan.operand[i].stride + x] = value(c);
+                put(c, c->plan.operand[i].at, r * c->plan.operand[i].stride + x, value(c));
     set_addresses(c);
-    copy_tile(o, start, false);
+    copy_tile(c, o, start, false);
     call_reference(c);
-    copy_tile(o, expected, false);
-    copy_tile(o, start, true);
+    copy_tile(c, o, expected, false);
+    copy_tile(c, o, start, true);
+    g.scalar = scalar_bits(c);
     if (!run_guarded(call_kernel, &g, &at))
         return fail(c, "faulted with strides that need 64 bits");
-    copy_tile(o, start, false);
-    if (memcmp(start, expected, (size_t)(o->rows * o->used) * sizeof(float)))
+    copy_tile(c, o, start, false);
+    if (memcmp(start, expected, (size_t)(o->rows * o->used) * element(c)))
         return fail(c, "wrong result with strides that need 64 bits");
     return true;
 }
@@ -579,8 +634,8 @@ static bool check_far_rows(struct check *c, bool row_edges) {
     for (int i = 0; i < c->plan.operands && ok; i++) {
         struct operand *o = &c->plan.operand[i];
 
-        o->at = (float *)c->arena[i].data;
-        if (is_far(o) && !reserve_rows(o, &space[i]))
+        o->at = (char *)c->arena[i].data;
+        if (is_far(o) && !reserve_rows(c, o, &space[i]))
             ok = fail(c, "no address space for rows that are 2^32 elements apart");
     }
     ok = ok && run_far(c);
@@ -622,7 +677,7 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
         return false;
     }
     const int64_t columns = most_columns(&c), widest = row->mr > columns ? row->mr : columns;
-    const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * sizeof(float) * (c.op->apart ? 1 + GAP : 1);
+    const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * element(&c) * (c.op->apart ? 1 + GAP : 1);
     for (int i = 0; i < OPERANDS; i++)
         ok = arena_make(&c.arena[i], bytes) && (c.before[i] = malloc(c.arena[i].size)) && ok;
     ok = ok && (c.magnitude = malloc(c.arena[0].size));

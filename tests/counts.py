@@ -23,7 +23,7 @@ def run(*command):
 
 def rows(uk, names):
     for line in run(uk, "kernels").splitlines():
-        found = re.match(r"(\S+)\s+(?:sgemm|sdot|saxpy|sgemv)\w*\s+\S+\s+(avx2|avx512)\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
+        found = re.match(r"(\S+)\s+[sd](?:gemm|dot|axpy|gemv)\w*\s+\S+\s+(avx2|avx512)\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
         if found and (not names or found[1] in names):
             yield found[1], tuple(float(found[i]) for i in (3, 4, 5))
 

@@ -2,47 +2,14 @@
 #include "ukernels.h"
 #include "reference.h"
 
-void uk_reference_sgemm(int64_t MR, int64_t NR, int64_t k, const float *a, const float *b, float *c,
-                        int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            float sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[p * MR + i] * b[p * NR + j];
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
-    }
-}
-
-void uk_reference_sgemm_ra(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
-                           float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    (void)MR;
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            float sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[i * lda + p] * b[p * NR + j];
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
-    }
-}
-
-void uk_reference_sgemm_rab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
-                            int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    (void)MR;
-    (void)NR;
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            float sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[i * lda + p] * b[p * ldb + j];
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
-    }
-}
+#define real float
+#define REFERENCE(op) uk_reference_s##op
+#include "reference_real.h"
+#undef real
+#undef REFERENCE
+#define real double
+#define REFERENCE(op) uk_reference_d##op
+#include "reference_real.h"
 
 void uk_reference_sgemm_sab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, int64_t csa,
                             const float *b, int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr,
@@ -83,57 +50,9 @@ void uk_reference_sdw(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t
     }
 }
 
-void uk_reference_spack_t(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
-                          int64_t m) {
-    (void)NR;
-    for (int64_t p = 0; p < k; p++)
-        for (int64_t i = 0; i < MR; i++)
-            d[p * MR + i] = i < m ? s[i * lds + p] : 0;
-}
-
-void uk_reference_spack_n(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t lds, float *d,
-                          int64_t n) {
-    (void)MR;
-    for (int64_t p = 0; p < k; p++)
-        for (int64_t j = 0; j < NR; j++)
-            d[p * NR + j] = j < n ? s[p * lds + j] : 0;
-}
-
 void uk_reference_vadd(int64_t MR, int64_t NR, const float *a, const float *b, float *c, int64_t n) {
     (void)MR;
     (void)NR;
     for (int64_t j = 0; j < n; j++)
         c[j] = a[j] + b[j];
-}
-
-void uk_reference_sdot(int64_t MR, int64_t NR, int64_t k, const float *a, const float *b, float *c,
-                       int64_t acc) {
-    float sum = 0;
-
-    (void)MR;
-    (void)NR;
-    for (int64_t p = 0; p < k; p++)
-        sum += a[p] * b[p];
-    c[0] = acc ? c[0] + sum : sum;
-}
-
-void uk_reference_saxpy(int64_t MR, int64_t NR, int64_t n, float alpha, const float *x, float *y) {
-    (void)MR;
-    (void)NR;
-    for (int64_t j = 0; j < n; j++)
-        y[j] += alpha * x[j];
-}
-
-void uk_reference_sgemv_n(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *x,
-                          float *c, int64_t acc, int64_t m) {
-    for (int64_t i = 0; i < m; i++)
-        uk_reference_sdot(MR, NR, k, a + i * lda, x, c + i, acc);
-}
-
-void uk_reference_sgemv_t(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *x,
-                          float *y, int64_t acc, int64_t n) {
-    for (int64_t j = 0; j < n && !acc; j++)
-        y[j] = 0;
-    for (int64_t p = 0; p < k; p++)
-        uk_reference_saxpy(MR, NR, n, x[p], a + p * lda, y);
 }

@@ -6,19 +6,20 @@
 /* Rows override the defaults that UK_KERNEL gives in the same initializer: that is what they are for. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
+#define UK_STRING(x) UK_STRING_(x)
+#define UK_STRING_(x) #x
+
 #define UK_ISA_ROW(name, arch, features) \
     static const char features_##name[] = features, arch_##name[] = #arch;
 #include "isas.def"
 #undef UK_ISA_ROW
 
 #define UK_OP_ROW(name, parameters, declaration) \
-    static const char parameters_##name[] = #parameters, declaration_##name[] = declaration;
+    static const char parameters_##name[] = UK_STRING(parameters), declaration_##name[] = declaration;
 #include "ops.def"
 #undef UK_OP_ROW
 
 #define UK_SYMBOL_OF(op, mr, nr, isa, impl) uk_##op##_##mr##x##nr##_##isa##_##impl
-#define UK_STRING(x) UK_STRING_(x)
-#define UK_STRING_(x) #x
 
 #define UK_KERNEL(op_, mr_, nr_, isa_, impl_, ...)                         \
     {.symbol = UK_STRING(UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_)),        \

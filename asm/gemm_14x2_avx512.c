@@ -1,39 +1,57 @@
 /*
- * 14 rows x 32 columns of C in 28 zmm registers.
+ * 14 rows x 2 vectors of C, 32 floats or 16 doubles (UK_OP_d...), in 28 zmm registers.
  *
- *                           b: zmm28 (columns 0-15)   zmm29 (columns 16-31)
+ *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
  *        zmm31     row 1       zmm2                     zmm3
  *        (by       ...         ...                      ...
  *        turns)    row 13      zmm26                    zmm27
  *
  * Bound: 28 FMAs, 16 loads, 44 instructions per k. At two 512-bit FMAs and two loads a cycle the FMAs take 14
- * cycles, the loads 8: 64 flop per cycle, the peak. 28 accumulators cover a latency of 4 at two FMAs a cycle
+ * cycles, the loads 8: 64 flop per cycle (32 of doubles), the peak. 28 accumulators cover a latency of 4 at two FMAs a cycle
  * three times over.
  *
  * Of the tiles that fill the registers (12x32, 8x48, 9x48, 6x64 are the others) it needs the fewest columns:
  * widths of 48 leave a narrow tile where N is a multiple of 64.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row:
- * mr cycles per k, and the cost of a jump, which bounds tiles of few rows. Up to 16 columns take one vector
+ * mr cycles per k, and the cost of a jump, which bounds tiles of few rows. Columns of one vector take one vector
  * of b and broadcasts within the FMAs: half the cycles, if it were not for 15 loads in 7 cycles.
  */
 #include <immintrin.h>
 #include "ukernels.h"
 
+/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. */
+#ifdef UK_OP_dgemm
+typedef double element;
+enum { V = 8, NR = 2 * V };
+#define BYTES "8"
+#define VECTOR "8"
+#define P "pd"
+#define S "sd"
+#else
+typedef float element;
+enum { V = 16, NR = 2 * V };
+#define BYTES "4"
+#define VECTOR "16"
+#define P "ps"
+#define S "ss"
+#endif
+static const int64_t size = sizeof(element);
+
 /* clang-format off */
-/* Row i of a step, `at` bytes on in a, into accumulators x and y. */
+/* Row i of a step, `at` elements on in a, into accumulators x and y. */
 #define ROW(i, x, y, t, at)                                                                                 \
-    "vbroadcastss 4*" #i " + " #at "(%[a]), %%zmm" #t "\n\t"                                                \
-    "vfmadd231ps %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                     \
-    "vfmadd231ps %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
+    "vbroadcast" S " " BYTES "*" #i " + " BYTES "*" #at "(%[a]), %%zmm" #t "\n\t"                           \
+    "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                  \
+    "vfmadd231" P " %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
 #define NARROW_ROW(i, x, at)                                                                                \
-    "vfmadd231ps 4*" #i " + " #at "(%[a])%{1to16%}, %%zmm28, %%zmm" #x "\n\t"
+    "vfmadd231" P " " BYTES "*" #i " + " BYTES "*" #at "(%[a])%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
 #define WIDE_B(at)                                                                                          \
-    "vmovups " #at "(%[b]), %%zmm28\n\t"                                                                    \
-    "vmovups 64 + " #at "(%[b]), %%zmm29\n\t"
+    "vmovu" P " " #at "(%[b]), %%zmm28\n\t"                                                                 \
+    "vmovu" P " 64 + " #at "(%[b]), %%zmm29\n\t"
 #define NARROW_B(at)                                                                                        \
-    "vmovups " #at "(%[b]), %%zmm28\n\t"
+    "vmovu" P " " #at "(%[b]), %%zmm28\n\t"
 
 /* Row 1 is at label 7; row 0 is at 8, in the second of two steps at 9. All rows but row 0 are 9f - 7f bytes of code. */
 #define ROWS_2_TO_13(at)                                                                                    \
@@ -56,21 +74,21 @@
     "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                      \
     "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
 #define FOLD(x, y)                                                                                          \
-    "vaddps %%zmm" #y ", %%zmm" #x ", %%zmm" #x "\n\t"
+    "vadd" P " %%zmm" #y ", %%zmm" #x ", %%zmm" #x "\n\t"
 #define STORE(x, y)                                                                                         \
-    "vmovups %%zmm" #x ", (%[c])\n\t"                                                                       \
-    "vmovups %%zmm" #y ", 64(%[c])\n\t"                                                                     \
+    "vmovu" P " %%zmm" #x ", (%[c])\n\t"                                                                    \
+    "vmovu" P " %%zmm" #y ", 64(%[c])\n\t"                                                                  \
     "add %[ld], %[c]\n\t"
 #define ADD_STORE(x, y)                                                                                     \
-    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                           \
-    "vaddps 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t"                                                         \
+    "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                        \
+    "vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t"                                                      \
     STORE(x, y)
 /* Upwards, under the masks of the columns. Without acc the old ones are empty, and C is not read. */
 #define EDGE_STORE(x, y)                                                                                    \
-    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                                \
-    "vaddps 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t"                                              \
-    "vmovups %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                            \
-    "vmovups %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                          \
+    "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                             \
+    "vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t"                                           \
+    "vmovu" P " %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                         \
+    "vmovu" P " %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                       \
     "sub %[ld], %[c]\n\t"
 
 /* Two steps a turn; an odd k enters in the middle. */
@@ -78,14 +96,14 @@
     "test $1, %b[k]\n\t"                                                                                    \
     "jz 1f\n\t"                                                                                             \
     "inc %[k]\n\t"                                                                                          \
-    "sub $4*14, %[a]\n\t"                                                                                   \
-    "sub $4*32, %[b]\n\t"                                                                                   \
+    "sub $" BYTES "*14, %[a]\n\t"                                                                           \
+    "sub $128, %[b]\n\t"                                                                                    \
     "jmp 2f\n\t"                                                                                            \
     ".p2align 5\n"                                                                                          \
     "1:\n\t" even                                                                                           \
     "2:\n\t" odd                                                                                            \
-    "add $2*4*14, %[a]\n\t"                                                                                 \
-    "add $2*4*32, %[b]\n\t"                                                                                 \
+    "add $2*" BYTES "*14, %[a]\n\t"                                                                         \
+    "add $2*128, %[b]\n\t"                                                                                  \
     "sub $2, %[k]\n\t"                                                                                      \
     "jnz 1b\n\t"
 /* Where to jump: to row 0, less the rows between. */
@@ -108,13 +126,13 @@
                      "test %[k], %[k]\n\t"                                                                  \
                      "jle 3f\n\t"                                                                           \
                      LOOP(WIDE_B(0) ROWS_2_TO_13(0) ROW(1, 2, 3, 31, 0) ROW(0, 0, 1, 30, 0),                \
-                          WIDE_B(128) ROWS_2_TO_13(56) ROW(1, 2, 3, 31, 56) ROW(0, 0, 1, 30, 56))           \
+                          WIDE_B(128) ROWS_2_TO_13(14) ROW(1, 2, 3, 31, 14) ROW(0, 0, 1, 30, 14))           \
                      "3:\n\t" EACH_ROW(OUT)                                                                 \
-                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)                                   \
-                     : [ld] "r"(4 * ldc)                                                                    \
+                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)                               \
+                     : [ld] "r"(size * ldc)                                                                 \
                      : CLOBBERS)
 
-static inline __attribute__((always_inline)) void edge_tile(int64_t k, const float *a, const float *b, float *c,
+static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, const element *b, element *c,
                                                             int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     const uint32_t columns = nr < 32 ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, u, skip;
@@ -123,7 +141,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
     __asm__ volatile(EACH_ROW(ZERO)
                      "test %[k], %[k]\n\t"
                      "jle 6f\n\t"
-                     "cmp $16, %[nr]\n\t"
+                     "cmp $" VECTOR ", %[nr]\n\t"
                      "jle 4f\n\t"
                      AIM("%[t]")
                      ".p2align 5\n"
@@ -132,16 +150,16 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
                      ROWS_2_TO_13(0)
                      "7:\n\t" ROW(1, 2, 3, 31, 0)
                      "9:\n\t" ROW(0, 0, 1, 30, 0)
-                     "add $4*14, %[a]\n\t"
-                     "add $4*32, %[b]\n\t"
+                     "add $" BYTES "*14, %[a]\n\t"
+                     "add $128, %[b]\n\t"
                      "dec %[k]\n\t"
                      "jnz 3b\n\t"
                      "jmp 6f\n"
                      "4:\n\t" AIM("%[u]") AIM_AT_8("%[t]")
                      LOOP(NARROW_B(0) "jmp *%[t]\n\t" NARROW_ROWS_2_TO_13(0)
                           NARROW_ROW(1, 2, 0) "8:\n\t" NARROW_ROW(0, 0, 0),
-                          NARROW_B(128) "jmp *%[u]\n\t" NARROW_ROWS_2_TO_13_AGAIN(56)
-                          "7:\n\t" NARROW_ROW(1, 3, 56) "9:\n\t" NARROW_ROW(0, 1, 56))
+                          NARROW_B(128) "jmp *%[u]\n\t" NARROW_ROWS_2_TO_13_AGAIN(14)
+                          "7:\n\t" NARROW_ROW(1, 3, 14) "9:\n\t" NARROW_ROW(0, 1, 14))
                      EACH_ROW(FOLD)
                      "6:\n\t" AIM("%[t]")
                      "jmp *%[t]\n\t"
@@ -152,16 +170,16 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
                      "9:\n\t" EDGE_STORE(0, 1)
                      : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c),
                        [t] "=&r"(t), [u] "=&r"(u), [skip] "=&r"(skip)
-                     : [ld] "r"(4 * ldc), [up] "r"(mr - 1), [nr] "r"(nr),
-                       [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> 16)),
-                       [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> 16))
+                     : [ld] "r"(size * ldc), [up] "r"(mr - 1), [nr] "r"(nr),
+                       [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> V)),
+                       [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> V))
                      : CLOBBERS);
 }
 /* clang-format on */
 
-void uk_sgemm_14x32_avx512_asm(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc,
-                               int64_t mr, int64_t nr) {
-    if (mr == 14 && nr == 32) {
+void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
+               int64_t mr, int64_t nr) {
+    if (mr == 14 && nr == NR) {
         if (acc)
             FULL_TILE(ADD_STORE);
         else

@@ -1,34 +1,61 @@
 /*
- * 4 rows x 24 columns of C in twelve ymm registers.
+ * 4 rows x 3 vectors of C, 24 floats or 12 doubles (UK_OP_d...), in twelve ymm registers.
  *
- *                       b: ymm12 (columns 0-7)   ymm13 (8-15)   ymm14 (16-23)
+ *                       b: ymm12 (vector 0)      ymm13 (1)   ymm14 (2)
  *     a: ymm15  row 0      c00                      c01            c02
  *        (one   row 1      c10                      c11            c12
  *        at a   row 2      c20                      c21            c22
  *        time)  row 3      c30                      c31            c32
  *
  * Bound: 12 FMAs, 7 loads, 23 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
- * cycles, the loads 3.5: 32 flop per cycle, the peak. Twelve accumulators cover a latency of 4 at two FMAs a
+ * cycles, the loads 3.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators cover a latency of 4 at two FMAs a
  * cycle, with 4 over.
  *
- * Edges: up to 2 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half and
+ * Edges: up to 2 rows, or up to a vector of columns, take two steps at a time, in two sets of accumulators: half and
  * two thirds of the cycles less.
  */
 #include <immintrin.h>
 #include "ukernels.h"
 
-enum { NR = 24 };
+/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. MASK(n): the first n of one. */
+#ifdef UK_OP_dgemm
+typedef double element;
+typedef __m256d vector;
+enum { V = 4 };
+#define BYTES "8"
+#define P "pd"
+#define S "sd"
+#define MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0))
+#define load(p) _mm256_loadu_pd(p)
+#define load_part(p, mask) _mm256_maskload_pd(p, mask)
+#define store(p, v) _mm256_storeu_pd(p, v)
+#define store_part(p, mask, v) _mm256_maskstore_pd(p, mask, v)
+#else
+typedef float element;
+typedef __m256 vector;
+enum { V = 8 };
+#define BYTES "4"
+#define P "ps"
+#define S "ss"
+#define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
+#define load(p) _mm256_loadu_ps(p)
+#define load_part(p, mask) _mm256_maskload_ps(p, mask)
+#define store(p, v) _mm256_storeu_ps(p, v)
+#define store_part(p, mask, v) _mm256_maskstore_ps(p, mask, v)
+#endif
+
+enum { NR = 3 * V };
 
 /* clang-format off */
 /* Row i of the n-th step of a turn, into accumulators x, y and z. */
 #define ROW(i, n, x, y, z)                                       \
-    "vbroadcastss 4*(" #i " + 4*" #n ")(%[a]), %%ymm15\n\t"      \
-    "vfmadd231ps %%ymm12, %%ymm15, %[" #x "]\n\t"                \
-    "vfmadd231ps %%ymm13, %%ymm15, %[" #y "]\n\t"                \
-    "vfmadd231ps %%ymm14, %%ymm15, %[" #z "]\n\t"
+    "vbroadcast" S " " BYTES "*(" #i " + 4*" #n ")(%[a]), %%ymm15\n\t"      \
+    "vfmadd231" P " %%ymm12, %%ymm15, %[" #x "]\n\t"                \
+    "vfmadd231" P " %%ymm13, %%ymm15, %[" #y "]\n\t"                \
+    "vfmadd231" P " %%ymm14, %%ymm15, %[" #z "]\n\t"
 #define NARROW_ROW(i, n, t, x)                                   \
-    "vbroadcastss 4*(" #i " + 4*" #n ")(%[a]), %%" t "\n\t"      \
-    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"
+    "vbroadcast" S " " BYTES "*(" #i " + 4*" #n ")(%[a]), %%" t "\n\t"      \
+    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"
 #define B(n)                                                     \
     "vmovups 96*" #n "(%[b]), %%ymm12\n\t"                       \
     "vmovups 32 + 96*" #n "(%[b]), %%ymm13\n\t"                  \
@@ -48,16 +75,16 @@ enum { NR = 24 };
 
 #define LOOP(body, steps)                \
     "1:\n\t" body                        \
-    "add $4*4*" #steps ", %[a]\n\t"      \
-    "add $4*24*" #steps ", %[b]\n\t"     \
+    "add $" BYTES "*4*" #steps ", %[a]\n\t"      \
+    "add $96*" #steps ", %[b]\n\t"     \
     "sub $" #steps ", %[k]\n\t"          \
     "jg 1b\n\t"
 /* Two steps a turn; an odd k enters in the middle. */
 #define PAIRS(even, odd)                 \
     "test $1, %b[k]\n\t"                 \
     "jz 1f\n\t"                          \
-    "sub $4*4, %[a]\n\t"                 \
-    "sub $4*24, %[b]\n\t"                \
+    "sub $" BYTES "*4, %[a]\n\t"                 \
+    "sub $96, %[b]\n\t"                \
     "inc %[k]\n\t"                       \
     "jmp 2f\n\t"                         \
     LOOP(even "2:\n\t" odd, 2)
@@ -75,45 +102,44 @@ enum { NR = 24 };
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
 
-/* 8 columns of a row of the tile, from column `first` on, to memory. */
-static inline __attribute__((always_inline)) void store(float *c, __m256 x, int64_t acc, int64_t nr,
-                                                        int first) {
-    if (nr >= first + 8) {
-        _mm256_storeu_ps(c + first, acc ? _mm256_add_ps(_mm256_loadu_ps(c + first), x) : x);
+/* V columns of a row of the tile, from column `first` on, to memory. */
+static inline __attribute__((always_inline)) void store_vector(element *c, vector x, int64_t acc, int64_t nr,
+                                                               int first) {
+    if (nr >= first + V) {
+        store(c + first, acc ? load(c + first) + x : x);
     } else if (nr > first) {
-        const __m256i columns = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-        const __m256i mask = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)nr - first), columns);
+        const __m256i mask = MASK(nr - first);
 
-        _mm256_maskstore_ps(c + first, mask, acc ? _mm256_add_ps(_mm256_maskload_ps(c + first, mask), x) : x);
+        store_part(c + first, mask, acc ? load_part(c + first, mask) + x : x);
     }
 }
 
-static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, __m256 z,
+static inline __attribute__((always_inline)) void store_row(element *c, vector x, vector y, vector z,
                                                             int64_t acc, int64_t nr) {
-    store(c, x, acc, nr, 0);
-    store(c, y, acc, nr, 8);
-    store(c, z, acc, nr, 16);
+    store_vector(c, x, acc, nr, 0);
+    store_vector(c, y, acc, nr, V);
+    store_vector(c, z, acc, nr, 2 * V);
 }
 
-void uk_sgemm_4x24_avx2_asm(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc,
-                            int64_t mr, int64_t nr) {
-    __m256 c00 = _mm256_setzero_ps(), c01 = c00, c02 = c00, c10 = c00, c11 = c00, c12 = c00;
-    __m256 c20 = c00, c21 = c00, c22 = c00, c30 = c00, c31 = c00, c32 = c00;
+void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
+               int64_t mr, int64_t nr) {
+    vector c00 = {0}, c01 = c00, c02 = c00, c10 = c00, c11 = c00, c12 = c00;
+    vector c20 = c00, c21 = c00, c22 = c00, c30 = c00, c31 = c00, c32 = c00;
 
-    if (nr <= 8) {
+    if (nr <= V) {
         RUN(PAIRS(NARROW_EVEN, NARROW_ODD));
-        c00 = _mm256_add_ps(c00, c01);
-        c10 = _mm256_add_ps(c10, c11);
-        c20 = _mm256_add_ps(c20, c21);
-        c30 = _mm256_add_ps(c30, c31);
+        c00 = c00 + c01;
+        c10 = c10 + c11;
+        c20 = c20 + c21;
+        c30 = c30 + c31;
     } else if (mr <= 2) {
         RUN(PAIRS(SHORT_EVEN, SHORT_ODD));
-        c00 = _mm256_add_ps(c00, c20);
-        c01 = _mm256_add_ps(c01, c21);
-        c02 = _mm256_add_ps(c02, c22);
-        c10 = _mm256_add_ps(c10, c30);
-        c11 = _mm256_add_ps(c11, c31);
-        c12 = _mm256_add_ps(c12, c32);
+        c00 = c00 + c20;
+        c01 = c01 + c21;
+        c02 = c02 + c22;
+        c10 = c10 + c30;
+        c11 = c11 + c31;
+        c12 = c12 + c32;
     } else {
         RUN(LOOP(STEP, 1));
     }

@@ -1,35 +1,62 @@
 /*
- * 6 rows x 16 columns of C in twelve ymm registers, rows of A in place.
+ * 6 rows x 2 vectors of C, 16 floats or 8 doubles (UK_OP_d...), in twelve ymm registers, rows of A in place.
  *
- *                        b: ymm12 (columns 0-7)   ymm13 (columns 8-15)
+ *                        b: ymm12 (vector 0)      ymm13 (vector 1)
  *     a: ymm14   row 0      c00                      c01
  *        ymm15   row 1      c10                      c11
  *        (by     ...        ...                      ...
  *        turns)  row 5      c50                      c51
  *
  * Bound: 12 FMAs, 8 loads, 23 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
- * cycles, the loads 4: 32 flop per cycle, the peak. Twelve accumulators cover a latency of 4 at two FMAs a
+ * cycles, the loads 4: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators cover a latency of 4 at two FMAs a
  * cycle, with 4 over.
  *
  * One index runs along six row pointers; rows that a tile lacks point at row 0.
  *
- * Edges: up to 3 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half the
+ * Edges: up to 3 rows, or up to a vector of columns, take two steps at a time, in two sets of accumulators: half the
  * cycles.
  */
 #include <immintrin.h>
 #include "ukernels.h"
 
-enum { NR = 16 };
+/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. MASK(n): the first n of one. */
+#ifdef UK_OP_dgemm_ra
+typedef double element;
+typedef __m256d vector;
+enum { V = 4 };
+#define BYTES "8"
+#define P "pd"
+#define S "sd"
+#define MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0))
+#define load(p) _mm256_loadu_pd(p)
+#define load_part(p, mask) _mm256_maskload_pd(p, mask)
+#define store(p, v) _mm256_storeu_pd(p, v)
+#define store_part(p, mask, v) _mm256_maskstore_pd(p, mask, v)
+#else
+typedef float element;
+typedef __m256 vector;
+enum { V = 8 };
+#define BYTES "4"
+#define P "ps"
+#define S "ss"
+#define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
+#define load(p) _mm256_loadu_ps(p)
+#define load_part(p, mask) _mm256_maskload_ps(p, mask)
+#define store(p, v) _mm256_storeu_ps(p, v)
+#define store_part(p, mask, v) _mm256_maskstore_ps(p, mask, v)
+#endif
+
+enum { NR = 2 * V };
 
 /* clang-format off */
 /* Row i of the n-th step of a turn, into accumulators x and y. */
 #define ROW(i, n, t, x, y)                                     \
-    "vbroadcastss 4*" #n "(%[a" #i "], %[p], 4), %%" t "\n\t"  \
-    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"              \
-    "vfmadd231ps %%ymm13, %%" t ", %[" #y "]\n\t"
+    "vbroadcast" S " " BYTES "*" #n "(%[a" #i "], %[p], " BYTES "), %%" t "\n\t"  \
+    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"              \
+    "vfmadd231" P " %%ymm13, %%" t ", %[" #y "]\n\t"
 #define NARROW_ROW(i, n, t, x)                                 \
-    "vbroadcastss 4*" #n "(%[a" #i "], %[p], 4), %%" t "\n\t"  \
-    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"
+    "vbroadcast" S " " BYTES "*" #n "(%[a" #i "], %[p], " BYTES "), %%" t "\n\t"  \
+    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"
 #define B(n)                                                   \
     "vmovups 64*" #n "(%[b]), %%ymm12\n\t"                     \
     "vmovups 32 + 64*" #n "(%[b]), %%ymm13\n\t"
@@ -53,14 +80,14 @@ enum { NR = 16 };
 
 #define LOOP(body, steps)                \
     "1:\n\t" body                        \
-    "add $4*16*" #steps ", %[b]\n\t"     \
+    "add $64*" #steps ", %[b]\n\t"     \
     "add $" #steps ", %[p]\n\t"          \
     "jl 1b\n\t"
 /* Two steps a turn; an odd k enters in the middle. */
 #define PAIRS(even, odd)                 \
     "test $1, %b[p]\n\t"                 \
     "jz 1f\n\t"                          \
-    "sub $4*16, %[b]\n\t"                \
+    "sub $64, %[b]\n\t"                \
     "dec %[p]\n\t"                       \
     "jmp 2f\n\t"                         \
     LOOP(even "2:\n\t" odd, 2)
@@ -82,29 +109,27 @@ enum { NR = 16 };
 /* clang-format on */
 
 /* One row of the tile to memory; low and high select the columns there are. */
-static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, int64_t acc,
+static inline __attribute__((always_inline)) void store_row(element *c, vector x, vector y, int64_t acc,
                                                             int64_t nr, __m256i low, __m256i high) {
     if (nr == NR) {
-        _mm256_storeu_ps(c, acc ? _mm256_add_ps(_mm256_loadu_ps(c), x) : x);
-        _mm256_storeu_ps(c + 8, acc ? _mm256_add_ps(_mm256_loadu_ps(c + 8), y) : y);
+        store(c, acc ? load(c) + x : x);
+        store(c + V, acc ? load(c + V) + y : y);
         return;
     }
     if (acc) {
-        x = _mm256_add_ps(_mm256_maskload_ps(c, low), x);
-        y = _mm256_add_ps(_mm256_maskload_ps(c + 8, high), y);
+        x += load_part(c, low);
+        y += load_part(c + V, high);
     }
-    _mm256_maskstore_ps(c, low, x);
-    _mm256_maskstore_ps(c + 8, high, y);
+    store_part(c, low, x);
+    store_part(c + V, high, y);
 }
 
-void uk_sgemm_ra_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, const float *b, float *c, int64_t ldc,
-                               int64_t acc, int64_t mr, int64_t nr) {
-    const __m256i columns = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0), count = _mm256_set1_epi32((int)nr);
-    const __m256i low = _mm256_cmpgt_epi32(count, columns);
-    const __m256i high = _mm256_cmpgt_epi32(count, _mm256_add_epi32(columns, _mm256_set1_epi32(8)));
-    const float *a1, *a2, *a3, *a4, *a5;
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
+               int64_t acc, int64_t mr, int64_t nr) {
+    const __m256i low = MASK(nr), high = MASK(nr - V);
+    const element *a1, *a2, *a3, *a4, *a5;
     int64_t p = -k; /* the end of the rows is index 0 */
-    __m256 c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
+    vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
 
     a += k;
     a1 = mr > 1 ? a + lda : a;
@@ -112,22 +137,22 @@ void uk_sgemm_ra_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, const flo
     a3 = mr > 3 ? a + 3 * lda : a;
     a4 = mr > 4 ? a + 4 * lda : a;
     a5 = mr > 5 ? a + 5 * lda : a;
-    if (nr <= 8) {
+    if (nr <= V) {
         RUN(PAIRS(NARROW_EVEN, NARROW_ODD));
-        c00 = _mm256_add_ps(c00, c01);
-        c10 = _mm256_add_ps(c10, c11);
-        c20 = _mm256_add_ps(c20, c21);
-        c30 = _mm256_add_ps(c30, c31);
-        c40 = _mm256_add_ps(c40, c41);
-        c50 = _mm256_add_ps(c50, c51);
+        c00 = c00 + c01;
+        c10 = c10 + c11;
+        c20 = c20 + c21;
+        c30 = c30 + c31;
+        c40 = c40 + c41;
+        c50 = c50 + c51;
     } else if (mr <= 3) {
         RUN(PAIRS(SHORT_EVEN, SHORT_ODD));
-        c00 = _mm256_add_ps(c00, c30);
-        c01 = _mm256_add_ps(c01, c31);
-        c10 = _mm256_add_ps(c10, c40);
-        c11 = _mm256_add_ps(c11, c41);
-        c20 = _mm256_add_ps(c20, c50);
-        c21 = _mm256_add_ps(c21, c51);
+        c00 = c00 + c30;
+        c01 = c01 + c31;
+        c10 = c10 + c40;
+        c11 = c11 + c41;
+        c20 = c20 + c50;
+        c21 = c21 + c51;
     } else {
         RUN(LOOP(STEP, 1));
     }

@@ -1,8 +1,9 @@
 /*
- * 7 rows x 64 columns of C in 28 zmm registers, for products of few rows. One text, three kernels: A and B in
- * panels (UK_OP_sgemm), rows of A in place (UK_OP_sgemm_ra), rows of A and of B in place (UK_OP_sgemm_rab).
+ * 7 rows x 4 vectors of C, 64 floats or 32 doubles, in 28 zmm registers, for products of few rows. One text, six
+ * kernels: A and B in panels (UK_OP_sgemm, UK_OP_dgemm), rows of A in place (..._ra), rows of A and of B in place
+ * (..._rab).
  *
- *                          columns 0-15   16-31     32-47      48-63
+ *                          vector 0       1         2          3
  *                           b: zmm28      zmm29     zmm28      zmm29
  *     a: zmm30     row 0       zmm0       zmm1       zmm2       zmm3
  *        zmm31     row 1       zmm4       zmm5       zmm6       zmm7
@@ -13,7 +14,7 @@
  * vectors of b. The rows of A are 1 to 6 times lda on from one pointer; three registers hold lda, 3 lda, 5 lda.
  *
  * Bound: 28 FMAs, 18 loads, 50 instructions per k. At two 512-bit FMAs and two loads a cycle the FMAs take 14
- * cycles, the loads 9 (11 with the prefetches): 64 flop per cycle, the peak. Every row of B is used for 7 rows
+ * cycles, the loads 9 (11 with the prefetches): 64 flop per cycle (32 of doubles), the peak. Every row of B is used for 7 rows
  * of A only, so B comes at 18 bytes a cycle, as in any tile of 7 rows; but in pieces of 256 bytes, which a
  * 14x32 tile takes in two goes.
  *
@@ -22,13 +23,29 @@
  * small because rows 4 KB apart share their sets of the first cache, 12 ways: more would fall out unread.
  *
  * Edges: each number of rows has its own loop, 2 cycles per row and k, 4 at least (a chain's latency; two rows
- * fill it). Up to 32 columns take the left half alone, at half the cost. Columns that the tile lacks are
+ * fill it). Columns of two vectors take the left half alone, at half the cost. Columns that the tile lacks are
  * masked out of the loads of B, which then cannot fault.
  */
 #include <immintrin.h>
 #include "ukernels.h"
 
+/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. */
+#if defined UK_OP_dgemm || defined UK_OP_dgemm_ra || defined UK_OP_dgemm_rab
+typedef double element;
+enum { V = 8 };
+#define BYTES "8"
+#define P "pd"
+#define S "sd"
+#else
+typedef float element;
+enum { V = 16 };
+#define BYTES "4"
+#define P "ps"
+#define S "ss"
+#endif
+
 enum { AHEAD = 4 };
+static const int64_t size = sizeof(element);
 
 /* clang-format off */
 #define AT_0 "(%[a])"
@@ -40,9 +57,9 @@ enum { AHEAD = 4 };
 #define AT_6 "(%[a], %[x3], 2)"
 /* Row i, into accumulators x and y. */
 #define ROW(i, x, y, t)                                                                                     \
-    "vbroadcastss " AT_##i ", %%zmm" #t "\n\t"                                                              \
-    "vfmadd231ps %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                     \
-    "vfmadd231ps %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
+    "vbroadcast" S " " AT_##i ", %%zmm" #t "\n\t"                                                           \
+    "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                  \
+    "vfmadd231" P " %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
 #define LEFT_1 ROW(0, 0, 1, 30)
 #define LEFT_2 LEFT_1 ROW(1, 4, 5, 31)
 #define LEFT_3 LEFT_2 ROW(2, 8, 9, 30)
@@ -72,11 +89,11 @@ enum { AHEAD = 4 };
     "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                      \
     "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
 #define ADD_2(x, y, at, r, m, n)                                                                            \
-    "vaddps " #at r ", %%zmm" #x ", %%zmm" #x m "\n\t"                                                \
-    "vaddps 64 + " #at r ", %%zmm" #y ", %%zmm" #y n "\n\t"
+    "vadd" P " " #at r ", %%zmm" #x ", %%zmm" #x m "\n\t"                                                   \
+    "vadd" P " 64 + " #at r ", %%zmm" #y ", %%zmm" #y n "\n\t"
 #define STORE_2(x, y, at, r, m, n)                                                                          \
-    "vmovups %%zmm" #x ", " #at r m "\n\t"                                                            \
-    "vmovups %%zmm" #y ", 64 + " #at r n "\n\t"
+    "vmovu" P " %%zmm" #x ", " #at r m "\n\t"                                                               \
+    "vmovu" P " %%zmm" #y ", 64 + " #at r n "\n\t"
 
 #define MASK(i) "%{%[m" #i "]%}"
 #define LEFT_ZERO(x, y, z, w, r) ZERO_2(x, y)
@@ -89,7 +106,7 @@ enum { AHEAD = 4 };
 #define FULL_ADD(x, y, z, w, r) ADD_2(x, y, 0, r, "", "") ADD_2(z, w, 128, r, "", "")
 #define FULL_STORE(x, y, z, w, r) STORE_2(x, y, 0, r, "", "") STORE_2(z, w, 128, r, "", "")
 
-#ifdef UK_OP_sgemm_rab
+#if defined UK_OP_sgemm_rab || defined UK_OP_dgemm_rab
 #define PREFETCH_LEFT                                                                                       \
     "prefetcht0 60(%[b], %[ahead])\n\t"                                                                     \
     "prefetcht0 124(%[b], %[ahead])\n\t"
@@ -101,24 +118,24 @@ enum { AHEAD = 4 };
 #define PREFETCH_RIGHT
 #endif
 #define B_LEFT(m, n)                                                                                        \
-    "vmovups (%[b]), %%zmm28" m "\n\t"                                                                      \
-    "vmovups 64(%[b]), %%zmm29" n "\n\t"
+    "vmovu" P " (%[b]), %%zmm28" m "\n\t"                                                                   \
+    "vmovu" P " 64(%[b]), %%zmm29" n "\n\t"
 #define B_RIGHT(m, n)                                                                                       \
-    "vmovups 128(%[b]), %%zmm28" m "\n\t"                                                                   \
-    "vmovups 192(%[b]), %%zmm29" n "\n\t"
+    "vmovu" P " 128(%[b]), %%zmm28" m "\n\t"                                                                \
+    "vmovu" P " 192(%[b]), %%zmm29" n "\n\t"
 #define LEFT_STEP(n) B_LEFT(MASK(0) "%{z%}", MASK(1) "%{z%}") PREFETCH_LEFT LEFT_##n
 #define WIDE_STEP(n)                                                                                        \
     LEFT_STEP(n) B_RIGHT(MASK(2) "%{z%}", MASK(3) "%{z%}") PREFETCH_RIGHT RIGHT_##n
 #define FULL_STEP(n) B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT("", "") PREFETCH_RIGHT RIGHT_##n
 
-/* A tile of n rows; F is FULL, WIDE (33 to 64 columns) or LEFT (up to 32). x3 and x5 are 3 and 5 times
+/* A tile of n rows; F is FULL, WIDE (more than two vectors) or LEFT (up to two). x3 and x5 are 3 and 5 times
  * lda in the loop, 3 and 5 times ldc behind it. */
 #define TILE(F, n)                                                                                          \
     __asm__ volatile(EACH_ROW(F##_ZERO, n)                                                                  \
                      "test %[k], %[k]\n\t"                                                                  \
                      "jle 2f\n\t"                                                                           \
-                     "lea (%[lda], %[lda], 2), %[x3]\n\t"                                                 \
-                     "lea (%[lda], %[lda], 4), %[x5]\n\t"                                                 \
+                     "lea (%[lda], %[lda], 2), %[x3]\n\t"                                                   \
+                     "lea (%[lda], %[lda], 4), %[x5]\n\t"                                                   \
                      ".p2align 5\n"                                                                         \
                      "1:\n\t" F##_STEP(n)                                                                   \
                      "add %[a_step], %[a]\n\t"                                                              \
@@ -126,15 +143,15 @@ enum { AHEAD = 4 };
                      "dec %[k]\n\t"                                                                         \
                      "jnz 1b\n"                                                                             \
                      "2:\n\t"                                                                               \
-                     "lea (%[ldc], %[ldc], 2), %[x3]\n\t"                                                 \
-                     "lea (%[ldc], %[ldc], 4), %[x5]\n\t"                                                 \
+                     "lea (%[ldc], %[ldc], 2), %[x3]\n\t"                                                   \
+                     "lea (%[ldc], %[ldc], 4), %[x5]\n\t"                                                   \
                      "test %[acc], %[acc]\n\t"                                                              \
                      "jz 3f\n\t"                                                                            \
                      EACH_ROW(F##_ADD, n)                                                                   \
                      "3:\n\t"                                                                               \
                      EACH_ROW(F##_STORE, n)                                                                 \
-                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [x3] "=&r"(three), [x5] "=&r"(five)       \
-                     : [lda] "r"(lda), [a_step] "re"(a_step), [b_step] "re"(b_step), [ahead] "r"(ahead),   \
+                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [x3] "=&r"(three), [x5] "=&r"(five)        \
+                     : [lda] "r"(lda), [a_step] "re"(a_step), [b_step] "re"(b_step), [ahead] "r"(ahead),    \
                        [c] "r"(c), [ldc] "r"(ldc), [acc] "r"(acc),                                          \
                        [m0] "Yk"(m0), [m1] "Yk"(m1), [m2] "Yk"(m2), [m3] "Yk"(m3)                           \
                      : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7",      \
@@ -155,36 +172,37 @@ enum { AHEAD = 4 };
 /* clang-format on */
 
 /* lda, ldc and the steps in bytes. */
-static inline __attribute__((always_inline)) void tile(int64_t k, const float *a, int64_t lda, int64_t a_step,
-                                                       const float *b, int64_t b_step, float *c, int64_t ldc,
-                                                       int64_t acc, int64_t mr, int64_t nr) {
+static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda,
+                                                       int64_t a_step, const element *b, int64_t b_step,
+                                                       element *c, int64_t ldc, int64_t acc, int64_t mr,
+                                                       int64_t nr) {
     const uint64_t columns = nr < 64 ? ((uint64_t)1 << nr) - 1 : ~(uint64_t)0;
-    const __mmask16 m0 = (__mmask16)columns, m1 = (__mmask16)(columns >> 16), m2 = (__mmask16)(columns >> 32),
-                    m3 = (__mmask16)(columns >> 48);
+    const __mmask16 m0 = (__mmask16)columns, m1 = (__mmask16)(columns >> V),
+                    m2 = (__mmask16)(columns >> 2 * V), m3 = (__mmask16)(columns >> 3 * V);
     const int64_t ahead = AHEAD * b_step;
     int64_t three, five;
 
-    if (mr == 7 && nr == 64)
+    if (mr == 7 && nr == 4 * V)
         TILE(FULL, 7);
-    else if (nr > 32)
+    else if (nr > 2 * V)
         EDGE(WIDE)
     else
         EDGE(LEFT)
 }
 
-#if defined UK_OP_sgemm
-void UK_SYMBOL(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t mr,
-               int64_t nr) {
-    tile(k, a, 4, 4 * 7, b, 4 * 64, c, 4 * ldc, acc, mr, nr);
-}
-#elif defined UK_OP_sgemm_ra
-void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *b, float *c, int64_t ldc, int64_t acc,
+#if defined UK_OP_sgemm || defined UK_OP_dgemm
+void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
-    tile(k, a, 4 * lda, 4, b, 4 * 64, c, 4 * ldc, acc, mr, nr);
+    tile(k, a, size, 7 * size, b, 256, c, size * ldc, acc, mr, nr);
 }
-#elif defined UK_OP_sgemm_rab
-void UK_SYMBOL(int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, float *c, int64_t ldc,
+#elif defined UK_OP_sgemm_ra || defined UK_OP_dgemm_ra
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
                int64_t acc, int64_t mr, int64_t nr) {
-    tile(k, a, 4 * lda, 4, b, 4 * ldb, c, 4 * ldc, acc, mr, nr);
+    tile(k, a, size * lda, size, b, 256, c, size * ldc, acc, mr, nr);
+}
+#elif defined UK_OP_sgemm_rab || defined UK_OP_dgemm_rab
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
+               int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    tile(k, a, size * lda, size, b, size * ldb, c, size * ldc, acc, mr, nr);
 }
 #endif

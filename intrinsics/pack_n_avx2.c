@@ -1,0 +1,63 @@
+/*
+ * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n), into a panel of width UK_NR, a row a
+ * step: vectors of 32 bytes, a last one of 16 or under a mask where the width has it. Columns n and up are zeroed by the
+ * mask of the load. A row of the panel is at most 96 bytes.
+ *
+ * A row is one or two cache lines, often in a page of its own, which the hardware does not fetch ahead: the
+ * row 8 steps on is asked for.
+ *
+ * Bound: one load and one store per 32 bytes; at one store a cycle 32 bytes per cycle, as long as the source is in the
+ * first cache.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+enum { AHEAD = 8 };
+
+/* MASK(n): the first n elements of a vector. */
+#ifdef UK_OP_dpack_n
+typedef double element;
+typedef __m256d vector;
+enum { V = 4 };
+#define MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0))
+#define load(p) _mm256_loadu_pd(p)
+#define load_part(p, n) _mm256_maskload_pd(p, MASK(n))
+#define store(p, v) _mm256_storeu_pd(p, v)
+#define store_half(p, v) _mm_storeu_pd(p, _mm256_castpd256_pd128(v))
+#define store_part(p, n, v) _mm256_maskstore_pd(p, MASK(n), v)
+#else
+typedef float element;
+typedef __m256 vector;
+enum { V = 8 };
+#define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
+#define load(p) _mm256_loadu_ps(p)
+#define load_part(p, n) _mm256_maskload_ps(p, MASK(n))
+#define store(p, v) _mm256_storeu_ps(p, v)
+#define store_half(p, v) _mm_storeu_ps(p, _mm256_castps256_ps128(v))
+#define store_part(p, n, v) _mm256_maskstore_ps(p, MASK(n), v)
+#endif
+
+/* The first `width` elements of x, V at most. */
+static inline __attribute__((always_inline)) void store_first(element *d, vector x, int width) {
+    if (width >= V)
+        store(d, x);
+    else if (width == V / 2)
+        store_half(d, x);
+    else
+        store_part(d, width, x);
+}
+
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n) {
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < k; p++, s += lds, d += UK_NR) {
+        for (int j = 0; j < UK_NR; j += 2 * V)
+            _mm_prefetch((const char *)(s + AHEAD * lds + j), _MM_HINT_T0);
+        if (n == UK_NR && UK_NR % V == 0) {
+            for (int j = 0; j < UK_NR; j += V)
+                store(d + j, load(s + j));
+        } else {
+            for (int j = 0; j < UK_NR; j += V)
+                store_first(d + j, load_part(s + j, n - j), UK_NR - j);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/* The calls that uk_bench.c times of operations that exist for f32 and f64: `real` is the type, RUN(op) the name and
+ * FUNCTION(op) the type of a kernel of OP. uk_bench.c includes this for each. */
+
+static void RUN(gemm)(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    ((FUNCTION(gemm) *)k->function)(K, o->a, o->b, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
+static void RUN(gemm_ra)(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    ((FUNCTION(gemm_ra) *)k->function)(K, o->a, LD, o->b, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
+static void RUN(gemm_rab)(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    ((FUNCTION(gemm_rab) *)k->function)(K, o->a, LD, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
+static void RUN(pack_t)(void *user) {
+    const struct operands *o = user;
+    ((FUNCTION(pack_t) *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->mr);
+}
+
+static void RUN(pack_n)(void *user) {
+    const struct operands *o = user;
+    ((FUNCTION(pack_n) *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->nr);
+}
+
+static void RUN(dot)(void *user) {
+    const struct operands *o = user;
+    ((FUNCTION(dot) *)o->kernel->function)(VECTOR / sizeof(real), o->a,
+                                           (const real *)o->a + VECTOR / sizeof(real), o->c, 0);
+}
+
+static void RUN(axpy)(void *user) {
+    const struct operands *o = user;
+    ((FUNCTION(axpy) *)o->kernel->function)(VECTOR / sizeof(real), (real)0.5, o->a,
+                                            (real *)o->a + VECTOR / sizeof(real));
+}
+
+static void RUN(gemv_n)(void *user) {
+    const struct operands *o = user;
+    for (int i = 0; i < (int)(MATRIX / WIDTH / sizeof(real)); i += o->kernel->mr)
+        ((FUNCTION(gemv_n) *)o->kernel->function)(WIDTH, (const real *)o->a + (size_t)i * WIDTH, WIDTH, o->b,
+                                                  (real *)o->c + i, 0, o->kernel->mr);
+}
+
+static void RUN(gemv_t)(void *user) {
+    const struct operands *o = user;
+    for (int j = 0; j < WIDTH; j += o->kernel->nr)
+        ((FUNCTION(gemv_t) *)o->kernel->function)(MATRIX / WIDTH / sizeof(real), (const real *)o->a + j,
+                                                  WIDTH, o->b, (real *)o->c + j, 0, o->kernel->nr);
+}

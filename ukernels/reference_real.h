@@ -1,0 +1,87 @@
+/* The operations that exist for f32 and f64: `real` is the type, REFERENCE(op) the name. reference.c includes this for each. */
+void REFERENCE(gemm)(int64_t MR, int64_t NR, int64_t k, const real *a, const real *b, real *c, int64_t ldc,
+                     int64_t acc, int64_t mr, int64_t nr) {
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            real sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[p * MR + i] * b[p * NR + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
+void REFERENCE(gemm_ra)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b, real *c,
+                        int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    (void)MR;
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            real sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[i * lda + p] * b[p * NR + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
+void REFERENCE(gemm_rab)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b,
+                         int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    (void)MR;
+    (void)NR;
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            real sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[i * lda + p] * b[p * ldb + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
+void REFERENCE(pack_t)(int64_t MR, int64_t NR, int64_t k, const real *s, int64_t lds, real *d, int64_t m) {
+    (void)NR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < MR; i++)
+            d[p * MR + i] = i < m ? s[i * lds + p] : 0;
+}
+
+void REFERENCE(pack_n)(int64_t MR, int64_t NR, int64_t k, const real *s, int64_t lds, real *d, int64_t n) {
+    (void)MR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t j = 0; j < NR; j++)
+            d[p * NR + j] = j < n ? s[p * lds + j] : 0;
+}
+
+void REFERENCE(dot)(int64_t MR, int64_t NR, int64_t k, const real *a, const real *b, real *c, int64_t acc) {
+    real sum = 0;
+
+    (void)MR;
+    (void)NR;
+    for (int64_t p = 0; p < k; p++)
+        sum += a[p] * b[p];
+    c[0] = acc ? c[0] + sum : sum;
+}
+
+void REFERENCE(axpy)(int64_t MR, int64_t NR, int64_t n, real alpha, const real *x, real *y) {
+    (void)MR;
+    (void)NR;
+    for (int64_t j = 0; j < n; j++)
+        y[j] += alpha * x[j];
+}
+
+void REFERENCE(gemv_n)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *x, real *c,
+                       int64_t acc, int64_t m) {
+    for (int64_t i = 0; i < m; i++)
+        REFERENCE(dot)(MR, NR, k, a + i * lda, x, c + i, acc);
+}
+
+void REFERENCE(gemv_t)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *x, real *y,
+                       int64_t acc, int64_t n) {
+    for (int64_t j = 0; j < n && !acc; j++)
+        y[j] = 0;
+    for (int64_t p = 0; p < k; p++)
+        REFERENCE(axpy)(MR, NR, n, x[p], a + p * lda, y);
+}
