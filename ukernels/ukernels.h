@@ -1,8 +1,8 @@
 /*
  * ukernels: micro-kernels for GEMM and convolution, called directly.
  *
- * Link with -lukernels. Nothing in here prints, aborts or allocates behind the caller's back; only
- * uk_parallel_for makes something that stays: a pool of threads.
+ * Link with -lukernels. Nothing in here prints or aborts, and nothing allocates but matrix products that are given no
+ * workspace; only uk_parallel_for makes something that stays: a pool of threads.
  */
 #ifndef UKERNELS_H
 #define UKERNELS_H
@@ -142,6 +142,136 @@ int uk_num_threads(void);
  */
 void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
                      int64_t count);
+
+/*
+ * ---- matrix products ----
+ *
+ *     C = alpha * op(A) * op(B) + beta * C        op(A) is m x k, op(B) k x n, C m x n; op(X) is X or its transpose
+ *
+ * as BLAS defines it: row-major, a stored matrix has its rows `ld` elements apart (column-major: its columns), ld
+ * no smaller than a row (a column) and no smaller than 1. beta = 0: C is written and not read, NaN there does not
+ * matter. alpha = 0 or k = 0: neither A nor B is read. m = 0 or n = 0: nothing is done. C must not overlap A or B;
+ * that is not checked.
+ *
+ * On anything but UK_OK nothing has been written: UK_INVALID_ARGUMENT is an enum out of range, or a null operand that
+ * would be read or written; UK_INVALID_SIZE a negative size, a leading dimension that is too small, or a matrix of
+ * 2^63 bytes and more; UK_OUT_OF_MEMORY that the workspace could not be allocated; UK_UNSUPPORTED that this build
+ * has no kernel of the type for this CPU. Memory outside the operands is neither read nor written.
+ *
+ * Element (i, j) of C is the same to the last bit whatever the number of threads, and whether an operand was packed
+ * beforehand or not. All functions may be called from any number of threads at once, and after fork.
+ */
+enum uk_layout { UK_ROW_MAJOR, UK_COLUMN_MAJOR };
+enum uk_transpose { UK_NO_TRANSPOSE, UK_TRANSPOSE };
+
+/* On the threads of uk_parallel_for where the work is worth it; allocates a workspace where one is needed. */
+enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
+                        int64_t ldb, float beta, float *c, int64_t ldc);
+enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, double alpha, const double *a, int64_t lda, const double *b,
+                        int64_t ldb, double beta, double *c, int64_t ldc);
+
+/* `count` products of one shape: operand i is at a[i], b[i], c[i]. No two C may overlap. */
+enum uk_status uk_sgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                              int64_t n, int64_t k, float alpha, const float *const *a, int64_t lda,
+                              const float *const *b, int64_t ldb, float beta, float *const *c, int64_t ldc,
+                              int64_t count);
+enum uk_status uk_dgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                              int64_t n, int64_t k, double alpha, const double *const *a, int64_t lda,
+                              const double *const *b, int64_t ldb, double beta, double *const *c, int64_t ldc,
+                              int64_t count);
+/* The same, operand i at a + i * stride_a and so on. A stride of A or B may be 0 or negative; stride_c must keep
+ * the matrices apart. */
+enum uk_status uk_sgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
+                                      int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+                                      int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
+                                      int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c,
+                                      int64_t count);
+enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
+                                      int64_t m, int64_t n, int64_t k, double alpha, const double *a,
+                                      int64_t lda, int64_t stride_a, const double *b, int64_t ldb,
+                                      int64_t stride_b, double beta, double *c, int64_t ldc, int64_t stride_c,
+                                      int64_t count);
+
+/* How a plan is to be made. All zero is what uk_sgemm does. */
+struct uk_gemm_options {
+    int threads; /* at most so many; 0: uk_num_threads(), 1: the caller's alone */
+    struct pthreadpool
+        *pool; /* the caller's (a pthreadpool_t), whose threads bound `threads`; NULL: the library's */
+    bool a_packed, b_packed; /* uk_sgemm_run gets what uk_sgemm_pack_a, _b wrote */
+};
+
+/* A resolved call: shape, strides and flags, and the path, kernel, blocking and threads chosen for them. Made by
+ * uk_sgemm_plan or uk_dgemm_plan; it may be copied, holds no memory, and needs no end. The fields are the library's. */
+struct uk_gemm_plan {
+    int64_t m, n, k;                 /* of the row-major product that is computed */
+    int64_t a_row, a_step;           /* strides of A along m and k */
+    int64_t b_step, b_column;        /* of B along k and n */
+    int64_t ldc;                     /* C's rows, contiguous, are so far apart */
+    int64_t rows, mc, nc, kc;        /* a tile's rows; blocks */
+    int64_t row_tasks, column_tasks; /* the grid that threads share */
+    int64_t a_block, b_block;        /* elements of a task's packed blocks */
+    int64_t a_leading;               /* of rows of A that are copied */
+    const struct gemm_type *type;
+    const struct gemm_tile *tile;
+    struct pthreadpool *pool;
+    double cycles; /* estimated, on one thread */
+    int threads;
+    unsigned char path, form, a_source, b_source;
+    bool swapped; /* column-major: A and B have changed places */
+    bool a_packed, b_packed;
+};
+
+/* options may be NULL: all zero. On failure *plan is not written. */
+enum uk_status uk_sgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
+                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                             int64_t ldc, const struct uk_gemm_options *options);
+enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
+                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                             int64_t ldc, const struct uk_gemm_options *options);
+
+/* What is done to each element of C last, while its tile is in the first cache:
+ *     c = min(max(scale * c + row_bias[i] + column_bias[j], low), high)
+ * i and j are the row and column of C in the caller's layout. A NaN in c stays. */
+struct uk_sgemm_epilogue {
+    float scale;              /* 1: none */
+    float low, high;          /* relu: 0 and INFINITY; no clamp: -INFINITY and INFINITY */
+    const float *row_bias;    /* m elements, or NULL */
+    const float *column_bias; /* n elements, or NULL */
+};
+struct uk_dgemm_epilogue {
+    double scale;
+    double low, high;
+    const double *row_bias;
+    const double *column_bias;
+};
+
+/* The bytes of workspace that uk_sgemm_run and uk_dgemm_run need for this plan; 0: none. */
+size_t uk_gemm_workspace(const struct uk_gemm_plan *plan);
+/* Computes. epilogue may be NULL. workspace: uk_gemm_workspace(plan) bytes aligned to 64, used by one call at a time, and
+ * then nothing is allocated; NULL: the call allocates what it needs. UK_INVALID_ARGUMENT if the plan is of the
+ * other type. */
+enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
+                            float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace);
+enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
+                            double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
+                            void *workspace);
+
+/* Packing beforehand: pack with a plan, then run plans with a_packed or b_packed set and `packed` in the operand's
+ * place, as often and from as many threads as one likes. What was packed is for plans of the same type, layout, ta, tb,
+ * m, n, k, lda, ldb and ldc: their options may differ. `packed` has uk_gemm_packed_a_size(plan) bytes (_b_) and is
+ * best aligned to 64; 0 bytes: an empty operand. */
+size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan);
+size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan);
+enum uk_status uk_sgemm_pack_a(const struct uk_gemm_plan *plan, const float *a, float *packed);
+enum uk_status uk_sgemm_pack_b(const struct uk_gemm_plan *plan, const float *b, float *packed);
+enum uk_status uk_dgemm_pack_a(const struct uk_gemm_plan *plan, const double *a, double *packed);
+enum uk_status uk_dgemm_pack_b(const struct uk_gemm_plan *plan, const double *b, double *packed);
+
+/* Says in English which path, kernel, blocking and threads a plan takes, line by line, and returns the length without
+ * the closing NUL, as snprintf does: if that is >= size, the text was cut. */
+size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size);
 
 /* ---- the kernels, by name ---- */
 

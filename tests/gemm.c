@@ -1,0 +1,372 @@
+/*
+ * Matrix products: every layout, transpose, edge and stride against the plain sum, exactly on integers; bounds on
+ * others; what BLAS says about alpha, beta and NaN; guard pages around every operand; threads, packing beforehand,
+ * batches, epilogues, plans, errors, failing allocations, fork.
+ */
+#define _GNU_SOURCE
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <pthreadpool.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "arena.h"
+#include "ukernels.h"
+
+/* ---- allocations that fail ---- */
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+static _Thread_local bool allocation_fails;
+static _Thread_local int allocations;
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    allocations++;
+    return allocation_fails ? NULL : __real_aligned_alloc(alignment, size);
+}
+
+/* ---- a case, of either type ---- */
+
+struct shape {
+    enum uk_layout layout;
+    enum uk_transpose ta, tb;
+    int64_t m, n, k, pad; /* leading dimensions are `pad` more than they have to be */
+    double alpha, beta;
+};
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+struct operand {
+    int64_t lines, length, ld, elements;
+    bool by_rows; /* a line is a row */
+};
+
+static struct operand operand(const struct shape *s, bool transposed, int64_t rows, int64_t columns) {
+    struct operand o = {.by_rows = (s->layout == UK_ROW_MAJOR) != transposed};
+
+    o.lines = o.by_rows ? rows : columns;
+    o.length = o.by_rows ? columns : rows;
+    o.ld = larger(o.length, 1) + s->pad;
+    o.elements = o.lines && o.length ? (o.lines - 1) * o.ld + o.length : 0;
+    return o;
+}
+
+static int64_t at(const struct operand *o, int64_t row, int64_t column) {
+    return o->by_rows ? row * o->ld + column : column * o->ld + row;
+}
+
+static uint32_t seed = 1;
+
+static uint32_t next(void) {
+    seed = seed * 1664525u + 1013904223u;
+    return seed >> 8;
+}
+
+static double small_integer(void) {
+    return (double)(next() % 9) - 4;
+}
+
+static double fraction(void) {
+    return (double)next() / (1 << 23) - 1;
+}
+
+/* The functions for each element type are the same text. */
+#define ELEMENT float
+#define F(name) s##name
+#define EPSILON FLT_EPSILON
+#define SGEMM uk_sgemm
+#define UK(name) uk_s##name
+#include "gemm_cases.h"
+#undef ELEMENT
+#undef F
+#undef EPSILON
+#undef SGEMM
+#undef UK
+#define ELEMENT double
+#define F(name) d##name
+#define EPSILON DBL_EPSILON
+#define SGEMM uk_dgemm
+#define UK(name) uk_d##name
+#include "gemm_cases.h"
+
+/* Whether the registry has kernels of f64. */
+static bool has_f64(void) {
+    int count;
+    const struct uk_kernel *k = uk_kernels(&count);
+
+    for (int i = 0; i < count; i++)
+        if (!strcmp(k[i].op, "dgemm"))
+            return true;
+    return false;
+}
+
+/* ---- the lists of cases ---- */
+
+static const int64_t sizes[] = {0,  1,  2,  3,  5,  7,  8,  13, 14, 15, 16,  17,
+                                31, 32, 33, 47, 48, 49, 63, 64, 65, 97, 130, 257};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+static const double factors[] = {0, 1, -1, 2};
+
+/* A case drawn at random; all of a list's entries come up. */
+static struct shape draw(int64_t i) {
+    return (struct shape){
+        .layout = i & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+        .ta = i & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+        .tb = i & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+        .m = sizes[next() % SIZES],
+        .n = sizes[next() % SIZES],
+        .k = sizes[next() % SIZES],
+        .pad = next() % 3 ? next() % 5 : 0,
+        .alpha = next() % 2 ? 1 : factors[next() % 4],
+        .beta = factors[next() % 4],
+    };
+}
+
+static void exact_on_integers(void **state) {
+    const int64_t count = getenv("UK_GEMM_CASES") ? atoll(getenv("UK_GEMM_CASES")) : 1200;
+
+    (void)state;
+    for (int64_t i = 0; i < count; i++) {
+        const struct shape s = draw(i);
+
+        scheck(&s, true);
+        if (i % 2)
+            if (has_f64())
+                dcheck(&s, true);
+    }
+}
+
+static void small_sizes_all(void **state) {
+    (void)state;
+    for (int64_t i = 0; i < 8 * 20 * 20 * 20; i += 7) {
+        const struct shape s = {(i & 1) ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                (i & 2) ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                (i & 4) ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                i / 8 % 20,
+                                i / 160 % 20,
+                                i / 3200,
+                                i % 3,
+                                1,
+                                (double)(i % 2)};
+
+        scheck(&s, true);
+        if (has_f64())
+            dcheck(&s, true);
+    }
+}
+
+/* Beyond every block: k in several, columns and rows in several. */
+static void large(void **state) {
+    static const int64_t shape[][3] = {
+        {600, 700, 900},  {70, 1500, 1300},  {1500, 70, 1300},  {6, 2000, 1100}, {2000, 6, 1100},
+        {513, 1024, 512}, {256, 1024, 2048}, {1, 3000, 2000},   {3000, 1, 2000}, {33, 1000, 77},
+        {64, 64, 4096},   {1500, 1500, 4},   {1024, 1024, 1024}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+        for (int form = 0; form < 8; form++) {
+            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    shape[i][0],
+                                    shape[i][1],
+                                    shape[i][2],
+                                    form % 3,
+                                    form == 5 ? 2 : 1,
+                                    form % 4 == 3 ? -1 : form % 2};
+
+            scheck_sampled(&s);
+            if (form < 4)
+                if (has_f64())
+                    dcheck_sampled(&s);
+        }
+}
+
+static void bounds_on_fractions(void **state) {
+    (void)state;
+    for (int64_t i = 0; i < 200; i++) {
+        struct shape s = draw(i);
+
+        s.alpha = fraction();
+        s.beta = fraction();
+        scheck(&s, false);
+        if (has_f64())
+            dcheck(&s, false);
+    }
+}
+
+static void nan_is_overwritten(void **state) {
+    (void)state;
+    snan_rules();
+    if (has_f64())
+        dnan_rules();
+}
+
+static void nothing_outside_is_touched(void **state) {
+    (void)state;
+    for (int64_t i = 0; i < 400; i++) {
+        struct shape s = draw(i);
+
+        s.alpha = s.alpha == 0 ? 1 : s.alpha;
+        sguarded(&s);
+        if (i % 2)
+            if (has_f64())
+                dguarded(&s);
+    }
+}
+
+static void same_bits(void **state) {
+    static const int64_t shape[][3] = {{300, 310, 320},  {14, 33, 77},    {1, 5000, 700},  {5000, 1, 700},
+                                       {6, 1000, 1000},  {1000, 6, 1000}, {64, 64, 4096},  {129, 1100, 1200},
+                                       {1100, 129, 900}, {1, 1, 5000},    {31, 31, 31},    {512, 512, 512},
+                                       {97, 17, 1030},   {700, 1500, 4},  {1024, 80, 2048}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
+        for (int form = 0; form < 8; form++) {
+            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    shape[i][0],
+                                    shape[i][1],
+                                    shape[i][2],
+                                    form % 2 ? 3 : 0,
+                                    form == 3 ? 1.5 : 1,
+                                    form == 4 ? 0.5 : form % 2};
+
+            sidentical(&s);
+            if (form % 3 == 0)
+                if (has_f64())
+                    didentical(&s);
+        }
+}
+
+static void epilogues(void **state) {
+    (void)state;
+    for (int64_t i = 0; i < 300; i++) {
+        struct shape s = draw(i);
+
+        s.m = larger(s.m, 1);
+        s.n = larger(s.n, 1);
+        sepilogue(&s, i);
+        if (has_f64())
+            depilogue(&s, i);
+    }
+}
+
+static void batches(void **state) {
+    (void)state;
+    for (int64_t i = 0; i < 60; i++) {
+        struct shape s = draw(i);
+
+        sbatch(&s, i % 5 ? i % 7 : 64);
+        if (has_f64())
+            dbatch(&s, i % 5 ? i % 7 : 64);
+    }
+}
+
+static void wrong_arguments(void **state) {
+    (void)state;
+    swrong();
+    if (has_f64())
+        dwrong();
+}
+
+static void allocation_failure(void **state) {
+    (void)state;
+    sno_memory();
+    if (has_f64())
+        dno_memory();
+}
+
+static void *many_calls(void *argument) {
+    uint32_t mine = *(const uint32_t *)argument;
+    bool right = true;
+
+    for (int i = 0; i < 12; i++) {
+        const int64_t n = 40 + (int64_t)((mine + (uint32_t)i * 37) % 200);
+
+        right = right && sright(n) && (!has_f64() || dright(n));
+    }
+    return right ? argument : NULL;
+}
+
+static void several_threads_call(void **state) {
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    uint32_t number[THREADS];
+
+    (void)state;
+    for (uint32_t i = 0; i < THREADS; i++) {
+        number[i] = i;
+        assert_int_equal(pthread_create(&thread[i], NULL, many_calls, &number[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+
+        pthread_join(thread[i], &result);
+        assert_non_null(result);
+    }
+}
+
+static void works_after_fork(void **state) {
+    int status = 0;
+
+    (void)state;
+    assert_true(sright(300)); /* the pool exists */
+    const pid_t child = fork();
+    if (!child)
+        _exit(sright(300) && (!has_f64() || dright(200)) ? 0 : 1);
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+    assert_true(sright(300));
+}
+
+static void explained(void **state) {
+    struct uk_gemm_plan plan;
+    char text[1024], cut[16];
+
+    (void)state;
+    assert_int_equal(uk_sgemm_plan(&plan, UK_COLUMN_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 300, 200, 100, 300,
+                                   200, 300, NULL),
+                     UK_OK);
+    const size_t length = uk_gemm_explain(&plan, text, sizeof text);
+    assert_int_equal(length, strlen(text));
+    assert_non_null(strstr(text, "kernel: uk_sgemm"));
+    assert_non_null(strstr(text, "sgemm, 200 x 300 x 100"));
+    assert_int_equal(uk_gemm_explain(&plan, cut, sizeof cut), length);
+    assert_int_equal(strlen(cut), 15);
+    assert_int_equal(uk_gemm_explain(&plan, NULL, 0), length);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_on_integers),
+        cmocka_unit_test(small_sizes_all),
+        cmocka_unit_test(large),
+        cmocka_unit_test(bounds_on_fractions),
+        cmocka_unit_test(nan_is_overwritten),
+        cmocka_unit_test(nothing_outside_is_touched),
+        cmocka_unit_test(same_bits),
+        cmocka_unit_test(epilogues),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(wrong_arguments),
+        cmocka_unit_test(allocation_failure),
+        cmocka_unit_test(several_threads_call),
+        cmocka_unit_test(works_after_fork),
+        cmocka_unit_test(explained),
+    };
+
+    setenv("UK_NUM_THREADS", "2", 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

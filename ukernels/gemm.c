@@ -1,0 +1,118 @@
+/* Matrix products: the functions that programs call. */
+#include "gemm.h"
+
+static enum uk_status run(const struct uk_gemm_plan *plan, const struct gemm_type *type, double alpha,
+                          const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
+                          void *workspace) {
+    struct gemm_operands o = {alpha, beta, plan->swapped ? b : a, plan->swapped ? a : b, c, e};
+
+    if (plan->type != type)
+        return UK_INVALID_ARGUMENT;
+    if (e && plan->swapped) {
+        const void *rows = e->row_bias;
+
+        e->row_bias = e->column_bias;
+        e->column_bias = rows;
+    }
+    return gemm_run(plan, &o, workspace);
+}
+
+static enum uk_status call(const struct gemm_type *type, const struct gemm_shape *s, double alpha,
+                           const void *a, const void *b, double beta, void *c) {
+    struct uk_gemm_plan plan;
+    enum uk_status status = gemm_plan(&plan, type, s, NULL);
+
+    return status ? status : run(&plan, type, alpha, a, b, beta, c, NULL, NULL);
+}
+
+enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
+                        int64_t ldb, float beta, float *c, int64_t ldc) {
+    return call(gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b,
+                beta, c);
+}
+
+enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, double alpha, const double *a, int64_t lda, const double *b,
+                        int64_t ldb, double beta, double *c, int64_t ldc) {
+    return call(gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b,
+                beta, c);
+}
+
+enum uk_status uk_sgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
+                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                             int64_t ldc, const struct uk_gemm_options *options) {
+    if (!plan)
+        return UK_INVALID_ARGUMENT;
+    return gemm_plan(plan, gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
+                     options);
+}
+
+enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
+                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                             int64_t ldc, const struct uk_gemm_options *options) {
+    if (!plan)
+        return UK_INVALID_ARGUMENT;
+    return gemm_plan(plan, gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
+                     options);
+}
+
+enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
+                            float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
+    struct gemm_epilogue e;
+
+    if (epilogue)
+        e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
+                                   epilogue->column_bias};
+    return run(plan, &gemm_f32, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
+}
+
+enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
+                            double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
+                            void *workspace) {
+    struct gemm_epilogue e;
+
+    if (epilogue)
+        e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
+                                   epilogue->column_bias};
+    return run(plan, &gemm_f64, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
+}
+
+/* ---- packing beforehand: the caller's A is the product's B if the layouts differ ---- */
+
+size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan) {
+    return plan->swapped ? gemm_packed_b(plan) : gemm_packed_a(plan);
+}
+
+size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan) {
+    return plan->swapped ? gemm_packed_a(plan) : gemm_packed_b(plan);
+}
+
+static enum uk_status pack(const struct uk_gemm_plan *plan, const struct gemm_type *type, bool is_b,
+                           const void *from, void *to) {
+    const bool b = is_b != plan->swapped;
+
+    if (plan->type != type || ((!from || !to) && (b ? gemm_packed_b(plan) : gemm_packed_a(plan))))
+        return UK_INVALID_ARGUMENT;
+    if (b)
+        gemm_pack_whole_b(plan, from, to);
+    else
+        gemm_pack_whole_a(plan, from, to);
+    return UK_OK;
+}
+
+enum uk_status uk_sgemm_pack_a(const struct uk_gemm_plan *plan, const float *a, float *packed) {
+    return pack(plan, &gemm_f32, false, a, packed);
+}
+
+enum uk_status uk_sgemm_pack_b(const struct uk_gemm_plan *plan, const float *b, float *packed) {
+    return pack(plan, &gemm_f32, true, b, packed);
+}
+
+enum uk_status uk_dgemm_pack_a(const struct uk_gemm_plan *plan, const double *a, double *packed) {
+    return pack(plan, &gemm_f64, false, a, packed);
+}
+
+enum uk_status uk_dgemm_pack_b(const struct uk_gemm_plan *plan, const double *b, double *packed) {
+    return pack(plan, &gemm_f64, true, b, packed);
+}

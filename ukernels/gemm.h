@@ -1,0 +1,160 @@
+/* Inside the matrix products: what their files share. */
+#ifndef GEMM_H
+#define GEMM_H
+
+#include "ukernels.h"
+
+/*
+ * What a kernel takes. All kernels of one tile are in one family, whatever they take.
+ *
+ *              A                      B
+ *     PANELS   panels                 panels
+ *     RA       rows, any stride       panels
+ *     RAB      rows, any stride       rows, any stride
+ *     SAB      any two strides        rows, any stride
+ */
+enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_FORMS };
+
+struct gemm_tile {
+    int mr, nr;
+    int lanes;                                  /* elements of a vector */
+    const struct uk_kernel *kernel[GEMM_FORMS]; /* NULL: none */
+};
+
+/* From where a tile reads an operand. */
+enum gemm_source {
+    GEMM_IN_PLACE,
+    GEMM_ROWS,   /* a copy in rows, of A only */
+    GEMM_COPIED, /* a copy in panels */
+};
+
+enum gemm_path {
+    GEMM_SCALE,    /* k = 0, or nothing to do: C = beta C */
+    GEMM_TILES,    /* by tiles */
+    GEMM_VECTOR_N, /* m or n is 1: inner products along contiguous rows of the matrix */
+    GEMM_VECTOR_T, /* m or n is 1: sums of contiguous rows */
+};
+
+/* The last steps, in the product's own layout. Bias and bounds are of the product's type. */
+struct gemm_epilogue {
+    double scale, low, high;
+    const void *row_bias, *column_bias;
+};
+
+/* A row of tiles: C[rows, columns] of one block of k. */
+struct gemm_strip {
+    const struct uk_kernel *kernel;
+    enum gemm_form form;
+    int64_t k, rows, columns;
+    const void *a;
+    int64_t a_row, a_step;
+    const void *b;
+    int64_t b_step, b_tile; /* from row to row, from tile to tile */
+    void *c;
+    int64_t ldc;
+    double alpha, beta;                   /* beta is 1 but for the first block */
+    const struct gemm_epilogue *epilogue; /* NULL but for the last block */
+    int64_t row, column;                  /* of the first element, for the bias */
+};
+
+/* A vector of results y[i * y_step], i < count, from a matrix with `stride` between its rows. */
+struct gemm_vector {
+    const struct uk_kernel *kernel;
+    int64_t k, count;
+    const void *matrix;
+    int64_t stride;
+    const void *x; /* contiguous */
+    void *y;
+    int64_t y_step;
+    double alpha, beta;
+    const struct gemm_epilogue *epilogue;
+    int64_t row, column;
+    bool is_row; /* y is a row of C, else a column */
+};
+
+/* An element type: what depends on it, and its kernels that run on this CPU. */
+struct gemm_type {
+    const char *name; /* "sgemm" */
+    int size;         /* of an element */
+    void (*strip)(const struct gemm_strip *s);
+    void (*vector_n)(const struct gemm_vector *v);
+    void (*vector_t)(const struct gemm_vector *v);
+    /* C[i, j] = beta C[i, j], then the epilogue */
+    void (*scale)(int64_t m, int64_t n, void *c, int64_t ldc, double beta, const struct gemm_epilogue *e);
+    /* Panel of width w: d[p*w + j] = j < n ? s[p*step + j*across] : 0 */
+    void (*pack)(const struct gemm_type *t, int64_t k, int64_t n, const void *s, int64_t step, int64_t across,
+                 int w, void *d);
+    /* d[i*ldd + p] = s[i*row + p*step] */
+    void (*copy_rows)(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
+                      int64_t step, void *d, int64_t ldd);
+    /* The registry's names of what it has for this type, and the rows found. */
+    const char *form_op[GEMM_FORMS];
+    const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op;
+    enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16 } limit;
+    struct gemm_tile tile[GEMM_TILES_MOST];
+    int tiles;
+    const struct uk_kernel *gemv_n, *gemv_t;
+    const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
+    int packs_n, packs_t;
+};
+
+/* The most elements of a tile: its scratch is on the stack. */
+enum { GEMM_TILE_MOST = 2048 };
+
+/* ---- gemm_f32.c, gemm_f64.c ---- */
+extern struct gemm_type gemm_f32, gemm_f64;
+
+/* ---- gemm_kernels.c ---- */
+
+/* The type with its kernels looked up. */
+const struct gemm_type *gemm_type_f32(void);
+const struct gemm_type *gemm_type_f64(void);
+
+/* ---- gemm_plan.c ---- */
+
+/* Cycles of work below which a thread is not worth waking: some 20 us. */
+#define GEMM_TASK 60000.
+
+struct gemm_shape {
+    enum uk_layout layout;
+    enum uk_transpose ta, tb;
+    int64_t m, n, k, lda, ldb, ldc;
+};
+
+enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type,
+                         const struct gemm_shape *shape, const struct uk_gemm_options *options);
+
+/* ---- gemm_run.c ---- */
+
+struct gemm_operands {
+    double alpha, beta;
+    const void *a, *b; /* in the product's own order */
+    void *c;
+    const struct gemm_epilogue *epilogue; /* NULL: none */
+};
+
+/* `workspace` may be NULL. */
+enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+/* Whether an operand that would be touched is missing. */
+bool gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
+/* Runs `count` tasks on the plan's threads. */
+void gemm_parallel(const struct uk_gemm_plan *plan,
+                   void (*task)(void *context, int64_t index, int64_t thread), void *context, int64_t count);
+
+/* ---- gemm_pack.c ---- */
+
+/* From row to row of a copy of rows of n elements. */
+int64_t gemm_leading(int64_t n, int size);
+/* Bytes of the whole operand, packed. */
+size_t gemm_packed_a(const struct uk_gemm_plan *plan);
+size_t gemm_packed_b(const struct uk_gemm_plan *plan);
+/* Packs rows [i, i + m) and steps [p, p + k) of A, as the plan's source says, or columns of B. */
+void gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
+                 void *packed);
+void gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
+                 void *packed);
+/* The whole operand. */
+void gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed);
+void gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed);
+
+#endif

@@ -1,0 +1,243 @@
+/* What depends on the element type: included with ELEMENT (float or double), TYPE (the gemm_type to define), NAME,
+ * and the registry's names of its operations. */
+#include "gemm.h"
+
+typedef void panels_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
+                             int64_t acc, int64_t mr, int64_t nr);
+typedef void ra_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c, int64_t ldc,
+                         int64_t acc, int64_t mr, int64_t nr);
+typedef void rab_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *c,
+                          int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+typedef void sab_function(int64_t k, const ELEMENT *a, int64_t lda, int64_t csa, const ELEMENT *b,
+                          int64_t ldb, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+typedef void gemv_n_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *c,
+                             int64_t acc, int64_t m);
+typedef void gemv_t_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *y,
+                             int64_t acc, int64_t n);
+typedef void pack_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t n);
+
+static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
+                 int64_t nr) {
+    void (*f)(void) = s->kernel->function;
+
+    switch (s->form) {
+    case GEMM_PANELS:
+        ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
+        break;
+    case GEMM_RA:
+        ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
+        break;
+    case GEMM_RAB:
+        ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
+        break;
+    case GEMM_SAB:
+    default:
+        ((sab_function *)f)(s->k, s->a, s->a_row, s->a_step, b, s->b_step, c, ldc, acc, s->rows, nr);
+        break;
+    }
+}
+
+/* c = alpha t + beta c, rows ldt and ldc apart. */
+static void merge(int64_t m, int64_t n, ELEMENT alpha, const ELEMENT *t, int64_t ldt, ELEMENT beta,
+                  ELEMENT *c, int64_t ldc) {
+    for (int64_t i = 0; i < m; i++, t += ldt, c += ldc)
+        if (beta == 0)
+            for (int64_t j = 0; j < n; j++)
+                c[j] = alpha * t[j];
+        else if (beta == 1)
+            for (int64_t j = 0; j < n; j++)
+                c[j] = alpha * t[j] + c[j];
+        else
+            for (int64_t j = 0; j < n; j++)
+                c[j] = alpha * t[j] + beta * c[j];
+}
+
+static void scale_tile(int64_t m, int64_t n, ELEMENT beta, ELEMENT *c, int64_t ldc) {
+    for (int64_t i = 0; i < m; i++, c += ldc)
+        if (beta == 0)
+            for (int64_t j = 0; j < n; j++)
+                c[j] = 0;
+        else
+            for (int64_t j = 0; j < n; j++)
+                c[j] *= beta;
+}
+
+/* `row` and `column` are where c is in the whole. The comparisons are false for NaN, which so stays. */
+static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct gemm_epilogue *e, int64_t row,
+                   int64_t column) {
+    const ELEMENT scale = (ELEMENT)e->scale, low = (ELEMENT)e->low, high = (ELEMENT)e->high;
+    const ELEMENT *rows = e->row_bias, *columns = e->column_bias;
+
+    for (int64_t i = 0; i < m; i++, c += ldc) {
+        const ELEMENT bias = rows ? rows[row + i] : 0;
+
+        for (int64_t j = 0; j < n; j++)
+            c[j] = scale * c[j] + bias;
+        for (int64_t j = 0; columns && j < n; j++)
+            c[j] += columns[column + j];
+        for (int64_t j = 0; j < n; j++) {
+            ELEMENT x = c[j];
+
+            x = x < low ? low : x;
+            c[j] = x > high ? high : x;
+        }
+    }
+}
+
+/* One tile at c. Where alpha is 1, the kernel writes it in place. */
+static void tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t nr) {
+    if (s->alpha == 1) {
+        if (s->beta != 0 && s->beta != 1)
+            scale_tile(s->rows, nr, (ELEMENT)s->beta, c, s->ldc);
+        call(s, b, c, s->ldc, s->beta != 0, nr);
+    } else {
+        ELEMENT scratch[GEMM_TILE_MOST] __attribute__((aligned(64)));
+        const int width = s->kernel->nr;
+
+        call(s, b, scratch, width, 0, nr);
+        merge(s->rows, nr, (ELEMENT)s->alpha, scratch, width, (ELEMENT)s->beta, c, s->ldc);
+    }
+}
+
+static void strip(const struct gemm_strip *s) {
+    const ELEMENT *b = s->b;
+    ELEMENT *c = s->c;
+    const int width = s->kernel->nr;
+
+    for (int64_t j = 0; j < s->columns; j += width, b += s->b_tile) {
+        const int64_t nr = s->columns - j < width ? s->columns - j : width;
+
+        tile(s, b, c + j, nr);
+        if (s->epilogue)
+            finish(s->rows, nr, c + j, s->ldc, s->epilogue, s->row, s->column + j);
+    }
+}
+
+static void scale(int64_t m, int64_t n, void *c, int64_t ldc, double beta, const struct gemm_epilogue *e) {
+    if (beta != 1)
+        scale_tile(m, n, (ELEMENT)beta, c, ldc);
+    if (e)
+        finish(m, n, c, ldc, e, 0, 0);
+}
+
+/* ---- matrix times vector ---- */
+
+/* y[i * step] = alpha t[i] + beta y[i * step] for some of a vector's results, from its i-th on, and the epilogue. */
+static void merge_vector(const struct gemm_vector *v, const ELEMENT *t, int64_t i, int64_t count) {
+    ELEMENT *y = (ELEMENT *)v->y + i * v->y_step;
+
+    if (v->y_step == 1) {
+        merge(1, count, (ELEMENT)v->alpha, t, count, (ELEMENT)v->beta, y, count);
+    } else {
+        merge(count, 1, (ELEMENT)v->alpha, t, 1, (ELEMENT)v->beta, y, v->y_step);
+    }
+    if (v->epilogue && v->is_row)
+        finish(1, count, y, count, v->epilogue, v->row, v->column + i);
+    else if (v->epilogue)
+        finish(count, 1, y, v->y_step, v->epilogue, v->row + i, v->column);
+}
+
+static void vector_n(const struct gemm_vector *v) {
+    enum { MOST = 256 };
+    gemv_n_function *f = (gemv_n_function *)v->kernel->function;
+    const ELEMENT *a = v->matrix;
+    ELEMENT t[MOST];
+    const int64_t group = v->kernel->mr, most = MOST / group * group;
+
+    for (int64_t i = 0; i < v->count; i += most) {
+        const int64_t count = v->count - i < most ? v->count - i : most;
+
+        for (int64_t r = 0; r < count; r += group)
+            f(v->k, a + (i + r) * v->stride, v->stride, v->x, t + r, 0,
+              count - r < group ? count - r : group);
+        merge_vector(v, t, i, count);
+    }
+}
+
+static void vector_t(const struct gemm_vector *v) {
+    enum { MOST = 1024 };
+    gemv_t_function *f = (gemv_t_function *)v->kernel->function;
+    const ELEMENT *a = v->matrix;
+    ELEMENT t[MOST] __attribute__((aligned(64)));
+    const int64_t most = v->kernel->nr < MOST ? v->kernel->nr : MOST;
+
+    for (int64_t i = 0; i < v->count; i += most) {
+        const int64_t count = v->count - i < most ? v->count - i : most;
+
+        f(v->k, a + i, v->stride, v->x, t, 0, count);
+        merge_vector(v, t, i, count);
+    }
+}
+
+/* ---- packing ---- */
+
+static const struct uk_kernel *of_width(const struct uk_kernel *const *rows, int count, int64_t width,
+                                        bool by_mr) {
+    for (int i = 0; i < count; i++)
+        if ((by_mr ? rows[i]->mr : rows[i]->nr) == width)
+            return rows[i];
+    return NULL;
+}
+
+static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *source, int64_t step,
+                 int64_t across, int w, void *to) {
+    const struct uk_kernel *kernel = across == 1 ? of_width(t->pack_n, t->packs_n, w, false)
+                                     : step == 1 ? of_width(t->pack_t, t->packs_t, w, true)
+                                                 : NULL;
+    const ELEMENT *s = source;
+    ELEMENT *d = to;
+
+    if (kernel) {
+        ((pack_function *)kernel->function)(k, s, across == 1 ? step : across, d, n);
+        return;
+    }
+    for (int64_t p = 0; p < k; p++, s += step, d += w) {
+        for (int64_t j = 0; j < n; j++)
+            d[j] = s[j * across];
+        for (int64_t j = n; j < w; j++)
+            d[j] = 0;
+    }
+}
+
+/* By blocks of 16 x 16, so that each line that is touched is used up while it is in the first cache. */
+static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const void *source, int64_t row,
+                      int64_t step, void *to, int64_t ldd) {
+    enum { BLOCK = 16 };
+    const ELEMENT *s = source;
+    ELEMENT *d = to;
+
+    (void)t;
+    if (step == 1) {
+        for (int64_t i = 0; i < m; i++)
+            for (int64_t p = 0; p < k; p++)
+                d[i * ldd + p] = s[i * row + p];
+        return;
+    }
+    for (int64_t p0 = 0; p0 < k; p0 += BLOCK) {
+        const int64_t p1 = p0 + BLOCK < k ? p0 + BLOCK : k;
+
+        for (int64_t i0 = 0; i0 < m; i0 += BLOCK) {
+            const int64_t i1 = i0 + BLOCK < m ? i0 + BLOCK : m;
+
+            for (int64_t i = i0; i < i1; i++)
+                for (int64_t p = p0; p < p1; p++)
+                    d[i * ldd + p] = s[i * row + p * step];
+        }
+    }
+}
+
+struct gemm_type TYPE = {
+    .name = NAME "gemm",
+    .size = sizeof(ELEMENT),
+    .strip = strip,
+    .vector_n = vector_n,
+    .vector_t = vector_t,
+    .scale = scale,
+    .pack = pack,
+    .copy_rows = copy_rows,
+    .form_op = {NAME "gemm", NAME "gemm_ra", NAME "gemm_rab", NAME "gemm_sab"},
+    .gemv_n_op = NAME "gemv_n",
+    .gemv_t_op = NAME "gemv_t",
+    .pack_n_op = NAME "pack_n",
+    .pack_t_op = NAME "pack_t",
+};

@@ -1,0 +1,99 @@
+/* Which kernels matrix products have: the registry's rows of their operations that run on this CPU. */
+#include <pthread.h>
+#include <string.h>
+#include "gemm.h"
+
+/* The weight of an instruction set: a kernel of a higher one replaces one of the same tile. */
+static int level(const struct uk_kernel *k) {
+    static const char *const isas[] = {
+#define UK_ISA_ROW(name, arch, features) #name,
+#include "isas.def"
+#undef UK_ISA_ROW
+    };
+    int i = 0;
+
+    while (i < (int)(sizeof isas / sizeof *isas) && strcmp(isas[i], k->isa))
+        i++;
+    return i;
+}
+
+/* The tile of these dimensions, made if it is new; NULL: there is no room. */
+static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k) {
+    int i = 0;
+
+    while (i < t->tiles && (t->tile[i].mr != k->mr || t->tile[i].nr != k->nr))
+        i++;
+    if (i == GEMM_TILES_MOST)
+        return NULL;
+    if (i == t->tiles) {
+        t->tile[t->tiles++] = (struct gemm_tile){
+            .mr = k->mr, .nr = k->nr, .lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1};
+    }
+    return &t->tile[i];
+}
+
+static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_form form) {
+    if (k->edges != UK_EDGES_ANY || k->kr != 1 || k->a_over || k->a_align > t->size || k->b_align > t->size ||
+        k->c_align > t->size || k->mr * k->nr > GEMM_TILE_MOST)
+        return;
+    struct gemm_tile *tile = tile_of(t, k);
+    const struct uk_kernel *old = tile ? tile->kernel[form] : NULL;
+
+    if (tile && (!old || level(k) > level(old)))
+        tile->kernel[form] = k;
+}
+
+static void take_one(const struct uk_kernel **slot, const struct uk_kernel *k) {
+    if (!*slot || level(k) > level(*slot))
+        *slot = k;
+}
+
+static void take_pack(const struct uk_kernel **rows, int *count, const struct uk_kernel *k, bool by_mr) {
+    for (int i = 0; i < *count; i++)
+        if (by_mr ? rows[i]->mr == k->mr : rows[i]->nr == k->nr) {
+            take_one(&rows[i], k);
+            return;
+        }
+    if (*count < GEMM_PACKS_MOST)
+        rows[(*count)++] = k;
+}
+
+static void look_up(struct gemm_type *t) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+
+    for (int i = 0; i < count; i++) {
+        const struct uk_kernel *k = &rows[i];
+
+        if (!uk_kernel_runs_here(k))
+            continue;
+        for (int f = 0; f < GEMM_FORMS; f++)
+            if (!strcmp(k->op, t->form_op[f]))
+                take_form(t, k, (enum gemm_form)f);
+        if (!strcmp(k->op, t->gemv_n_op))
+            take_one(&t->gemv_n, k);
+        else if (!strcmp(k->op, t->gemv_t_op))
+            take_one(&t->gemv_t, k);
+        else if (!strcmp(k->op, t->pack_n_op) && !k->a_over)
+            take_pack(t->pack_n, &t->packs_n, k, false);
+        else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)
+            take_pack(t->pack_t, &t->packs_t, k, true);
+    }
+}
+
+static void look_up_all(void) {
+    look_up(&gemm_f32);
+    look_up(&gemm_f64);
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+const struct gemm_type *gemm_type_f32(void) {
+    pthread_once(&once, look_up_all);
+    return &gemm_f32;
+}
+
+const struct gemm_type *gemm_type_f64(void) {
+    pthread_once(&once, look_up_all);
+    return &gemm_f64;
+}

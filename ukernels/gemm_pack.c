@@ -1,0 +1,113 @@
+/*
+ * Operands, packed: a block while computing, or whole and beforehand.
+ *
+ * Of a product by tiles, B is packed in panels of the tile's width, [n/NR][k][NR], and A in panels of its height,
+ * [m/rows][k][MR], or in rows, [m][k]. What vectors are multiplied with is copied as it lies, closer.
+ */
+#include "gemm.h"
+
+static const char *at(const struct uk_gemm_plan *plan, const void *base, int64_t index) {
+    return (const char *)base + index * plan->type->size;
+}
+
+int64_t gemm_leading(int64_t n, int size) {
+    /* Rows 512 bytes or more apart by a power of two meet in few sets of the first cache. */
+    return n * size % 512 ? n : n + 64 / size;
+}
+
+/* Whether A, or the matrix that B is, is copied with its k as rows of the copy. */
+static bool a_is_columns(const struct uk_gemm_plan *plan) {
+    return plan->path != GEMM_TILES && plan->a_step != 1;
+}
+
+static int64_t panels(int64_t n, int64_t width) {
+    return (n + width - 1) / width;
+}
+
+static size_t bytes(const struct uk_gemm_plan *plan, int64_t elements) {
+    return (size_t)elements * (size_t)plan->type->size;
+}
+
+size_t gemm_packed_a(const struct uk_gemm_plan *plan) {
+    const int size = plan->type->size;
+
+    if (!plan->m || !plan->k)
+        return 0;
+    if (plan->path == GEMM_TILES && plan->a_source == GEMM_COPIED)
+        return bytes(plan, panels(plan->m, plan->rows) * plan->tile->mr * plan->k);
+    return bytes(plan, a_is_columns(plan) ? plan->k * gemm_leading(plan->m, size)
+                                          : plan->m * gemm_leading(plan->k, size));
+}
+
+size_t gemm_packed_b(const struct uk_gemm_plan *plan) {
+    const int size = plan->type->size;
+
+    if (!plan->n || !plan->k)
+        return 0;
+    if (plan->path == GEMM_TILES)
+        return bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr * plan->k);
+    return bytes(plan, plan->b_column == 1 ? plan->k * gemm_leading(plan->n, size)
+                                           : plan->n * gemm_leading(plan->k, size));
+}
+
+void gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
+                 void *packed) {
+    const struct gemm_type *t = plan->type;
+
+    if (plan->a_source != GEMM_COPIED) {
+        t->copy_rows(t, m, k, at(plan, a, i * plan->a_row + p * plan->a_step), plan->a_row, plan->a_step,
+                     packed, plan->a_leading);
+        return;
+    }
+    for (int64_t r = 0; r < m; r += plan->rows) {
+        const int64_t mr = m - r < plan->rows ? m - r : plan->rows;
+
+        t->pack(t, k, mr, at(plan, a, (i + r) * plan->a_row + p * plan->a_step), plan->a_step, plan->a_row,
+                plan->tile->mr, packed);
+        packed = (char *)packed + bytes(plan, plan->tile->mr * k);
+    }
+}
+
+void gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
+                 void *packed) {
+    const struct gemm_type *t = plan->type;
+    const int width = plan->tile->nr;
+
+    for (int64_t c = 0; c < n; c += width) {
+        const int64_t nr = n - c < width ? n - c : width;
+
+        t->pack(t, k, nr, at(plan, b, (j + c) * plan->b_column + p * plan->b_step), plan->b_step,
+                plan->b_column, width, packed);
+        packed = (char *)packed + bytes(plan, width * k);
+    }
+}
+
+void gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed) {
+    const struct gemm_type *t = plan->type;
+
+    if (!plan->m || !plan->k)
+        return;
+    if (a_is_columns(plan)) {
+        t->copy_rows(t, plan->k, plan->m, a, plan->a_step, plan->a_row, packed,
+                     gemm_leading(plan->m, t->size));
+    } else if (plan->path == GEMM_TILES && plan->a_source == GEMM_COPIED) {
+        gemm_pack_a(plan, a, 0, plan->m, 0, plan->k, packed);
+    } else {
+        t->copy_rows(t, plan->m, plan->k, a, plan->a_row, plan->a_step, packed,
+                     gemm_leading(plan->k, t->size));
+    }
+}
+
+void gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed) {
+    const struct gemm_type *t = plan->type;
+
+    if (!plan->n || !plan->k)
+        return;
+    if (plan->path == GEMM_TILES)
+        gemm_pack_b(plan, b, 0, plan->n, 0, plan->k, packed);
+    else if (plan->b_column == 1)
+        t->copy_rows(t, plan->k, plan->n, b, plan->b_step, 1, packed, gemm_leading(plan->n, t->size));
+    else
+        t->copy_rows(t, plan->n, plan->k, b, plan->b_column, plan->b_step, packed,
+                     gemm_leading(plan->k, t->size));
+}

@@ -1,0 +1,396 @@
+/*
+ * Which path, kernel, blocking and threads a product takes: the least of the estimated costs below, in cycles of one
+ * core. Column-major products are computed as the row-major product of the transposes: C' = B' A'.
+ *
+ * Tiles. A step of k of a tile of mr x nr takes the longest of
+ *     FMAs / 2      two vector FMAs a cycle; FMAs = mr (rounded up to the kernel's row_step) * vectors of nr
+ *     loads / 2     two loads a cycle: a broadcast per row and the vectors of B
+ *     4             the latency of an FMA, which every sum of the tile has to wait for
+ * and a tile CALL cycles more for the call, its jumps, and its part of C, which comes and goes once per block of k.
+ *
+ * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte where the
+ * source's rows stay rows, TURN where they become columns. It is paid once per element, or once per
+ * block of columns (of rows) where the other operand does not fit at once.
+ *
+ * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far apart
+ * that they share too few sets of the first cache, each line is fetched again for each element (CONFLICT per row and
+ * k). A strip of B is read again by every panel of rows: if the block's lines do not fit into the second cache's
+ * sets that they can go to, they come from the third (FAR per line). Both are counted from the strides: rows a
+ * multiple of 2^s bytes apart reach 1/2^s of the sets.
+ *
+ * Blocks. A block of B, kc x nc, takes half of the second cache; kc is as long as it can be (C is then read and written
+ * less often) while nc has several tiles, and the same for all of k. What decides the order in which
+ * an element's products are added (the tile, kc, the kernel's form) depends on shape and strides only: not on
+ * threads, nor on what has been packed beforehand. The width of the tile depends on n alone, so that one packed B
+ * serves products of any m.
+ */
+#include <pthread.h>
+#include <pthreadpool.h>
+#include <unistd.h>
+#include "gemm.h"
+
+enum { CALL = 40, KC_MOST = 768, LINE = 64 };
+static const double COPY = 0.12, TURN = 0.2, CONFLICT = 1, FAR = 6;
+
+/* ---- the caches ---- */
+
+struct cache {
+    int64_t size, ways;
+};
+static struct cache first = {32768, 8}, second = {1 << 20, 16};
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* What the system says, if it is plausible. */
+static void ask(struct cache *c, int size_name, int ways_name, int64_t low, int64_t high) {
+    const long size = sysconf(size_name), ways = sysconf(ways_name);
+
+    if (size >= low && size <= high)
+        c->size = size;
+    if (ways >= 2 && ways <= 32)
+        c->ways = ways;
+}
+
+static void ask_caches(void) {
+#if defined _SC_LEVEL2_CACHE_SIZE
+    ask(&first, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, 16384, 262144);
+    ask(&second, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, 131072, 4 << 20);
+#endif
+}
+
+/* How many lines that are `stride` bytes apart the cache keeps. */
+static int64_t kept(const struct cache *c, int64_t stride) {
+    const int64_t way = c->size / c->ways, step = stride & -stride; /* the power of two in it */
+    const int64_t sets = step >= way ? 1 : step <= LINE ? way / LINE : way / step;
+
+    return sets * c->ways;
+}
+
+/* ---- costs ---- */
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t parts(int64_t n, int64_t part) {
+    return (n + part - 1) / part;
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* A step of k of a tile. */
+static double step_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t mr, int64_t nr) {
+    const double vectors = (double)parts(nr, t->lanes), rows = (double)(parts(mr, k->row_step) * k->row_step);
+
+    return larger(larger(rows * vectors, rows + vectors) / 2, 4);
+}
+
+/* All tiles of a product, with all operands near. */
+static double tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
+                         int64_t n, int64_t steps) {
+    const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
+    double cycles = (double)(high * wide) * step_cost(t, k, rows, t->nr);
+
+    if (narrow)
+        cycles += (double)high * step_cost(t, k, rows, narrow);
+    if (low)
+        cycles += (double)wide * step_cost(t, k, low, t->nr);
+    if (low && narrow)
+        cycles += step_cost(t, k, low, narrow);
+    return cycles * (double)steps + (double)(parts(m, rows) * parts(n, t->nr)) * CALL;
+}
+
+/* Rows of equal panels, none higher than the tile. */
+static int64_t panel_rows(const struct uk_kernel *k, int64_t m) {
+    const int64_t even = parts(m, parts(m, k->mr));
+
+    return parts(even, k->row_step) * k->row_step;
+}
+
+static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum gemm_source a,
+                       enum gemm_source b) {
+    if ((form == GEMM_PANELS || form == GEMM_RA) != (b == GEMM_COPIED))
+        return false;
+    if (b == GEMM_IN_PLACE && p->b_column != 1)
+        return false;
+    switch (form) {
+    case GEMM_PANELS:
+        return a == GEMM_COPIED;
+    case GEMM_RA:
+    case GEMM_RAB:
+        return a == GEMM_ROWS || (a == GEMM_IN_PLACE && p->a_step == 1);
+    default:
+        return a == GEMM_COPIED || (a == GEMM_IN_PLACE && p->a_step != 1);
+    }
+}
+
+/* What reading or copying A costs beside the tiles. */
+static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source source) {
+    const int size = p->type->size;
+    const double elements = (double)p->m * (double)p->k;
+
+    if (source != GEMM_IN_PLACE)
+        return elements * size * ((source == GEMM_ROWS) == (p->a_step == 1) ? COPY : TURN);
+    if (p->a_step == 1 && least(p->m, t->mr) * 3 / 2 > kept(&first, p->a_row * size))
+        return elements * (double)parts(p->n, t->nr) * CONFLICT;
+    return 0;
+}
+
+static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
+                     enum gemm_source source) {
+    const int size = p->type->size;
+    const double elements = (double)p->n * (double)p->k, panels = (double)parts(p->m, t->mr);
+
+    if (source == GEMM_COPIED)
+        return elements * size * (p->b_column == 1 ? COPY : TURN);
+    if (panels > 1 && kc > kept(&second, p->b_step * size) / 2)
+        return elements * size / LINE * (panels - 1) * FAR;
+    return 0;
+}
+
+/* ---- choices ---- */
+
+/* The width that computes n columns in the least time: full tiles of each width are equally good, so what counts is
+ * what the last one wastes; then the wider. */
+static bool is_better_width(const struct gemm_tile *t, const struct gemm_tile *than, int64_t n) {
+    const double waste = (double)(parts(n, t->nr) * t->nr) / n,
+                 other = (double)(parts(n, than->nr) * than->nr) / n;
+
+    if (waste != other)
+        return waste < other;
+    return t->mr * t->nr / t->lanes > than->mr * than->nr / than->lanes ||
+           (t->mr * t->nr / t->lanes == than->mr * than->nr / than->lanes && t->mr > than->mr);
+}
+
+static int width_for(const struct gemm_type *type, int64_t n) {
+    const struct gemm_tile *best = NULL;
+    int lanes = 0;
+
+    for (int i = 0; i < type->tiles; i++)
+        lanes = type->tile[i].lanes > lanes ? type->tile[i].lanes : lanes;
+    for (int i = 0; i < type->tiles; i++) {
+        const struct gemm_tile *t = &type->tile[i];
+
+        if (t->lanes == lanes && t->kernel[GEMM_PANELS] && (!best || is_better_width(t, best, n)))
+            best = t;
+    }
+    return best ? best->nr : 0;
+}
+
+/* Balanced blocks of k, of which B's takes half of the second cache with several tiles to a block. */
+static int64_t k_block(const struct uk_gemm_plan *p, int nr) {
+    const int64_t elements = second.size / 2 / p->type->size;
+    int64_t most = elements / (4 * nr);
+
+    most = most > KC_MOST ? KC_MOST : most < 128 ? 128 : most;
+    return p->k <= most + most / 4 ? p->k : (parts(p->k, parts(p->k, most)) + 3) / 4 * 4;
+}
+
+struct choice {
+    const struct gemm_tile *tile;
+    enum gemm_form form;
+    enum gemm_source a, b;
+    int64_t rows;
+    double cycles;
+};
+
+static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form,
+                     struct choice *best) {
+    const struct uk_kernel *k = t->kernel[form];
+    const int64_t rows = panel_rows(k, p->m), kc = k_block(p, t->nr);
+    const double tiles = tiles_cost(t, k, rows, p->m, p->n, p->k);
+
+    for (int a = GEMM_IN_PLACE; a <= GEMM_COPIED; a++)
+        for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
+            if (!form_takes(form, p, (enum gemm_source)a, (enum gemm_source)b))
+                continue;
+            const double cycles =
+                tiles + a_cost(p, t, (enum gemm_source)a) + b_cost(p, t, kc, (enum gemm_source)b);
+
+            if (!best->tile || cycles < best->cycles)
+                *best = (struct choice){t, form, (enum gemm_source)a, (enum gemm_source)b, rows, cycles};
+        }
+}
+
+/* How many tasks, and in which grid: the one whose largest rectangle is least work, packing counted. */
+static void split(struct uk_gemm_plan *p) {
+    const int nr = p->tile->nr;
+    const int64_t row_panels = parts(p->m, p->rows), column_panels = parts(p->n, nr);
+    const double area = (double)(row_panels * column_panels);
+    double best = 1;
+    int64_t threads = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
+
+    p->row_tasks = p->column_tasks = 1;
+    for (int64_t r = 1; r <= threads && r <= row_panels; r++) {
+        const int64_t c = least(threads / r, column_panels);
+        const double h = (double)parts(row_panels, r), w = (double)parts(column_panels, c);
+        /* A panel of A packed again costs as COPY does beside its tiles. */
+        const double again = 0.02 * ((double)(r - 1) * w / area + (double)(c - 1) * h / area);
+
+        if (h * w / area + again < best) {
+            best = h * w / area + again;
+            p->row_tasks = r;
+            p->column_tasks = c;
+        }
+    }
+}
+
+static void block(struct uk_gemm_plan *p, const struct choice *c) {
+    const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
+    int64_t columns, rows;
+
+    p->tile = c->tile;
+    p->form = (unsigned char)c->form;
+    p->a_source = (unsigned char)c->a;
+    p->b_source = (unsigned char)c->b;
+    p->rows = c->rows;
+    p->cycles = c->cycles;
+    p->kc = k_block(p, nr);
+    split(p);
+    columns = parts(parts(p->n, nr), p->column_tasks) * nr;
+    rows = parts(parts(p->m, p->rows), p->row_tasks) * p->rows;
+    p->nc = second.size / 2 / size / p->kc / nr * nr;
+    p->nc = p->nc < 4 * nr ? 4 * nr : p->nc;
+    p->nc = parts(parts(columns, parts(columns, p->nc)), nr) * nr; /* balanced */
+    /* Where A is packed it stays for all blocks of columns, in the third cache: 4 MiB. */
+    p->mc = (4 << 20) / size / p->kc / p->rows * p->rows;
+    p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
+    p->mc = parts(parts(rows, parts(rows, p->mc)), p->rows) * p->rows;
+    p->a_leading = gemm_leading(p->kc, size);
+    p->a_block = c->a == GEMM_IN_PLACE ? 0
+                 : c->a == GEMM_ROWS   ? p->mc * p->a_leading
+                                       : p->mc / p->rows * mr * p->kc;
+    p->b_block = c->b == GEMM_IN_PLACE ? 0 : p->nc * p->kc;
+    p->a_block = parts(p->a_block * size, LINE) * LINE / size; /* each begins with a line */
+    p->b_block = parts(p->b_block * size, LINE) * LINE / size;
+}
+
+static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
+    const struct gemm_type *type = p->type;
+    const int width = width_for(type, p->n);
+    struct choice best = {0};
+
+    for (int i = 0; i < type->tiles; i++)
+        for (int f = 0; f < GEMM_FORMS && type->tile[i].nr == width; f++)
+            if (type->tile[i].kernel[f])
+                consider(p, &type->tile[i], (enum gemm_form)f, &best);
+    if (!best.tile)
+        return UK_UNSUPPORTED;
+    p->path = GEMM_TILES;
+    block(p, &best);
+    return UK_OK;
+}
+
+/* m or n is 1: the kernels of matrix and vector, if there are any. Memory decides: an element is used once. */
+static bool plan_vector(struct uk_gemm_plan *p) {
+    const bool is_row = p->m == 1;
+    const int64_t along = is_row ? p->b_step : p->a_step, count = is_row ? p->n : p->m;
+    const struct uk_kernel *k = along == 1 ? p->type->gemv_n : p->type->gemv_t;
+
+    if (!k)
+        return false;
+    p->path = along == 1 ? GEMM_VECTOR_N : GEMM_VECTOR_T;
+    p->cycles = (double)p->k * (double)count * p->type->size / 16;
+    p->nc = along == 1 ? k->mr : 64;
+    p->row_tasks = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
+    p->row_tasks = least(p->row_tasks, parts(count, p->nc));
+    p->row_tasks = p->row_tasks < 1 ? 1 : p->row_tasks;
+    p->column_tasks = 1;
+    if ((is_row ? p->a_step : p->b_step) != 1)
+        p->b_block = parts(p->k * p->type->size, LINE) * LINE / p->type->size;
+    return true;
+}
+
+/* ---- arguments ---- */
+
+static bool too_large(int64_t lines, int64_t ld, int size) {
+    int64_t elements, bytes;
+
+    return __builtin_mul_overflow(lines, ld, &elements) || __builtin_mul_overflow(elements, 2 * size, &bytes);
+}
+
+/* Of an operand stored in `lines` rows (columns, if column-major) of `length`. */
+static bool is_wrong(int64_t lines, int64_t length, int64_t ld, int size) {
+    return ld < 1 || ld < length || too_large(lines, ld, size);
+}
+
+static enum uk_status check(const struct gemm_shape *s, int size) {
+    const bool rows = s->layout == UK_ROW_MAJOR;
+    const bool a_rows = rows == (s->ta == UK_NO_TRANSPOSE), b_rows = rows == (s->tb == UK_NO_TRANSPOSE);
+
+    if ((s->layout != UK_ROW_MAJOR && s->layout != UK_COLUMN_MAJOR) ||
+        (s->ta != UK_NO_TRANSPOSE && s->ta != UK_TRANSPOSE) ||
+        (s->tb != UK_NO_TRANSPOSE && s->tb != UK_TRANSPOSE))
+        return UK_INVALID_ARGUMENT;
+    if (s->m < 0 || s->n < 0 || s->k < 0)
+        return UK_INVALID_SIZE;
+    if (is_wrong(a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda, size) ||
+        is_wrong(b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, size) ||
+        is_wrong(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, size))
+        return UK_INVALID_SIZE;
+    return UK_OK;
+}
+
+static void set_threads(struct uk_gemm_plan *p, const struct uk_gemm_options *o) {
+    const int64_t most = o->pool ? (int64_t)pthreadpool_get_threads_count(o->pool) : uk_num_threads();
+
+    p->pool = o->pool;
+    p->threads = (int)(o->threads > 0 ? least(o->threads, most) : most);
+}
+
+/* The row-major product: A and B as they are, or the transposes changed about. */
+static struct uk_gemm_plan normalized(const struct gemm_type *type, const struct gemm_shape *s) {
+    const bool rows = s->layout == UK_ROW_MAJOR;
+    const bool a_turned = (rows ? s->ta : s->tb) == UK_TRANSPOSE,
+               b_turned = (rows ? s->tb : s->ta) == UK_TRANSPOSE;
+    const int64_t lda = rows ? s->lda : s->ldb, ldb = rows ? s->ldb : s->lda;
+
+    return (struct uk_gemm_plan){
+        .m = rows ? s->m : s->n,
+        .n = rows ? s->n : s->m,
+        .k = s->k,
+        .a_row = a_turned ? 1 : lda,
+        .a_step = a_turned ? lda : 1,
+        .b_step = b_turned ? 1 : ldb,
+        .b_column = b_turned ? ldb : 1,
+        .ldc = s->ldc,
+        .row_tasks = 1,
+        .column_tasks = 1,
+        .type = type,
+        .swapped = !rows,
+    };
+}
+
+enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type,
+                         const struct gemm_shape *shape, const struct uk_gemm_options *options) {
+    static const struct uk_gemm_options defaults = {0};
+    enum uk_status status = check(shape, type->size);
+
+    if (status)
+        return status;
+    pthread_once(&once, ask_caches);
+    if (!options)
+        options = &defaults;
+    if (options->threads < 0)
+        return UK_INVALID_ARGUMENT;
+
+    struct uk_gemm_plan p = normalized(type, shape);
+
+    set_threads(&p, options);
+    p.a_packed = p.swapped ? options->b_packed : options->a_packed;
+    p.b_packed = p.swapped ? options->a_packed : options->b_packed;
+    if (!p.m || !p.n || !p.k)
+        p.path = GEMM_SCALE;
+    else if ((p.m != 1 && p.n != 1) || !plan_vector(&p))
+        status = plan_tiles(&p);
+    if (!status)
+        *plan = p;
+    return status;
+}
+
+size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
+    const int64_t tasks = plan->path == GEMM_TILES ? plan->row_tasks * plan->column_tasks : 1;
+
+    return (size_t)(tasks * (plan->a_block + plan->b_block)) * (size_t)plan->type->size;
+}

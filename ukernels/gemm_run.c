@@ -1,0 +1,265 @@
+/*
+ * Runs a plan. Each task computes a rectangle of whole tiles of C, by itself and in its own workspace: blocks of k
+ * outermost, within a block of rows a block of B that stays in the second cache, and along it rows of tiles:
+ *
+ *     for p in blocks of k (kc), i0 in blocks of rows (mc), j0 in blocks of columns (nc):
+ *         pack B[p, j0] if the plan says so
+ *         for i in panels of rows: pack A[i, p] if the plan says so and j0 is the first; tiles C[i, j0..] (+)= A[i, p] B[p, j0]
+ *
+ * Threads so never wait for one another; the price is that A is packed once for each of a row's tasks, and B for
+ * each of a column's, which the plan's cost counts.
+ */
+#define _GNU_SOURCE
+#include <pthreadpool.h>
+#include <stdlib.h>
+#include "gemm.h"
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static const void *at(const struct uk_gemm_plan *plan, const void *base, int64_t index) {
+    return (const char *)base + index * plan->type->size;
+}
+
+static void *at_written(const struct uk_gemm_plan *plan, void *base, int64_t index) {
+    return (char *)base + index * plan->type->size;
+}
+
+struct task {
+    const struct uk_gemm_plan *plan;
+    const struct gemm_operands *o;
+    char *work;
+};
+
+/* What a rectangle's loops have reached. */
+struct block {
+    int64_t p, k, i0, m, j0, n;
+    void *a, *b; /* packed */
+};
+
+/* Where the panel of rows i lies. */
+static void find_a(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+                   int64_t i, struct gemm_strip *s) {
+    const int mr = plan->tile->mr;
+
+    if (plan->a_source == GEMM_COPIED) {
+        s->a = plan->a_packed ? at(plan, o->a, i / plan->rows * mr * plan->k + w->p * mr)
+                              : at(plan, w->a, (i - w->i0) / plan->rows * mr * w->k);
+        s->a_row = 1;
+        s->a_step = mr;
+    } else if (plan->a_packed) {
+        s->a_row = gemm_leading(plan->k, plan->type->size);
+        s->a_step = 1;
+        s->a = at(plan, o->a, i * s->a_row + w->p);
+    } else if (plan->a_source == GEMM_ROWS) {
+        s->a = at(plan, w->a, (i - w->i0) * plan->a_leading);
+        s->a_row = plan->a_leading;
+        s->a_step = 1;
+    } else {
+        s->a = at(plan, o->a, i * plan->a_row + w->p * plan->a_step);
+        s->a_row = plan->a_row;
+        s->a_step = plan->a_step;
+    }
+}
+
+static void find_b(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+                   struct gemm_strip *s) {
+    const int nr = plan->tile->nr;
+
+    if (plan->b_packed) {
+        s->b = at(plan, o->b, w->j0 * plan->k + w->p * nr);
+        s->b_step = nr;
+        s->b_tile = plan->k * nr;
+    } else if (plan->b_source == GEMM_COPIED) {
+        s->b = w->b;
+        s->b_step = nr;
+        s->b_tile = w->k * nr;
+    } else {
+        s->b = at(plan, o->b, w->p * plan->b_step + w->j0);
+        s->b_step = plan->b_step;
+        s->b_tile = nr;
+    }
+}
+
+/* Rows of tiles of one block. */
+static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+                      bool pack_a) {
+    struct gemm_strip s = {
+        .kernel = plan->tile->kernel[plan->form],
+        .form = (enum gemm_form)plan->form,
+        .k = w->k,
+        .columns = w->n,
+        .ldc = plan->ldc,
+        .alpha = o->alpha,
+        .beta = w->p ? 1 : o->beta,
+        .epilogue = w->p + w->k == plan->k ? o->epilogue : NULL,
+        .column = w->j0,
+    };
+
+    find_b(plan, o, w, &s);
+    for (int64_t i = w->i0; i < w->i0 + w->m; i += plan->rows) {
+        s.rows = least(plan->rows, w->i0 + w->m - i);
+        s.row = i;
+        find_a(plan, o, w, i, &s);
+        s.c = at_written(plan, o->c, i * plan->ldc + w->j0);
+        if (pack_a)
+            gemm_pack_a(plan, o->a, i, s.rows, w->p, w->k, (void *)s.a);
+        plan->type->strip(&s);
+    }
+}
+
+static void run_tiles(void *context, int64_t index, int64_t thread) {
+    const struct task *t = context;
+    const struct uk_gemm_plan *plan = t->plan;
+    const int nr = plan->tile->nr;
+    const int64_t row = index / plan->column_tasks, column = index % plan->column_tasks;
+    const int64_t row_panels = (plan->m + plan->rows - 1) / plan->rows,
+                  column_panels = (plan->n + nr - 1) / nr;
+    const int64_t i_begin = row * row_panels / plan->row_tasks * plan->rows;
+    const int64_t i_end = least((row + 1) * row_panels / plan->row_tasks * plan->rows, plan->m);
+    const int64_t j_begin = column * column_panels / plan->column_tasks * nr;
+    const int64_t j_end = least((column + 1) * column_panels / plan->column_tasks * nr, plan->n);
+    char *work = t->work + index * (plan->a_block + plan->b_block) * plan->type->size;
+    struct block w = {.a = work, .b = work + plan->a_block * plan->type->size};
+
+    (void)thread;
+    for (w.p = 0; w.p < plan->k; w.p += plan->kc) {
+        w.k = least(plan->kc, plan->k - w.p);
+        for (w.i0 = i_begin; w.i0 < i_end; w.i0 += plan->mc) {
+            w.m = least(plan->mc, i_end - w.i0);
+            for (w.j0 = j_begin; w.j0 < j_end; w.j0 += plan->nc) {
+                w.n = least(plan->nc, j_end - w.j0);
+                if (plan->b_source == GEMM_COPIED && !plan->b_packed)
+                    gemm_pack_b(plan, t->o->b, w.j0, w.n, w.p, w.k, w.b);
+                run_block(plan, t->o, &w,
+                          plan->a_source != GEMM_IN_PLACE && !plan->a_packed && w.j0 == j_begin);
+            }
+        }
+    }
+}
+
+/* The vector of a product whose m or n is 1; x, if it has to be contiguous, in the workspace. */
+static struct gemm_vector whole_vector(const struct task *t) {
+    const struct uk_gemm_plan *plan = t->plan;
+    const struct gemm_operands *o = t->o;
+    const struct gemm_type *type = plan->type;
+    const bool is_row = plan->m == 1, along = plan->path == GEMM_VECTOR_N;
+    const bool packed = is_row ? plan->b_packed : plan->a_packed;
+    const int64_t outer = is_row ? plan->b_column : plan->a_row, inner = is_row ? plan->b_step : plan->a_step;
+    const int64_t width = along ? plan->k : is_row ? plan->n : plan->m;
+
+    return (struct gemm_vector){
+        .kernel = along ? type->gemv_n : type->gemv_t,
+        .k = plan->k,
+        .count = is_row ? plan->n : plan->m,
+        .matrix = is_row ? o->b : o->a,
+        .stride = packed  ? gemm_leading(width, type->size)
+                  : along ? outer
+                          : inner,
+        .x = plan->b_block ? t->work
+             : is_row      ? o->a
+                           : o->b,
+        .y = o->c,
+        .y_step = is_row ? 1 : plan->ldc,
+        .alpha = o->alpha,
+        .beta = o->beta,
+        .epilogue = o->epilogue,
+        .is_row = is_row,
+    };
+}
+
+static void run_vector(void *context, int64_t index, int64_t thread) {
+    const struct task *t = context;
+    const struct uk_gemm_plan *plan = t->plan;
+    struct gemm_vector v = whole_vector(t);
+    const int64_t groups = (v.count + plan->nc - 1) / plan->nc;
+    const int64_t begin = index * groups / plan->row_tasks * plan->nc;
+    const int64_t end = least((index + 1) * groups / plan->row_tasks * plan->nc, v.count);
+
+    (void)thread;
+    v.matrix = at(plan, v.matrix, plan->path == GEMM_VECTOR_N ? begin * v.stride : begin);
+    v.y = at_written(plan, v.y, begin * v.y_step);
+    v.count = end - begin;
+    *(v.is_row ? &v.column : &v.row) = begin;
+    if (plan->path == GEMM_VECTOR_N)
+        plan->type->vector_n(&v);
+    else
+        plan->type->vector_t(&v);
+}
+
+/* x with the elements side by side. */
+static void pack_vector(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *x) {
+    const struct gemm_type *t = plan->type;
+
+    if (plan->m == 1)
+        t->copy_rows(t, plan->k, 1, o->a, plan->a_packed ? 1 : plan->a_step, 1, x, 1);
+    else
+        t->copy_rows(t, plan->k, 1, o->b, plan->b_packed ? 1 : plan->b_step, 1, x, 1);
+}
+
+/* uk_parallel_for's task, called as pthreadpool calls. */
+struct pool_call {
+    void (*task)(void *context, int64_t index, int64_t thread);
+    void *context;
+};
+
+static void pool_task(void *argument, size_t index) {
+    const struct pool_call *c = argument;
+
+    c->task(c->context, (int64_t)index, 0);
+}
+
+void gemm_parallel(const struct uk_gemm_plan *plan,
+                   void (*task)(void *context, int64_t index, int64_t thread), void *context, int64_t count) {
+    struct pool_call call = {task, context};
+
+    if (count == 1)
+        task(context, 0, 0);
+    else if (plan->pool)
+        pthreadpool_parallelize_1d(plan->pool, pool_task, &call, (size_t)count,
+                                   PTHREADPOOL_FLAG_YIELD_WORKERS);
+    else
+        uk_parallel_for(task, context, count);
+}
+
+bool gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
+    return plan->m && plan->n && (!o->c || (plan->k && o->alpha != 0 && (!o->a || !o->b)));
+}
+
+static void run_in(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+    struct task task = {plan, o, workspace};
+
+    if (plan->path == GEMM_TILES) {
+        gemm_parallel(plan, run_tiles, &task, plan->row_tasks * plan->column_tasks);
+        return;
+    }
+    if (plan->b_block)
+        pack_vector(plan, o, workspace);
+    gemm_parallel(plan, run_vector, &task, plan->row_tasks);
+}
+
+enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+    enum { ON_STACK = 16384 };
+    const size_t size = uk_gemm_workspace(plan);
+
+    if (gemm_lacks_operand(plan, o))
+        return UK_INVALID_ARGUMENT;
+    if (plan->path == GEMM_SCALE || o->alpha == 0) {
+        plan->type->scale(plan->m, plan->n, o->c, plan->ldc, o->beta, o->epilogue);
+    } else if (!size || workspace) {
+        run_in(plan, o, workspace);
+    } else if (size <= ON_STACK) {
+        char memory[ON_STACK] __attribute__((aligned(64)));
+
+        run_in(plan, o, memory);
+    } else {
+        void *memory = aligned_alloc(64, size);
+
+        if (!memory)
+            return UK_OUT_OF_MEMORY;
+        run_in(plan, o, memory);
+        free(memory);
+    }
+    return UK_OK;
+}
