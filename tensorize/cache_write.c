@@ -10,7 +10,7 @@ struct writing {
     struct uk_schedule *s;
     struct uk_tensor *t, *named; /* named: the buffer as the new statement reads it, with T's shape */
     struct uk_region *stored, *kept;
-    struct uk_layout layout;
+    struct uk_buffer_layout layout;
 };
 
 static enum uk_status find_writer(struct writing *w) {

@@ -2,16 +2,16 @@
 #include <string.h>
 #include "region.h"
 
-struct uk_layout uk_layout_plain(int dims) {
-    struct uk_layout l = {.stored = dims};
+struct uk_buffer_layout uk_layout_plain(int dims) {
+    struct uk_buffer_layout l = {.stored = dims};
 
     for (int d = 0; d < dims; d++)
         l.digit[d] = (struct uk_digit){.dim = d, .divisor = 1};
     return l;
 }
 
-struct uk_layout uk_layout_panel(int dims, int along, int64_t width) {
-    struct uk_layout l = {.stored = dims + 1};
+struct uk_buffer_layout uk_layout_panel(int dims, int along, int64_t width) {
+    struct uk_buffer_layout l = {.stored = dims + 1};
     int n = 1;
 
     l.digit[0] = (struct uk_digit){.dim = along, .divisor = width};
@@ -49,7 +49,7 @@ static bool digit_of(const struct uk_map *map, const struct uk_index *e, struct 
 }
 
 /* The digit of the dimension with this divisor; NULL: there is none, or two. */
-static struct uk_digit *digit_at(struct uk_layout *l, int dim, int64_t divisor) {
+static struct uk_digit *digit_at(struct uk_buffer_layout *l, int dim, int64_t divisor) {
     struct uk_digit *found = NULL;
 
     for (int k = 0; k < l->stored; k++) {
@@ -62,8 +62,8 @@ static struct uk_digit *digit_at(struct uk_layout *l, int dim, int64_t divisor) 
     return found;
 }
 
-const char *uk_layout_of_map(const struct uk_map *map, struct uk_layout *out) {
-    *out = (struct uk_layout){.stored = map->to_count};
+const char *uk_layout_of_map(const struct uk_map *map, struct uk_buffer_layout *out) {
+    *out = (struct uk_buffer_layout){.stored = map->to_count};
     if (map->lane)
         return "the layout has lanes, which only fragments of matrix cores have";
     for (int k = 0; k < map->to_count; k++)
@@ -89,7 +89,7 @@ const char *uk_layout_of_map(const struct uk_map *map, struct uk_layout *out) {
     return NULL;
 }
 
-bool uk_layout_is_split(const struct uk_layout *l, int dim) {
+bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim) {
     int digits = 0;
 
     for (int k = 0; k < l->stored; k++)
@@ -98,7 +98,7 @@ bool uk_layout_is_split(const struct uk_layout *l, int dim) {
 }
 
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
-                                   const struct uk_layout *l, const struct uk_tensor *of, const char *name,
+                                   const struct uk_buffer_layout *l, const struct uk_tensor *of, const char *name,
                                    struct uk_position at) {
     struct uk_arena *a = s->arena;
     struct uk_tensor *t = uk_alloc(a, sizeof *t);
@@ -140,7 +140,7 @@ struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region
 }
 
 enum uk_status uk_layout_redirect(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o,
-                                  const struct uk_region *r, const struct uk_layout *l,
+                                  const struct uk_region *r, const struct uk_buffer_layout *l,
                                   struct uk_tensor *buffer) {
     struct uk_arena *a = s->arena;
     struct uk_affine index[UK_MAX_DIMS];

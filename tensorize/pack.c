@@ -38,7 +38,7 @@ struct packing {
     const struct uk_tensor *from;
     const struct uk_expr *outside; /* what is read outside of the tensor; NULL: it is not */
     struct uk_region *region;
-    struct uk_layout layout;
+    struct uk_buffer_layout layout;
     struct uk_tensor *tensor;
     struct uk_stage *copy;
 };

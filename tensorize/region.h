@@ -49,24 +49,24 @@ struct uk_digit {
     int64_t divisor, modulus;
 };
 
-struct uk_layout {
+struct uk_buffer_layout {
     int stored;
     struct uk_digit digit[UK_MAX_DIMS];
 };
 
-struct uk_layout uk_layout_plain(int dims);
+struct uk_buffer_layout uk_layout_plain(int dims);
 /* [d/w, the other dimensions, d%w] */
-struct uk_layout uk_layout_panel(int dims, int along, int64_t width);
+struct uk_buffer_layout uk_layout_panel(int dims, int along, int64_t width);
 /* NULL, or why the map is none that a buffer can have. */
-const char *uk_layout_of_map(const struct uk_map *map, struct uk_layout *out);
-bool uk_layout_is_split(const struct uk_layout *l, int dim);
+const char *uk_layout_of_map(const struct uk_map *map, struct uk_buffer_layout *out);
+bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim);
 /* A buffer for the region of `of`, in the schedule's list; NULL: no memory. */
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
-                                   const struct uk_layout *l, const struct uk_tensor *of, const char *name,
+                                   const struct uk_buffer_layout *l, const struct uk_tensor *of, const char *name,
                                    struct uk_position at);
 /* The operand accesses the buffer instead, inside the region. */
 enum uk_status uk_layout_redirect(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o,
-                                  const struct uk_region *r, const struct uk_layout *l,
+                                  const struct uk_region *r, const struct uk_buffer_layout *l,
                                   struct uk_tensor *buffer);
 
 /* ---- pack.c ---- */

@@ -47,7 +47,7 @@ static enum uk_status match_again(struct placing *p) {
 /* Redirects every access by `place`; a kernel that does not fit the new place undoes it (UK_NO_MATCH). */
 static enum uk_status move(struct placing *p, struct uk_region *r, struct uk_tensor *to) {
     struct uk_operand *before = uk_alloc(p->s->arena, sizeof *before * (size_t)p->accesses);
-    const struct uk_layout plain = uk_layout_plain(p->t->dims);
+    const struct uk_buffer_layout plain = uk_layout_plain(p->t->dims);
     enum uk_status status = UK_OK;
 
     if (!before)
@@ -196,7 +196,7 @@ static enum uk_status find_written(struct placing *p, int prefix, struct uk_regi
 
 static enum uk_status place_in_tile(struct placing *p) {
     struct uk_schedule *s = p->s;
-    const struct uk_layout plain = uk_layout_plain(p->t->dims);
+    const struct uk_buffer_layout plain = uk_layout_plain(p->t->dims);
     struct uk_region *r;
     int prefix = common_prefix(p);
     enum uk_status status = prefix ? find_written(p, prefix, &r) : UK_NO_MATCH;
