@@ -213,15 +213,15 @@ static bool is_int(const struct uk_index *e, int64_t value) {
     return uk_index_is_int(e, &c) && c == value;
 }
 
-/* The loops from `position` on, in their order. With `full`, loops that have a constant as their most run to
- * it. */
+/* The loops from `position` on, in their order. With `full`, the innermost one runs to the constant that is its
+ * most; outer ones would only be unrolled, into more addresses than there are registers. */
 static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage *st, int position,
                                    struct uk_index **value, bool full) {
     if (position == st->loops)
         return statement_at(s, st, value);
     const struct uk_loop *l = st->loop[position];
     struct uk_node *n = node_of(s, UK_N_FOR, st);
-    int64_t most = full ? uk_constant_extent(st, l) : -1;
+    int64_t most = full && position + 1 == st->loops ? uk_constant_extent(st, l) : -1;
 
     if (!n)
         return NULL;
