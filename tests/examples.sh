@@ -37,6 +37,10 @@ $cc "${flags[@]}" "$examples/compile_program.c" "${libraries[@]}" -luktensorize 
 expect '4 5' "$work/compile_program"
 expect '10 11' "$work/compile_program"
 
+read -ra blas < <(PKG_CONFIG_PATH=$stage/lib/pkgconfig pkg-config --cflags --libs ukblas)
+$cc "${flags[@]}" "$examples/use_blas.c" "${blas[@]}" "-Wl,-rpath,$stage/lib" -o "$work/use_blas"
+expect '10 11' "$work/use_blas"
+
 target=x86_64-avx2
 grep -q avx2 /proc/cpuinfo || {
     echo "skipped: this CPU has no AVX2, which link_object and vadd.uk need"

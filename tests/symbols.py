@@ -47,5 +47,17 @@ for path in (build / "ukernels/libukernels.so", build / "tensorize/libuktensoriz
         if "(NEEDED)" in line and "libukernels" in path.name and not line.split("[")[1].startswith(light):
             failures.append(f"{path.name} needs {line.split('[')[1].rstrip(']')}")
 
+# The names that libukblas has of a BLAS, and no others.
+blas = build / "ukernels/libukblas.so"
+gemm = ("{}gemm_", "{}gemm_64_", "{}gemm_batch_strided_", "{}gemm_batch_strided_64_", "cblas_{}gemm", "cblas_{}gemm_64",
+        "cblas_{}gemm64_", "cblas_{}gemm_batch_strided", "cblas_{}gemm_batch_strided_64")
+wanted = {name.format(letter) for name in gemm for letter in "sd"}
+shown = set(symbols(blas, "-D", "--defined-only"))
+for name in shown ^ wanted:
+    failures.append(f"{blas.name} {'shows' if name in shown else 'lacks'} {name}")
+for line in subprocess.run([readelf, "-dW", blas], check=True, capture_output=True, text=True).stdout.splitlines():
+    if "(NEEDED)" in line and not line.split("[")[1].startswith(("libukernels.", *light)):
+        failures.append(f"{blas.name} needs {line.split('[')[1].rstrip(']')}")
+
 print("\n".join(failures) or f"{len(bitcode)} kernels, all freestanding")
 sys.exit(1 if failures else 0)

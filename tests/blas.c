@@ -1,0 +1,544 @@
+/*
+ * libukblas: every name it has, against a product written down here, exact on integers; its reports of illegal
+ * arguments; products without memory, in several threads and after fork.
+ */
+#define _GNU_SOURCE
+#include <cblas.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "ukernels.h"
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+/* ---- between libukblas and libukernels: counts, and refuses when told to ---- */
+
+static atomic_int calls;
+static enum uk_status answer = UK_OK;
+
+#define BETWEEN(T, name)                                                                                 \
+    enum uk_status name(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,    \
+                        int64_t n, int64_t k, T alpha, const T *a, int64_t lda, const T *b, int64_t ldb, \
+                        T beta, T *c, int64_t ldc) {                                                     \
+        __typeof__(name) *next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                            \
+                                                                                                         \
+        atomic_fetch_add(&calls, 1);                                                                     \
+        return answer != UK_OK ? answer                                                                  \
+                               : next(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);     \
+    }
+BETWEEN(float, uk_sgemm)
+BETWEEN(double, uk_dgemm)
+
+#define BETWEEN_BATCH(T, name)                                                                            \
+    enum uk_status name(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,     \
+                        int64_t n, int64_t k, T alpha, const T *a, int64_t lda, int64_t stride_a,         \
+                        const T *b, int64_t ldb, int64_t stride_b, T beta, T *c, int64_t ldc,             \
+                        int64_t stride_c, int64_t count) {                                                \
+        __typeof__(name) *next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                             \
+                                                                                                          \
+        atomic_fetch_add(&calls, 1);                                                                      \
+        return answer != UK_OK ? answer                                                                   \
+                               : next(layout, ta, tb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, \
+                                      beta, c, ldc, stride_c, count);                                     \
+    }
+BETWEEN_BATCH(float, uk_sgemm_batch_strided)
+BETWEEN_BATCH(double, uk_dgemm_batch_strided)
+
+/* ---- the program's own handlers ---- */
+
+int RowMajorStrg; /* the reference's name */
+static struct {
+    int argument;
+    char routine[40];
+    bool wide, c_interface;
+} told;
+
+static void take(int argument, const char *routine, size_t length, bool wide, bool c_interface) {
+    told.argument = argument;
+    snprintf(told.routine, sizeof told.routine, "%.*s", (int)length, routine);
+    told.wide = wide;
+    told.c_interface = c_interface;
+}
+
+void xerbla_(const char *routine, const int32_t *argument, size_t length) {
+    take(*argument, routine, length, false, false);
+}
+
+void xerbla_64_(const char *routine, const int64_t *argument, size_t length) {
+    take((int)*argument, routine, length, true, false);
+}
+
+/* As the reference's: what is told of a product in rows is about the product in columns behind it. */
+static int exchange(int argument) {
+    static const int other[12] = {[4] = 5, [5] = 4, [9] = 11, [11] = 9};
+
+    return RowMajorStrg && argument < 12 && other[argument] ? other[argument] : argument;
+}
+
+void cblas_xerbla(int argument, const char *routine, const char *form, ...) {
+    (void)form;
+    take(exchange(argument), routine, strlen(routine), false, true);
+}
+
+void cblas_xerbla_64(int64_t argument, const char *routine, const char *form, ...);
+void cblas_xerbla_64(int64_t argument, const char *routine, const char *form, ...) {
+    (void)form;
+    take(exchange((int)argument), routine, strlen(routine), true, true);
+}
+
+/* ---- the doors: cblas.h declares cblas_sgemm and cblas_dgemm ---- */
+
+struct product {
+    int layout, number_a, number_b; /* of CBLAS */
+    char ta, tb;                    /* of BLAS */
+    int64_t m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, count;
+    double alpha, beta;
+    void *a, *b, *c;
+};
+
+#define SCALARS(INT, T)                                                                    \
+    INT m = (INT)p->m, n = (INT)p->n, k = (INT)p->k, lda = (INT)p->lda, ldb = (INT)p->ldb, \
+        ldc = (INT)p->ldc;                                                                 \
+    T alpha = (T)p->alpha, beta = (T)p->beta;
+#define STRIDES(INT)                                                                           \
+    INT stride_a = (INT)p->stride_a, stride_b = (INT)p->stride_b, stride_c = (INT)p->stride_c, \
+        count = (INT)p->count;
+
+#define FORTRAN_DOORS(T, INT, gemm, batch)                                                                   \
+    void gemm(const char *, const char *, const INT *, const INT *, const INT *, const T *, const T *,       \
+              const INT *, const T *, const INT *, const T *, T *, const INT *);                             \
+    void batch(const char *, const char *, const INT *, const INT *, const INT *, const T *, const T *,      \
+               const INT *, const INT *, const T *, const INT *, const INT *, const T *, T *, const INT *,   \
+               const INT *, const INT *);                                                                    \
+    static void call_##gemm(const struct product *p) {                                                       \
+        SCALARS(INT, T)                                                                                      \
+        gemm(&p->ta, &p->tb, &m, &n, &k, &alpha, p->a, &lda, p->b, &ldb, &beta, p->c, &ldc);                 \
+    }                                                                                                        \
+    static void call_##batch(const struct product *p) {                                                      \
+        SCALARS(INT, T)                                                                                      \
+        STRIDES(INT)                                                                                         \
+        batch(&p->ta, &p->tb, &m, &n, &k, &alpha, p->a, &lda, &stride_a, p->b, &ldb, &stride_b, &beta, p->c, \
+              &ldc, &stride_c, &count);                                                                      \
+    }
+
+#define CBLAS_BATCH_DOOR(T, INT, batch)                                                                     \
+    void batch(CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, INT, INT, INT, T, const T *, INT, INT,       \
+               const T *, INT, INT, T, T *, INT, INT, INT);                                                 \
+    static void call_##batch(const struct product *p) {                                                     \
+        SCALARS(INT, T)                                                                                     \
+        STRIDES(INT)                                                                                        \
+        batch((CBLAS_LAYOUT)p->layout, (CBLAS_TRANSPOSE)p->number_a, (CBLAS_TRANSPOSE)p->number_b, m, n, k, \
+              alpha, p->a, lda, stride_a, p->b, ldb, stride_b, beta, p->c, ldc, stride_c, count);           \
+    }
+
+#define CBLAS_DOOR(T, INT, gemm)                                                                           \
+    static void call_##gemm(const struct product *p) {                                                     \
+        SCALARS(INT, T)                                                                                    \
+        gemm((CBLAS_LAYOUT)p->layout, (CBLAS_TRANSPOSE)p->number_a, (CBLAS_TRANSPOSE)p->number_b, m, n, k, \
+             alpha, p->a, lda, p->b, ldb, beta, p->c, ldc);                                                \
+    }
+#define CBLAS_WIDE_DOOR(T, gemm)                                                                       \
+    void gemm(CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, int64_t, int64_t, int64_t, T, const T *, \
+              int64_t, const T *, int64_t, T, T *, int64_t);                                           \
+    CBLAS_DOOR(T, int64_t, gemm)
+
+#define ALL_DOORS(T, s)                                               \
+    FORTRAN_DOORS(T, int32_t, s##gemm_, s##gemm_batch_strided_)       \
+    FORTRAN_DOORS(T, int64_t, s##gemm_64_, s##gemm_batch_strided_64_) \
+    CBLAS_DOOR(T, int32_t, cblas_##s##gemm)                           \
+    CBLAS_WIDE_DOOR(T, cblas_##s##gemm_64)                            \
+    CBLAS_WIDE_DOOR(T, cblas_##s##gemm64_)                            \
+    CBLAS_BATCH_DOOR(T, int32_t, cblas_##s##gemm_batch_strided)       \
+    CBLAS_BATCH_DOOR(T, int64_t, cblas_##s##gemm_batch_strided_64)
+
+#undef sgemm_
+#undef dgemm_
+ALL_DOORS(float, s)
+ALL_DOORS(double, d)
+
+struct door {
+    const char *routine; /* in reports */
+    void (*call)(const struct product *p);
+    bool is_double, wide, c_interface, batch;
+};
+
+#define DOORS(s, S, is_double)                                                                                \
+    {S "GEMM ", call_##s##gemm_, is_double, false, false, false},                                             \
+        {S "GEMM ", call_##s##gemm_64_, is_double, true, false, false},                                       \
+        {S "GEMM_BATCH_STRIDED", call_##s##gemm_batch_strided_, is_double, false, false, true},               \
+        {S "GEMM_BATCH_STRIDED", call_##s##gemm_batch_strided_64_, is_double, true, false, true},             \
+        {"cblas_" #s "gemm", call_cblas_##s##gemm, is_double, false, true, false},                            \
+        {"cblas_" #s "gemm_64", call_cblas_##s##gemm_64, is_double, true, true, false},                       \
+        {"cblas_" #s "gemm_64", call_cblas_##s##gemm64_, is_double, true, true, false},                       \
+        {"cblas_" #s "gemm_batch_strided", call_cblas_##s##gemm_batch_strided, is_double, false, true, true}, \
+        {"cblas_" #s "gemm_batch_strided_64",                                                                 \
+         call_cblas_##s##gemm_batch_strided_64,                                                               \
+         is_double,                                                                                           \
+         true,                                                                                                \
+         true,                                                                                                \
+         true},
+static const struct door doors[] = {DOORS(s, "S", false) DOORS(d, "D", true)};
+enum { DOORS = sizeof doors / sizeof *doors };
+
+/* ---- a product, its operands and what must come out ---- */
+
+static uint64_t seed;
+
+static int64_t random_below(int64_t n) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((seed >> 33) % (uint64_t)n);
+}
+
+static void *elements(const struct door *door, const double *values, int64_t count) {
+    float *narrow = malloc((size_t)count * sizeof(double) + 1);
+
+    assert_non_null(narrow);
+    if (door->is_double)
+        memcpy(narrow, values, (size_t)count * sizeof(double));
+    else
+        for (int64_t i = 0; i < count; i++)
+            narrow[i] = (float)values[i];
+    return narrow;
+}
+
+struct values {
+    int64_t rows, columns, ld, stride,
+        count; /* rows x columns in columns ld apart, and so again every stride */
+    int64_t total;
+    double *at;
+};
+
+/* Integers in the matrices, and NaN around them and where `nan`: nothing may come from there. */
+static struct values make_values(int64_t rows, int64_t columns, int64_t count, bool by_rows, bool nan) {
+    struct values v = {.rows = by_rows ? columns : rows, .columns = by_rows ? rows : columns, .count = count};
+
+    v.ld = (v.rows > 1 ? v.rows : 1) + random_below(3);
+    v.stride = v.ld * v.columns + random_below(4);
+    v.total = v.stride * count + v.ld;
+    v.at = malloc((size_t)v.total * sizeof *v.at);
+    assert_non_null(v.at);
+    for (int64_t i = 0; i < v.total; i++)
+        v.at[i] = NAN;
+    for (int64_t q = 0; q < count && !nan; q++)
+        for (int64_t j = 0; j < v.columns; j++)
+            for (int64_t i = 0; i < v.rows; i++)
+                v.at[q * v.stride + j * v.ld + i] = (double)(random_below(7) - 3);
+    return v;
+}
+
+static double *element(const struct values *v, int64_t q, int64_t i, int64_t j, bool exchanged) {
+    return &v->at[q * v->stride + (exchanged ? i * v->ld + j : j * v->ld + i)];
+}
+
+static void multiply(const struct product *p, const struct values *a, const struct values *b,
+                     struct values *c, bool rows, bool ta, bool tb) {
+    for (int64_t q = 0; q < p->count; q++)
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                double *x = element(c, q, i, j, rows), sum = 0;
+
+                for (int64_t l = 0; l < p->k && p->alpha != 0; l++)
+                    sum += *element(a, q, i, l, rows != ta) * *element(b, q, l, j, rows != tb);
+                *x = (p->beta == 0 ? 0 : p->beta * *x) + p->alpha * sum;
+            }
+}
+
+static bool same(const struct door *door, const void *c, const struct values *wanted) {
+    for (int64_t i = 0; i < wanted->total; i++) {
+        double found = door->is_double ? ((const double *)c)[i] : (double)((const float *)c)[i];
+
+        if (found != wanted->at[i] && !(isnan(found) && isnan(wanted->at[i])))
+            return false;
+    }
+    return true;
+}
+
+/* One random product of at most these sizes; whether it came out right. */
+static bool product_is_right(const struct door *door, int64_t largest) {
+    static const double alphas[] = {0, 1, -2, 3}, betas[] = {0, 1, -1, 2};
+    bool rows = door->c_interface && random_below(2), ta = random_below(2), tb = random_below(2);
+    struct product p = {.layout = rows ? CblasRowMajor : CblasColMajor,
+                        .ta = (ta ? "TtCc" : "NnNn")[random_below(4)],
+                        .tb = (tb ? "TtCc" : "NnNn")[random_below(4)],
+                        .number_a = ta ? CblasTrans + (int)random_below(2) : CblasNoTrans,
+                        .number_b = tb ? CblasTrans + (int)random_below(2) : CblasNoTrans,
+                        .m = random_below(largest + 1),
+                        .n = random_below(largest + 1),
+                        .k = random_below(largest + 1),
+                        .count = door->batch ? random_below(4) : 1,
+                        .alpha = alphas[random_below(4)],
+                        .beta = betas[random_below(4)]};
+    struct values a = make_values(ta ? p.k : p.m, ta ? p.m : p.k, p.count, rows, p.alpha == 0);
+    struct values b = make_values(tb ? p.n : p.k, tb ? p.k : p.n, p.count, rows, p.alpha == 0);
+    struct values c = make_values(p.m, p.n, p.count, rows, p.beta == 0);
+    bool right;
+
+    if (!random_below(4)) /* one B for all of a batch */
+        b.stride = 0;
+    p.lda = a.ld;
+    p.ldb = b.ld;
+    p.ldc = c.ld;
+    p.stride_a = a.stride;
+    p.stride_b = b.stride;
+    p.stride_c = c.stride;
+    p.a = elements(door, a.at, a.total);
+    p.b = elements(door, b.at, b.total);
+    p.c = elements(door, c.at, c.total);
+    multiply(&p, &a, &b, &c, rows, ta, tb);
+    door->call(&p);
+    right = same(door, p.c, &c);
+    free(p.a);
+    free(p.b);
+    free(p.c);
+    free(a.at);
+    free(b.at);
+    free(c.at);
+    return right;
+}
+
+static void all_doors_are_right(int64_t largest, int times) {
+    for (int i = 0; i < DOORS; i++) {
+        int before = atomic_load(&calls);
+
+        for (int time = 0; time < times; time++)
+            if (!product_is_right(&doors[i], largest))
+                fail_msg("%s (64-bit integers: %d) is wrong", doors[i].routine, doors[i].wide);
+        assert_true(atomic_load(&calls) > before);
+    }
+}
+
+static void products(void **state) {
+    (void)state;
+    seed = 1;
+    all_doors_are_right(9, 400);
+    all_doors_are_right(70, 40);
+    all_doors_are_right(260, 4);
+    assert_int_equal(told.argument, 0);
+}
+
+/* What uk_sgemm refuses is computed all the same. */
+static void products_refused(void **state) {
+    (void)state;
+    seed = 2;
+    answer = UK_OUT_OF_MEMORY;
+    all_doors_are_right(12, 200);
+    answer = UK_UNSUPPORTED;
+    all_doors_are_right(12, 20);
+    answer = UK_OK;
+}
+
+/* ---- illegal arguments ---- */
+
+enum field { LAYOUT, NUMBER_A, NUMBER_B, LETTER_A, LETTER_B, SIZE_M, SIZE_N, SIZE_K, LDA, LDB, LDC, COUNT };
+
+static void set(struct product *p, enum field field) {
+    int64_t *sizes[] = {[SIZE_M] = &p->m, [SIZE_N] = &p->n, [SIZE_K] = &p->k,   [LDA] = &p->lda,
+                        [LDB] = &p->ldb,  [LDC] = &p->ldc,  [COUNT] = &p->count};
+
+    if (field == LAYOUT)
+        p->layout = 100;
+    else if (field == NUMBER_A)
+        p->number_a = 114;
+    else if (field == NUMBER_B)
+        p->number_b = 0;
+    else if (field == LETTER_A)
+        p->ta = 'R';
+    else if (field == LETTER_B)
+        p->tb = 0;
+    else
+        *sizes[field] = field >= LDA && field <= LDC ? *sizes[field] - 1 : -1;
+}
+
+/* The argument's number in the reference, 0 if this door does not have it. */
+static int number(const struct door *door, enum field field) {
+    static const int positions[] = {[LETTER_A] = 1, [LETTER_B] = 2, [SIZE_M] = 3, [SIZE_N] = 4,
+                                    [SIZE_K] = 5,   [LDA] = 8,      [LDB] = 10,   [LDC] = 13};
+    static const int in_batch[] = {[LETTER_A] = 1, [LETTER_B] = 2, [SIZE_M] = 3, [SIZE_N] = 4, [SIZE_K] = 5,
+                                   [LDA] = 8,      [LDB] = 11,     [LDC] = 15,   [COUNT] = 17};
+
+    if (door->c_interface && field <= NUMBER_B)
+        return field == LAYOUT ? 1 : field == NUMBER_A ? 2 : 3;
+    if (field <= NUMBER_B || (field == COUNT && !door->batch) ||
+        (door->c_interface && (field == LETTER_A || field == LETTER_B)))
+        return 0;
+    return (door->batch ? in_batch : positions)[field] + door->c_interface;
+}
+
+static void refuses(const struct door *door, enum field field, int layout, bool transposed) {
+    bool rows = layout == CblasRowMajor;
+    int64_t a[] = {4, 6}, b[] = {6, 5}, c[] = {4, 5}; /* m, k; k, n; m, n */
+    double memory[64] = {0}, before[64] = {0};
+    struct product p = {.layout = layout,
+                        .ta = transposed ? 'T' : 'N',
+                        .tb = transposed ? 'c' : 'n',
+                        .number_a = transposed ? CblasTrans : CblasNoTrans,
+                        .number_b = transposed ? CblasConjTrans : CblasNoTrans,
+                        .m = 4,
+                        .n = 5,
+                        .k = 6,
+                        .lda = a[rows != transposed],
+                        .ldb = b[rows != transposed],
+                        .ldc = c[rows],
+                        .count = 1,
+                        .alpha = 1,
+                        .beta = 0,
+                        .a = memory,
+                        .b = memory,
+                        .c = memory};
+    int wanted = number(door, field), before_calls = atomic_load(&calls);
+
+    if (!wanted)
+        return;
+    memset(memory, 0x5a, sizeof memory);
+    memset(before, 0x5a, sizeof before);
+    set(&p, field);
+    memset(&told, 0, sizeof told);
+    door->call(&p);
+    if (told.argument != wanted || strcmp(told.routine, door->routine) || told.wide != door->wide ||
+        told.c_interface != door->c_interface)
+        fail_msg("%s, argument %d, layout %d: told %s, %d, 64-bit integers: %d", door->routine, wanted,
+                 layout, told.routine, told.argument, told.wide);
+    assert_memory_equal(memory, before, sizeof memory);
+    assert_int_equal(atomic_load(&calls), before_calls);
+    assert_int_equal(RowMajorStrg, 0);
+}
+
+static void illegal_arguments(void **state) {
+    (void)state;
+    for (int i = 0; i < DOORS; i++)
+        for (enum field field = LAYOUT; field <= COUNT; field++)
+            for (int transposed = 0; transposed < 2; transposed++) {
+                refuses(&doors[i], field, CblasColMajor, transposed);
+                if (doors[i].c_interface)
+                    refuses(&doors[i], field, CblasRowMajor, transposed);
+            }
+    memset(&told, 0, sizeof told);
+}
+
+/* ---- threads, fork, memory ---- */
+
+enum { SIZE = 300 };
+static double left[SIZE * SIZE], right[SIZE * SIZE], wanted[SIZE * SIZE];
+
+static void make_large(void) {
+    seed = 3;
+    for (int i = 0; i < SIZE * SIZE; i++) {
+        left[i] = (double)(random_below(7) - 3);
+        right[i] = (double)(random_below(7) - 3);
+        wanted[i] = 0;
+    }
+    for (int i = 0; i < SIZE; i++)
+        for (int l = 0; l < SIZE; l++)
+            for (int j = 0; j < SIZE; j++)
+                wanted[i * SIZE + j] += left[i * SIZE + l] * right[l * SIZE + j];
+}
+
+static bool large_is_right(void) {
+    double *c = malloc(sizeof wanted);
+    bool equal;
+
+    if (!c)
+        return false;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1, left, SIZE, right, SIZE, 0, c,
+                SIZE);
+    equal = !memcmp(c, wanted, sizeof wanted);
+    free(c);
+    return equal;
+}
+
+static void *in_thread(void *wrong) {
+    for (int i = 0; i < 10; i++)
+        if (!large_is_right())
+            atomic_fetch_add((atomic_int *)wrong, 1);
+    return NULL;
+}
+
+static void several_threads(void **state) {
+    atomic_int wrong = 0;
+    pthread_t threads[4];
+
+    (void)state;
+    make_large();
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, in_thread, &wrong), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&wrong), 0);
+}
+
+/* Runs it in a child; whether it was right there. */
+static bool right_in_child(bool (*run)(void)) {
+    int status;
+    pid_t child = fork();
+
+    if (!child)
+        _exit(run() ? 0 : 1);
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status);
+}
+
+static void after_fork(void **state) {
+    (void)state;
+    make_large();
+    assert_true(large_is_right());
+    assert_true(right_in_child(large_is_right));
+    assert_true(large_is_right());
+}
+
+#ifndef SANITIZED
+/* No more address space, so that nothing can be mapped, and nothing left in malloc's; but a stack, which counts. */
+static bool right_without_memory(void) {
+    static double c[SIZE * SIZE];
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+    volatile char stack[1 << 18];
+    void *volatile taken;
+
+    for (size_t i = 0; i < sizeof stack; i += 1024)
+        stack[i] = 0;
+    if (setrlimit(RLIMIT_AS, &none))
+        return false;
+    for (size_t size = (size_t)1 << 24; size >= 16; size /= 2)
+        do
+            taken = malloc(size);
+        while (taken);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIZE, SIZE, SIZE, 1, left, SIZE, right, SIZE, 0, c,
+                SIZE);
+    return !memcmp(c, wanted, sizeof wanted);
+}
+
+static void without_memory(void **state) {
+    (void)state;
+    make_large();
+    assert_true(right_in_child(right_without_memory));
+}
+#endif
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products),          cmocka_unit_test(products_refused),
+        cmocka_unit_test(illegal_arguments), cmocka_unit_test(several_threads),
+        cmocka_unit_test(after_fork),
+#ifndef SANITIZED
+        cmocka_unit_test(without_memory),
+#endif
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
