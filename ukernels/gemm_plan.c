@@ -25,9 +25,9 @@
  * serves products of any m.
  */
 #include <pthread.h>
-#include <pthreadpool.h>
 #include <unistd.h>
 #include "gemm.h"
+#include "pool.h"
 
 enum { CALL = 40, KC_MOST = 768, LINE = 64 };
 static const double COPY = 0.12, TURN = 0.2, CONFLICT = 1, FAR = 6;
@@ -333,7 +333,7 @@ static enum uk_status check(const struct gemm_shape *s, int size) {
 }
 
 static void set_threads(struct uk_gemm_plan *p, const struct uk_gemm_options *o) {
-    const int64_t most = o->pool ? (int64_t)pthreadpool_get_threads_count(o->pool) : uk_num_threads();
+    const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_num_threads();
 
     p->pool = o->pool;
     p->threads = (int)(o->threads > 0 ? least(o->threads, most) : most);

@@ -10,9 +10,9 @@
  * each of a column's, which the plan's cost counts.
  */
 #define _GNU_SOURCE
-#include <pthreadpool.h>
 #include <stdlib.h>
 #include "gemm.h"
+#include "pool.h"
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -198,27 +198,12 @@ static void pack_vector(const struct uk_gemm_plan *plan, const struct gemm_opera
         t->copy_rows(t, plan->k, 1, o->b, plan->b_packed ? 1 : plan->b_step, 1, x, 1);
 }
 
-/* uk_parallel_for's task, called as pthreadpool calls. */
-struct pool_call {
-    void (*task)(void *context, int64_t index, int64_t thread);
-    void *context;
-};
-
-static void pool_task(void *argument, size_t index) {
-    const struct pool_call *c = argument;
-
-    c->task(c->context, (int64_t)index, 0);
-}
-
 void gemm_parallel(const struct uk_gemm_plan *plan,
                    void (*task)(void *context, int64_t index, int64_t thread), void *context, int64_t count) {
-    struct pool_call call = {task, context};
-
     if (count == 1)
         task(context, 0, 0);
     else if (plan->pool)
-        pthreadpool_parallelize_1d(plan->pool, pool_task, &call, (size_t)count,
-                                   PTHREADPOOL_FLAG_YIELD_WORKERS);
+        uk_pool_for(plan->pool, task, context, count);
     else
         uk_parallel_for(task, context, count);
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "pool.h"
 #include "ukernels.h"
 
 enum { MAX_THREADS = 1024 };
@@ -98,4 +99,26 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
     }
     for (int64_t index = 0; index < count; index++)
         task(context, index, 0);
+}
+
+int64_t uk_pool_threads(struct pthreadpool *callers) {
+    return (int64_t)pthreadpool_get_threads_count(callers);
+}
+
+struct call {
+    void (*task)(void *context, int64_t index, int64_t thread);
+    void *context;
+};
+
+static void call_task(void *argument, size_t index) {
+    const struct call *c = argument;
+
+    c->task(c->context, (int64_t)index, 0);
+}
+
+void uk_pool_for(struct pthreadpool *callers, void (*task)(void *context, int64_t index, int64_t thread),
+                 void *context, int64_t count) {
+    struct call call = {task, context};
+
+    pthreadpool_parallelize_1d(callers, call_task, &call, (size_t)count, PTHREADPOOL_FLAG_YIELD_WORKERS);
 }
