@@ -120,10 +120,15 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
     const int64_t i_end = least((row + 1) * row_panels / plan->row_tasks * plan->rows, plan->m);
     const int64_t j_begin = column * column_panels / plan->column_tasks * nr;
     const int64_t j_end = least((column + 1) * column_panels / plan->column_tasks * nr, plan->n);
-    char *work = t->work + index * (plan->a_block + plan->b_block) * plan->type->size;
-    struct block w = {.a = work, .b = work + plan->a_block * plan->type->size};
+    struct block w = {0};
 
     (void)thread;
+    if (t->work) {
+        char *work = t->work + index * (plan->a_block + plan->b_block) * plan->type->size;
+
+        w.a = work;
+        w.b = work + plan->a_block * plan->type->size;
+    }
     for (w.p = 0; w.p < plan->k; w.p += plan->kc) {
         w.k = least(plan->kc, plan->k - w.p);
         for (w.i0 = i_begin; w.i0 < i_end; w.i0 += plan->mc) {
