@@ -72,6 +72,8 @@ void uk_job_notes(const struct uk_job *job);
 /* Values of all sizes: --size, constants, `size` items; strides without one become as small as the rows
  * allow. */
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
+/* How many roundings an element's value may have gone through; 0: none, since all values are integers. */
+double uk_roundings(const struct uk_program *p, const int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
 /* Operations of one call: a multiply-add in a sum counts for two. */
 double uk_operations(const struct uk_program *p, const int64_t *sizes);
@@ -106,8 +108,10 @@ void uk_data_integers(struct uk_data *d);
 /* Random values in [-1, 1) where the type is f32. */
 void uk_data_random(struct uk_data *d);
 double uk_data_value(const struct uk_array *a, size_t i);
-/* Compares element by element, padding and guard bytes included; prints the first difference. */
-bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes);
+/* Compares element by element, padding and guard bytes included; prints the first difference. With roundings,
+ * values may be so many units in the last place of the tensor's largest value apart. */
+bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
+                   double roundings);
 
 /* ---- uk_show.c ---- */
 

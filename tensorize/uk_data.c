@@ -189,10 +189,35 @@ static bool name_element(const struct uk_array *a, size_t offset, const int64_t 
     return rest == 0;
 }
 
-static bool same_value(const struct uk_array *x, const struct uk_array *y, size_t i) {
+/* Equal, or as far apart as so many roundings of the tensor's largest value allow. */
+static bool same_value(const struct uk_array *x, const struct uk_array *y, size_t i, double allowed) {
     size_t bytes = uk_bytes_of(x->tensor->type);
     const char *p = x->origin, *q = y->origin;
-    return !memcmp(p + i * bytes, q + i * bytes, bytes) || uk_data_value(x, i) == uk_data_value(y, i);
+    double a, b;
+
+    if (!memcmp(p + i * bytes, q + i * bytes, bytes))
+        return true;
+    a = uk_data_value(x, i);
+    b = uk_data_value(y, i);
+    return a == b || (allowed > 0 && ((isnan(a) && isnan(b)) || fabs(a - b) <= allowed));
+}
+
+/* An integer that was rounded from values that differ may be the next one. */
+static double allowed_in(const struct uk_array *a, double roundings) {
+    static const double unit[UK_TYPES] = {
+        [UK_F64] = 0x1p-52, [UK_F32] = 0x1p-23, [UK_F16] = 0x1p-10, [UK_BF16] = 0x1p-7};
+    double largest = 0;
+
+    if (roundings <= 0 || !a->tensor->is_written)
+        return 0;
+    if (unit[a->tensor->type] == 0)
+        return 1;
+    for (size_t i = 0; i < a->elements; i++) {
+        double v = fabs(uk_data_value(a, i));
+
+        largest = isfinite(v) && v > largest ? v : largest;
+    }
+    return roundings * unit[a->tensor->type] * largest;
 }
 
 static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
@@ -200,12 +225,14 @@ static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
            !memcmp(x->memory + GUARD + x->bytes, y->memory + GUARD + y->bytes, GUARD);
 }
 
-bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes) {
+bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
+                   double roundings) {
     for (int t = 0; t < got->count; t++) {
         const struct uk_array *x = &got->array[t], *y = &expected->array[t];
+        double allowed = allowed_in(y, roundings);
         for (size_t i = 0; i < x->elements; i++) {
             struct uk_text text = {0};
-            if (same_value(x, y, i))
+            if (same_value(x, y, i, allowed))
                 continue;
             if (name_element(x, i, sizes, &text))
                 uk_complain(0, "%s is %.9g, the interpreter has %.9g; please report this program", text.text,

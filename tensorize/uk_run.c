@@ -77,9 +77,13 @@ static int check(struct run *r) {
         uk_program_interpret(r->job.program, r->sizes, r->scalars, r->expected.origins);
     if (interpreted)
         return uk_job_failed(&r->job, interpreted);
-    if (!uk_data_equal(&r->data, &r->expected, r->sizes))
+    double roundings = uk_roundings(r->job.program, r->sizes);
+    if (!uk_data_equal(&r->data, &r->expected, r->sizes, roundings))
         return UK_EXIT_WRONG;
-    printf("check: equal to the interpreter's, every element");
+    if (roundings > 0)
+        printf("check: within %.0f roundings of the interpreter's, every element", roundings);
+    else
+        printf("check: equal to the interpreter's, every element");
     for (int t = 0; t < r->data.count; t++)
         if (r->data.array[t].tensor->is_written)
             printf(" of %s (%zu)", r->data.array[t].tensor->name, r->data.array[t].elements);

@@ -84,6 +84,10 @@ for program in matmul matmul_tn matmul_nt matmul_tt matmul_acc; do
         --size M=100 --size N=70 --size K=33 --check
 done
 expect 'check: equal' "$stage/bin/uk" run "$examples/resnet50_1x1.uk" --define M=49 --define N=64 --define K=32 --check
+for size in 70 1 0; do
+    expect 'check: equal' "$stage/bin/uk" run "$examples/mlp.uk" --size B=$size --check
+    expect 'check: within' "$stage/bin/uk" run "$examples/attention.uk" --size L=$size --check --allow-loops
+done
 for n in 16 100 7; do
     expect 'vadd_16' "$stage/bin/uk" run "$examples/vadd.uk" --size N=$n --check
 done
