@@ -45,16 +45,22 @@ struct bench_gemm {
     float *c;
 };
 
-enum { BENCH_PEERS = 3, BENCH_PEER_TEXT = 256 };
+enum { BENCH_PEERS = 4, BENCH_PEER_TEXT = 256 };
 
 typedef void bench_cblas_sgemm(int order, int transa, int transb, int m, int n, int k, float alpha,
                                const float *a, int lda, const float *b, int ldb, float beta, float *c,
                                int ldc);
 
+typedef void bench_cblas_dgemm(int order, int transa, int transb, int m, int n, int k, double alpha,
+                               const double *a, int lda, const double *b, int ldb, double beta, double *c,
+                               int ldc);
+
 struct bench_peer {
-    const char *name;             /* "OpenBLAS", "MKL", "OpenBLAS of Debian" */
+    const char *name;             /* "OpenBLAS", "MKL", "OpenBLAS of Debian", "BLIS" */
     char detail[BENCH_PEER_TEXT]; /* version and kernels; or why it is missing */
     bench_cblas_sgemm *sgemm;     /* NULL: missing */
+    bench_cblas_dgemm *dgemm;     /* NULL only where sgemm is */
+    void *library;                /* of dlopen; NULL: missing */
 };
 
 struct bench_peers {
@@ -69,17 +75,27 @@ void bench_peers_open(struct bench_peers *peers, const char *directory, enum ben
 /* Where the libraries are looked for: $UK_PEERS, else .peers in the current directory. */
 const char *bench_peers_directory(void);
 void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *gemm);
+/* The path of the first file below the directory whose name begins so; false if there is none. */
+bool bench_find_library(const char *directory, const char *prefix, char *path, size_t size);
+/* A function by name, or NULL; ISO C has no cast from an object pointer, POSIX says that the bytes are the same. */
+#define BENCH_FUNCTION(library, name, out)          \
+    do {                                            \
+        void *address_ = dlsym(library, name);      \
+        memcpy(&(out), &address_, sizeof address_); \
+    } while (0)
 
 /* ---- measure.c: paired timing ---- */
 
 struct bench_contender {
     const char *name;
     void (*run)(void *user);
+    void (*repeat)(void *user, long calls); /* in place of `run`: so many calls, with nothing between them */
     void *user;
     /* results */
     long calls;                       /* in one sample */
     double seconds, fastest, slowest; /* per call: median, least, greatest */
     double percent; /* of the peak measured beside the sample, median; 0 if there are no flops */
+    double percent_low, percent_high; /* its quartiles */
     double ratio, ratio_low,
         ratio_high; /* speed of the first contender over this one's, paired: median, range */
 };
@@ -87,13 +103,14 @@ struct bench_contender {
 struct bench_plan {
     enum bench_isa isa;
     int threads;
+    bool doubles;       /* f64: the peak is half of f32's, for a vector holds half as many */
     double flops;       /* of one call; 0: nothing to compare with the peak */
     int rounds;         /* 0: 15 */
     double sample_time; /* seconds that one sample lasts at least; 0: 0.015 */
     double peak;        /* result: median of the peaks, operations per second */
 };
 
-/* Times all contenders in turn, round after round, one untimed call before each sample; with several threads
+/* Times all contenders in turn, one thread by its own clock, several by the wall's, round after round, one untimed call before each sample; with several threads
  * untimed calls until their time settles, 20 ms at most. */
 enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *contender, int contenders);
 /* Sorts the values; their middle one. */

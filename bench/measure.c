@@ -31,19 +31,38 @@ static void let_threads_rest(int threads) {
         nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 }
 
-static double time_calls(const struct bench_contender *c, long calls) {
-    double start = bench_seconds();
-    for (long i = 0; i < calls; i++)
-        c->run(c->user);
-    return (bench_seconds() - start) / (double)calls;
+/* Seconds that this thread has run: where others run on the same CPU, less than have passed. */
+static double thread_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What one thread did is timed by its own clock: others that ran on its CPU meanwhile do not count. */
+static double clock_for(int threads) {
+    return threads > 1 ? bench_seconds() : thread_seconds();
+}
+
+static void call(const struct bench_contender *c, long calls) {
+    if (c->repeat)
+        c->repeat(c->user, calls);
+    else
+        for (long i = 0; i < calls; i++)
+            c->run(c->user);
+}
+
+static double time_calls(const struct bench_contender *c, long calls, int threads) {
+    double start = clock_for(threads);
+    call(c, calls);
+    return (clock_for(threads) - start) / (double)calls;
 }
 
 /* How many calls last at least so long. */
-static long calls_for(const struct bench_contender *c, double seconds) {
-    c->run(c->user);
+static long calls_for(const struct bench_contender *c, double seconds, int threads) {
+    call(c, 1);
     long calls = 1;
     for (;;) {
-        double each = time_calls(c, calls);
+        double each = time_calls(c, calls, threads);
         if (each * (double)calls >= 0.1 * seconds) {
             double needed = seconds / each;
             return needed < 1 ? 1 : (long)(needed + 0.999);
@@ -58,13 +77,13 @@ static long calls_for(const struct bench_contender *c, double seconds) {
  */
 static void warm_up(const struct bench_contender *c, int threads) {
     const double window = 5e-3, longest = 20e-3, agreement = 0.05;
-    double start = bench_seconds(), each = time_calls(c, 1), before = 0;
+    double start = bench_seconds(), each = time_calls(c, 1, threads), before = 0;
 
     while (threads > 1 && bench_seconds() - start < longest && fabs(each - before) > agreement * each) {
         double calls = window / each;
 
         before = each;
-        each = time_calls(c, calls < 1 ? 1 : (long)(calls + 0.999));
+        each = time_calls(c, calls < 1 ? 1 : (long)(calls + 0.999), threads);
     }
 }
 
@@ -72,16 +91,50 @@ struct samples {
     double *seconds, *percent, *peak;
 };
 
+/* Whether this thread had its CPU for itself since these two clocks said so. */
+static bool was_alone(double wall, double own) {
+    const double most_lost = 0.005;
+    return (bench_seconds() - wall) * (1 - most_lost) <= thread_seconds() - own;
+}
+
+/* A peak of one thread during which others ran on its CPU is measured again. */
+static double peak_of(const struct bench_plan *plan) {
+    enum { TRIES = 10 };
+    double peak, wall, own;
+    int tries = 0;
+    do {
+        wall = bench_seconds();
+        own = thread_seconds();
+        peak = bench_peak(plan->isa, plan->threads) * (plan->doubles ? 0.5 : 1);
+    } while (plan->threads == 1 && !was_alone(wall, own) && ++tries < TRIES);
+    return peak;
+}
+
 static void sample(const struct bench_plan *plan, struct bench_contender *c, long calls, struct samples s,
                    int round) {
     let_threads_rest(plan->threads);
-    double before = bench_peak(plan->isa, plan->threads);
+    double before = peak_of(plan);
     warm_up(c, plan->threads);
-    s.seconds[round] = time_calls(c, calls);
+    s.seconds[round] = time_calls(c, calls, plan->threads);
     let_threads_rest(plan->threads);
-    double peak = 0.5 * (before + bench_peak(plan->isa, plan->threads));
+    double peak = 0.5 * (before + peak_of(plan));
     s.peak[round] = peak;
     s.percent[round] = peak > 0 ? 100 * plan->flops / s.seconds[round] / peak : 0;
+}
+
+/* Who ran meanwhile also changed the caches: the sample is taken again some times, if it is short. */
+static void undisturbed_sample(const struct bench_plan *plan, struct bench_contender *c, long calls,
+                               struct samples s, int round) {
+    enum { TRIES = 10 };
+    const double patience = 0.1;
+    double begin = thread_seconds(), wall, own;
+    int tries = 0;
+    do {
+        wall = bench_seconds();
+        own = thread_seconds();
+        sample(plan, c, calls, s, round);
+    } while (plan->threads == 1 && !was_alone(wall, own) && ++tries < TRIES &&
+             thread_seconds() - begin < patience);
 }
 
 /* `scratch` has room for as many values as there are rounds. */
@@ -93,6 +146,8 @@ static void summarize(struct bench_contender *c, struct samples mine, const doub
     c->ratio_low = scratch[0];
     c->ratio_high = scratch[rounds - 1];
     c->percent = bench_median(mine.percent, rounds);
+    c->percent_low = mine.percent[rounds / 4];
+    c->percent_high = mine.percent[rounds - 1 - rounds / 4];
     for (int r = 0; r < rounds; r++)
         scratch[r] = mine.seconds[r];
     c->seconds = bench_median(scratch, rounds);
@@ -112,12 +167,12 @@ enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *con
         return UK_OUT_OF_MEMORY;
     }
     for (int i = 0; i < contenders; i++)
-        calls[i] = calls_for(&contender[i], sample_time);
+        calls[i] = calls_for(&contender[i], sample_time, plan->threads);
     for (int r = 0; r < rounds; r++)
         for (int i = 0; i < contenders; i++) {
             size_t at = (size_t)i * (size_t)rounds;
             struct samples s = {values + at, values + each + at, values + 2 * each + at};
-            sample(plan, &contender[i], calls[i], s, r);
+            undisturbed_sample(plan, &contender[i], calls[i], s, r);
         }
     for (int i = 0; i < contenders; i++) {
         size_t at = (size_t)i * (size_t)rounds;

@@ -22,8 +22,7 @@ const char *bench_peers_directory(void) {
     return directory && *directory ? directory : ".peers";
 }
 
-/* The path of the first file below the directory whose name begins so; false if there is none. */
-static bool find_library(const char *directory, const char *prefix, char *path, size_t size) {
+bool bench_find_library(const char *directory, const char *prefix, char *path, size_t size) {
     char root[4096];
     snprintf(root, sizeof root, "%s", directory);
     char *const roots[] = {root, NULL};
@@ -39,15 +38,21 @@ static bool find_library(const char *directory, const char *prefix, char *path, 
 }
 
 static void missing(struct bench_peer *peer, const char *why) {
+    peer->sgemm = NULL;
+    peer->dgemm = NULL;
+    peer->library = NULL;
     snprintf(peer->detail, sizeof peer->detail, "%s", why);
 }
 
-/* A function by name; ISO C has no cast from an object pointer, POSIX says that the bytes are the same. */
-#define FUNCTION(library, name, out)                \
-    do {                                            \
-        void *address_ = dlsym(library, name);      \
-        memcpy(&(out), &address_, sizeof address_); \
-    } while (0)
+static bool take_cblas(struct bench_peer *peer, void *library, const char *prefix) {
+    char name[64];
+    snprintf(name, sizeof name, "%scblas_sgemm", prefix);
+    BENCH_FUNCTION(library, name, peer->sgemm);
+    snprintf(name, sizeof name, "%scblas_dgemm", prefix);
+    BENCH_FUNCTION(library, name, peer->dgemm);
+    peer->library = library;
+    return peer->sgemm && peer->dgemm;
+}
 
 static void open_openblas(struct bench_peer *peer, const char *path, const char *prefix, int threads) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -59,15 +64,12 @@ static void open_openblas(struct bench_peer *peer, const char *path, const char 
     void (*set_threads)(int);
     char *(*config)(void), *(*core)(void);
     snprintf(name, sizeof name, "%sopenblas_set_num_threads", prefix);
-    FUNCTION(library, name, set_threads);
+    BENCH_FUNCTION(library, name, set_threads);
     snprintf(name, sizeof name, "%sopenblas_get_config", prefix);
-    FUNCTION(library, name, config);
+    BENCH_FUNCTION(library, name, config);
     snprintf(name, sizeof name, "%sopenblas_get_corename", prefix);
-    FUNCTION(library, name, core);
-    snprintf(name, sizeof name, "%scblas_sgemm", prefix);
-    FUNCTION(library, name, peer->sgemm);
-    if (!peer->sgemm || !set_threads || !config || !core) {
-        peer->sgemm = NULL;
+    BENCH_FUNCTION(library, name, core);
+    if (!take_cblas(peer, library, prefix) || !set_threads || !config || !core) {
         missing(peer, "the library lacks cblas_sgemm or openblas_get_config; install scipy-openblas32");
         return;
     }
@@ -88,14 +90,14 @@ static const char *mkl_kernels(int branch) {
 static void open_mkl(struct bench_peer *peer, const char *directory, int threads) {
     enum { INTEL = 0, SEQUENTIAL = 1, GNU = 3 }; /* mkl_service.h, mkl_set_threading_layer */
     char path[4096], runtime[4096];
-    if (!find_library(directory, "libmkl_rt.so", path, sizeof path)) {
+    if (!bench_find_library(directory, "libmkl_rt.so", path, sizeof path)) {
         missing(peer, "not installed; ./uk-setup peers installs it");
         return;
     }
     int layer = SEQUENTIAL;
     if (threads > 1) {
         /* Intel's OpenMP runtime comes in a package of its own; the GNU one is on every system with gcc. */
-        bool intel = find_library(directory, "libiomp5.so", runtime, sizeof runtime) &&
+        bool intel = bench_find_library(directory, "libiomp5.so", runtime, sizeof runtime) &&
                      dlopen(runtime, RTLD_NOW | RTLD_GLOBAL);
         layer = intel ? INTEL : GNU;
         if (!intel && !dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL)) {
@@ -111,13 +113,11 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
     int (*set_layer)(int);
     void (*set_threads)(int), (*version)(char *, int);
     int (*branch)(void);
-    FUNCTION(library, "MKL_Set_Threading_Layer", set_layer);
-    FUNCTION(library, "MKL_CBWR_Get_Auto_Branch", branch);
-    FUNCTION(library, "MKL_Set_Num_Threads", set_threads);
-    FUNCTION(library, "MKL_Get_Version_String", version);
-    FUNCTION(library, "cblas_sgemm", peer->sgemm);
-    if (!peer->sgemm || !set_layer || !set_threads || !version || !branch) {
-        peer->sgemm = NULL;
+    BENCH_FUNCTION(library, "MKL_Set_Threading_Layer", set_layer);
+    BENCH_FUNCTION(library, "MKL_CBWR_Get_Auto_Branch", branch);
+    BENCH_FUNCTION(library, "MKL_Set_Num_Threads", set_threads);
+    BENCH_FUNCTION(library, "MKL_Get_Version_String", version);
+    if (!take_cblas(peer, library, "") || !set_layer || !set_threads || !version || !branch) {
         missing(peer, "libmkl_rt lacks cblas_sgemm or MKL_Set_Threading_Layer; install mkl from PyPI");
         return;
     }
@@ -132,6 +132,28 @@ static void open_mkl(struct bench_peer *peer, const char *directory, int threads
              layer == SEQUENTIAL ? "sequential"
              : layer == INTEL    ? "Intel OpenMP"
                                  : "GNU OpenMP");
+}
+
+/* Its CBLAS is what Debian builds in; the kernels follow BLIS_ARCH_TYPE. */
+static void open_blis(struct bench_peer *peer, const char *path, int threads) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        missing(peer, dlerror());
+        return;
+    }
+    void (*set_threads)(int64_t);
+    int (*architecture)(void);
+    char *(*text)(int), *(*version)(void);
+    BENCH_FUNCTION(library, "bli_thread_set_num_threads", set_threads);
+    BENCH_FUNCTION(library, "bli_arch_query_id", architecture);
+    BENCH_FUNCTION(library, "bli_arch_string", text);
+    BENCH_FUNCTION(library, "bli_info_get_version_str", version);
+    if (!take_cblas(peer, library, "") || !set_threads || !architecture || !text || !version) {
+        missing(peer, "the library lacks cblas_sgemm or bli_arch_query_id; package libblis4-pthread");
+        return;
+    }
+    set_threads(threads);
+    snprintf(peer->detail, sizeof peer->detail, "BLIS %s, %s kernels", version(), text(architecture()));
 }
 
 /* UK_PEERS_KEEP_ENV=1: the libraries choose by themselves, and by what the user has set. */
@@ -152,9 +174,14 @@ __attribute__((visibility("default"))) int (*mkl_serv_get_cpu_true(void))(void) 
 }
 
 /* Settings that the libraries read when they are loaded; NULL: unset. */
-static void set_environment(enum bench_isa isa) {
+static void set_environment(enum bench_isa isa, int threads) {
+    char count[16];
+    snprintf(count, sizeof count, "%d", threads);
     static const char *const core[] = {"NEHALEM", "HASWELL", "SKYLAKEX"};
     static const char *const highest[] = {"SSE4_2", "AVX2", NULL};
+    static const char *const blis[] = {"5", "3", "0"}; /* arch_t of BLIS 0.9: penryn, haswell, skx */
+    static const char *const xsmm[] = {"sse4", "hsw", NULL};
+    static const char *const onednn[] = {"SSE41", "AVX2", NULL};
     const struct {
         const char *name, *value;
     } settings[] = {
@@ -162,7 +189,11 @@ static void set_environment(enum bench_isa isa) {
         {"OPENBLAS_L2_SIZE", NULL},
         {"OPENBLAS_BLOCK_FACTOR", NULL},
         {"MKL_ENABLE_INSTRUCTIONS", highest[isa]},
+        {"BLIS_ARCH_TYPE", blis[isa]},
+        {"LIBXSMM_TARGET", xsmm[isa]},
+        {"ONEDNN_MAX_CPU_ISA", onednn[isa]},
         {"MKL_CBWR", NULL}, /* reproducible results, at a cost */
+        {"OMP_NUM_THREADS", count},
         {"OMP_WAIT_POLICY", "passive"},
         {"KMP_BLOCKTIME", "5"},
     };
@@ -173,23 +204,50 @@ static void set_environment(enum bench_isa isa) {
             unsetenv(settings[i].name);
 }
 
+/* Debian's packages are unpacked below the directory, or installed. */
+static bool find_debian(const char *directory, const char *prefix, const char *installed, char *path,
+                        size_t size) {
+    if (bench_find_library(directory, prefix, path, size))
+        return true;
+    snprintf(path, size, "%s", installed);
+    return !access(path, R_OK);
+}
+
+/* What Debian's OpenBLAS is linked with, if it is below the directory; else the system's is taken. */
+static void load_before(const char *directory, const char *name) {
+    char path[4096];
+    if (bench_find_library(directory, name, path, sizeof path))
+        dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+}
+
 void bench_peers_open(struct bench_peers *peers, const char *directory, enum bench_isa isa, int threads) {
-    static const char debian[] = "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0";
-    struct bench_peer *openblas = &peers->peer[0], *mkl = &peers->peer[1], *system = &peers->peer[2];
+    static const char missing_text[] = "not installed; ./uk-setup peers installs it";
+    struct bench_peer *openblas = &peers->peer[0], *mkl = &peers->peer[1], *system = &peers->peer[2],
+                      *blis = &peers->peer[3];
     char path[4096];
     *openblas = (struct bench_peer){.name = "OpenBLAS"};
     *mkl = (struct bench_peer){.name = "MKL"};
     *system = (struct bench_peer){.name = "OpenBLAS of Debian"};
-    set_environment(isa);
-    if (find_library(directory, "libscipy_openblas", path, sizeof path))
+    *blis = (struct bench_peer){.name = "BLIS"};
+    set_environment(isa, threads);
+    load_before(directory, "libquadmath.so.0");
+    load_before(directory, "libgfortran.so.5");
+    if (bench_find_library(directory, "libscipy_openblas", path, sizeof path))
         open_openblas(openblas, path, "scipy_", threads);
     else
-        missing(openblas, "not installed; ./uk-setup peers installs it");
-    open_mkl(mkl, directory, threads);
-    if (!access(debian, R_OK))
-        open_openblas(system, debian, "", threads);
+        missing(openblas, missing_text);
+    if (find_debian(directory, "libopenblasp-r",
+                    "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0", path, sizeof path))
+        open_openblas(system, path, "", threads);
     else
-        missing(system, "not installed; package libopenblas0-pthread");
+        missing(system, missing_text);
+    if (find_debian(directory, "libblis.so.4", "/usr/lib/x86_64-linux-gnu/blis-pthread/libblis.so.4", path,
+                    sizeof path))
+        open_blis(blis, path, threads);
+    else
+        missing(blis, missing_text);
+    /* Last: libmkl_rt loads its parts for all to see, and BLIS's cblas_sgemm would find MKL's sgemm_. */
+    open_mkl(mkl, directory, threads);
 }
 
 void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *g) {

@@ -23,10 +23,11 @@ static const struct command {
     {"verify", VERIFY, 1, 1, "FILE|KERNEL", uk_command_verify},
     {"kernels", KERNELS, 0, 0, "", uk_command_kernels},
     {"show", SHOW, 1, 1, "KERNEL", uk_command_show},
-    {"bench", BENCH, 0, INT32_MAX, "[KERNEL...]", uk_command_bench},
+    {"bench", BENCH, 0, INT32_MAX, "[gemm | KERNEL...]", uk_command_bench},
 };
 
-enum option_kind { FLAG, FORM, TEXT, COUNT_OF, SEED, BINDING };
+/* A JSON option has a value, but may stand without one. */
+enum option_kind { FLAG, FORM, TEXT, COUNT_OF, SEED, BINDING, JSON };
 
 static const struct option {
     const char *name, *value; /* value: how help calls it; NULL: takes none */
@@ -38,9 +39,10 @@ static const struct option {
      "make a size a constant; it is then no argument of the function"},
     {"--size", "NAME=VALUE", BINDING, PROGRAMS,
      "the value that run and tune call the function with; a hint to automatic schedules"},
-    {"--target", "TARGET", TEXT, PROGRAMS | VERIFY, "native (default), x86_64-avx2, x86_64-avx512 or interp"},
+    {"--target", "TARGET", TEXT, PROGRAMS | VERIFY | BENCH,
+     "native (default), x86_64-avx2, x86_64-avx512 or interp"},
     {"--schedule", "FILE", TEXT, PROGRAMS, "take the steps from this file instead of the program's own"},
-    {"--threads", "N", COUNT_OF, PROGRAMS,
+    {"--threads", "N", COUNT_OF, PROGRAMS | BENCH,
      "threads; more than 1 lets automatic schedules make a loop parallel"},
     {"--allow-loops", NULL, FLAG, PROGRAMS, "plain loops where no kernel fits, instead of an error"},
     {"--name", "NAME", TEXT, COMPILE, "name of the generated function (default: the file's)"},
@@ -56,6 +58,12 @@ static const struct option {
      "allocate (default), or argument: the function takes its memory as its last argument"},
     {"--time", NULL, FLAG, COMPILE, "print what each stage took, on standard error"},
     {"--time-limit", "SECONDS", COUNT_OF, TUNE, "how long to search (default: 60)"},
+    {"--time-limit", "SECONDS", COUNT_OF, BENCH, "gemm: take fewer samples, and stop then"},
+    {"--set", "NAME,...", TEXT, BENCH, "gemm: these sets of shapes only"},
+    {"--shapes", "FILE", TEXT, BENCH, "gemm: shapes from a file like bench/shapes.txt"},
+    {"--type", "TYPE", TEXT, BENCH, "gemm: f32 (default) or f64"},
+    {"--peers", "NAME,...", TEXT, BENCH,
+     "gemm: these libraries only, by the beginnings of their names; or none"},
     {"--trials", "N", COUNT_OF, TUNE, "measure at most so many schedules"},
     {"--log", "FILE", TEXT, TUNE, "add every trial to this file, and go on from those that it has"},
     {"--doc", NULL, FORM, SHOW, "what the kernel's source says about it (default)"},
@@ -63,7 +71,9 @@ static const struct option {
     {"--asm", NULL, FORM, SHOW, "its bitcode, compiled for its instruction set"},
     {"--llvm", NULL, FORM, SHOW, "its bitcode as LLVM IR"},
     {"--bitcode", NULL, FORM, SHOW, "its bitcode; needs -o"},
-    {"--json", NULL, FLAG, BENCH, "Google Benchmark's schema, for its compare tools"},
+    {"--json", "FILE.json", JSON, BENCH,
+     "Google Benchmark's schema, for its compare tools; without a file: on standard output"},
+    {"--compare", "OLD.json", TEXT, BENCH, "tell what is slower than in that run, beyond noise"},
 };
 
 int uk_complain(int status, const char *format, ...) {
@@ -200,12 +210,13 @@ static int take_count(struct uk_arguments *a, const struct option *o, const char
 }
 
 static int take_option(struct uk_arguments *a, const struct option *o, const char *value) {
-    static const char *const names[] = {"--target", "--emit", "-o",         "--schedule",
-                                        "--name",   "--log",  "--workspace"};
-    const char **const texts[] = {&a->target, &a->emit, &a->out,      &a->schedule,
-                                  &a->name,   &a->log,  &a->workspace};
-    static const char *const flag_names[] = {"--time", "--check", "--allow-loops", "--json"};
-    bool *const flags[] = {&a->time, &a->check, &a->allow_loops, &a->json};
+    static const char *const names[] = {"--target", "--emit",   "-o",          "--schedule",
+                                        "--name",   "--log",    "--workspace", "--set",
+                                        "--type",   "--shapes", "--peers",     "--compare"};
+    const char **const texts[] = {&a->target,    &a->emit, &a->out,  &a->schedule, &a->name,  &a->log,
+                                  &a->workspace, &a->set,  &a->type, &a->shapes,   &a->peers, &a->compare};
+    static const char *const flag_names[] = {"--time", "--check", "--allow-loops"};
+    bool *const flags[] = {&a->time, &a->check, &a->allow_loops};
     switch (o->kind) {
     case FLAG:
         for (int i = 0; i < COUNT(flags); i++)
@@ -230,8 +241,16 @@ static int take_option(struct uk_arguments *a, const struct option *o, const cha
         break;
     case BINDING:
         return add_binding(a, o->name, value);
+    case JSON:
+        a->json = true;
+        a->json_file = value;
     }
     return UK_EXIT_OK;
+}
+
+static bool ends_in_json(const char *word) {
+    size_t n = strlen(word);
+    return n > 5 && !strcmp(word + n - 5, ".json");
 }
 
 /* argv[*i] is an option: finds it and its value, which may be the next word. */
@@ -248,6 +267,8 @@ static int parse_option(struct uk_arguments *a, const struct command *c, int arg
                        : take_option(a, o, NULL);
         if (word[n])
             return take_option(a, o, word + n + 1);
+        if (o->kind == JSON && !(*i + 1 < argc && ends_in_json(argv[*i + 1])))
+            return take_option(a, o, NULL);
         if (*i + 1 >= argc)
             return uk_complain(UK_EXIT_USAGE, "%s needs a value: %s %s", o->name, o->name, o->value);
         return take_option(a, o, argv[++*i]);

@@ -4,10 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-#include <cjson/cJSON.h>
-#include "uk.h"
+#include "uk_bench.h"
 
 /* The panels lie in the first two levels of cache, and the loop is so long that little but its speed counts.
  */
@@ -192,58 +189,15 @@ static void print_result(const struct result *r) {
         printf("  %7.1f GB/s\n", 1e-9 * r->bytes / t->seconds);
 }
 
-static cJSON *json_result(const struct result *r) {
-    cJSON *b = cJSON_CreateObject();
-    cJSON_AddStringToObject(b, "name", r->kernel->symbol);
-    cJSON_AddStringToObject(b, "run_name", r->kernel->symbol);
-    cJSON_AddStringToObject(b, "run_type", "iteration");
-    cJSON_AddNumberToObject(b, "repetitions", 1);
-    cJSON_AddNumberToObject(b, "repetition_index", 0);
-    cJSON_AddNumberToObject(b, "threads", 1);
-    cJSON_AddNumberToObject(b, "iterations", (double)r->time.calls);
-    cJSON_AddNumberToObject(b, "real_time", 1e9 * r->time.seconds);
-    cJSON_AddNumberToObject(b, "cpu_time", 1e9 * r->time.seconds);
-    cJSON_AddStringToObject(b, "time_unit", "ns");
+static void add_record(cJSON *all, const struct result *r) {
+    cJSON *b = uk_bench_record(all, r->kernel->symbol, &r->time, 1);
     if (r->plan.flops > 0) {
         cJSON_AddNumberToObject(b, "FLOPS", r->plan.flops / r->time.seconds);
-        cJSON_AddNumberToObject(b, "percent_of_peak", r->time.percent);
     } else {
         cJSON_AddNumberToObject(b, "bytes_per_second", r->bytes / r->time.seconds);
         if (r->stream.run)
             cJSON_AddNumberToObject(b, "percent_of_stream", 100 * r->stream.ratio);
     }
-    return b;
-}
-
-static cJSON *json_context(void) {
-    cJSON *context = cJSON_CreateObject();
-    char host[256] = "", date[64] = "";
-    time_t now = time(NULL);
-    struct tm local;
-    gethostname(host, sizeof host - 1);
-    if (localtime_r(&now, &local))
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S%z", &local);
-    cJSON_AddStringToObject(context, "date", date);
-    cJSON_AddStringToObject(context, "host_name", host);
-    cJSON_AddStringToObject(context, "executable", "uk bench");
-    cJSON_AddNumberToObject(context, "num_cpus", (double)sysconf(_SC_NPROCESSORS_ONLN));
-    cJSON_AddStringToObject(context, "library_version", UK_VERSION);
-    return context;
-}
-
-static int print_json(const struct result *results, int count) {
-    cJSON *all = cJSON_CreateObject();
-    cJSON_AddItemToObject(all, "context", json_context());
-    cJSON *list = cJSON_AddArrayToObject(all, "benchmarks");
-    for (int i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, json_result(&results[i]));
-    char *text = cJSON_Print(all);
-    cJSON_Delete(all);
-    if (!text)
-        return uk_complain(UK_EXIT_WRONG, "out of memory");
-    puts(text);
-    cJSON_free(text);
-    return UK_EXIT_OK;
 }
 
 /* Measures one row. *count grows if there is a result. */
@@ -261,13 +215,13 @@ static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a,
     enum uk_status s = measure(k, op, &results[*count]);
     if (s)
         return uk_complain(UK_EXIT_WRONG, "%s: %s", k->symbol, uk_status_text(s));
-    if (!a->json)
+    if (!a->json || a->json_file)
         print_result(&results[*count]);
     ++*count;
     return UK_EXIT_OK;
 }
 
-int uk_command_bench(const struct uk_arguments *a) {
+static int bench_kernels(const struct uk_arguments *a) {
     int rows, count = 0, status = UK_EXIT_OK;
     const struct uk_kernel *all = uk_kernels(&rows);
     int wanted = a->positionals ? a->positionals : rows;
@@ -281,8 +235,28 @@ int uk_command_bench(const struct uk_arguments *a) {
         const struct uk_kernel *k = a->positionals ? uk_kernel_find(a->positional[i]) : &all[i];
         status = bench_kernel(k, a, results, &count);
     }
-    if (!status && a->json)
-        status = print_json(results, count);
+    cJSON *json = uk_bench_json();
+    for (int i = 0; i < count; i++)
+        add_record(json, &results[i]);
+    if (!status)
+        status = uk_bench_finish(a, json);
+    cJSON_Delete(json);
     free(results);
     return status;
+}
+
+int uk_command_bench(const struct uk_arguments *a) {
+    int status = uk_bench_check(a);
+    if (status)
+        return status;
+    if (a->positionals && !strcmp(a->positional[0], "gemm"))
+        return a->positionals > 1
+                   ? uk_complain(UK_EXIT_USAGE, "uk bench gemm takes no '%s'; --set chooses shapes",
+                                 a->positional[1])
+                   : uk_bench_gemm(a);
+    if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->target)
+        return uk_complain(UK_EXIT_USAGE,
+                           "--set, --shapes, --type, --peers, --threads, --time-limit and --target are "
+                           "for uk bench gemm; leave them out for kernels");
+    return bench_kernels(a);
 }

@@ -7,8 +7,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
-#include "bench.h"
+#include "product.h"
 
 static void median(void **state) {
     (void)state;
@@ -62,9 +63,16 @@ static void streams(void **state) {
     }
 }
 
+/* By this thread's clock, which bench_paired goes by when there is one thread. */
+static double own_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void work(void *user) {
-    double end = bench_seconds() + *(double *)user;
-    while (bench_seconds() < end)
+    double end = own_seconds() + *(double *)user;
+    while (own_seconds() < end)
         ;
 }
 
@@ -125,8 +133,99 @@ static void answers_mkl(void **state) {
     assert_int_equal(ask()(), 1);
 }
 
+/* ---- products ---- */
+
+static void shapes(void **state) {
+    (void)state;
+    struct bench_shapes s;
+    char message[128];
+    assert_int_equal(
+        bench_shapes_parse("set a\ncubes 2 4..5\nset b resolved # x\nforms 1 2 3\nadd 7 8 9 TN l\n", &s,
+                           message, sizeof message),
+        UK_OK);
+    assert_int_equal(s.count, 8);
+    assert_int_equal(s.shape[2].k, 5);
+    assert_string_equal(s.shape[2].set, "a");
+    assert_int_equal(s.shape[3].form, BENCH_RESOLVED);
+    assert_true(!s.shape[4].a_transposed && s.shape[4].b_transposed);
+    assert_true(s.shape[5].a_transposed && !s.shape[5].b_transposed);
+    assert_true(s.shape[7].beta == 1 && s.shape[7].a_transposed);
+    assert_string_equal(s.shape[7].label, "l");
+    bench_shapes_free(&s);
+    assert_int_equal(bench_shapes_parse(bench_shapes_text, &s, message, sizeof message), UK_OK);
+    assert_true(s.count > 250);
+    bench_shapes_free(&s);
+}
+
+/* A product by its definition; the fault, if there is one, is at an element of each corner. */
+enum fault { NONE, FIRST, TOP_RIGHT, BOTTOM_LEFT, LAST, READS_C, ONE_STEP_LESS };
+
+static void repeat_plain(struct bench_call *call, long calls) {
+    const struct bench_product *p = call->product;
+    const float *a = p->a, *b = p->b;
+    float *c = p->c;
+    enum fault fault = *(enum fault *)call->state[0];
+    int64_t k = fault == ONE_STEP_LESS ? p->k - 1 : p->k;
+    for (; calls > 0; calls--)
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                float sum = 0;
+                for (int64_t l = 0; l < k; l++)
+                    sum += a[p->a_transposed ? l * p->lda + i : i * p->lda + l] *
+                           b[p->b_transposed ? j * p->ldb + l : l * p->ldb + j];
+                float *to = &c[i * p->ldc + j];
+                *to = p->beta != 0 ? *to + sum : fault == READS_C ? *to * 0 + sum : sum;
+            }
+    c[0] += fault == FIRST;
+    c[p->n - 1] += fault == TOP_RIGHT;
+    c[(p->m - 1) * p->ldc] += fault == BOTTOM_LEFT;
+    c[(p->m - 1) * p->ldc + p->n - 1] += fault == LAST;
+}
+
+static bool passes(struct bench_shape shape, enum fault fault) {
+    struct bench_library library = {.name = "plain", .repeat = repeat_plain};
+    struct bench_product p;
+    struct bench_call call = {.library = &library, .product = &p, .state = {&fault}};
+    assert_int_equal(bench_product_create(&p, &shape, BENCH_F32), UK_OK);
+    bool right = bench_product_check(&p, &call);
+    bench_product_free(&p);
+    return right;
+}
+
+static void checked_products(void **state) {
+    (void)state;
+    struct bench_shape sizes[] = {
+        {.m = 5, .n = 7, .k = 9}, {.m = 1, .n = 1, .k = 1}, {.m = 150, .n = 200, .k = 500}};
+    for (int i = 0; i < 3; i++)
+        for (int form = 0; form < 8; form++) {
+            struct bench_shape s = sizes[i];
+            s.a_transposed = form & 1;
+            s.b_transposed = form & 2;
+            s.beta = form & 4 ? 1 : 0;
+            assert_true(passes(s, NONE));
+            for (enum fault f = FIRST; f <= ONE_STEP_LESS; f++)
+                assert_true(passes(s, f) == (f == READS_C && s.beta != 0));
+        }
+}
+
+static void missing_libraries(void **state) {
+    (void)state;
+    struct bench_library l[BENCH_LIBRARIES];
+    bench_libraries_open(l, "/nonexistent", BENCH_SSE2, 1);
+    for (int i = 0; i < BENCH_LIBRARIES; i++) {
+        assert_true(*l[i].name && *l[i].detail);
+        if (!strstr(l[i].name, "Debian") && strcmp(l[i].name, "BLIS")) {
+            assert_true(l[i].missing);
+            assert_non_null(strstr(l[i].detail, "not installed; ./uk-setup peers"));
+        }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(median),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes),
+                                       cmocka_unit_test(checked_products),
+                                       cmocka_unit_test(missing_libraries),
+                                       cmocka_unit_test(median),
                                        cmocka_unit_test(random_values),
                                        cmocka_unit_test(peaks),
                                        cmocka_unit_test(streams),

@@ -1,0 +1,477 @@
+/* uk bench gemm: our products and other libraries' on sets of shapes, in turns, beside the peak. */
+#define _POSIX_C_SOURCE 200809L
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "product.h"
+#include "uk_bench.h"
+
+enum { OURS = 2, ALL = OURS + BENCH_LIBRARIES };
+
+struct set_summary {
+    char name[BENCH_NAME];
+    enum bench_form form;
+    int shapes, losses; /* losses: slower than 0.97 x the best peer */
+    double log_ratio, worst, percent;
+    char worst_shape[64];
+    const char *worst_peer;
+};
+
+struct session {
+    const struct uk_arguments *a;
+    enum bench_type type;
+    enum bench_isa isa;
+    int threads;
+    double peak, bandwidth, start, printed; /* printed: when progress was told last */
+    struct bench_library library[ALL];
+    struct bench_shapes shapes;
+    int chosen, done; /* shapes */
+    FILE *table;
+    cJSON *json;
+    struct set_summary *set; /* as many as shapes at most */
+    int sets, status;
+};
+
+/* ---- what is chosen ---- */
+
+/* Whether `word` is in a list with commas; NULL: all are. */
+static bool listed(const char *list, const char *word) {
+    size_t n = strlen(word);
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == n && !memcmp(p, word, n))
+            return true;
+    return !list;
+}
+
+/* Whether the name begins with one of a list, whatever the case. */
+static bool begins_with_one(const char *name, const char *list) {
+    for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t n = strcspn(p, ","), i = 0;
+        while (i < n && tolower((unsigned char)name[i]) == tolower((unsigned char)p[i]))
+            i++;
+        if (n && i == n)
+            return true;
+    }
+    return false;
+}
+
+static int choose_peers(struct session *s) {
+    const char *list = s->a->peers;
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',') {
+        char word[64];
+        bool known = false;
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, ","), p);
+        for (int i = OURS; i < ALL; i++)
+            known |= begins_with_one(s->library[i].name, word);
+        if (!known && strcmp(word, "none"))
+            return uk_complain(UK_EXIT_USAGE,
+                               "--peers: no library begins with '%s'; there are OpenBLAS, MKL, BLIS, "
+                               "libxsmm and oneDNN, or none",
+                               word);
+    }
+    for (int i = OURS; i < ALL; i++) {
+        struct bench_library *l = &s->library[i];
+        if (list && !begins_with_one(l->name, list))
+            l->missing = true;
+        else
+            fprintf(stderr, "%s: %s\n", l->name, l->detail);
+    }
+    return UK_EXIT_OK;
+}
+
+/* Leaves the sets that --set names. */
+static int choose_shapes(struct session *s) {
+    struct bench_shapes *all = &s->shapes;
+    const char *list = s->a->set;
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t n = strcspn(p, ",");
+        bool known = false;
+        for (int i = 0; i < all->count; i++)
+            known |= strlen(all->shape[i].set) == n && !memcmp(all->shape[i].set, p, n);
+        if (!known)
+            return uk_complain(UK_EXIT_USAGE,
+                               "--set: there is no set '%.*s'; the file of shapes lists them: "
+                               "square, small, skinny and others",
+                               (int)n, p);
+    }
+    for (int i = 0; i < all->count; i++)
+        if (listed(list, all->shape[i].set))
+            all->shape[s->chosen++] = all->shape[i];
+    return s->chosen ? UK_EXIT_OK : uk_complain(UK_EXIT_USAGE, "no shapes; the file of shapes is empty");
+}
+
+static int read_shapes(struct session *s) {
+    const char *path = s->a->shapes;
+    char message[256] = "", *text = NULL;
+    size_t length;
+    if (path && !(text = uk_read_file(path, &length)))
+        return UK_EXIT_WRONG;
+    enum uk_status status =
+        bench_shapes_parse(text ? text : bench_shapes_text, &s->shapes, message, sizeof message);
+    free(text);
+    if (status)
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", path ? path : "shapes",
+                           *message ? message : uk_status_text(status));
+    return choose_shapes(s);
+}
+
+/* The instruction set and the threads are told to our own library as to any other: by the environment, before its first
+ * call. */
+static int settle(struct session *s) {
+    const struct uk_arguments *a = s->a;
+    char count[16];
+    if (a->type && strcmp(a->type, "f32") && strcmp(a->type, "f64"))
+        return uk_complain(UK_EXIT_USAGE, "--type %s: expected f32 or f64", a->type);
+    s->type = a->type && !strcmp(a->type, "f64") ? BENCH_F64 : BENCH_F32;
+    if (a->target && strcmp(a->target, "native") && strcmp(a->target, "x86_64-avx2") &&
+        strcmp(a->target, "x86_64-avx512"))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--target %s: uk bench gemm runs here; expected native, x86_64-avx2 or "
+                           "x86_64-avx512",
+                           a->target);
+    if (a->target && strcmp(a->target, "native"))
+        setenv("UK_ISA", strchr(a->target, '-') + 1, 1);
+    const char *message;
+    if (uk_cpu_status(&message))
+        return uk_complain(UK_EXIT_WRONG, "%s", message);
+    s->isa = uk_target_isa(NULL);
+    s->threads = a->threads ? (int)a->threads : 1;
+    snprintf(count, sizeof count, "%d", s->threads);
+    setenv("UK_NUM_THREADS", count, 1);
+    return UK_EXIT_OK;
+}
+
+/* Bytes per second that one thread reads from beyond the caches; 0 if there is no memory to try it. */
+static double read_bandwidth(enum bench_isa isa) {
+    enum { BYTES = 128 << 20 };
+    float *memory = aligned_alloc(4096, BYTES);
+    double best = 0;
+    if (!memory)
+        return 0;
+    memset(memory, 1, BYTES);
+    for (int i = 0; i < 5; i++) {
+        double start = bench_seconds();
+        bench_load(isa, memory, BYTES);
+        double rate = BYTES / (bench_seconds() - start);
+        best = rate > best ? rate : best;
+    }
+    free(memory);
+    return best;
+}
+
+/* ---- how long it takes ---- */
+
+/* Seconds of one round of one contender, about: a call, a sample, two peaks; threads rest and warm up. */
+static double round_cost(const struct session *s, const struct bench_shape *shape, double *call) {
+    double flops = 2.0 * (double)shape->m * (double)shape->n * (double)shape->k;
+    double bytes = 4.0 * ((double)shape->m * (double)shape->k + (double)shape->k * (double)shape->n);
+    double computes = 1.5 * flops / s->peak,
+           moves = bytes > 16e6 && s->bandwidth > 0 ? bytes / s->bandwidth : 0;
+    *call = computes > moves ? computes : moves;
+    return *call + (*call > 1.5e-3 ? *call : 1.5e-3) + 0.8e-3 + (s->threads > 1 ? 0.12 : 0);
+}
+
+static int contenders_for(const struct session *s, enum bench_form form) {
+    int count = 0;
+    for (int i = 0; i < ALL; i++)
+        count += !s->library[i].missing && s->library[i].forms[form];
+    return count;
+}
+
+static int usual_rounds(const struct session *s, const struct bench_shape *shape, double *cost) {
+    double call, round = round_cost(s, shape, &call);
+    int rounds = call < 0.02 ? 15 : call < 0.2 ? 9 : 5;
+    *cost = round * (rounds + 2) * contenders_for(s, shape->form);
+    return rounds;
+}
+
+/* Its usual rounds, or what its share of the time left allows, three at least; 0: the time is over. */
+static int rounds_for(struct session *s, int index, double *left) {
+    double mine, all = 0, cost;
+    int usual = usual_rounds(s, &s->shapes.shape[index], &mine);
+    for (int i = index; i < s->chosen; i++) {
+        usual_rounds(s, &s->shapes.shape[i], &cost);
+        all += cost;
+    }
+    *left = all;
+    if (!s->a->time_limit)
+        return usual;
+    *left = (double)s->a->time_limit - (bench_seconds() - s->start);
+    if (*left <= 0)
+        return 0;
+    int rounds = (int)((double)(usual + 2) * *left / all) - 2;
+    return rounds < 3 ? 3 : rounds < usual ? rounds : usual;
+}
+
+static void tell_progress(struct session *s, const struct bench_shape *shape, double left) {
+    if (s->done && bench_seconds() - s->printed < 1)
+        return;
+    s->printed = bench_seconds();
+    fprintf(stderr, "uk bench: %d of %d, %s %lldx%lldx%lld, about %.0f s left\n", s->done + 1, s->chosen,
+            shape->set, (long long)shape->m, (long long)shape->n, (long long)shape->k, left);
+}
+
+/* ---- one shape ---- */
+
+struct line {
+    const struct bench_shape *shape;
+    struct bench_call call[ALL];
+    struct bench_contender contender[ALL]; /* ours first */
+    int count;
+    struct bench_plan plan;
+};
+
+static const char *form_text(const struct bench_shape *s) {
+    static const char *const forms[] = {"NN", "NT", "TN", "TT"};
+    return forms[2 * s->a_transposed + s->b_transposed];
+}
+
+static void shape_text(const struct bench_shape *s, char *text, size_t size) {
+    snprintf(text, size, "%lldx%lldx%lld %s%s", (long long)s->m, (long long)s->n, (long long)s->k,
+             form_text(s), s->beta != 0 ? "+" : "");
+}
+
+static void repeat(void *user, long calls) {
+    struct bench_call *call = user;
+    call->library->repeat(call, calls);
+}
+
+/* Those who offer the product, and compute it. Ours must. */
+static int gather(struct session *s, struct line *l, const struct bench_product *p) {
+    char text[64];
+    shape_text(l->shape, text, sizeof text);
+    for (int i = 0; i < ALL; i++) {
+        struct bench_library *library = &s->library[i];
+        struct bench_call *call = &l->call[l->count];
+        *call = (struct bench_call){.library = library, .product = p};
+        if (library->missing || !library->forms[l->shape->form])
+            continue;
+        bool offered = library->begin(call);
+        if (!offered && i < OURS)
+            return uk_complain(UK_EXIT_WRONG, "%s: %s cannot be planned here", text, library->name);
+        if (!offered)
+            continue;
+        if (bench_product_check(p, call)) {
+            l->contender[l->count++] =
+                (struct bench_contender){.name = library->name, .repeat = repeat, .user = call};
+            continue;
+        }
+        if (library->end)
+            library->end(call);
+        if (i < OURS)
+            return uk_complain(UK_EXIT_WRONG, "%s: the result of %s is wrong", text, library->name);
+        fprintf(stderr, "%s: its result for %s is wrong; left out\n", library->name, text);
+    }
+    return UK_EXIT_OK;
+}
+
+/* The contender that is fastest but for ours, by paired ratios; NULL if there is none. */
+static const struct bench_contender *best_peer(const struct line *l) {
+    const struct bench_contender *best = NULL;
+    for (int i = 1; i < l->count; i++)
+        if (!best || l->contender[i].ratio < best->ratio)
+            best = &l->contender[i];
+    return best;
+}
+
+static void print_header(struct session *s, const struct bench_shape *shape) {
+    fprintf(s->table, "\n### %s, %s, %s, %d thread%s%s\n\n", shape->set, s->type == BENCH_F64 ? "f64" : "f32",
+            bench_isa_name(s->isa), s->threads, s->threads > 1 ? "s" : "",
+            shape->form == BENCH_RESOLVED ? ", resolved calls" : "");
+    fprintf(s->table, "| %-22s | GFLOP/s | %% of peak | x best | %-18s ", "m x n x k", "best peer");
+    for (int i = OURS; i < ALL; i++)
+        if (!s->library[i].missing && s->library[i].forms[shape->form])
+            fprintf(s->table, "| %s ", s->library[i].name);
+    fprintf(s->table, "|\n|---|---:|---:|---:|---");
+    for (int i = OURS; i < ALL; i++)
+        if (!s->library[i].missing && s->library[i].forms[shape->form])
+            fprintf(s->table, "|---:");
+    fprintf(s->table, "|\n");
+}
+
+static void print_line(struct session *s, const struct line *l) {
+    char text[64], name[64 + BENCH_NAME];
+    const struct bench_contender *ours = &l->contender[0], *best = best_peer(l);
+    shape_text(l->shape, text, sizeof text);
+    snprintf(name, sizeof name, "%s%s%s", text, *l->shape->label ? " " : "", l->shape->label);
+    fprintf(s->table, "| %-22s | %7.1f | %9.1f | ", name, 1e-9 * l->plan.flops / ours->seconds,
+            ours->percent);
+    if (best)
+        fprintf(s->table, "%6.3f | %-18s ", best->ratio, best->name);
+    else
+        fprintf(s->table, "%6s | %-18s ", "-", "-");
+    for (int i = OURS, at = 1; i < ALL; i++) {
+        const struct bench_library *library = &s->library[i];
+        int width = (int)strlen(library->name);
+        if (library->missing || !library->forms[l->shape->form])
+            continue;
+        if (at < l->count && l->call[at].library == library)
+            fprintf(s->table, "| %*.3f ", width, l->contender[at++].ratio);
+        else
+            fprintf(s->table, "| %*s ", width, "-");
+    }
+    fprintf(s->table, "|\n");
+    fflush(s->table);
+}
+
+static void record(struct session *s, const struct line *l, const struct bench_product *p) {
+    const struct bench_shape *shape = l->shape;
+    for (int i = 0; i < l->count; i++) {
+        const struct bench_contender *c = &l->contender[i];
+        char name[256];
+        snprintf(name, sizeof name, "gemm/%s/%lldx%lldx%lld/%s%s/%s/%s/t%d/%s", shape->set,
+                 (long long)shape->m, (long long)shape->n, (long long)shape->k, form_text(shape),
+                 shape->beta != 0 ? "+" : "", s->type == BENCH_F64 ? "f64" : "f32", bench_isa_name(s->isa),
+                 s->threads, c->name);
+        cJSON *b = uk_bench_record(s->json, name, c, s->threads);
+        cJSON_AddStringToObject(b, "library", c->name);
+        cJSON_AddStringToObject(b, "set", shape->set);
+        cJSON_AddStringToObject(b, "label", l->call[i].library->detail);
+        cJSON_AddNumberToObject(b, "m", (double)shape->m);
+        cJSON_AddNumberToObject(b, "n", (double)shape->n);
+        cJSON_AddNumberToObject(b, "k", (double)shape->k);
+        cJSON_AddNumberToObject(b, "FLOPS", l->plan.flops / c->seconds);
+        cJSON_AddNumberToObject(b, "bytes", bench_product_bytes(p));
+        cJSON_AddNumberToObject(b, "peak_beside", l->plan.peak);
+        cJSON_AddNumberToObject(b, "ours_over_this", c->ratio);
+        cJSON_AddNumberToObject(b, "ours_over_this_low", c->ratio_low);
+        cJSON_AddNumberToObject(b, "ours_over_this_high", c->ratio_high);
+    }
+}
+
+static struct set_summary *summary_of(struct session *s, const struct bench_shape *shape) {
+    if (!s->sets || strcmp(s->set[s->sets - 1].name, shape->set)) {
+        struct set_summary *new = &s->set[s->sets++];
+        *new = (struct set_summary){.form = shape->form};
+        memcpy(new->name, shape->set, sizeof new->name);
+        print_header(s, shape);
+    }
+    return &s->set[s->sets - 1];
+}
+
+static void sum_up(struct session *s, const struct line *l) {
+    struct set_summary *set = summary_of(s, l->shape);
+    const struct bench_contender *best = best_peer(l);
+    set->shapes++;
+    set->percent += l->contender[0].percent;
+    if (!best)
+        return;
+    set->log_ratio += log(best->ratio);
+    set->losses += best->ratio < 0.97;
+    if (!set->worst_peer || best->ratio < set->worst) {
+        set->worst = best->ratio;
+        set->worst_peer = best->name;
+        shape_text(l->shape, set->worst_shape, sizeof set->worst_shape);
+    }
+}
+
+static int measure(struct session *s, const struct bench_shape *shape, int rounds) {
+    struct bench_product p;
+    struct line *l = calloc(1, sizeof *l);
+    if (!l)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    enum uk_status status = bench_product_create(&p, shape, s->type);
+    int exit = status ? uk_complain(UK_EXIT_WRONG, "operands: %s", uk_status_text(status)) : UK_EXIT_OK;
+    l->shape = shape;
+    l->plan = (struct bench_plan){.isa = s->isa,
+                                  .threads = s->threads,
+                                  .doubles = s->type == BENCH_F64,
+                                  .flops = bench_product_flops(&p),
+                                  .rounds = rounds,
+                                  .sample_time = s->threads > 1 ? 0.01 : 1.5e-3};
+    if (!exit)
+        exit = gather(s, l, &p);
+    if (!exit && (status = bench_paired(&l->plan, l->contender, l->count)))
+        exit = uk_complain(UK_EXIT_WRONG, "measuring failed: %s", uk_status_text(status));
+    if (!exit) {
+        sum_up(s, l);
+        print_line(s, l);
+        record(s, l, &p);
+    }
+    for (int i = 0; i < l->count; i++)
+        if (l->call[i].library->end)
+            l->call[i].library->end(&l->call[i]);
+    bench_product_free(&p);
+    free(l);
+    return exit;
+}
+
+/* ---- the whole ---- */
+
+static void print_summary(struct session *s) {
+    fprintf(
+        s->table,
+        "\n### summary\n\n| set | shapes | mean %% of peak | geometric mean x best peer | below 0.97 | worst "
+        "|\n|---|---:|---:|---:|---:|---|\n");
+    for (int i = 0; i < s->sets; i++) {
+        const struct set_summary *set = &s->set[i];
+        fprintf(s->table, "| %s | %d | %.1f | ", set->name, set->shapes, set->percent / set->shapes);
+        if (set->worst_peer)
+            fprintf(s->table, "%.3f | %d | %.3f: %s, %s |\n", exp(set->log_ratio / set->shapes), set->losses,
+                    set->worst, set->worst_shape, set->worst_peer);
+        else
+            fprintf(s->table, "- | - | - |\n");
+    }
+}
+
+static void add_context(struct session *s) {
+    cJSON *context = cJSON_GetObjectItem(s->json, "context"),
+          *peers = cJSON_AddObjectToObject(context, "peers");
+    for (int i = OURS; i < ALL; i++)
+        cJSON_AddStringToObject(peers, s->library[i].name, s->library[i].detail);
+    cJSON_AddStringToObject(context, "isa", bench_isa_name(s->isa));
+    cJSON_AddNumberToObject(context, "threads", s->threads);
+    cJSON_AddNumberToObject(context, "peak_flops", s->peak);
+    cJSON_AddNumberToObject(context, "bandwidth_bytes_per_second", s->bandwidth);
+}
+
+static int measure_all(struct session *s) {
+    int status = UK_EXIT_OK, rounds;
+    s->start = bench_seconds();
+    for (; s->done < s->chosen && !status; s->done++) {
+        double left;
+        const struct bench_shape *shape = &s->shapes.shape[s->done];
+        if (!(rounds = rounds_for(s, s->done, &left)))
+            break;
+        tell_progress(s, shape, left);
+        status = measure(s, shape, rounds);
+    }
+    if (!status && s->done < s->chosen)
+        fprintf(stderr,
+                "uk bench: the time is over, %d of %d shapes were not measured, from %s on; give a longer "
+                "--time-limit\n",
+                s->chosen - s->done, s->chosen, s->shapes.shape[s->done].set);
+    return status;
+}
+
+int uk_bench_gemm(const struct uk_arguments *a) {
+    struct session s = {.a = a, .table = a->json && !a->json_file ? stderr : stdout};
+    int status = settle(&s);
+    if (!status)
+        status = read_shapes(&s);
+    if (!status) {
+        uk_bench_ours(s.library, s.isa, s.threads);
+        bench_libraries_open(s.library + OURS, bench_peers_directory(), s.isa, s.threads);
+        status = choose_peers(&s);
+    }
+    s.set = calloc((size_t)s.chosen + 1, sizeof *s.set);
+    s.json = uk_bench_json();
+    if (!status && (!s.set || !s.json))
+        status = uk_complain(UK_EXIT_WRONG, "out of memory");
+    if (!status) {
+        s.peak = bench_peak(s.isa, s.threads) * (s.type == BENCH_F64 ? 0.5 : 1);
+        s.bandwidth = read_bandwidth(s.isa);
+        add_context(&s);
+        status = measure_all(&s);
+    }
+    if (!status) {
+        print_summary(&s);
+        status = uk_bench_finish(a, s.json);
+    }
+    cJSON_Delete(s.json);
+    free(s.set);
+    bench_shapes_free(&s.shapes);
+    return status;
+}

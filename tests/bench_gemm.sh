@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# bench_gemm.sh UK SOURCE: uk bench gemm on tiny sets: its JSON, its comparison, peers that are not there, refusals.
+set -u
+uk=$1 source=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export UK_PEERS=$folder/none
+mkdir none
+failures=0
+
+fail() {
+    echo "FAILED: $1"
+    cat out err 2>/dev/null
+    failures=$((failures + 1))
+}
+
+# expect STATUS OUTPUT ERROR ARGUMENTS...: patterns of grep -E, on all lines joined.
+expect() {
+    local status=$1 output=$2 error=$3
+    shift 3
+    "$uk" bench "$@" >out 2>err
+    local got=$?
+    ((got == status)) || fail "uk bench $*: status $got, expected $status"
+    (tr '\n' ' ' <out; echo) | grep -qE -- "$output" || fail "uk bench $*: no '$output' on standard output"
+    (tr '\n' ' ' <err; echo) | grep -qE -- "$error" || fail "uk bench $*: no '$error' on standard error"
+}
+
+cat >tiny.txt <<'END'
+set one            # a comment
+cubes 3 7..8
+forms 5 6 7
+add 4 5 6 NT on-top
+set two resolved
+gemm 16 17 18 TN
+END
+
+# A missing peer is named; all shapes are measured; the summary stands at the end.
+expect 0 '3x3x3 NN .*8x8x8 NN .*5x6x7 TT .*4x5x6 NT\+ on-top .*two, f32.*resolved.*16x17x18 TN .*summary.*\| one \| 8 \|.*\| two \| 1 \|' \
+    'MKL: not installed; ./uk-setup peers.*BLIS: .*libxsmm: not installed.*oneDNN: not installed.*1 of 9, one 3x3x3' \
+    gemm --shapes tiny.txt --json=run.json
+expect 0 'f64' '' gemm --shapes=tiny.txt --set=two --type=f64 --peers=none --json f64.json
+expect 0 '^\{.*"benchmarks"' '16x17x18 TN' gemm --shapes tiny.txt --set two --json
+expect 0 '2 threads' '' gemm --shapes tiny.txt --set two --threads 2 --peers none
+/usr/bin/python3 - "$folder"/run.json <<'END' || fail "the JSON of a run"
+import json, sys
+
+run = json.load(open(sys.argv[1], encoding="utf-8"))
+for key in ("date", "host_name", "executable", "num_cpus", "library_version", "cpu", "isa", "peers", "peak_flops"):
+    assert key in run["context"], key
+ours = [b for b in run["benchmarks"] if b["library"].startswith("ukernels")]
+assert len(ours) == 9, len(ours)
+for b in run["benchmarks"]:
+    for key in ("name", "run_name", "run_type", "repetitions", "repetition_index", "threads", "iterations", "real_time", "cpu_time",
+                "time_unit", "FLOPS", "percent_of_peak", "set", "label", "m", "n", "k"):
+        assert key in b, key
+    assert b["real_time"] > 0 and b["time_unit"] == "ns" and b["run_type"] == "iteration" and b["iterations"] >= 1
+    assert 0 < b["percent_low"] <= b["percent_of_peak"] <= b["percent_high"]
+    assert b["fastest"] <= b["real_time"] <= b["slowest"]
+    assert abs(b["FLOPS"] - 2e9 * b["m"] * b["n"] * b["k"] / b["real_time"]) < 1e-6 * b["FLOPS"]
+    if b["library"].startswith("ukernels"):
+        assert b["ours_over_this"] == 1
+assert len({b["name"] for b in run["benchmarks"]}) == len(run["benchmarks"])
+
+# What was three times as fast, and what was three times as slow; and a benchmark of another name.
+for factor, name in (3, "faster_then.json"), (1 / 3, "slower_then.json"):
+    for b in run["benchmarks"]:
+        for key in ("percent_of_peak", "percent_low", "percent_high"):
+            b[key] *= factor
+    json.dump(run, open(name, "w", encoding="utf-8"))
+    for b in run["benchmarks"]:
+        for key in ("percent_of_peak", "percent_low", "percent_high"):
+            b[key] /= factor
+run["benchmarks"] = [dict(b, name="other") for b in run["benchmarks"]]
+json.dump(run, open("others.json", "w", encoding="utf-8"))
+END
+
+expect 1 'two/16x17x18/TN/.*: slower, .*compared with faster_then.json: 1 slower, 0 faster, 0 within noise, 0 not in both' '' \
+    gemm --shapes tiny.txt --set two --peers none --compare faster_then.json
+expect 0 ': faster, .*0 slower, 1 faster' '' gemm --shapes tiny.txt --set two --peers none --compare=slower_then.json
+expect 0 '0 slower, 0 faster, 0 within noise, 1 not in both' '' gemm --shapes tiny.txt --set two --peers none --compare others.json
+# Kernels compare as well, whatever the verdict is.
+kernel=$("$uk" kernels | grep -oE 'uk_sgemm_[0-9x]+_generic_c' | head -1)
+expect 0 'GFLOP/s' '' "$kernel" --json kernel.json
+"$uk" bench "$kernel" --compare kernel.json >out 2>err
+grep -qE 'compared with kernel.json: .* 0 not in both' out || fail "the comparison of kernels"
+
+# Out of time is said, and what was measured stands.
+cat >long.txt <<'END'
+set long
+cubes 1..400
+END
+expect 0 '\| long \| ' 'the time is over, [0-9]+ of 400 shapes were not measured' gemm --shapes long.txt --peers none --time-limit 1
+
+# Refusals.
+echo 'cubes 4' >bad.txt
+expect 1 '' 'bad.txt: line 1: a shape outside of a set' gemm --shapes bad.txt
+printf 'set a\ncubes 4..3\n' >bad.txt
+expect 1 '' "line 2: '4..3' is no size" gemm --shapes bad.txt
+printf 'set a\n\ngemm 4 0 3\n' >bad.txt
+expect 1 '' 'line 3: gemm needs three sizes from 1' gemm --shapes bad.txt
+printf 'set a\ngemm 4 4 4 NX label more\n' >bad.txt
+expect 1 '' "line 2: 'label' is neither a form" gemm --shapes bad.txt
+printf 'set a\ngem 4 4 4\n' >bad.txt
+expect 1 '' "line 2: 'gem' is none of set, cubes" gemm --shapes bad.txt
+expect 1 '' 'nothing.txt: cannot read' gemm --shapes nothing.txt
+expect 1 '' 'no result of uk bench --json' gemm --shapes tiny.txt --compare bad.txt
+expect 1 '' 'old.json: cannot read' gemm --shapes tiny.txt --compare old.json
+expect 2 '' "there is no set 'three'" gemm --shapes tiny.txt --set one,three
+expect 2 '' "no library begins with 'netlib'" gemm --shapes tiny.txt --peers mkl,netlib
+expect 2 '' 'expected f32 or f64' gemm --type f16
+expect 2 '' 'expected native, x86_64-avx2' gemm --target interp
+expect 2 '' "takes no 'more'" gemm more
+expect 2 '' 'are for uk bench gemm' "$kernel" --set small
+
+# Every set of the file that comes with it is read: it is the one inside.
+sets=$(sed -n 's/^set \([a-z0-9]*\).*/\1/p' "$source/bench/shapes.txt" | paste -sd,)
+"$uk" bench gemm --set "$sets,none" >out 2>err
+grep -q "there is no set 'none'" err || fail "the sets of bench/shapes.txt"
+
+if ((failures)); then
+    echo "$failures failures"
+    exit 1
+fi
