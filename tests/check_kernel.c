@@ -245,7 +245,7 @@ static void plan_gemv_t(const struct uk_kernel *row, const struct shape *s, stru
 }
 
 /* One row per operation; a false says that its kernels have no such argument. `adds`: always to what is there.
- * `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in vectors, that some stand for all.
+ * `any_rows`: from 1 to any number. `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in vectors, that some stand for all.
  * `apart`: an operand has more rows than the tile's and k, or elements with gaps between. `f64`: its elements are doubles,
  * not floats.
  */
@@ -253,7 +253,7 @@ static const struct op {
     const char *name;
     void (*reference)(void);
     void (*plan)(const struct uk_kernel *row, const struct shape *s, struct plan *p);
-    bool has_k, has_rows, has_columns, has_acc, adds, any_columns, wide, apart, f64;
+    bool has_k, has_rows, has_columns, has_acc, adds, any_rows, any_columns, wide, apart, f64;
 } ops[] = {
     {"sgemm", (void (*)(void))uk_reference_sgemm, plan_gemm, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
@@ -261,6 +261,8 @@ static const struct op {
      .has_columns = true, .has_acc = true},
     {"sgemm_rab", (void (*)(void))uk_reference_sgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
+    {"sgemm_small", (void (*)(void))uk_reference_sgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .any_rows = true},
     {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_sgemm_sab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .apart = true},
     {"sdw", (void (*)(void))uk_reference_sdw, plan_sdw, .has_k = true, .has_rows = true, .has_columns = true,
@@ -282,6 +284,8 @@ static const struct op {
      .has_columns = true, .has_acc = true, .f64 = true},
     {"dgemm_rab", (void (*)(void))uk_reference_dgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .f64 = true},
+    {"dgemm_small", (void (*)(void))uk_reference_dgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .any_rows = true, .f64 = true},
     {"dpack_t", (void (*)(void))uk_reference_dpack_t, plan_pack_t, .has_k = true, .has_rows = true,
      .f64 = true},
     {"dpack_n", (void (*)(void))uk_reference_dpack_n, plan_pack_n, .has_k = true, .has_columns = true,
@@ -645,6 +649,11 @@ static bool check_far_rows(struct check *c, bool row_edges) {
     return ok;
 }
 
+/* The most rows that are tried: of a kernel that takes any number, three of its groups. */
+static int64_t most_rows(const struct check *c) {
+    return c->op->any_rows ? 2 * c->row->mr + 3 : c->row->mr;
+}
+
 /* The most columns that are tried: of a kernel that takes any number, two of its steps and some. */
 static int64_t most_columns(const struct check *c) {
     return c->op->any_columns ? 2 * c->row->nr + 3 : c->row->nr;
@@ -656,7 +665,7 @@ static bool check_edges(struct check *c) {
     const bool columns = c->op->has_columns && (row->edges == UK_EDGES_ANY || row->edges == UK_EDGES_COLS);
     unsigned turn = 0;
 
-    for (int64_t mr = rows ? 1 : row->mr; mr <= row->mr; mr++)
+    for (int64_t mr = rows ? 1 : row->mr; mr <= most_rows(c); mr++)
         for (int64_t nr = c->op->any_columns ? 0 : columns ? 1 : row->nr; nr <= most_columns(c); nr++)
             if (nr <= SOME_COLUMNS || nr == most_columns(c) || !c->op->wide)
                 if (!check_edge(c, mr, nr, &turn))
@@ -676,7 +685,7 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
                  row->op);
         return false;
     }
-    const int64_t columns = most_columns(&c), widest = row->mr > columns ? row->mr : columns;
+    const int64_t columns = most_columns(&c), rows = most_rows(&c), widest = rows > columns ? rows : columns;
     const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * element(&c) * (c.op->apart ? 1 + GAP : 1);
     for (int i = 0; i < OPERANDS; i++)
         ok = arena_make(&c.arena[i], bytes) && (c.before[i] = malloc(c.arena[i].size)) && ok;

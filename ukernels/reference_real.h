@@ -41,6 +41,11 @@ void REFERENCE(gemm_rab)(int64_t MR, int64_t NR, int64_t k, const real *a, int64
     }
 }
 
+void REFERENCE(gemm_small)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b,
+                           int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m, int64_t n) {
+    REFERENCE(gemm_rab)(MR, NR, k, a, lda, b, ldb, c, ldc, acc, m, n);
+}
+
 void REFERENCE(pack_t)(int64_t MR, int64_t NR, int64_t k, const real *s, int64_t lds, real *d, int64_t m) {
     (void)NR;
     for (int64_t p = 0; p < k; p++)

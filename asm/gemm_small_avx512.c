@@ -1,0 +1,278 @@
+/*
+ * Small products, any number of rows in one call: rows of A and of B in place, up to UK_NR = 1 to 4 vectors of columns,
+ * under masks. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small).
+ *
+ *     vectors   rows at a time   accumulators                      b               a
+ *        1            28         row i: zmm<i>                     zmm28           within the FMA
+ *        2            14         row i: zmm<2i>, <2i + 1>          zmm28, 29       zmm31
+ *        3             9         row i: zmm<3i> .. <3i + 2>        zmm28 .. 30     zmm31
+ *        4             6         row i: zmm<4i> .. <4i + 3>        zmm27 .. 30     zmm31
+ *
+ * m rows are shared out evenly over as few groups as there can be (23 rows at two vectors are 12 + 11), so that no group
+ * is short. Rows of a group lie 0 to 6 times lda on from one of up to four pointers; three registers hold lda, 3 lda,
+ * 5 lda, and ldc in their place behind the loop.
+ *
+ * Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four: a product's code
+ * has one loop, no remainder. Calls of the same size take the same few branches, and a processor runs into the next call
+ * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
+ *
+ * Bound: the FMAs: rows * vectors per k, two a cycle. Loads beside them: per k the vectors of b and a row's element once,
+ * 29 for 28 FMAs with one vector (load-bound by 1 in 28 where two loads a cycle are all), 16 for 28 with two, 12 for 27
+ * with three, 10 for 24 with four. A last vector of n % V columns costs as a whole one: n / (V * vectors) of the peak is
+ * the most that n columns can have.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+#ifdef UK_OP_dgemm_small
+typedef double element;
+#define V 8
+#define BYTES "8"
+#define VECTOR "8"
+#define P "pd"
+#define S "sd"
+#else
+typedef float element;
+#define V 16
+#define BYTES "4"
+#define VECTOR "16"
+#define P "ps"
+#define S "ss"
+#endif
+#define NV (UK_NR / V)
+static const int64_t size = sizeof(element);
+
+/* clang-format off */
+/* Row i of a group, of A or of C. */
+#define AT_0 "(%[a0])"
+#define AT_1 "(%[a0], %[ld])"
+#define AT_2 "(%[a0], %[ld], 2)"
+#define AT_3 "(%[a0], %[ld3])"
+#define AT_4 "(%[a0], %[ld], 4)"
+#define AT_5 "(%[a0], %[ld5])"
+#define AT_6 "(%[a0], %[ld3], 2)"
+#define AT_7 "(%[a7])"
+#define AT_8 "(%[a7], %[ld])"
+#define AT_9 "(%[a7], %[ld], 2)"
+#define AT_10 "(%[a7], %[ld3])"
+#define AT_11 "(%[a7], %[ld], 4)"
+#define AT_12 "(%[a7], %[ld5])"
+#define AT_13 "(%[a7], %[ld3], 2)"
+#define AT_14 "(%[a14])"
+#define AT_15 "(%[a14], %[ld])"
+#define AT_16 "(%[a14], %[ld], 2)"
+#define AT_17 "(%[a14], %[ld3])"
+#define AT_18 "(%[a14], %[ld], 4)"
+#define AT_19 "(%[a14], %[ld5])"
+#define AT_20 "(%[a14], %[ld3], 2)"
+#define AT_21 "(%[a21])"
+#define AT_22 "(%[a21], %[ld])"
+#define AT_23 "(%[a21], %[ld], 2)"
+#define AT_24 "(%[a21], %[ld3])"
+#define AT_25 "(%[a21], %[ld], 4)"
+#define AT_26 "(%[a21], %[ld5])"
+#define AT_27 "(%[a21], %[ld3], 2)"
+
+/* F(u, where a row is, its accumulators) of the first rows. */
+#if NV == 1
+#define ROWS_1(F, u) F(u, AT_0, 0)
+#define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 1)
+#define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 2)
+#define ROWS_4(F, u) ROWS_3(F, u) F(u, AT_3, 3)
+#define ROWS_5(F, u) ROWS_4(F, u) F(u, AT_4, 4)
+#define ROWS_6(F, u) ROWS_5(F, u) F(u, AT_5, 5)
+#define ROWS_7(F, u) ROWS_6(F, u) F(u, AT_6, 6)
+#define ROWS_8(F, u) ROWS_7(F, u) F(u, AT_7, 7)
+#define ROWS_9(F, u) ROWS_8(F, u) F(u, AT_8, 8)
+#define ROWS_10(F, u) ROWS_9(F, u) F(u, AT_9, 9)
+#define ROWS_11(F, u) ROWS_10(F, u) F(u, AT_10, 10)
+#define ROWS_12(F, u) ROWS_11(F, u) F(u, AT_11, 11)
+#define ROWS_13(F, u) ROWS_12(F, u) F(u, AT_12, 12)
+#define ROWS_14(F, u) ROWS_13(F, u) F(u, AT_13, 13)
+#define ROWS_15(F, u) ROWS_14(F, u) F(u, AT_14, 14)
+#define ROWS_16(F, u) ROWS_15(F, u) F(u, AT_15, 15)
+#define ROWS_17(F, u) ROWS_16(F, u) F(u, AT_16, 16)
+#define ROWS_18(F, u) ROWS_17(F, u) F(u, AT_17, 17)
+#define ROWS_19(F, u) ROWS_18(F, u) F(u, AT_18, 18)
+#define ROWS_20(F, u) ROWS_19(F, u) F(u, AT_19, 19)
+#define ROWS_21(F, u) ROWS_20(F, u) F(u, AT_20, 20)
+#define ROWS_22(F, u) ROWS_21(F, u) F(u, AT_21, 21)
+#define ROWS_23(F, u) ROWS_22(F, u) F(u, AT_22, 22)
+#define ROWS_24(F, u) ROWS_23(F, u) F(u, AT_23, 23)
+#define ROWS_25(F, u) ROWS_24(F, u) F(u, AT_24, 24)
+#define ROWS_26(F, u) ROWS_25(F, u) F(u, AT_25, 25)
+#define ROWS_27(F, u) ROWS_26(F, u) F(u, AT_26, 26)
+#define ROWS_28(F, u) ROWS_27(F, u) F(u, AT_27, 27)
+#elif NV == 2
+#define ROWS_1(F, u) F(u, AT_0, 0, 1)
+#define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 2, 3)
+#define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 4, 5)
+#define ROWS_4(F, u) ROWS_3(F, u) F(u, AT_3, 6, 7)
+#define ROWS_5(F, u) ROWS_4(F, u) F(u, AT_4, 8, 9)
+#define ROWS_6(F, u) ROWS_5(F, u) F(u, AT_5, 10, 11)
+#define ROWS_7(F, u) ROWS_6(F, u) F(u, AT_6, 12, 13)
+#define ROWS_8(F, u) ROWS_7(F, u) F(u, AT_7, 14, 15)
+#define ROWS_9(F, u) ROWS_8(F, u) F(u, AT_8, 16, 17)
+#define ROWS_10(F, u) ROWS_9(F, u) F(u, AT_9, 18, 19)
+#define ROWS_11(F, u) ROWS_10(F, u) F(u, AT_10, 20, 21)
+#define ROWS_12(F, u) ROWS_11(F, u) F(u, AT_11, 22, 23)
+#define ROWS_13(F, u) ROWS_12(F, u) F(u, AT_12, 24, 25)
+#define ROWS_14(F, u) ROWS_13(F, u) F(u, AT_13, 26, 27)
+#elif NV == 3
+#define ROWS_1(F, u) F(u, AT_0, 0, 1, 2)
+#define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 3, 4, 5)
+#define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 6, 7, 8)
+#define ROWS_4(F, u) ROWS_3(F, u) F(u, AT_3, 9, 10, 11)
+#define ROWS_5(F, u) ROWS_4(F, u) F(u, AT_4, 12, 13, 14)
+#define ROWS_6(F, u) ROWS_5(F, u) F(u, AT_5, 15, 16, 17)
+#define ROWS_7(F, u) ROWS_6(F, u) F(u, AT_6, 18, 19, 20)
+#define ROWS_8(F, u) ROWS_7(F, u) F(u, AT_7, 21, 22, 23)
+#define ROWS_9(F, u) ROWS_8(F, u) F(u, AT_8, 24, 25, 26)
+#elif NV == 4
+#define ROWS_1(F, u) F(u, AT_0, 0, 1, 2, 3)
+#define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 4, 5, 6, 7)
+#define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 8, 9, 10, 11)
+#define ROWS_4(F, u) ROWS_3(F, u) F(u, AT_3, 12, 13, 14, 15)
+#define ROWS_5(F, u) ROWS_4(F, u) F(u, AT_4, 16, 17, 18, 19)
+#define ROWS_6(F, u) ROWS_5(F, u) F(u, AT_5, 20, 21, 22, 23)
+#endif
+
+#define Z(x) "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"
+#define BROADCAST(u, at) "vbroadcast" S " " BYTES "*" #u at ", %%zmm31\n\t"
+#define FMA(b, x) "vfmadd231" P " %%zmm" #b ", %%zmm31, %%zmm" #x "\n\t"
+#define LOAD(at, b, mask) "vmovu" P " " at ", %%zmm" #b mask "\n\t"
+#define ADD(at, x, mask) "vadd" P " " at ", %%zmm" #x ", %%zmm" #x mask "\n\t"
+#define STORE(x, at, mask) "vmovu" P " %%zmm" #x ", " at mask "\n\t"
+/* Columns of vector i. */
+#define MASK(i) "%{%[m" #i "]%}"
+#define ZERO_MASK(i) MASK(i) "%{z%}"
+#if NV == 1
+#define ZERO_ROW(u, at, x) Z(x)
+#define FMA_ROW(u, at, x) "vfmadd231" P " " BYTES "*" #u at "%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
+#define ADD_ROW(u, at, x) ADD(at, x, MASK(0))
+#define STORE_ROW(u, at, x) STORE(x, at, MASK(0))
+#define LOAD_B LOAD("(%[b])", 28, ZERO_MASK(0))
+#elif NV == 2
+#define ZERO_ROW(u, at, x, y) Z(x) Z(y)
+#define FMA_ROW(u, at, x, y) BROADCAST(u, at) FMA(28, x) FMA(29, y)
+#define ADD_ROW(u, at, x, y) ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1))
+#define STORE_ROW(u, at, x, y) STORE(x, at, MASK(0)) STORE(y, "64" at, MASK(1))
+#define LOAD_B LOAD("(%[b])", 28, ZERO_MASK(0)) LOAD("64(%[b])", 29, ZERO_MASK(1))
+#elif NV == 3
+#define ZERO_ROW(u, at, x, y, z) Z(x) Z(y) Z(z)
+#define FMA_ROW(u, at, x, y, z) BROADCAST(u, at) FMA(28, x) FMA(29, y) FMA(30, z)
+#define ADD_ROW(u, at, x, y, z) ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1)) ADD("128" at, z, MASK(2))
+#define STORE_ROW(u, at, x, y, z) STORE(x, at, MASK(0)) STORE(y, "64" at, MASK(1)) STORE(z, "128" at, MASK(2))
+#define LOAD_B                                                                                              \
+    LOAD("(%[b])", 28, ZERO_MASK(0)) LOAD("64(%[b])", 29, ZERO_MASK(1)) LOAD("128(%[b])", 30, ZERO_MASK(2))
+#elif NV == 4
+#define ZERO_ROW(u, at, x, y, z, w) Z(x) Z(y) Z(z) Z(w)
+#define FMA_ROW(u, at, x, y, z, w) BROADCAST(u, at) FMA(27, x) FMA(28, y) FMA(29, z) FMA(30, w)
+#define ADD_ROW(u, at, x, y, z, w)                                                                          \
+    ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1)) ADD("128" at, z, MASK(2)) ADD("192" at, w, MASK(3))
+#define STORE_ROW(u, at, x, y, z, w)                                                                        \
+    STORE(x, at, MASK(0)) STORE(y, "64" at, MASK(1)) STORE(z, "128" at, MASK(2)) STORE(w, "192" at, MASK(3))
+#define LOAD_B                                                                                              \
+    LOAD("(%[b])", 27, ZERO_MASK(0)) LOAD("64(%[b])", 28, ZERO_MASK(1))                                     \
+    LOAD("128(%[b])", 29, ZERO_MASK(2)) LOAD("192(%[b])", 30, ZERO_MASK(3))
+#endif
+
+#define STEP(u, n) LOAD_B "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u)
+/* The pointers of a group from the first one, and on by four elements: of the rows that there are. */
+#define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
+#define TO_14 TO_7 "lea (%[a7], %[ld3], 2), %[a14]\n\tadd %[ld], %[a14]\n\t"
+#define TO_21 TO_14 "lea (%[a14], %[ld3], 2), %[a21]\n\tadd %[ld], %[a21]\n\t"
+#define ON_0 "add $4*" BYTES ", %[a0]\n\t"
+#define ON_7 ON_0 "add $4*" BYTES ", %[a7]\n\t"
+#define ON_14 ON_7 "add $4*" BYTES ", %[a14]\n\t"
+#define ON_21 ON_14 "add $4*" BYTES ", %[a21]\n\t"
+#define TO_0
+
+/* n rows, whose last pointer is `far`. */
+#define GROUP(n, far)                                                                                       \
+    __asm__ volatile(ROWS_##n(ZERO_ROW, 0)                                                                  \
+                     "test %[turns], %[turns]\n\t"                                                          \
+                     "jle 5f\n\t"                                                                           \
+                     "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
+                     "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
+                     TO_##far                                                                               \
+                     "cmpq $1, %[skip]\n\t"                                                                 \
+                     "jl 1f\n\t"                                                                            \
+                     "je 2f\n\t"                                                                            \
+                     "cmpq $2, %[skip]\n\t"                                                                 \
+                     "je 3f\n\t"                                                                            \
+                     "jmp 4f\n\t"                                                                           \
+                     ".p2align 5\n"                                                                         \
+                     "1:\n\t" STEP(0, n)                                                                    \
+                     "2:\n\t" STEP(1, n)                                                                    \
+                     "3:\n\t" STEP(2, n)                                                                    \
+                     "4:\n\t" STEP(3, n)                                                                    \
+                     ON_##far                                                                               \
+                     "dec %[turns]\n\t"                                                                     \
+                     "jnz 1b\n"                                                                             \
+                     "5:\n\t"                                                                               \
+                     "mov %[c], %[a0]\n\t"                                                                  \
+                     "mov %[ldc], %[ld]\n\t"                                                                \
+                     "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
+                     "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
+                     TO_##far                                                                               \
+                     "cmpq $0, %[acc]\n\t"                                                                  \
+                     "je 6f\n\t"                                                                            \
+                     ROWS_##n(ADD_ROW, 0)                                                                   \
+                     "6:\n\t"                                                                               \
+                     ROWS_##n(STORE_ROW, 0)                                                                 \
+                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [a7] "=&r"(a7), [a14] "=&r"(a14), [a21] "=&r"(a21), \
+                       [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), [b] "+&r"(b)                     \
+                     : [ldb] "r"(ldb), [c] "rm"(c), [ldc] "rm"(ldc), [acc] "rm"(acc), [skip] "rm"(skip),    \
+                       [m0] "Yk"(m0), [m1] "Yk"(m1), [m2] "Yk"(m2), [m3] "Yk"(m3)                     \
+                     : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7",      \
+                       "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16",       \
+                       "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25",     \
+                       "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
+#define CASE(n, far) case n: GROUP(n, far); break;
+#define CASES_6 CASE(1, 0) CASE(2, 0) CASE(3, 0) CASE(4, 0) CASE(5, 0) CASE(6, 0)
+#define CASES_9 CASES_6 CASE(7, 0) CASE(8, 7) CASE(9, 7)
+#define CASES_14 CASES_9 CASE(10, 7) CASE(11, 7) CASE(12, 7) CASE(13, 7) CASE(14, 7)
+#define CASES_28                                                                                            \
+    CASES_14 CASE(15, 14) CASE(16, 14) CASE(17, 14) CASE(18, 14) CASE(19, 14) CASE(20, 14) CASE(21, 14)     \
+    CASE(22, 21) CASE(23, 21) CASE(24, 21) CASE(25, 21) CASE(26, 21) CASE(27, 21) CASE(28, 21)
+#if UK_MR == 28
+#define CASES CASES_28
+#elif UK_MR == 14
+#define CASES CASES_14
+#elif UK_MR == 9
+#define CASES CASES_9
+#elif UK_MR == 6
+#define CASES CASES_6
+#endif
+/* clang-format on */
+
+/* A group of `rows` rows, whose strides are in bytes; a is `skip` elements in front of the first that is read. */
+static inline __attribute__((always_inline)) void group(int64_t rows, int64_t turns, int64_t skip,
+                                                        const element *a0, int64_t ld, const element *b,
+                                                        int64_t ldb, element *c, int64_t ldc, int64_t acc,
+                                                        uint64_t columns) {
+    const __mmask16 m0 = (__mmask16)columns, m1 = (__mmask16)(columns >> V),
+                    m2 = (__mmask16)(columns >> 2 * V), m3 = (__mmask16)(columns >> 3 * V);
+    const element *a7, *a14, *a21;
+    int64_t ld3, ld5;
+
+    switch (rows) { CASES }
+}
+
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
+               int64_t ldc, int64_t acc, int64_t m, int64_t n) {
+    const int64_t groups = (m + UK_MR - 1) / UK_MR, each = groups == 1 ? m : m / groups, turns = (k + 3) / 4,
+                  skip = 4 * turns - k;
+    const uint64_t columns = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+    int64_t longer = m - each * groups;
+
+#pragma GCC unroll 1
+    for (int64_t done = 0; done < m;) {
+        const int64_t rows = each + (longer-- > 0);
+
+        group(rows, turns, skip, a + done * lda - skip, size * lda, b, size * ldb, c + done * ldc, size * ldc,
+              acc, columns);
+        done += rows;
+    }
+}
