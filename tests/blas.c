@@ -503,15 +503,21 @@ static void after_fork(void **state) {
 }
 
 #ifndef SANITIZED
-/* No more address space, so that nothing can be mapped, and nothing left in malloc's; but a stack, which counts. */
-static bool right_without_memory(void) {
-    static double c[SIZE * SIZE];
-    struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
-    volatile char stack[1 << 18];
-    void *volatile taken;
+/* Pages of the stack below the caller's frame, while there is memory for them. */
+__attribute__((noinline)) static void touch_stack(void) {
+    volatile char stack[1 << 19];
 
     for (size_t i = 0; i < sizeof stack; i += 1024)
         stack[i] = 0;
+}
+
+/* No more address space, so that nothing can be mapped, and nothing left in malloc's. */
+static bool right_without_memory(void) {
+    static double c[SIZE * SIZE];
+    struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+    void *volatile taken;
+
+    touch_stack();
     if (setrlimit(RLIMIT_AS, &none))
         return false;
     for (size_t size = (size_t)1 << 24; size >= 16; size /= 2)

@@ -7,7 +7,8 @@
 #define UK_GEMM_BATCH PASTE(uk_, LETTER, gemm_batch_strided)
 
 /* The same without any memory of its own, for when there is none: column by column, as the reference does. */
-static void PRODUCT_IN_PLACE(const struct shape *s, T alpha, const T *a, const T *b, T beta, T *c) {
+__attribute__((noinline)) static void PRODUCT_IN_PLACE(const struct shape *s, T alpha, const T *a, const T *b,
+                                                       T beta, T *c) {
     int64_t row_a = s->ta == UK_NO_TRANSPOSE ? 1 : s->lda, column_a = s->ta == UK_NO_TRANSPOSE ? s->lda : 1;
     int64_t row_b = s->tb == UK_NO_TRANSPOSE ? 1 : s->ldb, column_b = s->tb == UK_NO_TRANSPOSE ? s->ldb : 1;
 
