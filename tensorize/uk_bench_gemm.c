@@ -73,10 +73,10 @@ static int choose_peers(struct session *s) {
     }
     for (int i = OURS; i < ALL; i++) {
         struct bench_library *l = &s->library[i];
-        if (list && !begins_with_one(l->name, list))
+        if (list && !begins_with_one(l->name, list)) {
             l->missing = true;
-        else
-            fprintf(stderr, "%s: %s\n", l->name, l->detail);
+            snprintf(l->detail, sizeof l->detail, "not chosen by --peers");
+        }
     }
     return UK_EXIT_OK;
 }
@@ -427,6 +427,17 @@ static void add_context(struct session *s) {
     cJSON_AddNumberToObject(context, "bandwidth_bytes_per_second", s->bandwidth);
 }
 
+/* What a table is worth little without. */
+static void print_conditions(struct session *s) {
+    const cJSON *context = cJSON_GetObjectItem(s->json, "context");
+    fprintf(s->table, "%s, %s; %s with a peak of %.0f GFLOP/s, memory read at %.0f GB/s\n\n",
+            cJSON_GetStringValue(cJSON_GetObjectItem(context, "cpu")),
+            cJSON_GetStringValue(cJSON_GetObjectItem(context, "date")), s->library[0].detail, 1e-9 * s->peak,
+            1e-9 * s->bandwidth);
+    for (int i = OURS; i < ALL; i++)
+        fprintf(s->table, "- %s: %s\n", s->library[i].name, s->library[i].detail);
+}
+
 static int measure_all(struct session *s) {
     int status = UK_EXIT_OK, rounds;
     s->start = bench_seconds();
@@ -464,6 +475,7 @@ int uk_bench_gemm(const struct uk_arguments *a) {
         s.peak = bench_peak(s.isa, s.threads) * (s.type == BENCH_F64 ? 0.5 : 1);
         s.bandwidth = read_bandwidth(s.isa);
         add_context(&s);
+        print_conditions(&s);
         status = measure_all(&s);
     }
     if (!status) {
