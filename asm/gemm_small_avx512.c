@@ -196,10 +196,10 @@ static const int64_t size = sizeof(element);
                      "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
                      "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
                      TO_##far                                                                               \
-                     "cmpq $1, %[skip]\n\t"                                                                 \
+                     "cmpq $1, 16(%[rest])\n\t"                                                                 \
                      "jl 1f\n\t"                                                                            \
                      "je 2f\n\t"                                                                            \
-                     "cmpq $2, %[skip]\n\t"                                                                 \
+                     "cmpq $2, 16(%[rest])\n\t"                                                                 \
                      "je 3f\n\t"                                                                            \
                      "jmp 4f\n\t"                                                                           \
                      ".p2align 5\n"                                                                         \
@@ -211,19 +211,19 @@ static const int64_t size = sizeof(element);
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "5:\n\t"                                                                               \
-                     "mov %[c], %[a0]\n\t"                                                                  \
-                     "mov %[ldc], %[ld]\n\t"                                                                \
+                     "mov (%[rest]), %[a0]\n\t"                                                                  \
+                     "mov 8(%[rest]), %[ld]\n\t"                                                                \
                      "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
                      "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
                      TO_##far                                                                               \
-                     "cmpq $0, %[acc]\n\t"                                                                  \
+                     "cmpq $0, 24(%[rest])\n\t"                                                                  \
                      "je 6f\n\t"                                                                            \
                      ROWS_##n(ADD_ROW, 0)                                                                   \
                      "6:\n\t"                                                                               \
                      ROWS_##n(STORE_ROW, 0)                                                                 \
                      : [turns] "+&r"(turns), [a0] "+&r"(a0), [a7] "=&r"(a7), [a14] "=&r"(a14), [a21] "=&r"(a21), \
                        [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), [b] "+&r"(b)                     \
-                     : [ldb] "r"(ldb), [c] "rm"(c), [ldc] "rm"(ldc), [acc] "rm"(acc), [skip] "rm"(skip),    \
+                     : [ldb] "r"(ldb), [rest] "r"(rest), "m"(*rest),                                         \
                        [m0] "Yk"(m0), [m1] "Yk"(m1), [m2] "Yk"(m2), [m3] "Yk"(m3)                     \
                      : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7",      \
                        "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16",       \
@@ -247,11 +247,16 @@ static const int64_t size = sizeof(element);
 #endif
 /* clang-format on */
 
-/* A group of `rows` rows, whose strides are in bytes; a is `skip` elements in front of the first that is read. */
-static inline __attribute__((always_inline)) void group(int64_t rows, int64_t turns, int64_t skip,
-                                                        const element *a0, int64_t ld, const element *b,
-                                                        int64_t ldb, element *c, int64_t ldc, int64_t acc,
-                                                        uint64_t columns) {
+/* What a group needs once, in memory: registers are short. The offsets are known to GROUP. */
+struct rest {
+    element *c;
+    int64_t ldc, skip, acc;
+};
+
+/* A group of `rows` rows, whose strides are in bytes; a0 is `skip` elements in front of the first that is read. */
+static inline __attribute__((always_inline)) void group(int64_t rows, int64_t turns, const element *a0,
+                                                        int64_t ld, const element *b, int64_t ldb,
+                                                        const struct rest *rest, uint64_t columns) {
     const __mmask16 m0 = (__mmask16)columns, m1 = (__mmask16)(columns >> V),
                     m2 = (__mmask16)(columns >> 2 * V), m3 = (__mmask16)(columns >> 3 * V);
     const element *a7, *a14, *a21;
@@ -262,17 +267,25 @@ static inline __attribute__((always_inline)) void group(int64_t rows, int64_t tu
 
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
                int64_t ldc, int64_t acc, int64_t m, int64_t n) {
-    const int64_t groups = (m + UK_MR - 1) / UK_MR, each = groups == 1 ? m : m / groups, turns = (k + 3) / 4,
-                  skip = 4 * turns - k;
     const uint64_t columns = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
-    int64_t longer = m - each * groups;
+    const int64_t turns = (k + 3) / 4;
+    struct rest rest = {c, size * ldc, 4 * turns - k, acc};
+    int64_t rows = m, longer = 0; /* so many groups, the first ones, have a row more */
 
+    if (m > UK_MR) {
+        const int64_t groups = (m + UK_MR - 1) / UK_MR;
+
+        rows = m / groups;
+        longer = m - rows * groups;
+    }
+    a -= rest.skip;
 #pragma GCC unroll 1
-    for (int64_t done = 0; done < m;) {
-        const int64_t rows = each + (longer-- > 0);
+    while (m > 0) {
+        const int64_t now = rows + (longer-- > 0);
 
-        group(rows, turns, skip, a + done * lda - skip, size * lda, b, size * ldb, c + done * ldc, size * ldc,
-              acc, columns);
-        done += rows;
+        group(now, turns, a, size * lda, b, size * ldb, &rest, columns);
+        a += now * lda;
+        rest.c += now * ldc;
+        m -= now;
     }
 }
