@@ -202,6 +202,25 @@ enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, st
     return keep_operands(t);
 }
 
+/* The dimension that the loop indexes, one by one and alone; -1: there is none. */
+static int panel_dimension(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l) {
+    int found = -1;
+
+    for (int d = 0; d < o->tensor->stored_dims; d++) {
+        const int64_t *c = o->index[d].coefficient;
+
+        if (!c[l->id])
+            continue;
+        if (c[l->id] != 1 || found >= 0)
+            return -1;
+        for (int i = 0; i < t->st->loops; i++)
+            if (t->st->loop[i] != l && c[t->st->loop[i]->id])
+                return -1;
+        found = d;
+    }
+    return found;
+}
+
 /* Along which dimension the operand is packed; its axes are those of the fit. */
 static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
     const struct uk_operand *o = &t->st->operand[operand];
@@ -218,10 +237,9 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
                          o->tensor->name, (long long)p->group);
     if (p->group && !(p->layout = uk_group_layout(t, operand, p)))
         return uk_out_of_memory(t->s->context), false;
-    p->along = -1;
-    for (int d = 0; d < o->tensor->stored_dims; d++)
-        if (o->index[d].coefficient[t->m.axis[p->lane]->id])
-            p->along = d;
+    if ((p->along = panel_dimension(t, o, t->m.axis[p->lane])) < 0)
+        return uk_differ(t, "%s has windows or strides along loop %s, which panels do not have",
+                         o->tensor->name, t->m.axis[p->lane]->var->name);
     p->lane = axis[p->lane];
     return true;
 }
