@@ -1,6 +1,7 @@
 /*
  * A depthwise convolution's sum over one axis of its window: each channel j of m pixels i, without a sum over channels.
  * ROWS pixels x VECTORS vectors of channels at a time stay in registers over all p; f is loaded once for the pixels.
+ * sdw_r: j are pixels of one channel and i their rows, and f is a number for all of them.
  *
  * Bound: an FMA needs a load of x, so that at two loads a cycle two FMAs a cycle is the most; VECTORS loads of f come on
  * ROWS * VECTORS of them, and a load and a store of y per k. Convolutions of large images are bound by memory long
@@ -16,6 +17,7 @@ typedef __m512 vector;
 #define ZERO _mm512_setzero_ps()
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define ADD(a, b) _mm512_add_ps(a, b)
+#define BROADCAST(p) _mm512_set1_ps(*(p))
 #define LOAD(p) _mm512_loadu_ps(p)
 #define STORE(p, v) _mm512_storeu_ps(p, v)
 #define LOAD_SOME(p, n) _mm512_maskz_loadu_ps(MASK(n), p)
@@ -27,10 +29,20 @@ typedef __m256 vector;
 #define ZERO _mm256_setzero_ps()
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define ADD(a, b) _mm256_add_ps(a, b)
+#define BROADCAST(p) _mm256_set1_ps(*(p))
 #define LOAD(p) _mm256_loadu_ps(p)
 #define STORE(p, v) _mm256_storeu_ps(p, v)
 #define LOAD_SOME(p, n) _mm256_maskload_ps(p, MASK(n))
 #define STORE_SOME(p, n, v) _mm256_maskstore_ps(p, MASK(n), v)
+#endif
+
+/* The weights of vector v, `left` of them; and how far j moves f. */
+#ifdef UK_OP_sdw_r
+#define WEIGHT(f, v, left) ((void)(v), BROADCAST(f))
+enum { PER_CHANNEL = 0 };
+#else
+#define WEIGHT(f, v, left) (left < LANES ? LOAD_SOME(f + v * LANES, left) : LOAD(f + v * LANES))
+enum { PER_CHANNEL = 1 };
 #endif
 
 struct block {
@@ -48,7 +60,7 @@ static inline __attribute__((always_inline)) void block(const struct block *b, c
 #pragma GCC unroll 1
     for (int64_t p = 0; p < b->k; p++, x += b->csx, f += b->ldf) {
         for (int v = 0; v < vectors; v++)
-            weight[v] = left < LANES ? LOAD_SOME(f + v * LANES, left) : LOAD(f + v * LANES);
+            weight[v] = WEIGHT(f, v, left);
         for (int i = 0; i < rows; i++)
             for (int v = 0; v < vectors; v++) {
                 const float *from = x + i * b->ldx + v * LANES;
@@ -88,10 +100,10 @@ void UK_SYMBOL(int64_t k, const float *x, int64_t ldx, int64_t csx, const float 
 
 #pragma GCC unroll 1
     for (; j + VECTORS * LANES <= n; j += VECTORS * LANES)
-        pixels(&b, x + j, f + j, y + j, m, VECTORS, LANES);
+        pixels(&b, x + j, f + PER_CHANNEL * j, y + j, m, VECTORS, LANES);
 #pragma GCC unroll 1
     for (; j + LANES <= n; j += LANES)
-        pixels(&b, x + j, f + j, y + j, m, 1, LANES);
+        pixels(&b, x + j, f + PER_CHANNEL * j, y + j, m, 1, LANES);
     if (j < n)
-        pixels(&b, x + j, f + j, y + j, m, 1, n - j);
+        pixels(&b, x + j, f + PER_CHANNEL * j, y + j, m, 1, n - j);
 }

@@ -86,6 +86,22 @@ double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, co
     return uk_size_told(s, st->statement->extent[l->iterator]);
 }
 
+double uk_values_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
+    double told = uk_extent_told(s, st, l);
+    int64_t most = uk_constant_extent(st, l); /* of a part of the iterator */
+
+    return most >= 0 && (double)most < told ? (double)most : told;
+}
+
+/* An element costs about 2 cycles, and a kernel computes 16 terms a cycle or more: up to a quarter of the time. */
+bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied) {
+    double terms = 1;
+
+    for (int i = 0; i < st->statement->iterators; i++)
+        terms *= uk_size_told(s, st->statement->extent[i]);
+    return copied * 2 < terms / 16;
+}
+
 /* Elements of an operand, and how many of them lie along the axis. */
 static double operand_size(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                            int o, int axis, double *along) {
@@ -94,8 +110,8 @@ static double operand_size(const struct uk_schedule *s, const struct uk_stage *s
     *along = 1;
     for (int i = 0; i < st->loops; i++)
         if (uk_depends(&st->operand[o], st->loop[i])) {
-            elements *= uk_extent_told(s, st, st->loop[i]);
-            *along = axis >= 0 && st->loop[i] == f->axis[axis] ? uk_extent_told(s, st, st->loop[i]) : *along;
+            elements *= uk_values_told(s, st, st->loop[i]);
+            *along = axis >= 0 && st->loop[i] == f->axis[axis] ? uk_values_told(s, st, st->loop[i]) : *along;
         }
     return elements;
 }
@@ -122,7 +138,7 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     if (columns == 1)
         return flat && sum > ROWS_IN_PLACE ? long_rows : 1;
     double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
-    bool few = uk_extent_told(s, st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) &&
+    bool few = uk_values_told(s, st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) &&
                !(flat && columns >= LONG_COLUMNS_FLAT);
     bool near = !flat && bytes <= (double)s->target->machine.l2_bytes;
     return few || near ? 1 : far_columns;
@@ -166,9 +182,9 @@ static double calls(const struct uk_schedule *s, const struct uk_stage *st, cons
     double n = 1;
 
     for (int i = 0; i < st->loops; i++)
-        n *= is_axis(f, st->loop[i]) ? 1 : uk_extent_told(s, st, st->loop[i]);
+        n *= is_axis(f, st->loop[i]) ? 1 : uk_values_told(s, st, st->loop[i]);
     for (int v = 0; v < f->axes; v++)
-        n *= f->most[v] ? rounded(uk_extent_told(s, st, f->axis[v]), (double)f->most[v], (double)f->most[v]) /
+        n *= f->most[v] ? rounded(uk_values_told(s, st, f->axis[v]), (double)f->most[v], (double)f->most[v]) /
                               (double)f->most[v]
                         : 1;
     return n;
@@ -184,7 +200,7 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
     if (!row)
         return 0; /* what the user brought goes first */
     for (int v = 0; v < f->axes + f->units; v++) {
-        double n = v < f->axes ? uk_extent_told(s, st, f->axis[v]) : 1;
+        double n = v < f->axes ? uk_values_told(s, st, f->axis[v]) : 1;
         int64_t most = v < f->axes ? f->most[v] : f->unit[v - f->axes];
 
         if (v >= f->axes && most == row->mr && most >= ROW_OF_LATENCY)
@@ -193,9 +209,9 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
         size *= most ? (double)most : 1;
     }
     for (int i = 0; i < st->loops; i++)
-        all *= uk_extent_told(s, st, st->loop[i]);
+        all *= uk_values_told(s, st, st->loop[i]);
     for (int i = 0; i < st->loops; i++)
-        work *= is_axis(f, st->loop[i]) ? 1 : uk_extent_told(s, st, st->loop[i]);
+        work *= is_axis(f, st->loop[i]) ? 1 : uk_values_told(s, st, st->loop[i]);
     double cycles = work / size * uk_kernel_cycles(s->target, row);
     if (st->statement->reduce != UK_REDUCE_NONE)
         cycles += calls(s, st, f) * call_cycles;
@@ -216,7 +232,7 @@ static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, co
     double terms = 1;
 
     for (int i = 0; i < st->loops; i++)
-        terms *= uk_extent_told(s, st, st->loop[i]);
+        terms *= uk_values_told(s, st, st->loop[i]);
     return p->fit.units && p->fit.intrinsic->row && (s->options->allow_loops || s->target->interpreted) &&
            p->cycles > plain_cycles * terms;
 }
@@ -324,7 +340,10 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
 
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     struct plan p = {0};
-    enum uk_status status = choose(s, st, &p);
+    enum uk_status status = uk_part_windows(s, st);
 
+    if (status)
+        return status;
+    status = choose(s, st, &p);
     return status || !p.fit.intrinsic ? status : uk_schedule_stage(s, st, &p.fit);
 }

@@ -80,12 +80,31 @@ static bool ends_tile(const struct uk_stage *st) {
     return st->after && root->match && st->statement->reduce == UK_REDUCE_NONE;
 }
 
+/* A copy of few elements beside what its reader computes. Inside loops that each choose a part of the source, all runs
+ * together copy the source once. */
+static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st) {
+    double copied = 1, all = 1;
+    bool once = true;
+
+    if (!st->is_copy || !st->parent || !st->parent->match)
+        return false;
+    for (int i = 0; i < st->prefix; i++) {
+        copied *= uk_values_told(s, st->parent, st->loop[i]);
+        once &= uk_depends(&st->operand[1], st->loop[i]);
+    }
+    for (int i = 0; i < st->iterators; i++)
+        copied *= uk_size_told(s, st->statement->extent[i]);
+    for (int d = 0; d < st->operand[1].tensor->dims; d++)
+        all *= uk_size_told(s, st->operand[1].tensor->shape[d]);
+    return uk_is_cheap(s, st->parent, once && all < copied ? all : copied);
+}
+
 static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
     if (uk_is_empty(st->parent ? st->parent : st))
         return UK_OK;
     if (s->report)
         uk_put(s->report, "stage %s runs as plain loops\n", st->name);
-    if (s->options->allow_loops || s->target->interpreted || ends_tile(st))
+    if (s->options->allow_loops || s->target->interpreted || ends_tile(st) || is_cheap_copy(s, st))
         return UK_OK;
     return uk_fail(
         s->context, UK_NO_MATCH, st->statement->at,

@@ -226,7 +226,7 @@ struct uk_rank uk_match_rank(const struct uk_attempt *t) {
     for (int v = 0; v < t->ks->iterators; v++) {
         r.effort += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
         if (t->m.axis[v] && v >= t->ks->left_iterators)
-            r.sum *= uk_extent_told(t->s, t->st, t->m.axis[v]);
+            r.sum *= uk_values_told(t->s, t->st, t->m.axis[v]);
     }
     for (int o = 0; o < UK_MAX_OPERANDS; o++)
         r.effort += t->fit->panel[o].width != 0;
@@ -262,7 +262,8 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
          i--) { /* of equals, the innermost: loops that are left stay outside */
         struct uk_loop *l = i < t->tile ? NULL : t->st->loop[i];
 
-        if (l && (is_used(t, l, axis) || uk_is_reduced(t->st, l) != reduced))
+        if (l && (is_used(t, l, axis) || uk_is_reduced(t->st, l) != reduced ||
+                  (t->whole && uk_is_prefix_of_copy(t->s, t->st, i)))) /* which cannot be split any more */
             continue;
         struct uk_match saved = t->m;
         struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};

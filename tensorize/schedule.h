@@ -345,6 +345,10 @@ enum uk_status uk_auto_schedule(struct uk_schedule *s);
 double uk_size_told(const struct uk_schedule *s, const struct uk_index *e);
 /* The extent of the loop's iterator, likewise. */
 double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
+/* The loop's own values, likewise: fewer where it is a part of its iterator, by a constant. */
+double uk_values_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
+/* Is copying so many elements, one by one, little beside what the stage computes? */
+bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied);
 /* ---- tiling.c ---- */
 /* "<iterator><suffix>", with a number behind it if that is the name of something already; NULL: no memory. */
 const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);

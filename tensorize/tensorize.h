@@ -287,7 +287,9 @@ void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel);
 /* Zero-initialize; every zero means the default. NULL in place of the options: all defaults. */
 struct uk_options {
     const char *target; /* "native" (default), "x86_64-avx2", "x86_64-avx512", "interp" */
-    bool allow_loops;   /* plain loops where no kernel fits; otherwise that is UK_NO_MATCH */
+    /* Plain loops where no kernel fits; otherwise that is UK_NO_MATCH, but for copies that are cheap: 2 cycles an element
+     * against 16 terms a cycle of the tensorized stage that reads them, less than its time. uk_explain names them. */
+    bool allow_loops;
     int threads;        /* auto schedules make a loop parallel only if this is > 1 */
     /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a
      * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns

@@ -40,6 +40,9 @@ double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *s
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done);
 
+/* auto_windows.c: a copy of the input of strided windows in which the kernel's columns are neighbours, if it is cheap. */
+enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
+
 /* tiling_window.c: sums over more than the kernel's, and rows of several loops */
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_order_window(struct tiling *t);

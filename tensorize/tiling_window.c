@@ -62,6 +62,8 @@ static void sort_loops(const struct tiling *t, struct window *w) {
     for (int i = t->outside - 1; i >= 0 && w->tiles_wait; i--) {
         const struct uk_loop *l = t->order[i];
 
+        if (uk_is_prefix_of_copy(t->s, st, uk_loop_position(st, l)))
+            break;
         if (uk_is_reduced(st, l))
             continue;
         bytes *= uk_extent_told(t->s, st, l);

@@ -36,7 +36,7 @@ static void run_sgemm_sab(void *user) {
     ((uk_sgemm_sab_function *)k->function)(K, o->a, 1, k->mr, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
 }
 
-/* The same few rows for all k: they stay in the first cache. */
+/* The same few rows for all k: they stay in the first cache. sdw_r has the same parameters. */
 static void run_sdw(void *user) {
     const struct operands *o = user;
     const struct uk_kernel *k = o->kernel;
@@ -67,6 +67,7 @@ static const struct operation {
     {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false, false},
     {"sgemm_small", run_sgemm_small, MULTIPLIES, 0, 0, 0, false, false},
     {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false, false},
+    {"sdw_r", run_sdw, MULTIPLIES, 0, 0, 0, false, false},
     {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false, false},
     {"spack_s", run_spack_s, COPIES, 0, 8, K, false, false},
     {"spack_t", run_spack_t, COPIES, 8, 0, K, false, false},

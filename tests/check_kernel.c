@@ -144,7 +144,7 @@ static void plan_sgemm_sab(const struct uk_kernel *row, const struct shape *s, s
 static void plan_sdw(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     const int64_t step = 1 + s->k % 2;
     struct operand x = rows_in_place(row, s->mr + step * (s->k - 1), s->nr, s);
-    struct operand f = rows_in_place(row, s->k, s->nr, s);
+    struct operand f = rows_in_place(row, s->k, strcmp(row->op, "sdw_r") ? s->nr : 1, s);
 
     x.rows = s->k ? x.rows : 0;
     f.align = row->b_align;
@@ -267,6 +267,8 @@ static const struct op {
      .has_columns = true, .has_acc = true, .apart = true},
     {"sdw", (void (*)(void))uk_reference_sdw, plan_sdw, .has_k = true, .has_rows = true, .has_columns = true,
      .has_acc = true, .wide = true, .apart = true},
+    {"sdw_r", (void (*)(void))uk_reference_sdw_r, plan_sdw, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .wide = true, .apart = true},
     {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true,
      .apart = true},
     {"spack_t", (void (*)(void))uk_reference_spack_t, plan_pack_t, .has_k = true, .has_rows = true},

@@ -220,6 +220,7 @@ static bool compile(struct uk_context *c, struct uk_program *p, const char *targ
         return true;
     if (status != UK_NO_MATCH)
         fail_msg("%s", uk_context_message(c));
+    print_message("%s: plain loops for %s\n", target, uk_context_message(c));
     options.allow_loops = true;
     if (uk_compile(p, &options, m))
         fail_msg("%s", uk_context_message(c));
@@ -235,8 +236,6 @@ static bool convolve(struct convolution *v, const char *target) {
     if (uk_program_parse(c, "convolution.uk", v->text, strlen(v->text), &p))
         fail_msg("%s\n%s", uk_context_message(c), v->text);
     bool by_kernel = compile(c, p, target, &m);
-    if (!by_kernel && only >= 0)
-        print_message("%s: plain loops\n%s", target, v->text);
     for (int i = 0; i < SHAPES; i++) {
         choose_image(v, i);
         for (int e = N; e <= O && i == 1; e += C - N)

@@ -50,6 +50,22 @@ void uk_reference_sdw(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t
     }
 }
 
+void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t ldx, int64_t csx,
+                        const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m,
+                        int64_t n) {
+    (void)MR;
+    (void)NR;
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += x[i * ldx + p * csx + j] * f[p * ldf];
+            y[i * ldy + j] = acc ? y[i * ldy + j] + sum : sum;
+        }
+    }
+}
+
 void uk_reference_vadd(int64_t MR, int64_t NR, const float *a, const float *b, float *c, int64_t n) {
     (void)MR;
     (void)NR;

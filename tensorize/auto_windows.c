@@ -1,0 +1,155 @@
+/*
+ * Windows that move by more than one pixel at a time along rows that a kernel reads as its columns, as in a convolution of
+ * stride 2 in NCHW: no two columns of the tile are neighbours in memory. A copy with the pixels of one remainder next to
+ * each other, [.., w % 2, w / 2], has them in a row again; it holds the padding too.
+ *
+ * The copy runs as plain loops: it is made where it is cheap beside the sums.
+ */
+#include "tiling.h"
+
+struct windows {
+    struct uk_schedule *s;
+    struct uk_stage *st;
+    int operand, dimension;
+    const struct uk_loop *columns;
+    int64_t apart; /* how far one column is from the next */
+};
+
+static bool is_step(const struct uk_operand *o, const struct uk_loop *l, int64_t step) {
+    struct uk_poly p = uk_coefficient(o, l->id);
+    int64_t c;
+
+    return uk_poly_is_int(&p, &c) && c == step;
+}
+
+static bool is_read_once(const struct uk_stage *st, int operand) {
+    for (int o = 0; o < st->operands; o++)
+        if (o != operand && st->operand[o].tensor == st->operand[operand].tensor)
+            return false;
+    return true;
+}
+
+/* Every other loop of the dimension goes by multiples of `apart`, or by a divisor of it, so that a split makes it so. */
+static bool can_part(const struct windows *w) {
+    const struct uk_affine *f = &w->st->operand[w->operand].index[w->dimension];
+
+    for (int i = 0; i < w->st->loops; i++) {
+        int64_t c = f->coefficient[w->st->loop[i]->id];
+
+        if (c < 0 || (c && c % w->apart && w->apart % c))
+            return false;
+    }
+    return !f->general;
+}
+
+static bool find_windows(struct windows *w) {
+    struct uk_stage *st = w->st;
+
+    for (int i = 0; i < st->loops; i++)
+        if (!uk_is_reduced(st, st->loop[i]) && is_step(&st->operand[0], st->loop[i], 1))
+            w->columns = st->loop[i];
+    for (int o = 1; o < st->operands && w->columns; o++) {
+        const struct uk_operand *x = &st->operand[o];
+        int last = x->tensor->stored_dims - 1;
+
+        if (x->tensor->layout || x->tensor->kind == UK_TENSOR_PACKED || last < 0 || last + 2 > UK_MAX_DIMS ||
+            !is_read_once(st, o))
+            continue;
+        w->operand = o;
+        w->dimension = last;
+        w->apart = x->index[last].coefficient[w->columns->id];
+        if (w->apart > 1 && is_step(x, w->columns, w->apart) && can_part(w))
+            return true;
+    }
+    return false;
+}
+
+/* Is the copied tensor's element of one loop's value that of others too? Copies go outside of such loops. */
+static bool is_windowed(const struct windows *w, const struct uk_loop *l) {
+    const struct uk_operand *x = &w->st->operand[w->operand];
+
+    for (int d = 0; d < x->tensor->stored_dims; d++)
+        for (int i = 0; i < w->st->loops; i++)
+            if (w->st->loop[i] != l && x->index[d].coefficient[l->id] &&
+                x->index[d].coefficient[w->st->loop[i]->id])
+                return true;
+    return uk_is_reduced(w->st, l) || l == w->columns;
+}
+
+/* The last of the first loops that choose an image; NULL: there is none. */
+static struct uk_loop *find_place(const struct windows *w) {
+    struct uk_loop *place = NULL;
+
+    for (int i = 0; i < w->st->loops && !is_windowed(w, w->st->loop[i]); i++) {
+        if (!uk_depends(&w->st->operand[w->operand], w->st->loop[i]))
+            break;
+        place = w->st->loop[i];
+    }
+    return place;
+}
+
+/* Loops whose steps are no multiples of `apart` are split so that those of the outer one are. */
+static enum uk_status split_loops(struct windows *w) {
+    for (int i = 0; i < w->st->loops; i++) {
+        struct uk_loop *l = w->st->loop[i], *outer;
+        int64_t c = w->st->operand[w->operand].index[w->dimension].coefficient[l->id];
+        enum uk_status status;
+
+        if (!c || c % w->apart == 0)
+            continue;
+        if ((status = uk_split_by(w->s, w->st, &l, w->apart / c, "o", &outer)))
+            return status;
+        i += outer != NULL;
+    }
+    return UK_OK;
+}
+
+/* (.., w) -> [.., w % apart, w / apart] */
+static struct uk_map *parted_map(struct uk_schedule *s, int dims, int64_t apart) {
+    struct uk_map *m = uk_alloc(s->arena, sizeof *m);
+    struct uk_var *v = uk_alloc(s->arena, sizeof *v * UK_MAX_DIMS);
+    struct uk_index *n = uk_index_int(s->arena, apart);
+
+    if (!m || !v || !n)
+        return NULL;
+    m->from_count = dims;
+    for (int d = 0; d < dims; d++) {
+        v[d] = (struct uk_var){.name = uk_format(s->arena, "d%d", d), .kind = UK_VAR_ITERATOR, .number = d};
+        m->from[d] = &v[d];
+        m->to[d] = uk_index_var(s->arena, &v[d]);
+    }
+    m->to_count = dims + 1;
+    m->to[dims - 1] = uk_index_op(s->arena, UK_I_MOD, uk_index_var(s->arena, &v[dims - 1]), n);
+    m->to[dims] = uk_index_op(s->arena, UK_I_DIV, uk_index_var(s->arena, &v[dims - 1]), n);
+    for (int d = 0; d <= dims; d++)
+        if (!m->to[d] || (d < dims && !v[d].name))
+            return NULL;
+    return m;
+}
+
+enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st) {
+    struct windows w = {.s = s, .st = st};
+    enum uk_status status;
+
+    if (st->statement->reduce != UK_REDUCE_SUM || st->inside || !find_windows(&w))
+        return UK_OK;
+    const struct uk_operand *x = &st->operand[w.operand];
+    double copied = 1;
+    for (int d = 0; d < x->tensor->dims; d++)
+        copied *= uk_size_told(s, x->tensor->shape[d]);
+    if (!uk_is_cheap(s, st, copied))
+        return UK_OK;
+    struct uk_loop *place = find_place(&w);
+    if ((status = split_loops(&w)))
+        return status;
+    struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);
+    if (!step)
+        return uk_out_of_memory(s->context);
+    if (!place)
+        step->loop[0] = (struct uk_loop_name){.loop = "root", .at = step->at};
+    step->loops = 1;
+    step->subject = x->tensor->name;
+    if (!(step->layout = parted_map(s, x->tensor->dims, w.apart)))
+        return uk_out_of_memory(s->context);
+    return uk_apply_one(s, step);
+}
