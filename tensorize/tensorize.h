@@ -290,7 +290,7 @@ struct uk_options {
     /* Plain loops where no kernel fits; otherwise that is UK_NO_MATCH, but for copies that are cheap: 2 cycles an element
      * against 16 terms a cycle of the tensorized stage that reads them, less than its time. uk_explain names them. */
     bool allow_loops;
-    int threads;        /* auto schedules make a loop parallel only if this is > 1 */
+    int threads; /* auto schedules make a loop parallel only if this is > 1 */
     /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a
      * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns
      * -1 for those that NAME refuses as negative or too large. */

@@ -98,6 +98,10 @@ done
 for size in 480 101 3 0; do
     expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_4x24.uk" --size M=$size --size N=$size --check
 done
+for size in 13 1 0; do
+    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_nchw.uk" --size H=$size --size C=5 --size O=21 --check
+    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_depthwise.uk" --size W=$size --size H=9 --size C=37 --check
+done
 if grep -q avx512dq /proc/cpuinfo; then
     expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_scheduled.uk" --size M=300 --size N=70 --size K=600 --check
 fi
