@@ -22,6 +22,7 @@ WEAK void cblas_xerbla_64(int64_t argument, const char *routine, const char *for
 WEAK extern int RowMajorStrg;
 /* MKL's cblas_xerbla is another function: it takes the routine and then the caller's argument. */
 WEAK void mkl_get_version(void *version);
+WEAK void mkl_cblas_xerbla(const char *routine, int32_t argument) __asm__("cblas_xerbla");
 
 enum {
     CBLAS_ROWS = 101,
@@ -75,7 +76,7 @@ static void report_cblas(const char *routine, int argument, bool exchanged, bool
     if (wide && cblas_xerbla_64)
         cblas_xerbla_64(argument, routine, form, value);
     else if (cblas_xerbla && mkl_get_version)
-        ((void (*)(const char *, int32_t))(void (*)(void))cblas_xerbla)(routine, callers);
+        mkl_cblas_xerbla(routine, callers);
     else if (cblas_xerbla)
         cblas_xerbla(argument, routine, form, value);
     else
