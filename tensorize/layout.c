@@ -98,8 +98,8 @@ bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim) {
 }
 
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
-                                   const struct uk_buffer_layout *l, const struct uk_tensor *of, const char *name,
-                                   struct uk_position at) {
+                                   const struct uk_buffer_layout *l, const struct uk_tensor *of,
+                                   const char *name, struct uk_position at) {
     struct uk_arena *a = s->arena;
     struct uk_tensor *t = uk_alloc(a, sizeof *t);
     struct uk_buffer *buffer = uk_alloc(a, sizeof *buffer);

@@ -62,8 +62,8 @@ const char *uk_layout_of_map(const struct uk_map *map, struct uk_buffer_layout *
 bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim);
 /* A buffer for the region of `of`, in the schedule's list; NULL: no memory. */
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
-                                   const struct uk_buffer_layout *l, const struct uk_tensor *of, const char *name,
-                                   struct uk_position at);
+                                   const struct uk_buffer_layout *l, const struct uk_tensor *of,
+                                   const char *name, struct uk_position at);
 /* The operand accesses the buffer instead, inside the region. */
 enum uk_status uk_layout_redirect(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o,
                                   const struct uk_region *r, const struct uk_buffer_layout *l,
