@@ -43,8 +43,8 @@ struct gemm_epilogue {
 
 /* A row of tiles: C[rows, columns] of one block of k. */
 struct gemm_strip {
-    const struct uk_kernel *kernel;
-    enum gemm_form form;
+    const struct uk_kernel *kernel, *tail; /* tail: of the last columns, if they are no more than its width */
+    enum gemm_form form, tail_form;
     int64_t k, rows, columns;
     const void *a;
     int64_t a_row, a_step;
@@ -72,6 +72,8 @@ struct gemm_vector {
     bool is_row; /* y is a row of C, else a column */
 };
 
+enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129 };
+
 /* An element type: what depends on it, and its kernels that run on this CPU. */
 struct gemm_type {
     const char *name; /* "sgemm" */
@@ -90,9 +92,10 @@ struct gemm_type {
     /* The registry's names of what it has for this type, and the rows found. */
     const char *form_op[GEMM_FORMS];
     const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op;
-    enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16 } limit;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
+    /* The tile for n columns, of n < GEMM_WIDTHS. */
+    const struct gemm_tile *for_columns[GEMM_WIDTHS];
     const struct uk_kernel *gemv_n, *gemv_t;
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
@@ -114,6 +117,9 @@ const struct gemm_type *gemm_type_f64(void);
 
 /* Cycles of work below which a thread is not worth waking: some 20 us. */
 #define GEMM_TASK 60000.
+
+/* The tile whose width suits n columns; NULL: there is none. */
+const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n);
 
 struct gemm_shape {
     enum uk_layout layout;

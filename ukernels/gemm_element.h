@@ -16,11 +16,13 @@ typedef void gemv_t_function(int64_t k, const ELEMENT *a, int64_t lda, const ELE
                              int64_t acc, int64_t n);
 typedef void pack_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t n);
 
+/* A tile, by the kernel of the last columns if they fit. */
 static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
                  int64_t nr) {
-    void (*f)(void) = s->kernel->function;
+    const bool is_tail = s->tail && nr <= s->tail->nr;
+    void (*f)(void) = is_tail ? s->tail->function : s->kernel->function;
 
-    switch (s->form) {
+    switch (is_tail ? s->tail_form : s->form) {
     case GEMM_PANELS:
         ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
         break;

@@ -79,6 +79,8 @@ static void look_up(struct gemm_type *t) {
         else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)
             take_pack(t->pack_t, &t->packs_t, k, true);
     }
+    for (int n = 1; n < GEMM_WIDTHS; n++)
+        t->for_columns[n] = gemm_width_for(t, n);
 }
 
 static void look_up_all(void) {

@@ -80,8 +80,8 @@ static double larger(double a, double b) {
 }
 
 /* A step of k of a tile. */
-static double step_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t mr, int64_t nr) {
-    const double vectors = (double)parts(nr, t->lanes), rows = (double)(parts(mr, k->row_step) * k->row_step);
+static double step_cost(const struct gemm_tile *t, int row_step, int64_t mr, int64_t nr) {
+    const double vectors = (double)parts(nr, t->lanes), rows = (double)(parts(mr, row_step) * row_step);
 
     return larger(larger(rows * vectors, rows + vectors) / 2, 4);
 }
@@ -90,14 +90,14 @@ static double step_cost(const struct gemm_tile *t, const struct uk_kernel *k, in
 static double tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
                          int64_t n, int64_t steps) {
     const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
-    double cycles = (double)(high * wide) * step_cost(t, k, rows, t->nr);
+    double cycles = (double)(high * wide) * step_cost(t, k->row_step, rows, t->nr);
 
     if (narrow)
-        cycles += (double)high * step_cost(t, k, rows, narrow);
+        cycles += (double)high * step_cost(t, k->row_step, rows, narrow);
     if (low)
-        cycles += (double)wide * step_cost(t, k, low, t->nr);
+        cycles += (double)wide * step_cost(t, k->row_step, low, t->nr);
     if (low && narrow)
-        cycles += step_cost(t, k, low, narrow);
+        cycles += step_cost(t, k->row_step, low, narrow);
     return cycles * (double)steps + (double)(parts(m, rows) * parts(n, t->nr)) * CALL;
 }
 
@@ -108,11 +108,10 @@ static int64_t panel_rows(const struct uk_kernel *k, int64_t m) {
     return parts(even, k->row_step) * k->row_step;
 }
 
+/* Forms that take B in place take panels too. */
 static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum gemm_source a,
                        enum gemm_source b) {
-    if ((form == GEMM_PANELS || form == GEMM_RA) != (b == GEMM_COPIED))
-        return false;
-    if (b == GEMM_IN_PLACE && p->b_column != 1)
+    if (b == GEMM_IN_PLACE ? form == GEMM_PANELS || form == GEMM_RA || p->b_column != 1 : false)
         return false;
     switch (form) {
     case GEMM_PANELS:
@@ -121,7 +120,7 @@ static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum g
     case GEMM_RAB:
         return a == GEMM_ROWS || (a == GEMM_IN_PLACE && p->a_step == 1);
     default:
-        return a == GEMM_COPIED || (a == GEMM_IN_PLACE && p->a_step != 1);
+        return true;
     }
 }
 
@@ -151,31 +150,39 @@ static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, in
 
 /* ---- choices ---- */
 
-/* The width that computes n columns in the least time: full tiles of each width are equally good, so what counts is
- * what the last one wastes; then the wider. */
-static bool is_better_width(const struct gemm_tile *t, const struct gemm_tile *than, int64_t n) {
-    const double waste = (double)(parts(n, t->nr) * t->nr) / n,
-                 other = (double)(parts(n, than->nr) * than->nr) / n;
+/* A row's cycles for n columns and a step of k; the last columns may be a narrower tile's. */
+static double columns_cost(const struct gemm_type *type, const struct gemm_tile *t, int64_t n) {
+    const int64_t wide = n / t->nr, narrow = n % t->nr;
+    double last = narrow ? step_cost(t, t->mr, t->mr, t->nr) / t->mr : 0;
 
-    if (waste != other)
-        return waste < other;
-    return t->mr * t->nr / t->lanes > than->mr * than->nr / than->lanes ||
-           (t->mr * t->nr / t->lanes == than->mr * than->nr / than->lanes && t->mr > than->mr);
+    for (int i = 0; i < type->tiles && narrow; i++) {
+        const struct gemm_tile *u = &type->tile[i];
+        const double cost = step_cost(u, u->mr, u->mr, u->nr) / u->mr;
+
+        if (u->lanes == t->lanes && u->mr >= t->mr && narrow <= u->nr && cost < last)
+            last = cost;
+    }
+    return (double)wide * step_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
 }
 
-static int width_for(const struct gemm_type *type, int64_t n) {
+/* Of the widest vectors; of equal cost the tile that is nearer to a square, which loads less. */
+const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n) {
     const struct gemm_tile *best = NULL;
+    double least_cost = 0;
     int lanes = 0;
 
     for (int i = 0; i < type->tiles; i++)
         lanes = type->tile[i].lanes > lanes ? type->tile[i].lanes : lanes;
     for (int i = 0; i < type->tiles; i++) {
         const struct gemm_tile *t = &type->tile[i];
+        const double cost = t->lanes == lanes ? columns_cost(type, t, n) : 0;
 
-        if (t->lanes == lanes && t->kernel[GEMM_PANELS] && (!best || is_better_width(t, best, n)))
+        if (t->lanes == lanes && (!best || cost < least_cost || (cost == least_cost && t->mr > best->mr))) {
             best = t;
+            least_cost = cost;
+        }
     }
-    return best ? best->nr : 0;
+    return best;
 }
 
 /* Balanced blocks of k, of which B's takes half of the second cache with several tiles to a block. */
@@ -195,22 +202,52 @@ struct choice {
     double cycles;
 };
 
-static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form,
-                     struct choice *best) {
-    const struct uk_kernel *k = t->kernel[form];
-    const int64_t rows = panel_rows(k, p->m), kc = k_block(p, t->nr);
-    const double tiles = tiles_cost(t, k, rows, p->m, p->n, p->k);
+/* The cheapest way to bring the operands to this tile: forms in place first, since nothing is cheaper than one that
+ * costs nothing beside the tiles. */
+static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
+    const int64_t kc = k_block(p, t->nr);
+    struct choice c = {.tile = t};
+    double tiles = 0;
 
-    for (int a = GEMM_IN_PLACE; a <= GEMM_COPIED; a++)
-        for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
-            if (!form_takes(form, p, (enum gemm_source)a, (enum gemm_source)b))
-                continue;
-            const double cycles =
-                tiles + a_cost(p, t, (enum gemm_source)a) + b_cost(p, t, kc, (enum gemm_source)b);
-
-            if (!best->tile || cycles < best->cycles)
-                *best = (struct choice){t, form, (enum gemm_source)a, (enum gemm_source)b, rows, cycles};
+    for (int f = GEMM_FORMS - 1; f >= 0; f--) {
+        c.form = (enum gemm_form)f;
+        if (!t->kernel[f])
+            continue;
+        if (!c.rows) {
+            c.rows = panel_rows(t->kernel[f], p->m);
+            tiles = tiles_cost(t, t->kernel[f], c.rows, p->m, p->n, p->k);
         }
+        for (int a = GEMM_IN_PLACE; a <= GEMM_COPIED; a++)
+            for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
+                c.a = (enum gemm_source)a;
+                c.b = (enum gemm_source)b;
+                if (!form_takes(c.form, p, c.a, c.b))
+                    continue;
+                c.cycles = tiles + a_cost(p, t, c.a) + b_cost(p, t, kc, c.b);
+                if (!best->tile || c.cycles < best->cycles)
+                    *best = c;
+                if (c.cycles == tiles)
+                    return;
+            }
+    }
+}
+
+/* The kernel of the last columns, if a narrower tile's takes A as it is given to the others. */
+static void find_tail(struct uk_gemm_plan *p) {
+    const int64_t last = p->n % p->tile->nr;
+    const enum gemm_form form = p->form == GEMM_PANELS || p->form == GEMM_SAB ? GEMM_SAB : GEMM_RAB;
+    const struct gemm_type *type = p->type;
+
+    for (int i = 0; i < type->tiles && last; i++) {
+        const struct gemm_tile *t = &type->tile[i];
+        const enum gemm_form f = t->kernel[form] ? form : GEMM_SAB;
+
+        if (t->kernel[f] && t->lanes == p->tile->lanes && t->mr >= p->rows && last <= t->nr &&
+            t->nr < (p->tail ? p->tail->nr : p->tile->nr)) {
+            p->tail = t->kernel[f];
+            p->tail_form = (unsigned char)f;
+        }
+    }
 }
 
 /* How many tasks, and in which grid: the one whose largest rectangle is least work, packing counted. */
@@ -268,17 +305,17 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
 
 static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
     const struct gemm_type *type = p->type;
-    const int width = width_for(type, p->n);
+    const struct gemm_tile *suits = p->n < GEMM_WIDTHS ? type->for_columns[p->n] : gemm_width_for(type, p->n);
     struct choice best = {0};
 
-    for (int i = 0; i < type->tiles; i++)
-        for (int f = 0; f < GEMM_FORMS && type->tile[i].nr == width; f++)
-            if (type->tile[i].kernel[f])
-                consider(p, &type->tile[i], (enum gemm_form)f, &best);
+    for (int i = 0; i < type->tiles && suits; i++)
+        if (type->tile[i].nr == suits->nr && type->tile[i].lanes == suits->lanes)
+            consider(p, &type->tile[i], &best);
     if (!best.tile)
         return UK_UNSUPPORTED;
     p->path = GEMM_TILES;
     block(p, &best);
+    find_tail(p);
     return UK_OK;
 }
 

@@ -88,6 +88,8 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
     struct gemm_strip s = {
         .kernel = plan->tile->kernel[plan->form],
         .form = (enum gemm_form)plan->form,
+        .tail = plan->tail,
+        .tail_form = (enum gemm_form)plan->tail_form,
         .k = w->k,
         .columns = w->n,
         .ldc = plan->ldc,
@@ -124,10 +126,8 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
 
     (void)thread;
     if (t->work) {
-        char *work = t->work + index * (plan->a_block + plan->b_block) * plan->type->size;
-
-        w.a = work;
-        w.b = work + plan->a_block * plan->type->size;
+        w.a = t->work + index * (plan->a_block + plan->b_block) * plan->type->size;
+        w.b = (char *)w.a + plan->a_block * plan->type->size;
     }
     for (w.p = 0; w.p < plan->k; w.p += plan->kc) {
         w.k = least(plan->kc, plan->k - w.p);

@@ -215,10 +215,11 @@ struct uk_gemm_plan {
     int64_t a_leading;               /* of rows of A that are copied */
     const struct gemm_type *type;
     const struct gemm_tile *tile;
+    const struct uk_kernel *tail; /* of the last columns; NULL: the tile's */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
     int threads;
-    unsigned char path, form, a_source, b_source;
+    unsigned char path, form, tail_form, a_source, b_source;
     bool swapped; /* column-major: A and B have changed places */
     bool a_packed, b_packed;
 };
