@@ -234,7 +234,8 @@ static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, st
 
 /* The kernel of the last columns, if a narrower tile's takes A as it is given to the others. */
 static void find_tail(struct uk_gemm_plan *p) {
-    const int64_t last = p->n % p->tile->nr;
+    const int64_t last =
+        p->n < GEMM_WIDTHS ? (int64_t)((unsigned)p->n % (unsigned)p->tile->nr) : p->n % p->tile->nr;
     const enum gemm_form form = p->form == GEMM_PANELS || p->form == GEMM_SAB ? GEMM_SAB : GEMM_RAB;
     const struct gemm_type *type = p->type;
 
@@ -317,6 +318,32 @@ static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
     block(p, &best);
     find_tail(p);
     return UK_OK;
+}
+
+/* Small products, whose plan may not cost much beside their flops: what plan_tiles comes to where all operands stay in
+ * the first two caches and can be read in place, which then costs nothing beside the tiles. */
+static bool plan_small(struct uk_gemm_plan *p) {
+    const struct gemm_tile *t = p->n < GEMM_WIDTHS ? p->type->for_columns[p->n] : NULL;
+    const enum gemm_form form = p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
+
+    if (!t || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_column != 1 || !t->kernel[form])
+        return false;
+    if (p->a_step == 1 && p->m > first.ways / 2 && p->a_row * p->type->size % (first.size / first.ways) == 0)
+        return false; /* rows that share a set: a_cost knows */
+    const struct uk_kernel *k = t->kernel[form];
+    const unsigned m = (unsigned)p->m, panels = (m + (unsigned)k->mr - 1) / (unsigned)k->mr;
+    const unsigned even = (m + panels - 1) / panels, step = (unsigned)k->row_step;
+
+    p->path = GEMM_TILES;
+    p->tile = t;
+    p->form = (unsigned char)form;
+    p->rows = step == 1 ? even : (even + step - 1) / step * step;
+    p->mc = p->rows * panels;
+    p->nc = p->n;
+    p->kc = p->k;
+    p->cycles = (double)(p->m * p->n * p->k) / t->lanes;
+    find_tail(p);
+    return true;
 }
 
 /* m or n is 1: the kernels of matrix and vector, if there are any. Memory decides: an element is used once. */
@@ -419,7 +446,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
     p.b_packed = p.swapped ? options->a_packed : options->b_packed;
     if (!p.m || !p.n || !p.k)
         p.path = GEMM_SCALE;
-    else if ((p.m != 1 && p.n != 1) || !plan_vector(&p))
+    else if (((p.m != 1 && p.n != 1) || !plan_vector(&p)) && !plan_small(&p))
         status = plan_tiles(&p);
     if (!status)
         *plan = p;

@@ -111,20 +111,29 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
     }
 }
 
+/* The task's share of `count` panels of `size` of the `whole`. */
+static void share(int64_t task, int64_t tasks, int64_t whole, int64_t size, int64_t *begin, int64_t *end) {
+    *begin = 0;
+    *end = whole;
+    if (tasks == 1)
+        return;
+    const int64_t count = (whole + size - 1) / size;
+
+    *begin = task * count / tasks * size;
+    *end = least((task + 1) * count / tasks * size, whole);
+}
+
 static void run_tiles(void *context, int64_t index, int64_t thread) {
     const struct task *t = context;
     const struct uk_gemm_plan *plan = t->plan;
-    const int nr = plan->tile->nr;
-    const int64_t row = index / plan->column_tasks, column = index % plan->column_tasks;
-    const int64_t row_panels = (plan->m + plan->rows - 1) / plan->rows,
-                  column_panels = (plan->n + nr - 1) / nr;
-    const int64_t i_begin = row * row_panels / plan->row_tasks * plan->rows;
-    const int64_t i_end = least((row + 1) * row_panels / plan->row_tasks * plan->rows, plan->m);
-    const int64_t j_begin = column * column_panels / plan->column_tasks * nr;
-    const int64_t j_end = least((column + 1) * column_panels / plan->column_tasks * nr, plan->n);
+    int64_t i_begin, i_end, j_begin, j_end;
     struct block w = {0};
 
     (void)thread;
+    share(plan->column_tasks == 1 ? index : index / plan->column_tasks, plan->row_tasks, plan->m, plan->rows,
+          &i_begin, &i_end);
+    share(plan->column_tasks == 1 ? 0 : index % plan->column_tasks, plan->column_tasks, plan->n,
+          plan->tile->nr, &j_begin, &j_end);
     if (t->work) {
         w.a = t->work + index * (plan->a_block + plan->b_block) * plan->type->size;
         w.b = (char *)w.a + plan->a_block * plan->type->size;
@@ -178,11 +187,10 @@ static void run_vector(void *context, int64_t index, int64_t thread) {
     const struct task *t = context;
     const struct uk_gemm_plan *plan = t->plan;
     struct gemm_vector v = whole_vector(t);
-    const int64_t groups = (v.count + plan->nc - 1) / plan->nc;
-    const int64_t begin = index * groups / plan->row_tasks * plan->nc;
-    const int64_t end = least((index + 1) * groups / plan->row_tasks * plan->nc, v.count);
+    int64_t begin, end;
 
     (void)thread;
+    share(index, plan->row_tasks, v.count, plan->nc, &begin, &end);
     v.matrix = at(plan, v.matrix, plan->path == GEMM_VECTOR_N ? begin * v.stride : begin);
     v.y = at_written(plan, v.y, begin * v.y_step);
     v.count = end - begin;
