@@ -7,7 +7,17 @@
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
-enum { RUN = 1, COMPILE = 2, EXPLAIN = 4, KERNELS = 8, SHOW = 16, BENCH = 32, VERIFY = 64, TUNE = 128 };
+enum {
+    RUN = 1,
+    COMPILE = 2,
+    EXPLAIN = 4,
+    KERNELS = 8,
+    SHOW = 16,
+    BENCH = 32,
+    VERIFY = 64,
+    TUNE = 128,
+    GEMM = 256
+};
 enum { PROGRAMS = RUN | COMPILE | EXPLAIN | TUNE };
 
 static const struct command {
@@ -24,6 +34,7 @@ static const struct command {
     {"kernels", KERNELS, 0, 0, "", uk_command_kernels},
     {"show", SHOW, 1, 1, "KERNEL", uk_command_show},
     {"bench", BENCH, 0, INT32_MAX, "[gemm | KERNEL...]", uk_command_bench},
+    {"gemm", GEMM, 3, 3, "M N K", uk_command_gemm},
 };
 
 /* A JSON option has a value, but may stand without one. */
@@ -42,7 +53,7 @@ static const struct option {
     {"--target", "TARGET", TEXT, PROGRAMS | VERIFY | BENCH,
      "native (default), x86_64-avx2, x86_64-avx512 or interp"},
     {"--schedule", "FILE", TEXT, PROGRAMS, "take the steps from this file instead of the program's own"},
-    {"--threads", "N", COUNT_OF, PROGRAMS | BENCH,
+    {"--threads", "N", COUNT_OF, PROGRAMS | BENCH | GEMM,
      "threads; more than 1 lets automatic schedules make a loop parallel"},
     {"--allow-loops", NULL, FLAG, PROGRAMS, "plain loops where no kernel fits, instead of an error"},
     {"--name", "NAME", TEXT, COMPILE, "name of the generated function (default: the file's)"},
@@ -61,7 +72,11 @@ static const struct option {
     {"--time-limit", "SECONDS", COUNT_OF, BENCH, "gemm: take fewer samples, and stop then"},
     {"--set", "NAME,...", TEXT, BENCH, "gemm: these sets of shapes only"},
     {"--shapes", "FILE", TEXT, BENCH, "gemm: shapes from a file like bench/shapes.txt"},
-    {"--type", "TYPE", TEXT, BENCH, "gemm: f32 (default) or f64"},
+    {"--type", "TYPE", TEXT, BENCH | GEMM, "gemm: f32 (default) or f64"},
+    {"--explain", NULL, FLAG, GEMM, "print path, kernel, blocking and threads of such a call"},
+    {"--layout", "LAYOUT", TEXT, GEMM, "row (default) or column"},
+    {"--ta", "T", TEXT, GEMM, "A: n (default), or t if it is transposed"},
+    {"--tb", "T", TEXT, GEMM, "B: n (default), or t if it is transposed"},
     {"--peers", "NAME,...", TEXT, BENCH,
      "gemm: these libraries only, by the beginnings of their names; or none"},
     {"--trials", "N", COUNT_OF, TUNE, "measure at most so many schedules"},
@@ -210,13 +225,14 @@ static int take_count(struct uk_arguments *a, const struct option *o, const char
 }
 
 static int take_option(struct uk_arguments *a, const struct option *o, const char *value) {
-    static const char *const names[] = {"--target", "--emit",   "-o",          "--schedule",
-                                        "--name",   "--log",    "--workspace", "--set",
-                                        "--type",   "--shapes", "--peers",     "--compare"};
-    const char **const texts[] = {&a->target,    &a->emit, &a->out,  &a->schedule, &a->name,  &a->log,
-                                  &a->workspace, &a->set,  &a->type, &a->shapes,   &a->peers, &a->compare};
-    static const char *const flag_names[] = {"--time", "--check", "--allow-loops"};
-    bool *const flags[] = {&a->time, &a->check, &a->allow_loops};
+    static const char *const names[] = {"--target", "--emit",      "-o",       "--schedule", "--name",
+                                        "--log",    "--workspace", "--set",    "--type",     "--shapes",
+                                        "--peers",  "--compare",   "--layout", "--ta",       "--tb"};
+    const char **const texts[] = {&a->target, &a->emit,      &a->out,    &a->schedule, &a->name,
+                                  &a->log,    &a->workspace, &a->set,    &a->type,     &a->shapes,
+                                  &a->peers,  &a->compare,   &a->layout, &a->ta,       &a->tb};
+    static const char *const flag_names[] = {"--time", "--check", "--allow-loops", "--explain"};
+    bool *const flags[] = {&a->time, &a->check, &a->allow_loops, &a->explain};
     switch (o->kind) {
     case FLAG:
         for (int i = 0; i < COUNT(flags); i++)

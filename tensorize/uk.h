@@ -30,7 +30,8 @@ struct uk_arguments {
     const char *log;
     int64_t time_limit, trials;                                    /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */
-    bool time, check, allow_loops, json;
+    bool time, check, allow_loops, json, explain;
+    const char *layout, *ta, *tb; /* of uk gemm */
 };
 
 /* ---- uk.c ---- */
@@ -135,6 +136,7 @@ int uk_command_kernels(const struct uk_arguments *a);
 int uk_command_show(const struct uk_arguments *a);
 int uk_command_bench(const struct uk_arguments *a);
 int uk_command_verify(const struct uk_arguments *a);
+int uk_command_gemm(const struct uk_arguments *a);
 
 /* uk_time.c: times a compiled program beside the peak and the peers. */
 int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m,

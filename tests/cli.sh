@@ -52,6 +52,11 @@ expect 0 '^uk [0-9]' '' --version
 expect 2 '' '^usage: uk COMMAND'
 expect 2 '' "unknown command 'kernls'; did you mean 'kernels'" kernls
 expect 2 '' "unknown command 'zzzzzzzz'; 'uk --help' lists them" zzzzzzzz
+expect 0 'product: sgemm, 30 x 20 x 40' '' gemm --explain 20 30 40 --layout=column
+expect 0 'product: dgemm, 20 x 30 x 40' '' gemm --explain 20 30 40 --type=f64 --ta=t
+expect 2 '' 'uk gemm needs --explain' gemm 20 30 40
+expect 2 '' 'expected row or column' gemm --explain 20 30 40 --layout=x
+expect 2 '' 'expected a size' gemm --explain 20 30 -- -4
 expect 2 '' "unknown option '--chek'; did you mean '--check'" run matmul.uk --chek
 expect 2 '' "unknown option '--json'" run matmul.uk --json
 expect 2 '' 'uk run needs a FILE' run

@@ -99,17 +99,6 @@ static double fraction(void) {
 #define UK(name) uk_d##name
 #include "gemm_cases.h"
 
-/* Whether the registry has kernels of f64. */
-static bool has_f64(void) {
-    int count;
-    const struct uk_kernel *k = uk_kernels(&count);
-
-    for (int i = 0; i < count; i++)
-        if (!strcmp(k[i].op, "dgemm"))
-            return true;
-    return false;
-}
-
 /* ---- the lists of cases ---- */
 
 static const int64_t sizes[] = {0,  1,  2,  3,  5,  7,  8,  13, 14, 15, 16,  17,
@@ -141,8 +130,7 @@ static void exact_on_integers(void **state) {
 
         scheck(&s, true);
         if (i % 2)
-            if (has_f64())
-                dcheck(&s, true);
+            dcheck(&s, true);
     }
 }
 
@@ -160,8 +148,7 @@ static void small_sizes_all(void **state) {
                                 (double)(i % 2)};
 
         scheck(&s, true);
-        if (has_f64())
-            dcheck(&s, true);
+        dcheck(&s, true);
     }
 }
 
@@ -187,8 +174,7 @@ static void large(void **state) {
 
             scheck_sampled(&s);
             if (form < 4)
-                if (has_f64())
-                    dcheck_sampled(&s);
+                dcheck_sampled(&s);
         }
 }
 
@@ -200,16 +186,14 @@ static void bounds_on_fractions(void **state) {
         s.alpha = fraction();
         s.beta = fraction();
         scheck(&s, false);
-        if (has_f64())
-            dcheck(&s, false);
+        dcheck(&s, false);
     }
 }
 
 static void nan_is_overwritten(void **state) {
     (void)state;
     snan_rules();
-    if (has_f64())
-        dnan_rules();
+    dnan_rules();
 }
 
 static void nothing_outside_is_touched(void **state) {
@@ -220,8 +204,7 @@ static void nothing_outside_is_touched(void **state) {
         s.alpha = s.alpha == 0 ? 1 : s.alpha;
         sguarded(&s);
         if (i % 2)
-            if (has_f64())
-                dguarded(&s);
+            dguarded(&s);
     }
 }
 
@@ -246,8 +229,7 @@ static void same_bits(void **state) {
 
             sidentical(&s);
             if (form % 3 == 0)
-                if (has_f64())
-                    didentical(&s);
+                didentical(&s);
         }
 }
 
@@ -259,8 +241,7 @@ static void epilogues(void **state) {
         s.m = larger(s.m, 1);
         s.n = larger(s.n, 1);
         sepilogue(&s, i);
-        if (has_f64())
-            depilogue(&s, i);
+        depilogue(&s, i);
     }
 }
 
@@ -270,23 +251,20 @@ static void batches(void **state) {
         struct shape s = draw(i);
 
         sbatch(&s, i % 5 ? i % 7 : 64);
-        if (has_f64())
-            dbatch(&s, i % 5 ? i % 7 : 64);
+        dbatch(&s, i % 5 ? i % 7 : 64);
     }
 }
 
 static void wrong_arguments(void **state) {
     (void)state;
     swrong();
-    if (has_f64())
-        dwrong();
+    dwrong();
 }
 
 static void allocation_failure(void **state) {
     (void)state;
     sno_memory();
-    if (has_f64())
-        dno_memory();
+    dno_memory();
 }
 
 static void *many_calls(void *argument) {
@@ -296,7 +274,7 @@ static void *many_calls(void *argument) {
     for (int i = 0; i < 12; i++) {
         const int64_t n = 40 + (int64_t)((mine + (uint32_t)i * 37) % 200);
 
-        right = right && sright(n) && (!has_f64() || dright(n));
+        right = right && sright(n) && dright(n);
     }
     return right ? argument : NULL;
 }
@@ -326,7 +304,7 @@ static void works_after_fork(void **state) {
     assert_true(sright(300)); /* the pool exists */
     const pid_t child = fork();
     if (!child)
-        _exit(sright(300) && (!has_f64() || dright(200)) ? 0 : 1);
+        _exit(sright(300) && dright(200) ? 0 : 1);
     assert_true(child > 0 && waitpid(child, &status, 0) == child);
     assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
     assert_true(sright(300));

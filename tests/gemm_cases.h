@@ -470,8 +470,7 @@ static void F(wrong)(void) {
         assert_true(c[i] == 7);
     /* a plan of the other type */
 #define OTHER(name) (sizeof(ELEMENT) == 4 ? uk_d##name : uk_s##name)
-    if (OTHER(gemm_plan)(&plan, R, no, no, N, N, N, N, N, N, NULL) == UK_UNSUPPORTED)
-        return;
+    assert_int_equal(OTHER(gemm_plan)(&plan, R, no, no, N, N, N, N, N, N, NULL), UK_OK);
     assert_int_equal(UK(gemm_run)(&plan, 1, a, b, 0, c, NULL, NULL), UK_INVALID_ARGUMENT);
     assert_int_equal(UK(gemm_pack_a)(&plan, a, c), UK_INVALID_ARGUMENT);
 #undef OTHER

@@ -12,13 +12,14 @@
  *     RA       rows, any stride       panels
  *     RAB      rows, any stride       rows, any stride
  *     SAB      any two strides        rows, any stride
+ *     SMALL    as RAB, and any number of rows in one call; of no tile
  */
-enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_FORMS };
+enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_FORMS, GEMM_SMALL = GEMM_FORMS };
 
 struct gemm_tile {
     int mr, nr;
-    int lanes;                                  /* elements of a vector */
-    const struct uk_kernel *kernel[GEMM_FORMS]; /* NULL: none */
+    int lanes;                                      /* elements of a vector */
+    const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
 };
 
 /* From where a tile reads an operand. */
@@ -90,12 +91,16 @@ struct gemm_type {
     void (*copy_rows)(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                       int64_t step, void *d, int64_t ldd);
     /* The registry's names of what it has for this type, and the rows found. */
-    const char *form_op[GEMM_FORMS];
+    const char *form_op[GEMM_FORMS], *small_op;
     const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
     /* The tile for n columns, of n < GEMM_WIDTHS. */
     const struct gemm_tile *for_columns[GEMM_WIDTHS];
+    /* The kernel of GEMM_SMALL for n columns, as a tile of its own; NULL: none. */
+    const struct gemm_tile *small_for_columns[GEMM_WIDTHS];
+    struct gemm_tile small[GEMM_TILES_MOST];
+    int smalls;
     const struct uk_kernel *gemv_n, *gemv_t;
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;

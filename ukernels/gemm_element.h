@@ -30,6 +30,7 @@ static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64
         ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAB:
+    case GEMM_SMALL:
         ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_SAB:
@@ -238,6 +239,7 @@ struct gemm_type TYPE = {
     .pack = pack,
     .copy_rows = copy_rows,
     .form_op = {NAME "gemm", NAME "gemm_ra", NAME "gemm_rab", NAME "gemm_sab"},
+    .small_op = NAME "gemm_small",
     .gemv_n_op = NAME "gemv_n",
     .gemv_t_op = NAME "gemv_t",
     .pack_n_op = NAME "pack_n",

@@ -43,6 +43,24 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
         tile->kernel[form] = k;
 }
 
+/* Whole small products: n columns are the next wider kernel's. */
+static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
+    if (k->edges != UK_EDGES_ANY || k->a_over || k->mr * k->nr > GEMM_TILE_MOST ||
+        t->smalls == GEMM_TILES_MOST)
+        return;
+    struct gemm_tile *s = &t->small[t->smalls++];
+
+    *s =
+        (struct gemm_tile){.mr = k->mr, .nr = k->nr, .lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1};
+    s->kernel[GEMM_SMALL] = k;
+    for (int n = 1; n <= k->nr && n < GEMM_WIDTHS; n++) {
+        const struct gemm_tile *old = t->small_for_columns[n];
+
+        if (!old || k->nr < old->nr || (k->nr == old->nr && level(k) > level(old->kernel[GEMM_SMALL])))
+            t->small_for_columns[n] = s;
+    }
+}
+
 static void take_one(const struct uk_kernel **slot, const struct uk_kernel *k) {
     if (!*slot || level(k) > level(*slot))
         *slot = k;
@@ -70,7 +88,9 @@ static void look_up(struct gemm_type *t) {
         for (int f = 0; f < GEMM_FORMS; f++)
             if (!strcmp(k->op, t->form_op[f]))
                 take_form(t, k, (enum gemm_form)f);
-        if (!strcmp(k->op, t->gemv_n_op))
+        if (!strcmp(k->op, t->small_op))
+            take_small(t, k);
+        else if (!strcmp(k->op, t->gemv_n_op))
             take_one(&t->gemv_n, k);
         else if (!strcmp(k->op, t->gemv_t_op))
             take_one(&t->gemv_t, k);

@@ -323,16 +323,21 @@ static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
 /* Small products, whose plan may not cost much beside their flops: what plan_tiles comes to where all operands stay in
  * the first two caches and can be read in place, which then costs nothing beside the tiles. */
 static bool plan_small(struct uk_gemm_plan *p) {
-    const struct gemm_tile *t = p->n < GEMM_WIDTHS ? p->type->for_columns[p->n] : NULL;
-    const enum gemm_form form = p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
+    if (p->n >= GEMM_WIDTHS || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_column != 1)
+        return false;
+    const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
+    const struct gemm_tile *t = whole ? whole : p->type->for_columns[p->n];
+    const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
 
-    if (!t || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_column != 1 || !t->kernel[form])
+    if (!t || !t->kernel[form])
         return false;
     if (p->a_step == 1 && p->m > first.ways / 2 && p->a_row * p->type->size % (first.size / first.ways) == 0)
         return false; /* rows that share a set: a_cost knows */
     const struct uk_kernel *k = t->kernel[form];
-    const unsigned m = (unsigned)p->m, panels = (m + (unsigned)k->mr - 1) / (unsigned)k->mr;
-    const unsigned even = (m + panels - 1) / panels, step = (unsigned)k->row_step;
+    /* One call takes as many rows as the scratch of a tile. */
+    const unsigned m = (unsigned)p->m, high = (unsigned)(whole ? GEMM_TILE_MOST / k->nr : k->mr);
+    const unsigned panels = (m + high - 1) / high, even = (m + panels - 1) / panels;
+    const unsigned step = (unsigned)k->row_step;
 
     p->path = GEMM_TILES;
     p->tile = t;
@@ -342,7 +347,8 @@ static bool plan_small(struct uk_gemm_plan *p) {
     p->nc = p->n;
     p->kc = p->k;
     p->cycles = (double)(p->m * p->n * p->k) / t->lanes;
-    find_tail(p);
+    if (!whole)
+        find_tail(p);
     return true;
 }
 
