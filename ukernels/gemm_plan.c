@@ -202,15 +202,17 @@ struct choice {
     double cycles;
 };
 
-/* The cheapest way to bring the operands to this tile: forms in place first, since nothing is cheaper than one that
- * costs nothing beside the tiles. */
+/* The cheapest way to bring the operands to this tile; nothing is cheaper than one that costs nothing beside the tiles.
+ * Of equal ones the form with fewer strides. */
 static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
+    static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
     const int64_t kc = k_block(p, t->nr);
     struct choice c = {.tile = t};
     double tiles = 0;
 
-    for (int f = GEMM_FORMS - 1; f >= 0; f--) {
-        c.form = (enum gemm_form)f;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const enum gemm_form f = c.form = forms[i];
+
         if (!t->kernel[f])
             continue;
         if (!c.rows) {
