@@ -7,20 +7,23 @@ enum {
         512,            /* longer rows of A, read in place, may evict each other from the first-level cache */
     FEW_ROWS = 100,     /* up to so many rows, packing B costs more than reading it where it is */
     FEW_ROWS_FLAT = 60, /* ... with a flat tile, which reads B more often */
-    LONG_COLUMNS_FLAT = 2048, /* rows of B that share so few cache sets that flat tiles want them packed */
+    LONG_COLUMNS = 2048, /* rows of B that share so few cache sets that they are best read once, and packed */
     MOST_TILES = 32,
     GUESS = 1024, /* for sizes that nobody told */
 };
 
 /* Copying an element into a panel: it comes from and goes to memory beyond the first-level cache. */
 static const double pack_cycles = 0.5;
+/* The same where the first tile that reads it makes the copy: what it comes from shows, and little else. */
+static const double first_tile_cycles = 0.15;
 /* A term of a sum, or an element, in plain loops that LLVM vectorizes: what a kernel must cost less than, if axes
  * of it have no loop here and plain loops are allowed. */
 static const double plain_cycles = 0.25;
-/* What rows of A in place cost flat tiles beyond ROWS_IN_PLACE, measured: as much as packing them when N is
- * about 1024. Taller tiles read them slowly enough, and a large packed A makes the time depend on where its
- * pages lie. */
+/* What rows of A in place cost flat tiles beyond ROWS_IN_PLACE, measured where the second-level cache is so large that
+ * the first is far from it: as much as packing them when N is about 1024. Elsewhere it is nothing. Taller tiles read
+ * them slowly enough, and a large packed A makes the time depend on where its pages lie. */
 static const double long_rows = 1.02;
+enum { FAR_L2 = 2 << 20 };
 /* What rows of B in place cost where many rows of A use them and they do not stay in the second-level cache,
  * or where the tile is so flat that they stream faster than that cache delivers. */
 static const double far_columns = 1.25;
@@ -136,10 +139,10 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     operand_size(s, st, f, o, of_sum, &sum);
     elements = operand_size(s, st, f, o, last, &columns);
     if (columns == 1)
-        return flat && sum > ROWS_IN_PLACE ? long_rows : 1;
+        return flat && sum > ROWS_IN_PLACE && s->target->machine.l2_bytes >= FAR_L2 ? long_rows : 1;
     double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
-    bool few = uk_values_told(s, st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) &&
-               !(flat && columns >= LONG_COLUMNS_FLAT);
+    bool few =
+        uk_values_told(s, st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) && columns < LONG_COLUMNS;
     bool near = !flat && bytes <= (double)s->target->machine.l2_bytes;
     return few || near ? 1 : far_columns;
 }
@@ -190,9 +193,10 @@ static double calls(const struct uk_schedule *s, const struct uk_stage *st, cons
     return n;
 }
 
-/* Cycles for the whole statement: tiles by the row's instruction counts, edges rounded up, and the packing.
- */
-static double estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
+/* Cycles for the whole statement: tiles by the row's instruction counts, edges rounded up, and the packing, so
+ * much for an element. */
+static double estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                       double packing) {
     const struct uk_kernel *row = f->intrinsic->row;
     double work = 1, size = 1, all = 1, along;
     bool window = uk_is_window(st, f);
@@ -221,7 +225,7 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
         if (f->any_strides[o])
             cycles += uk_scattered_cycles(s, st, f, o, cycles);
         else if (f->panel[o].width)
-            cycles += operand_size(s, st, f, o, -1, &along) * pack_cycles;
+            cycles += operand_size(s, st, f, o, -1, &along) * packing;
         else if (st->statement->reduce != UK_REDUCE_NONE && !window)
             cycles *= in_place(s, st, f, o);
     return cycles;
@@ -266,7 +270,7 @@ static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_sta
 
     if (status || !done)
         return status;
-    q.cycles = estimate(s, st, &q.fit);
+    q.cycles = estimate(s, st, &q.fit, pack_cycles);
     if (q.cycles < p->cycles)
         *p = q;
     return UK_OK;
@@ -305,7 +309,10 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
                 uk_put(s->report, "  %-34s %s\n", c.intrinsic->name, text);
             continue;
         }
-        p.cycles = estimate(s, st, &p.fit);
+        bool by_first_tile;
+        if ((status = uk_has_packing(s, &p.fit, &by_first_tile)))
+            break;
+        p.cycles = estimate(s, st, &p.fit, by_first_tile ? first_tile_cycles : pack_cycles);
         if (is_wasted(s, st, &p)) {
             if (s->report)
                 uk_put(s->report, "  %-34s fits, but plain loops take less: its tile would be nearly empty\n",

@@ -132,7 +132,7 @@ static double cost(const struct uk_schedule *s, const struct uk_stage *st, const
 static void report_taken(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *best) {
     if (!s->report || !best)
         return;
-    if (best->intrinsic->row && best->intrinsic->declaration->statements->reduce == UK_REDUCE_NONE)
+    if (best->intrinsic->row && best->intrinsic->computes->reduce == UK_REDUCE_NONE)
         uk_put(s->report, "  taken: %s\n", best->intrinsic->name);
     else if (best->intrinsic->row)
         uk_put(s->report, "  taken: %s, at most %.1f flop/cycle by its instruction counts\n",

@@ -129,7 +129,23 @@ static void place_plain(const struct uk_schedule *s, struct uk_stage *st) {
     st->tile = last;
 }
 
+/* A copy that a step tensorizes stays as it is. */
+static enum uk_status fuse_copies(struct uk_schedule *s) {
+    for (struct uk_stage *st = s->stages, *next; st; st = next) {
+        enum uk_status status = UK_OK;
+
+        next = st->next;
+        if (st->is_copy && !st->match && (status = uk_fuse_copy(s, st)))
+            return status;
+    }
+    return UK_OK;
+}
+
 static enum uk_status finish(struct uk_schedule *s) {
+    enum uk_status fused = fuse_copies(s);
+
+    if (fused)
+        return fused;
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         enum uk_status status = uk_check_vectors(s, st);
 
@@ -173,6 +189,19 @@ enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct
     return UK_OK;
 }
 
+/* Of the stage's kernels. */
+static enum uk_status check_arguments(struct uk_schedule *s, struct uk_stage *st, struct uk_function *f) {
+    struct uk_match *own = st->match;
+    enum uk_status status = uk_check_arguments(s, st, f);
+
+    if (status || !st->packing)
+        return status;
+    st->match = st->packing->match;
+    status = uk_check_arguments(s, st, f);
+    st->match = own;
+    return status;
+}
+
 /* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is inside
  * its tensor. */
 static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
@@ -196,7 +225,7 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
             st->is_copy || st->is_reset || inside ? UK_OK : uk_inside_condition(s, st, &inside);
 
         if (!status)
-            status = uk_check_arguments(s, st, f);
+            status = check_arguments(s, st, f);
         if (status)
             return status;
         if (st->is_copy || st->is_reset || (uk_index_is_int(inside, &always) && always))
@@ -253,22 +282,27 @@ static enum uk_status add_temps(struct uk_schedule *s) {
     return UK_OK;
 }
 
+static void list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic) {
+    for (int i = 0; i < f->intrinsics; i++)
+        if (f->intrinsic[i] == intrinsic)
+            return;
+    f->intrinsic[f->intrinsics++] = intrinsic;
+}
+
+/* Every stage has two at most. */
 static enum uk_status list_intrinsics(struct uk_schedule *s, struct uk_function *f) {
-    f->intrinsic = uk_alloc(s->arena, sizeof(struct uk_intrinsic *) * UK_MAX_STAGES);
+    int stages = 0;
+
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        stages++;
+    f->intrinsic = uk_alloc(s->arena, sizeof(struct uk_intrinsic *) * (size_t)(2 * stages + 1));
     if (!f->intrinsic)
         return uk_out_of_memory(s->context);
     for (const struct uk_stage *st = s->stages; st; st = st->next) {
-        int i = 0;
-
-        if (!st->match)
-            continue;
-        while (i < f->intrinsics && f->intrinsic[i] != st->match->intrinsic)
-            i++;
-        if (i == UK_MAX_STAGES)
-            return uk_fail(s->context, UK_REFUSED, st->statement->at, "more than %d kernels in one program",
-                           UK_MAX_STAGES);
-        if (i == f->intrinsics)
-            f->intrinsic[f->intrinsics++] = st->match->intrinsic;
+        if (st->match)
+            list_intrinsic(f, st->match->intrinsic);
+        if (st->packing)
+            list_intrinsic(f, st->packing->match->intrinsic);
     }
     return UK_OK;
 }

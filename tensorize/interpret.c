@@ -105,6 +105,16 @@ enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v) {
     return status;
 }
 
+/* A reset stores what an empty sum is; what the others read, they copy too. */
+enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enum uk_form_kind form) {
+    enum uk_status status = UK_OK;
+
+    for (struct uk_statement *s = i->declaration->statements; s != i->computes && !status; s = s->next)
+        if (form != UK_FORM_RESET)
+            status = uk_run_statement(f, s, UK_FORM_COMPUTE, false);
+    return status ? status : uk_run_statement(f, i->computes, form, false);
+}
+
 enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v) {
     struct uk_program *p = i->declaration;
     struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
@@ -113,7 +123,7 @@ enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form,
     if (!status)
         status = uk_prepare(&f, p, v->tensor, UK_INVALID_SIZE);
     if (!status)
-        status = uk_run_statement(&f, p->statements, form, false);
+        status = uk_run_form(&f, i, form);
     uk_arena_free(&f.arena);
     return status;
 }

@@ -89,6 +89,8 @@ bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
 /* target = or op= value, rounded to the type. */
 void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t element, union uk_value v);
 
+/* Runs the declaration's statements in this form. */
+enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enum uk_form_kind form);
 /* Runs one statement as it is (form COMPUTE), or its reset or update form; or only checks its subscripts. */
 enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                                 bool check_only);

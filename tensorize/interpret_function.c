@@ -146,7 +146,7 @@ static void run_call(struct uk_frame *f, const struct ready *r) {
     }
     callee.size = size;
     if (uk_prepare(&callee, d, tensor, UK_INTERNAL) || !check_operands(f, &callee, r, origin) ||
-        uk_run_statement(&callee, d->statements, r->node->form, false))
+        uk_run_form(&callee, r->node->intrinsic, r->node->form))
         f->status = f->status ? f->status : callee.status;
 end:
     uk_arena_free(&callee.arena);

@@ -352,7 +352,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
                             bool full) {
     int64_t always;
 
-    if (st->match->intrinsic->declaration->statements->reduce == UK_REDUCE_NONE)
+    if (st->match->intrinsic->computes->reduce == UK_REDUCE_NONE)
         return call_form(s, st, UK_FORM_COMPUTE, value, full);
     if (!st->match->first)
         return call_form(s, st, UK_FORM_UPDATE, value, full);
@@ -496,6 +496,24 @@ static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, s
     return plain ? if_node(s, st, full, kernel, plain) : NULL;
 }
 
+/* The first tiles of a panel go to the kernel that makes it. */
+static struct uk_node *packing_calls(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value,
+                                     struct uk_node *other) {
+    struct uk_index *first = uk_index_int(s->arena, 1), *zero = uk_index_int(s->arena, 0);
+    struct uk_match *own = st->match;
+    int64_t always;
+
+    for (int i = 0; i < st->packing->loops; i++)
+        first = uk_index_op(s->arena, UK_I_AND, first,
+                            uk_index_op(s->arena, UK_I_EQ, value[st->packing->loop[i]->id], zero));
+    st->match = st->packing->match;
+    struct uk_node *body = calls(s, st, value);
+    st->match = own;
+    if (first && uk_index_is_int(first, &always))
+        return always ? body : other;
+    return if_node(s, st, first, body, other);
+}
+
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     if (uk_is_empty(st))
         return if_node(s, st, uk_index_int(s->arena, 0), plain_loops(s, st, st->tile, value, false), NULL);
@@ -503,6 +521,8 @@ struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct
         return guard_bounds(s, st, value, plain_versions(s, st, value));
     struct uk_node *n = fixed_calls(s, st, value);
 
+    if (n && st->packing)
+        n = packing_calls(s, st, value, n);
     if (!n)
         return NULL;
     n = guard_tile(s, st, value, n);

@@ -60,8 +60,7 @@ struct uk_index *uk_affine_value(struct uk_schedule *s, const struct uk_stage *s
     return e ? e : uk_index_int(s->arena, 0);
 }
 
-/* a + times * b, both linear */
-static enum uk_status add_form(struct uk_schedule *s, struct uk_affine *a, const struct uk_affine *b,
+enum uk_status uk_affine_add(struct uk_schedule *s, struct uk_affine *a, const struct uk_affine *b,
                                int64_t times) {
     for (int l = 0; l < UK_MAX_LOOPS; l++) {
         int64_t t;
@@ -157,14 +156,14 @@ static enum uk_status combine(struct uk_schedule *s, const struct uk_stage *st, 
     case UK_I_ADD:
     case UK_I_SUB:
         *out = *l;
-        return add_form(s, out, r, op == UK_I_ADD ? 1 : -1);
+        return uk_affine_add(s, out, r, op == UK_I_ADD ? 1 : -1);
     case UK_I_NEG:
-        return add_form(s, out, l, -1);
+        return uk_affine_add(s, out, l, -1);
     case UK_I_MUL:
         if (is_rest(r) && (!r->rest || uk_index_is_int(r->rest, &c)))
-            return add_form(s, out, l, r->rest ? c : 0);
+            return uk_affine_add(s, out, l, r->rest ? c : 0);
         if (is_rest(l) && (!l->rest || uk_index_is_int(l->rest, &c)))
-            return add_form(s, out, r, l->rest ? c : 0);
+            return uk_affine_add(s, out, r, l->rest ? c : 0);
         return UK_NO_MATCH;
     case UK_I_DIV:
     case UK_I_MOD:

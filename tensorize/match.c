@@ -128,7 +128,7 @@ static struct uk_mark mark_scratch(struct uk_schedule *s) {
 }
 
 static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
-                            struct uk_text *why, struct uk_attempt **out) {
+                            struct uk_statement *ks, struct uk_text *why, struct uk_attempt **out) {
     struct uk_attempt *t = *out = uk_alloc(s->arena, sizeof *t);
 
     if (!t || !s->declared)
@@ -139,7 +139,7 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
                              .declared = s->declared,
                              .tile = tile,
                              .k = i,
-                             .ks = i->declaration->statements,
+                             .ks = ks,
                              .best = -1,
                              .why = why};
     t->m.intrinsic = i;
@@ -166,6 +166,8 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
     if (!(t->m.at = uk_alloc(t->s->arena, sizeof *t->m.at * (size_t)(t->m.tensors + 1))))
         return uk_out_of_memory(t->s->context);
     for (int n = 0; n < t->m.tensors; n++) {
+        if (t->first[n] < 0)
+            continue;
         t->m.at[n] = *uk_match_operand(t, n);
         for (int d = 0; d < t->m.at[n].tensor->stored_dims; d++)
             for (int l = t->tile; l < t->view->loops; l++)
@@ -183,12 +185,28 @@ static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, int lo
     return UK_NO_MATCH;
 }
 
+/* A kernel of several statements computes no stage alone. */
+static bool is_one_statement(const struct uk_intrinsic *i, struct uk_text *why) {
+    if (i->declaration->statements == i->computes)
+        return true;
+    uk_put(why, "copies %s too: it takes the place of that copy where another kernel first reads it",
+           i->declaration->statements->left.tensor->name);
+    return false;
+}
+
 enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
                         struct uk_match **out, struct uk_text *why) {
+    *out = NULL;
+    return is_one_statement(i, why) ? uk_match_statement(s, st, tile, i, i->computes, out, why) : UK_NO_MATCH;
+}
+
+enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
+                                  struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
+                                  struct uk_text *why) {
     struct uk_mark mark = mark_scratch(s);
     int loop_ids = s->loop_ids;
     struct uk_attempt *t;
-    enum uk_status status = begin(s, st, tile, i, why, &t);
+    enum uk_status status = begin(s, st, tile, i, ks, why, &t);
 
     *out = NULL;
     if (status)
@@ -310,10 +328,12 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     struct uk_mark mark = mark_scratch(s);
     int loop_ids = s->loop_ids;
     struct uk_attempt *t;
-    enum uk_status status = begin(s, st, 0, i, why, &t);
     bool fits;
 
     *out = (struct uk_fit){.intrinsic = i};
+    if (!is_one_statement(i, why))
+        return UK_NO_MATCH;
+    enum uk_status status = begin(s, st, 0, i, i->computes, why, &t);
     if (status)
         return status;
     t->fit = out;

@@ -59,6 +59,9 @@ bool uk_match_is_divided(const struct uk_attempt *t);
 /* May the extent along a summed axis be raised to a multiple: are the elements that this adds 0? */
 bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple);
 
+/* Does another statement of the declaration have the tensor, and this one not? */
+bool uk_match_leaves_out(const struct uk_attempt *t, const struct uk_tensor *x);
+
 /* match_expr.c */
 bool uk_match_expression(struct uk_attempt *t);
 /* Does a value that is bound to a scalar of the declaration depend on the loop? */

@@ -227,6 +227,13 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
     return true;
 }
 
+bool uk_match_leaves_out(const struct uk_attempt *t, const struct uk_tensor *x) {
+    for (int o = 0; o < t->declared->operands; o++)
+        if (t->declared->operand[o].tensor == x)
+            return false;
+    return t->k->declaration->statements != t->k->computes;
+}
+
 bool uk_match_expression(struct uk_attempt *t) {
     t->node = t->score = t->pairs = 0;
     memset(t->padded, 0, sizeof t->padded);
@@ -234,7 +241,7 @@ bool uk_match_expression(struct uk_attempt *t) {
     if (!pair(t, 0, 0) || !same_expression(t, t->ks->right, t->st->statement->right))
         return false;
     for (const struct uk_tensor *x = t->k->declaration->tensors; x; x = x->next)
-        if (t->first[uk_tensor_number(t->k->declaration, x)] < 0)
+        if (t->first[uk_tensor_number(t->k->declaration, x)] < 0 && !uk_match_leaves_out(t, x))
             return uk_differ(t, "the declaration does not say what it does with %s", x->name);
     for (const struct uk_scalar *x = t->k->declaration->scalars; x; x = x->next)
         if (!t->m.scalar[uk_scalar_number(t->k->declaration->scalars, x)])

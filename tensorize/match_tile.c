@@ -147,7 +147,10 @@ static bool is_loose(struct uk_attempt *t, const struct uk_var *v) {
 bool uk_match_roles(struct uk_attempt *t) {
     for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next) {
         t->m.size[v->number].role = UK_SIZE_STRIDE;
-        if (!find_extent(t, v) && !t->m.size[v->number].bound && !is_loose(t, v))
+        if (find_extent(t, v) || t->m.size[v->number].bound || is_loose(t, v))
+            continue;
+        t->m.size[v->number].role = UK_SIZE_ELSEWHERE;
+        if (t->k->declaration->statements == t->k->computes)
             return uk_differ(t, "nothing here tells the kernel's size %s", v->name);
     }
     return true;
@@ -257,9 +260,13 @@ static bool check_assumptions(struct uk_attempt *t) {
 
     outer_values(t, value);
     for (const struct uk_assume *a = t->k->declaration->assumes; a; a = a->next) {
-        bool of_sum = false;
+        bool of_sum = false, elsewhere = false;
         int64_t c;
 
+        for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next)
+            elsewhere |= t->m.size[v->number].role == UK_SIZE_ELSEWHERE && uk_mentions(a->relation, v);
+        if (elsewhere)
+            continue;
         if (is_trivial(t, a->relation, &of_sum)) {
             t->m.first &= !of_sum; /* an empty sum would be a call with 0 */
             continue;
@@ -487,7 +494,7 @@ bool uk_match_tiles(struct uk_attempt *t) {
         if (!check_over(t, &t->pair[i]))
             return false;
     for (int n = 0; n < t->m.tensors; n++)
-        if (!check_alignment(t, n))
+        if (t->first[n] >= 0 && !check_alignment(t, n))
             return false;
     return true;
 }

@@ -160,12 +160,51 @@ static bool parse_parts(struct uk_parser *ps, struct uk_intrinsic *i) {
     }
 }
 
+static bool reads(const struct uk_expr *e, const struct uk_tensor *t) {
+    if (e->op == UK_E_ACCESS)
+        return e->access.tensor == t;
+    for (int k = 0; k < 3; k++)
+        if (e->arg[k] && reads(e->arg[k], t))
+            return true;
+    return false;
+}
+
+/* All statements but the last copy what a later one reads, to where no other is. */
+static bool check_copy(struct uk_program *d, const struct uk_statement *s) {
+    const struct uk_expr *from = s->right->op == UK_E_PAD ? s->right->arg[0] : s->right;
+    bool used = false;
+
+    if (s->assign != UK_ASSIGN || s->reduce != UK_REDUCE_NONE || s->scan || from->op != UK_E_ACCESS)
+        return uk_program_fail(d, UK_REFUSED, s->at,
+                               "statements before the last one of an intrinsic copy an operand of it: write "
+                               "%s[..] = an element, or pad(an element, 0)",
+                               s->left.tensor->name);
+    for (const struct uk_statement *o = d->statements; o; o = o->next) {
+        if (o != s && (o->left.tensor == s->left.tensor || reads(o->right, s->left.tensor)))
+            return uk_program_fail(d, UK_REFUSED, o->at,
+                                   "%s is a copy that another statement of the intrinsic uses; give the copy "
+                                   "a tensor of its own",
+                                   s->left.tensor->name);
+        if (o->left.tensor == from->access.tensor)
+            return uk_program_fail(d, UK_REFUSED, o->at,
+                                   "%s is copied and written by one intrinsic; copy what is only read",
+                                   o->left.tensor->name);
+        used |= !o->next && reads(o->right, from->access.tensor);
+    }
+    return used || uk_program_fail(d, UK_REFUSED, s->at,
+                                   "%s is copied, but the last statement of the intrinsic does not read it; "
+                                   "declare that in an intrinsic of its own",
+                                   from->access.tensor->name);
+}
+
 static bool check_intrinsic(struct uk_intrinsic *i) {
     struct uk_program *d = i->declaration;
 
-    if (!d->statements || d->statements->next)
-        return uk_program_fail(d, UK_REFUSED, i->at, "intrinsic %s has %s statement; give exactly one",
-                               i->name, d->statements ? "more than one" : "no");
+    if (!d->statements)
+        return uk_program_fail(d, UK_REFUSED, i->at, "intrinsic %s has no statement; give one", i->name);
+    for (i->computes = d->statements; i->computes->next; i->computes = i->computes->next)
+        if (!check_copy(d, i->computes))
+            return false;
     if (!i->form[UK_FORM_COMPUTE].given && !i->form[UK_FORM_UPDATE].given)
         return uk_program_fail(d, UK_REFUSED, i->at,
                                "intrinsic %s cannot be called; give compute, or update, or reset and update",

@@ -367,9 +367,9 @@ struct uk_intrinsic {
     int required;
     const char **requires_feature;
     enum uk_exec_scope scope;
-    /* sizes, tensors, scalars, assumes and exactly one statement; its memory is its parent's, never its own
-     * arena */
+    /* sizes, tensors, scalars, assumes and statements; its memory is its parent's, never its own arena */
     struct uk_program *declaration;
+    struct uk_statement *computes; /* the last statement; those before it copy operands of it */
     struct uk_form form[UK_FORMS];
     const struct uk_kernel *row; /* of the registry; NULL: the user's own */
     struct uk_position at;

@@ -88,6 +88,7 @@ struct uk_stage {
     bool is_reset; /* the separate initialization of a reduction */
     int tile;      /* tensorized: position of the nest's first loop; else = loops */
     struct uk_match *match;
+    struct uk_packing *packing; /* the tiles that another kernel computes; or NULL */
     struct uk_stage *next; /* in order of execution; copies of one place in the order of their steps */
 };
 
@@ -119,6 +120,9 @@ struct uk_index *uk_sum(struct uk_schedule *s, struct uk_index *a, struct uk_ind
 /* e over iterators of the stage and sizes -> form. */
 enum uk_status uk_affine_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_index *e,
                             struct uk_affine *out);
+/* a + times * b, both linear. */
+enum uk_status uk_affine_add(struct uk_schedule *s, struct uk_affine *a, const struct uk_affine *b,
+                             int64_t times);
 /* The form with loop l replaced by factor * outer + inner (general expressions too). */
 bool uk_affine_split(struct uk_schedule *s, struct uk_affine *f, const struct uk_loop *l, int64_t factor,
                      const struct uk_loop *outer, const struct uk_loop *inner);
@@ -262,7 +266,13 @@ enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, st
 /* ---- match.c ---- */
 
 /* What a size of the declaration stands for in a call. */
-enum uk_size_role { UK_SIZE_EXTENT, UK_SIZE_VALID, UK_SIZE_STRIDE, UK_SIZE_LOOSE };
+enum uk_size_role {
+    UK_SIZE_EXTENT,
+    UK_SIZE_VALID,
+    UK_SIZE_STRIDE,
+    UK_SIZE_LOOSE,
+    UK_SIZE_ELSEWHERE, /* only other statements of the declaration have it */
+};
 
 struct uk_match {
     struct uk_intrinsic *intrinsic;
@@ -287,10 +297,21 @@ struct uk_match {
     bool partial;             /* some tiles do not have a fixed extent: those run as plain loops */
     bool first;               /* the nest starts the sums: compute where the outer reductions are at 0 */
 };
+/* Tiles that a kernel of two statements computes: it makes the copy too that the others read. */
+struct uk_packing {
+    struct uk_match *match; /* as the stage's own; `at` holds all operands */
+    int loops;              /* the tiles where these are at 0 */
+    struct uk_loop *loop[UK_MAX_LOOPS];
+};
+
 /* Is the nest from loop position `tile` on what the intrinsic computes? `why` receives the first difference.
  */
 enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
                         struct uk_match **out, struct uk_text *why);
+/* The same for one of the declaration's statements: operands and sizes that only others have are left out. */
+enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
+                                  struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
+                                  struct uk_text *why);
 /* The value of the declaration's size for the tile at `value`. */
 struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
                                int size, struct uk_index *const *value);
@@ -323,6 +344,16 @@ struct uk_fit {
 };
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
                        struct uk_text *why);
+
+/* ---- first_tile.c ---- */
+
+/* A kernel that makes the copy while it computes the first of the tiles that read it; NULL: there is none. */
+enum uk_status uk_find_packing(struct uk_schedule *s, struct uk_stage *copy, struct uk_stage **reader,
+                               struct uk_packing **out);
+/* Before anything is packed: is there such a kernel, of the fit's tile? */
+enum uk_status uk_has_packing(struct uk_schedule *s, const struct uk_fit *fit, bool *has);
+/* Gives the copy to a kernel that makes it while it computes, and drops the stage, if there is such a kernel. */
+enum uk_status uk_fuse_copy(struct uk_schedule *s, struct uk_stage *copy);
 
 /* ---- candidates.c, auto.c ---- */
 

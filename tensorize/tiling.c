@@ -345,9 +345,26 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     step->number[0] = t->fit->panel[o].width;
     step->along = t->fit->panel[o].along;
     step->layout = t->fit->panel[o].layout;
-    enum uk_status status = uk_apply_one(t->s, step);
-    return status || !t->flat || !of_columns ? status
-                                             : reorder_copy(t, uk_stage_find(t->s, operand->tensor->name));
+    return uk_apply_one(t->s, step);
+}
+
+/* Panels of columns that no kernel makes while it computes are copied several at a time. */
+static enum uk_status reorder_copies(struct tiling *t) {
+    for (int o = 1; o < t->st->operands && t->flat; o++) {
+        const struct uk_operand *operand = &t->st->operand[o];
+        struct uk_packing *packing;
+        struct uk_stage *reader, *copy;
+
+        if (!t->fit->panel[o].width || t->columns < 0 || !uk_depends(operand, t->axis[t->columns]))
+            continue;
+        copy = uk_stage_find(t->s, operand->tensor->name);
+        enum uk_status status = uk_find_packing(t->s, copy, &reader, &packing);
+        if (!status && !packing)
+            status = reorder_copy(t, copy);
+        if (status)
+            return status;
+    }
+    return UK_OK;
 }
 
 /* Blocks in parallel, else rows of tiles; where there are too few for the threads and nothing is packed
@@ -398,5 +415,6 @@ enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, con
     if (!step)
         return uk_out_of_memory(s->context);
     step->subject = fit->intrinsic->name;
-    return uk_apply_one(s, step);
+    status = uk_apply_one(s, step);
+    return status ? status : reorder_copies(&t);
 }

@@ -30,6 +30,14 @@ struct operands {
 #define FUNCTION(op) uk_d##op##_function
 #include "uk_bench_real.h"
 
+static void run_sgemm_rap(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    float *panel = (float *)o->b + (size_t)K * (size_t)k->nr; /* in the second half */
+
+    ((uk_sgemm_rap_function *)k->function)(K, o->a, LD, o->b, k->nr, panel, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
 static void run_sgemm_sab(void *user) {
     const struct operands *o = user;
     const struct uk_kernel *k = o->kernel;
@@ -66,6 +74,7 @@ static const struct operation {
     {"sgemm_ra", run_sgemm_ra, MULTIPLIES, 0, 0, 0, false, false},
     {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false, false},
     {"sgemm_small", run_sgemm_small, MULTIPLIES, 0, 0, 0, false, false},
+    {"sgemm_rap", run_sgemm_rap, MULTIPLIES, 0, 0, 0, false, false},
     {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false, false},
     {"sdw_r", run_sdw, MULTIPLIES, 0, 0, 0, false, false},
     {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false, false},
@@ -141,7 +150,7 @@ static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c,
     bool streams = r->stream.run;
 
     o.a = operand(a, op->f64, 1);
-    o.b = operand(b, op->f64, 2);
+    o.b = operand(2 * b, op->f64, 2); /* the second half: a panel that is written */
     o.c = operand(c, op->f64, 3);
     struct stream stream = {r->plan.isa, o.a, op->stores};
     struct bench_contender both[] = {r->time, r->stream};

@@ -206,8 +206,6 @@ static bool rows_are_apart(struct uk_verifier *v, const struct uk_tensor *t) {
 
 static bool is_small(struct uk_verifier *v) {
     const struct uk_program *p = v->intrinsic->declaration;
-    const struct uk_statement *s = p->statements;
-    int64_t instances = 1;
 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
         int64_t count = 1;
@@ -222,9 +220,15 @@ static bool is_small(struct uk_verifier *v) {
         if (count > UK_VERIFY_ELEMENTS || uk_tensor_elements(t, uk_verify_size, v) < 0)
             return false;
     }
-    for (int i = 0; i < s->iterators && instances <= UK_VERIFY_INSTANCES; i++)
-        instances *= value(v, s->extent[i]);
-    return instances <= UK_VERIFY_INSTANCES;
+    for (const struct uk_statement *s = p->statements; s; s = s->next) {
+        int64_t instances = 1;
+
+        for (int i = 0; i < s->iterators && instances <= UK_VERIFY_INSTANCES; i++)
+            instances *= value(v, s->extent[i]);
+        if (instances > UK_VERIFY_INSTANCES)
+            return false;
+    }
+    return true;
 }
 
 static bool is_allowed(struct uk_verifier *v) {

@@ -181,7 +181,7 @@ static bool is_half(enum uk_type t) {
 
 /* Sums of products of two stay exact in the type of the output for as many terms as a case has. */
 static union uk_value element(struct uk_verifier *v, enum uk_type t) {
-    const struct uk_statement *s = v->intrinsic->declaration->statements;
+    const struct uk_statement *s = v->intrinsic->computes;
     bool half = is_half(s->left.tensor->type);
 
     if (!uk_type_is_float(t))
@@ -196,15 +196,15 @@ static union uk_value poison(struct uk_verifier *v, enum uk_type t) {
     return uk_type_is_float(t) ? (union uk_value){.d = NAN} : uk_wrap_to(t, uk_verify_random(v, UINT64_MAX));
 }
 
-/* Does this form read what the output holds? */
-static bool reads_output(const struct uk_verifier *v) {
-    return v->form == UK_FORM_UPDATE ||
-           (v->form == UK_FORM_COMPUTE && v->intrinsic->declaration->statements->left.tensor->is_read);
+/* Does this form read what the output holds? Copies of operands are never read. */
+static bool reads_output(const struct uk_verifier *v, const struct uk_tensor *t) {
+    return t == v->intrinsic->computes->left.tensor &&
+           (v->form == UK_FORM_UPDATE || (v->form == UK_FORM_COMPUTE && t->is_read));
 }
 
 static void fill(struct uk_verifier *v, struct uk_memory *m) {
     enum uk_type type = m->tensor->type;
-    bool hidden = m->tensor->is_written && !reads_output(v);
+    bool hidden = m->tensor->is_written && !reads_output(v, m->tensor);
     struct box b;
 
     for (int i = 0; i < m->spans; i++)
@@ -286,7 +286,7 @@ static bool is_same(const struct uk_verifier *v, enum uk_type t, union uk_value 
         return got.i == expected.i;
     if (got.d == expected.d || (isnan(got.d) && isnan(expected.d)))
         return true;
-    return is_inexact(v->intrinsic->declaration->statements->right) &&
+    return is_inexact(v->intrinsic->computes->right) &&
            fabs(got.d - expected.d) <= ldexp(fabs(expected.d), 3 - digits[t]);
 }
 

@@ -20,7 +20,7 @@
 #include "check_kernel.h"
 #include "reference.h"
 
-enum { OPERANDS = 3, MAX_K = 257, GAP = 5, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
+enum { OPERANDS = 4, MAX_K = 257, GAP = 5, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
 enum placement { AT_END, AT_START, MISALIGNED, PLACEMENTS };
 enum data { INTEGERS, RANDOM, DATA };
 
@@ -37,8 +37,8 @@ struct shape {
 struct operand {
     int64_t rows, length, used, stride, over;
     int align;
-    bool output;
-    char *at; /* in its arena */
+    bool output, never_read; /* never_read: an output that no form adds to */
+    char *at;                /* in its arena */
 };
 
 struct plan {
@@ -112,6 +112,21 @@ static void plan_gemm_rab(const struct uk_kernel *row, const struct shape *s, st
     add_number(p, s->k + s->gap);
     add_operand(p, b);
     add_number(p, s->nr + s->gap);
+    add_tile(row, s, p);
+}
+
+static void plan_sgemm_rap(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand b = rows_in_place(row, s->k, s->nr, s), d = panel(s->k, row->nr, row->nr, 1);
+
+    b.over = 0;
+    b.align = row->b_align;
+    d.output = d.never_read = true;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, b);
+    add_number(p, s->nr + s->gap);
+    add_operand(p, d);
     add_tile(row, s, p);
 }
 
@@ -263,6 +278,8 @@ static const struct op {
      .has_columns = true, .has_acc = true},
     {"sgemm_small", (void (*)(void))uk_reference_sgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .any_rows = true},
+    {"sgemm_rap", (void (*)(void))uk_reference_sgemm_rap, plan_sgemm_rap, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true},
     {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_sgemm_sab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .apart = true},
     {"sdw", (void (*)(void))uk_reference_sdw, plan_sdw, .has_k = true, .has_rows = true, .has_columns = true,
@@ -308,8 +325,8 @@ struct check {
     struct plan plan;
     struct arena arena[OPERANDS];
     unsigned char
-        *before[OPERANDS];    /* the arenas' contents before the call; of the output, after the reference */
-    unsigned char *magnitude; /* the output's arena after the reference on absolute values */
+        *before[OPERANDS]; /* the arenas' contents before the call; of the output, after the reference */
+    unsigned char *magnitude[OPERANDS]; /* an output's arena after the reference on absolute values */
     uint64_t seed;
     char *message;
     size_t size;
@@ -391,7 +408,8 @@ static bool fill(struct check *c, int i) {
         put(c, o->at, x, NAN);
     for (int64_t r = 0; r < o->rows; r++)
         for (int64_t x = 0; x < o->used; x++)
-            put(c, o->at, r * o->stride + x, o->output && !reads_output ? (double)NAN : value(c));
+            put(c, o->at, r * o->stride + x,
+                o->output && (!reads_output || o->never_read) ? (double)NAN : value(c));
     memcpy(c->before[i], arena->data, arena->size);
     return true;
 }
@@ -400,14 +418,6 @@ static void in_absolute_values(const struct check *c, const struct operand *o) {
     for (int64_t r = 0; r < o->rows; r++)
         for (int64_t x = 0; x < o->used; x++)
             put(c, o->at, r * o->stride + x, fabs(get(c, o->at, r * o->stride + x)));
-}
-
-static int output_of(const struct plan *p) {
-    int i = 0;
-
-    while (!p->operand[i].output)
-        i++;
-    return i;
 }
 
 /* What goes into the register of a float or double argument. */
@@ -425,26 +435,32 @@ static void call_reference(struct check *c) {
     abi_call(c->op->reference, words, c->plan.count + 2, scalar_bits(c));
 }
 
-/* Runs the reference in the arenas, keeps the output's as what is expected, and puts everything back. */
+static void swap_contents(struct arena *arena, unsigned char *with) {
+    for (size_t b = 0; b < arena->size; b++) {
+        unsigned char byte = arena->data[b];
+
+        arena->data[b] = with[b];
+        with[b] = byte;
+    }
+}
+
+/* Runs the reference in the arenas, keeps the outputs' as what is expected, and puts everything back. */
 static void expect(struct check *c) {
-    const int out = output_of(&c->plan);
     struct arena *arena = c->arena;
 
     if (c->shape.data == RANDOM) {
         for (int i = 0; i < c->plan.operands; i++)
             in_absolute_values(c, &c->plan.operand[i]);
         call_reference(c);
-        memcpy(c->magnitude, arena[out].data, arena[out].size);
-        for (int i = 0; i < c->plan.operands; i++)
+        for (int i = 0; i < c->plan.operands; i++) {
+            memcpy(c->magnitude[i], arena[i].data, arena[i].size);
             memcpy(arena[i].data, c->before[i], arena[i].size);
+        }
     }
     call_reference(c);
-    for (size_t b = 0; b < arena[out].size; b++) {
-        unsigned char byte = arena[out].data[b];
-
-        arena[out].data[b] = c->before[out][b];
-        c->before[out][b] = byte;
-    }
+    for (int i = 0; i < c->plan.operands; i++)
+        if (c->plan.operand[i].output)
+            swap_contents(&arena[i], c->before[i]);
 }
 
 /* Both sums of k products, in whatever order, are within (k + 1) u of the sum of the magnitudes, u =
@@ -458,7 +474,7 @@ static double tolerance(const struct check *c, double magnitude) {
 static bool compare_output(struct check *c, int i) {
     struct operand *o = &c->plan.operand[i];
     const size_t start = (size_t)((unsigned char *)o->at - c->arena[i].data);
-    unsigned char *expected = c->before[i] + start, *magnitude = c->magnitude + start;
+    unsigned char *expected = c->before[i] + start, *magnitude = c->magnitude[i] + start;
 
     for (int64_t r = 0; r < o->rows; r++) {
         for (int64_t x = 0; x < o->used; x++) {
@@ -603,27 +619,32 @@ static void copy_tile(const struct check *c, const struct operand *o, void *dens
 }
 
 static bool run_far(struct check *c) {
-    const int out = output_of(&c->plan);
-    const struct operand *o = &c->plan.operand[out];
-    void *start = c->before[out], *expected = c->magnitude;
     struct guarded_call g = {.function = c->function, .plan = &c->plan};
+    const struct operand *o = c->plan.operand;
+    const int n = c->plan.operands;
     const void *at;
 
-    for (int i = 0; i < c->plan.operands; i++)
-        for (int64_t r = 0; r < c->plan.operand[i].rows; r++)
-            for (int64_t x = 0; x < c->plan.operand[i].used; x++)
-                put(c, c->plan.operand[i].at, r * c->plan.operand[i].stride + x, value(c));
+    for (int i = 0; i < n; i++)
+        for (int64_t r = 0; r < o[i].rows; r++)
+            for (int64_t x = 0; x < o[i].used; x++)
+                put(c, o[i].at, r * o[i].stride + x, value(c));
     set_addresses(c);
-    copy_tile(c, o, start, false);
+    for (int i = 0; i < n; i++)
+        copy_tile(c, &o[i], c->before[i], false);
     call_reference(c);
-    copy_tile(c, o, expected, false);
-    copy_tile(c, o, start, true);
+    for (int i = 0; i < n; i++) {
+        copy_tile(c, &o[i], c->magnitude[i], false);
+        copy_tile(c, &o[i], c->before[i], true);
+    }
     g.scalar = scalar_bits(c);
     if (!run_guarded(call_kernel, &g, &at))
         return fail(c, "faulted with strides that need 64 bits");
-    copy_tile(c, o, start, false);
-    if (memcmp(start, expected, (size_t)(o->rows * o->used) * element(c)))
-        return fail(c, "wrong result with strides that need 64 bits");
+    for (int i = 0; i < n; i++) {
+        copy_tile(c, &o[i], c->before[i], false);
+        if (o[i].output &&
+            memcmp(c->before[i], c->magnitude[i], (size_t)(o[i].rows * o[i].used) * element(c)))
+            return fail(c, "wrong result with strides that need 64 bits");
+    }
     return true;
 }
 
@@ -690,15 +711,15 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
     const int64_t columns = most_columns(&c), rows = most_rows(&c), widest = rows > columns ? rows : columns;
     const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * element(&c) * (c.op->apart ? 1 + GAP : 1);
     for (int i = 0; i < OPERANDS; i++)
-        ok = arena_make(&c.arena[i], bytes) && (c.before[i] = malloc(c.arena[i].size)) && ok;
-    ok = ok && (c.magnitude = malloc(c.arena[0].size));
+        ok = arena_make(&c.arena[i], bytes) && (c.before[i] = malloc(c.arena[i].size)) &&
+             (c.magnitude[i] = malloc(c.arena[i].size)) && ok;
     if (!ok)
         snprintf(message, size, "%s: no memory for the test", row->symbol);
     ok = ok && check_edges(&c);
     for (int i = 0; i < OPERANDS; i++) {
         arena_free(&c.arena[i]);
         free(c.before[i]);
+        free(c.magnitude[i]);
     }
-    free(c.magnitude);
     return ok;
 }

@@ -101,7 +101,7 @@ static LLVMMemoryBufferRef compile(const struct uk_kernel *row, const struct uk_
 
     for (int i = 0; i < FUNCTIONS; i++)
         add_caller(&b, names[i], kernel, accumulate_argument(in),
-                   in->declaration->statements->assign != UK_ASSIGN, i == 1);
+                   in->computes->assign != UK_ASSIGN, i == 1);
     if (uk_link(&b) || uk_optimize(&b))
         fail_msg("%s", uk_context_message(context));
     check_no_call(&b);

@@ -391,6 +391,11 @@ static void check_entry(void **state) {
            "  split m1 " rows " -> mo mi\n"      \
            "  reorder nc kc mc mo no mi ni ki\n" \
            "  pack B at kc panel " columns "\n" more "  tensorize mi " kernel "\n")
+#define PACK_PANELS(rows, columns, more, kernel) \
+    BLOCKS("  split n1 " columns " -> no ni\n"   \
+           "  split m1 " rows " -> mo mi\n"      \
+           "  reorder kc nc no mc mo mi ni ki\n" \
+           "  pack B at no panel " columns "\n" more "  tensorize mi " kernel "\n")
 #define PACK_NONE(rows, columns, more, kernel) \
     BLOCKS("  split n1 " columns " -> no ni\n" \
            "  split m1 " rows " -> mo mi\n"    \
@@ -462,6 +467,25 @@ static const struct program programs[] = {
      .target = "x86_64-avx2",
      .text = PLAIN("="),
      .schedule = PACK_B("6", "16", "  parallel mc\n", "uk_sgemm_ra_6x16_avx2_asm")},
+    {.name = "the first rows pack B, AVX-512, blocks of each thread",
+     .target = "x86_64-avx512",
+     .text = PLAIN("="),
+     .schedule = PACK_B("14", "32", "  parallel nc\n", "uk_sgemm_ra_14x32_avx512_asm")},
+    {.name = "the first rows pack B panel by panel, AVX-512, adding",
+     .target = "x86_64-avx512",
+     .text = PLAIN("+="),
+     .schedule = PACK_PANELS("14", "32", "", "uk_sgemm_ra_14x32_avx512_asm"),
+     .adds = true},
+    {.name = "the first rows pack B panel by panel, AVX2",
+     .target = "x86_64-avx2",
+     .text = PLAIN("="),
+     .schedule = PACK_PANELS("6", "16", "", "uk_sgemm_ra_6x16_avx2_asm")},
+    {.name = "rows of A in place, B packed before, AVX2, adding",
+     .target = "x86_64-avx2",
+     .text = PLAIN("+="),
+     .schedule = PACK_B("6", "16", "  tensorize B_packed.d1 uk_spack_n_1x16_avx2_intrin\n",
+                        "uk_sgemm_ra_6x16_avx2_asm"),
+     .adds = true},
     {.name = "both in place, AVX-512",
      .target = "x86_64-avx512",
      .text = PLAIN("="),

@@ -11,6 +11,12 @@
 #define REFERENCE(op) uk_reference_d##op
 #include "reference_real.h"
 
+void uk_reference_sgemm_rap(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
+                            int64_t ldb, float *d, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    uk_reference_spack_n(MR, NR, k, b, ldb, d, nr);
+    uk_reference_sgemm_rab(MR, NR, k, a, lda, b, ldb, c, ldc, acc, mr, nr);
+}
+
 void uk_reference_sgemm_sab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, int64_t csa,
                             const float *b, int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr,
                             int64_t nr) {

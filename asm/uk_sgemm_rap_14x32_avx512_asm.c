@@ -1,0 +1,185 @@
+/*
+ * 14 rows x 32 columns of C in 28 zmm registers, rows of A and rows of B in place; what is read of B is also stored,
+ * as the panel d that sgemm_ra reads: the first tile of rows packs B for the others, while it computes.
+ *
+ *                           b: zmm28 (columns 0-15)   zmm29 (columns 16-31)
+ *     a: zmm30     row 0       zmm0                     zmm1
+ *        zmm31     row 1       zmm2                     zmm3
+ *        (by       ...         ...                      ...
+ *        turns)    row 13      zmm26                    zmm27
+ *
+ * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
+ *
+ * Bound: 28 FMAs, 16 loads, 4 prefetches, 2 stores, 50 instructions per k. At two 512-bit FMAs, two loads and a
+ * store a cycle the FMAs take 14 cycles, the loads 10: 64 flop per cycle, the peak. It holds while a cache line of
+ * each row of A stays in the first cache for the 16 k it has, and B comes at 128 bytes in 14 cycles.
+ *
+ * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
+ * halves of row p + 5 end in; what lies behind the last row is only fetched, never read. The distance is
+ * small because rows 4 KB apart share their sets of the first cache, 8 or 12 ways: more would fall out unread.
+ * Full tiles prefetch row p + FAR into the second cache: memory answers in the time of about so many steps.
+ *
+ * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
+ * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; what is stored of them
+ * is 0.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+enum { FAR = 32 };
+
+/* clang-format off */
+/* Row at `row`, into accumulators x and y. */
+#define ROW(row, x, y, t)                                                                                   \
+    "vbroadcastss " row ", %%zmm" #t "\n\t"                                                                 \
+    "vfmadd231ps %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                     \
+    "vfmadd231ps %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
+/* The n-th step of a turn, B loaded. Row i begins at label 1i, where an edge tile of i + 1 rows enters; row 0 at
+ * label 10. */
+#define ROWS(n)                                                                                             \
+    "23:\n\t" ROW("4*" #n "(%[a5], %[lda], 8)", 26, 27, 31)                                                 \
+    "22:\n\t" ROW("4*" #n "(%[a10], %[lda], 2)", 24, 25, 30)                                                \
+    "21:\n\t" ROW("4*" #n "(%[a10], %[lda], 1)", 22, 23, 31)                                                \
+    "20:\n\t" ROW("4*" #n "(%[a10])", 20, 21, 30)                                                           \
+    "19:\n\t" ROW("4*" #n "(%[a5], %[lda], 4)", 18, 19, 31)                                                 \
+    "18:\n\t" ROW("4*" #n "(%[a], %[lda], 8)", 16, 17, 30)                                                  \
+    "17:\n\t" ROW("4*" #n "(%[a5], %[lda], 2)", 14, 15, 31)                                                 \
+    "16:\n\t" ROW("4*" #n "(%[a5], %[lda], 1)", 12, 13, 30)                                                 \
+    "15:\n\t" ROW("4*" #n "(%[a5])", 10, 11, 31)                                                            \
+    "14:\n\t" ROW("4*" #n "(%[a], %[lda], 4)", 8, 9, 30)                                                    \
+    "13:\n\t" ROW("4*" #n "(%[a3])", 6, 7, 31)                                                              \
+    "12:\n\t" ROW("4*" #n "(%[a], %[lda], 2)", 4, 5, 30)                                                    \
+    "11:\n\t" ROW("4*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                                    \
+    "10:\n\t" ROW("4*" #n "(%[a])", 0, 1, 30)
+/* A row of B is in zmm28 and zmm29: on to the next one, and to the panel, n rows on. */
+#define NEXT_B(n)                                                                                           \
+    "add %[ldb], %[b]\n\t"                                                                                 \
+    "prefetcht0 60(%[b], %[ldb], 4)\n\t"                                                                   \
+    "prefetcht0 124(%[b], %[ldb], 4)\n\t"                                                                  \
+    "vmovups %%zmm28, 128*" #n "(%[d])\n\t"                                                                \
+    "vmovups %%zmm29, 64 + 128*" #n "(%[d])\n\t"
+#define STEP(n)                                                                                             \
+    "vmovups (%[b]), %%zmm28\n\t"                                                                           \
+    "vmovups 64(%[b]), %%zmm29\n\t"                                                                         \
+    "prefetcht1 60(%[b], %[far])\n\t"                                                                       \
+    "prefetcht1 124(%[b], %[far])\n\t"                                                                      \
+    NEXT_B(n)                                                                                               \
+    ROWS(n)
+#define EDGE_STEP                                                                                           \
+    "vmovups (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                           \
+    "vmovups 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t"                                                         \
+    NEXT_B(0)                                                                                               \
+    "jmp *%[t]\n\t"                                                                                         \
+    ROWS(0)
+#define ADVANCE(bytes)                                                                                      \
+    "add $" #bytes ", %[a]\n\t"                                                                             \
+    "add $" #bytes ", %[a3]\n\t"                                                                            \
+    "add $" #bytes ", %[a5]\n\t"                                                                            \
+    "add $" #bytes ", %[a10]\n\t"                                                                           \
+    "add $32*" #bytes ", %[d]\n\t"
+
+#define EACH_ROW(F)                                                                                         \
+    F(0, 1) F(2, 3) F(4, 5) F(6, 7) F(8, 9) F(10, 11) F(12, 13) F(14, 15) F(16, 17) F(18, 19)               \
+    F(20, 21) F(22, 23) F(24, 25) F(26, 27)
+#define ZERO(x, y)                                                                                          \
+    "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                      \
+    "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
+#define STORE(x, y)                                                                                         \
+    "vmovups %%zmm" #x ", (%[c])\n\t"                                                                       \
+    "vmovups %%zmm" #y ", 64(%[c])\n\t"                                                                     \
+    "add %[ld], %[c]\n\t"
+#define ADD_STORE(x, y)                                                                                     \
+    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                           \
+    "vaddps 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t"                                                         \
+    STORE(x, y)
+/* Upwards, under the masks of the columns. Without acc the old ones are empty, and C is not read. */
+#define EDGE_STORE(x, y)                                                                                    \
+    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                                \
+    "vaddps 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t"                                              \
+    "vmovups %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                            \
+    "vmovups %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                          \
+    "sub %[ld], %[c]\n\t"
+
+#define CLOBBERS                                                                                            \
+    "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",         \
+    "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",               \
+    "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29",               \
+    "zmm30", "zmm31"
+
+/* Two steps a turn; an odd k enters in the middle. */
+#define FULL_TILE(OUT)                                                                                      \
+    __asm__ volatile(EACH_ROW(ZERO)                                                                         \
+                     "test %[k], %[k]\n\t"                                                                  \
+                     "jle 3f\n\t"                                                                           \
+                     "test $1, %b[k]\n\t"                                                                   \
+                     "jz 1f\n\t"                                                                            \
+                     "inc %[k]\n\t"                                                                         \
+                     ADVANCE(-4)                                                                            \
+                     "jmp 2f\n\t"                                                                           \
+                     ".p2align 5\n"                                                                         \
+                     "1:\n\t" STEP(0)                                                                       \
+                     "2:\n\t" STEP(1)                                                                       \
+                     ADVANCE(8)                                                                             \
+                     "sub $2, %[k]\n\t"                                                                     \
+                     "jnz 1b\n"                                                                             \
+                     "3:\n\t" EACH_ROW(OUT)                                                                 \
+                     : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),\
+                       [c] "+&r"(c), [d] "+&r"(d)                                                     \
+                     : [lda] "r"(4 * lda), [ldb] "r"(4 * ldb), [ld] "r"(4 * ldc), [far] "r"(4 * FAR * ldb) \
+                     : CLOBBERS)
+
+static inline __attribute__((always_inline)) void edge_tile(int64_t k, const float *a, int64_t lda, const float *b,
+                                                            int64_t ldb, float *d, float *c, int64_t ldc, int64_t acc,
+                                                            int64_t mr, int64_t nr) {
+    const float *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
+    const uint32_t columns = nr < 32 ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
+    int64_t t, skip;
+
+    c += (mr - 1) * ldc;
+    /* The table at label 4 has, for each mr, where to enter a step. */
+    __asm__ volatile(EACH_ROW(ZERO)
+                     "test %[k], %[k]\n\t"
+                     "jle 3f\n\t"
+                     "lea 4f(%%rip), %[t]\n\t"
+                     "movslq (%[t], %[up], 4), %[skip]\n\t"
+                     "add %[skip], %[t]\n\t"
+                     ".p2align 5\n"
+                     "1:\n\t" EDGE_STEP
+                     ADVANCE(4)
+                     "dec %[k]\n\t"
+                     "jnz 1b\n\t"
+                     "3:\n\t"
+                     "imul $(9f - 7f), %[up], %[skip]\n\t"
+                     "lea 9f(%%rip), %[t]\n\t"
+                     "sub %[skip], %[t]\n\t"
+                     "jmp *%[t]\n"
+                     "4:\n\t"
+                     ".long 10b - 4b, 11b - 4b, 12b - 4b, 13b - 4b, 14b - 4b, 15b - 4b, 16b - 4b\n\t"
+                     ".long 17b - 4b, 18b - 4b, 19b - 4b, 20b - 4b, 21b - 4b, 22b - 4b, 23b - 4b\n\t"
+                     EDGE_STORE(26, 27) EDGE_STORE(24, 25) EDGE_STORE(22, 23) EDGE_STORE(20, 21)
+                     EDGE_STORE(18, 19) EDGE_STORE(16, 17) EDGE_STORE(14, 15) EDGE_STORE(12, 13)
+                     EDGE_STORE(10, 11) EDGE_STORE(8, 9) EDGE_STORE(6, 7) EDGE_STORE(4, 5)
+                     "7:\n\t" EDGE_STORE(2, 3)
+                     "9:\n\t" EDGE_STORE(0, 1)
+                     : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),
+                       [c] "+&r"(c), [d] "+&r"(d), [t] "=&r"(t), [skip] "=&r"(skip)
+                     : [lda] "r"(4 * lda), [ldb] "r"(4 * ldb), [ld] "r"(4 * ldc), [up] "r"(mr - 1),
+                       [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> 16)),
+                       [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> 16))
+                     : CLOBBERS);
+}
+/* clang-format on */
+
+void uk_sgemm_rap_14x32_avx512_asm(int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
+                                   float *d, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    if (mr == 14 && nr == 32) {
+        const float *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
+
+        if (acc)
+            FULL_TILE(ADD_STORE);
+        else
+            FULL_TILE(STORE);
+    } else {
+        edge_tile(k, a, lda, b, ldb, d, c, ldc, acc, mr, nr);
+    }
+}

@@ -1,0 +1,165 @@
+/*
+ * 6 rows x 16 columns of C in twelve ymm registers, rows of A and rows of B in place; what is read of B is also
+ * stored, as the panel d that sgemm_ra reads: the first tile of rows packs B for the others, while it computes.
+ *
+ *                        b: ymm12 (columns 0-7)   ymm13 (columns 8-15)
+ *     a: ymm14   row 0      c00                      c01
+ *        ymm15   row 1      c10                      c11
+ *        (by     ...        ...                      ...
+ *        turns)  row 5      c50                      c51
+ *
+ * Bound: 12 FMAs, 8 loads, a prefetch, 2 stores, 27 instructions per k. At two 256-bit FMAs, two loads and a store
+ * a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle, the peak. Twelve accumulators cover a latency
+ * of 4 at two FMAs a cycle, with 4 over.
+ *
+ * One index runs along six row pointers; rows that a tile lacks point at row 0.
+ *
+ * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the line that row
+ * p + 9 ends in; what lies behind the last row is only fetched, never read.
+ *
+ * Edges: up to 3 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half the
+ * cycles. Tiles with less than 16 columns load B under masks, and store 0 beyond them.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+enum { NR = 16 };
+
+/* clang-format off */
+/* Row i of the n-th step of a turn, into accumulators x and y. */
+#define ROW(i, n, t, x, y)                                     \
+    "vbroadcastss 4*" #n "(%[a" #i "], %[p], 4), %%" t "\n\t"  \
+    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"              \
+    "vfmadd231ps %%ymm13, %%" t ", %[" #y "]\n\t"
+#define NARROW_ROW(i, n, t, x)                                 \
+    "vbroadcastss 4*" #n "(%[a" #i "], %[p], 4), %%" t "\n\t"  \
+    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"
+/* A row of B is in ymm12 and ymm13: on to the next one, and to the panel. */
+#define NEXT_B                                                 \
+    "add %[ldb], %[b]\n\t"                                     \
+    "prefetcht0 60(%[b], %[ldb], 8)\n\t"                       \
+    "vmovups %%ymm12, (%[d])\n\t"                              \
+    "vmovups %%ymm13, 32(%[d])\n\t"                            \
+    "add $64, %[d]\n\t"
+#define B                                                      \
+    "vmovups (%[b]), %%ymm12\n\t"                              \
+    "vmovups 32(%[b]), %%ymm13\n\t" NEXT_B
+#define EDGE_B                                                 \
+    "vmovups %[high], %%ymm13\n\t"                             \
+    "vmovups (%[b]), %%ymm12\n\t"                              \
+    "vmaskmovps 32(%[b]), %%ymm13, %%ymm13\n\t" NEXT_B
+#define NARROW_B                                               \
+    "vmovups %[low], %%ymm12\n\t"                              \
+    "vmaskmovps (%[b]), %%ymm12, %%ymm12\n\t"                  \
+    "vxorps %%ymm13, %%ymm13, %%ymm13\n\t" NEXT_B
+
+#define STEP                                                                                              \
+    ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)                \
+    ROW(3, 0, "ymm15", c30, c31) ROW(4, 0, "ymm14", c40, c41) ROW(5, 0, "ymm15", c50, c51)
+#define SHORT_EVEN                                                                                        \
+    ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)
+#define SHORT_ODD                                                                                         \
+    ROW(0, 1, "ymm15", c30, c31) ROW(1, 1, "ymm14", c40, c41) ROW(2, 1, "ymm15", c50, c51)
+#define NARROW_EVEN                                                                                       \
+    NARROW_ROW(0, 0, "ymm14", c00) NARROW_ROW(1, 0, "ymm15", c10) NARROW_ROW(2, 0, "ymm14", c20)          \
+    NARROW_ROW(3, 0, "ymm15", c30) NARROW_ROW(4, 0, "ymm14", c40) NARROW_ROW(5, 0, "ymm15", c50)
+#define NARROW_ODD                                                                                        \
+    NARROW_ROW(0, 1, "ymm14", c01) NARROW_ROW(1, 1, "ymm15", c11) NARROW_ROW(2, 1, "ymm14", c21)          \
+    NARROW_ROW(3, 1, "ymm15", c31) NARROW_ROW(4, 1, "ymm14", c41) NARROW_ROW(5, 1, "ymm15", c51)
+
+#define LOOP(body, steps)                \
+    "1:\n\t" body                        \
+    "add $" #steps ", %[p]\n\t"          \
+    "jl 1b\n\t"
+/* Two steps a turn; an odd k enters in the middle. */
+#define PAIRS(even, odd)                 \
+    "test $1, %b[p]\n\t"                 \
+    "jz 1f\n\t"                          \
+    "dec %[p]\n\t"                       \
+    "jmp 2f\n\t"                         \
+    LOOP(even "2:\n\t" odd, 2)
+
+#define ZERO(x) "vxorps %[" #x "], %[" #x "], %[" #x "]\n\t"
+#define RUN(loop)                                                                                         \
+    __asm__ volatile(ZERO(c00) ZERO(c01) ZERO(c10) ZERO(c11) ZERO(c20) ZERO(c21)                          \
+                     ZERO(c30) ZERO(c31) ZERO(c40) ZERO(c41) ZERO(c50) ZERO(c51)                          \
+                     "test %[p], %[p]\n\t"                                                                \
+                     "jge 3f\n\t"                                                                         \
+                     loop                                                                                 \
+                     "3:"                                                                                 \
+                     : [b] "+&r"(b), [d] "+&r"(d), [p] "+&r"(p), [c00] "=&x"(c00), [c01] "=&x"(c01), \
+                       [c10] "=&x"(c10), [c11] "=&x"(c11), [c20] "=&x"(c20), [c21] "=&x"(c21),            \
+                       [c30] "=&x"(c30), [c31] "=&x"(c31), [c40] "=&x"(c40), [c41] "=&x"(c41),            \
+                       [c50] "=&x"(c50), [c51] "=&x"(c51)                                                 \
+                     : [a0] "r"(a), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3), [a4] "r"(a4), [a5] "r"(a5), \
+                       [ldb] "r"(4 * ldb), [low] "m"(low), [high] "m"(high)                               \
+                     : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
+/* clang-format on */
+
+/* One row of the tile to memory; low and high select the columns there are. */
+static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, int64_t acc,
+                                                            int64_t nr, __m256i low, __m256i high) {
+    if (nr == NR) {
+        _mm256_storeu_ps(c, acc ? _mm256_add_ps(_mm256_loadu_ps(c), x) : x);
+        _mm256_storeu_ps(c + 8, acc ? _mm256_add_ps(_mm256_loadu_ps(c + 8), y) : y);
+        return;
+    }
+    if (acc) {
+        x = _mm256_add_ps(_mm256_maskload_ps(c, low), x);
+        y = _mm256_add_ps(_mm256_maskload_ps(c + 8, high), y);
+    }
+    _mm256_maskstore_ps(c, low, x);
+    _mm256_maskstore_ps(c + 8, high, y);
+}
+
+void uk_sgemm_rap_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, float *d,
+                                float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const __m256i columns = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0), count = _mm256_set1_epi32((int)nr);
+    const __m256i low = _mm256_cmpgt_epi32(count, columns);
+    const __m256i high = _mm256_cmpgt_epi32(count, _mm256_add_epi32(columns, _mm256_set1_epi32(8)));
+    const float *a1, *a2, *a3, *a4, *a5;
+    int64_t p = -k; /* the end of the rows is index 0 */
+    __m256 c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
+
+    a += k;
+    a1 = mr > 1 ? a + lda : a;
+    a2 = mr > 2 ? a + 2 * lda : a;
+    a3 = mr > 3 ? a + 3 * lda : a;
+    a4 = mr > 4 ? a + 4 * lda : a;
+    a5 = mr > 5 ? a + 5 * lda : a;
+    if (nr <= 8) {
+        RUN(PAIRS(NARROW_B NARROW_EVEN, NARROW_B NARROW_ODD));
+        c00 = _mm256_add_ps(c00, c01);
+        c10 = _mm256_add_ps(c10, c11);
+        c20 = _mm256_add_ps(c20, c21);
+        c30 = _mm256_add_ps(c30, c31);
+        c40 = _mm256_add_ps(c40, c41);
+        c50 = _mm256_add_ps(c50, c51);
+    } else if (mr <= 3) {
+        if (nr == NR)
+            RUN(PAIRS(B SHORT_EVEN, B SHORT_ODD));
+        else
+            RUN(PAIRS(EDGE_B SHORT_EVEN, EDGE_B SHORT_ODD));
+        c00 = _mm256_add_ps(c00, c30);
+        c01 = _mm256_add_ps(c01, c31);
+        c10 = _mm256_add_ps(c10, c40);
+        c11 = _mm256_add_ps(c11, c41);
+        c20 = _mm256_add_ps(c20, c50);
+        c21 = _mm256_add_ps(c21, c51);
+    } else if (nr == NR) {
+        RUN(LOOP(B STEP, 1));
+    } else {
+        RUN(LOOP(EDGE_B STEP, 1));
+    }
+    store_row(c, c00, c01, acc, nr, low, high);
+    if (mr > 1)
+        store_row(c + ldc, c10, c11, acc, nr, low, high);
+    if (mr > 2)
+        store_row(c + 2 * ldc, c20, c21, acc, nr, low, high);
+    if (mr > 3)
+        store_row(c + 3 * ldc, c30, c31, acc, nr, low, high);
+    if (mr > 4)
+        store_row(c + 4 * ldc, c40, c41, acc, nr, low, high);
+    if (mr > 5)
+        store_row(c + 5 * ldc, c50, c51, acc, nr, low, high);
+}
