@@ -276,6 +276,44 @@ static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_sta
     return UK_OK;
 }
 
+/* Is there a kernel that fills panels of this width? */
+static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, int64_t width, bool *found) {
+    struct uk_candidate c = {0};
+    struct uk_text *report = s->report;
+    enum uk_status status;
+
+    *found = false;
+    s->report = NULL; /* it has named the rows that the target lacks */
+    while (!(status = uk_next_candidate(s, NULL, &c)) && c.intrinsic && !*found) {
+        const struct uk_kernel *row = c.intrinsic->row;
+        const struct uk_statement *t = c.intrinsic->declaration->statements;
+
+        *found = row && !t->next && t->right->op == UK_E_PAD && t->left.tensor->type == type &&
+                 (row->mr == width || (row->mr == 1 && row->nr == width));
+    }
+    s->report = report;
+    return status;
+}
+
+/* Panels that no kernel fills would be filled by plain loops. */
+static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                                   struct uk_text *why) {
+    for (int o = 1; o < st->operands && !s->options->allow_loops && !s->target->interpreted; o++) {
+        int64_t width = f->panel[o].width;
+        bool found;
+        enum uk_status status = width ? fills_panels(s, st->operand[o].tensor->type, width, &found) : UK_OK;
+
+        if (status)
+            return status;
+        if (!width || found)
+            continue;
+        uk_put(why, "no kernel fills panels of %lld elements of %s", (long long)width,
+               st->operand[o].tensor->name);
+        return UK_NO_MATCH;
+    }
+    return UK_OK;
+}
+
 static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct plan *best) {
     struct uk_candidate c = {0};
     struct uk_text why = {0}, all = {0};
@@ -296,6 +334,11 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
             status = UK_NO_MATCH;
             why.length = 0;
             uk_put(&why, "no loop of the stage is an axis of it");
+        }
+        if (!status) {
+            status = check_panels(s, st, &p.fit, &why);
+            if (status && status != UK_NO_MATCH)
+                break;
         }
         if (!status && packs_windows(st, &p.fit)) {
             status = UK_NO_MATCH;
