@@ -55,7 +55,7 @@ def check_row(row):
     if [o.get("name") for o in row["operands"]] != pointers:
         yield f"operands {row['operands']} are not the prototype's pointers {pointers}"
     for o in row["operands"]:
-        if o.get("align", 0) < 1 or o["align"] & (o["align"] - 1) or not o.get("shape") or o.get("type") not in TYPES:
+        if o.get("align", 0) < 1 or o["align"] & (o["align"] - 1) or "shape" not in o or o.get("type") not in TYPES:
             yield f"operand {o} is incomplete"
 
 
