@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The 1x1 convolutions of ResNet-50 as matrix products, from the program's text to the speed of the code.
+# The convolutions of ResNet-50, from the program's text to the speed of the code: first the 1x1 ones as matrix products,
+# then all with what follows them.
 # Uses what `meson install` staged in build/stage/, or the uk that UK names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -60,4 +61,24 @@ while read -r M N K; do
 done < <(grep -v '^#' examples/resnet50_1x1.txt)
 
 title "all layers: speed, share of the peak measured beside it, ratio of our speed to each peer's (- : not installed)"
+cat "$work/table"
+
+printf '%-20s %28s %9s %7s\n' program 'H x W x C x O' GFLOP/s '% peak' >"$work/table"
+while read -r name H W C O; do
+    program=examples/$name.uk
+    title "$name H=$H W=$W C=$C O=$O"
+    sizes=(--size H="$H" --size W="$W" --size C="$C" --size O="$O")
+    show program "$program"
+    for what in schedule loops; do
+        "$uk" compile "$program" "${sizes[@]}" --emit=$what >"$work/$what"
+        show $what "$work/$what"
+    done
+    title "run, one thread"
+    "$uk" run "$program" "${sizes[@]}" --threads=1 --check --time | tee "$work/run"
+    printf '%-20s %28s %9s %7s\n' "$name" "$H x $W x $C x $O" \
+        "$(field '^time: .* ([0-9.]+) GFLOP\/s,.*' "$work/run")" \
+        "$(field '^time: .* ([0-9.]+) % of .*' "$work/run")" >>"$work/table"
+done < <(grep -v '^#' examples/resnet50_conv.txt)
+
+title "convolutions: all operations of the program, those on padding too, and the share of the peak measured beside it"
 cat "$work/table"

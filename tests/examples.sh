@@ -88,6 +88,12 @@ for size in 70 1 0; do
     expect 'check: equal' "$stage/bin/uk" run "$examples/mlp.uk" --size B=$size --check
     expect 'check: within' "$stage/bin/uk" run "$examples/attention.uk" --size L=$size --check --allow-loops
 done
+for program in conv2d_3x3 conv2d_3x3_s2 conv2d_1x1; do
+    for size in 14 9 1 0; do
+        expect 'check: equal' "$stage/bin/uk" run "$examples/$program.uk" --size N=2 --size H=$size --size W=$((size + 3)) \
+            --size C=17 --size O=40 --check
+    done
+done
 for n in 16 100 7; do
     expect 'vadd_16' "$stage/bin/uk" run "$examples/vadd.uk" --size N=$n --check
 done
@@ -103,6 +109,8 @@ for size in 13 1 0; do
     expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_depthwise.uk" --size W=$size --size H=9 --size C=37 --check
 done
 if grep -q avx512dq /proc/cpuinfo; then
+    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_scheduled.uk" --size H=9 --size C=20 --size O=40 \
+        --target=x86_64-avx512 --check
     expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_scheduled.uk" --size M=300 --size N=70 --size K=600 --check
 fi
 expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_scheduled.uk" \
