@@ -1,0 +1,268 @@
+/* The plan of each operation: its operands in memory, and the words of its call. */
+#include <string.h>
+#include "check_plan.h"
+#include "reference.h"
+
+static void add_number(struct plan *p, int64_t value) {
+    p->operand_of[p->count] = -1;
+    p->words[p->count++] = value;
+}
+
+static void add_operand(struct plan *p, struct operand operand) {
+    p->operand_of[p->count++] = p->operands;
+    p->operand[p->operands++] = operand;
+}
+
+static void add_tile(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_operand(p, (struct operand){.rows = s->mr,
+                                    .length = s->nr,
+                                    .used = s->nr,
+                                    .stride = s->nr + s->gap,
+                                    .align = row->c_align,
+                                    .output = true});
+    add_number(p, s->nr + s->gap);
+    add_number(p, s->acc);
+    add_number(p, s->mr);
+    add_number(p, s->nr);
+}
+
+static struct operand panel(int64_t k, int64_t width, int64_t used, int align) {
+    return (struct operand){.rows = k, .length = width, .used = used, .stride = width, .align = align};
+}
+
+static struct operand rows_in_place(const struct uk_kernel *row, int64_t rows, int64_t length,
+                                    const struct shape *s) {
+    return (struct operand){.rows = rows,
+                            .length = length,
+                            .used = length,
+                            .stride = length + s->gap,
+                            .over = row->a_over,
+                            .align = row->a_align};
+}
+
+static void plan_gemm(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, panel(s->k, row->mr, s->mr, row->a_align));
+    add_operand(p, panel(s->k, row->nr, s->nr, row->b_align));
+    add_tile(row, s, p);
+}
+
+static void plan_gemm_ra(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, panel(s->k, row->nr, s->nr, row->b_align));
+    add_tile(row, s, p);
+}
+
+static void plan_gemm_rab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand b = rows_in_place(row, s->k, s->nr, s);
+
+    b.over = 0;
+    b.align = row->b_align;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, b);
+    add_number(p, s->nr + s->gap);
+    add_tile(row, s, p);
+}
+
+static void plan_sgemm_rap(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand b = rows_in_place(row, s->k, s->nr, s), d = panel(s->k, row->nr, row->nr, 1);
+
+    b.over = 0;
+    b.align = row->b_align;
+    d.output = d.never_read = true;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, b);
+    add_number(p, s->nr + s->gap);
+    add_operand(p, d);
+    add_tile(row, s, p);
+}
+
+/* A matrix of rows x k whose elements lie one by one: row after row, or, for odd k, column after column. */
+static struct operand elements(const struct shape *s, int64_t rows, int64_t *ld, int64_t *cs) {
+    const int64_t step = 1 + s->gap;
+
+    *ld = s->k % 2 ? step : s->k * step;
+    *cs = s->k % 2 ? rows * step : step;
+    return (struct operand){.rows = rows * s->k, .length = 1, .used = 1, .stride = step};
+}
+
+static void plan_sgemm_sab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand b = rows_in_place(row, s->k, s->nr, s);
+    int64_t lda, csa;
+    struct operand a = elements(s, s->mr, &lda, &csa);
+
+    b.over = 0;
+    b.align = row->b_align;
+    add_number(p, s->k);
+    add_operand(p, a);
+    add_number(p, lda);
+    add_number(p, csa);
+    add_operand(p, b);
+    add_number(p, s->nr + s->gap);
+    add_tile(row, s, p);
+}
+
+/* Of x, element (i, p) is a row of nr channels: every one after the other, or, for odd k, each second one for p. */
+static void plan_sdw(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    const int64_t step = 1 + s->k % 2;
+    struct operand x = rows_in_place(row, s->mr + step * (s->k - 1), s->nr, s);
+    struct operand f = rows_in_place(row, s->k, strcmp(row->op, "sdw_r") ? s->nr : 1, s);
+
+    x.rows = s->k ? x.rows : 0;
+    f.align = row->b_align;
+    add_number(p, s->k);
+    add_operand(p, x);
+    add_number(p, x.stride);
+    add_number(p, step * x.stride);
+    add_operand(p, f);
+    add_number(p, f.stride);
+    add_tile(row, s, p);
+}
+
+static void plan_spack_s(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand d = panel(s->k, row->nr, row->nr, row->b_align);
+    int64_t lds, ldk;
+    struct operand from = elements(s, s->nr, &lds, &ldk);
+
+    d.output = true;
+    add_number(p, s->k);
+    add_operand(p, from);
+    add_number(p, ldk);
+    add_number(p, lds);
+    add_operand(p, d);
+    add_number(p, s->nr);
+}
+
+static void plan_pack_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand d = panel(s->k, row->mr, row->mr, row->b_align);
+
+    d.output = true;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, d);
+    add_number(p, s->mr);
+}
+
+static void plan_pack_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand d = panel(s->k, row->nr, row->nr, row->b_align);
+
+    d.output = true;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->k, s->nr, s));
+    add_number(p, s->nr + s->gap);
+    add_operand(p, d);
+    add_number(p, s->nr);
+}
+
+static void plan_vadd(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_operand(p, panel(1, s->nr, s->nr, row->a_align));
+    add_operand(p, panel(1, s->nr, s->nr, row->b_align));
+    add_operand(p, panel(1, s->nr, s->nr, row->c_align));
+    p->operand[2].output = true;
+    add_number(p, s->nr);
+}
+
+static struct operand vector(int64_t length, int align) {
+    return panel(1, length, length, align);
+}
+
+static void plan_dot(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, vector(s->k, row->a_align));
+    add_operand(p, vector(s->k, row->b_align));
+    add_operand(p, vector(1, row->c_align));
+    p->operand[2].output = true;
+    add_number(p, s->acc);
+}
+
+static void plan_axpy(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    p->scalar = s->data == INTEGERS ? 3 : 0.7;
+    add_number(p, s->nr);
+    add_operand(p, vector(s->nr, row->a_align));
+    add_operand(p, vector(s->nr, row->b_align));
+    p->operand[1].output = true;
+}
+
+static void plan_gemv_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, vector(s->k, row->b_align));
+    add_operand(p, vector(s->mr, row->c_align));
+    p->operand[2].output = true;
+    add_number(p, s->acc);
+    add_number(p, s->mr);
+}
+
+static void plan_gemv_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->k, s->nr, s));
+    add_number(p, s->nr + s->gap);
+    add_operand(p, vector(s->k, row->b_align));
+    add_operand(p, vector(s->nr, row->c_align));
+    p->operand[2].output = true;
+    add_number(p, s->acc);
+    add_number(p, s->nr);
+}
+
+static const struct op ops[] = {
+    {"sgemm", (void (*)(void))uk_reference_sgemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true},
+    {"sgemm_ra", (void (*)(void))uk_reference_sgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true},
+    {"sgemm_rab", (void (*)(void))uk_reference_sgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true},
+    {"sgemm_small", (void (*)(void))uk_reference_sgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .any_rows = true},
+    {"sgemm_rap", (void (*)(void))uk_reference_sgemm_rap, plan_sgemm_rap, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true},
+    {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_sgemm_sab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .apart = true},
+    {"sdw", (void (*)(void))uk_reference_sdw, plan_sdw, .has_k = true, .has_rows = true, .has_columns = true,
+     .has_acc = true, .wide = true, .apart = true},
+    {"sdw_r", (void (*)(void))uk_reference_sdw_r, plan_sdw, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .wide = true, .apart = true},
+    {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true,
+     .apart = true},
+    {"spack_t", (void (*)(void))uk_reference_spack_t, plan_pack_t, .has_k = true, .has_rows = true},
+    {"spack_n", (void (*)(void))uk_reference_spack_n, plan_pack_n, .has_k = true, .has_columns = true},
+    {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, .has_columns = true},
+    {"sdot", (void (*)(void))uk_reference_sdot, plan_dot, .has_k = true, .has_acc = true},
+    {"saxpy", (void (*)(void))uk_reference_saxpy, plan_axpy, .adds = true, .any_columns = true},
+    {"sgemv_n", (void (*)(void))uk_reference_sgemv_n, plan_gemv_n, .has_k = true, .has_rows = true,
+     .has_acc = true},
+    {"sgemv_t", (void (*)(void))uk_reference_sgemv_t, plan_gemv_t, .has_k = true, .has_columns = true,
+     .has_acc = true, .wide = true},
+    {"dgemm", (void (*)(void))uk_reference_dgemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .f64 = true},
+    {"dgemm_ra", (void (*)(void))uk_reference_dgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .f64 = true},
+    {"dgemm_rab", (void (*)(void))uk_reference_dgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .f64 = true},
+    {"dgemm_small", (void (*)(void))uk_reference_dgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .any_rows = true, .f64 = true},
+    {"dpack_t", (void (*)(void))uk_reference_dpack_t, plan_pack_t, .has_k = true, .has_rows = true,
+     .f64 = true},
+    {"dpack_n", (void (*)(void))uk_reference_dpack_n, plan_pack_n, .has_k = true, .has_columns = true,
+     .f64 = true},
+    {"ddot", (void (*)(void))uk_reference_ddot, plan_dot, .has_k = true, .has_acc = true, .f64 = true},
+    {"daxpy", (void (*)(void))uk_reference_daxpy, plan_axpy, .adds = true, .any_columns = true, .f64 = true},
+    {"dgemv_n", (void (*)(void))uk_reference_dgemv_n, plan_gemv_n, .has_k = true, .has_rows = true,
+     .has_acc = true, .f64 = true},
+    {"dgemv_t", (void (*)(void))uk_reference_dgemv_t, plan_gemv_t, .has_k = true, .has_columns = true,
+     .has_acc = true, .wide = true, .f64 = true},
+};
+
+const struct op *check_op(const char *name) {
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (!strcmp(ops[i].name, name))
+            return &ops[i];
+    return NULL;
+}
