@@ -8,6 +8,7 @@ enum {
     FEW_ROWS = 100,     /* up to so many rows, packing B costs more than reading it where it is */
     FEW_ROWS_FLAT = 60, /* ... with a flat tile, which reads B more often */
     LONG_COLUMNS = 2048, /* rows of B that share so few cache sets that they are best read once, and packed */
+    ONE_TILE_ROWS = 7,
     MOST_TILES = 32,
     GUESS = 1024, /* for sizes that nobody told */
 };
@@ -27,6 +28,9 @@ enum { FAR_L2 = 2 << 20 };
 /* What rows of B in place cost where many rows of A use them and they do not stay in the second-level cache,
  * or where the tile is so flat that they stream faster than that cache delivers. */
 static const double far_columns = 1.25;
+/* What waiting for rows of B costs, whose lines in a tile are so many, measured: a tile of 64 columns instead
+ * of 32 at 6 rows. */
+static const double wait_for_lines = 0.4;
 
 /* An element of an operand on which all axes of the tile depend (a matrix times a vector) is used once, and comes from
  * beyond the first-level cache: what it costs besides the kernel's own cycles. Measured: 0.13 cycles in all from the
@@ -144,7 +148,10 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     bool few =
         uk_values_told(s, st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) && columns < LONG_COLUMNS;
     bool near = !flat && bytes <= (double)s->target->machine.l2_bytes;
-    return few || near ? 1 : far_columns;
+    /* One row of tiles waits for B: the more lines of each of its rows come one after the other, the better. */
+    double lines = (double)f->most[last] * (double)uk_type_bytes(st->operand[o].tensor->type) / 64;
+    bool waits = uk_values_told(s, st, f->axis[rows]) <= ONE_TILE_ROWS;
+    return (few || near ? 1 : far_columns) * (waits && lines > 0 ? 1 + wait_for_lines / lines : 1);
 }
 
 static bool is_axis(const struct uk_fit *f, const struct uk_loop *l) {

@@ -37,6 +37,8 @@ enum {
     FAR_K = 128, /* rows of B whose lines share few cache sets, for few rows of A and wide B */
     FAR_ROWS = 64,
     FAR_COLUMNS = 2048,
+    WIDE_COLUMNS = 256, /* bytes of a row of B in a tile */
+    PAGE = 4096,    /* rows of B so far apart, or multiples of it, share the sets of the first-level cache */
     STRIP_ROWS = 4, /* up to so many rows, B is streamed once, in blocks of STRIP_K whole rows */
     STRIP_K = 32,
 };
@@ -153,7 +155,12 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
 
     t->columns_outside = flat || (m < FAR_ROWS && n >= FAR_COLUMNS);
     t->kc = t->columns_outside ? FAR_K : fits < 64 ? 64 : fits > MOST_K_IN_PLACE ? MOST_K_IN_PLACE : fits;
-    if (m <= STRIP_ROWS && n * longest_sum(t) * bytes > l2) {
+    /* One row of tiles uses B once, column by column, if those are wide. */
+    bool wide = (double)t->fit->most[t->columns] * bytes >= WIDE_COLUMNS;
+    if (wide && m <= (double)t->fit->most[t->rows] && (int64_t)(n * bytes) % PAGE) {
+        t->columns_outside = true;
+        t->kc = 0;
+    } else if (m <= STRIP_ROWS && n * longest_sum(t) * bytes > l2) {
         t->columns_outside = false;
         t->kc = STRIP_K;
     }
