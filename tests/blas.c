@@ -518,6 +518,7 @@ static bool right_without_memory(void) {
     void *volatile taken;
 
     touch_stack();
+    uk_release_memory();
     if (setrlimit(RLIMIT_AS, &none))
         return false;
     for (size_t size = (size_t)1 << 24; size >= 16; size /= 2)

@@ -1,7 +1,7 @@
 /*
  * Matrix products: every layout, transpose, edge and stride against the plain sum, exactly on integers; bounds on
  * others; what BLAS says about alpha, beta and NaN; guard pages around every operand; threads, packing beforehand,
- * batches, epilogues, plans, errors, failing allocations, fork.
+ * batches, epilogues, plans, errors, failing allocations, memory kept between calls, fork.
  */
 #define _GNU_SOURCE
 #include <float.h>
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -267,6 +268,33 @@ static void allocation_failure(void **state) {
     dno_memory();
 }
 
+static void memory_is_kept(void **state) {
+    (void)state;
+    smemory_kept();
+    dmemory_kept();
+}
+
+/* The product of two vectors, of which one is copied: 80 MB, all of them 0. */
+static void huge_memory_is_not_kept(void **state) {
+    const int64_t k = 20 << 20;
+    const size_t bytes = (size_t)k * 2 * sizeof(float);
+    float *zeros = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), c;
+
+    (void)state;
+    assert_ptr_not_equal(zeros, MAP_FAILED);
+    uk_release_memory();
+    allocations = 0;
+    for (int i = 1; i <= 2; i++) {
+        c = 7;
+        assert_int_equal(
+            uk_sgemm(UK_ROW_MAJOR, UK_TRANSPOSE, UK_NO_TRANSPOSE, 1, 1, k, 1, zeros, 2, zeros, 2, 0, &c, 1),
+            UK_OK);
+        assert_true(c == 0);
+        assert_int_equal(allocations, i);
+    }
+    munmap(zeros, bytes);
+}
+
 static void *many_calls(void *argument) {
     uint32_t mine = *(const uint32_t *)argument;
     bool right = true;
@@ -340,6 +368,8 @@ int main(void) {
         cmocka_unit_test(batches),
         cmocka_unit_test(wrong_arguments),
         cmocka_unit_test(allocation_failure),
+        cmocka_unit_test(memory_is_kept),
+        cmocka_unit_test(huge_memory_is_not_kept),
         cmocka_unit_test(several_threads_call),
         cmocka_unit_test(works_after_fork),
         cmocka_unit_test(explained),

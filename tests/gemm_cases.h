@@ -491,6 +491,7 @@ static void F(no_memory)(void) {
         enum uk_status status;
 
         F(make)(&s, &d, true);
+        uk_release_memory();
         allocations = 0;
         allocation_fails = true;
         status = F(call)(&s, &d);
@@ -502,6 +503,50 @@ static void F(no_memory)(void) {
             assert_memory_equal(d.pc, d.expected, (size_t)d.c.elements * sizeof(ELEMENT));
         F(unmake)(&d);
     }
+}
+
+/* The allocations of a call that is given no workspace. */
+static int F(allocations_of)(int64_t n, bool batch) {
+    const struct shape s = {UK_ROW_MAJOR, UK_TRANSPOSE, UK_TRANSPOSE, n, n, n, 0, 1, 0};
+    struct F(data) d;
+
+    F(make)(&s, &d, true);
+    allocations = 0;
+    if (batch)
+        assert_int_equal(UK(gemm_batch_strided)(s.layout, s.ta, s.tb, n, n, n, 1, d.pa, n, 0, d.pb, n, 0, 0,
+                                                d.pc, n, n * n, 1),
+                         UK_OK);
+    else
+        assert_int_equal(F(call)(&s, &d), UK_OK);
+    F(unmake)(&d);
+    return allocations;
+}
+
+/* A workspace serves the next calls of its size or less, and a larger one takes its place. */
+static void F(memory_kept)(void) {
+    struct uk_gemm_plan small, middle, large;
+
+    assert_int_equal(
+        UK(gemm_plan)(&small, UK_ROW_MAJOR, UK_TRANSPOSE, UK_TRANSPOSE, 150, 150, 150, 150, 150, 150, NULL),
+        UK_OK);
+    assert_int_equal(
+        UK(gemm_plan)(&middle, UK_ROW_MAJOR, UK_TRANSPOSE, UK_TRANSPOSE, 400, 400, 400, 400, 400, 400, NULL),
+        UK_OK);
+    assert_int_equal(
+        UK(gemm_plan)(&large, UK_ROW_MAJOR, UK_TRANSPOSE, UK_TRANSPOSE, 800, 800, 800, 800, 800, 800, NULL),
+        UK_OK);
+    assert_true(uk_gemm_workspace(&small) < uk_gemm_workspace(&middle));
+    assert_true(uk_gemm_workspace(&middle) < uk_gemm_workspace(&large));
+    uk_release_memory();
+    assert_int_equal(F(allocations_of)(400, false), 1);
+    assert_int_equal(F(allocations_of)(400, false), 0);
+    assert_int_equal(F(allocations_of)(150, false), 0);
+    assert_int_equal(F(allocations_of)(800, false), 1);
+    assert_int_equal(F(allocations_of)(800, true), 0);
+    assert_int_equal(F(allocations_of)(400, false), 0);
+    uk_release_memory();
+    assert_int_equal(F(allocations_of)(400, true), 1);
+    assert_int_equal(F(allocations_of)(400, false), 0);
 }
 
 /* n x n by the functions that may run beside this one: no assertions, which are for one thread. */

@@ -152,6 +152,13 @@ bool gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_opera
 void gemm_parallel(const struct uk_gemm_plan *plan,
                    void (*task)(void *context, int64_t index, int64_t thread), void *context, int64_t count);
 
+/* ---- gemm_memory.c ---- */
+
+/* Memory aligned to 64 bytes, which may have been used before; NULL: there is none. */
+void *gemm_take_memory(size_t size);
+/* NULL: nothing. */
+void gemm_give_memory(void *memory);
+
 /* ---- gemm_pack.c ---- */
 
 /* From row to row of a copy of rows of n elements. */

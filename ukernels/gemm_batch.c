@@ -1,5 +1,4 @@
 /* Many products of one shape: on threads by products where there are as many, else by tiles of each. */
-#include <stdlib.h>
 #include "gemm.h"
 
 struct batch {
@@ -61,10 +60,10 @@ static enum uk_status run_batch(struct batch *t, const struct gemm_type *type, c
     if (status)
         return status;
     t->slice = (uk_gemm_workspace(&t->plan) + 63) / 64 * 64;
-    if (t->slice && !(t->workspace = aligned_alloc(64, t->slice * (size_t)t->groups)))
+    if (t->slice && !(t->workspace = gemm_take_memory(t->slice * (size_t)t->groups)))
         return UK_OUT_OF_MEMORY;
     gemm_parallel(&t->plan, run_group, t, t->groups);
-    free(t->workspace);
+    gemm_give_memory(t->workspace);
     return UK_OK;
 }
 

@@ -9,8 +9,6 @@
  * Threads so never wait for one another; the price is that A is packed once for each of a row's tasks, and B for
  * each of a column's, which the plan's cost counts.
  */
-#define _GNU_SOURCE
-#include <stdlib.h>
 #include "gemm.h"
 #include "pool.h"
 
@@ -252,12 +250,12 @@ enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_opera
 
         run_in(plan, o, memory);
     } else {
-        void *memory = aligned_alloc(64, size);
+        void *memory = gemm_take_memory(size);
 
         if (!memory)
             return UK_OUT_OF_MEMORY;
         run_in(plan, o, memory);
-        free(memory);
+        gemm_give_memory(memory);
     }
     return UK_OK;
 }

@@ -2,7 +2,8 @@
  * ukernels: micro-kernels for GEMM and convolution, called directly.
  *
  * Link with -lukernels. Nothing in here prints or aborts, and nothing allocates but matrix products that are given no
- * workspace; only uk_parallel_for makes something that stays: a pool of threads.
+ * workspace. Two things stay: the pool of threads that uk_parallel_for makes, and the memory of such products
+ * (uk_release_memory).
  */
 #ifndef UKERNELS_H
 #define UKERNELS_H
@@ -164,7 +165,8 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
 enum uk_layout { UK_ROW_MAJOR, UK_COLUMN_MAJOR };
 enum uk_transpose { UK_NO_TRANSPOSE, UK_TRANSPOSE };
 
-/* On the threads of uk_parallel_for where the work is worth it; allocates a workspace where one is needed. */
+/* On the threads of uk_parallel_for where the work is worth it, in a workspace that is allocated or kept from an earlier
+ * call. */
 enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
                         int64_t ldb, float beta, float *c, int64_t ldc);
@@ -251,13 +253,18 @@ struct uk_dgemm_epilogue {
 /* The bytes of workspace that uk_sgemm_run and uk_dgemm_run need for this plan; 0: none. */
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan);
 /* Computes. epilogue may be NULL. workspace: uk_gemm_workspace(plan) bytes aligned to 64, used by one call at a time, and
- * then nothing is allocated; NULL: the call allocates what it needs. UK_INVALID_ARGUMENT if the plan is of the
+ * then nothing is allocated; NULL: the call takes what was kept, or allocates. UK_INVALID_ARGUMENT if the plan is of the
  * other type. */
 enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
                             float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace);
 enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
                             double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
                             void *workspace);
+
+/* Products that are given no workspace keep theirs for the next calls: at most 8 blocks, none above 64 MiB, of which as
+ * many exist as calls have run at once. This frees those that no call is using; so does the end of the process. Any
+ * thread may call it at any time. */
+void uk_release_memory(void);
 
 /* Packing beforehand: pack with a plan, then run plans with a_packed or b_packed set and `packed` in the operand's
  * place, as often and from as many threads as one likes. What was packed is for plans of the same type, layout, ta, tb,
