@@ -234,6 +234,19 @@ static void same_bits(void **state) {
         }
 }
 
+/* What small products take directly, and the plan's other ways. */
+static void same_bits_of_small(void **state) {
+    (void)state;
+    for (int64_t i = 0; i < 160; i++) {
+        struct shape s = draw(i);
+
+        s.alpha = 1;
+        sidentical(&s);
+        if (i % 2)
+            didentical(&s);
+    }
+}
+
 static void epilogues(void **state) {
     (void)state;
     for (int64_t i = 0; i < 300; i++) {
@@ -364,6 +377,7 @@ int main(void) {
         cmocka_unit_test(nan_is_overwritten),
         cmocka_unit_test(nothing_outside_is_touched),
         cmocka_unit_test(same_bits),
+        cmocka_unit_test(same_bits_of_small),
         cmocka_unit_test(epilogues),
         cmocka_unit_test(batches),
         cmocka_unit_test(wrong_arguments),

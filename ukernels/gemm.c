@@ -1,5 +1,17 @@
 /* Matrix products: the functions that programs call. */
-#include "gemm.h"
+#include "gemm_direct.h"
+
+#define ELEMENT float
+#define TYPE gemm_f32
+#define DIRECT(name) sdirect_##name
+#include "gemm_direct_element.h"
+#undef ELEMENT
+#undef TYPE
+#undef DIRECT
+#define ELEMENT double
+#define TYPE gemm_f64
+#define DIRECT(name) ddirect_##name
+#include "gemm_direct_element.h"
 
 static enum uk_status run(const struct uk_gemm_plan *plan, const struct gemm_type *type, double alpha,
                           const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
@@ -25,18 +37,38 @@ static enum uk_status call(const struct gemm_type *type, const struct gemm_shape
     return status ? status : run(&plan, type, alpha, a, b, beta, c, NULL, NULL);
 }
 
+__attribute__((noinline)) static enum uk_status sgemm_by_plan(enum uk_layout layout, enum uk_transpose ta,
+                                                              enum uk_transpose tb, int64_t m, int64_t n,
+                                                              int64_t k, float alpha, const float *a,
+                                                              int64_t lda, const float *b, int64_t ldb,
+                                                              float beta, float *c, int64_t ldc) {
+    return call(gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b,
+                beta, c);
+}
+
 enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
                         int64_t ldb, float beta, float *c, int64_t ldc) {
-    return call(gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b,
+    return sdirect_call(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+               ? UK_OK
+               : sgemm_by_plan(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+__attribute__((noinline)) static enum uk_status dgemm_by_plan(enum uk_layout layout, enum uk_transpose ta,
+                                                              enum uk_transpose tb, int64_t m, int64_t n,
+                                                              int64_t k, double alpha, const double *a,
+                                                              int64_t lda, const double *b, int64_t ldb,
+                                                              double beta, double *c, int64_t ldc) {
+    return call(gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b,
                 beta, c);
 }
 
 enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, double alpha, const double *a, int64_t lda, const double *b,
                         int64_t ldb, double beta, double *c, int64_t ldc) {
-    return call(gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b,
-                beta, c);
+    return ddirect_call(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+               ? UK_OK
+               : dgemm_by_plan(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 enum uk_status uk_sgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
@@ -61,6 +93,8 @@ enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const 
                             float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
     struct gemm_epilogue e;
 
+    if (!epilogue && sdirect_call_plan(plan, alpha, a, b, beta, c))
+        return UK_OK;
     if (epilogue)
         e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                                    epilogue->column_bias};
@@ -72,6 +106,8 @@ enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const
                             void *workspace) {
     struct gemm_epilogue e;
 
+    if (!epilogue && ddirect_call_plan(plan, alpha, a, b, beta, c))
+        return UK_OK;
     if (epilogue)
         e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                                    epilogue->column_bias};

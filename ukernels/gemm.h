@@ -2,6 +2,7 @@
 #ifndef GEMM_H
 #define GEMM_H
 
+#include <stdatomic.h>
 #include "ukernels.h"
 
 /*
@@ -73,7 +74,18 @@ struct gemm_vector {
     bool is_row; /* y is a row of C, else a column */
 };
 
-enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129 };
+enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 4 };
+
+/* How the columns of a small product are shared out: the first ones to the first kernel, and so on. A kernel takes any
+ * number of rows in one call; gemm_direct.h says which products, and why. */
+struct gemm_direct {
+    struct {
+        const struct uk_kernel *kernel;
+        void (*function)(void); /* its */
+        int columns;            /* the last one's: as many as are left */
+    } piece[GEMM_PIECES];
+    int pieces; /* 0: there are no such kernels */
+};
 
 /* An element type: what depends on it, and its kernels that run on this CPU. */
 struct gemm_type {
@@ -91,7 +103,7 @@ struct gemm_type {
     void (*copy_rows)(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                       int64_t step, void *d, int64_t ldd);
     /* The registry's names of what it has for this type, and the rows found. */
-    const char *form_op[GEMM_FORMS], *small_op;
+    const char *form_op[GEMM_FORMS], *small_op, *small_ta_op;
     const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
@@ -101,6 +113,13 @@ struct gemm_type {
     const struct gemm_tile *small_for_columns[GEMM_WIDTHS];
     struct gemm_tile small[GEMM_TILES_MOST];
     int smalls;
+    /* Kernels of any number of rows, and which of them n columns take: with A in rows, with A in columns. */
+    const struct uk_kernel *whole[2][GEMM_TILES_MOST];
+    int wholes[2];
+    struct gemm_direct direct[2][GEMM_WIDTHS];
+    int64_t way;        /* bytes of a way of the first cache, a power of two */
+    int few_rows;       /* so many of its lines may share a set */
+    _Atomic bool ready; /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t;
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
@@ -122,6 +141,9 @@ const struct gemm_type *gemm_type_f64(void);
 
 /* Cycles of work below which a thread is not worth waking: some 20 us. */
 #define GEMM_TASK 60000.
+
+/* Bytes of a way of the first cache, and how many there are. */
+void gemm_first_cache(int64_t *way, int64_t *ways);
 
 /* The tile whose width suits n columns; NULL: there is none. */
 const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n);

@@ -240,6 +240,7 @@ struct gemm_type TYPE = {
     .copy_rows = copy_rows,
     .form_op = {NAME "gemm", NAME "gemm_ra", NAME "gemm_rab", NAME "gemm_sab"},
     .small_op = NAME "gemm_small",
+    .small_ta_op = NAME "gemm_small_ta",
     .gemv_n_op = NAME "gemv_n",
     .gemv_t_op = NAME "gemv_t",
     .pack_n_op = NAME "pack_n",

@@ -24,6 +24,17 @@ static const char *source(int source, bool packed, bool is_b) {
     return packed && is_b ? "packed beforehand, in panels" : packed ? "packed beforehand" : texts[source];
 }
 
+static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
+    int from = 0;
+
+    add(t, "path: small, all rows in one call, A and B read in place\n");
+    for (int i = 0; i < p->direct->pieces; i++) {
+        add(t, "kernel of columns %d to %d: %s\n", from, from + p->direct->piece[i].columns - 1,
+            p->direct->piece[i].kernel->symbol);
+        from += p->direct->piece[i].columns;
+    }
+}
+
 static void add_tiles(struct text *t, const struct uk_gemm_plan *p) {
     const struct uk_kernel *k = p->tile->kernel[p->form];
 
@@ -44,7 +55,9 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *p, char *buffer, size_t size) 
         buffer[0] = 0;
     add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->type->name, (long long)p->m, (long long)p->n,
         (long long)p->k, p->swapped ? ", of the transposes: A and B have changed places" : "");
-    if (p->path == GEMM_TILES)
+    if (p->direct)
+        add_direct(&t, p);
+    else if (p->path == GEMM_TILES)
         add_tiles(&t, p);
     else if (p->path == GEMM_SCALE)
         add(&t, "path: C is scaled, A and B are not read\n");

@@ -1,7 +1,7 @@
 /* Which kernels matrix products have: the registry's rows of their operations that run on this CPU. */
 #include <pthread.h>
 #include <string.h>
-#include "gemm.h"
+#include "gemm_direct.h"
 
 /* The weight of an instruction set: a kernel of a higher one replaces one of the same tile. */
 static int level(const struct uk_kernel *k) {
@@ -61,6 +61,11 @@ static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
     }
 }
 
+static void take_whole(struct gemm_type *t, const struct uk_kernel *k, int form) {
+    if (k->edges == UK_EDGES_ANY && !k->a_over && t->wholes[form] < GEMM_TILES_MOST)
+        t->whole[form][t->wholes[form]++] = k;
+}
+
 static void take_one(const struct uk_kernel **slot, const struct uk_kernel *k) {
     if (!*slot || level(k) > level(*slot))
         *slot = k;
@@ -88,9 +93,12 @@ static void look_up(struct gemm_type *t) {
         for (int f = 0; f < GEMM_FORMS; f++)
             if (!strcmp(k->op, t->form_op[f]))
                 take_form(t, k, (enum gemm_form)f);
-        if (!strcmp(k->op, t->small_op))
+        if (!strcmp(k->op, t->small_op)) {
             take_small(t, k);
-        else if (!strcmp(k->op, t->gemv_n_op))
+            take_whole(t, k, 0);
+        } else if (!strcmp(k->op, t->small_ta_op)) {
+            take_whole(t, k, 1);
+        } else if (!strcmp(k->op, t->gemv_n_op))
             take_one(&t->gemv_n, k);
         else if (!strcmp(k->op, t->gemv_t_op))
             take_one(&t->gemv_t, k);
@@ -101,6 +109,12 @@ static void look_up(struct gemm_type *t) {
     }
     for (int n = 1; n < GEMM_WIDTHS; n++)
         t->for_columns[n] = gemm_width_for(t, n);
+    int64_t ways;
+
+    gemm_first_cache(&t->way, &ways);
+    t->few_rows = (int)ways / 2;
+    gemm_direct_fill(t);
+    atomic_store_explicit(&t->ready, true, memory_order_release);
 }
 
 static void look_up_all(void) {

@@ -26,7 +26,7 @@
  */
 #include <pthread.h>
 #include <unistd.h>
-#include "gemm.h"
+#include "gemm_direct.h"
 #include "pool.h"
 
 enum { CALL = 40, KC_MOST = 768, LINE = 64 };
@@ -55,6 +55,12 @@ static void ask_caches(void) {
     ask(&first, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, 16384, 262144);
     ask(&second, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, 131072, 4 << 20);
 #endif
+}
+
+void gemm_first_cache(int64_t *way, int64_t *ways) {
+    pthread_once(&once, ask_caches);
+    *way = first.size / first.ways;
+    *ways = first.ways;
 }
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
@@ -448,14 +454,20 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
         return UK_INVALID_ARGUMENT;
 
     struct uk_gemm_plan p = normalized(type, shape);
+    const struct gemm_product product = gemm_product_of(shape);
+    const struct gemm_direct *direct = gemm_direct_for(type, &product);
 
     set_threads(&p, options);
     p.a_packed = p.swapped ? options->b_packed : options->a_packed;
     p.b_packed = p.swapped ? options->a_packed : options->b_packed;
     if (!p.m || !p.n || !p.k)
         p.path = GEMM_SCALE;
-    else if (((p.m != 1 && p.n != 1) || !plan_vector(&p)) && !plan_small(&p))
+    else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && !plan_small(&p))
         status = plan_tiles(&p);
+    if (direct && !p.a_packed && !p.b_packed) {
+        p.direct = direct;
+        p.direct_lda = product.lda;
+    }
     if (!status)
         *plan = p;
     return status;

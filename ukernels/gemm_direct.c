@@ -1,0 +1,64 @@
+/*
+ * Which kernels share out the columns of a small product: those that take the fewest cycles for a cube of n.
+ *
+ * A kernel's step of k takes, for its rows, the longest of
+ *     FMAs / 2          two vector multiply-adds a cycle
+ *     loads / 2         two loads
+ *     (FMAs + other)/3  what goes through the vector units: four of them on one core, two and a half on another
+ * and a call CALL more: its arguments, its jumps, the first loads that wait. A vector of columns costs as much with one
+ * column as with all; kernels of fewer columns have several rows in a vector, at the price of shuffles. So 20 columns
+ * are 16 and 4 rather than two vectors.
+ */
+#include "gemm_direct.h"
+
+enum { CALL = 20 };
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static double row_cycles(const struct uk_kernel *k) {
+    return larger(larger(k->fma, k->loads) / 2, (k->fma + k->other) / 3) / k->mr;
+}
+
+struct search {
+    const struct uk_kernel *const *kernel;
+    int kernels, n;
+    double least;
+    struct gemm_direct *best;
+};
+
+/* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
+static void complete(struct search *s, struct gemm_direct *d, double cycles, int rest, int widest) {
+    const double steps = (double)s->n * s->n;
+
+    for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
+        const struct uk_kernel *k = s->kernel[i];
+        const double all = cycles + CALL + steps * row_cycles(k);
+        const int columns = rest < k->nr ? rest : k->nr;
+
+        if (k->nr > widest || (s->best->pieces && all >= s->least))
+            continue;
+        d->piece[d->pieces].kernel = k;
+        d->piece[d->pieces].function = k->function;
+        d->piece[d->pieces].columns = columns;
+        d->pieces++;
+        if (columns < rest) {
+            complete(s, d, all, rest - columns, k->nr);
+        } else {
+            *s->best = *d;
+            s->least = all;
+        }
+        d->pieces--;
+    }
+}
+
+void gemm_direct_fill(struct gemm_type *t) {
+    for (int form = 0; form < 2; form++)
+        for (int n = 1; n < GEMM_WIDTHS; n++) {
+            struct search s = {t->whole[form], t->wholes[form], n, 0, &t->direct[form][n]};
+            struct gemm_direct d = {0};
+
+            complete(&s, &d, 0, n, GEMM_WIDTHS);
+        }
+}

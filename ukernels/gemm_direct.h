@@ -1,0 +1,75 @@
+/*
+ * Small products, computed without a plan: a few kernels, each with all rows of its columns, that read A and B in place.
+ *
+ * Which products. Nothing is packed, so nothing is paid beside the multiply-adds but the calls, while
+ *   - B stays in the second cache and the rows of A that are multiplied together in the first: n, k <= 128;
+ *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
+ *     (CONFLICT in gemm_plan.c);
+ *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored in rows or in columns;
+ *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on;
+ *   - there is more than a vector. Long vectors, m = 1 or n = 1, are bound by memory, and summed in an order of their
+ *     own; from VECTOR_MOST elements on their kernels, which start with more sums, are ahead.
+ * Which kernels: for n columns those whose cycles are least, as gemm_direct.c estimates them once from kernels.def.
+ *
+ * Every element is one sum in the order of k, to which C is added last, as all tiles of a block of k have it: the bits
+ * are those of the plan's other ways, which serve what is packed beforehand, alpha, and epilogues.
+ */
+#ifndef GEMM_DIRECT_H
+#define GEMM_DIRECT_H
+
+#include "gemm.h"
+
+/* The row-major product of a call: column-major ones are C' = B' A'. */
+struct gemm_product {
+    int64_t m, n, k, lda, ldb, ldc;
+    bool a_columns, b_columns; /* stored by columns */
+};
+
+static inline struct gemm_product gemm_product_of(const struct gemm_shape *s) {
+    const bool rows = s->layout == UK_ROW_MAJOR;
+
+    return (struct gemm_product){
+        .m = rows ? s->m : s->n,
+        .n = rows ? s->n : s->m,
+        .k = s->k,
+        .lda = rows ? s->lda : s->ldb,
+        .ldb = rows ? s->ldb : s->lda,
+        .ldc = s->ldc,
+        .a_columns = (rows ? s->ta : s->tb) == UK_TRANSPOSE,
+        .b_columns = (rows ? s->tb : s->ta) == UK_TRANSPOSE,
+    };
+}
+
+/* Whether a leading dimension is wrong, or so large that it may overflow: others look into that. */
+static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
+    return (uint64_t)(ld - length) >> 30;
+}
+
+/* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
+static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *t,
+                                                        const struct gemm_product *p) {
+    enum {
+        VECTOR_MOST = 256,
+        MOST = 1 << 21 /* half as many vector multiply-adds as GEMM_TASK has cycles */
+    };
+    const uint64_t widths = GEMM_WIDTHS - 1;
+
+    if ((uint64_t)(p->n - 1) >= widths || (uint64_t)(p->k - 1) >= widths || (uint64_t)(p->m - 1) >= MOST ||
+        p->m * p->n * p->k > MOST || p->b_columns)
+        return NULL;
+    if (gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) || gemm_leading_is_odd(p->ldb, p->n) ||
+        gemm_leading_is_odd(p->ldc, p->n))
+        return NULL;
+    if ((p->m == 1 || p->n == 1) && p->m * p->n * p->k > VECTOR_MOST)
+        return NULL;
+    if (!p->a_columns && !(p->lda * t->size & (t->way - 1)) && p->m > t->few_rows)
+        return NULL;
+    const struct gemm_direct *d = &t->direct[p->a_columns][p->n];
+
+    return d->pieces ? d : NULL;
+}
+
+/* Finds the kernels for all numbers of columns. */
+void gemm_direct_fill(struct gemm_type *t);
+
+#endif

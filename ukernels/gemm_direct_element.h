@@ -1,0 +1,58 @@
+/* What depends on the element type of small products: included by gemm.c with ELEMENT, TYPE (its gemm_type), and
+ * DIRECT(name) for the names. */
+
+typedef void DIRECT(function)(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
+                              ELEMENT *c, int64_t ldc, int64_t acc, int64_t m, int64_t n);
+
+/* C = beta C, where beta is neither 0 nor 1. */
+__attribute__((noinline)) static void DIRECT(scale)(int64_t m, int64_t n, ELEMENT beta, ELEMENT *c,
+                                                    int64_t ldc) {
+    TYPE.scale(m, n, c, ldc, (double)beta, NULL);
+}
+
+/* The row-major C = A B + beta C by these kernels. */
+static inline void DIRECT(run)(const struct gemm_direct *d, int64_t m, int64_t n, int64_t k, const ELEMENT *a,
+                               int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT beta, ELEMENT *c,
+                               int64_t ldc) {
+    const int last = d->pieces - 1;
+
+    if (beta != 0 && beta != 1)
+        DIRECT(scale)(m, n, beta, c, ldc);
+    for (int i = 0; i < last; i++) {
+        const int columns = d->piece[i].columns;
+
+        ((DIRECT(function) *)d->piece[i].function)(k, a, lda, b, ldb, c, ldc, beta != 0, m, columns);
+        b += columns;
+        c += columns;
+        n -= columns;
+    }
+    ((DIRECT(function) *)d->piece[last].function)(k, a, lda, b, ldb, c, ldc, beta != 0, m, n);
+}
+
+/* Computes a product that is small and whose arguments are right; false: nothing has been done. */
+static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                                int64_t n, int64_t k, ELEMENT alpha, const ELEMENT *a, int64_t lda,
+                                const ELEMENT *b, int64_t ldb, ELEMENT beta, ELEMENT *c, int64_t ldc) {
+    const struct gemm_shape s = {layout, ta, tb, m, n, k, lda, ldb, ldc};
+    const struct gemm_product p = gemm_product_of(&s);
+
+    if (((unsigned)layout | (unsigned)ta | (unsigned)tb) > 1 || alpha != 1 || !a || !b || !c ||
+        !atomic_load_explicit(&TYPE.ready, memory_order_acquire))
+        return false;
+    const struct gemm_direct *d = gemm_direct_for(&TYPE, &p);
+
+    if (!d)
+        return false;
+    DIRECT(run)(d, p.m, p.n, p.k, layout ? b : a, p.lda, layout ? a : b, p.ldb, beta, c, p.ldc);
+    return true;
+}
+
+/* The same for a plan, whose arguments are known to be right. */
+static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
+                                     const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    if (!plan->direct || plan->type != &TYPE || alpha != 1 || !a || !b || !c)
+        return false;
+    DIRECT(run)(plan->direct, plan->m, plan->n, plan->k, plan->swapped ? b : a, plan->direct_lda,
+                plan->swapped ? a : b, plan->b_step, beta, c, plan->ldc);
+    return true;
+}
