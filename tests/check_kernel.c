@@ -138,11 +138,13 @@ static void call_reference(struct check *c) {
 }
 
 static void swap_contents(struct arena *arena, unsigned char *with) {
-    for (size_t b = 0; b < arena->size; b++) {
-        unsigned char byte = arena->data[b];
+    unsigned char piece[4096];
 
-        arena->data[b] = with[b];
-        with[b] = byte;
+    for (size_t b = 0, n; b < arena->size; b += n) {
+        n = arena->size - b < sizeof piece ? arena->size - b : sizeof piece;
+        memcpy(piece, arena->data + b, n);
+        memcpy(arena->data + b, with + b, n);
+        memcpy(with + b, piece, n);
     }
 }
 
@@ -194,14 +196,17 @@ static bool compare_output(struct check *c, int i) {
 
 static bool compare(struct check *c) {
     for (int i = 0; i < c->plan.operands; i++) {
-        const unsigned char *data = c->arena[i].data;
+        const unsigned char *data = c->arena[i].data, *before = c->before[i];
+        size_t b = 0;
 
         if (c->plan.operand[i].output && !compare_output(c, i))
             return false;
-        for (size_t b = 0; b < c->arena[i].size; b++)
-            if (data[b] != c->before[i][b])
-                return fail(c, "wrote outside its output: operand %d, %lld bytes from its start", i,
-                            (long long)(data + b - (const unsigned char *)c->plan.operand[i].at));
+        if (!memcmp(data, before, c->arena[i].size))
+            continue;
+        while (data[b] == before[b])
+            b++;
+        return fail(c, "wrote outside its output: operand %d, %lld bytes from its start", i,
+                    (long long)(data + b - (const unsigned char *)c->plan.operand[i].at));
     }
     return true;
 }
@@ -256,34 +261,30 @@ static bool check_one(struct check *c) {
     return compare(c);
 }
 
-/* Every edge with every K; acc, strides, placement and data in full for whole tiles and tiles of one element,
- * in turn for those between. */
-static bool check_edge(struct check *c, int64_t mr, int64_t nr, unsigned *turn) {
-    static const int64_t sizes[] = {0, 1, 2, 7, 64, MAX_K};
+/* Acc, strides, placement and data in full for whole tiles and tiles of one element, in turn for those between.
+ */
+static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsigned *turn) {
     const bool corner = (mr == c->row->mr && nr == c->row->nr) || (mr == 1 && nr == 1);
     const unsigned variants = 2 * 2 * PLACEMENTS * DATA;
 
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (!c->op->has_k && sizes[i] != 1)
-            continue;
-        for (unsigned v = 0; v < (corner ? variants : 2); v++) {
-            /* 7 and the number of variants have no common divisor: the turns go through them all. */
-            unsigned now = corner ? v : (*turn += 7) % variants;
+    for (unsigned v = 0; v < (corner ? variants : 2); v++) {
+        /* 7 and the number of variants have no common divisor: the turns go through them all. */
+        unsigned now = corner ? v : (*turn += 7) % variants;
 
-            c->shape = (struct shape){.k = sizes[i], .mr = mr, .nr = nr};
-            c->shape.acc = c->op->has_acc && now % 2;
-            c->shape.gap = now / 2 % 2 ? GAP : 0;
-            c->shape.placement = (enum placement)(now / 4 % PLACEMENTS);
-            c->shape.data = (enum data)(now / 4 / PLACEMENTS % DATA);
-            if (!check_one(c))
-                return false;
-        }
+        c->shape = (struct shape){.k = k, .mr = mr, .nr = nr};
+        c->shape.acc = c->op->has_acc && now % 2;
+        c->shape.gap = now / 2 % 2 ? GAP : 0;
+        c->shape.placement = (enum placement)(now / 4 % PLACEMENTS);
+        c->shape.data = (enum data)(now / 4 / PLACEMENTS % DATA);
+        if (!check_one(c))
+            return false;
     }
     return true;
 }
 
 /* ---- strides of 64 bits: rows so far apart that they need them ---- */
 
+enum { FAR_K = 3 };
 static const int64_t far_gap = (int64_t)1 << 32; /* a stride cut to 32 bits is then its row's length */
 
 static bool is_far(const struct operand *o) {
@@ -350,13 +351,27 @@ static bool run_far(struct check *c) {
     return true;
 }
 
-static bool check_far_rows(struct check *c, bool row_edges) {
+/* The most rows that are tried: of a kernel that takes any number, three of its groups. */
+static int64_t most_rows(const struct check *c) {
+    return c->op->any_rows ? 2 * c->row->mr + 3 : c->row->mr;
+}
+
+/* The most columns that are tried: of a kernel that takes any number, two of its steps and some. */
+static int64_t most_columns(const struct check *c) {
+    return c->op->any_columns ? 2 * c->row->nr + 3 : c->row->nr;
+}
+
+static bool row_edges(const struct check *c) {
+    return c->op->has_rows && (c->row->edges == UK_EDGES_ANY || c->row->edges == UK_EDGES_ROWS);
+}
+
+static bool check_far_rows(struct check *c) {
     struct arena space[OPERANDS] = {0};
     bool ok = true;
 
     c->shape =
-        (struct shape){.k = 3, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op->has_acc, .gap = far_gap};
-    if (row_edges && c->shape.mr > 2)
+        (struct shape){.k = FAR_K, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op->has_acc, .gap = far_gap};
+    if (row_edges(c) && c->shape.mr > 2)
         c->shape.mr = 2;
     memset(&c->plan, 0, sizeof c->plan);
     c->op->plan(c->row, &c->shape, &c->plan);
@@ -374,37 +389,52 @@ static bool check_far_rows(struct check *c, bool row_edges) {
     return ok;
 }
 
-/* The most rows that are tried: of a kernel that takes any number, three of its groups. */
-static int64_t most_rows(const struct check *c) {
-    return c->op->any_rows ? 2 * c->row->mr + 3 : c->row->mr;
-}
-
-/* The most columns that are tried: of a kernel that takes any number, two of its steps and some. */
-static int64_t most_columns(const struct check *c) {
-    return c->op->any_columns ? 2 * c->row->nr + 3 : c->row->nr;
-}
-
-static bool check_edges(struct check *c) {
+static bool check_edges(struct check *c, int64_t k, unsigned *turn) {
     const struct uk_kernel *row = c->row;
-    const bool rows = c->op->has_rows && (row->edges == UK_EDGES_ANY || row->edges == UK_EDGES_ROWS);
     const bool columns = c->op->has_columns && (row->edges == UK_EDGES_ANY || row->edges == UK_EDGES_COLS);
-    unsigned turn = 0;
 
-    for (int64_t mr = rows ? 1 : row->mr; mr <= most_rows(c); mr++)
+    for (int64_t mr = row_edges(c) ? 1 : row->mr; mr <= most_rows(c); mr++)
         for (int64_t nr = c->op->any_columns ? 0 : columns ? 1 : row->nr; nr <= most_columns(c); nr++)
             if (nr <= SOME_COLUMNS || nr == most_columns(c) || !c->op->wide)
-                if (!check_edge(c, mr, nr, &turn))
+                if (!check_edge(c, k, mr, nr, turn))
                     return false;
-    return check_far_rows(c, rows);
+    return true;
+}
+
+/* As large as the largest operands with that k, and a page for what is written outside of them: what does not belong
+ * to an operand is checked too. */
+static bool make_arenas(struct check *c, int64_t k) {
+    const struct shape most = {.k = k, .mr = most_rows(c), .nr = most_columns(c), .gap = GAP};
+    struct plan plan = {0};
+    bool ok = true;
+
+    c->op->plan(c->row, &most, &plan);
+    for (int i = 0; i < plan.operands; i++)
+        ok = arena_make(&c->arena[i], (size_t)extent(&plan.operand[i]) * element(c) + 4096) &&
+             (c->before[i] = malloc(c->arena[i].size)) && (c->magnitude[i] = malloc(c->arena[i].size)) && ok;
+    if (!ok)
+        snprintf(c->message, c->size, "%s: no memory for the test", c->row->symbol);
+    return ok;
+}
+
+static void free_arenas(struct check *c) {
+    for (int i = 0; i < OPERANDS; i++) {
+        arena_free(&c->arena[i]);
+        free(c->before[i]);
+        free(c->magnitude[i]);
+        c->before[i] = c->magnitude[i] = NULL;
+    }
 }
 
 bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *message, size_t size) {
+    static const int64_t sizes[] = {0, 1, 2, 7, 64, MAX_K};
     struct check c = {.row = row,
                       .op = check_op(row->op),
                       .function = function,
                       .seed = 1,
                       .message = message,
                       .size = size};
+    unsigned turn = 0;
     bool ok = true;
 
     if (!c.op) {
@@ -412,18 +442,12 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
                  row->op);
         return false;
     }
-    const int64_t columns = most_columns(&c), rows = most_rows(&c), widest = rows > columns ? rows : columns;
-    const size_t bytes = (size_t)(widest + 8) * (MAX_K + 8) * element(&c) * (c.op->apart ? 1 + GAP : 1);
-    for (int i = 0; i < OPERANDS; i++)
-        ok = arena_make(&c.arena[i], bytes) && (c.before[i] = malloc(c.arena[i].size)) &&
-             (c.magnitude[i] = malloc(c.arena[i].size)) && ok;
-    if (!ok)
-        snprintf(message, size, "%s: no memory for the test", row->symbol);
-    ok = ok && check_edges(&c);
-    for (int i = 0; i < OPERANDS; i++) {
-        arena_free(&c.arena[i]);
-        free(c.before[i]);
-        free(c.magnitude[i]);
-    }
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && ok; i++)
+        if (c.op->has_k || sizes[i] == 1) {
+            ok = make_arenas(&c, sizes[i]) && check_edges(&c, sizes[i], &turn);
+            free_arenas(&c);
+        }
+    ok = ok && make_arenas(&c, FAR_K) && check_far_rows(&c);
+    free_arenas(&c);
     return ok;
 }
