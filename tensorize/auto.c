@@ -321,7 +321,7 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
     return UK_OK;
 }
 
-static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct plan *best) {
+static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const char *how, struct plan *best) {
     struct uk_candidate c = {0};
     struct uk_text why = {0}, all = {0};
     struct plan p, tile[MOST_TILES];
@@ -331,7 +331,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
     const char *only = s->wanted_stage && !strcmp(s->wanted_stage, st->name) ? s->wanted_kernel : NULL;
     best->fit.intrinsic = NULL;
     if (s->report)
-        uk_put(s->report, "stage %s: candidates\n", st->name);
+        uk_put(s->report, "stage %s%s: candidates\n", st->name, how);
     while (!(status = uk_next_candidate(s, only, &c)) && c.intrinsic) {
         why.length = 0;
         status = uk_fits(s, st, c.intrinsic, &p.fit, &why);
@@ -395,12 +395,51 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, struct 
     return status;
 }
 
-enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
-    struct plan p = {0};
-    enum uk_status status = uk_part_windows(s, st);
+/* The plan with the output's tiles turned, if there is one. */
+static enum uk_status choose_turned(struct uk_schedule *s, struct uk_stage *st, struct plan *p) {
+    struct uk_turning turning;
+    bool packs = true;
+    enum uk_status status = uk_turn(s, st, &turning);
 
-    if (status)
+    if (status || !turning.map)
         return status;
-    status = choose(s, st, &p);
+    struct uk_operand kept[UK_MAX_OPERANDS];
+    memcpy(kept, st->operand, sizeof kept);
+    memcpy(st->operand, turning.operand, sizeof kept);
+    status = choose(s, st, ", its tiles turned", p);
+    memcpy(st->operand, kept, sizeof kept);
+    if (status == UK_NO_MATCH)
+        return uk_context_enter(s->context, s->context->file), UK_OK;
+    if (status || !p->fit.intrinsic)
+        return status;
+    p->cycles += turning.cycles;
+    p->fit.turned = turning.map;
+    if (turning.weights) {
+        status = uk_pack_by_map(s, st, &p->fit, turning.weights, &packs);
+        p->cycles += uk_map_cycles(s, st, turning.weights);
+    }
+    if (!packs)
+        p->fit.intrinsic = NULL;
+    return status;
+}
+
+/* Turned tiles read pixels one by one, however far apart they are: only others want a copy of strided windows. */
+enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
+    struct plan p = {0}, turned = {0};
+    enum uk_status status = choose_turned(s, st, &turned);
+
+    if (!status && !turned.fit.intrinsic)
+        status = uk_part_windows(s, st);
+    if (!status)
+        status = choose(s, st, "", &p);
+    if (turned.fit.intrinsic && (status == UK_NO_MATCH || (!status && p.fit.intrinsic))) {
+        if (s->report)
+            uk_put(s->report, "  with its tiles turned: about %.3g cycles in all\n", turned.cycles);
+        if (status || turned.cycles < p.cycles)
+            p = turned;
+        if (status)
+            uk_context_enter(s->context, s->context->file);
+        status = UK_OK;
+    }
     return status || !p.fit.intrinsic ? status : uk_schedule_stage(s, st, &p.fit);
 }

@@ -11,6 +11,9 @@ static const double near_elements = 1.06, far_elements = 1.4;
 /* They stay if they take less than this part of it. */
 enum { NEAR_SHARE = 4 };
 
+/* A copy goes by so many terms of the sum: their cache lines, which hold all places of the window, stay near. */
+enum { NEAR_TERMS = 32 };
+
 static int rows_of(const struct uk_stage *st, const struct uk_fit *f, int o) {
     for (int v = 0; v < f->axes; v++)
         if (!uk_is_reduced(st, f->axis[v]) && f->most[v] && uk_depends(&st->operand[o], f->axis[v]))
@@ -49,12 +52,16 @@ static double elements(const struct uk_schedule *s, const struct uk_stage *st, i
     return n;
 }
 
+double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int o) {
+    return elements(s, st, o) * scattered_pack_cycles;
+}
+
 double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                            int o, double cycles) {
-    double n = elements(s, st, o), bytes = n * (double)uk_type_bytes(st->operand[o].tensor->type);
+    double bytes = elements(s, st, o) * (double)uk_type_bytes(st->operand[o].tensor->type);
 
     if (f->any_strides[o] && f->panel[o].width)
-        return n * scattered_pack_cycles;
+        return uk_map_cycles(s, st, o);
     if (!is_scattered(st, f, o))
         return 0;
     return cycles *
@@ -106,23 +113,55 @@ static int dimension_of(const struct uk_stage *st, const struct uk_operand *o, c
     return found;
 }
 
+enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f, int o,
+                              bool *done) {
+    const struct uk_operand *x = &st->operand[o];
+    int lane = rows_of(st, f, o), sum = sum_of(st, f, o);
+
+    *done = false;
+    if (lane < 0 || sum < 0 || x->pad || x->tensor->layout || x->tensor->kind == UK_TENSOR_PACKED ||
+        x->tensor->dims == UK_MAX_DIMS)
+        return UK_OK;
+    int along = dimension_of(st, x, f->axis[lane]), of_sum = dimension_of(st, x, f->axis[sum]);
+    if (along < 0 || of_sum < 0 || along == of_sum)
+        return UK_OK;
+    f->panel[o] = (struct uk_panel){.width = f->most[lane], .along = along, .lane = lane};
+    if (!(f->panel[o].layout = panel_map(s, x, along, of_sum, f->most[lane])))
+        return uk_out_of_memory(s->context);
+    *done = true;
+    return UK_OK;
+}
+
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done) {
     *done = false;
     for (int o = 1; o < st->operands; o++) {
-        const struct uk_operand *x = &st->operand[o];
+        bool packed;
 
-        if (f->panel[o].width || !is_scattered(st, f, o) || x->pad || x->tensor->layout ||
-            x->tensor->kind == UK_TENSOR_PACKED || x->tensor->dims == UK_MAX_DIMS)
+        if (f->panel[o].width || !is_scattered(st, f, o))
             continue;
-        int lane = rows_of(st, f, o), rows = dimension_of(st, x, f->axis[lane]);
-        int sum = dimension_of(st, x, f->axis[sum_of(st, f, o)]);
-        if (rows < 0 || sum < 0 || rows == sum)
-            continue;
-        f->panel[o] = (struct uk_panel){.width = f->most[lane], .along = rows, .lane = lane};
-        if (!(f->panel[o].layout = panel_map(s, x, rows, sum, f->most[lane])))
-            return uk_out_of_memory(s->context);
-        *done = true;
+        enum uk_status status = uk_pack_by_map(s, st, f, o, &packed);
+        if (status)
+            return status;
+        *done |= packed;
     }
     return UK_OK;
+}
+
+enum uk_status uk_order_map_copy(struct uk_schedule *s, struct uk_stage *copy) {
+    struct uk_loop *sum, *outer, *order[UK_MAX_LOOPS];
+    int first = copy->prefix, last = copy->loops - 2, n = 0;
+
+    if (last - first < 2)
+        return UK_OK;
+    sum = copy->loop[last];
+    enum uk_status status = uk_split_by(s, copy, &sum, NEAR_TERMS, "o", &outer);
+    if (status || !outer)
+        return status;
+    order[n++] = copy->loop[first];
+    order[n++] = outer;
+    for (int i = first + 1; i < copy->loops; i++)
+        if (copy->loop[i] != outer)
+            order[n++] = copy->loop[i];
+    return uk_apply_one(s, uk_step_on(s, UK_STEP_REORDER, copy, order, n));
 }

@@ -155,12 +155,16 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
         return UK_OK;
     for (struct uk_stage *e = st->next; e; e = e->next) {
         bool follows = reads(e, st->operand[0].tensor), done;
+        int prefix = st->tile;
 
         for (const struct uk_stage *o = s->stages; o; o = o->next)
-            follows |= o->parent == st && o->after && reads(e, o->operand[0].tensor);
-        if (!follows || e->parent || e->match || !is_elementwise(e))
+            if (o->parent == st && o->after && reads(e, o->operand[0].tensor)) {
+                follows = true;
+                prefix = o->prefix < prefix ? o->prefix : prefix;
+            }
+        if (!follows || e->parent || e->match || !is_elementwise(e) || !prefix)
             continue;
-        struct uk_step *step = uk_step_on(s, UK_STEP_REVERSE_COMPUTE_AT, st, &st->loop[st->tile - 1], 1);
+        struct uk_step *step = uk_step_on(s, UK_STEP_REVERSE_COMPUTE_AT, st, &st->loop[prefix - 1], 1);
         if (step)
             step->subject = e->name;
         enum uk_status status = try_step(s, step, &done);

@@ -404,6 +404,26 @@ static bool is_of_sum_before(const struct uk_stage *st, const struct uk_bound *b
     return false;
 }
 
+/* A bound of a tile's extent too: where it leaves nothing, the call that gets the extent does nothing. */
+static bool is_in_extent(const struct uk_stage *st, const struct uk_bound *b) {
+    for (int o = 0; o < st->bounds; o++) {
+        const struct uk_bound *other = &st->bound[o];
+        bool inner = false, same = uk_index_equal(b->upper, other->upper);
+
+        for (int i = 0; i < st->loops; i++) {
+            int id = st->loop[i]->id;
+
+            if (i < st->tile)
+                same &= b->form.coefficient[id] == other->form.coefficient[id];
+            else
+                inner |= other->form.coefficient[id] > 0;
+        }
+        if (same && inner)
+            return true;
+    }
+    return false;
+}
+
 /* In a nest with sizes that count as at least 1, only what starts an empty sum or follows it may run for 0. */
 static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
                                     struct uk_node *body) {
@@ -414,7 +434,8 @@ static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage
 
         for (int i = 0; i < s->raised; i++)
             raised |= uk_mentions(st->bound[b].upper, s->raised_size[i]);
-        if (!raised || is_of_sum_before(st, &st->bound[b]))
+        if (!raised || is_of_sum_before(st, &st->bound[b]) ||
+            (st->match && st->is_copy && is_in_extent(st, &st->bound[b])))
             continue;
         struct uk_index *x = uk_affine_value(s, st, &st->bound[b].form, value);
 
@@ -526,7 +547,7 @@ struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct
     if (!n)
         return NULL;
     n = guard_tile(s, st, value, n);
-    return st->match->first || st->is_copy ? n : guard_bounds(s, st, value, n);
+    return st->match->first && !st->is_copy ? n : guard_bounds(s, st, value, n);
 }
 
 /* ---- the initialization of a sum ---- */

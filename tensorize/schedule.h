@@ -89,7 +89,7 @@ struct uk_stage {
     int tile;      /* tensorized: position of the nest's first loop; else = loops */
     struct uk_match *match;
     struct uk_packing *packing; /* the tiles that another kernel computes; or NULL */
-    struct uk_stage *next; /* in order of execution; copies of one place in the order of their steps */
+    struct uk_stage *next;      /* in order of execution; copies of one place in the order of their steps */
 };
 
 struct uk_schedule {
@@ -341,6 +341,7 @@ struct uk_fit {
     int64_t unit[2 * UK_MAX_DIMS];          /* and their largest extents */
     struct uk_panel panel[UK_MAX_OPERANDS]; /* by operand of the stage */
     bool any_strides[UK_MAX_OPERANDS];      /* the kernel takes all strides of the operand */
+    const struct uk_map *turned; /* the layout of a buffer that holds the output's tiles; or NULL */
 };
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
                        struct uk_text *why);

@@ -338,9 +338,12 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
                    : t->columns >= 0 && !t->columns_outside && !t->window &&
                          uk_extent_told(t->s, t->st, t->axis[t->columns]) <= FEW_COLUMNS)
         last = t->tiles;
-    for (int i = 0; i < last; i++)
+    for (int i = 0; i < last; i++) {
         if (uk_depends(operand, t->order[i]))
             place = t->order[i];
+        else if (t->fit->turned) /* the next image uses what was packed for this one */
+            break;
+    }
     struct uk_step *step = uk_step_on(t->s, UK_STEP_PACK, t->st, &place, place ? 1 : 0);
     if (!step)
         return uk_out_of_memory(t->s->context);
@@ -352,7 +355,11 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     step->number[0] = t->fit->panel[o].width;
     step->along = t->fit->panel[o].along;
     step->layout = t->fit->panel[o].layout;
-    return uk_apply_one(t->s, step);
+    enum uk_status status = uk_apply_one(t->s, step);
+    /* the operand is the copy's tensor now */
+    return status || !step->layout || t->fit->panel[o].group
+               ? status
+               : uk_order_map_copy(t->s, uk_stage_find(t->s, operand->tensor->name));
 }
 
 /* Panels of columns that no kernel makes while it computes are copied several at a time. */
@@ -416,6 +423,8 @@ enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, con
     for (int o = st->operands - 1; o >= 1; o--)
         if (fit->panel[o].width && (status = pack_operand(&t, o)))
             return status;
+    if (fit->turned && (status = uk_apply_turning(s, st, fit->turned, t.tiles)))
+        return status;
     if (s->options->threads > 1 && (status = parallelize(&t)))
         return status;
     struct uk_step *step = uk_step_on(s, UK_STEP_TENSORIZE, st, &t.order[t.tiles], 1);

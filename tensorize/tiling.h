@@ -39,9 +39,30 @@ double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *s
                            int o, double cycles);
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done);
+/* An operand of the fit in panels of the tile's rows or columns, however its dimensions are ordered; and the cycles. */
+enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f, int o,
+                              bool *done);
+/* The loops of the copy that was made for it: panel, block of the sum, places in the window, sum, lane. */
+enum uk_status uk_order_map_copy(struct uk_schedule *s, struct uk_stage *copy);
+double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int o);
 
 /* auto_windows.c: a copy of the input of strided windows in which the kernel's columns are neighbours, if it is cheap. */
 enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
+
+/* auto_turn.c: how the stage would access memory if its output's tile were turned. */
+struct uk_turning {
+    struct uk_map *map; /* of the output's buffer; NULL: the stage has no pixels for columns */
+    struct uk_operand operand[UK_MAX_OPERANDS];
+    int weights;   /* the operand that has to be packed; 0: none */
+    double cycles; /* what storing the tiles costs */
+};
+
+/* Does the loop move windows, over which another loop sums? */
+bool uk_is_in_window(const struct uk_stage *st, const struct uk_loop *l);
+enum uk_status uk_turn(struct uk_schedule *s, const struct uk_stage *st, struct uk_turning *turning);
+/* `tiles`: how many loops are outside of the tile. */
+enum uk_status uk_apply_turning(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
+                                int tiles);
 
 /* tiling_window.c: sums over more than the kernel's, and rows of several loops */
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);

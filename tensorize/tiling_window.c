@@ -66,6 +66,9 @@ static void sort_loops(const struct tiling *t, struct window *w) {
             break;
         if (uk_is_reduced(st, l))
             continue;
+        if (t->fit->turned &&
+            !uk_is_in_window(st, l)) /* the buffer must not grow with the number of images */
+            break;
         bytes *= uk_extent_told(t->s, st, l);
         if (uk_depends(b, l) || bytes > limit)
             break;
@@ -105,8 +108,11 @@ enum uk_status uk_order_window(struct tiling *t) {
         (status = uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->most[t->columns], "o", &columns)) ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->most[t->rows], "o", &rows)))
         return status;
+    if (t->fit->turned) /* so that a panel of the weights serves all images */
+        put(t, &columns, 1);
     put(t, w.outer, w.outers);
-    put(t, &columns, 1);
+    if (!t->fit->turned)
+        put(t, &columns, 1);
     t->outside = t->blocks = t->loops;
     for (int turn = 0; turn < 2; turn++) {
         if (w.tiles_wait == (turn == 0)) {
