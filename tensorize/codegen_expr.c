@@ -398,16 +398,16 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     }
 }
 
-/* One more term of a reduction. It has no order, so the vectorizer may split it; llvm.maximum, which it can
- * split too, gives NaN for a NaN among the terms, as one of the orders does. */
-static LLVMValueRef reduced(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef old,
-                            LLVMValueRef v) {
+/* One more term, as uk_reduced. Where it is one of a reduction, which has no order, the vectorizer may split that;
+ * llvm.maximum it can split too. */
+static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_op op, enum uk_type type,
+                            LLVMValueRef old, LLVMValueRef v) {
     LLVMValueRef both[] = {old, v}, r;
 
     if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))
         return uk_cg_intrinsic(g, op == UK_E_MIN ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(v), both, 2);
     r = arithmetic(g, op, type, old, v);
-    if (LLVMIsAInstruction(r) &&
+    if (any_order && LLVMIsAInstruction(r) &&
         (LLVMGetInstructionOpcode(r) == LLVMFAdd || LLVMGetInstructionOpcode(r) == LLVMFMul))
         LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);
     return r;
@@ -427,8 +427,7 @@ void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
         LLVMSetAlignment(old, (unsigned)uk_type_bytes(type));
         uk_cg_mark_access(g, old, n->target.tensor);
         LLVMValueRef was = uk_cg_from_memory(g, type, old);
-        v = n->any_order ? reduced(g, op[n->assign], type, was, v)
-                         : arithmetic(g, op[n->assign], type, was, v);
+        v = reduced(g, n->any_order, op[n->assign], type, was, v);
     }
     LLVMValueRef store = LLVMBuildStore(g->b, uk_cg_to_memory(g, type, v), at);
 

@@ -18,6 +18,9 @@ union uk_value uk_load(enum uk_type t, const void *base, int64_t element);
 void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v);
 union uk_value uk_convert(enum uk_type from, enum uk_type to, union uk_value v);
 union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b);
+/* As uk_binary, for one more term of a reduction: it has no order, so that min and max of floats give NaN for a NaN
+ * among the terms, wherever it stands. */
+union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum, union uk_value term);
 union uk_value uk_unary(enum uk_expr_op op, enum uk_type t, union uk_value a);
 
 enum { UK_MAX_TERMS = 16 };

@@ -282,6 +282,6 @@ void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t 
     enum uk_type t = s->tensor->type;
 
     if (assign != UK_ASSIGN)
-        v = uk_binary(ops[assign], t, uk_load(t, s->base, element), v);
+        v = uk_reduced(ops[assign], t, uk_load(t, s->base, element), v);
     uk_store(t, s->base, element, v);
 }

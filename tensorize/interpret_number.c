@@ -240,6 +240,14 @@ union uk_value uk_binary(enum uk_expr_op op, enum uk_type t, union uk_value a, u
     }
 }
 
+union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum, union uk_value term) {
+    const bool least = uk_type_is_float(t) && (op == UK_E_MIN || op == UK_E_MAX);
+
+    if (least && (isnan(sum.d) || isnan(term.d)))
+        return (union uk_value){.d = NAN};
+    return uk_binary(op, t, sum, term);
+}
+
 union uk_value uk_unary(enum uk_expr_op op, enum uk_type t, union uk_value a) {
     if (!uk_type_is_float(t)) {
         if (op == UK_E_NEG || a.i < 0)

@@ -151,7 +151,7 @@ static void add_term(struct run *r) {
     static const enum uk_expr_op ops[] = {UK_E_ADD, UK_E_ADD, UK_E_MUL, UK_E_MAX, UK_E_MIN};
 
     if (!is_left_out(r))
-        r->sum = uk_binary(ops[r->s->reduce], r->target->tensor->type, r->sum, uk_run_value(r->f, r->right));
+        r->sum = uk_reduced(ops[r->s->reduce], r->target->tensor->type, r->sum, uk_run_value(r->f, r->right));
 }
 
 static void reduce(struct run *r, int level) {

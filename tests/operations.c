@@ -485,6 +485,36 @@ static void literals(void **state) {
     }
 }
 
+/* A NaN stays, whichever comes first: a reduction has no order. */
+static void nan_in_reductions(void **state) {
+    const double term[] = {2, -3, 5, NAN, 7, -9, 4, 1, 8, -2};
+
+    (void)state;
+    for (enum uk_type t = UK_F64; t <= UK_BF16; t++)
+        for (int max = 0; max < 2; max++) {
+            const char *f = max ? "max" : "min", *type = uk_type_names[t];
+            struct job j = {.result = t, .n = COUNT(term)};
+
+            j.operand[0] = memory_of(t);
+            j.operand[2] = memory_of(t);
+            wanted[0].d = term[0];
+            for (int i = 0; i < COUNT(term); i++) {
+                put_value(t, j.operand[0], i, (struct value){.d = term[i]});
+                if (i)
+                    wanted[i].d = isnan(term[i]) || isnan(wanted[i - 1].d) ? NAN
+                                  : max                                    ? fmax(wanted[i - 1].d, term[i])
+                                                                           : fmin(wanted[i - 1].d, term[i]);
+            }
+            snprintf(j.what, sizeof j.what, "%s of %s with NaN", f, type);
+            snprintf(
+                j.text, sizeof j.text,
+                "tensor A %s [N]\ntensor C %s [N]\nR: C[i] = %s(k where k <= i) A[k]\nU: C[i] %s= A[0]\n",
+                type, type, f, f);
+            run(&j, wanted);
+            free_job(&j);
+        }
+}
+
 /* ---- exp and tanh ---- */
 
 /* Bits as integers in the order of the values. */
@@ -551,8 +581,10 @@ static int destroy_context(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arithmetic), cmocka_unit_test(comparisons), cmocka_unit_test(conversions),
-        cmocka_unit_test(functions),  cmocka_unit_test(literals),    cmocka_unit_test(library_functions),
+        cmocka_unit_test(arithmetic),        cmocka_unit_test(comparisons),
+        cmocka_unit_test(conversions),       cmocka_unit_test(functions),
+        cmocka_unit_test(literals),          cmocka_unit_test(nan_in_reductions),
+        cmocka_unit_test(library_functions),
     };
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);
