@@ -338,7 +338,8 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
         return status;
     t->fit = out;
     t->whole = true;
-    fits = uk_match_forms(t) && uk_match_declare(t) && unify(t) && uk_match_roles(t) && describe_fit(t);
+    fits = uk_match_forms(t) && uk_match_declare(t) && unify(t) && uk_match_roles(t) && uk_match_pads(t) &&
+           describe_fit(t);
     if (fits && st->statement->reduce != UK_REDUCE_NONE && !i->form[UK_FORM_UPDATE].given)
         fits = uk_differ(t, "the sum has to be split, and the kernel has no `update`");
     if (!fits)

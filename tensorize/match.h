@@ -96,6 +96,8 @@ struct uk_map *uk_group_layout(struct uk_attempt *t, int operand, const struct u
 /* match_tile.c: what must hold for every tile, once axes and operands are known. */
 bool uk_match_forms(struct uk_attempt *t);
 bool uk_match_roles(struct uk_attempt *t);
+/* Do the pads that the program wrote have nothing to do in this nest? */
+bool uk_match_pads(struct uk_attempt *t);
 bool uk_match_tiles(struct uk_attempt *t);
 
 /* The declaration's access and the nest's operand that give a tensor's origin. */

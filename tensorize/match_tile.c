@@ -482,13 +482,39 @@ static bool check_within(struct uk_attempt *t, int operand) {
     return true;
 }
 
+/* A pad that the program wrote has no such bounds: it must have nothing to do. */
+static bool check_pad(struct uk_attempt *t, const struct uk_operand *o) {
+    struct uk_arena *a = t->s->arena;
+    struct uk_index *value[UK_MAX_LOOPS] = {0};
+
+    for (int i = 0; i < t->st->loops; i++)
+        value[t->st->loop[i]->id] = uk_index_var(a, t->st->loop[i]->var);
+    for (int d = 0; d < o->tensor->stored_dims && o->pad == UK_PAD_VALUE && !t->st->is_copy; d++) {
+        struct uk_index *x = uk_affine_value(t->s, t->st, &o->index[d], value);
+        struct uk_index *inside = uk_index_op(a, UK_I_AND, uk_index_op(a, UK_I_GE, x, uk_index_int(a, 0)),
+                                              uk_index_op(a, UK_I_LT, x, o->tensor->stored[d]));
+
+        if (!uk_proves(t->s, t->st, t->st->loops, inside))
+            return uk_differ(t, "%s may be read outside of its shape, and %s does not store what is there",
+                             o->tensor->name, t->k->name);
+    }
+    return true;
+}
+
+bool uk_match_pads(struct uk_attempt *t) {
+    for (int o = 1; o < t->st->operands; o++)
+        if (!check_pad(t, &t->st->operand[o]))
+            return false;
+    return true;
+}
+
 bool uk_match_tiles(struct uk_attempt *t) {
     if (!is_box(t, t->st->bound, t->st->bounds))
         return false;
     for (int o = 0; o < t->st->operands; o++)
         if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid) || !check_within(t, o))
             return false;
-    if (!check_extents(t) || !check_assumptions(t))
+    if (!uk_match_pads(t) || !check_extents(t) || !check_assumptions(t))
         return false;
     for (int i = 0; i < t->pairs; i++)
         if (!check_over(t, &t->pair[i]))
