@@ -27,12 +27,15 @@ static const char *name_of(enum uk_expr_op op) {
     return op == UK_E_PAD ? "pad" : "select";
 }
 
+static bool floats_only(enum uk_expr_op op) {
+    return op == UK_E_DIV || op == UK_E_EXP || op == UK_E_TANH || op == UK_E_SQRT || op == UK_E_ROUND;
+}
+
 static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_type type) {
     enum uk_expr_op op = e->op;
     bool shift = op == UK_E_SHL || op == UK_E_SHR;
-    bool real = op == UK_E_DIV || op == UK_E_EXP || op == UK_E_TANH || op == UK_E_SQRT || op == UK_E_ROUND;
 
-    if (real && !uk_type_is_float(type))
+    if (floats_only(op) && !uk_type_is_float(type))
         return uk_program_fail(p, UK_REFUSED, e->at,
                                "%s is not defined for %s; convert to a float type first", name_of(op),
                                uk_type_names[type]);
@@ -125,7 +128,7 @@ static bool only_integers(const struct uk_expr *e) {
     for (int i = e->op == UK_E_SELECT; i < 3 && e->arg[i]; i++)
         if (!only_integers(e->arg[i]))
             return false;
-    return e->op != UK_E_DIV && !(e->op >= UK_E_EXP && e->op <= UK_E_ROUND);
+    return !floats_only(e->op);
 }
 
 static enum uk_type natural_type(const struct uk_expr *e) {

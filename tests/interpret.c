@@ -177,6 +177,9 @@ static void integers_and_casts(void **state) {
     expect("tensor A i32 [5]\nA[i] = -(A[i] + 1) >> 1 << 2\n", NULL, (void *[]){w});
     assert_true(w[0] == 0); /* INT32_MIN, halved, times 4, wraps to 0 */
     assert_int_equal(w[3], -16);
+    /* What is made of integer literals alone is an integer. */
+    expect("tensor A i32 [5]\nA[i] = i32(-2 << abs(-3)) + i32(max(7, abs(2)) >> 1)\n", NULL, (void *[]){w});
+    assert_int_equal(w[4], -13);
     expect("tensor C f32 [5]\nC[i] = round(f32(index(i)) - 1.5) + f32(index(4 - i / 2 % 2))\n", NULL,
            (void *[]){f});
     assert_true(f[0] == 2 && f[1] == 4 && f[2] == 3 && f[3] == 5 && f[4] == 6);
