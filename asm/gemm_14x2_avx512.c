@@ -14,6 +14,9 @@
  * Of the tiles that fill the registers (12x32, 8x48, 9x48, 6x64 are the others) it needs the fewest columns:
  * widths of 48 leave a narrow tile where N is a multiple of 64.
  *
+ * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k. The first
+ * 14 steps ask for one row each, to be written: for the lines that its vectors end in.
+ *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row:
  * mr cycles per k, and the cost of a jump, which bounds tiles of few rows. Columns of one vector take one vector
  * of b and broadcasts within the FMAs: half the cycles, if it were not for 15 loads in 7 cycles.
@@ -106,6 +109,23 @@ static const int64_t size = sizeof(element);
     "add $2*128, %[b]\n\t"                                                                                  \
     "sub $2, %[k]\n\t"                                                                                      \
     "jnz 1b\n\t"
+/* The first 14 steps, if there are more, one a turn; each asks for a row of C. */
+#define FETCH_C(step)                                                                                       \
+    "cmp $15, %[k]\n\t"                                                                                     \
+    "jl 5f\n\t"                                                                                             \
+    "mov %[c], %[f]\n\t"                                                                                    \
+    "mov $14, %k[rows]\n\t"                                                                                 \
+    "sub $14, %[k]\n\t"                                                                                     \
+    ".p2align 5\n"                                                                                          \
+    "4:\n\t" step                                                                                          \
+    "prefetchw 60(%[f])\n\t"                                                                                 \
+    "prefetchw 124(%[f])\n\t"                                                                               \
+    "add %[ld], %[f]\n\t"                                                                                  \
+    "add $" BYTES "*14, %[a]\n\t"                                                                          \
+    "add $128, %[b]\n\t"                                                                                   \
+    "dec %k[rows]\n\t"                                                                                     \
+    "jnz 4b\n"                                                                                             \
+    "5:\n\t"
 /* Where to jump: to row 0, less the rows between. */
 #define AIM(t)                                                                                              \
     "lea 9f(%%rip), " t "\n\t"                                                                              \
@@ -121,14 +141,17 @@ static const int64_t size = sizeof(element);
     "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29",               \
     "zmm30", "zmm31"
 
+#define WIDE_STEP(b_at, a_at)                                                                               \
+    WIDE_B(b_at) ROWS_2_TO_13(a_at) ROW(1, 2, 3, 31, a_at) ROW(0, 0, 1, 30, a_at)
+
 #define FULL_TILE(OUT)                                                                                      \
     __asm__ volatile(EACH_ROW(ZERO)                                                                         \
                      "test %[k], %[k]\n\t"                                                                  \
                      "jle 3f\n\t"                                                                           \
-                     LOOP(WIDE_B(0) ROWS_2_TO_13(0) ROW(1, 2, 3, 31, 0) ROW(0, 0, 1, 30, 0),                \
-                          WIDE_B(128) ROWS_2_TO_13(14) ROW(1, 2, 3, 31, 14) ROW(0, 0, 1, 30, 14))           \
+                     FETCH_C(WIDE_STEP(0, 0))                                                               \
+                     LOOP(WIDE_STEP(0, 0), WIDE_STEP(128, 14))                                              \
                      "3:\n\t" EACH_ROW(OUT)                                                                 \
-                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)                               \
+                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [f] "=&r"(f), [rows] "=&r"(rows) \
                      : [ld] "r"(size * ldc)                                                                 \
                      : CLOBBERS)
 
@@ -180,6 +203,8 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
 void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
     if (mr == 14 && nr == NR) {
+        int64_t f, rows;
+
         if (acc)
             FULL_TILE(ADD_STORE);
         else
