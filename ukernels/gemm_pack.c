@@ -50,6 +50,30 @@ size_t gemm_packed_b(const struct uk_gemm_plan *plan) {
                                            : plan->n * gemm_leading(plan->k, size));
 }
 
+/* n lines of an operand in panels, `taken` of them in each, which is `width` wide. */
+struct panels {
+    int64_t k, n, taken;
+    int width;
+    const char *from;
+    int64_t step, across;
+};
+
+/* Where a panel's lines lie side by side, some steps of all panels after another: what a page and a line of the source
+ * has for the next panel is then still near. */
+static void pack_panels(const struct gemm_type *t, const struct panels *s, char *to) {
+    enum { STEPS = 32 };
+    const int64_t most = s->across == 1 ? STEPS : s->k;
+
+    for (int64_t p = 0; p < s->k; p += most) {
+        const int64_t k = s->k - p < most ? s->k - p : most;
+
+        for (int64_t i = 0, panel = 0; i < s->n; i += s->taken, panel++)
+            t->pack(t, k, s->n - i < s->taken ? s->n - i : s->taken,
+                    s->from + (p * s->step + i * s->across) * t->size, s->step, s->across, s->width,
+                    to + (panel * s->k + p) * s->width * t->size);
+    }
+}
+
 void gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
                  void *packed) {
     const struct gemm_type *t = plan->type;
@@ -59,27 +83,20 @@ void gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int6
                      packed, plan->a_leading);
         return;
     }
-    for (int64_t r = 0; r < m; r += plan->rows) {
-        const int64_t mr = m - r < plan->rows ? m - r : plan->rows;
-
-        t->pack(t, k, mr, at(plan, a, (i + r) * plan->a_row + p * plan->a_step), plan->a_step, plan->a_row,
-                plan->tile->mr, packed);
-        packed = (char *)packed + bytes(plan, plan->tile->mr * k);
-    }
+    pack_panels(t,
+                &(struct panels){k, m, plan->rows, plan->tile->mr,
+                                 at(plan, a, i * plan->a_row + p * plan->a_step), plan->a_step, plan->a_row},
+                packed);
 }
 
 void gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
                  void *packed) {
-    const struct gemm_type *t = plan->type;
     const int width = plan->tile->nr;
 
-    for (int64_t c = 0; c < n; c += width) {
-        const int64_t nr = n - c < width ? n - c : width;
-
-        t->pack(t, k, nr, at(plan, b, (j + c) * plan->b_column + p * plan->b_step), plan->b_step,
-                plan->b_column, width, packed);
-        packed = (char *)packed + bytes(plan, width * k);
-    }
+    pack_panels(plan->type,
+                &(struct panels){k, n, width, width, at(plan, b, j * plan->b_column + p * plan->b_step),
+                                 plan->b_step, plan->b_column},
+                packed);
 }
 
 void gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed) {

@@ -8,18 +8,20 @@
  *     4             the latency of an FMA, which every sum of the tile has to wait for
  * and a tile CALL cycles more for the call, its jumps, and its part of C, which comes and goes once per block of k.
  *
- * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte where the
- * source's rows stay rows, TURN where they become columns. It is paid once per element, or once per
- * block of columns (of rows) where the other operand does not fit at once.
+ * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte, once per
+ * element, whichever way the source lies. A copy of A in rows takes more (ROWS; TURN where columns become rows), and its
+ * tiles read as many streams as rows.
  *
  * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far apart
  * that they share too few sets of the first cache, each line is fetched again for each element (CONFLICT per row and
  * k). A strip of B is read again by every panel of rows: if the block's lines do not fit into the second cache's
- * sets that they can go to, they come from the third (FAR per line). Both are counted from the strides: rows a
- * multiple of 2^s bytes apart reach 1/2^s of the sets.
+ * sets that they can go to, they come from the third, of which the kernels' prefetches hide most (FAR per line). Both are
+ * counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. So B is packed where more than
+ * some 40 panels of rows read it at an unfortunate stride, and hardly ever else.
  *
- * Blocks. A block of B, kc x nc, takes half of the second cache; kc is as long as it can be (C is then read and written
- * less often) while nc has several tiles, and the same for all of k. What decides the order in which
+ * Blocks. A block of B, kc x nc, takes half of the second cache. k is cut into equal blocks of some KC if it is longer than
+ * KC_WHOLE: C is read and written once per block, but a long block has few columns, for each of which the panels of A come
+ * from the third cache. What decides the order in which
  * an element's products are added (the tile, kc, the kernel's form) depends on shape and strides only: not on
  * threads, nor on what has been packed beforehand. The width of the tile depends on n alone, so that one packed B
  * serves products of any m.
@@ -29,8 +31,8 @@
 #include "gemm_direct.h"
 #include "pool.h"
 
-enum { CALL = 40, KC_MOST = 768, LINE = 64 };
-static const double COPY = 0.12, TURN = 0.2, CONFLICT = 1, FAR = 6;
+enum { CALL = 40, KC = 512, KC_WHOLE = 800, LINE = 64 };
+static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, CONFLICT = 0.2, FAR = 0.15;
 
 /* ---- the caches ---- */
 
@@ -135,8 +137,10 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, en
     const int size = p->type->size;
     const double elements = (double)p->m * (double)p->k;
 
-    if (source != GEMM_IN_PLACE)
-        return elements * size * ((source == GEMM_ROWS) == (p->a_step == 1) ? COPY : TURN);
+    if (source == GEMM_COPIED)
+        return elements * size * COPY;
+    if (source == GEMM_ROWS)
+        return elements * size * (p->a_step == 1 ? ROWS : TURN);
     if (p->a_step == 1 && least(p->m, t->mr) * 3 / 2 > kept(&first, p->a_row * size))
         return elements * (double)parts(p->n, t->nr) * CONFLICT;
     return 0;
@@ -148,7 +152,7 @@ static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, in
     const double elements = (double)p->n * (double)p->k, panels = (double)parts(p->m, t->mr);
 
     if (source == GEMM_COPIED)
-        return elements * size * (p->b_column == 1 ? COPY : TURN);
+        return elements * size * COPY;
     if (panels > 1 && kc > kept(&second, p->b_step * size) / 2)
         return elements * size / LINE * (panels - 1) * FAR;
     return 0;
@@ -191,13 +195,14 @@ const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n) 
     return best;
 }
 
-/* Balanced blocks of k, of which B's takes half of the second cache with several tiles to a block. */
+/* Balanced blocks of k. A block of B has room for four tiles at least. */
 static int64_t k_block(const struct uk_gemm_plan *p, int nr) {
-    const int64_t elements = second.size / 2 / p->type->size;
-    int64_t most = elements / (4 * nr);
+    const int64_t room = second.size / 2 / p->type->size / (4 * nr);
+    const int64_t most = room > KC ? KC : room < 128 ? 128 : room;
 
-    most = most > KC_MOST ? KC_MOST : most < 128 ? 128 : most;
-    return p->k <= most + most / 4 ? p->k : (parts(p->k, parts(p->k, most)) + 3) / 4 * 4;
+    if (p->k <= least(room, KC_WHOLE) || p->k <= most + most / 4)
+        return p->k;
+    return (parts(p->k, parts(p->k, most)) + 3) / 4 * 4;
 }
 
 struct choice {

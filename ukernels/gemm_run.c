@@ -80,9 +80,11 @@ static void find_b(const struct uk_gemm_plan *plan, const struct gemm_operands *
     }
 }
 
-/* Rows of tiles of one block. */
+/* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
+ * at a time, which share the lines and pages of their source. */
 static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool pack_a) {
+    const int64_t group = plan->a_row == 1 ? 8 * plan->rows : plan->rows;
     struct gemm_strip s = {
         .kernel = plan->tile->kernel[plan->form],
         .form = (enum gemm_form)plan->form,
@@ -103,8 +105,8 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
         s.row = i;
         find_a(plan, o, w, i, &s);
         s.c = at_written(plan, o->c, i * plan->ldc + w->j0);
-        if (pack_a)
-            gemm_pack_a(plan, o->a, i, s.rows, w->p, w->k, (void *)s.a);
+        if (pack_a && (i - w->i0) % group == 0)
+            gemm_pack_a(plan, o->a, i, least(group, w->i0 + w->m - i), w->p, w->k, (void *)s.a);
         plan->type->strip(&s);
     }
 }
