@@ -23,7 +23,7 @@ static const struct uk_loop *loop_alone(const struct uk_stage *st, const struct 
     return f->general ? NULL : found;
 }
 
-bool uk_is_in_window(const struct uk_stage *st, const struct uk_loop *l) {
+static bool is_in_window(const struct uk_stage *st, const struct uk_loop *l) {
     for (int o = 1; o < st->operands; o++)
         for (int d = 0; d < st->operand[o].tensor->stored_dims; d++)
             for (int i = 0; i < st->loops && st->operand[o].index[d].coefficient[l->id]; i++)
@@ -38,7 +38,7 @@ static int channels_of(const struct uk_stage *st) {
     int last = y->tensor->stored_dims - 1;
     const struct uk_loop *pixels = last > 0 ? loop_alone(st, &y->index[last]) : NULL;
 
-    if (!pixels || !uk_is_in_window(st, pixels) || st->statement->reduce != UK_REDUCE_SUM || st->parent ||
+    if (!pixels || !is_in_window(st, pixels) || st->statement->reduce != UK_REDUCE_SUM || st->parent ||
         y->tensor->layout || y->tensor->dims != last + 1)
         return -1;
     for (int d = last - 1; d >= 0; d--) {

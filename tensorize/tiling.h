@@ -57,8 +57,6 @@ struct uk_turning {
     double cycles; /* what storing the tiles costs */
 };
 
-/* Does the loop move windows, over which another loop sums? */
-bool uk_is_in_window(const struct uk_stage *st, const struct uk_loop *l);
 enum uk_status uk_turn(struct uk_schedule *s, const struct uk_stage *st, struct uk_turning *turning);
 /* `tiles`: how many loops are outside of the tile. */
 enum uk_status uk_apply_turning(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,

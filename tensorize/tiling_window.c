@@ -59,16 +59,14 @@ static void sort_loops(const struct tiling *t, struct window *w) {
     int first = t->outside;
 
     w->tiles_wait = bytes <= limit;
-    for (int i = t->outside - 1; i >= 0 && w->tiles_wait; i--) {
+    /* Turned tiles wait in a buffer, which stays in the first-level cache if it holds one row of the image. */
+    for (int i = t->outside - 1; i >= 0 && w->tiles_wait && !t->fit->turned; i--) {
         const struct uk_loop *l = t->order[i];
 
         if (uk_is_prefix_of_copy(t->s, st, uk_loop_position(st, l)))
             break;
         if (uk_is_reduced(st, l))
             continue;
-        if (t->fit->turned &&
-            !uk_is_in_window(st, l)) /* the buffer must not grow with the number of images */
-            break;
         bytes *= uk_extent_told(t->s, st, l);
         if (uk_depends(b, l) || bytes > limit)
             break;
@@ -85,7 +83,7 @@ static void sort_loops(const struct tiling *t, struct window *w) {
         any |= !uk_is_reduced(st, t->order[i]);
     }
     /* Nothing but rows of one tile line would use a panel before the next comes: no gain in waiting. */
-    w->tiles_wait = w->tiles_wait && (w->insides || !any);
+    w->tiles_wait = w->tiles_wait && (w->insides || !any || t->fit->turned);
 }
 
 static void put(struct tiling *t, struct uk_loop *const *loops, int n) {
