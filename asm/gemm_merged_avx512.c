@@ -18,6 +18,7 @@
  * and four save half; where shuffles have their own, it is half and three quarters.
  */
 #include <immintrin.h>
+#include <stddef.h>
 #include "ukernels.h"
 
 #ifdef UK_OP_dgemm_small
@@ -54,19 +55,21 @@ static const int64_t size = sizeof(element);
 #define MASKED_C(c, x, p) MASKED(c, 25, p) "vadd" P " %%zmm25, %%zmm" #c ", %%zmm" #c "\n\t"
 /* An extraction to memory does not leave masked pages alone. */
 #define STORE_LANE(i, c, at)                                                                                \
-    "vextractf" LANE " $" #i ", %%zmm" #c ", %%xmm25\n\tvmovu" P " %%xmm25, (" at ")%{%[cols]%}\n\t"
+    "vextractf" LANE " $" #i ", %%zmm" #c ", %%xmm25\n\tvmovu" P " %%xmm25, (" at ")%{%%k1%}\n\t"
 #define STORE_C(c, x, p)                                                                                    \
-    "vmovu" P " %%xmm" #c ", (" p ")%{%[cols]%}\n\t"                                                        \
+    "vmovu" P " %%xmm" #c ", (" p ")%{%%k1%}\n\t"                                                           \
     STORE_LANE(1, c, p ", %[o1]") STORE_LANE(2, c, p ", %[o2]") STORE_LANE(3, c, p ", %[o3]")
 #define ON "lea (%[t], %[o2], 2), %[t]\n\t"
-#define LOAD_B "vbroadcastf" LANE " (%[b]), %%zmm24%{%[cols]%}%{z%}\n\tadd %[ldb], %[b]\n\t"
+#define LOAD_B "vbroadcastf" LANE " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %[ldb], %[b]\n\t"
 #define MASKS(at)                                                                                           \
-    "kmovw " at "(%[rest]), %%k2\n\tkmovw 4+" at "(%[rest]), %%k3\n\t"                                      \
-    "kmovw 8+" at "(%[rest]), %%k4\n\tkmovw 12+" at "(%[rest]), %%k5\n\t"
+    "kmovw %c[" at "](%[s]), %%k2\n\tkmovw %c[" at "] + 4(%[s]), %%k3\n\t"                                  \
+    "kmovw %c[" at "] + 8(%[s]), %%k4\n\tkmovw %c[" at "] + 12(%[s]), %%k5\n\t"
+#define HALF_MASK
 #else
+#define HALF_MASK "kmovw %c[half](%[s]), %%k6\n\t"
 #define LOAD_A(c, x, p)                                                                                     \
     "vbroadcastf" LANE " (" p "), %%zmm" #x "\n\t"                                                          \
-    "vbroadcastf" LANE " (" p ", %[o1]), %%zmm" #x "%{%[half]%}\n\t"
+    "vbroadcastf" LANE " (" p ", %[o1]), %%zmm" #x "%{%%k6%}\n\t"
 #define MASKED(c, x, p)                                                                                     \
     "vbroadcastf" LANE " (" p "), %%zmm" #x "%{%%k2%}%{z%}\n\t"                                             \
     "vbroadcastf" LANE " (" p ", %[o1]), %%zmm" #x "%{%%k3%}\n\t"
@@ -75,11 +78,11 @@ static const int64_t size = sizeof(element);
     "vbroadcastf" HALF " (" p ", %[o1]), %%zmm25%{%%k3%}\n\t"                                               \
     "vadd" P " %%zmm25, %%zmm" #c ", %%zmm" #c "\n\t"
 #define STORE_C(c, x, p)                                                                                    \
-    "vmovu" P " %%ymm" #c ", (" p ")%{%[cols]%}\n\t"                                                        \
-    "vextractf" HALF " $1, %%zmm" #c ", %%ymm25\n\tvmovu" P " %%ymm25, (" p ", %[o1])%{%[cols]%}\n\t"
+    "vmovu" P " %%ymm" #c ", (" p ")%{%%k1%}\n\t"                                                           \
+    "vextractf" HALF " $1, %%zmm" #c ", %%ymm25\n\tvmovu" P " %%ymm25, (" p ", %[o1])%{%%k1%}\n\t"
 #define ON "lea (%[t], %[o1], 2), %[t]\n\t"
-#define LOAD_B "vbroadcastf" HALF " (%[b]), %%zmm24%{%[cols]%}%{z%}\n\tadd %[ldb], %[b]\n\t"
-#define MASKS(at) "kmovw " at "(%[rest]), %%k2\n\tkmovw 4+" at "(%[rest]), %%k3\n\t"
+#define LOAD_B "vbroadcastf" HALF " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %[ldb], %[b]\n\t"
+#define MASKS(at) "kmovw %c[" at "](%[s]), %%k2\n\tkmovw %c[" at "] + 4(%[s]), %%k3\n\t"
 #endif
 #define ZERO(u, c, x) "vpxord %%zmm" #c ", %%zmm" #c ", %%zmm" #c "\n\t"
 #define FMA(u, c, x)                                                                                        \
@@ -128,22 +131,25 @@ static const int64_t size = sizeof(element);
 
 #define STEP(n, u) LOAD_B ALL_##n(FMA, u)
 #if STEPS == 4
-#define ENTER "cmpl $2, 56(%[rest])\n\tjl 2f\n\tje 3f\n\tjmp 4f\n\t"
+#define ENTER "cmpl $2, %c[enter](%[s])\n\tjl 2f\n\tje 3f\n\tjmp 4f\n\t"
 #define TURN(n) STEP(n, "0x00") "2:\n\t" STEP(n, "0x55") "3:\n\t" STEP(n, "0xaa") "4:\n\t" STEP(n, "0xff")
 #else
 #define ENTER "jmp 2f\n\t"
 #define TURN(n) STEP(n, "0x00") "2:\n\t" STEP(n, "0xff")
 #endif
 
+#define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
 /* n vectors. */
 #define GROUP(n)                                                                                            \
-    __asm__ volatile(ALL_##n(ZERO, )                                                                        \
+    __asm__ volatile("kmovw %c[all](%[s]), %%k1\n\t"                                                        \
+                     HALF_MASK                                                                              \
+                     ALL_##n(ZERO, )                                                                        \
                      "test %[turns], %[turns]\n\t"                                                          \
                      "jle 6f\n\t"                                                                           \
                      "mov %[a], %[t]\n\t"                                                                   \
-                     "cmpl $0, 56(%[rest])\n\t"                                                             \
+                     "cmpl $0, %c[enter](%[s])\n\t"                                                         \
                      "je 1f\n\t"                                                                            \
-                     MASKS("24")                                                                            \
+                     MASKS("first")                                                                         \
                      EACH_##n(MASKED)                                                                       \
                      ENTER                                                                                  \
                      ".p2align 5\n"                                                                         \
@@ -156,14 +162,14 @@ static const int64_t size = sizeof(element);
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "6:\n\t"                                                                               \
-                     "mov (%[rest]), %[a]\n\t"                                                              \
-                     "mov 8(%[rest]), %[last]\n\t"                                                          \
-                     "mov 64(%[rest]), %[o1]\n\t"                                                           \
-                     "mov 72(%[rest]), %[o2]\n\t"                                                           \
-                     "mov 80(%[rest]), %[o3]\n\t"                                                           \
-                     "cmpq $0, 16(%[rest])\n\t"                                                             \
+                     "mov %[c], %[a]\n\t"                                                                   \
+                     "mov %[c_last], %[last]\n\t"                                                           \
+                     "mov %c[c1](%[s]), %[o1]\n\t"                                                          \
+                     "mov %c[c2](%[s]), %[o2]\n\t"                                                          \
+                     "mov %c[c3](%[s]), %[o3]\n\t"                                                          \
+                     "cmpl $0, %[acc]\n\t"                                                                  \
                      "je 7f\n\t"                                                                            \
-                     MASKS("40")                                                                            \
+                     MASKS("mask")                                                                          \
                      "mov %[a], %[t]\n\t"                                                                   \
                      EACH_##n(MASKED_C)                                                                     \
                      "7:\n\t"                                                                               \
@@ -171,37 +177,23 @@ static const int64_t size = sizeof(element);
                      EACH_##n(STORE_C)                                                                      \
                      : [turns] "+&r"(turns), [a] "+&r"(a), [last] "+&r"(last), [o1] "+&r"(o1), [o2] "+&r"(o2), \
                        [o3] "+&r"(o3), [b] "+&r"(b), [t] "=&r"(t)                                           \
-                     : [ldb] "r"(ldb), [rest] "r"(&rest), "m"(rest), [cols] "Yk"(n_mask), [half] "Yk"(half) \
-                     : "memory", "cc", "k2", "k3", "k4", "k5", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
+                     : [ldb] "r"(s->ldb), [s] "r"(s), [c] "m"(c), [c_last] "m"(c_last), [acc] "m"(acc),     \
+                       AT(enter), AT(all), AT(first), AT(mask), AT(c1), AT(c2), AT(c3), AT(half)            \
+                     : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "k6", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25")
 #define CASE(n) case n: GROUP(n); break;
 /* clang-format on */
 
-/* What a group needs once, in memory: registers are short. The offsets are known to GROUP. */
-struct rest {
-    element *c, *last;     /* 0, 8 */
-    int64_t acc;           /* 16 */
-    uint32_t first[4];     /* 24: of each row in a vector of A, what the first turn reads */
-    uint32_t columns[4];   /* 40: the same of C */
-    int32_t skip, padding; /* 56: steps that the first turn leaves out */
-    int64_t o1, o2, o3;    /* 64, 72, 80: where the other rows of a vector of C are */
-};
-
-/* A group of `rows` rows, whose strides are in bytes; a is `skip` elements in front of the first that is read. */
-static inline __attribute__((always_inline)) void group(int64_t rows, int64_t turns, const element *a,
-                                                        int64_t lda, const element *b, int64_t ldb,
-                                                        int64_t ldc, struct rest rest, uint32_t columns) {
+/* A group of `rows` rows; a is as far in front of the first as the first turn leaves out. */
+static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
+                                                        const char *a, const element *b, char *c, int acc) {
     const int64_t back = rows > R ? rows - R : 0;
-    const __mmask16 n_mask = (__mmask16)columns, half = V == 16 ? 0xff00 : 0xf0;
-    int64_t o1 = rows > 1 ? lda : 0, o2 = rows > 2 ? 2 * lda : 0, o3 = rows > 3 ? 3 * lda : 0;
-    const char *last = (const char *)a + back * lda, *t;
+    const char *last = a + back * s->lda, *t;
+    char *c_last = c + back * s->ldc;
+    int64_t turns = s->turns, o1 = s->a1, o2 = s->a2, o3 = s->a3;
 
-    rest.last = (element *)((char *)rest.c + back * ldc);
-    rest.o1 = rows > 1 ? ldc : 0;
-    rest.o2 = rows > 2 ? 2 * ldc : 0;
-    rest.o3 = rows > 3 ? 3 * ldc : 0;
-    switch ((rows + R - 1) / R) {
+    switch ((uint64_t)(rows + R - 1) / R) {
         CASE(1)
         CASE(2)
         CASE(3)
@@ -217,33 +209,56 @@ static inline __attribute__((always_inline)) void group(int64_t rows, int64_t tu
     }
 }
 
-void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
-               int64_t ldc, int64_t acc, int64_t m, int64_t n) {
-    const int64_t turns = (k + STEPS - 1) / STEPS;
-    const uint32_t all = V == 16 ? 0xffff : 0xff, one_row = (1u << n) - 1;
-    /* The mask once for each row of a vector, by a multiplication; likewise for each lane. */
-    const uint32_t row = (1u << UK_NR) - 1, lane = (1u << STEPS) - 1;
-    struct rest rest = {.c = c, .acc = acc, .skip = (int32_t)(STEPS * turns - k)};
-    int64_t rows = m, longer = 0; /* so many groups, the first ones, have a vector more */
+static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
+                                                          int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
+    const uint64_t steps = (uint64_t)k + STEPS - 1;
+    const uint32_t all = V == 16 ? 0xffff : 0xff, row = (1u << UK_NR) - 1, lane = (1u << STEPS) - 1;
+    const uint32_t columns = (1u << n) - 1;
 
+    s->turns = (int64_t)(steps / STEPS);
+    s->enter = (int32_t)(STEPS - 1 - steps % STEPS);
+    s->lda = size * lda;
+    s->ldb = size * ldb;
+    s->ldc = size * ldc;
+    s->m = s->rows = m;
+    s->longer = 0;
+    /* The rows of a vector that are not there are the first. */
+    s->a1 = m > 1 ? s->lda : 0;
+    s->a2 = m > 2 ? 2 * s->lda : 0;
+    s->a3 = m > 3 ? 3 * s->lda : 0;
+    s->c1 = m > 1 ? s->ldc : 0;
+    s->c2 = m > 2 ? 2 * s->ldc : 0;
+    s->c3 = m > 3 ? 3 * s->ldc : 0;
+    /* A mask for each row of a vector, or each lane: by a multiplication. */
+    s->all = columns * (all / row);
+    s->half = all & all << V / 2;
     for (int r = 0; r < R; r++) {
-        rest.first[r] = (lane << rest.skip & lane) * (all / lane) & row << r * UK_NR;
-        rest.columns[r] = one_row << r * UK_NR;
+        s->first[r] = ((lane << s->enter & lane) * (all / lane) & row) << r * UK_NR;
+        s->mask[r] = columns << r * UK_NR;
     }
     if (m > UK_MR) {
-        const int64_t vectors = (m + R - 1) / R, groups = (m + UK_MR - 1) / UK_MR;
+        const uint64_t vectors = (uint64_t)(m + R - 1) / R, groups = (uint64_t)(m + UK_MR - 1) / UK_MR;
 
-        rows = vectors / groups * R;
-        longer = vectors % groups;
-    }
-    a -= rest.skip;
-#pragma GCC unroll 1
-    while (m > 0) {
-        const int64_t even = rows + (longer-- > 0 ? R : 0), now = even < m ? even : m;
-
-        group(now, turns, a, size * lda, b, size * ldb, size * ldc, rest, one_row * (all / row));
-        a += now * lda;
-        rest.c += now * ldc;
-        m -= now;
+        s->rows = (int64_t)(vectors / groups) * R;
+        s->longer = (int64_t)(vectors % groups);
     }
 }
+
+static inline __attribute__((always_inline)) void run(const struct uk_small_call *s, const element *a,
+                                                      const element *b, element *c, int acc) {
+    const char *from = (const char *)(a - s->enter);
+    char *to = (char *)c;
+    int64_t m = s->m, longer = s->longer;
+
+#pragma GCC unroll 1
+    do {
+        const int64_t even = s->rows + (longer-- > 0 ? R : 0), now = even < m ? even : m;
+
+        group(s, now, from, b, to, acc);
+        m -= now;
+        from += now * s->lda;
+        to += now * s->ldc;
+    } while (m > 0);
+}
+
+#include "gemm_small.h"

@@ -22,6 +22,7 @@
  * the most that n columns can have.
  */
 #include <immintrin.h>
+#include <stddef.h>
 #include "ukernels.h"
 
 #ifdef UK_OP_dgemm_small
@@ -144,7 +145,11 @@ static const int64_t size = sizeof(element);
 #define ADD(at, x, mask) "vadd" P " " at ", %%zmm" #x ", %%zmm" #x mask "\n\t"
 #define STORE(x, at, mask) "vmovu" P " %%zmm" #x ", " at mask "\n\t"
 /* Columns of vector i. */
-#define MASK(i) "%{%[m" #i "]%}"
+#define MASK(i) MASK_##i
+#define MASK_0 "%{%%k1%}"
+#define MASK_1 "%{%%k2%}"
+#define MASK_2 "%{%%k3%}"
+#define MASK_3 "%{%%k4%}"
 #define ZERO_MASK(i) MASK(i) "%{z%}"
 #if NV == 1
 #define ZERO_ROW(u, at, x) Z(x)
@@ -188,18 +193,31 @@ static const int64_t size = sizeof(element);
 #define ON_21 ON_14 "add $4*" BYTES ", %[a21]\n\t"
 #define TO_0
 
+#define MASK_AT(i) "kmovw %c[mask] + 4*" #i "(%[s]), "
+#if NV == 1
+#define MASKS MASK_AT(0) "%%k1\n\t"
+#elif NV == 2
+#define MASKS MASK_AT(0) "%%k1\n\t" MASK_AT(1) "%%k2\n\t"
+#elif NV == 3
+#define MASKS MASK_AT(0) "%%k1\n\t" MASK_AT(1) "%%k2\n\t" MASK_AT(2) "%%k3\n\t"
+#elif NV == 4
+#define MASKS MASK_AT(0) "%%k1\n\t" MASK_AT(1) "%%k2\n\t" MASK_AT(2) "%%k3\n\t" MASK_AT(3) "%%k4\n\t"
+#endif
+
+#define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
 /* n rows, whose last pointer is `far`. */
 #define GROUP(n, far)                                                                                       \
-    __asm__ volatile(ROWS_##n(ZERO_ROW, 0)                                                                  \
+    __asm__ volatile(MASKS                                                                                  \
+                     ROWS_##n(ZERO_ROW, 0)                                                                  \
                      "test %[turns], %[turns]\n\t"                                                          \
                      "jle 5f\n\t"                                                                           \
                      "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
                      "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
                      TO_##far                                                                               \
-                     "cmpq $1, 16(%[rest])\n\t"                                                                 \
+                     "cmpl $1, %c[enter](%[s])\n\t"                                                         \
                      "jl 1f\n\t"                                                                            \
                      "je 2f\n\t"                                                                            \
-                     "cmpq $2, 16(%[rest])\n\t"                                                                 \
+                     "cmpl $2, %c[enter](%[s])\n\t"                                                         \
                      "je 3f\n\t"                                                                            \
                      "jmp 4f\n\t"                                                                           \
                      ".p2align 5\n"                                                                         \
@@ -211,24 +229,23 @@ static const int64_t size = sizeof(element);
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "5:\n\t"                                                                               \
-                     "mov (%[rest]), %[a0]\n\t"                                                                  \
-                     "mov 8(%[rest]), %[ld]\n\t"                                                                \
+                     "mov %[c], %[a0]\n\t"                                                                  \
+                     "mov %c[ldc](%[s]), %[ld]\n\t"                                                         \
                      "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
                      "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
                      TO_##far                                                                               \
-                     "cmpq $0, 24(%[rest])\n\t"                                                                  \
+                     "cmpl $0, %[acc]\n\t"                                                                  \
                      "je 6f\n\t"                                                                            \
                      ROWS_##n(ADD_ROW, 0)                                                                   \
                      "6:\n\t"                                                                               \
                      ROWS_##n(STORE_ROW, 0)                                                                 \
                      : [turns] "+&r"(turns), [a0] "+&r"(a0), [a7] "=&r"(a7), [a14] "=&r"(a14), [a21] "=&r"(a21), \
                        [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), [b] "+&r"(b)                     \
-                     : [ldb] "r"(ldb), [rest] "r"(rest), "m"(*rest),                                         \
-                       [m0] "Yk"(m0), [m1] "Yk"(m1), [m2] "Yk"(m2), [m3] "Yk"(m3)                     \
-                     : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7",      \
-                       "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16",       \
-                       "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25",     \
-                       "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
+                     : [ldb] "r"(s->ldb), [s] "r"(s), [c] "m"(c), [acc] "m"(acc), AT(enter), AT(ldc), AT(mask) \
+                     : "memory", "cc", "k1", "k2", "k3", "k4", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
+                       "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
+                       "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
+                       "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
 #define CASE(n, far) case n: GROUP(n, far); break;
 #define CASES_6 CASE(1, 0) CASE(2, 0) CASE(3, 0) CASE(4, 0) CASE(5, 0) CASE(6, 0)
 #define CASES_9 CASES_6 CASE(7, 0) CASE(8, 7) CASE(9, 7)
@@ -247,45 +264,52 @@ static const int64_t size = sizeof(element);
 #endif
 /* clang-format on */
 
-/* What a group needs once, in memory: registers are short. The offsets are known to GROUP. */
-struct rest {
-    element *c;
-    int64_t ldc, skip, acc;
-};
-
-/* A group of `rows` rows, whose strides are in bytes; a0 is `skip` elements in front of the first that is read. */
-static inline __attribute__((always_inline)) void group(int64_t rows, int64_t turns, const element *a0,
-                                                        int64_t ld, const element *b, int64_t ldb,
-                                                        const struct rest *rest, uint64_t columns) {
-    const __mmask16 m0 = (__mmask16)columns, m1 = (__mmask16)(columns >> V),
-                    m2 = (__mmask16)(columns >> 2 * V), m3 = (__mmask16)(columns >> 3 * V);
-    const element *a7, *a14, *a21;
-    int64_t ld3, ld5;
+/* A group of `rows` rows; a0 is as far in front of the first as the first turn leaves out. */
+static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
+                                                        const char *a0, const element *b, char *c,
+                                                        int acc) {
+    const char *a7, *a14, *a21;
+    int64_t turns = s->turns, ld = s->lda, ld3, ld5;
 
     switch (rows) { CASES }
 }
 
-void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
-               int64_t ldc, int64_t acc, int64_t m, int64_t n) {
-    const uint64_t columns = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
-    const int64_t turns = (k + 3) / 4;
-    struct rest rest = {c, size * ldc, 4 * turns - k, acc};
-    int64_t rows = m, longer = 0; /* so many groups, the first ones, have a row more */
+static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
+                                                          int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
+    const uint64_t columns = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0, steps = (uint64_t)k + 3;
 
+    s->turns = (int64_t)(steps / 4);
+    s->enter = (int32_t)(3 - steps % 4);
+    s->lda = size * lda;
+    s->ldb = size * ldb;
+    s->ldc = size * ldc;
+    s->m = s->rows = m;
+    s->longer = 0;
+    for (int i = 0; i < NV; i++)
+        s->mask[i] = (uint32_t)(columns >> V * i & ((1u << V) - 1));
     if (m > UK_MR) {
         const int64_t groups = (m + UK_MR - 1) / UK_MR;
 
-        rows = m / groups;
-        longer = m - rows * groups;
-    }
-    a -= rest.skip;
-#pragma GCC unroll 1
-    while (m > 0) {
-        const int64_t now = rows + (longer-- > 0);
-
-        group(now, turns, a, size * lda, b, size * ldb, &rest, columns);
-        a += now * lda;
-        rest.c += now * ldc;
-        m -= now;
+        s->rows = m / groups;
+        s->longer = m % groups;
     }
 }
+
+static inline __attribute__((always_inline)) void run(const struct uk_small_call *s, const element *a,
+                                                      const element *b, element *c, int acc) {
+    const char *from = (const char *)(a - s->enter);
+    char *to = (char *)c;
+    int64_t m = s->m, longer = s->longer;
+
+#pragma GCC unroll 1
+    do {
+        const int64_t now = s->rows + (longer-- > 0);
+
+        group(s, now, from, b, to, acc);
+        m -= now;
+        from += now * s->lda;
+        to += now * s->ldc;
+    } while (m > 0);
+}
+
+#include "gemm_small.h"

@@ -74,7 +74,7 @@ struct gemm_vector {
     bool is_row; /* y is a row of C, else a column */
 };
 
-enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 4 };
+enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 3 };
 
 /* How the columns of a small product are shared out: the first ones to the first kernel, and so on. A kernel takes any
  * number of rows in one call; gemm_direct.h says which products, and why. */
@@ -82,7 +82,11 @@ struct gemm_direct {
     struct {
         const struct uk_kernel *kernel;
         void (*function)(void); /* its */
-        int columns;            /* the last one's: as many as are left */
+        /* The same in two parts, of which the second one is a call: C = A B (acc: += A B). */
+        void (*prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
+                        int64_t n);
+        void (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+        int columns; /* the last one's: as many as are left */
     } piece[GEMM_PIECES];
     int pieces; /* 0: there are no such kernels */
 };

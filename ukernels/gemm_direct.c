@@ -11,7 +11,30 @@
  */
 #include "gemm_direct.h"
 
+#include <string.h>
+
 enum { CALL = 20 };
+
+/* The two parts of the kernels, compiled beside them from the same text. */
+typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                              int64_t m, int64_t n);
+typedef void run_function(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+#define SMALL_KERNEL(symbol)           \
+    prepare_function symbol##_prepare; \
+    run_function symbol##_run;
+#include "gemm_small.def"
+#undef SMALL_KERNEL
+
+static const struct {
+    const char *symbol;
+    prepare_function *prepare;
+    run_function *run;
+} parts[] = {
+#define SMALL_KERNEL(symbol) {#symbol, symbol##_prepare, symbol##_run},
+#include "gemm_small.def"
+#undef SMALL_KERNEL
+    {NULL, NULL, NULL},
+};
 
 static double larger(double a, double b) {
     return a > b ? a : b;
@@ -41,6 +64,11 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
             continue;
         d->piece[d->pieces].kernel = k;
         d->piece[d->pieces].function = k->function;
+        for (int j = 0; parts[j].symbol; j++)
+            if (!strcmp(parts[j].symbol, k->symbol)) {
+                d->piece[d->pieces].prepare = parts[j].prepare;
+                d->piece[d->pieces].run = parts[j].run;
+            }
         d->piece[d->pieces].columns = columns;
         d->pieces++;
         if (columns < rest) {
@@ -50,6 +78,18 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
             s->least = all;
         }
         d->pieces--;
+    }
+}
+
+void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda) {
+    const struct gemm_direct *d = plan->direct;
+    int64_t n = plan->n;
+
+    for (int i = 0; i < d->pieces; i++) {
+        const int64_t columns = i + 1 < d->pieces ? d->piece[i].columns : n;
+
+        d->piece[i].prepare(&plan->small[i], plan->k, lda, plan->b_step, plan->ldc, plan->m, columns);
+        n -= columns;
     }
 }
 

@@ -69,6 +69,9 @@ static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *
     return d->pieces ? d : NULL;
 }
 
+/* What a plan's kernels need beside the operands. */
+void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda);
+
 /* Finds the kernels for all numbers of columns. */
 void gemm_direct_fill(struct gemm_type *t);
 

@@ -52,7 +52,20 @@ static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT al
                                      const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     if (!plan->direct || plan->type != &TYPE || alpha != 1 || !a || !b || !c)
         return false;
-    DIRECT(run)(plan->direct, plan->m, plan->n, plan->k, plan->swapped ? b : a, plan->direct_lda,
-                plan->swapped ? a : b, plan->b_step, beta, c, plan->ldc);
+    const struct gemm_direct *d = plan->direct;
+
+    if (plan->swapped) {
+        const ELEMENT *first = b;
+
+        b = a;
+        a = first;
+    }
+    if (beta != 0 && beta != 1)
+        DIRECT(scale)(plan->m, plan->n, beta, c, plan->ldc);
+    for (int i = 0; i < d->pieces; i++) {
+        d->piece[i].run(&plan->small[i], a, b, c, beta != 0);
+        b += d->piece[i].columns;
+        c += d->piece[i].columns;
+    }
     return true;
 }

@@ -471,7 +471,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
         status = plan_tiles(&p);
     if (direct && !p.a_packed && !p.b_packed) {
         p.direct = direct;
-        p.direct_lda = product.lda;
+        gemm_direct_prepare(&p, product.lda);
     }
     if (!status)
         *plan = p;

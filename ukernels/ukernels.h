@@ -75,6 +75,15 @@ const char *uk_status_text(enum uk_status status);
  *      input of the same value, such as a constant ldc equal to k, the same register.
  */
 
+/* What a kernel of small products (sgemm_small, dgemm_small) computes from sizes and strides alone, once for calls that
+ * are repeated. The fields are the kernel's. */
+struct uk_small_call {
+    int64_t turns, lda, ldb, ldc, m, rows, longer;
+    int64_t a1, a2, a3, c1, c2, c3;
+    int32_t enter;
+    uint32_t all, half, first[4], mask[4];
+};
+
 /* Which edge tiles a kernel takes. */
 enum uk_edges {
     UK_EDGES_ANY,  /* 1 <= mr <= MR, 1 <= nr <= NR */
@@ -215,7 +224,6 @@ struct uk_gemm_plan {
     int64_t row_tasks, column_tasks; /* the grid that threads share */
     int64_t a_block, b_block;        /* elements of a task's packed blocks */
     int64_t a_leading;               /* of rows of A that are copied */
-    int64_t direct_lda;              /* of A as it is stored */
     const struct gemm_type *type;
     const struct gemm_tile *tile;
     const struct uk_kernel *tail; /* of the last columns; NULL: the tile's */
@@ -226,6 +234,7 @@ struct uk_gemm_plan {
     unsigned char path, form, tail_form, a_source, b_source;
     bool swapped; /* column-major: A and B have changed places */
     bool a_packed, b_packed;
+    struct uk_small_call small[3]; /* for the kernels of `direct` */
 };
 
 /* options may be NULL: all zero. On failure *plan is not written. */
