@@ -321,6 +321,35 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
     return UK_OK;
 }
 
+/* A plan by this kernel. UK_NO_MATCH: `why` says why there is none. */
+static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i,
+                              struct plan *p, struct uk_text *why) {
+    bool by_first_tile;
+    enum uk_status status = uk_fits(s, st, i, &p->fit, why);
+
+    if (!status && p->fit.axes == 0) {
+        why->length = 0;
+        uk_put(why, "no loop of the stage is an axis of it");
+        return UK_NO_MATCH;
+    }
+    if (status || (status = check_panels(s, st, &p->fit, why)))
+        return status;
+    if (packs_windows(st, &p->fit)) {
+        why->length = 0;
+        uk_put(why, "the windows of the input would have to be packed");
+        return UK_NO_MATCH;
+    }
+    if ((status = uk_has_packing(s, &p->fit, &by_first_tile)))
+        return status;
+    p->cycles = estimate(s, st, &p->fit, by_first_tile ? first_tile_cycles : pack_cycles);
+    if (is_wasted(s, st, p)) {
+        why->length = 0;
+        uk_put(why, "fits, but plain loops take less: its tile would be nearly empty");
+        return UK_NO_MATCH;
+    }
+    return pack_if_cheaper(s, st, p);
+}
+
 static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const char *how, struct plan *best) {
     struct uk_candidate c = {0};
     struct uk_text why = {0}, all = {0};
@@ -334,42 +363,16 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const c
         uk_put(s->report, "stage %s%s: candidates\n", st->name, how);
     while (!(status = uk_next_candidate(s, only, &c)) && c.intrinsic) {
         why.length = 0;
-        status = uk_fits(s, st, c.intrinsic, &p.fit, &why);
-        if (status && status != UK_NO_MATCH)
-            break;
-        if (!status && p.fit.axes == 0) {
-            status = UK_NO_MATCH;
-            why.length = 0;
-            uk_put(&why, "no loop of the stage is an axis of it");
-        }
-        if (!status) {
-            status = check_panels(s, st, &p.fit, &why);
-            if (status && status != UK_NO_MATCH)
-                break;
-        }
-        if (!status && packs_windows(st, &p.fit)) {
-            status = UK_NO_MATCH;
-            why.length = 0;
-            uk_put(&why, "the windows of the input would have to be packed");
-        }
-        const char *text = why.text && why.length ? why.text : "no reason";
-        if (status) {
+        status = plan_by(s, st, c.intrinsic, &p, &why);
+        if (status == UK_NO_MATCH) {
+            const char *text = why.text && why.length ? why.text : "no reason";
+
             uk_put(&all, "\n  %s: %s", c.intrinsic->name, text);
             if (s->report)
                 uk_put(s->report, "  %-34s %s\n", c.intrinsic->name, text);
             continue;
         }
-        bool by_first_tile;
-        if ((status = uk_has_packing(s, &p.fit, &by_first_tile)))
-            break;
-        p.cycles = estimate(s, st, &p.fit, by_first_tile ? first_tile_cycles : pack_cycles);
-        if (is_wasted(s, st, &p)) {
-            if (s->report)
-                uk_put(s->report, "  %-34s fits, but plain loops take less: its tile would be nearly empty\n",
-                       c.intrinsic->name);
-            continue;
-        }
-        if ((status = pack_if_cheaper(s, st, &p)))
+        if (status)
             break;
         if (s->report)
             report_fit(s, st, &p);
@@ -382,8 +385,6 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const c
         if (!best->fit.intrinsic || p.cycles < best->cycles)
             *best = p;
     }
-    if (status == UK_NO_MATCH)
-        status = UK_OK;
     if (!status && !best->fit.intrinsic && !s->options->allow_loops && !s->target->interpreted)
         status = uk_fail(s->context, UK_NO_MATCH, st->statement->at,
                          "no kernel computes stage %s; allow plain loops to run it without%s", st->name,
