@@ -14,6 +14,9 @@
  * first cache for the 16 k (8 of doubles) it has; rows a multiple of 4 KiB apart share one set of it, which has 8 or 12
  * lines.
  *
+ * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k. The first
+ * 14 steps ask for one row each, to be written: for the lines that its vectors end in.
+ *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  */
 #include <immintrin.h>
@@ -94,11 +97,28 @@ static const int64_t size = sizeof(element);
     "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29",               \
     "zmm30", "zmm31"
 
+/* The first 14 steps, if there are more, one a turn; each asks for a row of C. */
+#define FETCH_C                                                                                             \
+    "cmp $15, %[k]\n\t"                                                                                     \
+    "jl 5f\n\t"                                                                                             \
+    "mov %[c], %[f]\n\t"                                                                                    \
+    "mov $14, %k[rows]\n\t"                                                                                 \
+    "sub $14, %[k]\n\t"                                                                                     \
+    ".p2align 5\n"                                                                                          \
+    "4:\n\t" STEP(0, )                                                                                     \
+    "prefetchw 60(%[f])\n\t"                                                                               \
+    "prefetchw 124(%[f])\n\t"                                                                              \
+    "add %[ld], %[f]\n\t"                                                                                  \
+    ADVANCE(1)                                                                                              \
+    "dec %k[rows]\n\t"                                                                                     \
+    "jnz 4b\n"                                                                                             \
+    "5:\n\t"
 /* Two steps a turn; an odd k enters in the middle. */
 #define FULL_TILE(OUT)                                                                                      \
     __asm__ volatile(EACH_ROW(ZERO)                                                                         \
                      "test %[k], %[k]\n\t"                                                                  \
                      "jle 3f\n\t"                                                                           \
+                     FETCH_C                                                                                \
                      "test $1, %b[k]\n\t"                                                                   \
                      "jz 1f\n\t"                                                                            \
                      "inc %[k]\n\t"                                                                         \
@@ -112,7 +132,7 @@ static const int64_t size = sizeof(element);
                      "jnz 1b\n"                                                                             \
                      "3:\n\t" EACH_ROW(OUT)                                                                 \
                      : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b), \
-                       [c] "+&r"(c)                                                                         \
+                       [c] "+&r"(c), [f] "=&r"(f), [rows] "=&r"(rows)                                       \
                      : [lda] "r"(size * lda), [ld] "r"(size * ldc)                                          \
                      : CLOBBERS)
 
@@ -162,6 +182,7 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, eleme
                int64_t acc, int64_t mr, int64_t nr) {
     if (mr == 14 && nr == NR) {
         const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
+        int64_t f, rows;
 
         if (acc)
             FULL_TILE(ADD_STORE);
