@@ -38,12 +38,6 @@ static void run_sgemm_rap(void *user) {
     ((uk_sgemm_rap_function *)k->function)(K, o->a, LD, o->b, k->nr, panel, o->c, o->ldc, 1, k->mr, k->nr);
 }
 
-static void run_sgemm_sab(void *user) {
-    const struct operands *o = user;
-    const struct uk_kernel *k = o->kernel;
-    ((uk_sgemm_sab_function *)k->function)(K, o->a, 1, k->mr, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
-}
-
 /* The same few rows for all k: they stay in the first cache. sdw_r has the same parameters. */
 static void run_sdw(void *user) {
     const struct operands *o = user;
@@ -89,6 +83,7 @@ static const struct operation {
     {"dgemm", run_dgemm, MULTIPLIES, 0, 0, 0, false, true},
     {"dgemm_ra", run_dgemm_ra, MULTIPLIES, 0, 0, 0, false, true},
     {"dgemm_rab", run_dgemm_rab, MULTIPLIES, 0, 0, 0, false, true},
+    {"dgemm_sab", run_dgemm_sab, MULTIPLIES, 0, 0, 0, false, true},
     {"dgemm_small", run_dgemm_small, MULTIPLIES, 0, 0, 0, false, true},
     {"dpack_t", run_dpack_t, COPIES, 16, 0, K, false, true},
     {"dpack_n", run_dpack_n, COPIES, 0, 16, K, false, true},

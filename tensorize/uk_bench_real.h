@@ -19,6 +19,12 @@ static void RUN(gemm_rab)(void *user) {
     ((FUNCTION(gemm_rab) *)k->function)(K, o->a, LD, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
 }
 
+static void RUN(gemm_sab)(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    ((FUNCTION(gemm_sab) *)k->function)(K, o->a, 1, k->mr, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
 static void RUN(gemm_small)(void *user) {
     const struct operands *o = user;
     const struct uk_kernel *k = o->kernel;

@@ -92,7 +92,7 @@ static struct operand elements(const struct shape *s, int64_t rows, int64_t *ld,
     return (struct operand){.rows = rows * s->k, .length = 1, .used = 1, .stride = step};
 }
 
-static void plan_sgemm_sab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_gemm_sab(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand b = rows_in_place(row, s->k, s->nr, s);
     int64_t lda, csa;
     struct operand a = elements(s, s->mr, &lda, &csa);
@@ -223,7 +223,7 @@ static const struct op ops[] = {
      .has_columns = true, .has_acc = true, .any_rows = true},
     {"sgemm_rap", (void (*)(void))uk_reference_sgemm_rap, plan_sgemm_rap, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
-    {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_sgemm_sab, .has_k = true, .has_rows = true,
+    {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_gemm_sab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
     {"sdw", (void (*)(void))uk_reference_sdw, plan_sdw, .has_k = true, .has_rows = true, .has_columns = true,
      .has_acc = true, .wide = true},
@@ -244,6 +244,8 @@ static const struct op ops[] = {
     {"dgemm_ra", (void (*)(void))uk_reference_dgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .f64 = true},
     {"dgemm_rab", (void (*)(void))uk_reference_dgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .f64 = true},
+    {"dgemm_sab", (void (*)(void))uk_reference_dgemm_sab, plan_gemm_sab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .f64 = true},
     {"dgemm_small", (void (*)(void))uk_reference_dgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .any_rows = true, .f64 = true},

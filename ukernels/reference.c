@@ -12,25 +12,10 @@
 #include "reference_real.h"
 
 void uk_reference_sgemm_rap(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
-                            int64_t ldb, float *d, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+                            int64_t ldb, float *d, float *c, int64_t ldc, int64_t acc, int64_t mr,
+                            int64_t nr) {
     uk_reference_spack_n(MR, NR, k, b, ldb, d, nr);
     uk_reference_sgemm_rab(MR, NR, k, a, lda, b, ldb, c, ldc, acc, mr, nr);
-}
-
-void uk_reference_sgemm_sab(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, int64_t csa,
-                            const float *b, int64_t ldb, float *c, int64_t ldc, int64_t acc, int64_t mr,
-                            int64_t nr) {
-    (void)MR;
-    (void)NR;
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            float sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[i * lda + p * csa] * b[p * ldb + j];
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
-    }
 }
 
 void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t ldk, int64_t lds,

@@ -41,6 +41,22 @@ void REFERENCE(gemm_rab)(int64_t MR, int64_t NR, int64_t k, const real *a, int64
     }
 }
 
+void REFERENCE(gemm_sab)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, int64_t csa,
+                         const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t mr,
+                         int64_t nr) {
+    (void)MR;
+    (void)NR;
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            real sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[i * lda + p * csa] * b[p * ldb + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
 void REFERENCE(gemm_small)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b,
                            int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m, int64_t n) {
     REFERENCE(gemm_rab)(MR, NR, k, a, lda, b, ldb, c, ldc, acc, m, n);
