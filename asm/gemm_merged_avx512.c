@@ -1,6 +1,8 @@
 /*
  * Small products of few columns, any number of rows in one call: UK_NR columns are a half or a quarter of a vector, so
- * that R = 2 or 4 rows of C share one. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small).
+ * that R = 2 or 4 rows of C share one. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A
+ * stored by columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): then R neighbours are loaded in a step, and a shuffle
+ * spreads them.
  *
  *     sums    zmm0 ..   | c[i][0..NR) | c[i + 1][0..NR) | ...    R rows; a group has 12 vectors at most
  *     A       zmm12 ..  | a[i][p ..)  | a[i + 1][p ..)  | ...    each lane of 128 bits has a row's next STEPS steps of k
@@ -21,7 +23,12 @@
 #include <stddef.h>
 #include "ukernels.h"
 
-#ifdef UK_OP_dgemm_small
+#if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
+#define A_COLUMNS 1
+#else
+#define A_COLUMNS 0
+#endif
+#if defined UK_OP_dgemm_small || defined UK_OP_dgemm_small_ta
 typedef double element;
 #define V 8
 #define STEPS 2
@@ -38,6 +45,41 @@ typedef float element;
 #endif
 #define R (V / UK_NR)
 static const int64_t size = sizeof(element);
+
+#if A_COLUMNS
+/* For 1 to R rows: which one each element of a vector takes; the rows that are not there are the first. */
+#if V == 16 && R == 4
+#define FEW "32x4"
+#define SPREAD "vpermilps %[spread], %%zmm25, %%zmm25\n\t"
+#define ROWS_BYTES "16"
+static const int32_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                      {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+                                      {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 0, 0, 0, 0},
+                                      {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}};
+#elif V == 16
+#define FEW "32x4"
+#define SPREAD "vpermilps %[spread], %%zmm25, %%zmm25\n\t"
+#define ROWS_BYTES "8"
+static const int32_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+                                      {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}};
+#elif R == 4
+#define FEW "64x4"
+#define SPREAD "vpermpd %%zmm25, %[spread], %%zmm25\n\t"
+#define ROWS_BYTES "32"
+static const int64_t spreads[R][V] = {
+    {0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 1, 1, 0, 0, 0, 0}, {0, 0, 1, 1, 2, 2, 0, 0}, {0, 0, 1, 1, 2, 2, 3, 3}};
+#else
+#define FEW "64x2"
+#define SPREAD "vpermpd %%zmm25, %[spread], %%zmm25\n\t"
+#define ROWS_BYTES "16"
+static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 1, 1, 1}};
+#endif
+#define SPREAD_OPERAND [spread] "v"(spread),
+#define A_MASK "kmovw %c[enter] + 12(%[s]), %%k2\n\t"
+#else
+#define SPREAD_OPERAND
+#define A_MASK
+#endif
 
 /* clang-format off */
 /* The rows at p, into register x: of A; of A in the first turn; of C. C is stored from c. */
@@ -62,11 +104,11 @@ static const int64_t size = sizeof(element);
 #define ON "lea (%[t], %[o2], 2), %[t]\n\t"
 #define LOAD_B "vbroadcastf" LANE " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %[ldb], %[b]\n\t"
 #define MASKS(at)                                                                                           \
-    "kmovw %c[" at "](%[s]), %%k2\n\tkmovw %c[" at "] + 4(%[s]), %%k3\n\t"                                  \
-    "kmovw %c[" at "] + 8(%[s]), %%k4\n\tkmovw %c[" at "] + 12(%[s]), %%k5\n\t"
+    "kmovw %c[enter] + " #at "(%[s]), %%k2\n\tkmovw %c[enter] + 4 + " #at "(%[s]), %%k3\n\t"                \
+    "kmovw %c[enter] + 8 + " #at "(%[s]), %%k4\n\tkmovw %c[enter] + 12 + " #at "(%[s]), %%k5\n\t"
 #define HALF_MASK
 #else
-#define HALF_MASK "kmovw %c[half](%[s]), %%k6\n\t"
+#define HALF_MASK "kmovw %c[enter] + 8(%[s]), %%k6\n\t"
 #define LOAD_A(c, x, p)                                                                                     \
     "vbroadcastf" LANE " (" p "), %%zmm" #x "\n\t"                                                          \
     "vbroadcastf" LANE " (" p ", %[o1]), %%zmm" #x "%{%%k6%}\n\t"
@@ -82,14 +124,24 @@ static const int64_t size = sizeof(element);
     "vextractf" HALF " $1, %%zmm" #c ", %%ymm25\n\tvmovu" P " %%ymm25, (" p ", %[o1])%{%%k1%}\n\t"
 #define ON "lea (%[t], %[o1], 2), %[t]\n\t"
 #define LOAD_B "vbroadcastf" HALF " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %[ldb], %[b]\n\t"
-#define MASKS(at) "kmovw %c[" at "](%[s]), %%k2\n\tkmovw %c[" at "] + 4(%[s]), %%k3\n\t"
+#define MASKS(at) "kmovw %c[enter] + " #at "(%[s]), %%k2\n\tkmovw %c[enter] + 4 + " #at "(%[s]), %%k3\n\t"
 #endif
-#define ZERO(u, c, x) "vpxord %%zmm" #c ", %%zmm" #c ", %%zmm" #c "\n\t"
+#define ZERO(u, c, x) "vpxor %%xmm" #c ", %%xmm" #c ", %%xmm" #c "\n\t"
+#if A_COLUMNS
+/* Of the rows from `at` on, each over its lanes. */
+#define FMA_AT(at, c)                                                                                       \
+    "vbroadcastf" FEW " " at ", %%zmm25%{%%k2%}%{z%}\n\t"                                                   \
+    SPREAD                                                                                                  \
+    "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
+#define FMA(u, c, x) FMA_AT(ROWS_BYTES "*" #c "(%[a])", c)
+#else
 #define FMA(u, c, x)                                                                                        \
     "vpermil" P " $" u ", %%zmm" #x ", %%zmm25\n\t"                                                         \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
+#endif
 
 /* F(u, sum, A) of all vectors. */
+#define ALL_0(F, u)
 #define ALL_1(F, u) F(u, 0, 12)
 #define ALL_2(F, u) ALL_1(F, u) F(u, 1, 13)
 #define ALL_3(F, u) ALL_2(F, u) F(u, 2, 14)
@@ -128,8 +180,31 @@ static const int64_t size = sizeof(element);
 #define EACH_10(F) BUT_9(F) F(9, 21, "%[last]")
 #define EACH_11(F) BUT_10(F) F(10, 22, "%[last]")
 #define EACH_12(F) BUT_11(F) F(11, 23, "%[last]")
+/* All but the last of n, and the last one. */
+#define LAST_1(F, u) ALL_0(F, u) FMA_AT("(%[last])", 0)
+#define LAST_2(F, u) ALL_1(F, u) FMA_AT("(%[last])", 1)
+#define LAST_3(F, u) ALL_2(F, u) FMA_AT("(%[last])", 2)
+#define LAST_4(F, u) ALL_3(F, u) FMA_AT("(%[last])", 3)
+#define LAST_5(F, u) ALL_4(F, u) FMA_AT("(%[last])", 4)
+#define LAST_6(F, u) ALL_5(F, u) FMA_AT("(%[last])", 5)
+#define LAST_7(F, u) ALL_6(F, u) FMA_AT("(%[last])", 6)
+#define LAST_8(F, u) ALL_7(F, u) FMA_AT("(%[last])", 7)
+#define LAST_9(F, u) ALL_8(F, u) FMA_AT("(%[last])", 8)
+#define LAST_10(F, u) ALL_9(F, u) FMA_AT("(%[last])", 9)
+#define LAST_11(F, u) ALL_10(F, u) FMA_AT("(%[last])", 10)
+#define LAST_12(F, u) ALL_11(F, u) FMA_AT("(%[last])", 11)
 
+#if A_COLUMNS
+#define STEP(n, u) LOAD_B LAST_##n(FMA, u) "add %[lda], %[a]\n\tadd %[lda], %[last]\n\t"
+#define LOAD_FIRST(n)
+#define LOAD_NEXT(n)
+#define ON_TURN
+#else
 #define STEP(n, u) LOAD_B ALL_##n(FMA, u)
+#define LOAD_FIRST(n) "mov %[a], %[t]\n\t" MASKS(16) EACH_##n(MASKED)
+#define LOAD_NEXT(n) "mov %[a], %[t]\n\t" EACH_##n(LOAD_A)
+#define ON_TURN "add $16, %[a]\n\tadd $16, %[last]\n\t"
+#endif
 #if STEPS == 4
 #define ENTER "cmpl $2, %c[enter](%[s])\n\tjl 2f\n\tje 3f\n\tjmp 4f\n\t"
 #define TURN(n) STEP(n, "0x00") "2:\n\t" STEP(n, "0x55") "3:\n\t" STEP(n, "0xaa") "4:\n\t" STEP(n, "0xff")
@@ -139,37 +214,34 @@ static const int64_t size = sizeof(element);
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
-/* n vectors. */
+/* n vectors. The fields of s from enter on are all of 4 bytes: all, half, rows_of_a, first, mask. */
 #define GROUP(n)                                                                                            \
-    __asm__ volatile("kmovw %c[all](%[s]), %%k1\n\t"                                                        \
+    __asm__ volatile("kmovw %c[enter] + 4(%[s]), %%k1\n\t"                                                  \
                      HALF_MASK                                                                              \
+                     A_MASK                                                                                 \
                      ALL_##n(ZERO, )                                                                        \
                      "test %[turns], %[turns]\n\t"                                                          \
                      "jle 6f\n\t"                                                                           \
-                     "mov %[a], %[t]\n\t"                                                                   \
                      "cmpl $0, %c[enter](%[s])\n\t"                                                         \
                      "je 1f\n\t"                                                                            \
-                     MASKS("first")                                                                         \
-                     EACH_##n(MASKED)                                                                       \
+                     LOAD_FIRST(n)                                                                          \
                      ENTER                                                                                  \
                      ".p2align 5\n"                                                                         \
                      "1:\n\t"                                                                               \
-                     "mov %[a], %[t]\n\t"                                                                   \
-                     EACH_##n(LOAD_A)                                                                       \
+                     LOAD_NEXT(n)                                                                           \
                      TURN(n)                                                                                \
-                     "add $16, %[a]\n\t"                                                                    \
-                     "add $16, %[last]\n\t"                                                                 \
+                     ON_TURN                                                                                \
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "6:\n\t"                                                                               \
                      "mov %[c], %[a]\n\t"                                                                   \
                      "mov %[c_last], %[last]\n\t"                                                           \
                      "mov %c[c1](%[s]), %[o1]\n\t"                                                          \
-                     "mov %c[c2](%[s]), %[o2]\n\t"                                                          \
-                     "mov %c[c3](%[s]), %[o3]\n\t"                                                          \
+                     "mov %c[c1] + 8(%[s]), %[o2]\n\t"                                                      \
+                     "mov %c[c1] + 16(%[s]), %[o3]\n\t"                                                     \
                      "cmpl $0, %[acc]\n\t"                                                                  \
                      "je 7f\n\t"                                                                            \
-                     MASKS("mask")                                                                          \
+                     MASKS(32)                                                                              \
                      "mov %[a], %[t]\n\t"                                                                   \
                      EACH_##n(MASKED_C)                                                                     \
                      "7:\n\t"                                                                               \
@@ -178,20 +250,24 @@ static const int64_t size = sizeof(element);
                      : [turns] "+&r"(turns), [a] "+&r"(a), [last] "+&r"(last), [o1] "+&r"(o1), [o2] "+&r"(o2), \
                        [o3] "+&r"(o3), [b] "+&r"(b), [t] "=&r"(t)                                           \
                      : [ldb] "r"(s->ldb), [s] "r"(s), [c] "m"(c), [c_last] "m"(c_last), [acc] "m"(acc),     \
-                       AT(enter), AT(all), AT(first), AT(mask), AT(c1), AT(c2), AT(c3), AT(half)            \
+                       SPREAD_OPERAND [lda] "r"(s->lda), AT(enter), AT(c1)                                  \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "k6", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25")
 #define CASE(n) case n: GROUP(n); break;
 /* clang-format on */
 
-/* A group of `rows` rows; a is as far in front of the first as the first turn leaves out. */
+/* A group of `rows` rows; a is as far in front of the first, if those of A are stored by rows, as the first turn leaves
+ * out. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a, const element *b, char *c, int acc) {
     const int64_t back = rows > R ? rows - R : 0;
-    const char *last = a + back * s->lda, *t;
+    const char *last = a + back * (A_COLUMNS ? size : s->lda), *t;
     char *c_last = c + back * s->ldc;
     int64_t turns = s->turns, o1 = s->a1, o2 = s->a2, o3 = s->a3;
+#if A_COLUMNS
+    const __m512i spread = _mm512_loadu_si512(spreads[(s->m < R ? s->m : R) - 1]);
+#endif
 
     switch ((uint64_t)(rows + R - 1) / R) {
         CASE(1)
@@ -232,6 +308,8 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     /* A mask for each row of a vector, or each lane: by a multiplication. */
     s->all = columns * (all / row);
     s->half = all & all << V / 2;
+    /* A vector of A by columns has its R elements again and again. */
+    s->rows_of_a = ((1u << (m < R ? m : R)) - 1) * (all / ((1u << (V == 16 ? 4 : R)) - 1));
     for (int r = 0; r < R; r++) {
         s->first[r] = ((lane << s->enter & lane) * (all / lane) & row) << r * UK_NR;
         s->mask[r] = columns << r * UK_NR;
@@ -246,7 +324,8 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 
 static inline __attribute__((always_inline)) void run(const struct uk_small_call *s, const element *a,
                                                       const element *b, element *c, int acc) {
-    const char *from = (const char *)(a - s->enter);
+    const int64_t row = A_COLUMNS ? size : s->lda;
+    const char *from = (const char *)(A_COLUMNS ? a : a - s->enter);
     char *to = (char *)c;
     int64_t m = s->m, longer = s->longer;
 
@@ -256,7 +335,7 @@ static inline __attribute__((always_inline)) void run(const struct uk_small_call
 
         group(s, now, from, b, to, acc);
         m -= now;
-        from += now * s->lda;
+        from += now * row;
         to += now * s->ldc;
     } while (m > 0);
 }

@@ -1,6 +1,8 @@
 /*
  * Small products, any number of rows in one call: rows of A and of B in place, up to UK_NR = 1 to 4 vectors of columns,
- * under masks. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small).
+ * under masks. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A stored by
+ * columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one pointer goes from
+ * column to column.
  *
  *     vectors   rows at a time   accumulators                      b               a
  *        1            28         row i: zmm<i>                     zmm28           within the FMA
@@ -25,7 +27,12 @@
 #include <stddef.h>
 #include "ukernels.h"
 
-#ifdef UK_OP_dgemm_small
+#if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
+#define A_COLUMNS 1
+#else
+#define A_COLUMNS 0
+#endif
+#if defined UK_OP_dgemm_small || defined UK_OP_dgemm_small_ta
 typedef double element;
 #define V 8
 #define BYTES "8"
@@ -76,6 +83,7 @@ static const int64_t size = sizeof(element);
 
 /* F(u, where a row is, its accumulators) of the first rows. */
 #if NV == 1
+#define NVS "1"
 #define ROWS_1(F, u) F(u, AT_0, 0)
 #define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 1)
 #define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 2)
@@ -105,6 +113,7 @@ static const int64_t size = sizeof(element);
 #define ROWS_27(F, u) ROWS_26(F, u) F(u, AT_26, 26)
 #define ROWS_28(F, u) ROWS_27(F, u) F(u, AT_27, 27)
 #elif NV == 2
+#define NVS "2"
 #define ROWS_1(F, u) F(u, AT_0, 0, 1)
 #define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 2, 3)
 #define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 4, 5)
@@ -120,6 +129,7 @@ static const int64_t size = sizeof(element);
 #define ROWS_13(F, u) ROWS_12(F, u) F(u, AT_12, 24, 25)
 #define ROWS_14(F, u) ROWS_13(F, u) F(u, AT_13, 26, 27)
 #elif NV == 3
+#define NVS "3"
 #define ROWS_1(F, u) F(u, AT_0, 0, 1, 2)
 #define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 3, 4, 5)
 #define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 6, 7, 8)
@@ -130,6 +140,7 @@ static const int64_t size = sizeof(element);
 #define ROWS_8(F, u) ROWS_7(F, u) F(u, AT_7, 21, 22, 23)
 #define ROWS_9(F, u) ROWS_8(F, u) F(u, AT_8, 24, 25, 26)
 #elif NV == 4
+#define NVS "4"
 #define ROWS_1(F, u) F(u, AT_0, 0, 1, 2, 3)
 #define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 4, 5, 6, 7)
 #define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 8, 9, 10, 11)
@@ -138,8 +149,19 @@ static const int64_t size = sizeof(element);
 #define ROWS_6(F, u) ROWS_5(F, u) F(u, AT_5, 20, 21, 22, 23)
 #endif
 
-#define Z(x) "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"
-#define BROADCAST(u, at) "vbroadcast" S " " BYTES "*" #u at ", %%zmm31\n\t"
+/* The short form needs no unit; the registers from 16 on have none. */
+#define Z(x)                                                                                                \
+    ".if " #x " < 16\n\tvpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"                                     \
+    ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
+/* Where a row's element of step u is; x is its first accumulator. */
+#if A_COLUMNS
+#define A_AT(u, at, x) BYTES "*(" #x "/" NVS ")(%[a0])"
+#define A_ON "add %[ld], %[a0]\n\t"
+#else
+#define A_AT(u, at, x) BYTES "*" #u at
+#define A_ON
+#endif
+#define BROADCAST(u, at, x) "vbroadcast" S " " A_AT(u, at, x) ", %%zmm31\n\t"
 #define FMA(b, x) "vfmadd231" P " %%zmm" #b ", %%zmm31, %%zmm" #x "\n\t"
 #define LOAD(at, b, mask) "vmovu" P " " at ", %%zmm" #b mask "\n\t"
 #define ADD(at, x, mask) "vadd" P " " at ", %%zmm" #x ", %%zmm" #x mask "\n\t"
@@ -153,26 +175,26 @@ static const int64_t size = sizeof(element);
 #define ZERO_MASK(i) MASK(i) "%{z%}"
 #if NV == 1
 #define ZERO_ROW(u, at, x) Z(x)
-#define FMA_ROW(u, at, x) "vfmadd231" P " " BYTES "*" #u at "%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
+#define FMA_ROW(u, at, x) "vfmadd231" P " " A_AT(u, at, x) "%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
 #define ADD_ROW(u, at, x) ADD(at, x, MASK(0))
 #define STORE_ROW(u, at, x) STORE(x, at, MASK(0))
 #define LOAD_B LOAD("(%[b])", 28, ZERO_MASK(0))
 #elif NV == 2
 #define ZERO_ROW(u, at, x, y) Z(x) Z(y)
-#define FMA_ROW(u, at, x, y) BROADCAST(u, at) FMA(28, x) FMA(29, y)
+#define FMA_ROW(u, at, x, y) BROADCAST(u, at, x) FMA(28, x) FMA(29, y)
 #define ADD_ROW(u, at, x, y) ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1))
 #define STORE_ROW(u, at, x, y) STORE(x, at, MASK(0)) STORE(y, "64" at, MASK(1))
 #define LOAD_B LOAD("(%[b])", 28, ZERO_MASK(0)) LOAD("64(%[b])", 29, ZERO_MASK(1))
 #elif NV == 3
 #define ZERO_ROW(u, at, x, y, z) Z(x) Z(y) Z(z)
-#define FMA_ROW(u, at, x, y, z) BROADCAST(u, at) FMA(28, x) FMA(29, y) FMA(30, z)
+#define FMA_ROW(u, at, x, y, z) BROADCAST(u, at, x) FMA(28, x) FMA(29, y) FMA(30, z)
 #define ADD_ROW(u, at, x, y, z) ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1)) ADD("128" at, z, MASK(2))
 #define STORE_ROW(u, at, x, y, z) STORE(x, at, MASK(0)) STORE(y, "64" at, MASK(1)) STORE(z, "128" at, MASK(2))
 #define LOAD_B                                                                                              \
     LOAD("(%[b])", 28, ZERO_MASK(0)) LOAD("64(%[b])", 29, ZERO_MASK(1)) LOAD("128(%[b])", 30, ZERO_MASK(2))
 #elif NV == 4
 #define ZERO_ROW(u, at, x, y, z, w) Z(x) Z(y) Z(z) Z(w)
-#define FMA_ROW(u, at, x, y, z, w) BROADCAST(u, at) FMA(27, x) FMA(28, y) FMA(29, z) FMA(30, w)
+#define FMA_ROW(u, at, x, y, z, w) BROADCAST(u, at, x) FMA(27, x) FMA(28, y) FMA(29, z) FMA(30, w)
 #define ADD_ROW(u, at, x, y, z, w)                                                                          \
     ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1)) ADD("128" at, z, MASK(2)) ADD("192" at, w, MASK(3))
 #define STORE_ROW(u, at, x, y, z, w)                                                                        \
@@ -182,7 +204,7 @@ static const int64_t size = sizeof(element);
     LOAD("128(%[b])", 29, ZERO_MASK(2)) LOAD("192(%[b])", 30, ZERO_MASK(3))
 #endif
 
-#define STEP(u, n) LOAD_B "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u)
+#define STEP(u, n) LOAD_B "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
 /* The pointers of a group from the first one, and on by four elements: of the rows that there are. */
 #define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
 #define TO_14 TO_7 "lea (%[a7], %[ld3], 2), %[a14]\n\tadd %[ld], %[a14]\n\t"
@@ -192,6 +214,17 @@ static const int64_t size = sizeof(element);
 #define ON_14 ON_7 "add $4*" BYTES ", %[a14]\n\t"
 #define ON_21 ON_14 "add $4*" BYTES ", %[a21]\n\t"
 #define TO_0
+#if A_COLUMNS
+#define A_ON_0
+#define A_ON_7
+#define A_ON_14
+#define A_ON_21
+#else
+#define A_ON_0 ON_0
+#define A_ON_7 ON_7
+#define A_ON_14 ON_14
+#define A_ON_21 ON_21
+#endif
 
 #define MASK_AT(i) "kmovw %c[mask] + 4*" #i "(%[s]), "
 #if NV == 1
@@ -225,7 +258,7 @@ static const int64_t size = sizeof(element);
                      "2:\n\t" STEP(1, n)                                                                    \
                      "3:\n\t" STEP(2, n)                                                                    \
                      "4:\n\t" STEP(3, n)                                                                    \
-                     ON_##far                                                                               \
+                     A_ON_##far                                                                             \
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "5:\n\t"                                                                               \
@@ -264,7 +297,8 @@ static const int64_t size = sizeof(element);
 #endif
 /* clang-format on */
 
-/* A group of `rows` rows; a0 is as far in front of the first as the first turn leaves out. */
+/* A group of `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves
+ * out. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a0, const element *b, char *c,
                                                         int acc) {
@@ -297,7 +331,8 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 
 static inline __attribute__((always_inline)) void run(const struct uk_small_call *s, const element *a,
                                                       const element *b, element *c, int acc) {
-    const char *from = (const char *)(a - s->enter);
+    const int64_t row = A_COLUMNS ? size : s->lda;
+    const char *from = (const char *)(A_COLUMNS ? a : a - s->enter);
     char *to = (char *)c;
     int64_t m = s->m, longer = s->longer;
 
@@ -307,7 +342,7 @@ static inline __attribute__((always_inline)) void run(const struct uk_small_call
 
         group(s, now, from, b, to, acc);
         m -= now;
-        from += now * s->lda;
+        from += now * row;
         to += now * s->ldc;
     } while (m > 0);
 }

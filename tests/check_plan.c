@@ -68,6 +68,19 @@ static void plan_gemm_rab(const struct uk_kernel *row, const struct shape *s, st
     add_tile(row, s, p);
 }
 
+/* A by columns. */
+static void plan_gemm_small_ta(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand b = rows_in_place(row, s->k, s->nr, s);
+
+    b.align = row->b_align;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->k, s->mr, s));
+    add_number(p, s->mr + s->gap);
+    add_operand(p, b);
+    add_number(p, s->nr + s->gap);
+    add_tile(row, s, p);
+}
+
 static void plan_sgemm_rap(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand b = rows_in_place(row, s->k, s->nr, s), d = panel(s->k, row->nr, row->nr, 1);
 
@@ -221,6 +234,8 @@ static const struct op ops[] = {
      .has_columns = true, .has_acc = true},
     {"sgemm_small", (void (*)(void))uk_reference_sgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .any_rows = true},
+    {"sgemm_small_ta", (void (*)(void))uk_reference_sgemm_small_ta, plan_gemm_small_ta, .has_k = true,
+     .has_rows = true, .has_columns = true, .has_acc = true, .any_rows = true},
     {"sgemm_rap", (void (*)(void))uk_reference_sgemm_rap, plan_sgemm_rap, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
     {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_gemm_sab, .has_k = true, .has_rows = true,
@@ -249,6 +264,8 @@ static const struct op ops[] = {
      .has_columns = true, .has_acc = true, .f64 = true},
     {"dgemm_small", (void (*)(void))uk_reference_dgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .any_rows = true, .f64 = true},
+    {"dgemm_small_ta", (void (*)(void))uk_reference_dgemm_small_ta, plan_gemm_small_ta, .has_k = true,
+     .has_rows = true, .has_columns = true, .has_acc = true, .any_rows = true, .f64 = true},
     {"dpack_t", (void (*)(void))uk_reference_dpack_t, plan_pack_t, .has_k = true, .has_rows = true,
      .f64 = true},
     {"dpack_n", (void (*)(void))uk_reference_dpack_n, plan_pack_n, .has_k = true, .has_columns = true,

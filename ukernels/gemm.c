@@ -13,6 +13,16 @@
 #define DIRECT(name) ddirect_##name
 #include "gemm_direct_element.h"
 
+bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
+    if (!plan->direct || o->alpha != 1 || o->epilogue)
+        return false;
+    if (plan->type == &gemm_f32)
+        sdirect_run_plan(plan, o->a, o->b, (float)o->beta, o->c);
+    else
+        ddirect_run_plan(plan, o->a, o->b, o->beta, o->c);
+    return true;
+}
+
 static enum uk_status run(const struct uk_gemm_plan *plan, const struct gemm_type *type, double alpha,
                           const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
                           void *workspace) {

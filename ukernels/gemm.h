@@ -121,9 +121,10 @@ struct gemm_type {
     const struct uk_kernel *whole[2][GEMM_TILES_MOST];
     int wholes[2];
     struct gemm_direct direct[2][GEMM_WIDTHS];
-    int64_t way;        /* bytes of a way of the first cache, a power of two */
-    int few_rows;       /* so many of its lines may share a set */
-    _Atomic bool ready; /* all is filled in */
+    const struct uk_kernel *turn[2]; /* pack_t of one vector of columns, and of two; or NULL */
+    int64_t way;                     /* bytes of a way of the first cache, a power of two */
+    int few_rows;                    /* so many of its lines may share a set */
+    _Atomic bool ready;              /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t;
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
@@ -172,6 +173,8 @@ struct gemm_operands {
 
 /* `workspace` may be NULL. */
 enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+/* The same for a small product, without a workspace; false: it is none, and nothing has been done. */
+bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
 /* Whether an operand that would be touched is missing. */
 bool gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
 /* Runs `count` tasks on the plan's threads. */

@@ -35,6 +35,8 @@ static void run_group(void *context, int64_t index, int64_t thread) {
     for (int64_t i = begin; i < end; i++) {
         const struct gemm_operands o = item(t, i);
 
+        if (gemm_run_direct(&t->plan, &o))
+            continue;
         gemm_run(&t->plan, &o, t->workspace ? t->workspace + (size_t)index * t->slice : NULL);
     }
 }

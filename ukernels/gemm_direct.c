@@ -93,7 +93,21 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda) {
     }
 }
 
+static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {
+    for (int i = 0; i < t->packs_t; i++)
+        if (t->pack_t[i]->mr == width)
+            return t->pack_t[i];
+    return NULL;
+}
+
 void gemm_direct_fill(struct gemm_type *t) {
+    /* Of the only vectors that such kernels have. */
+    const int lanes = GEMM_VECTOR / t->size;
+
+    if (turn_of(t, lanes) && t->wholes[0] && t->wholes[1]) {
+        t->turn[0] = turn_of(t, lanes);
+        t->turn[1] = turn_of(t, 2 * lanes);
+    }
     for (int form = 0; form < 2; form++)
         for (int n = 1; n < GEMM_WIDTHS; n++) {
             struct search s = {t->whole[form], t->wholes[form], n, 0, &t->direct[form][n]};

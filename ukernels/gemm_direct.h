@@ -5,7 +5,8 @@
  *   - B stays in the second cache and the rows of A that are multiplied together in the first: n, k <= 128;
  *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
  *     (CONFLICT in gemm_plan.c);
- *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored in rows or in columns;
+ *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
+ *     turned, two vectors of columns after the other, into a panel that stays in the first cache;
  *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on;
  *   - there is more than a vector. Long vectors, m = 1 or n = 1, are bound by memory, and summed in an order of their
  *     own; from VECTOR_MOST elements on their kernels, which start with more sums, are ahead.
@@ -18,6 +19,8 @@
 #define GEMM_DIRECT_H
 
 #include "gemm.h"
+
+enum { GEMM_VECTOR = 64 }; /* bytes */
 
 /* The row-major product of a call: column-major ones are C' = B' A'. */
 struct gemm_product {
@@ -55,10 +58,10 @@ static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *
     const uint64_t widths = GEMM_WIDTHS - 1;
 
     if ((uint64_t)(p->n - 1) >= widths || (uint64_t)(p->k - 1) >= widths || (uint64_t)(p->m - 1) >= MOST ||
-        p->m * p->n * p->k > MOST || p->b_columns)
+        p->m * p->n * p->k > MOST || (p->b_columns && !t->turn[1]))
         return NULL;
-    if (gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) || gemm_leading_is_odd(p->ldb, p->n) ||
-        gemm_leading_is_odd(p->ldc, p->n))
+    if (gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
+        gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n))
         return NULL;
     if ((p->m == 1 || p->n == 1) && p->m * p->n * p->k > VECTOR_MOST)
         return NULL;

@@ -29,6 +29,24 @@ static inline void DIRECT(run)(const struct gemm_direct *d, int64_t m, int64_t n
     ((DIRECT(function) *)d->piece[last].function)(k, a, lda, b, ldb, c, ldc, beta != 0, m, n);
 }
 
+typedef void DIRECT(turn_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t m);
+
+/* The same with B by columns, two vectors of them at a time. */
+__attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a,
+                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    enum { LANES = GEMM_VECTOR / sizeof(ELEMENT) };
+    ELEMENT panel[(GEMM_WIDTHS - 1) * 2 * LANES] __attribute__((aligned(64)));
+
+    for (int64_t j = 0; j < p->n; j += 2 * LANES) {
+        const int64_t columns = p->n - j < 2 * LANES ? p->n - j : 2 * LANES;
+        const struct uk_kernel *turn = TYPE.turn[columns > LANES];
+
+        ((DIRECT(turn_function) *)turn->function)(p->k, b + j * p->ldb, p->ldb, panel, columns);
+        DIRECT(run)(&TYPE.direct[p->a_columns][columns], p->m, columns, p->k, a, p->lda, panel, turn->mr,
+                    beta, c + j, p->ldc);
+    }
+}
+
 /* Computes a product that is small and whose arguments are right; false: nothing has been done. */
 static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                                 int64_t n, int64_t k, ELEMENT alpha, const ELEMENT *a, int64_t lda,
@@ -43,22 +61,37 @@ static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enu
 
     if (!d)
         return false;
-    DIRECT(run)(d, p.m, p.n, p.k, layout ? b : a, p.lda, layout ? a : b, p.ldb, beta, c, p.ldc);
+    if (p.b_columns)
+        DIRECT(run_turned)(&p, layout ? b : a, layout ? a : b, beta, c);
+    else
+        DIRECT(run)(d, p.m, p.n, p.k, layout ? b : a, p.lda, layout ? a : b, p.ldb, beta, c, p.ldc);
     return true;
 }
 
-/* The same for a plan, whose arguments are known to be right. */
-static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
-                                     const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    if (!plan->direct || plan->type != &TYPE || alpha != 1 || !a || !b || !c)
-        return false;
+__attribute__((noinline)) static void DIRECT(run_turned_plan)(const struct uk_gemm_plan *plan,
+                                                              const ELEMENT *a, const ELEMENT *b,
+                                                              ELEMENT beta, ELEMENT *c) {
+    const bool a_columns = plan->a_step != 1;
+    const struct gemm_product p = {.m = plan->m,
+                                   .n = plan->n,
+                                   .k = plan->k,
+                                   .lda = a_columns ? plan->a_step : plan->a_row,
+                                   .ldb = plan->b_column,
+                                   .ldc = plan->ldc,
+                                   .a_columns = a_columns,
+                                   .b_columns = true};
+
+    DIRECT(run_turned)(&p, a, b, beta, c);
+}
+
+/* The same for the plan of one, whose arguments are known to be right. a and b are the row-major product's. */
+static inline void DIRECT(run_plan)(const struct uk_gemm_plan *plan, const ELEMENT *a, const ELEMENT *b,
+                                    ELEMENT beta, ELEMENT *c) {
     const struct gemm_direct *d = plan->direct;
 
-    if (plan->swapped) {
-        const ELEMENT *first = b;
-
-        b = a;
-        a = first;
+    if (plan->b_column != 1) {
+        DIRECT(run_turned_plan)(plan, a, b, beta, c);
+        return;
     }
     if (beta != 0 && beta != 1)
         DIRECT(scale)(plan->m, plan->n, beta, c, plan->ldc);
@@ -67,5 +100,12 @@ static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT al
         b += d->piece[i].columns;
         c += d->piece[i].columns;
     }
+}
+
+static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
+                                     const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    if (!plan->direct || plan->type != &TYPE || alpha != 1 || !a || !b || !c)
+        return false;
+    DIRECT(run_plan)(plan, plan->swapped ? b : a, plan->swapped ? a : b, beta, c);
     return true;
 }

@@ -1,7 +1,7 @@
 /* What a plan does, in words. */
 #include <stdarg.h>
 #include <stdio.h>
-#include "gemm.h"
+#include "gemm_direct.h"
 
 struct text {
     char *buffer;
@@ -27,7 +27,12 @@ static const char *source(int source, bool packed, bool is_b) {
 static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     int from = 0;
 
-    add(t, "path: small, all rows in one call, A and B read in place\n");
+    add(t, "path: small, all rows in one call, A read in place, B %s\n",
+        p->b_column == 1 ? "read in place" : "turned in panels on the stack");
+    if (p->b_column != 1) {
+        add(t, "kernels of up to %d columns: as without turning\n", 2 * GEMM_VECTOR / p->type->size);
+        return;
+    }
     for (int i = 0; i < p->direct->pieces; i++) {
         add(t, "kernel of columns %d to %d: %s\n", from, from + p->direct->piece[i].columns - 1,
             p->direct->piece[i].kernel->symbol);

@@ -62,6 +62,21 @@ void REFERENCE(gemm_small)(int64_t MR, int64_t NR, int64_t k, const real *a, int
     REFERENCE(gemm_rab)(MR, NR, k, a, lda, b, ldb, c, ldc, acc, m, n);
 }
 
+void REFERENCE(gemm_small_ta)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b,
+                              int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m, int64_t n) {
+    (void)MR;
+    (void)NR;
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            real sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += a[p * lda + i] * b[p * ldb + j];
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
 void REFERENCE(pack_t)(int64_t MR, int64_t NR, int64_t k, const real *s, int64_t lds, real *d, int64_t m) {
     (void)NR;
     for (int64_t p = 0; p < k; p++)

@@ -81,7 +81,7 @@ struct uk_small_call {
     int64_t turns, lda, ldb, ldc, m, rows, longer;
     int64_t a1, a2, a3, c1, c2, c3;
     int32_t enter;
-    uint32_t all, half, first[4], mask[4];
+    uint32_t all, half, rows_of_a, first[4], mask[4];
 };
 
 /* Which edge tiles a kernel takes. */
