@@ -283,8 +283,16 @@ static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_sta
     return UK_OK;
 }
 
-/* Is there a kernel that fills panels of this width? */
-static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, int64_t width, bool *found) {
+/* Rows of the registry that fill groups do so in panels of any width; the others have a width each. */
+static bool fills(const struct uk_kernel *row, const struct uk_panel *p) {
+    if (p->group || row->kr > 1)
+        return row->kr == p->group;
+    return row->mr == p->width || (row->mr == 1 && row->nr == p->width);
+}
+
+/* Is there a kernel that fills such panels? */
+static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, const struct uk_panel *p,
+                                   bool *found) {
     struct uk_candidate c = {0};
     struct uk_text *report = s->report;
     enum uk_status status;
@@ -295,27 +303,42 @@ static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, int
         const struct uk_kernel *row = c.intrinsic->row;
         const struct uk_statement *t = c.intrinsic->declaration->statements;
 
-        *found = row && !t->next && t->right->op == UK_E_PAD && t->left.tensor->type == type &&
-                 (row->mr == width || (row->mr == 1 && row->nr == width));
+        *found = row && !t->next && t->right->op == UK_E_PAD && t->left.tensor->type == type && fills(row, p);
     }
     s->report = report;
     return status;
+}
+
+/* Kernels read groups out of lines of the sum, or of the panel. */
+static bool is_contiguous(const struct uk_operand *o, const struct uk_fit *f) {
+    bool any = false;
+
+    for (int v = 0; v < f->axes; v++) {
+        struct uk_poly step = uk_coefficient(o, f->axis[v]->id);
+        int64_t c;
+
+        any |= uk_poly_is_int(&step, &c) && c == 1;
+    }
+    return any;
 }
 
 /* Panels that no kernel fills would be filled by plain loops. */
 static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                                    struct uk_text *why) {
     for (int o = 1; o < st->operands && !s->options->allow_loops && !s->target->interpreted; o++) {
-        int64_t width = f->panel[o].width;
-        bool found;
-        enum uk_status status = width ? fills_panels(s, st->operand[o].tensor->type, width, &found) : UK_OK;
+        const struct uk_panel *p = &f->panel[o];
+        const struct uk_operand *x = &st->operand[o];
+        bool found = !p->width;
+        enum uk_status status = found ? UK_OK : fills_panels(s, x->tensor->type, p, &found);
 
         if (status)
             return status;
-        if (!width || found)
+        if (found && (!p->group || is_contiguous(x, f)))
             continue;
-        uk_put(why, "no kernel fills panels of %lld elements of %s", (long long)width,
-               st->operand[o].tensor->name);
+        why->length = 0;
+        uk_put(why, "no kernel fills panels of %lld elements of %s", (long long)p->width, x->tensor->name);
+        if (p->group)
+            uk_put(why, " in groups of %lld", (long long)p->group);
         return UK_NO_MATCH;
     }
     return UK_OK;

@@ -250,9 +250,6 @@ static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
     if (o->tensor->layout || (p->group && !uk_may_group(t, o, p)))
         return uk_differ(t, "%s is not stored as the kernel reads it, and cannot be packed so",
                          o->tensor->name);
-    if (p->group && !t->s->options->allow_loops && !t->s->target->interpreted)
-        return uk_differ(t, "%s would be packed in groups of %lld by plain loops; allow them",
-                         o->tensor->name, (long long)p->group);
     if (p->group && !(p->layout = uk_group_layout(t, operand, p)))
         return uk_out_of_memory(t->s->context), false;
     if ((p->along = panel_dimension(t, o, t->m.axis[p->lane])) < 0)

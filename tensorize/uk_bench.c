@@ -50,6 +50,20 @@ static void run_spack_s(void *user) {
     ((uk_spack_s_function *)o->kernel->function)(K, o->a, 1, LD, o->b, o->kernel->nr);
 }
 
+/* A group of each of 64 rows or columns. */
+enum { GROUPS = 64 };
+static void run_u8pack_t(void *user) {
+    const struct operands *o = user;
+    ((uk_u8pack_t_function *)o->kernel->function)(o->kernel->kr, (const uint8_t *)o->a, LD, (uint8_t *)o->b,
+                                                  GROUPS, GROUPS);
+}
+
+static void run_i8pack_t(void *user) {
+    const struct operands *o = user;
+    ((uk_i8pack_t_function *)o->kernel->function)(o->kernel->kr, (const int8_t *)o->a, LD, (int8_t *)o->b,
+                                                  GROUPS, GROUPS);
+}
+
 static void run_vadd(void *user) {
     const struct operands *o = user;
     ((uk_vadd_function *)o->kernel->function)(o->a, o->b, o->c, o->kernel->nr);
@@ -76,6 +90,10 @@ static const struct operation {
     {"spack_s", run_spack_s, COPIES, 0, 8, K, false, false},
     {"spack_t", run_spack_t, COPIES, 8, 0, K, false, false},
     {"spack_n", run_spack_n, COPIES, 0, 8, K, false, false},
+    {"u8pack_t", run_u8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false},
+    {"i8pack_t", run_i8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false},
+    {"u8pack_n", run_u8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false}, /* the same parameters */
+    {"i8pack_n", run_i8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false},
     {"vadd", run_vadd, COPIES, 0, 12, 1, false, false},
     {"sdot", run_sdot, STREAMS, 0, 0, 0, false, false},
     {"saxpy", run_saxpy, STREAMS, 0, 0, 0, true, false},

@@ -63,22 +63,27 @@ static double value(struct check *c) {
     uint64_t x = next_random(&c->seed);
 
     /* Products of two integers up to 4 add up exactly in a float for any k here. */
-    return c->shape.data == INTEGERS ? (double)(x % 9) - 4
-           : c->op->f64              ? (double)(x >> 11) * 0x1p-52 - 1
-                                     : (double)(x >> 40) * 0x1p-23 - 1;
+    return c->op->bytes                ? (double)(x % 256)
+           : c->shape.data == INTEGERS ? (double)(x % 9) - 4
+           : c->op->f64                ? (double)(x >> 11) * 0x1p-52 - 1
+                                       : (double)(x >> 40) * 0x1p-23 - 1;
 }
 
 static size_t element(const struct check *c) {
-    return c->op->f64 ? sizeof(double) : sizeof(float);
+    return c->op->f64 ? sizeof(double) : c->op->bytes ? 1 : sizeof(float);
 }
 
 /* The x-th element of an array of the operation's elements. */
 static double get(const struct check *c, const void *array, int64_t x) {
-    return c->op->f64 ? ((const double *)array)[x] : (double)((const float *)array)[x];
+    return c->op->f64     ? ((const double *)array)[x]
+           : c->op->bytes ? (double)((const unsigned char *)array)[x]
+                          : (double)((const float *)array)[x];
 }
 
 static void put(const struct check *c, void *array, int64_t x, double value) {
-    if (c->op->f64)
+    if (c->op->bytes)
+        ((unsigned char *)array)[x] = isnan(value) ? 0x5f : (unsigned char)value;
+    else if (c->op->f64)
         ((double *)array)[x] = value;
     else
         ((float *)array)[x] = (float)value;

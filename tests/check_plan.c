@@ -174,6 +174,29 @@ static void plan_pack_n(const struct uk_kernel *row, const struct shape *s, stru
     add_number(p, s->nr);
 }
 
+/* A group of KR terms, 3 or all of them for the larger k, in a panel that may be wider than what is packed. */
+static void plan_group_pack(const struct uk_kernel *row, const struct shape *s, int64_t packed, bool across,
+                            struct plan *p) {
+    const int64_t k = s->k < row->kr ? s->k : row->kr - 1 + s->k % 2, width = packed + (s->gap ? GAP : 0);
+    struct operand d = panel(width, row->kr, row->kr, row->b_align);
+
+    d.output = true;
+    add_number(p, k);
+    add_operand(p, across ? rows_in_place(row, k, packed, s) : rows_in_place(row, packed, k, s));
+    add_number(p, (across ? packed : k) + s->gap);
+    add_operand(p, d);
+    add_number(p, packed);
+    add_number(p, width);
+}
+
+static void plan_group_pack_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    plan_group_pack(row, s, s->mr, false, p);
+}
+
+static void plan_group_pack_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    plan_group_pack(row, s, s->nr, true, p);
+}
+
 static void plan_vadd(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_operand(p, panel(1, s->nr, s->nr, row->a_align));
     add_operand(p, panel(1, s->nr, s->nr, row->b_align));
@@ -247,6 +270,14 @@ static const struct op ops[] = {
     {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true},
     {"spack_t", (void (*)(void))uk_reference_spack_t, plan_pack_t, .has_k = true, .has_rows = true},
     {"spack_n", (void (*)(void))uk_reference_spack_n, plan_pack_n, .has_k = true, .has_columns = true},
+    {"u8pack_t", (void (*)(void))uk_reference_u8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true,
+     .any_rows = true, .bytes = true},
+    {"i8pack_t", (void (*)(void))uk_reference_i8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true,
+     .any_rows = true, .bytes = true},
+    {"u8pack_n", (void (*)(void))uk_reference_u8pack_n, plan_group_pack_n, .has_k = true, .any_columns = true,
+     .bytes = true},
+    {"i8pack_n", (void (*)(void))uk_reference_i8pack_n, plan_group_pack_n, .has_k = true, .any_columns = true,
+     .bytes = true},
     {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, .has_columns = true},
     {"sdot", (void (*)(void))uk_reference_sdot, plan_dot, .has_k = true, .has_acc = true},
     {"saxpy", (void (*)(void))uk_reference_saxpy, plan_axpy, .adds = true, .any_columns = true},

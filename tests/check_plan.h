@@ -37,13 +37,13 @@ struct plan {
 
 /* One row per operation; a false says that its kernels have no such argument. `adds`: always to what is there.
  * `any_rows`: from 1 to any number. `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in vectors, that some stand for all.
- * `f64`: its elements are doubles, not floats.
+ * `f64`, `bytes`: its elements are doubles, or integers of one byte, not floats.
  */
 struct op {
     const char *name;
     void (*reference)(void);
     void (*plan)(const struct uk_kernel *row, const struct shape *s, struct plan *p);
-    bool has_k, has_rows, has_columns, has_acc, adds, any_rows, any_columns, wide, f64;
+    bool has_k, has_rows, has_columns, has_acc, adds, any_rows, any_columns, wide, f64, bytes;
 };
 
 /* The operation of that name, or NULL. */

@@ -26,6 +26,25 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t k, const float *s, int
             d[p * NR + j] = j < n ? s[p * ldk + j * lds] : 0;
 }
 
+#define GROUP_PACKS(t, byte)                                                                              \
+    void uk_reference_##t##pack_t(int64_t MR, int64_t NR, int64_t k, const byte *s, int64_t lds, byte *d, \
+                                  int64_t m, int64_t w) {                                                 \
+        (void)MR;                                                                                         \
+        for (int64_t i = 0; i < w; i++)                                                                   \
+            for (int64_t p = 0; p < NR; p++)                                                              \
+                d[i * NR + p] = i < m && p < k ? s[i * lds + p] : 0;                                      \
+    }                                                                                                     \
+    void uk_reference_##t##pack_n(int64_t MR, int64_t NR, int64_t k, const byte *s, int64_t lds, byte *d, \
+                                  int64_t n, int64_t w) {                                                 \
+        (void)NR;                                                                                         \
+        for (int64_t j = 0; j < w; j++)                                                                   \
+            for (int64_t p = 0; p < MR; p++)                                                              \
+                d[j * MR + p] = j < n && p < k ? s[p * lds + j] : 0;                                      \
+    }
+GROUP_PACKS(u8, uint8_t)
+GROUP_PACKS(i8, int8_t)
+#undef GROUP_PACKS
+
 void uk_reference_sdw(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t ldx, int64_t csx,
                       const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     (void)MR;

@@ -1,0 +1,25 @@
+/*
+ * Groups of UK_MR = 4 bytes out of as many rows, of which k are there: of column j the bytes s[p * lds + j], at
+ * d + 4 * j; 0 in the rows and the columns that are not there, up to w columns. Column after column, in plain C.
+ *
+ * Bound: four loads and four stores per column, 1 byte per cycle at one store a cycle.
+ */
+#include "ukernels.h"
+
+#if defined(UK_OP_u8pack_n)
+typedef uint8_t element;
+#else
+typedef int8_t element;
+#endif
+
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, int64_t w) {
+    if (k >= UK_MR && n == w) {
+        for (int64_t j = 0; j < n; j++, d += UK_MR)
+            for (int64_t p = 0; p < UK_MR; p++)
+                d[p] = s[p * lds + j];
+        return;
+    }
+    for (int64_t j = 0; j < w; j++, d += UK_MR)
+        for (int64_t p = 0; p < UK_MR; p++)
+            d[p] = p < k && j < n ? s[p * lds + j] : 0;
+}

@@ -1,0 +1,67 @@
+/*
+ * Groups of UK_MR = 4 bytes out of as many rows, of which k are there: of column j the bytes s[p * lds + j], at
+ * d + 4 * j; 0 in the rows and the columns that are not there, up to w columns.
+ *
+ * UK_NR = 16 columns a step: rows 0 and 1, and 2 and 3, are interleaved byte by byte, and these two by pairs of bytes. A
+ * row that is not there is a vector of zeros. What is left of the columns goes through a copy of 16 bytes a row.
+ *
+ * Bound: eight shuffles, two of them for a vector of 32 bytes to be stored whole, per 64 bytes of the panel: at two
+ * shuffles a cycle 16 bytes per cycle.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+#if defined(UK_OP_u8pack_n)
+typedef uint8_t element;
+#else
+typedef int8_t element;
+#endif
+
+static inline __attribute__((always_inline)) void interleave(const __m128i r[UK_MR], __m256i out[2]) {
+    const __m128i a = _mm_unpacklo_epi8(r[0], r[1]), b = _mm_unpackhi_epi8(r[0], r[1]);
+    const __m128i c = _mm_unpacklo_epi8(r[2], r[3]), e = _mm_unpackhi_epi8(r[2], r[3]);
+
+    out[0] = _mm256_set_m128i(_mm_unpackhi_epi16(a, c), _mm_unpacklo_epi16(a, c));
+    out[1] = _mm256_set_m128i(_mm_unpackhi_epi16(b, e), _mm_unpacklo_epi16(b, e));
+}
+
+/* The columns from j on, 16 at most of each. */
+static inline __attribute__((always_inline)) void last_columns(int64_t k, const element *s, int64_t lds,
+                                                               element *d, int64_t n, int64_t w) {
+    element row[UK_MR][UK_NR] __attribute__((aligned(16))) = {{0}},
+                              to[UK_MR * UK_NR] __attribute__((aligned(32)));
+    __m128i r[UK_MR];
+    __m256i out[2];
+
+    for (int p = 0; p < UK_MR && p < k; p++)
+#pragma GCC unroll 1
+        for (int64_t j = 0; j < n; j++)
+            row[p][j] = s[p * lds + j];
+    for (int p = 0; p < UK_MR; p++)
+        r[p] = _mm_load_si128((const __m128i *)row[p]);
+    interleave(r, out);
+    _mm256_store_si256((__m256i *)to, out[0]);
+    _mm256_store_si256((__m256i *)to + 1, out[1]);
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < w; j++)
+        __builtin_memcpy(d + UK_MR * j, to + UK_MR * j, UK_MR);
+}
+
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, int64_t w) {
+    int64_t j = 0;
+
+#pragma GCC unroll 1
+    for (; j + UK_NR <= n; j += UK_NR) {
+        __m128i r[UK_MR];
+        __m256i out[2];
+
+        for (int p = 0; p < UK_MR; p++)
+            r[p] = p < k ? _mm_loadu_si128((const __m128i *)(s + p * lds + j)) : _mm_setzero_si128();
+        interleave(r, out);
+        _mm256_storeu_si256((__m256i *)(d + UK_MR * j), out[0]);
+        _mm256_storeu_si256((__m256i *)(d + UK_MR * j) + 1, out[1]);
+    }
+#pragma GCC unroll 1
+    for (; j < w; j += UK_NR)
+        last_columns(k, s + j, lds, d + UK_MR * j, n - j, w - j < UK_NR ? w - j : UK_NR);
+}
