@@ -21,7 +21,8 @@ def symbols(path, *options):
 allowed = ("_GLOBAL_OFFSET_TABLE_", "__asan", "__ubsan", "__tsan", "__msan", "__sanitizer", "__start_asan",
            "__stop_asan")
 # What libukernels may load.
-light = ("libc.", "libm.", "libpthreadpool.", "ld-linux", "libasan.", "libubsan.", "libtsan.", "libclang_rt.")
+light = ("libc.", "libm.", "libpthreadpool.", "libcpuinfo.", "ld-linux", "libasan.", "libubsan.", "libtsan.",
+         "libclang_rt.")
 bitcode = sorted((build / "ukernels").glob("uk_*.bc"))
 objects = sorted((build / "ukernels").glob("libuk_*_*x*.a")) + sorted((build / "ukernels").glob("uk_*.o"))
 if not bitcode or not objects:

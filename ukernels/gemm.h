@@ -147,9 +147,6 @@ const struct gemm_type *gemm_type_f64(void);
 /* Cycles of work below which a thread is not worth waking: some 20 us. */
 #define GEMM_TASK 60000.
 
-/* Bytes of a way of the first cache, and how many there are. */
-void gemm_first_cache(int64_t *way, int64_t *ways);
-
 /* The tile whose width suits n columns; NULL: there is none. */
 const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n);
 
@@ -161,6 +158,18 @@ struct gemm_shape {
 
 enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type,
                          const struct gemm_shape *shape, const struct uk_gemm_options *options);
+
+/* ---- gemm_cache.c ---- */
+
+struct gemm_cache {
+    int64_t size, ways;
+};
+struct gemm_caches {
+    struct gemm_cache first, second; /* a core's share of them */
+    int cores;
+};
+
+const struct gemm_caches *gemm_caches(void);
 
 /* ---- gemm_run.c ---- */
 

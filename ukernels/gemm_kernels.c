@@ -109,10 +109,10 @@ static void look_up(struct gemm_type *t) {
     }
     for (int n = 1; n < GEMM_WIDTHS; n++)
         t->for_columns[n] = gemm_width_for(t, n);
-    int64_t ways;
+    const struct gemm_cache *first = &gemm_caches()->first;
 
-    gemm_first_cache(&t->way, &ways);
-    t->few_rows = (int)ways / 2;
+    t->way = first->size / first->ways;
+    t->few_rows = (int)first->ways / 2;
     gemm_direct_fill(t);
     atomic_store_explicit(&t->ready, true, memory_order_release);
 }

@@ -16,8 +16,9 @@
  * that they share too few sets of the first cache, each line is fetched again for each element (CONFLICT per row and
  * k). A strip of B is read again by every panel of rows: if the block's lines do not fit into the second cache's
  * sets that they can go to, they come from the third, of which the kernels' prefetches hide most (FAR per line). Both are
- * counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. So B is packed where more than
- * some 40 panels of rows read it at an unfortunate stride, and hardly ever else.
+ * counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. And if a block's rows lie in more
+ * pages than the first level of translations has (PAGES), each new page costs TRANSLATE. So B is packed where more than
+ * some 40 to 60 panels of rows read it.
  *
  * Blocks. A block of B, kc x nc, takes half of the second cache. k is cut into equal blocks of some KC if it is longer than
  * KC_WHOLE: C is read and written once per block, but a long block has few columns, for each of which the panels of A come
@@ -26,47 +27,14 @@
  * threads, nor on what has been packed beforehand. The width of the tile depends on n alone, so that one packed B
  * serves products of any m.
  */
-#include <pthread.h>
-#include <unistd.h>
 #include "gemm_direct.h"
 #include "pool.h"
 
-enum { CALL = 40, KC = 512, KC_WHOLE = 800, LINE = 64 };
-static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, CONFLICT = 0.2, FAR = 0.15;
-
-/* ---- the caches ---- */
-
-struct cache {
-    int64_t size, ways;
-};
-static struct cache first = {32768, 8}, second = {1 << 20, 16};
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-/* What the system says, if it is plausible. */
-static void ask(struct cache *c, int size_name, int ways_name, int64_t low, int64_t high) {
-    const long size = sysconf(size_name), ways = sysconf(ways_name);
-
-    if (size >= low && size <= high)
-        c->size = size;
-    if (ways >= 2 && ways <= 32)
-        c->ways = ways;
-}
-
-static void ask_caches(void) {
-#if defined _SC_LEVEL2_CACHE_SIZE
-    ask(&first, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_ASSOC, 16384, 262144);
-    ask(&second, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_ASSOC, 131072, 4 << 20);
-#endif
-}
-
-void gemm_first_cache(int64_t *way, int64_t *ways) {
-    pthread_once(&once, ask_caches);
-    *way = first.size / first.ways;
-    *ways = first.ways;
-}
+enum { CALL = 40, KC = 512, KC_WHOLE = 800, LINE = 64, PAGE = 4096, PAGES = 64 };
+static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, CONFLICT = 0.2, FAR = 0.15, TRANSLATE = 0.2;
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
-static int64_t kept(const struct cache *c, int64_t stride) {
+static int64_t kept(const struct gemm_cache *c, int64_t stride) {
     const int64_t way = c->size / c->ways, step = stride & -stride; /* the power of two in it */
     const int64_t sets = step >= way ? 1 : step <= LINE ? way / LINE : way / step;
 
@@ -141,7 +109,7 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, en
         return elements * size * COPY;
     if (source == GEMM_ROWS)
         return elements * size * (p->a_step == 1 ? ROWS : TURN);
-    if (p->a_step == 1 && least(p->m, t->mr) * 3 / 2 > kept(&first, p->a_row * size))
+    if (p->a_step == 1 && least(p->m, t->mr) * 3 / 2 > kept(&gemm_caches()->first, p->a_row * size))
         return elements * (double)parts(p->n, t->nr) * CONFLICT;
     return 0;
 }
@@ -149,13 +117,17 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, en
 static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
                      enum gemm_source source) {
     const int size = p->type->size;
-    const double elements = (double)p->n * (double)p->k, panels = (double)parts(p->m, t->mr);
+    const double elements = (double)p->n * (double)p->k, again = (double)parts(p->m, t->mr) - 1;
+    const int64_t stride = p->b_step * size;
+    double cycles = 0;
 
     if (source == GEMM_COPIED)
         return elements * size * COPY;
-    if (panels > 1 && kc > kept(&second, p->b_step * size) / 2)
-        return elements * size / LINE * (panels - 1) * FAR;
-    return 0;
+    if (kc > kept(&gemm_caches()->second, stride) / 2)
+        cycles += elements * size / LINE * FAR;
+    if (kc * stride > PAGES * PAGE)
+        cycles += elements / t->nr * (double)least(stride, PAGE) / PAGE * TRANSLATE;
+    return cycles * again;
 }
 
 /* ---- choices ---- */
@@ -197,7 +169,7 @@ const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n) 
 
 /* Balanced blocks of k. A block of B has room for four tiles at least. */
 static int64_t k_block(const struct uk_gemm_plan *p, int nr) {
-    const int64_t room = second.size / 2 / p->type->size / (4 * nr);
+    const int64_t room = gemm_caches()->second.size / 2 / p->type->size / (4 * nr);
     const int64_t most = room > KC ? KC : room < 128 ? 128 : room;
 
     if (p->k <= least(room, KC_WHOLE) || p->k <= most + most / 4)
@@ -289,7 +261,8 @@ static void split(struct uk_gemm_plan *p) {
 
 static void block(struct uk_gemm_plan *p, const struct choice *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
-    int64_t columns, rows;
+    const struct gemm_caches *caches = gemm_caches();
+    int64_t columns, rows, room = caches->second.size / 2 / size;
 
     p->tile = c->tile;
     p->form = (unsigned char)c->form;
@@ -301,7 +274,9 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     split(p);
     columns = parts(parts(p->n, nr), p->column_tasks) * nr;
     rows = parts(parts(p->m, p->rows), p->row_tasks) * p->rows;
-    p->nc = second.size / 2 / size / p->kc / nr * nr;
+    if (p->row_tasks * p->column_tasks > caches->cores)
+        room /= 2; /* two tasks to a core */
+    p->nc = room / p->kc / nr * nr;
     p->nc = p->nc < 4 * nr ? 4 * nr : p->nc;
     p->nc = parts(parts(columns, parts(columns, p->nc)), nr) * nr; /* balanced */
     /* Where A is packed it stays for all blocks of columns, in the third cache: 4 MiB. */
@@ -340,11 +315,13 @@ static bool plan_small(struct uk_gemm_plan *p) {
         return false;
     const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
     const struct gemm_tile *t = whole ? whole : p->type->for_columns[p->n];
+    const struct gemm_cache *first = &gemm_caches()->first;
     const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
 
     if (!t || !t->kernel[form])
         return false;
-    if (p->a_step == 1 && p->m > first.ways / 2 && p->a_row * p->type->size % (first.size / first.ways) == 0)
+    if (p->a_step == 1 && p->m > first->ways / 2 &&
+        p->a_row * p->type->size % (first->size / first->ways) == 0)
         return false; /* rows that share a set: a_cost knows */
     const struct uk_kernel *k = t->kernel[form];
     /* One call takes as many rows as the scratch of a tile. */
@@ -452,7 +429,6 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
 
     if (status)
         return status;
-    pthread_once(&once, ask_caches);
     if (!options)
         options = &defaults;
     if (options->threads < 0)
