@@ -1,5 +1,4 @@
 /* One point of a stage's outer loops in the loop IR: kernel calls, or the statement itself in plain loops. */
-#include <math.h>
 #include <string.h>
 #include "schedule.h"
 
@@ -69,33 +68,6 @@ static enum uk_assign assignment(const struct uk_stage *st) {
     };
 
     return st->statement->assign == UK_ASSIGN ? of[st->statement->reduce] : st->statement->assign;
-}
-
-/* What an empty reduction gives. */
-static struct uk_expr *identity(struct uk_schedule *s, const struct uk_stage *st) {
-    static const int64_t least[UK_TYPES] = {
-        [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U8] = 0};
-    static const int64_t most[UK_TYPES] = {[UK_I64] = INT64_MAX,
-                                           [UK_I32] = INT32_MAX,
-                                           [UK_I16] = INT16_MAX,
-                                           [UK_I8] = INT8_MAX,
-                                           [UK_U8] = UINT8_MAX};
-    enum uk_reduce reduce = st->statement->reduce;
-    enum uk_type type = st->operand[0].tensor->type;
-    struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
-    bool real = type == UK_F64 || type == UK_F32 || type == UK_F16 || type == UK_BF16;
-
-    if (!e)
-        return NULL;
-    *e = (struct uk_expr){.op = UK_E_NUMBER, .type = type, .is_integer = true};
-    if (reduce == UK_REDUCE_PROD)
-        e->integer = 1;
-    if (reduce == UK_REDUCE_MAX || reduce == UK_REDUCE_MIN) {
-        e->is_integer = !real;
-        e->integer = reduce == UK_REDUCE_MAX ? least[type] : most[type];
-        e->number = reduce == UK_REDUCE_MAX ? -HUGE_VAL : HUGE_VAL;
-    }
-    return e;
 }
 
 static struct uk_node *store(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
@@ -178,7 +150,8 @@ static struct uk_index *adds_at(struct uk_schedule *s, const struct uk_stage *st
 /* The element before, or the identity, is stored; then the term is added. */
 static struct uk_node *begin_scan(struct uk_schedule *s, const struct uk_stage *st,
                                   struct uk_index *const *value) {
-    struct uk_node *first = store(s, st, identity(s, st), value), *next = store(s, st, st->previous, value);
+    struct uk_node *first = store(s, st, uk_identity(s, st), value),
+                   *next = store(s, st, st->previous, value);
     struct uk_index *i = uk_affine_value(s, st, &st->iterator[st->scanned], value);
 
     if (!first || !next)
@@ -424,25 +397,50 @@ static bool is_in_extent(const struct uk_stage *st, const struct uk_bound *b) {
     return false;
 }
 
-/* In a nest with sizes that count as at least 1, only what starts an empty sum or follows it may run for 0. */
-static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
-                                    struct uk_node *body) {
+static bool is_of_sum(const struct uk_stage *st, const struct uk_bound *b) {
+    for (int i = 0; i < st->loops; i++)
+        if (b->form.coefficient[st->loop[i]->id] && uk_is_reduced(st->loop[i]->stage, st->loop[i]))
+            return true;
+    return false;
+}
+
+/* In a nest with sizes that count as at least 1: what tells whether this point is there when they are 0. NULL: it always
+ * is, or the extents of the call tell it. */
+static struct uk_index *exists(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value) {
+    bool by_extent = st->match && (st->is_copy || st->match->first);
     struct uk_index *all = NULL;
 
-    for (int b = 0; b < st->bounds && body; b++) {
+    for (int b = 0; b < st->bounds; b++) {
         bool raised = false;
 
         for (int i = 0; i < s->raised; i++)
             raised |= uk_mentions(st->bound[b].upper, s->raised_size[i]);
         if (!raised || is_of_sum_before(st, &st->bound[b]) ||
-            (st->match && st->is_copy && is_in_extent(st, &st->bound[b])))
+            (by_extent && (!is_of_sum(st, &st->bound[b]) || is_in_extent(st, &st->bound[b]))))
             continue;
         struct uk_index *x = uk_affine_value(s, st, &st->bound[b].form, value);
 
         x = uk_index_op(s->arena, UK_I_LT, x, st->bound[b].upper);
         all = all ? uk_index_op(s->arena, UK_I_AND, all, x) : x;
     }
-    return all ? if_node(s, st, all, body, NULL) : body;
+    return all;
+}
+
+/* Only what starts an empty sum, or follows it, runs for it. */
+static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
+                                    struct uk_node *body) {
+    struct uk_index *all = body ? exists(s, st, value) : NULL;
+    struct uk_node *empty = NULL;
+
+    if (!all)
+        return body;
+    if (st->match && st->match->first && !st->is_copy) {
+        struct uk_stage *reset = uk_reset_stage(s, st);
+
+        if (!reset || !(empty = plain_loops(s, reset, reset->tile, value, false)))
+            return NULL;
+    }
+    return if_node(s, st, all, body, empty);
 }
 
 /* A tile whose guards leave nothing is left out. */
@@ -546,51 +544,5 @@ struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct
         n = packing_calls(s, st, value, n);
     if (!n)
         return NULL;
-    n = guard_tile(s, st, value, n);
-    return st->match->first && !st->is_copy ? n : guard_bounds(s, st, value, n);
-}
-
-/* ---- the initialization of a sum ---- */
-
-/* A stage that stores the identity wherever st stores its result: st's loops without those of the sum. */
-struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st) {
-    struct uk_stage *r = uk_alloc(s->arena, sizeof *r);
-    struct uk_statement *t = uk_alloc(s->arena, sizeof *t);
-
-    if (!r || !t)
-        return uk_out_of_memory(s->context), NULL;
-    *t = *st->statement;
-    t->next = NULL;
-    t->reduce = UK_REDUCE_NONE;
-    t->iterators = t->left_iterators;
-    t->right = identity(s, st);
-    t->label = uk_format(s->arena, "%s_init", st->name);
-    if (!t->right || !t->label)
-        return uk_out_of_memory(s->context), NULL;
-    *r = *st;
-    r->next = NULL;
-    r->match = NULL;
-    r->name = t->label;
-    r->statement = t;
-    r->is_reset = true;
-    r->is_filtered = false;
-    r->previous = NULL;
-    r->operands = 1;
-    r->iterators = t->iterators;
-    r->loops = r->tile = 0;
-    for (int i = 0; i < st->loops; i++)
-        if (!uk_is_reduced(st, st->loop[i])) {
-            r->tile += i < st->tile;
-            r->loop[r->loops++] = st->loop[i];
-        }
-    r->bounds = 0;
-    for (int b = 0; b < st->bounds; b++) {
-        bool of_sum = st->bound[b].is_guard;
-
-        for (int i = 0; i < st->loops; i++)
-            of_sum |= uk_is_reduced(st, st->loop[i]) && st->bound[b].form.coefficient[st->loop[i]->id];
-        if (!of_sum)
-            r->bound[r->bounds++] = st->bound[b];
-    }
-    return r;
+    return guard_bounds(s, st, value, guard_tile(s, st, value, n));
 }

@@ -400,6 +400,8 @@ enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 /* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
  */
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);
+/* What an empty reduction gives; NULL: no memory. */
+struct uk_expr *uk_identity(struct uk_schedule *s, const struct uk_stage *st);
 struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st);
 
 /* finish.c: a condition on the sizes, tested at entry. */
