@@ -132,12 +132,19 @@ static enum uk_status place_in_output(struct placing *p) {
 
 /* ---- a tile buffer ---- */
 
-/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor. */
+/* Elements of a scan read the one before them, which is of another iteration of these loops. */
+static bool is_scanned(const struct uk_stage *st, const struct uk_loop *l) {
+    const struct uk_affine *f = &st->iterator[st->scanned];
+
+    return st->previous && (f->coefficient[l->id] || (f->general && uk_mentions(f->general, l->var)));
+}
+
+/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a scan. */
 static int shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n) {
     int k = 0;
 
     while (k < n && k < st->loops && st->loop[k] == loop[k] &&
-           !(is_written && uk_is_reduced(st, st->loop[k])))
+           !(is_written && (uk_is_reduced(st, st->loop[k]) || is_scanned(st, st->loop[k]))))
         k++;
     return k;
 }

@@ -1,10 +1,8 @@
 /* The programs and schedules of regions.c. Sizes are by first appearance in the program. */
 
-#define MATMUL_SIZES                                                                                         \
-    {                                                                                                        \
-        {0, 5, 4}, {5, 0, 4}, {5, 4, 0}, {1, 1, 1}, {14, 16, 32}, {15, 17, 33}, {13, 3, 31}, {29, 40, 65},   \
-            {30, 33, 7}, {-1}                                                                                \
-    }
+#define MATMUL_SIZES                                                     \
+    {{0, 5, 4},    {5, 0, 4},   {5, 4, 0},    {1, 1, 1},   {14, 16, 32}, \
+     {15, 17, 33}, {13, 3, 31}, {29, 40, 65}, {30, 33, 7}, {-1}}
 
 static const struct example examples[] = {
     {"epilogue",
@@ -42,7 +40,13 @@ static const struct example examples[] = {
          "split Y.p 8 -> po pi\ncompute_at B po\ncompute_at A po\ncache_read X at A.i\n",
          "split Y.p 5 -> po pi\nsplit B.j 3 -> jo ji\ncompute_at B po\ncache_read A at B.jo\n",
      },
-     {{9, 6, 3, 0}, {10, 7, 4, 1}, {16, 13, 10, 7}, {17, 14, 11, 8}, {26, 23, 20, 17}, {49, 46, 43, 40}, {-1}}},
+     {{9, 6, 3, 0},
+      {10, 7, 4, 1},
+      {16, 13, 10, 7},
+      {17, 14, 11, 8},
+      {26, 23, 20, 17},
+      {49, 46, 43, 40},
+      {-1}}},
     {"matmul_tile",
      "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor bias f32 [N]\n"
      "temp T f32 [M, N]\ntemp S f32 [M, N]\ntensor Y f32 [M, N]\n"
@@ -99,7 +103,14 @@ static const struct example examples[] = {
          "split Y.p 4 -> po pi\nreorder po Y.r pi\ncompute_at R Y.r\n",
          "reverse_compute_at R T.p\ncache_read R at root\n",
      },
-     {{0, 2, 2, 2}, {1, 1, 1, 1}, {3, 2, 4, 1}, {4, 3, 2, 5}, {9, 5, 3, 4}, {14, 0, 4, 3}, {14, 3, 0, 3}, {-1}}},
+     {{0, 2, 2, 2},
+      {1, 1, 1, 1},
+      {3, 2, 4, 1},
+      {4, 3, 2, 5},
+      {9, 5, 3, 4},
+      {14, 0, 4, 3},
+      {14, 3, 0, 3},
+      {-1}}},
     {"softmax",
      "tensor X f32 [M, N]\ntemp T f32 [M, N]\ntemp W f32 [M]\ntensor Y f32 [M, N]\n"
      "T[m, n] = max(X[m, n], 0)\nW[m] = sum(n) T[m, n]\nY[m, n] = T[m, n] - W[m]\n",
@@ -149,4 +160,14 @@ static const struct example examples[] = {
          "split T.k 4 -> ko ki\nreorder ko T.m n ki\ncache_write T at T.m -> TC\nreverse_compute_at Y T.m\n",
      },
      {{1, 1, 1}, {14, 16, 32}, {15, 17, 33}, {13, 3, 31}, {-1}}},
+    {"scan",
+     "tensor X f32 [M, N]\ntemp T f32 [M, N]\ntensor Y f32 [M, N]\n"
+     "T[m, n] = scan max(n) X[m, n]\nY[m, n] = T[m, n] + X[m, n]\n",
+     {
+         "reverse_compute_at Y T.n\n",
+         "reverse_compute_at Y T.m\nparallel T.m\n",
+         "split T.n 4 -> no ni\nreverse_compute_at Y ni\n",
+         "split Y.n 7 -> x y\nreorder T.n T.m\nreorder x y Y.m\nreverse_compute_at Y T.n\n",
+     },
+     {{0, 3}, {3, 0}, {1, 1}, {5, 9}, {4, 17}, {-1}}},
 };
