@@ -51,6 +51,7 @@ static const int64_t size = sizeof(element);
 #if V == 16 && R == 4
 #define FEW "32x4"
 #define SPREAD "vpermilps %[spread], %%zmm25, %%zmm25\n\t"
+#define NEIGHBOURS "broadcastf32x4"
 #define ROWS_BYTES "16"
 static const int32_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
                                       {0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0},
@@ -59,25 +60,30 @@ static const int32_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 #elif V == 16
 #define FEW "32x4"
 #define SPREAD "vpermilps %[spread], %%zmm25, %%zmm25\n\t"
+#define NEIGHBOURS "broadcastsd"
 #define ROWS_BYTES "8"
 static const int32_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
                                       {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}};
 #elif R == 4
 #define FEW "64x4"
 #define SPREAD "vpermpd %%zmm25, %[spread], %%zmm25\n\t"
+#define NEIGHBOURS "broadcastf64x4"
 #define ROWS_BYTES "32"
 static const int64_t spreads[R][V] = {
     {0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 1, 1, 0, 0, 0, 0}, {0, 0, 1, 1, 2, 2, 0, 0}, {0, 0, 1, 1, 2, 2, 3, 3}};
 #else
 #define FEW "64x2"
 #define SPREAD "vpermpd %%zmm25, %[spread], %%zmm25\n\t"
+#define NEIGHBOURS "broadcastf64x2"
 #define ROWS_BYTES "16"
 static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 1, 1, 1}};
 #endif
 #define SPREAD_OPERAND [spread] "v"(spread),
+#define LDA_OPERAND , AT(lda)
 #define A_MASK "kmovw %c[enter] + 12(%[s]), %%k2\n\t"
 #else
 #define SPREAD_OPERAND
+#define LDA_OPERAND
 #define A_MASK
 #endif
 
@@ -102,12 +108,16 @@ static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 
     "vmovu" P " %%xmm" #c ", (" p ")%{%%k1%}\n\t"                                                           \
     STORE_LANE(1, c, p ", %[o1]") STORE_LANE(2, c, p ", %[o2]") STORE_LANE(3, c, p ", %[o3]")
 #define ON "lea (%[t], %[o2], 2), %[t]\n\t"
-#define LOAD_B "vbroadcastf" LANE " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %[ldb], %[b]\n\t"
+#define LOAD_B "vbroadcastf" LANE " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %c[ldb](%[s]), %[b]\n\t"
 #define MASKS(at)                                                                                           \
     "kmovw %c[enter] + " #at "(%[s]), %%k2\n\tkmovw %c[enter] + 4 + " #at "(%[s]), %%k3\n\t"                \
     "kmovw %c[enter] + 8 + " #at "(%[s]), %%k4\n\tkmovw %c[enter] + 12 + " #at "(%[s]), %%k5\n\t"
+#define O2_AND_O3 , [o2] "+&r"(o2), [o3] "+&r"(o3)
+#define C2_AND_C3 "mov %c[c1] + 8(%[s]), %[o2]\n\tmov %c[c1] + 16(%[s]), %[o3]\n\t"
 #define HALF_MASK
 #else
+#define O2_AND_O3
+#define C2_AND_C3
 #define HALF_MASK "kmovw %c[enter] + 8(%[s]), %%k6\n\t"
 #define LOAD_A(c, x, p)                                                                                     \
     "vbroadcastf" LANE " (" p "), %%zmm" #x "\n\t"                                                          \
@@ -123,15 +133,18 @@ static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 
     "vmovu" P " %%ymm" #c ", (" p ")%{%%k1%}\n\t"                                                           \
     "vextractf" HALF " $1, %%zmm" #c ", %%ymm25\n\tvmovu" P " %%ymm25, (" p ", %[o1])%{%%k1%}\n\t"
 #define ON "lea (%[t], %[o1], 2), %[t]\n\t"
-#define LOAD_B "vbroadcastf" HALF " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %[ldb], %[b]\n\t"
+#define LOAD_B "vbroadcastf" HALF " (%[b]), %%zmm24%{%%k1%}%{z%}\n\tadd %c[ldb](%[s]), %[b]\n\t"
 #define MASKS(at) "kmovw %c[enter] + " #at "(%[s]), %%k2\n\tkmovw %c[enter] + 4 + " #at "(%[s]), %%k3\n\t"
 #endif
 #define ZERO(u, c, x) "vpxor %%xmm" #c ", %%xmm" #c ", %%xmm" #c "\n\t"
 #if A_COLUMNS
 /* Of the rows from `at` on, each over its lanes. */
 #define FMA_AT(at, c)                                                                                       \
-    "vbroadcastf" FEW " " at ", %%zmm25%{%%k2%}%{z%}\n\t"                                                   \
-    SPREAD                                                                                                  \
+    "v" NEIGHBOURS " " at ", %%zmm25\n\t" SPREAD                                                            \
+    "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
+/* The same where the rows may be fewer. */
+#define FMA_FEW(at, c)                                                                                      \
+    "vbroadcastf" FEW " " at ", %%zmm25%{%%k2%}%{z%}\n\t" SPREAD                                            \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
 #define FMA(u, c, x) FMA_AT(ROWS_BYTES "*" #c "(%[a])", c)
 #else
@@ -139,6 +152,20 @@ static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 
     "vpermil" P " $" u ", %%zmm" #x ", %%zmm25\n\t"                                                         \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
 #endif
+/* Of several vectors. */
+#define MANY_1(...)
+#define MANY_2(...) __VA_ARGS__
+#define MANY_3(...) __VA_ARGS__
+#define MANY_4(...) __VA_ARGS__
+#define MANY_5(...) __VA_ARGS__
+#define MANY_6(...) __VA_ARGS__
+#define MANY_7(...) __VA_ARGS__
+#define MANY_8(...) __VA_ARGS__
+#define MANY_9(...) __VA_ARGS__
+#define MANY_10(...) __VA_ARGS__
+#define MANY_11(...) __VA_ARGS__
+#define MANY_12(...) __VA_ARGS__
+#define A_AND_T , [a] "+&r"(a), [t] "=&r"(t)
 
 /* F(u, sum, A) of all vectors. */
 #define ALL_0(F, u)
@@ -181,7 +208,7 @@ static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 
 #define EACH_11(F) BUT_10(F) F(10, 22, "%[last]")
 #define EACH_12(F) BUT_11(F) F(11, 23, "%[last]")
 /* All but the last of n, and the last one. */
-#define LAST_1(F, u) ALL_0(F, u) FMA_AT("(%[last])", 0)
+#define LAST_1(F, u) ALL_0(F, u) FMA_FEW("(%[last])", 0)
 #define LAST_2(F, u) ALL_1(F, u) FMA_AT("(%[last])", 1)
 #define LAST_3(F, u) ALL_2(F, u) FMA_AT("(%[last])", 2)
 #define LAST_4(F, u) ALL_3(F, u) FMA_AT("(%[last])", 3)
@@ -195,15 +222,16 @@ static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 
 #define LAST_12(F, u) ALL_11(F, u) FMA_AT("(%[last])", 11)
 
 #if A_COLUMNS
-#define STEP(n, u) LOAD_B LAST_##n(FMA, u) "add %[lda], %[a]\n\tadd %[lda], %[last]\n\t"
+#define STEP(n, u)                                                                                          \
+    LOAD_B LAST_##n(FMA, u) MANY_##n("add %c[lda](%[s]), %[a]\n\t") "add %c[lda](%[s]), %[last]\n\t"
 #define LOAD_FIRST(n)
 #define LOAD_NEXT(n)
-#define ON_TURN
+#define ON_TURN(n)
 #else
 #define STEP(n, u) LOAD_B ALL_##n(FMA, u)
-#define LOAD_FIRST(n) "mov %[a], %[t]\n\t" MASKS(16) EACH_##n(MASKED)
-#define LOAD_NEXT(n) "mov %[a], %[t]\n\t" EACH_##n(LOAD_A)
-#define ON_TURN "add $16, %[a]\n\tadd $16, %[last]\n\t"
+#define LOAD_FIRST(n) MANY_##n("mov %[a], %[t]\n\t") MASKS(16) EACH_##n(MASKED)
+#define LOAD_NEXT(n) MANY_##n("mov %[a], %[t]\n\t") EACH_##n(LOAD_A)
+#define ON_TURN(n) MANY_##n("add $16, %[a]\n\t") "add $16, %[last]\n\t"
 #endif
 #if STEPS == 4
 #define ENTER "cmpl $2, %c[enter](%[s])\n\tjl 2f\n\tje 3f\n\tjmp 4f\n\t"
@@ -230,59 +258,53 @@ static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 
                      "1:\n\t"                                                                               \
                      LOAD_NEXT(n)                                                                           \
                      TURN(n)                                                                                \
-                     ON_TURN                                                                                \
+                     ON_TURN(n)                                                                             \
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "6:\n\t"                                                                               \
-                     "mov %[c], %[a]\n\t"                                                                   \
-                     "mov %[c_last], %[last]\n\t"                                                           \
+                     "mov %[c], %[last]\n\t"                                                                \
+                     "add %c[c_last](%[s]), %[last]\n\t"                                                    \
                      "mov %c[c1](%[s]), %[o1]\n\t"                                                          \
-                     "mov %c[c1] + 8(%[s]), %[o2]\n\t"                                                      \
-                     "mov %c[c1] + 16(%[s]), %[o3]\n\t"                                                     \
-                     "cmpl $0, %[acc]\n\t"                                                                  \
+                     C2_AND_C3                                                                              \
+                     "test %[acc], %[acc]\n\t"                                                              \
                      "je 7f\n\t"                                                                            \
                      MASKS(32)                                                                              \
-                     "mov %[a], %[t]\n\t"                                                                   \
+                     MANY_##n("mov %[c], %[t]\n\t")                                                         \
                      EACH_##n(MASKED_C)                                                                     \
                      "7:\n\t"                                                                               \
-                     "mov %[a], %[t]\n\t"                                                                   \
+                     MANY_##n("mov %[c], %[t]\n\t")                                                         \
                      EACH_##n(STORE_C)                                                                      \
-                     : [turns] "+&r"(turns), [a] "+&r"(a), [last] "+&r"(last), [o1] "+&r"(o1), [o2] "+&r"(o2), \
-                       [o3] "+&r"(o3), [b] "+&r"(b), [t] "=&r"(t)                                           \
-                     : [ldb] "r"(s->ldb), [s] "r"(s), [c] "m"(c), [c_last] "m"(c_last), [acc] "m"(acc),     \
-                       SPREAD_OPERAND [lda] "r"(s->lda), AT(enter), AT(c1)                                  \
+                     : [turns] "+&r"(turns), [last] "+&r"(last), [o1] "+&r"(o1), [b] "+&r"(b)               \
+                       O2_AND_O3 MANY_##n(A_AND_T)                                                          \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), SPREAD_OPERAND AT(enter), AT(ldb), AT(c1), AT(c_last) LDA_OPERAND \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "k6", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25")
 #define CASE(n) case n: GROUP(n); break;
+#define GROUPS(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12)
 /* clang-format on */
 
-/* A group of `rows` rows; a is as far in front of the first, if those of A are stored by rows, as the first turn leaves
- * out. */
+/* `rows` rows; a is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a, const element *b, char *c, int acc) {
-    const int64_t back = rows > R ? rows - R : 0;
-    const char *last = a + back * (A_COLUMNS ? size : s->lda), *t;
-    char *c_last = c + back * s->ldc;
-    int64_t turns = s->turns, o1 = s->a1, o2 = s->a2, o3 = s->a3;
+    const char *last = a + s->a_last, *t __attribute__((unused));
+    int64_t turns = s->turns, o1 = s->a1;
+#if R == 4
+    int64_t o2 = s->a2, o3 = s->a3;
+#endif
 #if A_COLUMNS
     const __m512i spread = _mm512_loadu_si512(spreads[(s->m < R ? s->m : R) - 1]);
 #endif
 
-    switch ((uint64_t)(rows + R - 1) / R) {
-        CASE(1)
-        CASE(2)
-        CASE(3)
-        CASE(4)
-        CASE(5)
-        CASE(6)
-        CASE(7)
-        CASE(8)
-        CASE(9)
-        CASE(10)
-        CASE(11)
-        CASE(12)
-    }
+    switch ((uint64_t)(rows + R - 1) / R) { GROUPS(CASE) }
+}
+
+/* Where the last vector of a group begins. */
+static inline __attribute__((always_inline)) void begin_group(struct uk_small_call *s, int64_t rows) {
+    const int64_t back = rows > R ? rows - R : 0;
+
+    s->a_last = back * (A_COLUMNS ? size : s->lda);
+    s->c_last = back * s->ldc;
 }
 
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
@@ -298,22 +320,27 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->ldc = size * ldc;
     s->m = s->rows = m;
     s->longer = 0;
+    s->before = A_COLUMNS ? 0 : size * s->enter;
+    begin_group(s, m);
     /* The rows of a vector that are not there are the first. */
     s->a1 = m > 1 ? s->lda : 0;
-    s->a2 = m > 2 ? 2 * s->lda : 0;
-    s->a3 = m > 3 ? 3 * s->lda : 0;
     s->c1 = m > 1 ? s->ldc : 0;
-    s->c2 = m > 2 ? 2 * s->ldc : 0;
-    s->c3 = m > 3 ? 3 * s->ldc : 0;
+    if (R == 4) {
+        s->a2 = m > 2 ? 2 * s->lda : 0;
+        s->a3 = m > 3 ? 3 * s->lda : 0;
+        s->c2 = m > 2 ? 2 * s->ldc : 0;
+        s->c3 = m > 3 ? 3 * s->ldc : 0;
+    }
     /* A mask for each row of a vector, or each lane: by a multiplication. */
     s->all = columns * (all / row);
     s->half = all & all << V / 2;
     /* A vector of A by columns has its R elements again and again. */
-    s->rows_of_a = ((1u << (m < R ? m : R)) - 1) * (all / ((1u << (V == 16 ? 4 : R)) - 1));
-    for (int r = 0; r < R; r++) {
-        s->first[r] = ((lane << s->enter & lane) * (all / lane) & row) << r * UK_NR;
+    if (A_COLUMNS)
+        s->rows_of_a = ((1u << (m < R ? m : R)) - 1) * (all / ((1u << (V == 16 ? 4 : R)) - 1));
+    for (int r = 0; r < R; r++)
         s->mask[r] = columns << r * UK_NR;
-    }
+    for (int r = 0; r < R && s->enter && !A_COLUMNS; r++)
+        s->first[r] = ((lane << s->enter & lane) * (all / lane) & row) << r * UK_NR;
     if (m > UK_MR) {
         const uint64_t vectors = (uint64_t)(m + R - 1) / R, groups = (uint64_t)(m + UK_MR - 1) / UK_MR;
 
@@ -322,22 +349,12 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     }
 }
 
-static inline __attribute__((always_inline)) void run(const struct uk_small_call *s, const element *a,
-                                                      const element *b, element *c, int acc) {
-    const int64_t row = A_COLUMNS ? size : s->lda;
-    const char *from = (const char *)(A_COLUMNS ? a : a - s->enter);
-    char *to = (char *)c;
-    int64_t m = s->m, longer = s->longer;
-
-#pragma GCC unroll 1
-    do {
-        const int64_t even = s->rows + (longer-- > 0 ? R : 0), now = even < m ? even : m;
-
-        group(s, now, from, b, to, acc);
-        m -= now;
-        from += now * row;
-        to += now * s->ldc;
-    } while (m > 0);
-}
-
+/* The code of groups of n vectors. */
+#define RUN(n)                                                                                           \
+    static void run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
+        group(s, n *R, (const char *)a - s->before, b, c, acc);                                          \
+    }
+#define RUN_OF(n) run_##n,
+enum { STEP_OF_ROWS = R };
+#define BEGINS_GROUPS 1
 #include "gemm_small.h"

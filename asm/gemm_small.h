@@ -1,19 +1,53 @@
-/* A kernel of small products, of its prepare and run: the whole call; or with UK_RESOLVED the two, for calls that are
- * repeated with the same sizes and strides. */
+/*
+ * A kernel of small products. Its file has
+ *     prepare(s, ...)              what depends on sizes and strides
+ *     begin_group(s, rows)         with BEGINS_GROUPS: what depends on the rows of a group, where there are several
+ *     group(s, rows, a, b, c, acc) computes a group
+ *     GROUPS(F)                    F(1, ...) F(2, ...) ...: the i-th group has up to i * STEP_OF_ROWS rows
+ * This makes of it the whole call; or, with UK_RESOLVED, the parts of calls that are repeated with the same sizes and
+ * strides: what comes first, which also finds the code of the group, and that code.
+ */
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 
+/* The rows of the next group: of `longer`, the first ones, there are more. */
+static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, int64_t left) {
+    const int64_t rows = s->rows + ((*longer)-- > 0 ? STEP_OF_ROWS : 0);
+
+    return rows < left ? rows : left;
+}
+
 #ifdef UK_RESOLVED
+GROUPS(RUN)
+
+static void (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                 int acc) = {GROUPS(RUN_OF)};
+
+static void run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
+    int64_t longer = s->longer;
+#if BEGINS_GROUPS
+    struct uk_small_call own = *s, *g = &own;
+#else
+    const struct uk_small_call *g = s;
+#endif
+
+    for (int64_t left = s->m, rows; left > 0; left -= rows) {
+        rows = next_rows(s, &longer, left);
+#if BEGINS_GROUPS
+        begin_group(g, rows);
+#endif
+        run_group[(uint64_t)(rows - 1) / STEP_OF_ROWS](g, a, b, c, acc);
+        a = (const char *)a + rows * (A_COLUMNS ? size : s->lda);
+        c = (char *)c + rows * s->ldc;
+    }
+}
+
 void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                 int64_t m, int64_t n);
 void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                 int64_t m, int64_t n) {
     prepare(s, k, lda, ldb, ldc, m, n);
-}
-
-void PASTE(UK_SYMBOL, _run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-void PASTE(UK_SYMBOL, _run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
-    run(s, a, b, c, acc);
+    s->run = m > UK_MR ? run_groups : run_group[(uint64_t)(m - 1) / STEP_OF_ROWS];
 }
 #else
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
@@ -21,6 +55,21 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64
     struct uk_small_call s;
 
     prepare(&s, k, lda, ldb, ldc, m, n);
-    run(&s, a, b, c, acc != 0);
+    const char *from = (const char *)a - s.before;
+    char *to = (char *)c;
+    int64_t longer = s.longer;
+
+#pragma GCC unroll 1
+    for (int64_t left = m; left > 0;) {
+        const int64_t rows = next_rows(&s, &longer, left);
+
+#if BEGINS_GROUPS
+        begin_group(&s, rows);
+#endif
+        group(&s, rows, from, b, to, acc != 0);
+        left -= rows;
+        from += rows * (A_COLUMNS ? size : s.lda);
+        to += rows * s.ldc;
+    }
 }
 #endif

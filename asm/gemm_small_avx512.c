@@ -204,7 +204,7 @@ static const int64_t size = sizeof(element);
     LOAD("128(%[b])", 29, ZERO_MASK(2)) LOAD("192(%[b])", 30, ZERO_MASK(3))
 #endif
 
-#define STEP(u, n) LOAD_B "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
+#define STEP(u, n) LOAD_B "add %c[ldb](%[s]), %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
 /* The pointers of a group from the first one, and on by four elements: of the rows that there are. */
 #define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
 #define TO_14 TO_7 "lea (%[a7], %[ld3], 2), %[a14]\n\tadd %[ld], %[a14]\n\t"
@@ -238,6 +238,11 @@ static const int64_t size = sizeof(element);
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
+/* The pointers of the rows beyond. */
+#define FAR_0
+#define FAR_7 , [a7] "=&r"(a7)
+#define FAR_14 FAR_7, [a14] "=&r"(a14)
+#define FAR_21 FAR_14, [a21] "=&r"(a21)
 /* n rows, whose last pointer is `far`. */
 #define GROUP(n, far)                                                                                       \
     __asm__ volatile(MASKS                                                                                  \
@@ -267,45 +272,44 @@ static const int64_t size = sizeof(element);
                      "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
                      "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
                      TO_##far                                                                               \
-                     "cmpl $0, %[acc]\n\t"                                                                  \
+                     "test %[acc], %[acc]\n\t"                                                              \
                      "je 6f\n\t"                                                                            \
                      ROWS_##n(ADD_ROW, 0)                                                                   \
                      "6:\n\t"                                                                               \
                      ROWS_##n(STORE_ROW, 0)                                                                 \
-                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [a7] "=&r"(a7), [a14] "=&r"(a14), [a21] "=&r"(a21), \
-                       [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), [b] "+&r"(b)                     \
-                     : [ldb] "r"(s->ldb), [s] "r"(s), [c] "m"(c), [acc] "m"(acc), AT(enter), AT(ldc), AT(mask) \
+                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
+                       [b] "+&r"(b) FAR_##far                                                               \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), AT(enter), AT(ldb), AT(ldc), AT(mask)        \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
                        "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
-#define CASE(n, far) case n: GROUP(n, far); break;
-#define CASES_6 CASE(1, 0) CASE(2, 0) CASE(3, 0) CASE(4, 0) CASE(5, 0) CASE(6, 0)
-#define CASES_9 CASES_6 CASE(7, 0) CASE(8, 7) CASE(9, 7)
-#define CASES_14 CASES_9 CASE(10, 7) CASE(11, 7) CASE(12, 7) CASE(13, 7) CASE(14, 7)
-#define CASES_28                                                                                            \
-    CASES_14 CASE(15, 14) CASE(16, 14) CASE(17, 14) CASE(18, 14) CASE(19, 14) CASE(20, 14) CASE(21, 14)     \
-    CASE(22, 21) CASE(23, 21) CASE(24, 21) CASE(25, 21) CASE(26, 21) CASE(27, 21) CASE(28, 21)
+/* F(rows, their last pointer) of all groups. */
+#define GROUPS_6(F) F(1, 0) F(2, 0) F(3, 0) F(4, 0) F(5, 0) F(6, 0)
+#define GROUPS_9(F) GROUPS_6(F) F(7, 0) F(8, 7) F(9, 7)
+#define GROUPS_14(F) GROUPS_9(F) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
+#define GROUPS_28(F)                                                                                        \
+    GROUPS_14(F) F(15, 14) F(16, 14) F(17, 14) F(18, 14) F(19, 14) F(20, 14) F(21, 14) F(22, 21) F(23, 21)  \
+    F(24, 21) F(25, 21) F(26, 21) F(27, 21) F(28, 21)
 #if UK_MR == 28
-#define CASES CASES_28
+#define GROUPS GROUPS_28
 #elif UK_MR == 14
-#define CASES CASES_14
+#define GROUPS GROUPS_14
 #elif UK_MR == 9
-#define CASES CASES_9
+#define GROUPS GROUPS_9
 #elif UK_MR == 6
-#define CASES CASES_6
+#define GROUPS GROUPS_6
 #endif
+#define CASE(n, far) case n: GROUP(n, far); break;
 /* clang-format on */
 
-/* A group of `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves
- * out. */
+/* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
-                                                        const char *a0, const element *b, char *c,
-                                                        int acc) {
-    const char *a7, *a14, *a21;
+                                                        const char *a0, const element *b, char *c, int acc) {
+    const char *a7 __attribute__((unused)), *a14 __attribute__((unused)), *a21 __attribute__((unused));
     int64_t turns = s->turns, ld = s->lda, ld3, ld5;
 
-    switch (rows) { CASES }
+    switch (rows) { GROUPS(CASE) }
 }
 
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
@@ -319,6 +323,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->ldc = size * ldc;
     s->m = s->rows = m;
     s->longer = 0;
+    s->before = A_COLUMNS ? 0 : size * s->enter;
     for (int i = 0; i < NV; i++)
         s->mask[i] = (uint32_t)(columns >> V * i & ((1u << V) - 1));
     if (m > UK_MR) {
@@ -329,22 +334,12 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     }
 }
 
-static inline __attribute__((always_inline)) void run(const struct uk_small_call *s, const element *a,
-                                                      const element *b, element *c, int acc) {
-    const int64_t row = A_COLUMNS ? size : s->lda;
-    const char *from = (const char *)(A_COLUMNS ? a : a - s->enter);
-    char *to = (char *)c;
-    int64_t m = s->m, longer = s->longer;
-
-#pragma GCC unroll 1
-    do {
-        const int64_t now = s->rows + (longer-- > 0);
-
-        group(s, now, from, b, to, acc);
-        m -= now;
-        from += now * row;
-        to += now * s->ldc;
-    } while (m > 0);
-}
-
+/* The code of groups of n rows. */
+#define RUN(n, far)                                                                                      \
+    static void run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
+        group(s, n, (const char *)a - s->before, b, c, acc);                                             \
+    }
+#define RUN_OF(n, far) run_##n,
+enum { STEP_OF_ROWS = 1 };
+#define BEGINS_GROUPS 0
 #include "gemm_small.h"

@@ -99,29 +99,43 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                      options);
 }
 
-enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
-                            float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
+__attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_plan *plan, float alpha,
+                                                         const float *a, const float *b, float beta, float *c,
+                                                         const struct uk_sgemm_epilogue *epilogue,
+                                                         void *workspace) {
     struct gemm_epilogue e;
 
-    if (!epilogue && sdirect_call_plan(plan, alpha, a, b, beta, c))
-        return UK_OK;
     if (epilogue)
         e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                                    epilogue->column_bias};
     return run(plan, &gemm_f32, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
-enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
-                            double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
-                            void *workspace) {
+enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
+                            float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
+    if (!epilogue && sdirect_call_plan(plan, alpha, a, b, beta, c))
+        return UK_OK;
+    return srun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
+}
+
+__attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_plan *plan, double alpha,
+                                                         const double *a, const double *b, double beta,
+                                                         double *c, const struct uk_dgemm_epilogue *epilogue,
+                                                         void *workspace) {
     struct gemm_epilogue e;
 
-    if (!epilogue && ddirect_call_plan(plan, alpha, a, b, beta, c))
-        return UK_OK;
     if (epilogue)
         e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                                    epilogue->column_bias};
     return run(plan, &gemm_f64, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
+}
+
+enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
+                            double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
+                            void *workspace) {
+    if (!epilogue && ddirect_call_plan(plan, alpha, a, b, beta, c))
+        return UK_OK;
+    return drun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
 /* ---- packing beforehand: the caller's A is the product's B if the layouts differ ---- */

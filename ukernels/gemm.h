@@ -81,11 +81,9 @@ enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECE
 struct gemm_direct {
     struct {
         const struct uk_kernel *kernel;
-        void (*function)(void); /* its */
-        /* The same in two parts, of which the second one is a call: C = A B (acc: += A B). */
+        /* The first part of a call, which also says what the second one is. */
         void (*prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
                         int64_t n);
-        void (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
         int columns; /* the last one's: as many as are left */
     } piece[GEMM_PIECES];
     int pieces; /* 0: there are no such kernels */

@@ -15,25 +15,21 @@
 
 enum { CALL = 20 };
 
-/* The two parts of the kernels, compiled beside them from the same text. */
+/* The kernels in parts, compiled beside them from the same text. */
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               int64_t m, int64_t n);
-typedef void run_function(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-#define SMALL_KERNEL(symbol)           \
-    prepare_function symbol##_prepare; \
-    run_function symbol##_run;
+#define SMALL_KERNEL(symbol) prepare_function symbol##_prepare;
 #include "gemm_small.def"
 #undef SMALL_KERNEL
 
 static const struct {
     const char *symbol;
     prepare_function *prepare;
-    run_function *run;
 } parts[] = {
-#define SMALL_KERNEL(symbol) {#symbol, symbol##_prepare, symbol##_run},
+#define SMALL_KERNEL(symbol) {#symbol, symbol##_prepare},
 #include "gemm_small.def"
 #undef SMALL_KERNEL
-    {NULL, NULL, NULL},
+    {NULL, NULL},
 };
 
 static double larger(double a, double b) {
@@ -63,12 +59,9 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
         if (k->nr > widest || (s->best->pieces && all >= s->least))
             continue;
         d->piece[d->pieces].kernel = k;
-        d->piece[d->pieces].function = k->function;
         for (int j = 0; parts[j].symbol; j++)
-            if (!strcmp(parts[j].symbol, k->symbol)) {
+            if (!strcmp(parts[j].symbol, k->symbol))
                 d->piece[d->pieces].prepare = parts[j].prepare;
-                d->piece[d->pieces].run = parts[j].run;
-            }
         d->piece[d->pieces].columns = columns;
         d->pieces++;
         if (columns < rest) {
@@ -85,6 +78,7 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda) {
     const struct gemm_direct *d = plan->direct;
     int64_t n = plan->n;
 
+    plan->single = d->pieces == 1 && plan->b_column == 1;
     for (int i = 0; i < d->pieces; i++) {
         const int64_t columns = i + 1 < d->pieces ? d->piece[i].columns : n;
 

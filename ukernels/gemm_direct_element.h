@@ -1,9 +1,6 @@
 /* What depends on the element type of small products: included by gemm.c with ELEMENT, TYPE (its gemm_type), and
  * DIRECT(name) for the names. */
 
-typedef void DIRECT(function)(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
-                              ELEMENT *c, int64_t ldc, int64_t acc, int64_t m, int64_t n);
-
 /* C = beta C, where beta is neither 0 nor 1. */
 __attribute__((noinline)) static void DIRECT(scale)(int64_t m, int64_t n, ELEMENT beta, ELEMENT *c,
                                                     int64_t ldc) {
@@ -15,18 +12,21 @@ static inline void DIRECT(run)(const struct gemm_direct *d, int64_t m, int64_t n
                                int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT beta, ELEMENT *c,
                                int64_t ldc) {
     const int last = d->pieces - 1;
+    struct uk_small_call s;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(m, n, beta, c, ldc);
     for (int i = 0; i < last; i++) {
         const int columns = d->piece[i].columns;
 
-        ((DIRECT(function) *)d->piece[i].function)(k, a, lda, b, ldb, c, ldc, beta != 0, m, columns);
+        d->piece[i].prepare(&s, k, lda, ldb, ldc, m, columns);
+        s.run(&s, a, b, c, beta != 0);
         b += columns;
         c += columns;
         n -= columns;
     }
-    ((DIRECT(function) *)d->piece[last].function)(k, a, lda, b, ldb, c, ldc, beta != 0, m, n);
+    d->piece[last].prepare(&s, k, lda, ldb, ldc, m, n);
+    s.run(&s, a, b, c, beta != 0);
 }
 
 typedef void DIRECT(turn_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t m);
@@ -84,9 +84,9 @@ __attribute__((noinline)) static void DIRECT(run_turned_plan)(const struct uk_ge
     DIRECT(run_turned)(&p, a, b, beta, c);
 }
 
-/* The same for the plan of one, whose arguments are known to be right. a and b are the row-major product's. */
-static inline void DIRECT(run_plan)(const struct uk_gemm_plan *plan, const ELEMENT *a, const ELEMENT *b,
-                                    ELEMENT beta, ELEMENT *c) {
+/* The same for the plan of one. a and b are the row-major product's. */
+__attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan *plan, const ELEMENT *a,
+                                                       const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const struct gemm_direct *d = plan->direct;
 
     if (plan->b_column != 1) {
@@ -96,16 +96,22 @@ static inline void DIRECT(run_plan)(const struct uk_gemm_plan *plan, const ELEME
     if (beta != 0 && beta != 1)
         DIRECT(scale)(plan->m, plan->n, beta, c, plan->ldc);
     for (int i = 0; i < d->pieces; i++) {
-        d->piece[i].run(&plan->small[i], a, b, c, beta != 0);
+        plan->small[i].run(&plan->small[i], a, b, c, beta != 0);
         b += d->piece[i].columns;
         c += d->piece[i].columns;
     }
 }
 
+/* The same with the caller's operands; false: it is none, or an argument is wrong. */
 static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
                                      const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    if (!plan->direct || plan->type != &TYPE || alpha != 1 || !a || !b || !c)
+    if (plan->type != &TYPE || !plan->direct || alpha != 1 || !a || !b || !c)
         return false;
-    DIRECT(run_plan)(plan, plan->swapped ? b : a, plan->swapped ? a : b, beta, c);
+    const ELEMENT *first = plan->swapped ? b : a, *second = plan->swapped ? a : b;
+
+    if (plan->single && (beta == 0 || beta == 1))
+        plan->small[0].run(&plan->small[0], first, second, c, beta != 0);
+    else
+        DIRECT(run_plan)(plan, first, second, beta, c);
     return true;
 }

@@ -78,8 +78,9 @@ const char *uk_status_text(enum uk_status status);
 /* What a kernel of small products (sgemm_small, dgemm_small) computes from sizes and strides alone, once for calls that
  * are repeated. The fields are the kernel's. */
 struct uk_small_call {
-    int64_t turns, lda, ldb, ldc, m, rows, longer;
-    int64_t a1, a2, a3, c1, c2, c3;
+    void (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    int64_t turns, lda, ldb, ldc, m, rows, longer, before;
+    int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
     int32_t enter;
     uint32_t all, half, rows_of_a, first[4], mask[4];
 };
@@ -233,7 +234,7 @@ struct uk_gemm_plan {
     int threads;
     unsigned char path, form, tail_form, a_source, b_source;
     bool swapped; /* column-major: A and B have changed places */
-    bool a_packed, b_packed;
+    bool a_packed, b_packed, single; /* single: one kernel of `direct`, and nothing to turn */
     struct uk_small_call small[3]; /* for the kernels of `direct` */
 };
 
