@@ -78,7 +78,9 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda) {
     const struct gemm_direct *d = plan->direct;
     int64_t n = plan->n;
 
-    plan->single = d->pieces == 1 && plan->b_column == 1;
+    plan->single = d->pieces == 1 && plan->b_column == 1 && n < GEMM_WIDTHS;
+    if (n >= GEMM_WIDTHS)
+        return;
     for (int i = 0; i < d->pieces; i++) {
         const int64_t columns = i + 1 < d->pieces ? d->piece[i].columns : n;
 

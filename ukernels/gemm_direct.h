@@ -2,7 +2,8 @@
  * Small products, computed without a plan: a few kernels, each with all rows of its columns, that read A and B in place.
  *
  * Which products. Nothing is packed, so nothing is paid beside the multiply-adds but the calls, while
- *   - B stays in the second cache and the rows of A that are multiplied together in the first: n, k <= 128;
+ *   - the columns of B and the rows of A that are multiplied together stay in the first two caches: k <= 128, and of many
+ *     columns a few vectors at a time;
  *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
  *     (CONFLICT in gemm_plan.c);
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
@@ -20,7 +21,8 @@
 
 #include "gemm.h"
 
-enum { GEMM_VECTOR = 64 }; /* bytes */
+/* Bytes: of a vector; of the columns that are computed together where there are many. */
+enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 
 /* The row-major product of a call: column-major ones are C' = B' A'. */
 struct gemm_product {
@@ -57,7 +59,7 @@ static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *
     };
     const uint64_t widths = GEMM_WIDTHS - 1;
 
-    if ((uint64_t)(p->n - 1) >= widths || (uint64_t)(p->k - 1) >= widths || (uint64_t)(p->m - 1) >= MOST ||
+    if ((uint64_t)(p->n - 1) >= MOST || (uint64_t)(p->k - 1) >= widths || (uint64_t)(p->m - 1) >= MOST ||
         p->m * p->n * p->k > MOST || (p->b_columns && !t->turn[1]))
         return NULL;
     if (gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
@@ -67,7 +69,7 @@ static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *
         return NULL;
     if (!p->a_columns && !(p->lda * t->size & (t->way - 1)) && p->m > t->few_rows)
         return NULL;
-    const struct gemm_direct *d = &t->direct[p->a_columns][p->n];
+    const struct gemm_direct *d = &t->direct[p->a_columns][p->n < GEMM_WIDTHS ? p->n : GEMM_WIDE / t->size];
 
     return d->pieces ? d : NULL;
 }

@@ -47,6 +47,41 @@ __attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_produ
     }
 }
 
+/* The same with many columns, four vectors of them at a time by the same kernels. */
+__attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product *p, const ELEMENT *a,
+                                                       const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    enum { WIDTH = GEMM_WIDE / sizeof(ELEMENT) };
+    const struct gemm_direct *d = &TYPE.direct[p->a_columns][WIDTH];
+    const int64_t wide = p->n / WIDTH * WIDTH;
+    int64_t from = 0;
+
+    if (beta != 0 && beta != 1)
+        DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
+    for (int i = 0; i < d->pieces; i++) {
+        struct uk_small_call s;
+
+        d->piece[i].prepare(&s, p->k, p->lda, p->ldb, p->ldc, p->m, d->piece[i].columns);
+        for (int64_t j = from; j < wide; j += WIDTH)
+            s.run(&s, a, b + j, c + j, beta != 0);
+        from += d->piece[i].columns;
+    }
+    if (p->n > wide)
+        DIRECT(run)(&TYPE.direct[p->a_columns][p->n - wide], p->m, p->n - wide, p->k, a, p->lda, b + wide,
+                    p->ldb, beta != 0, c + wide, p->ldc);
+}
+
+/* Any of them. */
+static inline void DIRECT(run_product)(const struct gemm_direct *d, const struct gemm_product *p,
+                                       const ELEMENT *a, const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    if (p->b_columns || p->n >= GEMM_WIDTHS) {
+        const struct gemm_product copy = *p; /* p itself stays in registers */
+
+        (p->b_columns ? DIRECT(run_turned) : DIRECT(run_wide))(&copy, a, b, beta, c);
+        return;
+    }
+    DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);
+}
+
 /* Computes a product that is small and whose arguments are right; false: nothing has been done. */
 static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                                 int64_t n, int64_t k, ELEMENT alpha, const ELEMENT *a, int64_t lda,
@@ -61,27 +96,24 @@ static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enu
 
     if (!d)
         return false;
-    if (p.b_columns)
-        DIRECT(run_turned)(&p, layout ? b : a, layout ? a : b, beta, c);
-    else
-        DIRECT(run)(d, p.m, p.n, p.k, layout ? b : a, p.lda, layout ? a : b, p.ldb, beta, c, p.ldc);
+    DIRECT(run_product)(d, &p, layout ? b : a, layout ? a : b, beta, c);
     return true;
 }
 
-__attribute__((noinline)) static void DIRECT(run_turned_plan)(const struct uk_gemm_plan *plan,
-                                                              const ELEMENT *a, const ELEMENT *b,
-                                                              ELEMENT beta, ELEMENT *c) {
+__attribute__((noinline)) static void DIRECT(run_plan_product)(const struct uk_gemm_plan *plan,
+                                                               const ELEMENT *a, const ELEMENT *b,
+                                                               ELEMENT beta, ELEMENT *c) {
     const bool a_columns = plan->a_step != 1;
     const struct gemm_product p = {.m = plan->m,
                                    .n = plan->n,
                                    .k = plan->k,
                                    .lda = a_columns ? plan->a_step : plan->a_row,
-                                   .ldb = plan->b_column,
+                                   .ldb = plan->b_column != 1 ? plan->b_column : plan->b_step,
                                    .ldc = plan->ldc,
                                    .a_columns = a_columns,
-                                   .b_columns = true};
+                                   .b_columns = plan->b_column != 1};
 
-    DIRECT(run_turned)(&p, a, b, beta, c);
+    DIRECT(run_product)(plan->direct, &p, a, b, beta, c);
 }
 
 /* The same for the plan of one. a and b are the row-major product's. */
@@ -89,8 +121,8 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan
                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const struct gemm_direct *d = plan->direct;
 
-    if (plan->b_column != 1) {
-        DIRECT(run_turned_plan)(plan, a, b, beta, c);
+    if (plan->b_column != 1 || plan->n >= GEMM_WIDTHS) {
+        DIRECT(run_plan_product)(plan, a, b, beta, c);
         return;
     }
     if (beta != 0 && beta != 1)

@@ -24,19 +24,30 @@ static const char *source(int source, bool packed, bool is_b) {
     return packed && is_b ? "packed beforehand, in panels" : packed ? "packed beforehand" : texts[source];
 }
 
+static void add_kernels(struct text *t, const struct uk_gemm_plan *p, int64_t columns) {
+    const struct gemm_direct *d = &p->type->direct[p->a_step != 1][columns];
+    int64_t from = 0;
+
+    for (int i = 0; i < d->pieces; i++) {
+        add(t, "kernel of columns %lld to %lld: %s\n", (long long)from,
+            (long long)(from + d->piece[i].columns - 1), d->piece[i].kernel->symbol);
+        from += d->piece[i].columns;
+    }
+}
+
 static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
-    int from = 0;
+    const bool turned = p->b_column != 1;
+    const int64_t most = turned ? 2 * GEMM_VECTOR / p->type->size : GEMM_WIDE / p->type->size;
+    const bool in_blocks = turned ? p->n > most : p->n >= GEMM_WIDTHS;
 
     add(t, "path: small, all rows in one call, A read in place, B %s\n",
-        p->b_column == 1 ? "read in place" : "turned in panels on the stack");
-    if (p->b_column != 1) {
-        add(t, "kernels of up to %d columns: as without turning\n", 2 * GEMM_VECTOR / p->type->size);
-        return;
-    }
-    for (int i = 0; i < p->direct->pieces; i++) {
-        add(t, "kernel of columns %d to %d: %s\n", from, from + p->direct->piece[i].columns - 1,
-            p->direct->piece[i].kernel->symbol);
-        from += p->direct->piece[i].columns;
+        turned ? "turned in panels on the stack" : "read in place");
+    if (in_blocks)
+        add(t, "blocks: %lld columns each\n", (long long)most);
+    add_kernels(t, p, in_blocks ? most : p->n);
+    if (in_blocks && p->n % most) {
+        add(t, "last block: %lld columns\n", (long long)(p->n % most));
+        add_kernels(t, p, p->n % most);
     }
 }
 
