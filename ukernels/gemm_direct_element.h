@@ -134,15 +134,24 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan
     }
 }
 
-/* The same with the caller's operands; false: it is none, or an argument is wrong. */
+/* The same with the caller's operands; false: it is none, or an argument is wrong. One test after another: compilers
+ * would make vectors of them, which takes longer than the smallest products. */
 static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
                                      const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    if (plan->type != &TYPE || !plan->direct || alpha != 1 || !a || !b || !c)
+    if (plan->type != &TYPE || !plan->direct || alpha != 1)
+        return false;
+    if (!a)
+        return false;
+    __asm__ volatile("");
+    if (!b)
+        return false;
+    __asm__ volatile("");
+    if (!c)
         return false;
     const ELEMENT *first = plan->swapped ? b : a, *second = plan->swapped ? a : b;
 
-    if (plan->single && (beta == 0 || beta == 1))
-        plan->small[0].run(&plan->small[0], first, second, c, beta != 0);
+    if (plan->single && beta == 0)
+        plan->small[0].run(&plan->small[0], first, second, c, 0);
     else
         DIRECT(run_plan)(plan, first, second, beta, c);
     return true;
