@@ -25,6 +25,11 @@ static const double plain_cycles = 0.25;
  * them slowly enough, and a large packed A makes the time depend on where its pages lie. */
 static const double long_rows = 1.02;
 enum { FAR_L2 = 2 << 20 };
+/* Where the second-level cache is smaller, what an element of A in place costs a tall tile in each block of columns but
+ * the first, from the third-level cache and, of a large A, from beyond it; and, as a factor, rows that share a set of the
+ * first-level cache, if they are more than it has ways. Measured. */
+static const double near_row_cycles = 0.2, far_row_cycles = 0.6, one_set = 1.035;
+enum { FAR_ROWS_BYTES = 8 << 20, ROWS_BLOCK = 512, WAYS = 12 };
 /* What rows of B in place cost where many rows of A use them and they do not stay in the second-level cache,
  * or where the tile is so flat that they stream faster than that cache delivers. */
 static const double far_columns = 1.25;
@@ -67,7 +72,8 @@ static int64_t told_value(const struct uk_var *v, void *user) {
     return v->default_value;
 }
 
-double uk_size_told(const struct uk_schedule *s, const struct uk_index *e) {
+/* 0: nobody told. */
+static int64_t told(const struct uk_schedule *s, const struct uk_index *e) {
     bool known = true, overflow = false;
     int64_t n = uk_index_eval(e, told_value, &known, &overflow);
 
@@ -77,7 +83,13 @@ double uk_size_told(const struct uk_schedule *s, const struct uk_index *e) {
         known = true;
         n = uk_index_eval(a->relation->b, told_value, &known, &overflow);
     }
-    return known && !overflow && n > 0 ? (double)n : GUESS;
+    return known && !overflow && n > 0 ? n : 0;
+}
+
+double uk_size_told(const struct uk_schedule *s, const struct uk_index *e) {
+    int64_t n = told(s, e);
+
+    return n ? (double)n : GUESS;
 }
 
 /* Tiles of `most` and a last one that costs as much as its length, rounded up to step. */
@@ -152,6 +164,33 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     double lines = (double)f->most[last] * (double)uk_type_bytes(st->operand[o].tensor->type) / 64;
     bool waits = uk_values_told(s, st, f->axis[rows]) <= ONE_TILE_ROWS;
     return (few || near ? 1 : far_columns) * (waits && lines > 0 ? 1 + wait_for_lines / lines : 1);
+}
+
+/* What rows of A in place add to the cycles. */
+static double rows_in_place(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                            int o, double cycles) {
+    double bytes = (double)uk_type_bytes(st->operand[o].tensor->type), columns = 0, along;
+    int64_t rows = 0, step = 0, told_sum = 0;
+
+    for (int v = 0; v < f->axes; v++) {
+        struct uk_poly c = uk_coefficient(&st->operand[o], f->axis[v]->id);
+
+        if (uk_is_reduced(st, f->axis[v]) && uk_poly_is_int(&c, &step))
+            told_sum = told(s, st->statement->extent[f->axis[v]->iterator]);
+        else if (uk_depends(&st->operand[o], f->axis[v]))
+            rows = f->most[v];
+        else
+            columns = uk_values_told(s, st, f->axis[v]);
+    }
+    if (rows <= 1 || columns <= 0 || step != 1 || uk_is_flat(s, st, f) ||
+        s->target->machine.l2_bytes >= FAR_L2)
+        return 0;
+    double elements = operand_size(s, st, f, o, -1, &along);
+    double each = elements * bytes > FAR_ROWS_BYTES ? far_row_cycles : near_row_cycles;
+    bool shares = rows > WAYS && told_sum && told_sum * (int64_t)bytes % UK_PAGE == 0;
+
+    return elements * each * (double)(int64_t)((columns - 1) / ROWS_BLOCK) +
+           (shares ? cycles * (one_set - 1) : 0);
 }
 
 static bool is_axis(const struct uk_fit *f, const struct uk_loop *l) {
@@ -230,11 +269,12 @@ static double estimate(struct uk_schedule *s, const struct uk_stage *st, const s
         cycles += all * streamed_cycles;
     for (int o = 1; o < st->operands; o++)
         if (f->any_strides[o])
-            cycles += uk_scattered_cycles(s, st, f, o, cycles);
+            cycles += uk_scattered_cycles(s, st, f, o, cycles) +
+                      (f->panel[o].width || window ? 0 : rows_in_place(s, st, f, o, cycles));
         else if (f->panel[o].width)
             cycles += operand_size(s, st, f, o, -1, &along) * packing;
         else if (st->statement->reduce != UK_REDUCE_NONE && !window)
-            cycles *= in_place(s, st, f, o);
+            cycles = cycles * in_place(s, st, f, o) + rows_in_place(s, st, f, o, cycles);
     return cycles;
 }
 

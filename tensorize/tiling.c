@@ -16,6 +16,7 @@ enum {
     LONG_K = 1024,    /* panels of A of this length still stream from the second-level cache */
     BIG_L2 = 2 << 20, /* ... of this size; on smaller ones three quarters are for B, in shorter panels */
     MEDIUM_K = 384,
+    PANELS_K = 512,    /* ... or, with A in panels too, one half in longer ones */
     FEW_COLUMNS = 768, /* up to here, a panel of A is packed anew for each block of B and stays near */
     /* columns outside, for few rows: B panel by panel, each just before its use */
     FEW_ROWS = 256,
@@ -38,8 +39,7 @@ enum {
     FAR_ROWS = 64,
     FAR_COLUMNS = 2048,
     WIDE_COLUMNS = 256, /* bytes of a row of B in a tile */
-    PAGE = 4096,    /* rows of B so far apart, or multiples of it, share the sets of the first-level cache */
-    STRIP_ROWS = 4, /* up to so many rows, B is streamed once, in blocks of STRIP_K whole rows */
+    STRIP_ROWS = 4,     /* up to so many rows, B is streamed once, in blocks of STRIP_K whole rows */
     STRIP_K = 32,
 };
 
@@ -157,7 +157,7 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
     t->kc = t->columns_outside ? FAR_K : fits < 64 ? 64 : fits > MOST_K_IN_PLACE ? MOST_K_IN_PLACE : fits;
     /* One row of tiles uses B once, column by column, if those are wide. */
     bool wide = (double)t->fit->most[t->columns] * bytes >= WIDE_COLUMNS;
-    if (wide && m <= (double)t->fit->most[t->rows] && (int64_t)(n * bytes) % PAGE) {
+    if (wide && m <= (double)t->fit->most[t->rows] && (int64_t)(n * bytes) % UK_PAGE) {
         t->columns_outside = true;
         t->kc = 0;
     } else if (m <= STRIP_ROWS && n * longest_sum(t) * bytes > l2) {
@@ -168,6 +168,13 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
 
 static bool has_big_l2(const struct tiling *t) {
     return t->s->target->machine.l2_bytes >= BIG_L2;
+}
+
+/* The length of blocks that are all about as long, none longer than most. */
+static int64_t even_blocks(int64_t n, int64_t most) {
+    int64_t blocks = (n - 1) / most + 1;
+
+    return n <= most ? most : ((n - 1) / blocks + 8) / 8 * 8;
 }
 
 static void choose_order(struct tiling *t) {
@@ -184,6 +191,7 @@ static void choose_order(struct tiling *t) {
     t->kc = t->flat         ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
             : t->few_rows   ? SHORT_K
             : has_big_l2(t) ? LONG_K
+            : t->packs > 1  ? even_blocks((int64_t)longest_sum(t), PANELS_K)
                             : MEDIUM_K;
 }
 
@@ -221,19 +229,22 @@ static bool shares_columns(const struct tiling *t) {
            uk_extent_told(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
 }
 
-/* Rows outside: half of a big second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going
- * through all rows of A once more shows. */
+/* Rows outside: so much of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going through all
+ * rows of A once more shows. */
 static int64_t block_columns(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
-    int64_t l2 = t->s->target->machine.l2_bytes, n = (has_big_l2(t) ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);
+    int64_t l2 = t->s->target->machine.l2_bytes,
+            all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]);
+    bool half = has_big_l2(t) || t->packs > 1;
+    int64_t n = (half ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);
 
     n = t->columns_outside ? FLAT_COLUMNS : n < 224 ? 224 : n;
     if (shares_columns(t)) {
-        int64_t all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]),
-                threads = t->s->options->threads;
-        int64_t blocks = ((all - 1) / n / threads + 1) * threads;
+        int64_t threads = t->s->options->threads, blocks = ((all - 1) / n / threads + 1) * threads;
 
         n = (all - 1) / blocks + 1;
+    } else if (t->packs > 1 && !has_big_l2(t)) {
+        n = even_blocks(all, n / tile * tile);
     }
     return (n + tile - 1) / tile * tile;
 }

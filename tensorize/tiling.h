@@ -4,6 +4,9 @@
 
 #include "schedule.h"
 
+/* Rows so many bytes apart, or multiples of it, share the sets of the first-level cache. */
+enum { UK_PAGE = 4096 };
+
 struct tiling {
     struct uk_schedule *s;
     struct uk_stage *st;
