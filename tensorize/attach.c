@@ -401,6 +401,41 @@ static enum uk_status map_iterators(struct uk_attaching *a) {
     return UK_OK;
 }
 
+/* A loop outside of which none of its iterators has a part, and which is no sum's: the stage runs again for each of its
+ * iterations. */
+static const struct uk_loop *repeating_loop(const struct uk_attaching *a) {
+    for (int i = 0; i < a->prefix; i++) {
+        const struct uk_loop *l = a->at->loop[i];
+        bool repeats = !uk_is_reduced(l->stage, l);
+
+        for (int k = 0; k < a->st->iterators; k++)
+            repeats &= !a->part[k] || !a->part[k]->offset.coefficient[l->id];
+        if (repeats)
+            return l;
+    }
+    return NULL;
+}
+
+/* Again is as good as once if neither the stage itself nor another one in the nest needs what was there before. */
+static enum uk_status check_repeats(const struct uk_attaching *a) {
+    const struct uk_tensor *t = a->st->operand[0].tensor;
+    const struct uk_loop *l = repeating_loop(a);
+
+    if (!l)
+        return UK_OK;
+    if (a->st->statement->assign != UK_ASSIGN || reads(a->st, t))
+        return uk_refuse_attach(
+            a, "the stage would update %s again in each iteration of %s; take a loop outside of it", t->name,
+            l->var->name);
+    for (const struct uk_stage *w = a->s->stages; w; w = w->next)
+        if (uk_root_of(w) == uk_root_of(a->at) && (reads(w, t) || writes(w, t)))
+            return uk_refuse_attach(
+                a,
+                "the stage would write %s, which %s %s, in each iteration of %s; take a loop outside of it",
+                t->name, w->name, writes(w, t) ? "writes" : "reads", l->var->name);
+    return UK_OK;
+}
+
 static enum uk_status reverse_compute_at(struct uk_attaching *a) {
     const struct uk_stage *root = uk_root_of(a->at), *last = root;
     enum uk_status status;
@@ -409,7 +444,7 @@ static enum uk_status reverse_compute_at(struct uk_attaching *a) {
         if (uk_root_of(st) == root)
             last = st;
     if ((status = check_follows(a, last, a->st)) || (status = check_between(a, last, a->st)) ||
-        (status = map_iterators(a)))
+        (status = map_iterators(a)) || (status = check_repeats(a)))
         return status;
     unlink_stage(a->s, a->st);
     a->st->after = true;
