@@ -211,6 +211,8 @@ struct uk_gemm_options {
     int threads; /* at most so many; 0: uk_num_threads(), 1: the caller's alone */
     struct pthreadpool
         *pool; /* the caller's (a pthreadpool_t), whose threads bound `threads`; NULL: the library's */
+    /* A pool that is at work when uk_sgemm_run is called, because the call comes from one of its tasks or another thread
+     * uses it, is not waited for: the call computes on its own thread. */
     bool a_packed, b_packed; /* uk_sgemm_run gets what uk_sgemm_pack_a, _b wrote */
 };
 
@@ -227,7 +229,7 @@ struct uk_gemm_plan {
     int64_t a_leading;               /* of rows of A that are copied */
     const struct gemm_type *type;
     const struct gemm_tile *tile;
-    const struct uk_kernel *tail; /* of the last columns; NULL: the tile's */
+    const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
     const struct gemm_direct *direct; /* a small product's kernels; NULL: it is none */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
