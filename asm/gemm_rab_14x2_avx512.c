@@ -14,8 +14,9 @@
  * of A stays in the first cache for the 16 k (8 of doubles) it has.
  *
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
- * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read. AHEAD is
- * small because rows 4 KB apart share their sets of the first cache, 12 ways: more would fall out unread.
+ * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read. The
+ * third cache answers after some 200 cycles, in which few rows of A go through 16 or 32 rows of B; rows 2 KB apart by a
+ * multiple share their sets of the first cache, 12 ways: more than 4 of them would fall out unread.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault.
@@ -38,9 +39,13 @@ enum { V = 16, NR = 2 * V };
 #define S "ss"
 #endif
 
-enum { AHEAD = 4 };
-
 static const int64_t size = sizeof(element);
+
+/* Row p + AHEAD, for p = 0. */
+static inline __attribute__((always_inline)) const element *row_ahead(const element *b, int64_t ldb,
+                                                                           int64_t mr) {
+    return b + (ldb * size % 2048 == 0 ? 4 : mr < 8 ? 32 : 16) * ldb;
+}
 
 /* clang-format off */
 /* Row at `row`, into accumulators x and y. */
@@ -141,7 +146,7 @@ static const int64_t size = sizeof(element);
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
                                                             int64_t ldb, element *c, int64_t ldc, int64_t acc,
                                                             int64_t mr, int64_t nr) {
-    const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda, *ahead = b + AHEAD * ldb;
+    const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda, *ahead = row_ahead(b, ldb, mr);
     const uint32_t columns = nr < 32 ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, skip;
 
@@ -183,7 +188,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
                int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     if (mr == 14 && nr == NR) {
-        const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda, *ahead = b + AHEAD * ldb;
+        const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda, *ahead = row_ahead(b, ldb, mr);
 
         if (acc)
             FULL_TILE(ADD_STORE);

@@ -408,16 +408,27 @@ static void explained(void **state) {
     char text[1024], cut[16];
 
     (void)state;
-    assert_int_equal(uk_sgemm_plan(&plan, UK_COLUMN_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 300, 200, 100, 300,
+    assert_int_equal(uk_sgemm_plan(&plan, UK_COLUMN_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 300, 200, 150, 300,
                                    200, 300, NULL),
                      UK_OK);
     const size_t length = uk_gemm_explain(&plan, text, sizeof text);
     assert_int_equal(length, strlen(text));
     assert_non_null(strstr(text, "kernel: uk_sgemm"));
-    assert_non_null(strstr(text, "sgemm, 200 x 300 x 100"));
+    assert_non_null(strstr(text, "sgemm, 200 x 300 x 150"));
     assert_int_equal(uk_gemm_explain(&plan, cut, sizeof cut), length);
     assert_int_equal(strlen(cut), 15);
     assert_int_equal(uk_gemm_explain(&plan, NULL, 0), length);
+    /* A small product's kernels share out its columns, in blocks where B is turned. */
+    assert_int_equal(
+        uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 9, 50, 30, 30, 30, 50, NULL),
+        UK_OK);
+    uk_gemm_explain(&plan, text, sizeof text);
+    if (plan.direct) {
+        assert_non_null(strstr(text, "turned in panels"));
+        assert_non_null(strstr(text, "blocks: 32 columns each"));
+        assert_non_null(strstr(text, "last block: 18 columns"));
+        assert_non_null(strstr(text, "kernel of columns 0 to"));
+    }
 }
 
 int main(void) {

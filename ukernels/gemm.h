@@ -122,6 +122,7 @@ struct gemm_type {
     const struct uk_kernel *turn[2]; /* pack_t of one vector of columns, and of two; or NULL */
     int64_t way;                     /* bytes of a way of the first cache, a power of two */
     int few_rows;                    /* so many of its lines may share a set */
+    int direct_most;                 /* multiply-adds of a small product */
     _Atomic bool ready;              /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t;
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];

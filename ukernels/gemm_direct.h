@@ -53,14 +53,11 @@ static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
 /* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
 static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *t,
                                                         const struct gemm_product *p) {
-    enum {
-        VECTOR_MOST = 256,
-        MOST = 1 << 21 /* half as many vector multiply-adds as GEMM_TASK has cycles */
-    };
+    enum { VECTOR_MOST = 256, MOST = 1 << 24 };
     const uint64_t widths = GEMM_WIDTHS - 1;
 
     if ((uint64_t)(p->n - 1) >= MOST || (uint64_t)(p->k - 1) >= widths || (uint64_t)(p->m - 1) >= MOST ||
-        p->m * p->n * p->k > MOST || (p->b_columns && !t->turn[1]))
+        p->m * p->n * p->k > t->direct_most || (p->b_columns && !t->turn[1]))
         return NULL;
     if (gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
         gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n))
