@@ -149,13 +149,49 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
 
 /* ---- what follows a tile ---- */
 
-/* What reads the output of st element by element runs after each of its tiles, and what reads that after it. */
+/* Bytes of the output's rows in a tile, as wide as the loop at `position` makes them. */
+static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *st, int position) {
+    const struct uk_operand *y = &st->operand[0];
+    const struct uk_affine *last = &y->index[y->tensor->dims - 1];
+    double width = uk_extent_told(s, st, st->loop[position]), rows = 1;
+
+    for (int i = 0; i < position; i++) {
+        double block = (double)last->coefficient[st->loop[i]->id];
+
+        width = block > 0 && block < width ? block : width;
+    }
+    for (int i = st->tile; i < st->loops; i++)
+        rows *= uk_depends(y, st->loop[i]) && !last->coefficient[st->loop[i]->id]
+                    ? uk_values_told(s, st, st->loop[i])
+                    : 1;
+    return rows * width * (double)uk_type_bytes(y->tensor->type);
+}
+
+/*
+ * How many loops what follows the tiles shares with them. What a tile has stored can be read only when its last sums are
+ * complete, and meanwhile the next tile's wait. So it follows a row of tiles, where that stays near: up to twice the
+ * first-level cache, measured.
+ */
+static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) {
+    const struct uk_operand *y = &st->operand[0];
+    int columns = st->tile - 1, last = y->tensor->dims - 1;
+
+    if (columns < 1 || last < 1 || y->tensor->layout || y->index[last].general)
+        return st->tile;
+    const struct uk_loop *l = st->loop[columns], *outer = st->loop[columns - 1];
+    if (l->kind != UK_LOOP_SERIAL || uk_is_reduced(st, outer) || !uk_depends(y, outer) ||
+        y->index[last].coefficient[outer->id] || y->index[last].coefficient[l->id] <= 0)
+        return st->tile;
+    return bytes_of_row(s, st, columns) <= 2 * (double)s->target->machine.l1_bytes ? columns : st->tile;
+}
+
+/* What reads the output of st element by element runs after its tiles, and what reads that after it. */
 static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
     if (!st->match || st->tile == st->prefix)
         return UK_OK;
     for (struct uk_stage *e = st->next; e; e = e->next) {
         bool follows = reads(e, st->operand[0].tensor), done;
-        int prefix = st->tile;
+        int prefix = shared_loops(s, st);
 
         for (const struct uk_stage *o = s->stages; o; o = o->next)
             if (o->parent == st && o->after && reads(e, o->operand[0].tensor)) {
@@ -171,7 +207,8 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
         if (status)
             return status;
         if (done && s->report)
-            uk_put(s->report, "stage %s: after each tile of %s\n", e->name, st->name);
+            uk_put(s->report, "stage %s: after each %s of %s\n", e->name,
+                   prefix < st->tile ? "row of tiles" : "tile", st->name);
     }
     return UK_OK;
 }
