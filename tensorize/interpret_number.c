@@ -245,6 +245,8 @@ union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum
 
     if (least && (isnan(sum.d) || isnan(term.d)))
         return (union uk_value){.d = NAN};
+    if (least && sum.d == term.d) /* -0 is less than 0, so that the order does not matter */
+        return (op == UK_E_MAX) == (signbit(sum.d) != 0) ? term : sum;
     return uk_binary(op, t, sum, term);
 }
 
