@@ -50,23 +50,35 @@ static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
     return (uint64_t)(ld - length) >> 30;
 }
 
-/* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
-static inline const struct gemm_direct *gemm_direct_for(const struct gemm_type *t,
-                                                        const struct gemm_product *p) {
-    enum { VECTOR_MOST = 256, MOST = 1 << 24 };
-    const uint64_t widths = GEMM_WIDTHS - 1;
+/* Returns 0 where the condition does not hold. One test after another: compilers would make sums and vectors of several,
+ * which takes longer than the smallest products. */
+#define GEMM_REQUIRE(condition) \
+    do {                        \
+        if (!(condition))       \
+            return 0;           \
+        __asm__ volatile("");   \
+    } while (0)
 
-    if ((uint64_t)(p->n - 1) >= MOST || (uint64_t)(p->k - 1) >= widths || (uint64_t)(p->m - 1) >= MOST ||
-        p->m * p->n * p->k > t->direct_most || (p->b_columns && !t->turn[1]))
-        return NULL;
-    if (gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
-        gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n))
-        return NULL;
-    if ((p->m == 1 || p->n == 1) && p->m * p->n * p->k > VECTOR_MOST)
-        return NULL;
-    if (!p->a_columns && !(p->lda * t->size & (t->way - 1)) && p->m > t->few_rows)
-        return NULL;
-    const struct gemm_direct *d = &t->direct[p->a_columns][p->n < GEMM_WIDTHS ? p->n : GEMM_WIDE / t->size];
+/* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
+static inline __attribute__((always_inline)) const struct gemm_direct *
+gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
+    enum { VECTOR_MOST = 256, MOST = 1 << 24 };
+    const int64_t n = p->n, k = p->k, m = p->m;
+
+    GEMM_REQUIRE((uint64_t)(n - 1) < MOST);
+    GEMM_REQUIRE((uint64_t)(k - 1) < GEMM_WIDTHS - 1);
+    GEMM_REQUIRE((uint64_t)(m - 1) < MOST);
+    GEMM_REQUIRE(m * n * k <= t->direct_most);
+    GEMM_REQUIRE(!gemm_leading_is_odd(p->lda, p->a_columns ? m : k));
+    GEMM_REQUIRE(!gemm_leading_is_odd(p->ldb, p->b_columns ? k : n));
+    GEMM_REQUIRE(!gemm_leading_is_odd(p->ldc, n));
+    if (m == 1 || n == 1)
+        GEMM_REQUIRE(m * n * k <= VECTOR_MOST);
+    if (p->b_columns)
+        GEMM_REQUIRE(t->turn[1]);
+    if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
+        GEMM_REQUIRE(m <= t->few_rows);
+    const struct gemm_direct *d = &t->direct[p->a_columns][n < GEMM_WIDTHS ? n : GEMM_WIDE / t->size];
 
     return d->pieces ? d : NULL;
 }

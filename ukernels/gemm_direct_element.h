@@ -8,9 +8,10 @@ __attribute__((noinline)) static void DIRECT(scale)(int64_t m, int64_t n, ELEMEN
 }
 
 /* The row-major C = A B + beta C by these kernels. */
-static inline void DIRECT(run)(const struct gemm_direct *d, int64_t m, int64_t n, int64_t k, const ELEMENT *a,
-                               int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT beta, ELEMENT *c,
-                               int64_t ldc) {
+static inline __attribute__((always_inline)) void DIRECT(run)(const struct gemm_direct *d, int64_t m,
+                                                              int64_t n, int64_t k, const ELEMENT *a,
+                                                              int64_t lda, const ELEMENT *b, int64_t ldb,
+                                                              ELEMENT beta, ELEMENT *c, int64_t ldc) {
     const int last = d->pieces - 1;
     struct uk_small_call s;
 
@@ -71,8 +72,10 @@ __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product
 }
 
 /* Any of them. */
-static inline void DIRECT(run_product)(const struct gemm_direct *d, const struct gemm_product *p,
-                                       const ELEMENT *a, const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+static inline __attribute__((always_inline)) void DIRECT(run_product)(const struct gemm_direct *d,
+                                                                      const struct gemm_product *p,
+                                                                      const ELEMENT *a, const ELEMENT *b,
+                                                                      ELEMENT beta, ELEMENT *c) {
     if (p->b_columns || p->n >= GEMM_WIDTHS) {
         const struct gemm_product copy = *p; /* p itself stays in registers */
 
@@ -83,21 +86,29 @@ static inline void DIRECT(run_product)(const struct gemm_direct *d, const struct
 }
 
 /* Computes a product that is small and whose arguments are right; false: nothing has been done. */
-static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
-                                int64_t n, int64_t k, ELEMENT alpha, const ELEMENT *a, int64_t lda,
-                                const ELEMENT *b, int64_t ldb, ELEMENT beta, ELEMENT *c, int64_t ldc) {
-    const struct gemm_shape s = {layout, ta, tb, m, n, k, lda, ldb, ldc};
-    const struct gemm_product p = gemm_product_of(&s);
-
-    if (((unsigned)layout | (unsigned)ta | (unsigned)tb) > 1 || alpha != 1 || !a || !b || !c ||
-        !atomic_load_explicit(&TYPE.ready, memory_order_acquire))
-        return false;
+static inline __attribute__((always_inline)) bool
+DIRECT(call_product)(struct gemm_product p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const struct gemm_direct *d = gemm_direct_for(&TYPE, &p);
 
     if (!d)
         return false;
-    DIRECT(run_product)(d, &p, layout ? b : a, layout ? a : b, beta, c);
+    DIRECT(run_product)(d, &p, a, b, beta, c);
     return true;
+}
+
+static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                                int64_t n, int64_t k, ELEMENT alpha, const ELEMENT *a, int64_t lda,
+                                const ELEMENT *b, int64_t ldb, ELEMENT beta, ELEMENT *c, int64_t ldc) {
+    GEMM_REQUIRE(((unsigned)ta | (unsigned)tb) <= 1);
+    GEMM_REQUIRE(alpha == 1);
+    GEMM_REQUIRE(a);
+    GEMM_REQUIRE(b);
+    GEMM_REQUIRE(c);
+    GEMM_REQUIRE(atomic_load_explicit(&TYPE.ready, memory_order_acquire));
+    if (layout == UK_ROW_MAJOR)
+        return DIRECT(call_product)((struct gemm_product){m, n, k, lda, ldb, ldc, ta, tb}, a, b, beta, c);
+    GEMM_REQUIRE(layout == UK_COLUMN_MAJOR);
+    return DIRECT(call_product)((struct gemm_product){n, m, k, ldb, lda, ldc, tb, ta}, b, a, beta, c);
 }
 
 __attribute__((noinline)) static void DIRECT(run_plan_product)(const struct uk_gemm_plan *plan,
@@ -134,20 +145,14 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan
     }
 }
 
-/* The same with the caller's operands; false: it is none, or an argument is wrong. One test after another: compilers
- * would make vectors of them, which takes longer than the smallest products. */
+/* The same with the caller's operands; false: it is none, or an argument is wrong. */
 static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
                                      const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     if (plan->type != &TYPE || !plan->direct || alpha != 1)
         return false;
-    if (!a)
-        return false;
-    __asm__ volatile("");
-    if (!b)
-        return false;
-    __asm__ volatile("");
-    if (!c)
-        return false;
+    GEMM_REQUIRE(a);
+    GEMM_REQUIRE(b);
+    GEMM_REQUIRE(c);
     const ELEMENT *first = plan->swapped ? b : a, *second = plan->swapped ? a : b;
 
     if (plan->single && beta == 0)
