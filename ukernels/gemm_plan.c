@@ -279,8 +279,9 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->nc = room / p->kc / nr * nr;
     p->nc = p->nc < 4 * nr ? 4 * nr : p->nc;
     p->nc = parts(parts(columns, parts(columns, p->nc)), nr) * nr; /* balanced */
-    /* Where A is packed it stays for all blocks of columns, in the third cache: 4 MiB. */
-    p->mc = (4 << 20) / size / p->kc / p->rows * p->rows;
+    /* Where A is packed it stays for all blocks of columns, for which its panels come from the third cache or, slowly enough,
+     * from memory. More rows than this, 4096 x 512 doubles, would pack B again. */
+    p->mc = (17 << 20) / size / p->kc / p->rows * p->rows;
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = parts(parts(rows, parts(rows, p->mc)), p->rows) * p->rows;
     p->a_leading = gemm_leading(p->kc, size);
