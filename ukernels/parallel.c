@@ -177,7 +177,9 @@ struct call {
 static void call_task(void *argument, size_t index) {
     const struct call *c = argument;
 
+    show_order();
     c->task(c->context, (int64_t)index, 0);
+    show_order();
 }
 
 void uk_pool_for(struct pthreadpool *callers, void (*task)(void *context, int64_t index, int64_t thread),
@@ -189,5 +191,7 @@ void uk_pool_for(struct pthreadpool *callers, void (*task)(void *context, int64_
             task(context, index, 0);
         return;
     }
+    show_order();
     pthreadpool_parallelize_1d(callers, call_task, &call, (size_t)count, PTHREADPOOL_FLAG_YIELD_WORKERS);
+    show_order();
 }
