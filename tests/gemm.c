@@ -338,58 +338,6 @@ static void several_threads_call(void **state) {
     }
 }
 
-/* Products on a pool, called from tasks of the same pool. */
-struct nested {
-    pthreadpool_t pool;
-    struct uk_gemm_plan plan;
-    const float *a, *b;
-    float *c;
-    int64_t size;
-    enum uk_status status[8];
-};
-
-static void run_nested(void *argument, size_t index) {
-    struct nested *n = argument;
-
-    n->status[index] =
-        uk_sgemm_run(&n->plan, 1, n->a, n->b, 0, n->c + (int64_t)index * n->size * n->size, NULL, NULL);
-}
-
-static void from_tasks_of_its_pool(void **state) {
-    enum { N = 301, TASKS = 8 };
-    struct nested n = {.pool = pthreadpool_create(3), .size = N};
-    float *a = malloc(sizeof *a * N * N), *b = malloc(sizeof *b * N * N),
-          *c = malloc(sizeof *c * N * N * TASKS), *expected = malloc(sizeof *c * N * N);
-
-    (void)state;
-    assert_true(n.pool && a && b && c && expected);
-    for (int64_t i = 0; i < N * N; i++) {
-        a[i] = (float)small_integer();
-        b[i] = (float)small_integer();
-    }
-    n.a = a;
-    n.b = b;
-    n.c = c;
-    assert_int_equal(uk_sgemm_plan(&n.plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, N, N, N, N, N, N,
-                                   &(struct uk_gemm_options){.pool = n.pool}),
-                     UK_OK);
-    assert_true(n.plan.row_tasks * n.plan.column_tasks > 1);
-    assert_int_equal(uk_sgemm_run(&n.plan, 1, a, b, 0, expected, NULL, NULL), UK_OK);
-    pthreadpool_parallelize_1d(n.pool, run_nested, &n, TASKS, 0);
-    for (int i = 0; i < TASKS; i++) {
-        assert_int_equal(n.status[i], UK_OK);
-        assert_memory_equal(c + (int64_t)i * N * N, expected, sizeof *c * N * N);
-    }
-    /* and from outside on all its threads again */
-    assert_int_equal(uk_sgemm_run(&n.plan, 1, a, b, 0, c, NULL, NULL), UK_OK);
-    assert_memory_equal(c, expected, sizeof *c * N * N);
-    pthreadpool_destroy(n.pool);
-    free(a);
-    free(b);
-    free(c);
-    free(expected);
-}
-
 static void works_after_fork(void **state) {
     int status = 0;
 
@@ -448,7 +396,6 @@ int main(void) {
         cmocka_unit_test(memory_is_kept),
         cmocka_unit_test(huge_memory_is_not_kept),
         cmocka_unit_test(several_threads_call),
-        cmocka_unit_test(from_tasks_of_its_pool),
         cmocka_unit_test(works_after_fork),
         cmocka_unit_test(explained),
     };

@@ -1,12 +1,10 @@
 /* Parallel loops on a pool of threads. */
 #define _GNU_SOURCE
-#include <malloc.h>
 #include <pthread.h>
 #include <pthreadpool.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include "pool.h"
 #include "ukernels.h"
@@ -107,68 +105,6 @@ int64_t uk_pool_threads(struct pthreadpool *callers) {
     return (int64_t)pthreadpool_get_threads_count(callers);
 }
 
-/*
- * Whether a caller's pool is at work: a loop on it would wait for its lock, and for ever if the loop at work is the one
- * that we are called from. pthreadpool cannot be asked, so its lock is asked. Where that lies in a pool is found out on
- * a pool of our own: glibc's mutex has its owner in it, which is us while a task runs, and nobody before and after. Not
- * found, because another C library's mutex looks different: every pool counts as idle.
- */
-struct search {
-    const char *pool;
-    size_t size, offset; /* of the lock; 0: not found */
-    int thread;
-};
-
-enum { FREE, TAKEN };
-
-static bool is_lock(const char *at, int state, int thread) {
-    int word[4]; /* state, depth, owner, users */
-
-    for (int i = 0; i < 4; i++)
-        word[i] = __atomic_load_n((const int *)(const void *)at + i, __ATOMIC_RELAXED);
-    if (state == FREE)
-        return !word[0] && !word[1] && !word[2] && !word[3];
-    return word[0] > 0 && word[0] <= 2 && !word[1] && word[2] == thread && word[3] == 1;
-}
-
-static void search_lock(void *argument, size_t index) {
-    struct search *s = argument;
-
-    if (index)
-        return;
-    for (size_t o = sizeof(void *); o + sizeof(pthread_mutex_t) <= s->size; o += _Alignof(pthread_mutex_t))
-        if (is_lock(s->pool + o, TAKEN, s->thread))
-            s->offset = o;
-}
-
-static pthread_once_t lock_once = PTHREAD_ONCE_INIT;
-static size_t lock_offset;
-
-static void find_lock(void) {
-#ifdef __GLIBC__
-    pthreadpool_t p = pthreadpool_create(2);
-    struct search s = {(const char *)p, malloc_usable_size(p), 0, (int)syscall(SYS_gettid)};
-
-    if (!p)
-        return;
-    pthreadpool_parallelize_1d(p, search_lock, &s, 2, PTHREADPOOL_FLAG_YIELD_WORKERS);
-    if (s.offset && is_lock(s.pool + s.offset, FREE, 0))
-        lock_offset = s.offset;
-    pthreadpool_destroy(p);
-#endif
-}
-
-static bool is_at_work(struct pthreadpool *p) {
-    pthread_once(&lock_once, find_lock);
-    if (!lock_offset)
-        return false;
-    pthread_mutex_t *m = (pthread_mutex_t *)((char *)p + lock_offset);
-    if (pthread_mutex_trylock(m))
-        return true;
-    pthread_mutex_unlock(m);
-    return false;
-}
-
 struct call {
     void (*task)(void *context, int64_t index, int64_t thread);
     void *context;
@@ -186,11 +122,6 @@ void uk_pool_for(struct pthreadpool *callers, void (*task)(void *context, int64_
                  void *context, int64_t count) {
     struct call call = {task, context};
 
-    if (pthreadpool_get_threads_count(callers) < 2 || is_at_work(callers)) {
-        for (int64_t index = 0; index < count; index++)
-            task(context, index, 0);
-        return;
-    }
     show_order();
     pthreadpool_parallelize_1d(callers, call_task, &call, (size_t)count, PTHREADPOOL_FLAG_YIELD_WORKERS);
     show_order();

@@ -7,8 +7,7 @@
 struct pthreadpool;
 
 int64_t uk_pool_threads(struct pthreadpool *pool);
-/* uk_parallel_for on this pool; `thread` is always 0. A pool that is at work is not waited for: the tasks run on the caller's
- * thread. */
+/* uk_parallel_for on this pool; `thread` is always 0. Not from one of its tasks. */
 void uk_pool_for(struct pthreadpool *pool, void (*task)(void *context, int64_t index, int64_t thread),
                  void *context, int64_t count);
 

@@ -211,8 +211,8 @@ struct uk_gemm_options {
     int threads; /* at most so many; 0: uk_num_threads(), 1: the caller's alone */
     struct pthreadpool
         *pool; /* the caller's (a pthreadpool_t), whose threads bound `threads`; NULL: the library's */
-    /* A pool that is at work when uk_sgemm_run is called, because the call comes from one of its tasks or another thread
-     * uses it, is not waited for: the call computes on its own thread. */
+    /* Other threads that use the pool are waited for. A task of the pool itself must not run the plan: pthreadpool would
+     * wait for the loop that the task belongs to. Make plans for tasks with threads = 1. */
     bool a_packed, b_packed; /* uk_sgemm_run gets what uk_sgemm_pack_a, _b wrote */
 };
 
@@ -235,9 +235,9 @@ struct uk_gemm_plan {
     double cycles; /* estimated, on one thread */
     int threads;
     unsigned char path, form, tail_form, a_source, b_source;
-    bool swapped; /* column-major: A and B have changed places */
+    bool swapped;                    /* column-major: A and B have changed places */
     bool a_packed, b_packed, single; /* single: one kernel of `direct`, and nothing to turn */
-    struct uk_small_call small[3]; /* for the kernels of `direct` */
+    struct uk_small_call small[3];   /* for the kernels of `direct` */
 };
 
 /* options may be NULL: all zero. On failure *plan is not written. */
