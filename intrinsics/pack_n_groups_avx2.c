@@ -50,6 +50,8 @@ static inline __attribute__((always_inline)) void last_columns(int64_t k, const 
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, int64_t w) {
     int64_t j = 0;
 
+    if (n > w)
+        n = w;
 #pragma GCC unroll 1
     for (; j + UK_NR <= n; j += UK_NR) {
         __m128i r[UK_MR];

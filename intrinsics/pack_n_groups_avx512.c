@@ -37,6 +37,8 @@ void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, 
     int64_t j = 0;
     __m128i r[UK_MR];
 
+    if (n > w)
+        n = w;
 #pragma GCC unroll 1
     for (; k >= UK_MR && j + UK_NR <= n; j += UK_NR) {
         for (int p = 0; p < UK_MR; p++)

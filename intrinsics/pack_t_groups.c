@@ -17,6 +17,8 @@ typedef int8_t element;
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m, int64_t w) {
     int64_t i = 0;
 
+    if (m > w)
+        m = w;
     if (k >= UK_NR) {
 #pragma GCC unroll 4
         for (; i < m; i++)
