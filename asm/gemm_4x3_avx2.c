@@ -106,11 +106,11 @@ enum { NR = 3 * V };
 static inline __attribute__((always_inline)) void store_vector(element *c, vector x, int64_t acc, int64_t nr,
                                                                int first) {
     if (nr >= first + V) {
-        store(c + first, acc ? load(c + first) + x : x);
+        store(c + first, acc ? (vector)(load(c + first) + x) : x);
     } else if (nr > first) {
         const __m256i mask = MASK(nr - first);
 
-        store_part(c + first, mask, acc ? load_part(c + first, mask) + x : x);
+        store_part(c + first, mask, acc ? (vector)(load_part(c + first, mask) + x) : x);
     }
 }
 

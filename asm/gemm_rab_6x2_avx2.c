@@ -126,8 +126,8 @@ static const int64_t size = sizeof(element);
 static inline __attribute__((always_inline)) void store_row(element *c, vector x, vector y, int64_t acc,
                                                             int64_t nr, __m256i low, __m256i high) {
     if (nr == NR) {
-        store(c, acc ? load(c) + x : x);
-        store(c + V, acc ? load(c + V) + y : y);
+        store(c, acc ? (vector)(load(c) + x) : x);
+        store(c + V, acc ? (vector)(load(c + V) + y) : y);
         return;
     }
     if (acc) {

@@ -39,8 +39,9 @@ void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, 
 
     if (n > w)
         n = w;
+    const int64_t full = k >= UK_MR ? n / UK_NR * UK_NR : 0;
 #pragma GCC unroll 1
-    for (; k >= UK_MR && j + UK_NR <= n; j += UK_NR) {
+    for (; j < full; j += UK_NR) {
         for (int p = 0; p < UK_MR; p++)
             r[p] = _mm_loadu_si128((const __m128i *)(s + p * lds + j));
         _mm512_storeu_si512(d + UK_MR * j, interleave(r));
