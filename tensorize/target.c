@@ -66,6 +66,10 @@ bool uk_target_has(const struct uk_target *t, const char *feature) {
     return false;
 }
 
+bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
+    return !strcmp(row->arch, "any") || !strcmp(row->arch, t->arch);
+}
+
 struct uk_backend *uk_backend(struct uk_context *c) {
     if (!c->backend && !(c->backend = calloc(1, sizeof *c->backend)))
         uk_out_of_memory(c);
@@ -282,11 +286,16 @@ enum uk_status uk_target_find(struct uk_context *c, const char *name, const stru
 }
 
 static void initialize_llvm(void) {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
+#define INITIALIZE(arch)                \
+    LLVMInitialize##arch##TargetInfo(); \
+    LLVMInitialize##arch##Target();     \
+    LLVMInitialize##arch##TargetMC();   \
+    LLVMInitialize##arch##AsmPrinter(); \
+    LLVMInitialize##arch##AsmParser();
+    INITIALIZE(X86)
+    INITIALIZE(AArch64)
+    INITIALIZE(ARM)
+#undef INITIALIZE
 }
 
 void uk_initialize_llvm(void) {

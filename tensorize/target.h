@@ -24,6 +24,8 @@ struct uk_target {
 /* "native" asks this CPU. Unknown names: UK_INVALID_ARGUMENT with the list of known ones in the message. */
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
 bool uk_target_has(const struct uk_target *t, const char *feature);
+/* Whether the kernel is of the target's architecture, or of any. */
+bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
 
 /* ---- what a compilation took, stage by stage ---- */
 

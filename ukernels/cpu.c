@@ -7,13 +7,14 @@
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
+#include "arch.h"
 #include "ukernels.h"
 
-/* Weakest first, as in isas.def. */
+/* Weakest first, as in isas.def. Those of other architectures have no name here: they are none of this CPU's. */
 static const struct isa {
-    const char *name, *arch, *features;
+    const char *name, *features;
 } isas[] = {
-#define UK_ISA_ROW(name, arch, features) {#name, #arch, features},
+#define UK_ISA_ROW(name, arch, features) {UK_OWN_##arch ? #name : "", UK_OWN_##arch ? features : ""},
 #include "isas.def"
 #undef UK_ISA_ROW
 };
@@ -113,7 +114,8 @@ static void read_environment(void) {
         int n = snprintf(message, sizeof message, "UK_ISA=%.20s is no instruction set; known are", wanted);
 
         for (i = 0; i < ISAS && n < (int)sizeof message; i++)
-            n += snprintf(message + n, sizeof message - (size_t)n, "%s %s", i ? "," : "", isas[i].name);
+            if (*isas[i].name)
+                n += snprintf(message + n, sizeof message - (size_t)n, "%s %s", i ? "," : "", isas[i].name);
         status = UK_INVALID_ARGUMENT;
     } else if (lacks(isas[i].features, hardware_has, missing, sizeof missing)) {
         snprintf(message, sizeof message,
