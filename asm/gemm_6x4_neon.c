@@ -149,10 +149,10 @@ enum { MR = 6, NR = 4 * V };
 static inline __attribute__((always_inline)) void full_tile(int64_t k, const real *a, const real *b, real *c,
                                                             int64_t ldc, int64_t acc) {
     const real *last = b + NR - V;
-    int64_t turns = k / 8;
+    int64_t turns = k >> 3;
     real *t = c;
 
-    k %= 8;
+    k &= 7;
     __asm__ volatile(EACH_ROW(FETCH_C)
                      EACH_ROW(ZERO)
                      "cbz %[turns], 3f\n\t"

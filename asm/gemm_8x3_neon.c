@@ -158,10 +158,10 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
                                                             int64_t ldc, int64_t acc) {
     const int64_t panel = MR * size * k;
     const real *last = b + NR - V;
-    int64_t turns = k / 8;
+    int64_t turns = k >> 3;
     real *t = c;
 
-    k %= 8;
+    k &= 7;
     __asm__ volatile(EACH_ROW(FETCH_C)
                      EACH_ROW(ZERO)
                      "cbz %[turns], 3f\n\t"
