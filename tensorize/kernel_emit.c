@@ -32,14 +32,7 @@ static void llvm_features(const char *features, char *out, size_t size) {
 
 /* Of its architecture; of this process's, where all have it. */
 static const struct uk_bitcode *find_bitcode(const struct uk_kernel *k) {
-#if defined __aarch64__
-    const char *own = "aarch64";
-#elif defined __arm__
-    const char *own = "arm";
-#else
-    const char *own = "x86_64";
-#endif
-    return uk_bitcode_find(strcmp(k->arch, "any") ? k->arch : own, k->symbol);
+    return uk_bitcode_find(strcmp(k->arch, "any") ? k->arch : uk_own_arch()->name, k->symbol);
 }
 
 /* Compiles for what its bitcode is for, with the features of the kernel's row. */
