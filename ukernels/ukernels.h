@@ -70,7 +70,11 @@ const char *uk_status_text(enum uk_status status);
  *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the caller's stack are left as found; a
  *      native call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm
  *      declares what it clobbers by its widest name so that they can).
- *   9. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
+ *   9. Denormals: as the CPU's vector instructions have them. ARMv7's NEON takes and gives 0 in their place, whatever FPSCR
+ *      says, while its VFP keeps them: two kernels of one operation, and full tiles and edges of one kernel, may differ by
+ *      the smallest normal number for each product there. And it rounds a product before it is added. Elsewhere denormals
+ *      are kept, unless the caller has asked the CPU to flush them.
+ *  10. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
  *      asm changes is a read-write or output operand, and early-clobber ("+&r"): a compiler may else give an
  *      input of the same value, such as a constant ldc equal to k, the same register.
  */
