@@ -350,9 +350,11 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 }
 
 /* The code of groups of n vectors. */
-#define RUN(n)                                                                                           \
-    static void run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
-        group(s, n *R, (const char *)a - s->before, b, c, acc);                                          \
+#define RUN(n)                                                                                          \
+    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
+                                  int acc) {                                                            \
+        group(s, n *R, (const char *)a - s->before, b, c, acc);                                         \
+        return UK_OK;                                                                                   \
     }
 #define RUN_OF(n) run_##n,
 enum { STEP_OF_ROWS = R };

@@ -20,10 +20,11 @@ static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, 
 #ifdef UK_RESOLVED
 GROUPS(RUN)
 
-static void (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                 int acc) = {GROUPS(RUN_OF)};
+static enum uk_status (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b,
+                                           void *c, int acc) = {GROUPS(RUN_OF)};
 
-static void run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
+static enum uk_status run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                 int acc) {
     int64_t longer = s->longer;
 #if BEGINS_GROUPS
     struct uk_small_call own = *s, *g = &own;
@@ -40,6 +41,7 @@ static void run_groups(const struct uk_small_call *s, const void *a, const void 
         a = (const char *)a + rows * (A_COLUMNS ? size : s->lda);
         c = (char *)c + rows * s->ldc;
     }
+    return UK_OK;
 }
 
 void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,

@@ -6,6 +6,7 @@
  *
  *     vectors   rows at a time   accumulators                      b               a
  *        1            28         row i: zmm<i>                     zmm28           within the FMA
+ *        1            26         row i: zmm<i>                     zmm27           within the FMA, or zmm28 .. 31, spread to zmm26
  *        2            14         row i: zmm<2i>, <2i + 1>          zmm28, 29       zmm31
  *        3             9         row i: zmm<3i> .. <3i + 2>        zmm28 .. 30     zmm31
  *        4             6         row i: zmm<4i> .. <4i + 3>        zmm27 .. 30     zmm31
@@ -19,9 +20,14 @@
  * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
  *
  * Bound: the FMAs: rows * vectors per k, two a cycle. Loads beside them: per k the vectors of b and a row's element once,
- * 29 for 28 FMAs with one vector (load-bound by 1 in 28 where two loads a cycle are all), 16 for 28 with two, 12 for 27
- * with three, 10 for 24 with four. A last vector of n % V columns costs as a whole one: n / (V * vectors) of the peak is
- * the most that n columns can have.
+ * 29 for 28 FMAs with one vector, 16 for 28 with two, 12 for 27 with three, 10 for 24 with four. A last vector of n % V
+ * columns costs as a whole one: n / (V * vectors) of the peak is the most that n columns can have.
+ *
+ * So with one vector the loads decide, and with few rows by more: the vector of b is 1 in 10 of nine rows, and where only
+ * two vectors a cycle go to or from the cache, stores of C and rows of B across two lines count too, about 1 each per
+ * step. Kernels of 26 rows load four rows' elements of four steps at once, and a shuffle spreads each: 3 loads less per
+ * step. That is for processors where a shuffle need not take a multiply-add's place: of two units for each, one in common,
+ * FMAs / 2 shuffles cost nothing, 4 of 8 rows; fewer rows wait for an FMA's latency of 4 rather than for units.
  */
 #include <immintrin.h>
 #include <stddef.h>
@@ -48,6 +54,7 @@ typedef float element;
 #define S "ss"
 #endif
 #define NV (UK_NR / V)
+#define SPREADS (NV == 1 && UK_MR == 26)
 static const int64_t size = sizeof(element);
 
 /* clang-format off */
@@ -173,12 +180,58 @@ static const int64_t size = sizeof(element);
 #define MASK_2 "%{%%k3%}"
 #define MASK_3 "%{%%k4%}"
 #define ZERO_MASK(i) MASK(i) "%{z%}"
+/* Four elements of A in a row, again and again: in the first turn those that it does not leave out; with A by columns, of
+ * four rows, if there are so many. And one of them spread, for row x. */
+#if V == 16
+#define LOAD_FOUR(at, a) "vbroadcastf32x4 " at ", %%zmm" #a
+#define SPREAD(i, a) "vpermilps $0x55*" #i ", %%zmm" #a ", %%zmm26\n\t"
+#else
+#define LOAD_FOUR(at, a) "vbroadcastf64x4 " at ", %%zmm" #a
+#define SPREAD(i, a) "vpermpd $0x55*" #i ", %%zmm" #a ", %%zmm26\n\t"
+#endif
+#define SPREAD_FMA(i, a, x) SPREAD(i, a) "vfmadd231" P " %%zmm26, %%zmm27, %%zmm" #x "\n\t"
+#define FOURS "%{%%k5%}%{z%}\n\t"
+#if SPREADS && !A_COLUMNS
+#define IF_SPREAD(x, a, F) ".if " #x " + 28 == " #a "\n\t" F ".endif\n\t"
+#define LOAD_ROW(mask, at, x)                                                                               \
+    IF_SPREAD(x, 28, LOAD_FOUR(at, 28) mask)                                                                \
+    IF_SPREAD(x, 29, LOAD_FOUR(at, 29) mask)                                                                \
+    IF_SPREAD(x, 30, LOAD_FOUR(at, 30) mask)                                                                \
+    IF_SPREAD(x, 31, LOAD_FOUR(at, 31) mask)
+#define FIRST_LOADS(n)                                                                                      \
+    "kmovw %c[first](%[s]), %%k5\n\t" ROWS_##n(LOAD_ROW, FOURS)
+#define LOADS(n) ROWS_##n(LOAD_ROW, "\n\t")
+#define STEP_LOADS
+#define SPREAD_ROW(u, x)                                                                                    \
+    IF_SPREAD(x, 28, SPREAD_FMA(u, 28, x)) IF_SPREAD(x, 29, SPREAD_FMA(u, 29, x))                           \
+    IF_SPREAD(x, 30, SPREAD_FMA(u, 30, x)) IF_SPREAD(x, 31, SPREAD_FMA(u, 31, x))                           \
+    ".if " #x " > 3\n\t"
+#elif SPREADS
+#define FIRST_LOADS(n) "kmovw %c[first](%[s]), %%k5\n\t"
+#define LOADS(n)
+#define STEP_LOADS LOAD_FOUR("(%[a0])", 28) FOURS
+#define SPREAD_ROW(u, x) ".if " #x " < 4\n\t" SPREAD_FMA(x, 28, x) ".else\n\t"
+#else
+#define FIRST_LOADS(n)
+#define LOADS(n)
+#define STEP_LOADS
+#endif
 #if NV == 1
 #define ZERO_ROW(u, at, x) Z(x)
-#define FMA_ROW(u, at, x) "vfmadd231" P " " A_AT(u, at, x) "%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
+#define FMA_BROADCAST(b, u, at, x)                                                                          \
+    "vfmadd231" P " " A_AT(u, at, x) "%{1to" VECTOR "%}, %%zmm" #b ", %%zmm" #x "\n\t"
+#if SPREADS
+#define FMA_ROW(u, at, x) SPREAD_ROW(u, x) FMA_BROADCAST(27, u, at, x) ".endif\n\t"
+#else
+#define FMA_ROW(u, at, x) FMA_BROADCAST(28, u, at, x)
+#endif
 #define ADD_ROW(u, at, x) ADD(at, x, MASK(0))
 #define STORE_ROW(u, at, x) STORE(x, at, MASK(0))
+#if SPREADS
+#define LOAD_B LOAD("(%[b])", 27, ZERO_MASK(0))
+#else
 #define LOAD_B LOAD("(%[b])", 28, ZERO_MASK(0))
+#endif
 #elif NV == 2
 #define ZERO_ROW(u, at, x, y) Z(x) Z(y)
 #define FMA_ROW(u, at, x, y) BROADCAST(u, at, x) FMA(28, x) FMA(29, y)
@@ -204,7 +257,7 @@ static const int64_t size = sizeof(element);
     LOAD("128(%[b])", 29, ZERO_MASK(2)) LOAD("192(%[b])", 30, ZERO_MASK(3))
 #endif
 
-#define STEP(u, n) LOAD_B "add %c[ldb](%[s]), %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
+#define STEP(u, n) LOAD_B STEP_LOADS "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
 /* The pointers of a group from the first one, and on by four elements: of the rows that there are. */
 #define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
 #define TO_14 TO_7 "lea (%[a7], %[ld3], 2), %[a14]\n\tadd %[ld], %[a14]\n\t"
@@ -252,14 +305,15 @@ static const int64_t size = sizeof(element);
                      "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
                      "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
                      TO_##far                                                                               \
-                     "cmpl $1, %c[enter](%[s])\n\t"                                                         \
-                     "jl 1f\n\t"                                                                            \
-                     "je 2f\n\t"                                                                            \
+                     FIRST_LOADS(n)                                                                         \
                      "cmpl $2, %c[enter](%[s])\n\t"                                                         \
+                     "jg 4f\n\t"                                                                            \
                      "je 3f\n\t"                                                                            \
-                     "jmp 4f\n\t"                                                                           \
+                     "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
+                     "jmp 7f\n\t"                                                                           \
                      ".p2align 5\n"                                                                         \
-                     "1:\n\t" STEP(0, n)                                                                    \
+                     "1:\n\t" LOADS(n)                                                                      \
+                     "7:\n\t" STEP(0, n)                                                                    \
                      "2:\n\t" STEP(1, n)                                                                    \
                      "3:\n\t" STEP(2, n)                                                                    \
                      "4:\n\t" STEP(3, n)                                                                    \
@@ -279,8 +333,8 @@ static const int64_t size = sizeof(element);
                      ROWS_##n(STORE_ROW, 0)                                                                 \
                      : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
                        [b] "+&r"(b) FAR_##far                                                               \
-                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), AT(enter), AT(ldb), AT(ldc), AT(mask)        \
-                     : "memory", "cc", "k1", "k2", "k3", "k4", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc), AT(mask), AT(first) \
+                     : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
                        "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
@@ -288,11 +342,14 @@ static const int64_t size = sizeof(element);
 #define GROUPS_6(F) F(1, 0) F(2, 0) F(3, 0) F(4, 0) F(5, 0) F(6, 0)
 #define GROUPS_9(F) GROUPS_6(F) F(7, 0) F(8, 7) F(9, 7)
 #define GROUPS_14(F) GROUPS_9(F) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
-#define GROUPS_28(F)                                                                                        \
+#define GROUPS_26(F)                                                                                        \
     GROUPS_14(F) F(15, 14) F(16, 14) F(17, 14) F(18, 14) F(19, 14) F(20, 14) F(21, 14) F(22, 21) F(23, 21)  \
-    F(24, 21) F(25, 21) F(26, 21) F(27, 21) F(28, 21)
+    F(24, 21) F(25, 21) F(26, 21)
+#define GROUPS_28(F) GROUPS_26(F) F(27, 21) F(28, 21)
 #if UK_MR == 28
 #define GROUPS GROUPS_28
+#elif UK_MR == 26
+#define GROUPS GROUPS_26
 #elif UK_MR == 14
 #define GROUPS GROUPS_14
 #elif UK_MR == 9
@@ -324,6 +381,11 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->m = s->rows = m;
     s->longer = 0;
     s->before = A_COLUMNS ? 0 : size * s->enter;
+    if (SPREADS) {
+        const unsigned part = A_COLUMNS ? (m < 4 ? (1u << m) - 1 : 15) : 15u << s->enter & 15;
+
+        s->first[0] = part * (V == 16 ? 0x1111 : 0x11);
+    }
     for (int i = 0; i < NV; i++)
         s->mask[i] = (uint32_t)(columns >> V * i & ((1u << V) - 1));
     if (m > UK_MR) {
@@ -335,9 +397,11 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 }
 
 /* The code of groups of n rows. */
-#define RUN(n, far)                                                                                      \
-    static void run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
-        group(s, n, (const char *)a - s->before, b, c, acc);                                             \
+#define RUN(n, far)                                                                                     \
+    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
+                                  int acc) {                                                            \
+        group(s, n, (const char *)a - s->before, b, c, acc);                                            \
+        return UK_OK;                                                                                   \
     }
 #define RUN_OF(n, far) run_##n,
 enum { STEP_OF_ROWS = 1 };

@@ -2,13 +2,16 @@
 #include "gemm_direct.h"
 
 #define ELEMENT float
+#define BITS uint32_t
 #define TYPE gemm_f32
 #define DIRECT(name) sdirect_##name
 #include "gemm_direct_element.h"
 #undef ELEMENT
+#undef BITS
 #undef TYPE
 #undef DIRECT
 #define ELEMENT double
+#define BITS uint64_t
 #define TYPE gemm_f64
 #define DIRECT(name) ddirect_##name
 #include "gemm_direct_element.h"
@@ -105,6 +108,8 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
                                                          void *workspace) {
     struct gemm_epilogue e;
 
+    if (!epilogue && sdirect_call_plan(plan, alpha, a, b, beta, c))
+        return UK_OK;
     if (epilogue)
         e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                                    epilogue->column_bias};
@@ -113,8 +118,9 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
 
 enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
                             float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
-    if (!epilogue && sdirect_call_plan(plan, alpha, a, b, beta, c))
-        return UK_OK;
+    if (!epilogue && sdirect_is_resolved(plan, alpha, a, b, beta, c))
+        return plan->swapped ? plan->resolved[0](plan->small, b, a, c, beta != 0)
+                             : plan->resolved[0](plan->small, a, b, c, beta != 0);
     return srun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
@@ -124,6 +130,8 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
                                                          void *workspace) {
     struct gemm_epilogue e;
 
+    if (!epilogue && ddirect_call_plan(plan, alpha, a, b, beta, c))
+        return UK_OK;
     if (epilogue)
         e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                                    epilogue->column_bias};
@@ -133,8 +141,9 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
 enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
                             double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
                             void *workspace) {
-    if (!epilogue && ddirect_call_plan(plan, alpha, a, b, beta, c))
-        return UK_OK;
+    if (!epilogue && ddirect_is_resolved(plan, alpha, a, b, beta, c))
+        return plan->swapped ? plan->resolved[1](plan->small, b, a, c, beta != 0)
+                             : plan->resolved[1](plan->small, a, b, c, beta != 0);
     return drun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 

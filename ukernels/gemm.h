@@ -166,6 +166,7 @@ struct gemm_cache {
 struct gemm_caches {
     struct gemm_cache first, second; /* a core's share of them */
     int cores;
+    int vector_units; /* of a core, for multiply-adds and shuffles of its widest vectors */
 };
 
 const struct gemm_caches *gemm_caches(void);

@@ -4,13 +4,14 @@
  * A kernel's step of k takes, for its rows, the longest of
  *     FMAs / 2          two vector multiply-adds a cycle
  *     loads / 2         two loads
- *     (FMAs + other)/3  what goes through the vector units: four of them on one core, two and a half on another
+ *     (FMAs + other)/u  what goes through the u vector units that multiply or shuffle, three or two of them
  * and a call CALL more: its arguments, its jumps, the first loads that wait. A vector of columns costs as much with one
  * column as with all; kernels of fewer columns have several rows in a vector, at the price of shuffles. So 20 columns
  * are 16 and 4 rather than two vectors.
  */
 #include "gemm_direct.h"
 
+#include <stddef.h>
 #include <string.h>
 
 enum { CALL = 20 };
@@ -36,8 +37,12 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-static double row_cycles(const struct uk_kernel *k) {
-    return larger(larger(k->fma, k->loads) / 2, (k->fma + k->other) / 3) / k->mr;
+/* A step of k for so many rows: of rows that share a vector some may be there for nothing. */
+static double step_cycles(const struct uk_kernel *k, int rows) {
+    const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
+
+    return whole * larger(larger(k->fma, k->loads) / 2, (k->fma + k->other) / gemm_caches()->vector_units) /
+           k->mr;
 }
 
 struct search {
@@ -49,11 +54,9 @@ struct search {
 
 /* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
 static void complete(struct search *s, struct gemm_direct *d, double cycles, int rest, int widest) {
-    const double steps = (double)s->n * s->n;
-
     for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
         const struct uk_kernel *k = s->kernel[i];
-        const double all = cycles + CALL + steps * row_cycles(k);
+        const double all = cycles + CALL + s->n * step_cycles(k, s->n);
         const int columns = rest < k->nr ? rest : k->nr;
 
         if (k->nr > widest || (s->best->pieces && all >= s->least))
@@ -74,11 +77,26 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     }
 }
 
+/* A resolved call of several kernels; s is the plan's. */
+static enum uk_status run_pieces(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                 int acc) {
+    const struct uk_gemm_plan *plan = (const void *)((const char *)s - offsetof(struct uk_gemm_plan, small));
+    const struct gemm_direct *d = plan->direct;
+
+    for (int i = 0; i < d->pieces; i++) {
+        const int bytes = d->piece[i].columns * plan->type->size;
+
+        s[i].run(&s[i], a, b, c, acc);
+        b = (const char *)b + bytes;
+        c = (char *)c + bytes;
+    }
+    return UK_OK;
+}
+
 void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda) {
     const struct gemm_direct *d = plan->direct;
     int64_t n = plan->n;
 
-    plan->single = d->pieces == 1 && plan->b_column == 1 && n < GEMM_WIDTHS;
     if (n >= GEMM_WIDTHS)
         return;
     for (int i = 0; i < d->pieces; i++) {
@@ -87,6 +105,8 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda) {
         d->piece[i].prepare(&plan->small[i], plan->k, lda, plan->b_step, plan->ldc, plan->m, columns);
         n -= columns;
     }
+    if (plan->b_column == 1)
+        plan->resolved[plan->type == &gemm_f64] = d->pieces == 1 ? plan->small[0].run : run_pieces;
 }
 
 static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {

@@ -1,5 +1,14 @@
 /* What depends on the element type of small products: included by gemm.c with ELEMENT, TYPE (its gemm_type), and
- * DIRECT(name) for the names. */
+ * DIRECT(name) for the names, and BITS, the integers of its size. */
+
+static inline BITS DIRECT(bits)(ELEMENT x) {
+    union {
+        ELEMENT number;
+        BITS bits;
+    } u = {x};
+
+    return u.bits;
+}
 
 /* C = beta C, where beta is neither 0 nor 1. */
 __attribute__((noinline)) static void DIRECT(scale)(int64_t m, int64_t n, ELEMENT beta, ELEMENT *c,
@@ -148,16 +157,20 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan
 /* The same with the caller's operands; false: it is none, or an argument is wrong. */
 static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
                                      const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    if (plan->type != &TYPE || !plan->direct || alpha != 1)
+    if (plan->type != &TYPE || !plan->direct || alpha != 1 || !a || !b || !c)
         return false;
+    DIRECT(run_plan)(plan, plan->swapped ? b : a, plan->swapped ? a : b, beta, c);
+    return true;
+}
+
+/* Whether a call is plan->resolved and no more. Numbers are compared as bits, in one step even where they may be NaN. */
+static inline bool DIRECT(is_resolved)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
+                                       const ELEMENT *b, ELEMENT beta, const ELEMENT *c) {
+    GEMM_REQUIRE(plan->resolved[sizeof(ELEMENT) == sizeof(double)]);
+    GEMM_REQUIRE(DIRECT(bits)(alpha) == DIRECT(bits)(1));
+    GEMM_REQUIRE(DIRECT(bits)(beta) == 0 || DIRECT(bits)(beta) == DIRECT(bits)(1));
     GEMM_REQUIRE(a);
     GEMM_REQUIRE(b);
     GEMM_REQUIRE(c);
-    const ELEMENT *first = plan->swapped ? b : a, *second = plan->swapped ? a : b;
-
-    if (plan->single && beta == 0)
-        plan->small[0].run(&plan->small[0], first, second, c, 0);
-    else
-        DIRECT(run_plan)(plan, first, second, beta, c);
     return true;
 }

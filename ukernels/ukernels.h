@@ -70,11 +70,7 @@ const char *uk_status_text(enum uk_status status);
  *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the caller's stack are left as found; a
  *      native call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm
  *      declares what it clobbers by its widest name so that they can).
- *   9. Denormals: as the CPU's vector instructions have them. ARMv7's NEON takes and gives 0 in their place, whatever FPSCR
- *      says, while its VFP keeps them: two kernels of one operation, and full tiles and edges of one kernel, may differ by
- *      the smallest normal number for each product there. And it rounds a product before it is added. Elsewhere denormals
- *      are kept, unless the caller has asked the CPU to flush them.
- *  10. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
+ *   9. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
  *      asm changes is a read-write or output operand, and early-clobber ("+&r"): a compiler may else give an
  *      input of the same value, such as a constant ldc equal to k, the same register.
  */
@@ -82,7 +78,8 @@ const char *uk_status_text(enum uk_status status);
 /* What a kernel of small products (sgemm_small, dgemm_small) computes from sizes and strides alone, once for calls that
  * are repeated. The fields are the kernel's. */
 struct uk_small_call {
-    void (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    /* Returns UK_OK: a program's call may end with this one. */
+    enum uk_status (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
     int64_t turns, lda, ldb, ldc, m, rows, longer, before;
     int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
     int32_t enter;
@@ -102,18 +99,17 @@ struct uk_kernel {
     const char *op;     /* "sgemm": a row of ops.def */
     const char *isa;    /* "avx2": a row of isas.def */
     const char *impl;   /* "asm", "intrin", "c", "peachpy" */
-    const char *arch;   /* "x86_64", "aarch64", "arm", or "any" */
+    const char *arch;   /* "x86_64", or "any" */
     /* The source, if the row shares it with others: "intrinsics/name.c"; else NULL. */
     const char *file;
     /* What it needs of the CPU, separated by commas; default: the isa's. "" is nothing. */
     const char *features;
     const char *parameters;  /* of its C prototype, "(int64_t k, ...)" */
     const char *declaration; /* its op's, not filled in: see uk_kernel_declaration */
-    /* Cast it to uk_<op>_function. NULL: a kernel of another architecture than this build's. */
-    void (*function)(void);
-    int mr, nr;          /* the tile */
-    int kr;              /* k elements per group of a panel; default 1 */
-    enum uk_edges edges; /* default UK_EDGES_ANY */
+    void (*function)(void);  /* cast it to uk_<op>_function */
+    int mr, nr;              /* the tile */
+    int kr;                  /* k elements per group of a panel; default 1 */
+    enum uk_edges edges;     /* default UK_EDGES_ANY */
     /* A tile of mr rows costs as one of mr rounded up to this; default MR: an edge costs a whole tile. */
     int row_step;
     int a_over;                    /* elements of the first operand it may read past the end of a row */
@@ -122,11 +118,11 @@ struct uk_kernel {
     double fma, loads, other;
 };
 
-/* All rows, also those of other architectures, whose kernels are no functions here. The array is constant; *count may not be NULL. */
+/* All rows whose kernels are in this build. The array is constant; *count may not be NULL. */
 const struct uk_kernel *uk_kernels(int *count);
 /* The row of that symbol, or NULL. */
 const struct uk_kernel *uk_kernel_find(const char *symbol);
-/* Whether the kernel is in this build, and this CPU has its features and UK_ISA does not hide them. */
+/* Whether this CPU has the kernel's features and UK_ISA does not hide them. */
 bool uk_kernel_runs_here(const struct uk_kernel *kernel);
 /* Writes the kernel's declaration, an `intrinsic ... end` of the .uk language, and returns its length without
  * the closing NUL, as snprintf does: if that is >= size, the text was cut. */
@@ -241,8 +237,10 @@ struct uk_gemm_plan {
     int threads;
     unsigned char path, form, tail_form, a_source, b_source;
     bool swapped;                    /* column-major: A and B have changed places */
-    bool a_packed, b_packed, single; /* single: one kernel of `direct`, and nothing to turn */
-    struct uk_small_call small[3];   /* for the kernels of `direct` */
+    bool a_packed, b_packed;
+    /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. */
+    enum uk_status (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    struct uk_small_call small[3]; /* for the kernels of `direct` */
 };
 
 /* options may be NULL: all zero. On failure *plan is not written. */
