@@ -5,12 +5,13 @@
 #include <stddef.h>
 
 struct uk_bitcode {
+    const char *arch; /* a row of archs.def */
     const char *symbol;
     const unsigned char *data; /* the bytes of the staged file SYMBOL.bc */
     size_t size;
 };
 
-/* NULL: no row of that symbol in this build. */
-const struct uk_bitcode *uk_bitcode_find(const char *symbol);
+/* NULL: no row of that symbol that the architecture has. */
+const struct uk_bitcode *uk_bitcode_find(const char *arch, const char *symbol);
 
 #endif

@@ -77,6 +77,14 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
         }
         if (only && strcmp(only, name))
             continue;
+        if (row && !uk_target_takes(s->target, row)) {
+            if (!only)
+                continue;
+            c->seen++;
+            snprintf(c->refused, sizeof c->refused, "%s is a kernel of %s, which the target %s is not", name,
+                     row->arch, s->target->name);
+            continue;
+        }
         c->seen++;
         if (!missing)
             return row ? uk_context_intrinsic(s->context, row, &c->intrinsic) : UK_OK;

@@ -192,6 +192,19 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
     return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
 }
 
+/* Small integers are widened by the caller, where the ABI leaves that to anyone: Arm's to it, x86-64's by what compilers do. */
+static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form *form) {
+    for (int i = 0; i < form->arguments; i++) {
+        int type = form->argument[i].ctype;
+        const char *name = type == UK_U8 ? "zeroext" : "signext";
+
+        if (type == UK_U8 || type == UK_I8 || type == UK_I16)
+            LLVMAddCallSiteAttribute(
+                call, (LLVMAttributeIndex)(i + 1),
+                LLVMCreateEnumAttribute(g->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
+    }
+}
+
 static void call(struct uk_codegen *g, const struct uk_node *n) {
     const struct uk_form *form = &n->intrinsic->form[n->form];
     LLVMTypeRef type = uk_llvm_prototype(g->llvm, form, &g->arena);
@@ -209,7 +222,7 @@ static void call(struct uk_codegen *g, const struct uk_node *n) {
         uk_cg_fail(g, UK_LINK, "two intrinsics give this kernel different prototypes; make them agree",
                    form->symbol);
     else
-        LLVMBuildCall2(g->b, type, f, arg, (unsigned)form->arguments, "");
+        widen(g, LLVMBuildCall2(g->b, type, f, arg, (unsigned)form->arguments, ""), form);
 }
 
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
@@ -422,6 +435,7 @@ enum uk_status uk_codegen(struct uk_build *build) {
         .f32 = LLVMFloatTypeInContext(llvm),
         .f64 = LLVMDoubleTypeInContext(llvm),
         .ptr = LLVMPointerTypeInContext(llvm, 0),
+        .size = LLVMIntTypeInContext(llvm, (unsigned)build->target->arch->bits),
     };
     LLVMTypeRef type = function_type(&g);
 

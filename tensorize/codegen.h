@@ -36,6 +36,7 @@ struct uk_codegen {
     LLVMModuleRef module;
     LLVMBuilderRef b;
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr;
+    LLVMTypeRef size;      /* size_t of the target */
     LLVMValueRef function; /* being written */
     LLVMValueRef thread;   /* 0 outside a parallel loop */
     bool in_parallel;
@@ -76,6 +77,10 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer);
 
+/* codegen_check.c: whether no object of the target has so many bytes, or ends there: addresses of 32 bits are compared
+ * as 64, and no offset into an object may exceed 2^31 - 1. False where 64 bits tell by overflowing. */
+LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes);
+LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end);
 /* codegen_check.c: a function of the same arguments that returns a status and touches nothing. */
 LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValueRef work_bytes);
 

@@ -34,6 +34,16 @@ static void either(struct uk_codegen *g, LLVMValueRef *flag, LLVMValueRef bad) {
         *flag = LLVMBuildOr(g->b, *flag, bad, "");
 }
 
+LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes) {
+    return g->build->target->arch->bits == 32 ? compare(g, LLVMIntUGT, bytes, INT32_MAX)
+                                              : LLVMConstInt(g->i1, 0, false);
+}
+
+LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end) {
+    return g->build->target->arch->bits == 32 ? compare(g, LLVMIntUGT, end, UINT32_MAX)
+                                              : LLVMConstInt(g->i1, 0, false);
+}
+
 /* The largest value of a layout's subscript over the box, or the least one; the box starts at 0. */
 static LLVMValueRef bound(struct uk_codegen *g, const struct uk_tensor *t, const struct uk_index *e,
                           bool most) {
@@ -145,6 +155,8 @@ static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk
     end = uk_cg_intrinsic(g, "llvm.uadd.with.overflow", g->i64, (LLVMValueRef[]){begin, size}, 2);
     g->overflow = NULL;
     either(g, &overflow, LLVMBuildExtractValue(g->b, end, 1, ""));
+    either(g, &overflow, uk_cg_too_large(g, size));
+    either(g, &overflow, uk_cg_beyond(g, LLVMBuildExtractValue(g->b, end, 0, "")));
     LLVMValueRef unusable =
         LLVMBuildOr(g->b, compare(g, LLVMIntEQ, begin, 0),
                     compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, align - 1), ""), 0), "");
@@ -185,6 +197,7 @@ static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef byte
         compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, UK_WORK_ALIGN - 1), ""), 0), "");
 
     unusable = LLVMBuildOr(g->b, unusable, LLVMBuildExtractValue(g->b, end, 1, ""), "");
+    either(g, &unusable, uk_cg_beyond(g, LLVMBuildExtractValue(g->b, end, 0, "")));
     either(g, &c->size, compare(g, LLVMIntSLT, size, 0));
     either(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
     *r = (struct range){true, LLVMBuildSelect(g->b, used, begin, zero, ""),

@@ -38,12 +38,13 @@ static LLVMValueRef float_to_bf16_bits(struct uk_codegen *g, LLVMValueRef v) {
 
 /* Without the instruction LLVM calls a function that neither libc nor libm has. */
 static bool has_half(struct uk_codegen *g) {
-    bool has = uk_target_has(g->build->target, "f16c");
+    const struct uk_target *t = g->build->target;
 
-    if (!has)
-        uk_cg_fail(g, UK_UNSUPPORTED, "f16 needs a target with f16c, which this one lacks",
-                   g->build->target->name);
-    return has;
+    if (uk_target_has(t, t->arch->half))
+        return true;
+    char *what = uk_format(&g->arena, "f16 needs a target with %s, which this one lacks", t->arch->half);
+    uk_cg_fail(g, what ? UK_UNSUPPORTED : UK_OUT_OF_MEMORY, what, t->name);
+    return false;
 }
 
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {

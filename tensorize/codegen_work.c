@@ -36,18 +36,21 @@ static LLVMValueRef lay_out(struct uk_codegen *g) {
         uk_cg_place(g, b->tensor, total, all == bytes ? NULL : bytes);
         total = uk_cg_arithmetic(g, UK_I_ADD, total, all);
     }
+    if (g->overflow && g->build->target->arch->bits == 32)
+        *g->overflow = LLVMBuildOr(g->b, *g->overflow, uk_cg_too_large(g, total), "");
     return total;
 }
 
 /* One allocation, which the caller of this gives back. */
 static LLVMValueRef allocate(struct uk_codegen *g, LLVMValueRef total, LLVMValueRef overflow) {
-    LLVMTypeRef type = LLVMFunctionType(g->ptr, (LLVMTypeRef[]){g->i64, g->i64}, 2, false);
+    LLVMTypeRef type = LLVMFunctionType(g->ptr, (LLVMTypeRef[]){g->size, g->size}, 2, false);
 
     if (!LLVMIsAConstantInt(overflow))
         uk_cg_leave_if(g, overflow, LLVMConstInt(g->i32, UK_INVALID_SIZE, false), "allocate");
-    LLVMValueRef arg[] = {
-        uk_cg_int(g, UK_WORK_ALIGN),
-        uk_cg_intrinsic(g, "llvm.umax", g->i64, (LLVMValueRef[]){total, uk_cg_int(g, UK_WORK_ALIGN)}, 2)};
+    LLVMValueRef bytes =
+        uk_cg_intrinsic(g, "llvm.umax", g->i64, (LLVMValueRef[]){total, uk_cg_int(g, UK_WORK_ALIGN)}, 2);
+    LLVMValueRef arg[] = {LLVMConstInt(g->size, UK_WORK_ALIGN, false),
+                          LLVMBuildIntCast2(g->b, bytes, g->size, false, "")};
     LLVMValueRef work =
         LLVMBuildCall2(g->b, type, uk_cg_declare(g, "aligned_alloc", type), arg, 2, "workspace");
 

@@ -192,6 +192,12 @@ static enum uk_status gate_features(struct uk_build *b, const struct uk_source *
 
     if (!lacks && a)
         lacks = uk_target_lacks(b->target, LLVMGetStringAttributeValue(a, &n));
+    for (const struct uk_arch *const *arch = uk_archs; *arch && !lacks; arch++)
+        if (*arch != b->target->arch && !strncmp(name, (*arch)->intrinsics, strlen((*arch)->intrinsics)))
+            return uk_fail(
+                b->context, UK_UNSUPPORTED, s->at,
+                "%s: %s is an instruction of %s, and target %s is %s; compile the kernel for the target",
+                s->name, name, (*arch)->name, b->target->name, b->target->arch->name);
     if (!lacks)
         return UK_OK;
     return uk_fail(
@@ -259,6 +265,33 @@ static enum uk_status gate_globals(struct uk_build *b, const struct uk_source *s
     return UK_OK;
 }
 
+/* LLVM's names of the architecture; NULL: one that no target has. */
+static const struct uk_arch *arch_of(const char *triple) {
+    static const char *const names[][2] = {{"x86_64", "x86_64"}, {"amd64", "x86_64"}, {"aarch64", "aarch64"},
+                                           {"arm64", "aarch64"}, {"thumb", "arm"},    {"arm", "arm"}};
+    size_t i = 0;
+
+    while (i < sizeof names / sizeof *names && strncmp(triple, names[i][0], strlen(names[i][0])))
+        i++;
+    for (const struct uk_arch *const *a = uk_archs; *a && i < sizeof names / sizeof *names; a++)
+        if (!strcmp((*a)->name, names[i][1]))
+            return *a;
+    return NULL;
+}
+
+/* A text of LLVM's need not say what it is for. */
+static enum uk_status gate_arch(struct uk_build *b, const struct uk_source *s) {
+    const char *triple = LLVMGetTarget(s->module);
+
+    if (!*triple || arch_of(triple) == b->target->arch)
+        return UK_OK;
+    return uk_fail(
+        b->context, UK_LINK, s->at,
+        "%s: is compiled for %s, and target %s is %s; compile it for the target, or take a target of its "
+        "architecture",
+        s->name, triple, b->target->name, b->target->arch->name);
+}
+
 static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w) {
     LLVMTypeRef type = LLVMGlobalGetValueType(LLVMGetNamedFunction(s->module, w->symbol));
 
@@ -275,7 +308,10 @@ static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s, c
 }
 
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count) {
-    enum uk_status status = gate_globals(b, s);
+    enum uk_status status = gate_arch(b, s);
+
+    if (!status)
+        status = gate_globals(b, s);
 
     for (int i = 0; i < count && !status; i++)
         if (w[i].source == s)

@@ -3,6 +3,7 @@
  * with.
  */
 #define _GNU_SOURCE /* memfd_create */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 #include "backend.h"
 
-enum { MAX_ARGUMENTS = 96 };
+enum { MAX_OWN_ARGUMENTS = 32 }; /* of clang's, without features */
 
 /* Where the user's C begins for clang's messages and for `#include "..."`. */
 struct source {
@@ -88,12 +89,37 @@ static int source_file(const struct source *s) {
     return fd;
 }
 
+/* The features that LLVM is given beside the CPU, in clang's inner language: its driver has another for each
+ * architecture. x86's features are CPU options too, and a host's own list is longer than what clang's driver takes. */
+static bool add_features(struct uk_arena *a, const struct uk_target *t, char **list, int *n) {
+    static const char *const before[] = {"-Xclang", "-target-feature", "-Xclang"};
+    bool full = true;
+
+    if (t->arch->elf_machine == EM_X86_64) {
+        for (const char *const *h = t->has; *h; h++)
+            full &= (list[(*n)++] = uk_format(a, "-m%s", *h)) != NULL;
+        return full;
+    }
+    for (const char *f = t->features; *f; f += strcspn(f, ","), f += *f == ',') {
+        for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+            full &= (list[(*n)++] = uk_strdup(a, before[i])) != NULL;
+        full &= (list[(*n)++] = uk_format(a, "%.*s", (int)strcspn(f, ","), f)) != NULL;
+    }
+    return full;
+}
+
 /* argv for the target: its CPU and every feature of ours that it has. */
 static char **arguments(struct uk_build *b, struct uk_arena *a, const struct source *s) {
     static const char *const first[] = {
         UK_CLANG, "-c", "-fno-color-diagnostics", "-Wno-unused-command-line-argument", "-o", "-", "-x"};
-    char **list = uk_alloc(a, MAX_ARGUMENTS * sizeof *list);
+    size_t features = 1;
     int n = 0;
+
+    for (const char *f = b->target->features; *f; f++)
+        features += *f == ',';
+    for (const char *const *h = b->target->has; *h; h++)
+        features++;
+    char **list = uk_alloc(a, (MAX_OWN_ARGUMENTS + 4 * features) * sizeof *list);
     bool full = true;
 
     if (!list)
@@ -102,12 +128,11 @@ static char **arguments(struct uk_build *b, struct uk_arena *a, const struct sou
         full &= (list[n++] = uk_strdup(a, first[i])) != NULL;
     for (const char *const *o = s->language; *o; o++)
         full &= (list[n++] = uk_strdup(a, *o)) != NULL;
-    full &= (list[n++] = uk_format(a, "--target=%s", b->target->triple)) != NULL;
-    full &= (list[n++] = uk_format(a, "-march=%s", b->target->cpu)) != NULL;
+    full &= (list[n++] = uk_format(a, "--target=%s", b->target->arch->triple)) != NULL;
+    full &= (list[n++] = uk_format(a, "%s%s", b->target->arch->cpu_option, b->target->cpu)) != NULL;
     if (s->folder)
         full &= (list[n++] = uk_format(a, s->language == for_c ? "-iquote%s" : "-I%s", s->folder)) != NULL;
-    for (const char *const *h = b->target->has; *h && n < MAX_ARGUMENTS - 2; h++)
-        full &= (list[n++] = uk_format(a, "-m%s", *h)) != NULL;
+    full &= add_features(a, b->target, list, &n);
     full &= (list[n++] = uk_strdup(a, "-")) != NULL;
     return full ? list : NULL;
 }

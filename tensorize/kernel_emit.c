@@ -30,10 +30,16 @@ static void llvm_features(const char *features, char *out, size_t size) {
     out[n] = 0;
 }
 
-/* Compiles for the architecture of this process, with the features of the kernel's row. */
+/* Of its architecture; of this process's, where all have it. */
+static const struct uk_bitcode *find_bitcode(const struct uk_kernel *k) {
+    return uk_bitcode_find(strcmp(k->arch, "any") ? k->arch : uk_own_arch()->name, k->symbol);
+}
+
+/* Compiles for what its bitcode is for, with the features of the kernel's row. */
 static enum uk_status assemble(struct uk_context *c, const struct uk_kernel *k, LLVMModuleRef module,
                                char **bytes, size_t *length) {
-    char features[256], *error = NULL, *triple = LLVMGetDefaultTargetTriple();
+    char features[256], *error = NULL;
+    const char *triple = LLVMGetTarget(module);
     LLVMTargetRef target;
     LLVMMemoryBufferRef text = NULL;
     enum uk_status s = UK_OK;
@@ -54,7 +60,6 @@ static enum uk_status assemble(struct uk_context *c, const struct uk_kernel *k, 
         LLVMDisposeMemoryBuffer(text);
     if (error)
         LLVMDisposeMessage(error);
-    LLVMDisposeMessage(triple);
     return s;
 }
 
@@ -83,7 +88,7 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, e
                               char **bytes, size_t *length) {
     *bytes = NULL;
     uk_context_enter(c, NULL);
-    const struct uk_bitcode *b = uk_bitcode_find(k->symbol);
+    const struct uk_bitcode *b = find_bitcode(k);
     if (!b)
         return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: this build has no bitcode of it", k->symbol);
     if (what == UK_EMIT_LINKED)

@@ -24,6 +24,11 @@ static enum uk_status check_features(struct uk_build *b) {
     for (int i = 0; i < b->function->intrinsics; i++) {
         const struct uk_intrinsic *in = b->function->intrinsic[i];
 
+        if (in->row && !uk_target_takes(b->target, in->row))
+            return uk_fail(b->context, UK_UNSUPPORTED, in->at,
+                           "kernel %s is for %s, and target %s is %s; take a kernel or a target of the same "
+                           "architecture",
+                           in->name, in->row->arch, b->target->name, b->target->arch->name);
         for (int k = 0; k < in->required; k++)
             if (!uk_target_has(b->target, in->requires_feature[k]))
                 return uk_fail(
@@ -274,7 +279,7 @@ static enum uk_status find_source(struct uk_build *b, struct uk_sources *all, st
                            import->name, s->name, w->symbol);
         import = w->source = s;
     }
-    own = w->intrinsic->row || !import ? uk_bitcode_find(w->symbol) : NULL;
+    own = w->intrinsic->row || !import ? uk_bitcode_find(b->target->arch->name, w->symbol) : NULL;
     if (import && w->intrinsic->row)
         return uk_fail(b->context, UK_LINK, import->at,
                        "%s and the library's own kernels both define %s; rename the imported function",

@@ -54,7 +54,7 @@ enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const st
     b->module = LLVMModuleCreateWithNameInContext(f->name, b->llvm);
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(b->machine);
 
-    LLVMSetTarget(b->module, t->triple);
+    LLVMSetTarget(b->module, t->arch->triple);
     LLVMSetModuleDataLayout(b->module, layout);
     LLVMDisposeTargetData(layout);
     return UK_OK;

@@ -13,16 +13,28 @@
 #include <unistd.h>
 #include "link.h"
 
-/* The parts of an ELF object that matter here, all inside its bytes. */
+/* The parts of an ELF object that matter here, all inside its bytes, which are aligned as malloc does. */
 struct elf {
     const char *bytes;
     size_t length;
-    const Elf64_Shdr *section;
-    size_t sections;
-    const Elf64_Sym *symbol;
+    bool wide; /* of 64 bits, not of 32 */
+    unsigned machine;
+    uint64_t headers; /* of sections: where they begin */
+    size_t sections, section_names;
+    uint64_t table; /* of symbols: where it begins */
     size_t symbols;
     const char *names; /* of the symbols, ended by a NUL */
     size_t names_length;
+};
+
+/* What is wanted of them, whatever the size of addresses; the fields' values are the same for both. */
+struct section {
+    uint64_t flags, at, size;
+    uint32_t name, type, link;
+};
+struct symbol {
+    const char *name;
+    unsigned section, type, bind;
 };
 
 bool uk_is_object(const char *bytes, size_t length) {
@@ -34,103 +46,158 @@ static bool has(const struct elf *e, uint64_t at, uint64_t n, uint64_t align) {
     return at <= e->length && n <= e->length - at && at % align == 0;
 }
 
+static struct section section(const struct elf *e, size_t i) {
+    const void *at = e->bytes + e->headers;
+
+    if (e->wide) {
+        const Elf64_Shdr *s = (const Elf64_Shdr *)at + i;
+
+        return (struct section){s->sh_flags, s->sh_offset, s->sh_size, s->sh_name, s->sh_type, s->sh_link};
+    }
+    const Elf32_Shdr *s = (const Elf32_Shdr *)at + i;
+
+    return (struct section){s->sh_flags, s->sh_offset, s->sh_size, s->sh_name, s->sh_type, s->sh_link};
+}
+
+static size_t symbol_bytes(const struct elf *e) {
+    return e->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+}
+
+/* Its name may lie outside: find_symbols looks at all. */
+static uint32_t symbol_name(const struct elf *e, size_t i) {
+    const void *at = e->bytes + e->table;
+
+    return e->wide ? ((const Elf64_Sym *)at + i)->st_name : ((const Elf32_Sym *)at + i)->st_name;
+}
+
+static struct symbol symbol(const struct elf *e, size_t i) {
+    const void *at = e->bytes + e->table;
+    const char *name = e->names + symbol_name(e, i);
+
+    if (e->wide) {
+        const Elf64_Sym *s = (const Elf64_Sym *)at + i;
+
+        return (struct symbol){name, s->st_shndx, ELF64_ST_TYPE(s->st_info), ELF64_ST_BIND(s->st_info)};
+    }
+    const Elf32_Sym *s = (const Elf32_Sym *)at + i;
+
+    return (struct symbol){name, s->st_shndx, ELF32_ST_TYPE(s->st_info), ELF32_ST_BIND(s->st_info)};
+}
+
 static bool find_symbols(struct elf *e) {
     for (size_t i = 0; i < e->sections; i++) {
-        const Elf64_Shdr *s = &e->section[i], *names;
+        const struct section s = section(e, i);
 
-        if (s->sh_type != SHT_SYMTAB)
+        if (s.type != SHT_SYMTAB)
             continue;
-        if (s->sh_link >= e->sections || !has(e, s->sh_offset, s->sh_size, 8))
+        if (s.link >= e->sections || !has(e, s.at, s.size, e->wide ? 8 : 4))
             return false;
-        names = &e->section[s->sh_link];
-        if (!has(e, names->sh_offset, names->sh_size, 1) || !names->sh_size ||
-            e->bytes[names->sh_offset + names->sh_size - 1])
+        const struct section names = section(e, s.link);
+        if (!has(e, names.at, names.size, 1) || !names.size || e->bytes[names.at + names.size - 1])
             return false;
-        e->symbol = (const Elf64_Sym *)(const void *)(e->bytes + s->sh_offset);
-        e->symbols = s->sh_size / sizeof *e->symbol;
-        e->names = e->bytes + names->sh_offset;
-        e->names_length = names->sh_size;
+        e->table = s.at;
+        e->symbols = s.size / symbol_bytes(e);
+        e->names = e->bytes + names.at;
+        e->names_length = names.size;
         for (size_t k = 0; k < e->symbols; k++)
-            if (e->symbol[k].st_name >= e->names_length)
+            if (symbol_name(e, k) >= e->names_length)
                 return false;
         return true;
     }
     return true;
 }
 
-/* The bytes are aligned as malloc does. */
+/* The header's fields that both sizes have, under the same names. */
+#define READ_HEADER(e, h)                     \
+    do {                                      \
+        (e)->machine = (h)->e_machine;        \
+        (e)->headers = (h)->e_shoff;          \
+        (e)->sections = (h)->e_shnum;         \
+        (e)->section_names = (h)->e_shstrndx; \
+        type = (h)->e_type;                   \
+        entry = (h)->e_shentsize;             \
+    } while (0)
+
 static bool open_object(struct elf *e, const char *bytes, size_t length) {
-    const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)bytes;
+    size_t entry, type;
 
     *e = (struct elf){.bytes = bytes, .length = length};
-    if (length < sizeof *h || h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_ident[EI_DATA] != ELFDATA2LSB ||
-        h->e_type != ET_REL || h->e_shentsize != sizeof(Elf64_Shdr) ||
-        !has(e, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr), 8))
+    if (length < EI_NIDENT || bytes[EI_DATA] != ELFDATA2LSB ||
+        (bytes[EI_CLASS] != ELFCLASS64 && bytes[EI_CLASS] != ELFCLASS32))
         return false;
-    e->section = (const Elf64_Shdr *)(const void *)(bytes + h->e_shoff);
-    e->sections = h->e_shnum;
+    e->wide = bytes[EI_CLASS] == ELFCLASS64;
+    if (length < (e->wide ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
+        return false;
+    if (e->wide)
+        READ_HEADER(e, (const Elf64_Ehdr *)(const void *)bytes);
+    else
+        READ_HEADER(e, (const Elf32_Ehdr *)(const void *)bytes);
+    if (type != ET_REL || entry != (e->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
+        !has(e, e->headers, (uint64_t)e->sections * entry, e->wide ? 8 : 4))
+        return false;
     return find_symbols(e);
 }
 
 /* A function that other objects can call. */
-static bool is_function(const struct elf *e, const Elf64_Sym *s) {
-    unsigned type = ELF64_ST_TYPE(s->st_info);
-
-    return ELF64_ST_BIND(s->st_info) != STB_LOCAL && s->st_shndx != SHN_UNDEF && s->st_shndx < e->sections &&
-           (type == STT_FUNC || type == STT_NOTYPE) && e->section[s->st_shndx].sh_flags & SHF_EXECINSTR;
+static bool is_function(const struct elf *e, const struct symbol *s) {
+    return s->bind != STB_LOCAL && s->section != SHN_UNDEF && s->section < e->sections &&
+           (s->type == STT_FUNC || s->type == STT_NOTYPE) && section(e, s->section).flags & SHF_EXECINSTR;
 }
 
-bool uk_object_defines(const char *bytes, size_t length, const char *symbol) {
+bool uk_object_defines(const char *bytes, size_t length, const char *name) {
     struct elf e;
 
     if (!open_object(&e, bytes, length))
         return false;
-    for (size_t i = 0; i < e.symbols; i++)
-        if (!strcmp(e.names + e.symbol[i].st_name, symbol) && is_function(&e, &e.symbol[i]))
+    for (size_t i = 0; i < e.symbols; i++) {
+        const struct symbol s = symbol(&e, i);
+
+        if (!strcmp(s.name, name) && is_function(&e, &s))
             return true;
+    }
     return false;
 }
 
 enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s) {
-    const unsigned machine = !strcmp(b->target->arch, "x86_64") ? EM_X86_64 : EM_NONE;
+    const struct uk_arch *arch = b->target->arch;
     struct elf e;
 
     if (!open_object(&e, s->bytes, s->length))
         return uk_fail(
             b->context, UK_LINK, s->at,
-            "%s: not a whole relocatable ELF object of 64 bits; make one with `cc -c`, not a program or "
-            "a library",
+            "%s: not a whole relocatable ELF object; make one with `cc -c`, not a program or a library",
             s->name);
-    if (((const Elf64_Ehdr *)(const void *)s->bytes)->e_machine != machine)
+    if (e.machine != (unsigned)arch->elf_machine || e.wide != (arch->bits == 64))
         return uk_fail(b->context, UK_LINK, s->at, "%s: not an object for %s; compile it for the target",
-                       s->name, b->target->arch);
+                       s->name, arch->name);
     return UK_OK;
 }
 
 /* ---- gates ---- */
 
 static enum uk_status gate_section(struct uk_build *b, const struct uk_source *s, const struct elf *e,
-                                   const Elf64_Shdr *section) {
-    const Elf64_Ehdr *h = (const Elf64_Ehdr *)(const void *)e->bytes;
-    const Elf64_Shdr *names = h->e_shstrndx < e->sections ? &e->section[h->e_shstrndx] : NULL;
+                                   const struct section *part) {
+    struct section names = {0};
     const char *name = "?";
 
-    if (names && has(e, names->sh_offset, names->sh_size, 1) && section->sh_name < names->sh_size &&
-        memchr(e->bytes + names->sh_offset + section->sh_name, 0, names->sh_size - section->sh_name))
-        name = e->bytes + names->sh_offset + section->sh_name;
-    if (!(section->sh_flags & SHF_ALLOC) || !(section->sh_flags & (SHF_WRITE | SHF_TLS)) ||
-        !section->sh_size || !strncmp(name, ".data.rel.ro", 12))
+    if (e->section_names < e->sections)
+        names = section(e, e->section_names);
+    if (has(e, names.at, names.size, 1) && part->name < names.size &&
+        memchr(e->bytes + names.at + part->name, 0, names.size - part->name))
+        name = e->bytes + names.at + part->name;
+    if (!(part->flags & SHF_ALLOC) || !(part->flags & (SHF_WRITE | SHF_TLS)) || !part->size ||
+        !strncmp(name, ".data.rel.ro", 12))
         return UK_OK;
     return uk_fail(b->context, UK_LINK, s->at,
                    "%s: has variables, in its section %s; kernels may only have constant tables", s->name,
                    name);
 }
 
-static enum uk_status gate_symbol(struct uk_build *b, const struct uk_source *s, const struct elf *e,
-                                  const Elf64_Sym *symbol) {
+static enum uk_status gate_symbol(struct uk_build *b, const struct uk_source *s,
+                                  const struct symbol *symbol) {
     static const char *const from_libc[] = {"memcpy", "memmove", "memset", "_GLOBAL_OFFSET_TABLE_"};
-    const char *name = e->names + symbol->st_name;
-    bool undefined = symbol->st_shndx == SHN_UNDEF && *name;
+    const char *name = symbol->name;
+    bool undefined = symbol->section == SHN_UNDEF && *name;
     LLVMValueRef own = LLVMGetNamedFunction(b->module, name);
 
     for (size_t i = 0; i < sizeof from_libc / sizeof *from_libc; i++)
@@ -141,10 +208,10 @@ static enum uk_status gate_symbol(struct uk_build *b, const struct uk_source *s,
             "%s: needs %s, which is not in it; a kernel may not call libraries: link what it needs into one "
             "object with `ld -r`",
             s->name, name);
-    if (symbol->st_shndx == SHN_COMMON)
+    if (symbol->section == SHN_COMMON)
         return uk_fail(b->context, UK_LINK, s->at,
                        "%s: has the variable %s; kernels may only have constant tables", s->name, name);
-    if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || symbol->st_shndx == SHN_UNDEF)
+    if (symbol->bind == STB_LOCAL || symbol->section == SHN_UNDEF)
         return UK_OK;
     if ((own && !LLVMIsDeclaration(own)) || uk_is_runtime_symbol(name))
         return uk_fail(
@@ -160,10 +227,16 @@ enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s) {
 
     if (!open_object(&e, s->bytes, s->length))
         return uk_object_parse(b, s);
-    for (size_t i = 0; i < e.sections && !status; i++)
-        status = gate_section(b, s, &e, &e.section[i]);
-    for (size_t i = 0; i < e.symbols && !status; i++)
-        status = gate_symbol(b, s, &e, &e.symbol[i]);
+    for (size_t i = 0; i < e.sections && !status; i++) {
+        const struct section part = section(&e, i);
+
+        status = gate_section(b, s, &e, &part);
+    }
+    for (size_t i = 0; i < e.symbols && !status; i++) {
+        const struct symbol one = symbol(&e, i);
+
+        status = gate_symbol(b, s, &one);
+    }
     return status;
 }
 
@@ -257,7 +330,7 @@ static enum uk_status run(struct uk_build *b, char *const argv[], int in, int *o
     return s;
 }
 
-/* ld -r -o OUT MAIN OBJECT...; the tool opens our files through this process. */
+/* lld -r -o - MAIN OBJECT..., which links for every target; the tool opens our files through this process. */
 static enum uk_status join(struct uk_build *b, struct uk_arena *a, LLVMMemoryBufferRef object, int *joined) {
     size_t n = 0, opened = 0;
 
@@ -267,7 +340,7 @@ static enum uk_status join(struct uk_build *b, struct uk_arena *a, LLVMMemoryBuf
     int *fd = uk_alloc(a, n * sizeof *fd),
         in = memory_file(LLVMGetBufferStart(object), LLVMGetBufferSize(object));
     enum uk_status s = argv && fd ? UK_OK : uk_out_of_memory(b->context);
-    char *const fixed[] = {UK_LD, "-r", "-o", "/proc/self/fd/1", "/proc/self/fd/0"};
+    char *const fixed[] = {UK_LLD, "-r", "-o", "-", "/dev/stdin"};
 
     *joined = -1;
     if (!s)

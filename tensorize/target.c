@@ -4,66 +4,22 @@
 #include <cpuinfo.h>
 #include <pthread.h>
 #include <llvm-c/Target.h>
+#include "arch.h"
 #include "backend.h"
-
-/* Every feature that a kernel row or a target's name may ask for, in LLVM's spelling. */
-static const char *const x86_features[] = {
-    "sse2",       "sse3",       "ssse3",       "sse4.1",      "sse4.2",       "popcnt",
-    "movbe",      "avx",        "avx2",        "fma",         "f16c",         "bmi",
-    "bmi2",       "lzcnt",      "avxvnni",     "avxvnniint8", "avxifma",      "avx512f",
-    "avx512cd",   "avx512bw",   "avx512dq",    "avx512vl",    "avx512vnni",   "avx512bf16",
-    "avx512fp16", "avx512vbmi", "avx512vbmi2", "avx512ifma",  "avx512bitalg", "avx512vpopcntdq",
-    "gfni",       "vaes",       "vpclmulqdq",  "amx-tile",    "amx-int8",     "amx-bf16",
-    NULL};
-
-#define UK_HAS_BASE "sse2"
-#define UK_HAS_AVX2                                                                                    \
-    UK_HAS_BASE, "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "movbe", "avx", "avx2", "fma", "f16c", \
-        "bmi", "bmi2", "lzcnt"
-#define UK_HAS_AVX512 UK_HAS_AVX2, "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"
-
-static const char *const has_base[] = {UK_HAS_BASE, NULL};
-static const char *const has_avx2[] = {UK_HAS_AVX2, NULL};
-static const char *const has_avx512[] = {UK_HAS_AVX512, NULL};
-static const char *const has_nothing[] = {NULL};
-
-#define UK_TRIPLE "x86_64-unknown-linux-gnu"
-
-/* The caches of a cross target are the smallest of the CPUs that have the ISA. */
-static const struct uk_target rows[] = {
-    {.name = "x86_64-avx512",
-     .arch = "x86_64",
-     .triple = UK_TRIPLE,
-     .cpu = "skylake-avx512",
-     .features = "",
-     .has = has_avx512,
-     .machine = {64, 2, 2, 4, 32 << 10, 1 << 20}},
-    {.name = "x86_64-avx2",
-     .arch = "x86_64",
-     .triple = UK_TRIPLE,
-     .cpu = "haswell",
-     .features = "",
-     .has = has_avx2,
-     .machine = {32, 2, 2, 4, 32 << 10, 256 << 10}},
-    {.name = "x86_64-generic",
-     .arch = "x86_64",
-     .triple = UK_TRIPLE,
-     .cpu = "x86-64",
-     .features = "",
-     .has = has_base,
-     .machine = {16, 1, 2, 4, 32 << 10, 256 << 10}},
-    {.name = "interp",
-     .arch = "none",
-     .has = has_nothing,
-     .interpreted = true,
-     .machine = {32, 2, 2, 4, 32 << 10, 256 << 10}},
-};
 
 bool uk_target_has(const struct uk_target *t, const char *feature) {
     for (const char *const *h = t->has; *h; h++)
         if (!strcmp(*h, feature))
             return true;
     return false;
+}
+
+const struct uk_arch *uk_own_arch(void) {
+    return uk_archs[UK_OWN_x86_64 ? 0 : UK_OWN_aarch64 ? 1 : 2];
+}
+
+bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
+    return !strcmp(row->arch, "any") || !strcmp(row->arch, t->arch->name);
 }
 
 struct uk_backend *uk_backend(struct uk_context *c) {
@@ -110,22 +66,29 @@ static bool listed(const char *features, const char *name) {
 }
 
 const char *uk_target_lacks(const struct uk_target *t, const char *features) {
-    for (const char *const *f = x86_features; *f; f++)
+    for (const char *const *f = t->arch->features; *f; f++)
         if (listed(features, *f) && !uk_target_has(t, *f))
+            return *f;
+    for (const char *const *f = t->arch->others; *f; f++)
+        if (listed(features, *f))
             return *f;
     return NULL;
 }
 
+/* By the beginning of its name; else, as most of x86's have it, a feature is the name's first part. */
 const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name) {
-    static const char prefix[] = "llvm.x86.";
+    const char *const *i = t->arch->instructions;
+    size_t n = strlen(t->arch->intrinsics);
 
-    if (strncmp(name, prefix, sizeof prefix - 1))
+    if (strncmp(name, t->arch->intrinsics, n))
         return NULL;
-    name += sizeof prefix - 1;
-    size_t n = strcspn(name, ".");
-    if (n == 6 && !strncmp(name, "avx512", n))
-        return uk_target_has(t, "avx512f") ? NULL : "avx512f";
-    for (const char *const *f = x86_features; *f; f++)
+    name += n;
+    while (*i && strncmp(*i, name, strlen(*i)))
+        i += 2;
+    if (*i)
+        return uk_target_has(t, i[1]) ? NULL : i[1];
+    n = strcspn(name, ".");
+    for (const char *const *f = t->arch->features; *f; f++)
         if (strlen(*f) == n && !strncmp(*f, name, n) && !uk_target_has(t, *f))
             return *f;
     return NULL;
@@ -158,51 +121,112 @@ static void native_pipes(struct uk_machine *m, const char *cpu) {
         m->issue_width = 6;
 }
 
-static bool native_host(struct uk_arena *a, struct uk_target *t) {
-    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-    const char **has = uk_alloc(a, sizeof x86_features);
-    int n = 0;
+/* The target of that name's first n characters, or NULL. */
+static const struct uk_target *find_row(const char *name, size_t n) {
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        if (strlen(t->name) == n && !strncmp(t->name, name, n))
+            return t;
+    return NULL;
+}
 
+/* The row to take for this CPU: of its core, else the first of the architecture whose features it has all. */
+static const struct uk_target *native_row(const struct uk_target *t) {
+    const struct uk_target *row = find_row(t->cpu, strlen(t->cpu)), *last = row;
+
+    if (row && row->arch == t->arch)
+        return row;
+    for (row = uk_targets; row->name; row++) {
+        const char *const *h = row->has;
+
+        if (row->arch != t->arch || strncmp(row->name, t->arch->prefix, strlen(t->arch->prefix)))
+            continue;
+        last = row;
+        while (*h && uk_target_has(t, *h))
+            h++;
+        if (!*h)
+            break;
+    }
+    return last;
+}
+
+static bool native_host(struct uk_arena *a, struct uk_target *t) {
+    const struct uk_arch *arch = uk_own_arch();
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    size_t most = 1, n = 0;
+
+    for (const char *const *f = arch->features; *f; f++)
+        most++;
+    const char **has = uk_alloc(a, most * sizeof *has);
     t->cpu = cpu ? uk_strdup(a, cpu) : NULL;
     t->features = features ? uk_strdup(a, features) : NULL;
     LLVMDisposeMessage(cpu);
     LLVMDisposeMessage(features);
     if (!has || !t->cpu || !t->features)
         return false;
-    for (const char *const *f = x86_features; *f; f++)
+    for (const char *const *f = arch->features; *f; f++)
         if (listed(t->features, *f))
             has[n++] = *f;
     t->has = has;
-    t->triple = UK_TRIPLE;
-    t->arch = "x86_64";
+    t->arch = arch;
     t->name = "native";
-    t->machine = rows[uk_target_has(t, "avx512f") ? 0 : uk_target_has(t, "avx2") ? 1 : 2].machine;
+    t->machine = native_row(t)->machine;
     native_caches(&t->machine);
     native_pipes(&t->machine, t->cpu);
     return true;
 }
 
 /* UK_ISA lowers what "native" is; it never raises it, since the code still has to run here. */
-static void lower_native(struct uk_target *t) {
+static enum uk_status lower_native(struct uk_context *c, struct uk_target *t) {
     const char *isa = getenv("UK_ISA");
-    const struct uk_target *row = NULL;
+    char *name = uk_format(&c->arena, "%s%s", t->arch->prefix, isa ? isa : "");
+    const struct uk_target *row = name ? find_row(name, strlen(name)) : NULL;
 
-    if (isa && !strcmp(isa, "avx2") && uk_target_has(t, "avx2"))
-        row = &rows[1];
-    else if (isa && !strcmp(isa, "generic"))
-        row = &rows[2];
-    if (!row)
-        return;
+    if (!name)
+        return uk_out_of_memory(c);
+    if (!row || row == native_row(t))
+        return UK_OK;
+    for (const char *const *h = row->has; *h; h++)
+        if (!uk_target_has(t, *h))
+            return UK_OK;
     int64_t l1 = t->machine.l1_bytes, l2 = t->machine.l2_bytes;
     *t = *row;
     t->name = "native";
     t->machine.l1_bytes = l1;
     t->machine.l2_bytes = l2;
+    return UK_OK;
+}
+
+/* The feature of a name's part: LLVM's name, or f16. */
+static const char *find_feature(const struct uk_target *t, const char *name, size_t n) {
+    static const char half[] = "fullfp16";
+
+    if (n == 3 && !strncmp(name, "f16", n)) {
+        name = half;
+        n = sizeof half - 1;
+    }
+    for (const char *const *f = t->arch->features; *f; f++)
+        if (strlen(*f) == n && !strncmp(*f, name, n))
+            return *f;
+    return NULL;
+}
+
+static enum uk_status unknown_feature(struct uk_context *c, const struct uk_target *t, const char *name,
+                                      size_t n) {
+    struct uk_text list = {0};
+
+    for (const char *const *f = t->arch->features; *f; f++)
+        uk_put(&list, "%s%s", f == t->arch->features ? "" : ", ", strcmp(*f, "fullfp16") ? *f : "f16");
+    enum uk_status s = list.failed ? uk_out_of_memory(c)
+                                   : uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                                             "target %s: unknown feature '%.*s'; those of %s are %s", t->name,
+                                             (int)n, name, t->arch->name, list.text);
+
+    uk_text_free(list.text);
+    return s;
 }
 
 /* Adds the "+feature" parts of a name to what its base has. */
 static enum uk_status add_features(struct uk_context *c, struct uk_target *t, const char *plus) {
-    struct uk_position nowhere = {0, 0};
     size_t room = 0;
 
     while (t->has[room])
@@ -213,17 +237,12 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
     memcpy(has, t->has, room * sizeof *has);
     while (*plus == '+') {
         size_t n = strcspn(++plus, "+");
-        const char *const *f = x86_features;
+        const char *f = find_feature(t, plus, n);
 
-        while (*f && (strlen(*f) != n || strncmp(*f, plus, n)))
-            f++;
-        if (!*f)
-            return uk_fail(
-                c, UK_INVALID_ARGUMENT, nowhere,
-                "target %s: unknown feature '%.*s'; take LLVM's spelling, for instance +avx512vnni", t->name,
-                (int)n, plus);
-        has[room++] = *f;
-        t->features = uk_format(&c->arena, "%s%s+%s", t->features, *t->features ? "," : "", *f);
+        if (!f)
+            return unknown_feature(c, t, plus, n);
+        has[room++] = f;
+        t->features = uk_format(&c->arena, "%s%s+%s", t->features, *t->features ? "," : "", f);
         if (!t->features)
             return uk_out_of_memory(c);
         plus += n;
@@ -232,25 +251,37 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
     return UK_OK;
 }
 
-static enum uk_status find_base(struct uk_context *c, const char *name, size_t n, struct uk_target *t) {
-    struct uk_position nowhere = {0, 0};
+/* The list is that of the architecture whose targets' names begin like this one. */
+static enum uk_status unknown_target(struct uk_context *c, const char *name) {
+    const struct uk_arch *const *arch = uk_archs;
+    struct uk_text list = {0};
 
-    if (n == 6 && !strncmp(name, "native", 6)) {
-        if (!native_host(&c->arena, t))
-            return uk_out_of_memory(c);
-        lower_native(t);
-        return UK_OK;
-    }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strlen(rows[i].name) == n && !strncmp(rows[i].name, name, n)) {
-            *t = rows[i];
-            return UK_OK;
-        }
-    return uk_fail(
-        c, UK_INVALID_ARGUMENT, nowhere,
-        "unknown target '%s'; the known ones are native, x86_64-avx2, x86_64-avx512, x86_64-generic "
-        "(each with +feature...) and interp",
-        name);
+    while (*arch && strncmp(name, (*arch)->prefix, strcspn((*arch)->prefix, "-")))
+        arch++;
+    uk_put(&list, "native");
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        if (!t->interpreted && (!*arch || t->arch == *arch))
+            uk_put(&list, ", %s", t->name);
+    enum uk_status s =
+        list.failed ? uk_out_of_memory(c)
+                    : uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                              "unknown target '%s'; the known ones%s%s are %s (each with +feature...) and "
+                              "interp",
+                              name, *arch ? " of " : "", *arch ? (*arch)->name : "", list.text);
+
+    uk_text_free(list.text);
+    return s;
+}
+
+static enum uk_status find_base(struct uk_context *c, const char *name, size_t n, struct uk_target *t) {
+    const struct uk_target *row = find_row(name, n);
+
+    if (n == 6 && !strncmp(name, "native", 6))
+        return native_host(&c->arena, t) ? lower_native(c, t) : uk_out_of_memory(c);
+    if (!row)
+        return unknown_target(c, name);
+    *t = *row;
+    return UK_OK;
 }
 
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out) {
@@ -282,11 +313,16 @@ enum uk_status uk_target_find(struct uk_context *c, const char *name, const stru
 }
 
 static void initialize_llvm(void) {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
+#define INITIALIZE(arch)                \
+    LLVMInitialize##arch##TargetInfo(); \
+    LLVMInitialize##arch##Target();     \
+    LLVMInitialize##arch##TargetMC();   \
+    LLVMInitialize##arch##AsmPrinter(); \
+    LLVMInitialize##arch##AsmParser();
+    INITIALIZE(X86)
+    INITIALIZE(AArch64)
+    INITIALIZE(ARM)
+#undef INITIALIZE
 }
 
 void uk_initialize_llvm(void) {
@@ -304,18 +340,18 @@ enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t
 
     uk_initialize_llvm();
     if (!k->machine) {
-        if (LLVMGetTargetFromTriple(t->triple, &llvm_target, &error)) {
+        if (LLVMGetTargetFromTriple(t->arch->triple, &llvm_target, &error)) {
             enum uk_status s =
                 uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s: this LLVM cannot: %s", t->name, error);
 
             LLVMDisposeMessage(error);
             return s;
         }
-        k->machine = LLVMCreateTargetMachine(llvm_target, t->triple, t->cpu, t->features,
+        k->machine = LLVMCreateTargetMachine(llvm_target, t->arch->triple, t->cpu, t->features,
                                              LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
         if (!k->machine)
             return uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s: this LLVM has no code generator for %s",
-                           t->name, t->triple);
+                           t->name, t->arch->triple);
     }
     *out = k->machine;
     return UK_OK;
@@ -323,14 +359,16 @@ enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t
 
 enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t) {
     struct uk_position nowhere = {0, 0};
-    char *features = LLVMGetHostCPUFeatures();
     const char *missing = NULL;
 
+    if (t->arch != uk_own_arch())
+        return uk_fail(
+            c, UK_UNSUPPORTED, nowhere,
+            "target %s: its code is for %s, and this CPU is %s; emit an object for it, or compile for native",
+            t->name, t->arch->name, uk_own_arch()->name);
+    char *features = LLVMGetHostCPUFeatures();
     if (!features)
         return uk_out_of_memory(c);
-#ifndef __x86_64__
-    missing = "x86_64";
-#endif
     for (const char *const *h = t->has; *h && !missing; h++)
         if (!listed(features, *h))
             missing = *h;

@@ -12,18 +12,41 @@ struct uk_machine {
     int64_t l1_bytes, l2_bytes; /* per core */
 };
 
+/* target_table.c: what the targets of an architecture share. Lists end with NULL. */
+struct uk_arch {
+    const char *name;       /* "aarch64": a row of archs.def; "none" for the interpreter */
+    const char *prefix;     /* of its targets' names: "aarch64-" */
+    const char *triple;     /* of archs.def */
+    const char *intrinsics; /* "llvm.aarch64." */
+    const char *const
+        *instructions;           /* the beginnings of intrinsics after that, each with the feature it needs */
+    const char *const *features; /* that a target may have */
+    const char *const *others;   /* that code may ask for, and no target has */
+    const char *half;            /* the feature that converts between half and single precision */
+    const char *cpu_option;      /* clang's: "-mcpu=" */
+    int elf_machine, bits;       /* EM_AARCH64; of addresses */
+};
+extern const struct uk_arch *const uk_archs[];
+
 struct uk_target {
-    const char *name;                    /* "x86_64-avx512" */
-    const char *arch;                    /* "x86_64" */
-    const char *triple, *cpu, *features; /* as LLVM wants them */
+    const char *name; /* "x86_64-avx512" */
+    const struct uk_arch *arch;
+    const char *cpu, *features; /* as LLVM wants them */
     const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
     struct uk_machine machine;
     bool interpreted; /* "interp": no code at all */
 };
+/* target_table.c: those with a name; the last one's is NULL. */
+extern const struct uk_target uk_targets[];
 
-/* "native" asks this CPU. Unknown names: UK_INVALID_ARGUMENT with the list of known ones in the message. */
+/* "native" asks this CPU. Unknown names: UK_INVALID_ARGUMENT with the list of known ones in the message, of the
+ * architecture where the name begins as its targets' do. */
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
 bool uk_target_has(const struct uk_target *t, const char *feature);
+/* Whether the kernel is of the target's architecture, or of any. */
+bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
+/* The architecture of this process. */
+const struct uk_arch *uk_own_arch(void);
 
 /* ---- what a compilation took, stage by stage ---- */
 

@@ -32,7 +32,10 @@ enum {
     FAST_STREAM =
         10, /* bytes per cycle of B above which its stream from the second-level cache shows: flat */
     /* threads */
-    SHARED_COLUMNS = 128, /* of each thread, from which on the threads take blocks of B */
+    /* of each thread, from which on the threads take blocks of B, and the least of a block */
+    SHARED_COLUMNS = 128,
+    /* with A in panels: long and narrow blocks, so that threads meet seldom and wait little for a slower core */
+    SHARED_K_BYTES = 4096,
     /* A and B in place */
     MOST_K_IN_PLACE = 512,
     FAR_K = 128, /* rows of B whose lines share few cache sets, for few rows of A and wide B */
@@ -177,6 +180,21 @@ static int64_t even_blocks(int64_t n, int64_t most) {
     return n <= most ? most : ((n - 1) / blocks + 8) / 8 * 8;
 }
 
+/* Each thread packs its own blocks of B into its own second-level cache, if there are columns enough for all:
+ * then the threads meet only once per block of k. */
+static bool shares_columns(const struct tiling *t) {
+    int threads = t->s->options->threads;
+
+    return threads > 1 &&
+           uk_extent_told(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
+}
+
+static int64_t panels_k(const struct tiling *t) {
+    int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type);
+
+    return shares_columns(t) ? SHARED_K_BYTES / bytes : PANELS_K;
+}
+
 static void choose_order(struct tiling *t) {
     double m = uk_extent_told(t->s, t->st, t->axis[t->rows]),
            n = uk_extent_told(t->s, t->st, t->axis[t->columns]);
@@ -191,7 +209,7 @@ static void choose_order(struct tiling *t) {
     t->kc = t->flat         ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
             : t->few_rows   ? SHORT_K
             : has_big_l2(t) ? LONG_K
-            : t->packs > 1  ? even_blocks((int64_t)longest_sum(t), PANELS_K)
+            : t->packs > 1  ? even_blocks((int64_t)longest_sum(t), panels_k(t))
                             : MEDIUM_K;
 }
 
@@ -220,15 +238,6 @@ static void begin(struct tiling *t) {
         choose_order(t);
 }
 
-/* Each thread packs its own blocks of B into its own second-level cache, if there are columns enough for all:
- * then the threads meet only once per block of k. */
-static bool shares_columns(const struct tiling *t) {
-    int threads = t->s->options->threads;
-
-    return threads > 1 &&
-           uk_extent_told(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
-}
-
 /* Rows outside: so much of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going through all
  * rows of A once more shows. */
 static int64_t block_columns(const struct tiling *t) {
@@ -236,9 +245,10 @@ static int64_t block_columns(const struct tiling *t) {
     int64_t l2 = t->s->target->machine.l2_bytes,
             all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]);
     bool half = has_big_l2(t) || t->packs > 1;
+    int64_t least = shares_columns(t) && t->packs > 1 ? SHARED_COLUMNS : 224;
     int64_t n = (half ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);
 
-    n = t->columns_outside ? FLAT_COLUMNS : n < 224 ? 224 : n;
+    n = t->columns_outside ? FLAT_COLUMNS : n < least ? least : n;
     if (shares_columns(t)) {
         int64_t threads = t->s->options->threads, blocks = ((all - 1) / n / threads + 1) * threads;
 

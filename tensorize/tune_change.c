@@ -538,20 +538,23 @@ static bool is_tensorize(const struct uk_step *step) {
 }
 
 /* Another implementation of the same tile. */
+static bool is_alike(const struct uk_draft *d, const struct uk_kernel *k, const struct uk_kernel *now) {
+    return k != now && uk_target_takes(d->s->target, k) && same(k->op, now->op) && k->mr == now->mr &&
+           k->nr == now->nr;
+}
+
 static enum uk_status other_kernel(struct uk_draft *d, uint64_t *random) {
     int k = pick_step(d, random, is_tensorize), count, alike = 0;
     const struct uk_kernel *rows = uk_kernels(&count),
                            *now = k < 0 ? NULL : uk_kernel_find(d->step[k]->subject);
 
     for (int i = 0; now && i < count; i++)
-        alike +=
-            &rows[i] != now && same(rows[i].op, now->op) && rows[i].mr == now->mr && rows[i].nr == now->nr;
+        alike += is_alike(d, &rows[i], now);
     if (!alike)
         return UK_REFUSED;
     int i = 0;
     for (int left = (int)uk_draw(random, (uint64_t)alike);; i++)
-        if (&rows[i] != now && same(rows[i].op, now->op) && rows[i].mr == now->mr && rows[i].nr == now->nr &&
-            !left--)
+        if (is_alike(d, &rows[i], now) && !left--)
             break;
     struct uk_step *step = own(d, k);
     if (!step)

@@ -127,14 +127,17 @@ static enum uk_status give_steps(const struct uk_schedule *s, char **text) {
 
 /* ---- starts ---- */
 
-static const char *kernel_number(const struct uk_program *p, int i) {
+/* The program's own, then those of the target's architecture. */
+static const char *kernel_number(const struct visit *v, int i) {
     int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
-    const struct uk_intrinsic *own = p->intrinsics;
+    const struct uk_kernel *row = uk_kernels(&count), *end = row + count;
+    const struct uk_intrinsic *own = v->p->intrinsics;
 
     for (; own && i; i--)
         own = own->next;
-    return own ? own->name : i < count ? rows[i].symbol : NULL;
+    for (; row < end && (!uk_target_takes(v->target, row) || i); row++)
+        i -= uk_target_takes(v->target, row);
+    return own ? own->name : row < end ? row->symbol : NULL;
 }
 
 static const struct uk_statement *statement_number(const struct uk_program *p, int i) {
@@ -214,10 +217,10 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
             status = give_steps(s, steps);
         return visit_end(&v, status);
     }
-    while (!status && kernel_number(p, kernels))
+    while (!status && kernel_number(&v, kernels))
         kernels++;
     while (!status && !*steps && (t = statement_number(p, (*cursor - 1) / (kernels + 1)))) {
-        const char *kernel = kernel_number(p, (*cursor - 1) % (kernels + 1));
+        const char *kernel = kernel_number(&v, (*cursor - 1) % (kernels + 1));
 
         ++*cursor;
         status = kernel || v.options->allow_loops ? start_with(&v, t, kernel, steps) : UK_OK;

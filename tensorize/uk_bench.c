@@ -232,6 +232,10 @@ static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a,
                         int *count) {
     char lacking[32];
     const struct operation *op = operation_of(k);
+    if (!k->function) {
+        fprintf(stderr, "%s: skipped, this is no %s CPU\n", k->symbol, k->arch);
+        return UK_EXIT_OK;
+    }
     if (uk_cpu_lacks(k->features, lacking, sizeof lacking)) {
         fprintf(stderr, "%s: skipped, this CPU has no %s\n", k->symbol, lacking);
         return UK_EXIT_OK;

@@ -26,9 +26,13 @@ int uk_command_kernels(const struct uk_arguments *a) {
         snprintf(counts, sizeof counts, "%g/%g/%g", k->fma, k->loads, k->other);
         if (k->fma > 0)
             snprintf(share, sizeof share, "%.0f %%", 100 * bound(k));
-        bool lacks = uk_cpu_lacks(k->features, lacking, sizeof lacking);
+        bool runs = uk_kernel_runs_here(k);
+        if (!k->function)
+            snprintf(lacking, sizeof lacking, "%s", k->arch);
+        else
+            uk_cpu_lacks(k->features, lacking, sizeof lacking);
         printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", k->symbol, k->op, tile, k->isa, k->impl, counts,
-               share, lacks ? "no: " : "yes", lacking);
+               share, runs ? "yes" : "no: ", lacking);
     }
     puts("\nfma/loads/other: vector instructions per step of k (per call without k). bound: the share of the "
          "FMA peak\n"

@@ -109,7 +109,7 @@ static bool call_kernel(struct uk_verifier *v) {
 
     uk_verify_words(v, words);
     memcpy(&function, &v->call, sizeof function);
-    const char *broken = abi_call(function, &argument, 1, 0);
+    const char *broken = abi_call(function, &argument, 1, 1, 0);
 
     if (broken)
         snprintf(v->verdict->what, sizeof v->verdict->what, "does not preserve %s", broken);

@@ -55,10 +55,10 @@ has() {
 
 step built
 CC=${CC:-clang-19} meson setup build --buildtype=debug >setup.log || { cat setup.log; exit 1; }
-ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/$kernel.ll" >build.log ||
+ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" >build.log ||
     { tail -n 30 build.log; exit 1; }
 has kernels.json <build/ukernels/kernels.json
-has "its LLVM IR" <"build/ukernels/$kernel.ll"
+has "its LLVM IR" <"build/ukernels/aarch64.$kernel.ll"
 
 uk=build/tensorize/uk
 step tested, called and inlined

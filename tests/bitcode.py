@@ -16,8 +16,10 @@ failures = []
 C_TYPES = {"int64_t": "i64", "int32_t": "i32", "float": "float", "double": "double"}
 BLOCKS_INLINING = {"noinline", "optnone", "naked", "optsize", "minsize", "returns_twice", "strictfp"}
 TYPES = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"}
+# One that no kernel is tuned for.
+OTHER_CPU = {"x86_64": "znver4", "aarch64": "neoverse-n1", "arm": "cortex-a15"}
 FIELDS = {
-    "symbol": str, "op": str, "mr": int, "nr": int, "kr": int, "isa": str, "impl": str, "features": list, "edges": str,
+    "symbol": str, "op": str, "mr": int, "nr": int, "kr": int, "arch": str, "isa": str, "impl": str, "features": list, "edges": str,
     "prototype": str, "arguments": list, "operands": list, "bitcode": str, "llvm": str, "declaration": str,
 }
 
@@ -26,8 +28,9 @@ def run(tool, *arguments, **options):
     return subprocess.run([llvm / tool, *arguments], check=True, capture_output=True, **options).stdout
 
 
-def find(path):
-    places = [folder / path, folder / pathlib.Path(path).name]
+def find(row, path):
+    """Where it is installed; or where it was built."""
+    places = [folder / path, folder / f"{row['arch']}.{pathlib.Path(path).name}"]
     return next((place for place in places if place.is_file()), None)
 
 
@@ -42,6 +45,8 @@ def check_row(row):
             yield f"{field} is missing or of another type"
             return
     name = f"uk_{row['op']}_{row['mr']}x{row['nr']}_{row['isa']}_{row['impl']}"
+    if row["bitcode"] != f"{row['arch']}-{row['isa']}/{name}.bc":
+        yield f"its bitcode is {row['bitcode']}"
     if row["symbol"] != name:
         yield f"its name would be {name}"
     if row["prototype"] != f"void {name}({', '.join(row['arguments'])})":
@@ -102,14 +107,14 @@ def check_inlined(row, path, work):
     types = [llvm_type(a) for a in row["arguments"]]
     parameters = ", ".join(f"{t} %{i}" for i, t in enumerate(types))
     call = f"  call void @{row['symbol']}({parameters})\n"
-    features = ",".join("+" + f for f in row["features"])
+    features, cpu = ",".join("+" + f for f in row["features"]), OTHER_CPU[row["arch"]]
     text = run("llvm-dis", "-o", "-", path, text=True)
     target = "\n".join(re.findall(r"^target .*$", text, re.M))
     caller = work / "caller.ll"
     caller.write_text(
         f"{target}\ndeclare void @{row['symbol']}({', '.join(types)})\n"
         f"define void @caller({parameters}) #0 {{\n{call}{call}  ret void\n}}\n"
-        f'attributes #0 = {{ "target-cpu"="znver4" "target-features"="{features}" }}\n',
+        f'attributes #0 = {{ "target-cpu"="{cpu}" "target-features"="{features}" }}\n',
         encoding="utf-8",
     )
     run("llvm-link", caller, path, "-o", work / "linked.bc")
@@ -121,7 +126,7 @@ def check_inlined(row, path, work):
 
 
 def check_files(row, work):
-    bitcode, text = find(row["bitcode"]), find(row["llvm"])
+    bitcode, text = find(row, row["bitcode"]), find(row, row["llvm"])
     if not bitcode or not text:
         yield f"{row['bitcode'] if not bitcode else row['llvm']} is not there"
         return
@@ -133,15 +138,16 @@ def check_files(row, work):
 
 def main():
     rows = json.loads((folder / "kernels.json").read_text(encoding="utf-8"))
-    listed = [pathlib.Path(row["bitcode"]).name for row in rows]
-    found = {path.name for path in folder.rglob("uk_*.bc") if ".p" not in path.parts[-2]}
-    if not rows or len(set(listed)) != len(listed) or set(listed) != found:
+    listed = [row["bitcode"] for row in rows]
+    files = {find(row, row["bitcode"]) for row in rows}
+    found = {path for path in folder.rglob("*uk_*.bc") if ".p" not in path.parts[-2]}
+    if not rows or len(set(listed)) != len(listed) or files != found:
         failures.append(f"kernels.json lists {len(listed)} kernels, and there are {len(found)} files: "
-                        f"{sorted(set(listed) ^ found)}")
+                        f"{sorted(map(str, files ^ found))}")
     with tempfile.TemporaryDirectory() as work:
         for row in rows:
             wrong = list(check_row(row))
-            failures.extend(f"{row.get('symbol')}: {w}" for w in wrong or check_files(row, pathlib.Path(work)))
+            failures.extend(f"{row.get('arch')} {row.get('symbol')}: {w}" for w in wrong or check_files(row, pathlib.Path(work)))
     print("\n".join(failures) or f"{len(rows)} kernels, each a module that links and inlines")
     return 1 if failures else 0
 

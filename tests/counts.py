@@ -3,7 +3,7 @@
     counts.py UK LLVM_BINDIR [KERNEL...]
 
 A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
-count: they use a load slot) and u times .other further vector instructions, for a whole number u of steps, or one step in
+count: they use a load slot; of a load of several registers each counts, of ARM's halves each two) and u times .other further vector instructions, for a whole number u of steps, or one step in
 a whole number of turns.
 """
 
@@ -23,9 +23,32 @@ def run(*command):
 
 def rows(uk, names):
     for line in run(uk, "kernels").splitlines():
-        found = re.match(r"(\S+)\s+[sd](?:gemm|dot|axpy|gemv)\w*\s+\S+\s+(avx2|avx512)\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
+        found = re.match(r"(\S+)\s+[sd](?:gemm|dot|axpy|gemv)\w*\s+\S+\s+(avx2|avx512|neon|armv7neon)\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
         if found and (not names or found[1] in names):
-            yield found[1], tuple(float(found[i]) for i in (3, 4, 5))
+            yield found[1], found[2], tuple(float(found[i]) for i in (3, 4, 5))
+
+
+def count_arm(body, loop):
+    """Of AArch64 and ARM."""
+    fma = loads = other = 0
+    for text in (body[i].text for i in loop):
+        registers = re.search(r"\{(.*?)\}", text)
+        registers = len(registers[1].split(",")) if registers else 1
+        if re.match(r"v?fml[as]|vmla|vfma", text):
+            fma += 1
+        elif text.startswith(("prf", "pld")):
+            loads += 1
+        elif re.match(r"ldn?p\s+[qds]\d", text):
+            loads += 2
+        elif re.match(r"ldu?r\s+[qds]\d|vldr", text):
+            loads += 1
+        elif re.match(r"ld\dr?\s+\{", text):
+            loads += registers
+        elif text.startswith("vld"):
+            loads += (registers + 1) // 2
+        elif re.match(r"v|\S+.*\b[vqds]\d+\b", text):
+            other += 1
+    return fma, loads, other
 
 
 def count(body, loop):
@@ -42,15 +65,18 @@ def count(body, loop):
     return fma, loads, other
 
 
-def loops(uk, bindir, kernel, folder):
+TRIPLES = {"neon": "aarch64-linux-gnu", "armv7neon": "armv7-linux-gnueabihf"}
+
+
+def loops(uk, bindir, kernel, isa, folder):
     assembly, code = os.path.join(folder, kernel + ".s"), os.path.join(folder, kernel + ".o")
     run(uk, "show", kernel, "--asm", "-o", assembly)
-    run(os.path.join(bindir, "llvm-mc"), "-filetype=obj", assembly, "-o", code)
+    run(os.path.join(bindir, "llvm-mc"), "-triple=" + TRIPLES.get(isa, "x86_64"), "-filetype=obj", assembly, "-o", code)
     text = run(os.path.join(bindir, "llvm-objdump"), "-d", "--no-show-raw-insn", code)
     for body in k_loops.functions(text.splitlines()):
         edges = k_loops.graph(body)
         for loop in k_loops.innermost(set(edges), edges):
-            yield count(body, loop)
+            yield (count_arm if isa in TRIPLES else count)(body, loop)
 
 
 def is_stated(counted, stated):
@@ -63,8 +89,8 @@ def main():
     uk, bindir, names = sys.argv[1], sys.argv[2], sys.argv[3:]
     wrong = seen = 0
     with tempfile.TemporaryDirectory() as folder:
-        for kernel, stated in rows(uk, names):
-            found = sorted(set(c for c in loops(uk, bindir, kernel, folder) if c[0]))
+        for kernel, isa, stated in rows(uk, names):
+            found = sorted(set(c for c in loops(uk, bindir, kernel, isa, folder) if c[0]))
             seen += 1
             if not any(is_stated(c, stated) for c in found):
                 wrong += 1

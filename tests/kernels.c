@@ -21,18 +21,21 @@ static void check_row(void **state) {
 }
 
 int main(int argc, char **argv) {
-    int count;
+    int count, own = 0;
     const struct uk_kernel *rows = uk_kernels(&count);
     struct CMUnitTest *tests = calloc((size_t)count, sizeof *tests);
 
     if (!tests)
         return 1;
     for (int i = 0; i < count; i++)
-        tests[i] = (struct CMUnitTest){
-            .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
+        if (rows[i].function)
+            tests[own++] = (struct CMUnitTest){
+                .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
+    if (own < count)
+        print_message("%d kernels of other architectures left out\n", count - own);
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    int failed = _cmocka_run_group_tests("kernels", tests, (size_t)count, NULL, NULL);
+    int failed = _cmocka_run_group_tests("kernels", tests, (size_t)own, NULL, NULL);
     free(tests);
     return failed;
 }

@@ -100,8 +100,7 @@ static LLVMMemoryBufferRef compile(const struct uk_kernel *row, const struct uk_
     LLVMValueRef kernel = LLVMAddFunction(b.module, row->symbol, type);
 
     for (int i = 0; i < FUNCTIONS; i++)
-        add_caller(&b, names[i], kernel, accumulate_argument(in),
-                   in->computes->assign != UK_ASSIGN, i == 1);
+        add_caller(&b, names[i], kernel, accumulate_argument(in), in->computes->assign != UK_ASSIGN, i == 1);
     if (uk_link(&b) || uk_optimize(&b))
         fail_msg("%s", uk_context_message(context));
     check_no_call(&b);
@@ -163,7 +162,7 @@ static void check_row(void **state) {
 }
 
 int main(int argc, char **argv) {
-    int count;
+    int count, own = 0;
     const struct uk_kernel *rows = uk_kernels(&count);
     struct CMUnitTest *tests = calloc((size_t)count, sizeof *tests);
 
@@ -171,11 +170,14 @@ int main(int argc, char **argv) {
     if (!tests || !context)
         return 1;
     for (int i = 0; i < count; i++)
-        tests[i] = (struct CMUnitTest){
-            .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
+        if (rows[i].function)
+            tests[own++] = (struct CMUnitTest){
+                .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
+    if (own < count)
+        print_message("%d kernels of other architectures left out\n", count - own);
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    int failed = _cmocka_run_group_tests("kernels_inlined", tests, (size_t)count, NULL, NULL);
+    int failed = _cmocka_run_group_tests("kernels_inlined", tests, (size_t)own, NULL, NULL);
     uk_context_destroy(context);
     free(tests);
     return failed;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# libukernels and libukblas alone, built without threads: no pthreadpool is asked for, and products are right. In a build
-# folder of its own inside the one that runs this. Arguments: the source tree, that build folder, llvm-readelf, llvm-nm.
+# libukernels and libukblas alone, built by gcc and without threads: no warnings, no pthreadpool is asked for, kernels and
+# products are right. In a build folder of its own inside the one that runs this. Arguments: the source tree, that build
+# folder, llvm-readelf, llvm-nm.
 set -euo pipefail
 source=$1
 build=$2/no_threads
@@ -8,10 +9,10 @@ readelf=$3
 nm=$4
 
 if [[ ! -f $build/build.ninja ]]; then
-    CC=${CC:-clang-19} meson setup "$build" "$source" -Dthreads=disabled -Dtensorize=false >"$2/no_threads.log" ||
+    CC=gcc meson setup "$build" "$source" --werror -Dthreads=disabled -Dtensorize=false >"$2/no_threads.log" ||
         { cat "$2/no_threads.log"; exit 1; }
 fi
-programs=(tests/registry tests/blas_test)
+programs=(tests/registry tests/kernels tests/blas_test)
 meson compile -C "$build" ukernels:shared_library ukblas:shared_library "${programs[@]#tests/}" >"$2/no_threads.log" ||
     { tail -n 50 "$2/no_threads.log"; exit 1; }
 library=$build/ukernels/libukernels.so

@@ -23,7 +23,7 @@ allowed = ("_GLOBAL_OFFSET_TABLE_", "__asan", "__ubsan", "__tsan", "__msan", "__
 # What libukernels may load.
 light = ("libc.", "libm.", "libpthreadpool.", "libcpuinfo.", "ld-linux", "libasan.", "libubsan.", "libtsan.",
          "libclang_rt.")
-bitcode = sorted((build / "ukernels").glob("uk_*.bc"))
+bitcode = sorted((build / "ukernels").glob("*.uk_*.bc"))
 objects = sorted((build / "ukernels").glob("libuk_*_*x*.a")) + sorted((build / "ukernels").glob("uk_*.o"))
 if not bitcode or not objects:
     failures.append("no kernels were found in the build folder")

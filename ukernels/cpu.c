@@ -3,13 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined __linux__ && (defined __aarch64__ || defined __arm__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+#include "arch.h"
 #include "ukernels.h"
 
-/* Weakest first, as in isas.def. */
+/* Weakest first, as in isas.def. Those of other architectures have no name here: they are none of this CPU's. */
 static const struct isa {
-    const char *name, *arch, *features;
+    const char *name, *features;
 } isas[] = {
-#define UK_ISA_ROW(name, arch, features) {#name, #arch, features},
+#define UK_ISA_ROW(name, arch, features) {UK_OWN_##arch ? #name : "", UK_OWN_##arch ? features : ""},
 #include "isas.def"
 #undef UK_ISA_ROW
 };
@@ -21,9 +26,9 @@ static enum uk_status status;
 static char message[160];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+#if defined __x86_64__
 /* __builtin_cpu_supports looks at cpuid and at what the system saves (xgetbv); it takes literals only. */
 static bool hardware_has(const char *feature) {
-#if defined __x86_64__
 #define HAS(name)               \
     if (!strcmp(feature, name)) \
         return __builtin_cpu_supports(name);
@@ -38,10 +43,37 @@ static bool hardware_has(const char *feature) {
     HAS("avx512vnni")
     HAS("avx512bf16")
 #undef HAS
+    return false;
+}
+#elif defined __linux__ && (defined __aarch64__ || defined __arm__)
+/* What Linux tells each process of the CPU and lets it use: all cores have it. Not cpuinfo: that reads /proc/cpuinfo,
+ * which is the host's under an emulator. */
+static bool hardware_has(const char *feature) {
+    static const struct {
+        const char *name;
+        unsigned long type, bit;
+    } features[] = {
+#ifdef __aarch64__
+        {"neon", AT_HWCAP, HWCAP_ASIMD},      {"fullfp16", AT_HWCAP, HWCAP_ASIMDHP},
+        {"dotprod", AT_HWCAP, HWCAP_ASIMDDP}, {"i8mm", AT_HWCAP2, HWCAP2_I8MM},
+        {"bf16", AT_HWCAP2, HWCAP2_BF16},
+#else
+        {"neon", AT_HWCAP, HWCAP_NEON},
+        {"vfp4", AT_HWCAP, HWCAP_VFPv4},
 #endif
+    };
+
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        if (!strcmp(feature, features[i].name))
+            return getauxval(features[i].type) & features[i].bit;
+    return false;
+}
+#else
+static bool hardware_has(const char *feature) {
     (void)feature;
     return false;
 }
+#endif
 
 /* The length of the feature at the head of a list. */
 static size_t head(const char *list) {
@@ -82,7 +114,8 @@ static void read_environment(void) {
         int n = snprintf(message, sizeof message, "UK_ISA=%.20s is no instruction set; known are", wanted);
 
         for (i = 0; i < ISAS && n < (int)sizeof message; i++)
-            n += snprintf(message + n, sizeof message - (size_t)n, "%s %s", i ? "," : "", isas[i].name);
+            if (*isas[i].name)
+                n += snprintf(message + n, sizeof message - (size_t)n, "%s %s", i ? "," : "", isas[i].name);
         status = UK_INVALID_ARGUMENT;
     } else if (lacks(isas[i].features, hardware_has, missing, sizeof missing)) {
         snprintf(message, sizeof message,

@@ -1,5 +1,5 @@
-/* Prints the registry as JSON, for importers of the bitcode. Run by the build; the argument is the
- * architecture. */
+/* Prints the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run by
+ * the build. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,42 +99,54 @@ static int put_operands(const struct uk_kernel *k, const char *declaration) {
     return n == 0;
 }
 
-int main(int argc, char **argv) {
-    char declaration[4096], text[512];
-    int count;
-    const struct uk_kernel *k = uk_kernels(&count);
+static int put_kernel(const struct uk_kernel *k, const char *arch, bool is_first) {
     static const char *const edges[] = {[UK_EDGES_ANY] = "any",
                                         [UK_EDGES_ROWS] = "rows",
                                         [UK_EDGES_COLS] = "columns",
                                         [UK_EDGES_FULL] = "none"};
+    char declaration[4096], text[512];
 
-    if (argc != 2)
-        return 2;
+    if (uk_kernel_declaration(k, declaration, sizeof declaration) >= sizeof declaration)
+        return 1;
+    printf("%s  {\n", is_first ? "" : ",\n");
+    put_field("symbol", k->symbol);
+    put_field("op", k->op);
+    printf("    \"mr\": %d,\n    \"nr\": %d,\n    \"kr\": %d,\n", k->mr, k->nr, k->kr);
+    put_field("arch", arch);
+    put_field("isa", k->isa);
+    put_field("impl", k->impl);
+    put_features(k->features);
+    put_field("edges", edges[k->edges]);
+    snprintf(text, sizeof text, "void %s%s", k->symbol, k->parameters);
+    put_field("prototype", text);
+    put_arguments(k->parameters);
+    if (put_operands(k, declaration))
+        return 1;
+    snprintf(text, sizeof text, "%s-%s/%s.bc", arch, k->isa, k->symbol);
+    put_field("bitcode", text);
+    snprintf(text, sizeof text, "%s-%s/%s.ll", arch, k->isa, k->symbol);
+    put_field("llvm", text);
+    printf("    \"declaration\": ");
+    put_string(declaration, strlen(declaration));
+    printf("\n  }");
+    return 0;
+}
+
+int main(void) {
+    static const char *const archs[] = {
+#define UK_ARCH_ROW(name, triple) #name,
+#include "archs.def"
+#undef UK_ARCH_ROW
+    };
+    int count, put = 0;
+    const struct uk_kernel *rows = uk_kernels(&count);
+
     printf("[\n");
-    for (int i = 0; i < count; i++, k++) {
-        if (uk_kernel_declaration(k, declaration, sizeof declaration) >= sizeof declaration)
-            return 1;
-        printf("  {\n");
-        put_field("symbol", k->symbol);
-        put_field("op", k->op);
-        printf("    \"mr\": %d,\n    \"nr\": %d,\n    \"kr\": %d,\n", k->mr, k->nr, k->kr);
-        put_field("isa", k->isa);
-        put_field("impl", k->impl);
-        put_features(k->features);
-        put_field("edges", edges[k->edges]);
-        snprintf(text, sizeof text, "void %s%s", k->symbol, k->parameters);
-        put_field("prototype", text);
-        put_arguments(k->parameters);
-        if (put_operands(k, declaration))
-            return 1;
-        snprintf(text, sizeof text, "%s-%s/%s.bc", argv[1], k->isa, k->symbol);
-        put_field("bitcode", text);
-        snprintf(text, sizeof text, "%s-%s/%s.ll", argv[1], k->isa, k->symbol);
-        put_field("llvm", text);
-        printf("    \"declaration\": ");
-        put_string(declaration, strlen(declaration));
-        printf("\n  }%s\n", i + 1 < count ? "," : "");
-    }
-    printf("]\n");
+    for (size_t a = 0; a < sizeof archs / sizeof *archs; a++)
+        for (int i = 0; i < count; i++)
+            if ((!strcmp(rows[i].arch, "any") || !strcmp(rows[i].arch, archs[a])) &&
+                put_kernel(&rows[i], archs[a], !put++))
+                return 1;
+    printf("\n]\n");
     return ferror(stdout) ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 /* kernels.def as an array, and the declarations of its rows. */
 #include <stdio.h>
 #include <string.h>
+#include "arch.h"
 #include "ukernels.h"
 
 /* Rows override the defaults that UK_KERNEL gives in the same initializer: that is what they are for. */
@@ -9,8 +10,9 @@
 #define UK_STRING(x) UK_STRING_(x)
 #define UK_STRING_(x) #x
 
-#define UK_ISA_ROW(name, arch, features) \
-    static const char features_##name[] = features, arch_##name[] = #arch;
+#define UK_ISA_ROW(name, arch, features)                                   \
+    static const char features_##name[] = features, arch_##name[] = #arch; \
+    enum { own_##name = UK_OWN_##arch };
 #include "isas.def"
 #undef UK_ISA_ROW
 
@@ -19,25 +21,26 @@
 #include "ops.def"
 #undef UK_OP_ROW
 
+/* Only a row of this architecture refers to its kernel: the conditional is a constant. */
 #define UK_SYMBOL_OF(op, mr, nr, isa, impl) uk_##op##_##mr##x##nr##_##isa##_##impl
 
-#define UK_KERNEL(op_, mr_, nr_, isa_, impl_, ...)                         \
-    {.symbol = UK_STRING(UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_)),        \
-     .op = #op_,                                                           \
-     .isa = #isa_,                                                         \
-     .impl = #impl_,                                                       \
-     .arch = arch_##isa_,                                                  \
-     .features = features_##isa_,                                          \
-     .parameters = parameters_##op_,                                       \
-     .declaration = declaration_##op_,                                     \
-     .function = (void (*)(void))UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_), \
-     .mr = mr_,                                                            \
-     .nr = nr_,                                                            \
-     .kr = 1,                                                              \
-     .row_step = mr_,                                                      \
-     .a_align = 1,                                                         \
-     .b_align = 1,                                                         \
-     .c_align = 1,                                                         \
+#define UK_KERNEL(op_, mr_, nr_, isa_, impl_, ...)                                             \
+    {.symbol = UK_STRING(UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_)),                            \
+     .op = #op_,                                                                               \
+     .isa = #isa_,                                                                             \
+     .impl = #impl_,                                                                           \
+     .arch = arch_##isa_,                                                                      \
+     .features = features_##isa_,                                                              \
+     .parameters = parameters_##op_,                                                           \
+     .declaration = declaration_##op_,                                                         \
+     .function = own_##isa_ ? (void (*)(void))UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_) : NULL, \
+     .mr = mr_,                                                                                \
+     .nr = nr_,                                                                                \
+     .kr = 1,                                                                                  \
+     .row_step = mr_,                                                                          \
+     .a_align = 1,                                                                             \
+     .b_align = 1,                                                                             \
+     .c_align = 1,                                                                             \
      __VA_ARGS__},
 static const struct uk_kernel rows[] = {
 #include "kernels.def"
@@ -59,7 +62,7 @@ const struct uk_kernel *uk_kernel_find(const char *symbol) {
 bool uk_kernel_runs_here(const struct uk_kernel *kernel) {
     char lacking[32];
 
-    return !uk_cpu_lacks(kernel->features, lacking, sizeof lacking);
+    return kernel->function && !uk_cpu_lacks(kernel->features, lacking, sizeof lacking);
 }
 
 /* What a word of a declaration stands for. */

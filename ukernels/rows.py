@@ -1,15 +1,33 @@
-"""Prints what the build needs of every row of kernels.def that the given architecture has:
-symbol, isa, impl, source, compiler flags (separated by spaces), separated by tabs."""
+"""Prints what the build needs of every row of kernels.def, once for each architecture that has it: symbol, isa, impl,
+source, compiler flags (separated by spaces), architecture, its triple, separated by tabs."""
 
 import re
 import sys
 
-folder, arch = sys.argv[1], sys.argv[2]
-isas = {}
-for line in open(folder + "/isas.def", encoding="utf-8"):
-    row = re.fullmatch(r'UK_ISA_ROW\((\w+), (\w+), "([^"]*)"\)', line.rstrip())
-    if row:
-        isas[row[1]] = row[2], row[3]
+folder = sys.argv[1]
+# -march spells these otherwise than LLVM's features.
+MARCH = {"neon": "simd", "fullfp16": "fp16"}
+
+
+def flags_of(arch, isa, features):
+    if isa == "generic":
+        return []
+    if arch == "aarch64":
+        return ["-march=armv8-a" + "".join("+" + MARCH.get(f, f) for f in features)]
+    if arch == "arm":
+        return ["-march=armv7-a", "-mfpu=neon-vfpv4", "-mfloat-abi=hard"]
+    return ["-m" + f for f in features]
+
+
+def table(name, pattern):
+    for line in open(f"{folder}/{name}", encoding="utf-8"):
+        row = re.fullmatch(pattern, line.rstrip())
+        if row:
+            yield row.groups()
+
+
+triples = dict(table("archs.def", r'UK_ARCH_ROW\((\w+), "([^"]*)"\)'))
+isas = {name: rest for name, *rest in table("isas.def", r'UK_ISA_ROW\((\w+), (\w+), "([^"]*)"\)')}
 
 for number, line in enumerate(open(folder + "/kernels.def", encoding="utf-8"), 1):
     if not line.startswith("UK_KERNEL("):
@@ -18,17 +36,17 @@ for number, line in enumerate(open(folder + "/kernels.def", encoding="utf-8"), 1
     if not row or row[4] not in isas:
         sys.exit(f"{folder}/kernels.def:{number}: expected UK_KERNEL(op, mr, nr, isa of isas.def, impl, attributes)")
     op, mr, nr, isa, impl, attributes = row.groups(default="")
-    if isas[isa][0] not in ("any", arch):
-        continue
     symbol = f"uk_{op}_{mr}x{nr}_{isa}_{impl}"
     features = re.search(r'\.features = "([^"]*)"', attributes)
-    flags = ["-m" + f for f in (features[1] if features else isas[isa][1]).split(",") if f]
+    features = [f for f in (features[1] if features else isas[isa][1]).split(",") if f]
     shared = re.search(r'\.file = "([^"]*)"', attributes)
     if shared:
         source = shared[1]
-        flags += [f"-DUK_SYMBOL={symbol}", f"-DUK_OP_{op}", f"-DUK_MR={mr}", f"-DUK_NR={nr}"]
-    elif impl == "peachpy":
-        source = f"asm/peachpy/{symbol}.py"
+        names = [f"-DUK_SYMBOL={symbol}", f"-DUK_OP_{op}", f"-DUK_MR={mr}", f"-DUK_NR={nr}"]
     else:
-        source = f"{'asm' if impl.startswith('asm') else 'intrinsics'}/{symbol}.c"
-    print(symbol, isa, impl, source, " ".join(flags), sep="\t")
+        folder_of_impl = "asm/peachpy" if impl == "peachpy" else "asm" if impl.startswith("asm") else "intrinsics"
+        source = f"{folder_of_impl}/{symbol}.{'py' if impl == 'peachpy' else 'c'}"
+        names = []
+    for arch in triples if isas[isa][0] == "any" else [isas[isa][0]]:
+        flags = flags_of(arch, isa, features) + names
+        print(symbol, isa, impl, source, " ".join(flags), arch, triples[arch], sep="\t")

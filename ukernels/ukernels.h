@@ -70,7 +70,11 @@ const char *uk_status_text(enum uk_status status);
  *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the caller's stack are left as found; a
  *      native call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm
  *      declares what it clobbers by its widest name so that they can).
- *   9. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
+ *   9. Denormals: as the CPU's vector instructions have them. ARMv7's NEON takes and gives 0 in their place, whatever FPSCR
+ *      says, while its VFP keeps them: two kernels of one operation, and full tiles and edges of one kernel, may differ by
+ *      the smallest normal number for each product there. And it rounds a product before it is added. Elsewhere denormals
+ *      are kept, unless the caller has asked the CPU to flush them.
+ *  10. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
  *      asm changes is a read-write or output operand, and early-clobber ("+&r"): a compiler may else give an
  *      input of the same value, such as a constant ldc equal to k, the same register.
  */
@@ -99,17 +103,18 @@ struct uk_kernel {
     const char *op;     /* "sgemm": a row of ops.def */
     const char *isa;    /* "avx2": a row of isas.def */
     const char *impl;   /* "asm", "intrin", "c", "peachpy" */
-    const char *arch;   /* "x86_64", or "any" */
+    const char *arch;   /* "x86_64", "aarch64", "arm", or "any" */
     /* The source, if the row shares it with others: "intrinsics/name.c"; else NULL. */
     const char *file;
     /* What it needs of the CPU, separated by commas; default: the isa's. "" is nothing. */
     const char *features;
     const char *parameters;  /* of its C prototype, "(int64_t k, ...)" */
     const char *declaration; /* its op's, not filled in: see uk_kernel_declaration */
-    void (*function)(void);  /* cast it to uk_<op>_function */
-    int mr, nr;              /* the tile */
-    int kr;                  /* k elements per group of a panel; default 1 */
-    enum uk_edges edges;     /* default UK_EDGES_ANY */
+    /* Cast it to uk_<op>_function. NULL: a kernel of another architecture than this build's. */
+    void (*function)(void);
+    int mr, nr;          /* the tile */
+    int kr;              /* k elements per group of a panel; default 1 */
+    enum uk_edges edges; /* default UK_EDGES_ANY */
     /* A tile of mr rows costs as one of mr rounded up to this; default MR: an edge costs a whole tile. */
     int row_step;
     int a_over;                    /* elements of the first operand it may read past the end of a row */
@@ -118,11 +123,11 @@ struct uk_kernel {
     double fma, loads, other;
 };
 
-/* All rows whose kernels are in this build. The array is constant; *count may not be NULL. */
+/* All rows, also those of other architectures, whose kernels are no functions here. The array is constant; *count may not be NULL. */
 const struct uk_kernel *uk_kernels(int *count);
 /* The row of that symbol, or NULL. */
 const struct uk_kernel *uk_kernel_find(const char *symbol);
-/* Whether this CPU has the kernel's features and UK_ISA does not hide them. */
+/* Whether the kernel is in this build, and this CPU has its features and UK_ISA does not hide them. */
 bool uk_kernel_runs_here(const struct uk_kernel *kernel);
 /* Writes the kernel's declaration, an `intrinsic ... end` of the .uk language, and returns its length without
  * the closing NUL, as snprintf does: if that is >= size, the text was cut. */

@@ -46,6 +46,7 @@ def cpu_features():
 def choose_kernel(bitcode, name):
     """The row of kernels.json that is asked for, or the widest sgemm in assembly that this CPU runs."""
     rows = json.loads((bitcode / "kernels.json").read_text(encoding="utf-8"))
+    rows = [row for row in rows if row["arch"] == "x86_64"]
     have = cpu_features()
     if name:
         rows = [row for row in rows if row["symbol"] == name and row["op"] == "sgemm"]

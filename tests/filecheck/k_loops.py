@@ -12,14 +12,18 @@ import re
 import sys
 
 
+# Of x86-64; of AArch64 and ARM, b.ne, bne, cbz and tbz.
+JUMP = r"(?:j\w+|b(?:\.?[a-z]{2})?|cbn?z\s+\w+,|tbn?z\s+\w+,\s+#\w+,)\s+0x([0-9a-f]+)"
+
+
 class Instruction:
     def __init__(self, address, text):
         self.address = address
         self.text = text
-        target = re.match(r"j\w+\s+0x([0-9a-f]+)", text)
+        target = re.match(JUMP, text)
         self.target = int(target[1], 16) if target else None
         # An indirect jump goes into the code behind it: edge tiles enter a row of cases.
-        self.falls_through = not re.match(r"ret|jmp\w*\s+0x|ud2", text)
+        self.falls_through = not re.match(r"ret|jmp\w*\s+0x|ud2|b\s+0x|bx\s|udf", text)
 
 
 def functions(lines):
@@ -31,7 +35,7 @@ def functions(lines):
             body = []
         found = re.match(r"\s*([0-9a-f]+):\s+(\S.*)", line)
         if found and body is not None:
-            body.append(Instruction(int(found[1], 16), found[2].split(" <")[0].split("#")[0].strip()))
+            body.append(Instruction(int(found[1], 16), re.split(r" <| *# |\s+(?://|@) ", found[2])[0].strip()))
     if body:
         yield body
 

@@ -9,7 +9,7 @@ seconds=$3
 
 if [[ ! -f $build/build.ninja ]]; then
     CC=clang-19 meson setup "$build" "$source" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
-        >"$2/fuzzed.log" || { cat "$2/fuzzed.log"; exit 1; }
+        -Dbitcode="$2/ukernels" >"$2/fuzzed.log" || { cat "$2/fuzzed.log"; exit 1; }
 fi
 meson compile -C "$build" fuzz_parser fuzz_schedule >"$2/fuzzed.log" || { tail -n 50 "$2/fuzzed.log"; exit 1; }
 

@@ -1,3 +1,4 @@
+/* The calling convention of x86-64 System V: rbx, rbp, r12 to r15, the direction flag, MXCSR, no upper halves in use. */
 #include <cpuid.h>
 #include <stddef.h>
 #include <string.h>
@@ -113,11 +114,13 @@ static int64_t knows_upper_halves(void) {
     return known;
 }
 
-const char *abi_call(void (*function)(void), const int64_t *words, int count, uint64_t scalar) {
+const char *abi_call(void (*function)(void), const int64_t *words, int count, unsigned addresses,
+                     uint64_t scalar) {
     static const char *const names[REGISTERS] = {"rbx", "rbp", "r12", "r13", "r14", "r15"};
     const unsigned before = __builtin_ia32_stmxcsr();
     struct call call = {.function = function, .in_use = knows_upper_halves(), .scalar = scalar};
 
+    (void)addresses;
     for (int i = 0; i < ABI_WORDS + GUARD_WORDS; i++)
         call.words[i] = i < count ? words[i] : canary;
     abi_call_asm(&call);

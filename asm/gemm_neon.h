@@ -1,0 +1,48 @@
+/* What the products' kernels of NEON share: their elements, and how an edge tile goes from a scratch tile to C. */
+#ifndef GEMM_NEON_H
+#define GEMM_NEON_H
+
+#include "ukernels.h"
+
+#if defined UK_OP_dgemm || defined UK_OP_dgemm_ra || defined UK_OP_dgemm_rab || defined UK_OP_dgemm_sab
+#define UK_DOUBLE 1
+typedef double real;
+#else
+#define UK_DOUBLE 0
+typedef float real;
+#endif
+/* Unaligned, and allowed to alias real. */
+typedef real vector __attribute__((vector_size(16), aligned(sizeof(real)), may_alias));
+enum { V = 16 / sizeof(real) };
+static const int64_t size = sizeof(real);
+
+/*
+ * C (+)= t, mr rows of nr columns in `vectors` vectors, of which the last begins at column nr - V (see the kernels): its
+ * first columns are another's last, with the same sums. All of a row is read before anything of it is written. Fewer than V
+ * columns go one by one.
+ */
+static inline __attribute__((always_inline, unused)) void store_tile(real *c, int64_t ldc, int64_t acc,
+                                                                     int64_t mr, int64_t nr, const vector *t,
+                                                                     const int row_vectors,
+                                                                     const int vectors) {
+#pragma GCC unroll 1
+    for (; mr > 0; mr--, c += ldc, t += row_vectors) {
+        vector sum[4];
+
+        if (nr < V) {
+#pragma GCC unroll 1
+            for (int64_t j = 0; j < nr; j++)
+                c[j] = acc ? c[j] + ((const real *)t)[j] : ((const real *)t)[j];
+            continue;
+        }
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++)
+            sum[j] =
+                acc ? (vector)(t[j] + *(const vector *)(j + 1 < vectors ? c + j * V : c + nr - V)) : t[j];
+#pragma GCC unroll 4
+        for (int j = 0; j < vectors; j++)
+            *(vector *)(j + 1 < vectors ? c + j * V : c + nr - V) = sum[j];
+    }
+}
+
+#endif

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Makes the build folder of libukernels for another architecture: cross-<arch> in the build folder given. What Debian has
+# no cross package for comes into sysroot/<arch> there. Arguments: aarch64 or armv7, the source tree, the build folder.
+set -euo pipefail
+arch=$1 source=$(realpath "$2") build=$(realpath "$3")
+
+case $arch in
+aarch64) debian=arm64 ;;
+armv7) debian=armhf ;;
+*) echo "build.sh: $arch is neither aarch64 nor armv7" >&2 && exit 2 ;;
+esac
+mapfile -t packages < <(sed -n 's/^arm unpack //p' "$source/dependencies.txt" | tr ' ' '\n')
+"$source/tests/cross/sysroot.sh" "$debian" "$build/sysroot/$arch" "${packages[@]}"
+# What installing libblas-dev and libblas3 would choose by alternatives.
+for headers in "$build/sysroot/$arch"/usr/include/*-linux-gnu*; do
+    ln -sf cblas-netlib.h "$headers/cblas.h"
+done
+
+folder=$build/cross-$arch
+if [[ ! -f $folder/build.ninja ]]; then
+    printf "[constants]\nsysroot = '%s'\n" "$build/sysroot/$arch" >"$build/sysroot/$arch.ini"
+    meson setup "$folder" "$source" --cross-file "$build/sysroot/$arch.ini" \
+        --cross-file "$source/tests/cross/$arch.ini" -Dtensorize=false >"$folder.log" || { cat "$folder.log" >&2; exit 1; }
+fi

@@ -1,0 +1,31 @@
+"""Every source of the build outside the kernels, which `no_threads` compiles with gcc, through gcc's front end with
+warnings as errors: gcc.py GCC BUILD_FOLDER."""
+
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+
+gcc, build = sys.argv[1:3]
+clangs_own = ("-fsanitize=", "-fno-sanitize", "-g", "-fcolor-diagnostics")
+checked = 0
+failed = False
+for unit in json.loads((pathlib.Path(build) / "compile_commands.json").read_text(encoding="utf-8")):
+    words = shlex.split(unit["command"])
+    if "/asm/" in unit["file"] or "/intrinsics/" in unit["file"] or not unit["file"].endswith(".c"):
+        continue
+    # The compiler may stand behind a wrapper.
+    first = next(i for i, word in enumerate(words) if word.startswith("-"))
+    flags = [word for word in words[first:] if not word.startswith(clangs_own)]
+    run = subprocess.run(
+        [gcc, "-fsyntax-only", "-Werror", *flags], cwd=unit["directory"], stderr=subprocess.PIPE, text=True, check=False
+    )
+    checked += 1
+    if run.returncode:
+        failed = True
+        print(run.stderr, file=sys.stderr)
+if checked < 100:
+    sys.exit(f"only {checked} sources were found")
+print(f"{checked} sources checked")
+sys.exit(failed)
