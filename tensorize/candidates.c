@@ -42,16 +42,6 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
     return NULL;
 }
 
-/* A row's features are a list "avx2,fma"; the first that the target lacks, cut to size. */
-static bool row_lacks(const struct uk_schedule *s, const struct uk_kernel *row, char *name, size_t size) {
-    for (const char *f = row->features; *f; f += strcspn(f, ","), f += *f == ',') {
-        snprintf(name, size, "%.*s", (int)strcspn(f, ","), f);
-        if (!uk_target_has(s->target, name))
-            return true;
-    }
-    return false;
-}
-
 enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c) {
     int count;
     const struct uk_kernel *rows = uk_kernels(&count);
@@ -71,7 +61,7 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
         } else if (c->row < count) {
             row = &rows[c->row++];
             name = row->symbol;
-            missing = row_lacks(s, row, lacks, sizeof lacks) ? lacks : NULL;
+            missing = uk_target_lacks_for(s->target, row, lacks, sizeof lacks) ? lacks : NULL;
         } else {
             return UK_OK;
         }
@@ -105,6 +95,9 @@ double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
     double most = fma > load ? fma : load;
 
     most = most > issue ? most : issue;
+    /* Portable C's counts are of one compiler on one machine: a kernel that was made for the target wins a tie. */
+    if (!strcmp(k->arch, "any"))
+        most *= 1.05;
     return most > 0 ? most : (double)k->mr * k->nr; /* portable C states no counts: one element at a time */
 }
 

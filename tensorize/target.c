@@ -1,4 +1,5 @@
 /* Targets: their names, what they can do, and the cost rule's view of them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cpuinfo.h>
@@ -20,6 +21,21 @@ const struct uk_arch *uk_own_arch(void) {
 
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
     return !strcmp(row->arch, "any") || !strcmp(row->arch, t->arch->name);
+}
+
+bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size) {
+    if (!uk_target_takes(t, row)) {
+        snprintf(name, size, "%s", row->arch);
+        return true;
+    }
+    for (const char *f = row->features; *f; f += strcspn(f, ","), f += *f == ',') {
+        snprintf(name, size, "%.*s", (int)strcspn(f, ","), f);
+        if (!uk_target_has(t, name))
+            return true;
+    }
+    if (size)
+        name[0] = 0;
+    return false;
 }
 
 struct uk_backend *uk_backend(struct uk_context *c) {

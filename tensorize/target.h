@@ -45,6 +45,9 @@ enum uk_status uk_target_find(struct uk_context *c, const char *name, const stru
 bool uk_target_has(const struct uk_target *t, const char *feature);
 /* Whether the kernel is of the target's architecture, or of any. */
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
+/* Whether the target cannot have the kernel: its architecture is another, or it lacks a feature; the name of that, cut to
+ * size. */
+bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size);
 /* The architecture of this process. */
 const struct uk_arch *uk_own_arch(void);
 

@@ -348,10 +348,14 @@ const char *uk_context_time(const struct uk_context *c, int i, double *milliseco
 
 /* Every kernel that was considered for every tensorize step, the first difference of each, and the one taken. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
-/* One kernel of the registry: its bitcode (UK_EMIT_LINKED), that as text (UK_EMIT_LLVM), or compiled for the kernel's
- * instruction set (UK_EMIT_ASM); free with uk_text_free. */
-enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kernel, enum uk_emit what,
-                              char **bytes, size_t *length);
+/* UK_OK if code for the target (as in struct uk_options) may call the kernel; UK_UNSUPPORTED if the target lacks a feature
+ * that it needs or is not of its architecture, with the name of that in `lacking`, cut to size. */
+enum uk_status uk_kernel_fits(struct uk_context *c, const struct uk_kernel *kernel, const char *target,
+                              char *lacking, size_t size);
+/* One kernel of the registry: its bitcode (UK_EMIT_LINKED), that as text (UK_EMIT_LLVM), or compiled (UK_EMIT_ASM), for
+ * the target or, if that is NULL, for the kernel's own instruction set; free with uk_text_free. */
+enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kernel, const char *target,
+                              enum uk_emit what, char **bytes, size_t *length);
 
 /* ---- kernels against their declarations ---- */
 

@@ -14,26 +14,53 @@ static double bound(const struct uk_kernel *k) {
     return cycles > 0 ? fma / cycles : 0;
 }
 
+/* Whether it can be called: by code for the target, or in this process. */
+static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, const char *target,
+                             char *lacking, size_t size) {
+    lacking[0] = 0;
+    if (target)
+        return uk_kernel_fits(c, k, target, lacking, size);
+    if (!k->function)
+        snprintf(lacking, size, "%s", k->arch);
+    else
+        uk_cpu_lacks(k->features, lacking, size);
+    return uk_kernel_runs_here(k) ? UK_OK : UK_UNSUPPORTED;
+}
+
+static void print_kernel(const struct uk_kernel *k, bool yes, const char *lacking) {
+    char tile[32], counts[48], share[16] = "-";
+
+    snprintf(tile, sizeof tile, "%dx%d", k->mr, k->nr);
+    snprintf(counts, sizeof counts, "%g/%g/%g", k->fma, k->loads, k->other);
+    if (k->fma > 0)
+        snprintf(share, sizeof share, "%.0f %%", 100 * bound(k));
+    printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", k->symbol, k->op, tile, k->isa, k->impl, counts,
+           share, yes ? "yes" : "no: ", lacking);
+}
+
 int uk_command_kernels(const struct uk_arguments *a) {
-    (void)a;
     int count;
     const struct uk_kernel *k = uk_kernels(&count);
-    printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s\n", "symbol", "op", "tile", "isa", "impl",
-           "fma/loads/other", "bound", "runs here");
+    struct uk_job job = {.context = uk_context_create()};
+
+    if (!job.context)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
     for (int i = 0; i < count; i++, k++) {
-        char tile[32], counts[48], share[16] = "-", lacking[32];
-        snprintf(tile, sizeof tile, "%dx%d", k->mr, k->nr);
-        snprintf(counts, sizeof counts, "%g/%g/%g", k->fma, k->loads, k->other);
-        if (k->fma > 0)
-            snprintf(share, sizeof share, "%.0f %%", 100 * bound(k));
-        bool runs = uk_kernel_runs_here(k);
-        if (!k->function)
-            snprintf(lacking, sizeof lacking, "%s", k->arch);
-        else
-            uk_cpu_lacks(k->features, lacking, sizeof lacking);
-        printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", k->symbol, k->op, tile, k->isa, k->impl, counts,
-               share, runs ? "yes" : "no: ", lacking);
+        char lacking[64];
+        enum uk_status s = usable(k, job.context, a->target, lacking, sizeof lacking);
+
+        if (s && s != UK_UNSUPPORTED) {
+            int status = uk_job_failed(&job, s);
+
+            uk_job_end(&job);
+            return status;
+        }
+        if (!i)
+            printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s %s\n", "symbol", "op", "tile", "isa", "impl",
+                   "fma/loads/other", "bound", a->target ? "on" : "runs", a->target ? a->target : "here");
+        print_kernel(k, !s, lacking);
     }
+    uk_job_end(&job);
     puts("\nfma/loads/other: vector instructions per step of k (per call without k). bound: the share of the "
          "FMA peak\n"
          "that they allow at two FMAs, two loads and six instructions a cycle.");
@@ -76,14 +103,14 @@ static int show_declaration(const struct uk_kernel *k, const char *out) {
     return status;
 }
 
-static int show_code(const struct uk_kernel *k, const char *out, enum uk_emit what) {
+static int show_code(const struct uk_kernel *k, const struct uk_arguments *a, enum uk_emit what) {
     struct uk_job job = {.context = uk_context_create()};
     char *bytes = NULL;
     size_t length = 0;
     if (!job.context)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    enum uk_status emitted = uk_kernel_emit(job.context, k, what, &bytes, &length);
-    int status = emitted ? uk_job_failed(&job, emitted) : uk_write_output(out, bytes, length);
+    enum uk_status emitted = uk_kernel_emit(job.context, k, a->target, what, &bytes, &length);
+    int status = emitted ? uk_job_failed(&job, emitted) : uk_write_output(a->out, bytes, length);
     uk_text_free(bytes);
     uk_job_end(&job);
     return status;
@@ -93,15 +120,19 @@ int uk_command_show(const struct uk_arguments *a) {
     const struct uk_kernel *k = uk_kernel_named(a->positional[0]);
     if (!k)
         return UK_EXIT_USAGE;
+    if (a->target && (!a->form || !strcmp(a->form, "doc") || !strcmp(a->form, "declaration")))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--target is for --asm, --llvm and --bitcode; what a kernel says is the same "
+                           "for all");
     if (!a->form || !strcmp(a->form, "doc"))
         return show_doc(k, a->out);
     if (!strcmp(a->form, "declaration"))
         return show_declaration(k, a->out);
     if (!strcmp(a->form, "asm"))
-        return show_code(k, a->out, UK_EMIT_ASM);
+        return show_code(k, a, UK_EMIT_ASM);
     if (!strcmp(a->form, "llvm"))
-        return show_code(k, a->out, UK_EMIT_LLVM);
+        return show_code(k, a, UK_EMIT_LLVM);
     if (!a->out)
         return uk_complain(UK_EXIT_USAGE, "bitcode is not printed; give -o OUT, or --llvm");
-    return show_code(k, a->out, UK_EMIT_LINKED);
+    return show_code(k, a, UK_EMIT_LINKED);
 }

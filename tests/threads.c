@@ -70,7 +70,7 @@ static bool show(struct worker *w, struct uk_context *c) {
     char *text;
     size_t length;
 
-    if (uk_kernel_emit(c, uk_kernel_find("uk_sgemm_6x16_avx2_asm"), UK_EMIT_ASM, &text, &length))
+    if (uk_kernel_emit(c, uk_kernel_find("uk_sgemm_6x16_avx2_asm"), NULL, UK_EMIT_ASM, &text, &length))
         return failed(w, c, "show a kernel");
     bool good = strstr(text, "vfmadd231ps") != NULL;
 

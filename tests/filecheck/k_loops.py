@@ -94,20 +94,36 @@ def innermost(nodes, edges):
         yield from inner or [loop]
 
 
+def fma(text):
+    """What kind of multiply-add it is, or None."""
+    found = re.match(r"(vfn?m\w+)\s.*%([xyz]mm)", text)
+    if found:
+        return f"{found[1]} {found[2]}"
+    found = re.match(r"(fml[as])\s+v\d+\.(\w+),.*?(\[\d+\])?$", text) or \
+        re.match(r"(v(?:fm|ml)[as]\.f\d+)\s+([qd])\d+,.*?(\[\d+\])?$", text)
+    return f"{found[1]} {found[2]}{' by lane' if found[3] else ''}" if found else None
+
+
+def stack_uses(body, loop):
+    """The instructions of a loop that use the frame, and those of them that write there."""
+    if any("%" in i.text for i in body):
+        frame = r"\(%r[sb]p" if any(re.match(r"movq\s+%rsp, %rbp", i.text) for i in body) else r"\(%rsp"
+        used = [body[i].text for i in loop if re.search(frame, body[i].text)]
+        return used, [u for u in used if re.search(frame + r"[^)]*\)$", u) and not re.match("cmp|test|prefetch", u)]
+    frames = [found[1] for i in body if (found := re.match(r"(?:mov|add)\s+(x29|r11|r7), sp", i.text))]
+    frame = rf"\[(?:{'|'.join(['sp', *frames])})\b|(?:push|pop)\s"
+    used = [body[i].text for i in loop if re.search(frame, body[i].text)]
+    return used, [u for u in used if re.match("st|vst|push", u)]
+
+
 def main():
     for body in functions(sys.stdin):
-        frame = r"\(%r[sb]p" if any(re.match(r"movq\s+%rsp, %rbp", i.text) for i in body) else r"\(%rsp"
         edges = graph(body)
         loops = sorted(sorted(loop) for loop in innermost(set(edges), edges))
         for loop in loops:
-            count = collections.Counter()
-            for i in loop:
-                found = re.match(r"(vfn?m\w+)\s.*%([xyz]mm)", body[i].text)
-                if found:
-                    count[f"{found[1]} {found[2]}"] += 1
+            count = collections.Counter(filter(None, (fma(body[i].text) for i in loop)))
             if count:
-                used = [body[i].text for i in loop if re.search(frame, body[i].text)]
-                written = [u for u in used if re.search(frame + r"[^)]*\)$", u) and not re.match("cmp|test|prefetch", u)]
+                used, written = stack_uses(body, loop)
                 what = ", ".join(f"{n} {what}" for what, n in sorted(count.items()))
                 print(f"K loop: {what}, stack", "written" if written else "read" if used else "untouched")
                 for text in used:
