@@ -17,7 +17,7 @@
 #include "target.h"
 
 enum {
-    UK_MAX_LOOPS = 48,
+    UK_MAX_LOOPS = 64,
     UK_MAX_BOUNDS = 64,
     UK_MAX_OPERANDS = 16,
     UK_MAX_STAGES = 32,

@@ -286,7 +286,9 @@ void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel);
 
 /* Zero-initialize; every zero means the default. NULL in place of the options: all defaults. */
 struct uk_options {
-    const char *target; /* "native" (default), "x86_64-avx2", "x86_64-avx512", "interp" */
+    /* "native" (default), "x86_64-avx2", "x86_64-avx512", "aarch64-neon", "armv7-neon", each with "+feature..." in LLVM's
+     * spelling ("+f16" is "+fullfp16"); a core, "cortex-a53", "cortex-a76", "neoverse-n1", ...; or "interp". */
+    const char *target;
     /* Plain loops where no kernel fits; otherwise that is UK_NO_MATCH, but for copies that are cheap: 2 cycles an element
      * against 16 terms a cycle of the tensorized stage that reads them, less than its time. uk_explain names them. */
     bool allow_loops;

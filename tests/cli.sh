@@ -190,6 +190,38 @@ expect 0 "$generic .* % of the SSE2 peak" '' bench $generic
 expect 0 '"benchmarks":.*"real_time":.*"percent_of_peak"' '' bench $generic --json
 expect 2 '' 'unknown kernel' bench nothing
 
+expect 0 'on cortex-a53.*uk_vadd_1x8_armv7neon_intrin [^
+]* no: arm.*uk_sgemm_8x12_neon_asm [^
+]* yes' '' kernels --target=cortex-a53
+expect 0 'uk_sgemm_8x12_neon_asm .* no: aarch64' '' kernels
+expect 1 '' 'unknown target .vax.' kernels --target=vax
+expect 0 'fmla' '' show uk_sgemm_8x12_neon_asm --asm
+expect 0 'fmla' '' show uk_sgemm_8x12_neon_asm --asm --target=neoverse-n1
+expect 0 'target triple = "armv7' '' show $generic --llvm --target=armv7-neon
+expect 1 '' 'kernel uk_sgemm_8x12_neon_asm is for aarch64, which target armv7-neon is not' \
+    show uk_sgemm_8x12_neon_asm --asm --target=armv7-neon
+expect 1 '' "kernel $kernel is for avx2, which target x86_64-generic lacks" show $kernel --asm --target=x86_64-generic
+expect 2 '' 'target is for --asm, --llvm and --bitcode' show $kernel --target=native
+
+# The same programs for every architecture; what they leave to be linked is the C library's, and on 32 bits the
+# compiler's division.
+for target in aarch64-neon neoverse-v1 armv7-neon; do
+    for program in attention conv2d_1x1 conv2d_3x3 conv2d_3x3_s2 conv2d_depthwise conv2d_nchw matmul matmul_acc matmul_nt \
+        matmul_tn matmul_tt mlp resnet50_1x1 vadd; do
+        expect 0 '' '' compile $program.uk --allow-loops --target=$target -o other.o
+        llvm-nm-19 -u other.o >needed || fail "$program for $target cannot be read"
+        grep -vE ' (aligned_alloc|free|memcpy|memset|expf|__aeabi_u?ldivmod)$' needed &&
+            fail "$program for $target needs more than it should"
+    done
+done
+for target in aarch64-neon armv7-neon; do
+    for what in schedule loops llvm linked optimized asm header; do
+        expect 0 . '' compile matmul.uk --target=$target --emit=$what
+    done
+done
+expect 0 'uk_sgemm_6x16_neon_asm .*fits' '' explain matmul.uk --target=cortex-a76
+expect 1 '' 'target armv7-neon: its code is for arm' verify vadd.uk --target=armv7-neon
+
 if ((failures)); then
     echo "$failures failures in $cases cases"
     exit 1

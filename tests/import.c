@@ -213,7 +213,8 @@ static void objects_refused(void **state) {
     run("%s -shared -fPIC %s/object.c -o %s/shared.o", clang, folder, folder);
     refuses("pragma import \"shared.o\"\n" PLAIN PROGRAM, NULL, UK_LINK, WORDS("relocatable", "cc -c"));
     run("%s -m32 -c %s/object.c -o %s/small.o", clang, folder, folder);
-    refuses("pragma import \"small.o\"\n" PLAIN PROGRAM, NULL, UK_LINK, WORDS("small.o", "not an object for x86_64"));
+    refuses("pragma import \"small.o\"\n" PLAIN PROGRAM, NULL, UK_LINK,
+            WORDS("small.o", "not an object for x86_64"));
     run("%s --target=aarch64-linux-gnu -c %s/object.c -o %s/arm.o", clang, folder, folder);
     refuses("pragma import \"arm.o\"\n" PLAIN PROGRAM, NULL, UK_LINK, WORDS("not an object for x86_64"));
     write_file("bad.s", " .globl add_4\nadd_4:\n frobnicate %rax\n");
@@ -222,11 +223,13 @@ static void objects_refused(void **state) {
 }
 
 /* Cut anywhere, or with any byte changed: refused, or of no consequence; never a crash. */
-static void broken_objects(void **state) {
+static void break_objects(const char *triple, const char *target) {
+    const struct uk_options options = {.target = target};
     char path[256], bytes[8192];
 
-    (void)state;
-    write_object("whole.o", ADD);
+    write_file("object.c", ADD);
+    run("%s --target=%s -O1 -fno-vectorize -ffreestanding -c %s/object.c -o %s/whole.o", clang, triple,
+        folder, folder);
     snprintf(path, sizeof path, "%s/whole.o", folder);
     FILE *f = fopen(path, "rb");
     size_t n = fread(bytes, 1, sizeof bytes, f);
@@ -244,12 +247,18 @@ static void broken_objects(void **state) {
         assert_int_equal(fwrite(bytes, 1, i % 2 ? n : i / 2, f), i % 2 ? n : i / 2);
         fclose(f);
         bytes[i / 2] = saved;
-        if (!uk_emit(p, NULL, UK_EMIT_OBJECT, &out, &length))
+        if (!uk_emit(p, &options, UK_EMIT_OBJECT, &out, &length))
             uk_text_free(out);
         else if (!(i % 2))
             assert_non_null(strstr(uk_context_message(context), "broken.o"));
         uk_program_destroy(p);
     }
+}
+
+static void broken_objects(void **state) {
+    (void)state;
+    break_objects("x86_64-linux-gnu", "x86_64-avx2");
+    break_objects("armv7-linux-gnueabihf", "armv7-neon");
 }
 
 /* ---- the same twice ---- */
@@ -334,8 +343,104 @@ static void instructions(void **state) {
         refuses(text, "x86_64-avx2", UK_UNSUPPORTED,
                 WORDS("sum.uk:1:15", "import 1 of the program: target x86_64-avx2 has no instruction",
                       "sha1msg1"));
-    refuses(other, "x86_64-avx2", UK_UNSUPPORTED,
-            WORDS("llvm.aarch64.neon.fmax.v16f32 is an instruction of aarch64, and target x86_64-avx2 is x86_64"));
+    refuses(
+        other, "x86_64-avx2", UK_UNSUPPORTED,
+        WORDS(
+            "llvm.aarch64.neon.fmax.v16f32 is an instruction of aarch64, and target x86_64-avx2 is x86_64"));
+}
+
+/* ---- other architectures ---- */
+
+/* An object is emitted, or the reason has these words. */
+static void emits(const char *text, const char *target, enum uk_status status, const char *const word[]) {
+    struct uk_program *p = parse("sum", text);
+    const struct uk_options options = {.target = target};
+    char *object = NULL;
+    size_t length;
+    enum uk_status got = uk_emit(p, &options, UK_EMIT_OBJECT, &object, &length);
+
+    if (got != status)
+        fail_msg("%s: status %d instead of %d: %s", target, got, status, uk_context_message(context));
+    for (int i = 0; word[i]; i++)
+        if (!strstr(uk_context_message(context), word[i]))
+            fail_msg("no '%s' in: %s", word[i], uk_context_message(context));
+    uk_text_free(object);
+    uk_program_destroy(p);
+}
+
+/* Needs more than plain NEON: as C says, and as only the instruction's name says. */
+#define DOT(attribute)                                          \
+    "pragma import c \"\"\"\n#include <arm_neon.h>\n" attribute \
+    "void add_4(const float *a, const float *b, float *c) {\n"  \
+    "uint8x16_t x = vld1q_u8((const uint8_t *)a);\n"            \
+    "vst1q_u32((uint32_t *)c, vdotq_u32(vld1q_u32((const uint32_t *)b), x, x)); }\n\"\"\"\n" PLAIN PROGRAM
+#define NAMED(name, from, to)                                                                         \
+    "pragma import ll \"\"\"\ndeclare " to " @" name "(" to ", " from ", " from ")\n"                 \
+    "define void @add_4(ptr %a, ptr %b, ptr %c) {\n  %x = load " from ", ptr %a, align 4\n"           \
+    "  %y = load " to ", ptr %b, align 4\n  %r = call " to " @" name "(" to " %y, " from " %x, " from \
+    " %x)\n"                                                                                          \
+    "  store " to " %r, ptr %c, align 4\n  ret void\n}\n\"\"\"\n" PLAIN PROGRAM
+
+static void features_of_arm(void **state) {
+    static const char sdot[] = NAMED("llvm.aarch64.neon.sdot.v4i32.v16i8", "<16 x i8>", "<4 x i32>");
+    static const char smmla[] = NAMED("llvm.aarch64.neon.smmla.v4i32.v16i8", "<16 x i8>", "<4 x i32>");
+    static const char bfdot[] = NAMED("llvm.aarch64.neon.bfdot.v4f32.v8bf16", "<8 x bfloat>", "<4 x float>");
+    static const char old[] = NAMED("llvm.arm.neon.sdot.v4i32.v16i8", "<16 x i8>", "<4 x i32>");
+
+    (void)state;
+    emits(DOT("__attribute__((target(\"dotprod\"))) "), "aarch64-neon", UK_UNSUPPORTED,
+          WORDS("add_4 needs dotprod, which target aarch64-neon does not have", "+dotprod"));
+    emits(DOT("__attribute__((target(\"dotprod\"))) "), "aarch64-neon+dotprod", UK_OK, WORDS(""));
+    emits(DOT(""), "cortex-a76", UK_OK, WORDS(""));
+    emits(DOT(""), "cortex-a72", UK_LINK, WORDS("does not compile", "dotprod"));
+    emits(sdot, "cortex-a53", UK_UNSUPPORTED, WORDS("needs dotprod, which target cortex-a53 does not have"));
+    emits(sdot, "neoverse-n1", UK_OK, WORDS(""));
+    emits(smmla, "neoverse-n1", UK_UNSUPPORTED, WORDS("needs i8mm, which target neoverse-n1 does not have"));
+    emits(smmla, "neoverse-n1+i8mm", UK_OK, WORDS(""));
+    emits(bfdot, "aarch64-neon+dotprod+f16+i8mm", UK_UNSUPPORTED, WORDS("needs bf16"));
+    emits(bfdot, "neoverse-v1", UK_OK, WORDS(""));
+    emits(old, "armv7-neon", UK_UNSUPPORTED, WORDS("needs dotprod, which target armv7-neon does not have"));
+    emits(
+        old, "neoverse-v1", UK_UNSUPPORTED,
+        WORDS("llvm.arm.neon.sdot.v4i32.v16i8 is an instruction of arm, and target neoverse-v1 is aarch64"));
+}
+
+/* What an architecture has no name for in its features is compiled by clang first. */
+static void instructions_of_arm(void **state) {
+    static const char aes[] = NAMED("llvm.aarch64.crypto.sha256h", "<4 x i32>", "<4 x i32>");
+
+    (void)state;
+    emits(aes, "aarch64-neon", UK_UNSUPPORTED,
+          WORDS("target aarch64-neon has no instruction for what it names", "sha256h"));
+    emits(aes, "cortex-a76", UK_OK, WORDS(""));
+}
+
+static void other_architectures(void **state) {
+    static const char import[] = "pragma import \"add.bc\"\n" PLAIN PROGRAM,
+                      machine[] = "pragma import \"add.o\"\n" PLAIN PROGRAM;
+    static const char *const target[] = {"x86_64-avx2", "aarch64-neon", "armv7-neon"};
+    static const char *const triple[] = {"x86_64-linux-gnu", "aarch64-linux-gnu", "armv7-linux-gnueabihf"};
+    static const char *const arch[] = {"x86_64", "aarch64", "arm"};
+
+    (void)state;
+    write_file("object.c", ADD);
+    for (int from = 0; from < 3; from++) {
+        run("%s --target=%s -O1 -fno-vectorize -ffreestanding -emit-llvm -c %s/object.c -o %s/add.bc", clang,
+            triple[from], folder, folder);
+        run("%s --target=%s -O1 -fPIC -fno-vectorize -ffreestanding -c %s/object.c -o %s/add.o", clang,
+            triple[from], folder, folder);
+        for (int to = 0; to < 3; to++) {
+            emits(import, target[to], from == to ? UK_OK : UK_LINK,
+                  from == to ? WORDS("")
+                             : WORDS("is compiled for", target[to], "take a target of its architecture"));
+            emits(machine, target[to], from == to ? UK_OK : UK_LINK,
+                  from == to ? WORDS("") : WORDS("not an object for", arch[to]));
+        }
+    }
+    emits("pragma import c \"\"\"\n#include <immintrin.h>\n" ADD "\"\"\"\n" PLAIN PROGRAM, "aarch64-neon",
+          UK_LINK, WORDS("does not compile"));
+    refuses(PLAIN PROGRAM, "armv7-neon", UK_UNSUPPORTED,
+            WORDS("target armv7-neon: its code is for arm, and this CPU is", "emit an object"));
 }
 
 /* What a function returns is not looked at. */
@@ -425,10 +530,21 @@ static void narrow_sizes(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects),        cmocka_unit_test(object_output), cmocka_unit_test(objects_refused),
-        cmocka_unit_test(broken_objects), cmocka_unit_test(duplicates),    cmocka_unit_test(changes),
-        cmocka_unit_test(in_schedule),    cmocka_unit_test(prototypes),    cmocka_unit_test(instructions),
-        cmocka_unit_test(result_ignored), cmocka_unit_test(shared_symbol), cmocka_unit_test(narrow_sizes),
+        cmocka_unit_test(objects),
+        cmocka_unit_test(object_output),
+        cmocka_unit_test(objects_refused),
+        cmocka_unit_test(broken_objects),
+        cmocka_unit_test(duplicates),
+        cmocka_unit_test(changes),
+        cmocka_unit_test(in_schedule),
+        cmocka_unit_test(prototypes),
+        cmocka_unit_test(instructions),
+        cmocka_unit_test(result_ignored),
+        cmocka_unit_test(shared_symbol),
+        cmocka_unit_test(narrow_sizes),
+        cmocka_unit_test(features_of_arm),
+        cmocka_unit_test(instructions_of_arm),
+        cmocka_unit_test(other_architectures),
     };
 
     clang = argc > 1 ? argv[1] : "clang-19";
