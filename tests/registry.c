@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#if defined __aarch64__ || defined __arm__
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 #include <unistd.h>
 #include <cmocka.h>
 #include "ukernels.h"
@@ -88,17 +92,44 @@ static void declaration_follows_attributes(void **state) {
     assert_string_equal(text, "a [I, P] over [I, P + 3]");
 }
 
-/* UK_ISA is read once in a process, so each value has its own: this program again, which prints what it sees.
- */
-static int report(void) {
-    const char *message;
-    enum uk_status status = uk_cpu_status(&message);
+/* ---- UK_ISA ---- */
 
-    printf("%d %d %d %s", status, uk_cpu_has("avx2"), uk_cpu_has("avx512f"), message);
-    return 0;
+/* An instruction set, a feature of it that the one below lacks, and whether this CPU has it all. */
+struct isa {
+    const char *name, *feature;
+    bool here;
+};
+
+#if defined __x86_64__
+static const char known[] = "generic, avx2, avx512";
+static struct isa low(void) {
+    return (struct isa){"avx2", "avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")};
 }
+static struct isa high(void) {
+    return (struct isa){"avx512", "avx512f", __builtin_cpu_supports("avx512bw")};
+}
+#elif defined __aarch64__
+static const char known[] = "generic, neon, f16, dotprod, i8mm, bf16";
+static struct isa low(void) {
+    return (struct isa){"neon", "neon", getauxval(AT_HWCAP) & HWCAP_ASIMD};
+}
+static struct isa high(void) {
+    return (struct isa){"dotprod", "dotprod", getauxval(AT_HWCAP) & HWCAP_ASIMDDP};
+}
+#elif defined __arm__
+static const char known[] = "generic, armv7neon";
+static struct isa low(void) {
+    return (struct isa){"generic", "", true};
+}
+static struct isa high(void) {
+    return (struct isa){"armv7neon", "vfp4", getauxval(AT_HWCAP) & HWCAP_VFPv4};
+}
+#endif
 
+/* UK_ISA is read once in a process, so each value has its own: a child of this one, which has not asked for it yet,
+ * prints what it sees. */
 static void see(const char *isa, char *text, size_t size) {
+    const char *message;
     int channel[2], status;
     ssize_t n;
 
@@ -106,10 +137,11 @@ static void see(const char *isa, char *text, size_t size) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (!child) {
-        dup2(channel[1], STDOUT_FILENO);
         setenv("UK_ISA", isa, 1);
-        execl("/proc/self/exe", "registry", "report", (char *)NULL);
-        _exit(127);
+        status = (int)uk_cpu_status(&message);
+        n = dprintf(channel[1], "%d %d %d %s", status, uk_cpu_has(low().feature), uk_cpu_has(high().feature),
+                    message);
+        _exit(n < 0);
     }
     close(channel[1]);
     n = read(channel[0], text, size - 1);
@@ -120,24 +152,33 @@ static void see(const char *isa, char *text, size_t size) {
     assert_int_equal(status, 0);
 }
 
+/* What is seen with UK_ISA=<isa>: its own features if this CPU has them, else a refusal, and generic code. */
+static void sees(struct isa isa, bool low_too, bool high_too) {
+    char text[256], expected[256];
+
+    if (isa.here)
+        snprintf(expected, sizeof expected, "0 %d %d ", low_too, high_too);
+    else
+        snprintf(expected, sizeof expected, "8 0 0 UK_ISA=%s needs ", isa.name);
+    see(isa.name, text, sizeof text);
+    if (isa.here) {
+        assert_string_equal(text, expected);
+    } else {
+        assert_memory_equal(text, expected, strlen(expected));
+        assert_non_null(strstr(text, ", which this CPU lacks; unset it or take a lower one"));
+    }
+}
+
 static void environment_hides_features(void **state) {
-    char text[256];
+    char text[256], expected[256];
 
     (void)state;
-    see("generic", text, sizeof text);
-    assert_string_equal(text, "0 0 0 ");
+    sees((struct isa){"generic", "", true}, false, false);
     see("sse9", text, sizeof text);
-    assert_string_equal(text, "1 0 0 UK_ISA=sse9 is no instruction set; known are generic, avx2, avx512");
-    see("avx2", text, sizeof text);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        assert_string_equal(text, "0 1 0 ");
-    else
-        assert_memory_equal(text, "8 0 0 UK_ISA=avx2 needs ", 24);
-    see("avx512", text, sizeof text);
-    if (__builtin_cpu_supports("avx512bw"))
-        assert_string_equal(text, "0 1 1 ");
-    else
-        assert_memory_equal(text, "8 0 0 UK_ISA=avx512 needs avx512", 32);
+    snprintf(expected, sizeof expected, "1 0 0 UK_ISA=sse9 is no instruction set; known are %s", known);
+    assert_string_equal(text, expected);
+    sees(low(), *low().feature, false);
+    sees(high(), *low().feature, true);
 }
 
 static void features_are_listed(void **state) {
@@ -158,17 +199,13 @@ static void every_status_has_a_text(void **state) {
     assert_string_equal(uk_status_text((enum uk_status)99), "unknown status");
 }
 
-int main(int argc, char **argv) {
+int main(void) {
+    /* First what must begin in a process that has not looked at UK_ISA. */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_sound),
-        cmocka_unit_test(declaration_is_filled_in),
-        cmocka_unit_test(declaration_follows_attributes),
-        cmocka_unit_test(environment_hides_features),
-        cmocka_unit_test(features_are_listed),
-        cmocka_unit_test(every_status_has_a_text),
+        cmocka_unit_test(environment_hides_features), cmocka_unit_test(rows_are_sound),
+        cmocka_unit_test(declaration_is_filled_in),   cmocka_unit_test(declaration_follows_attributes),
+        cmocka_unit_test(features_are_listed),        cmocka_unit_test(every_status_has_a_text),
     };
 
-    if (argc == 2 && !strcmp(argv[1], "report"))
-        return report();
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
 }
