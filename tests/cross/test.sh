@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# libukernels, built for another architecture, under qemu: its kernels, the library, what calls its BLAS. Arguments:
+# aarch64 or armv7, the source tree, the build folder.
+set -euo pipefail
+arch=$1 source=$2 build=$3
+folder=$build/cross-$arch
+here=$source/tests/cross
+
+# Each CPU lacks what the next has; "max" has all that qemu knows. UK_ISA must be refused on the first.
+case $arch in
+aarch64) qemu=qemu-aarch64 triple=aarch64-linux-gnu cpus=(cortex-a53 cortex-a76 max) isas=(neon generic) ;;
+armv7) qemu=qemu-arm triple=arm-linux-gnueabihf cpus=(cortex-a9 cortex-a7 max) isas=(generic) ;;
+*) echo "test.sh: $arch is neither aarch64 nor armv7" >&2 && exit 2 ;;
+esac
+if ! command -v "$qemu" >/dev/null || [[ ! -e /usr/$triple/lib ]]; then
+    echo "cross_$arch skipped: qemu-user or the $arch C library is not installed; ./uk-setup test installs them"
+    exit 77
+fi
+
+"$here/build.sh" "$arch" "$source" "$build"
+programs=(kernels broken_kernels registry parallel gemm blas_test blas_no_handler blas_mkl_handler)
+ninja -C "$folder" "${programs[@]/#/tests/}" tests/libblas_calls.so >"$folder.log" || { tail -n 50 "$folder.log" >&2; exit 1; }
+
+# run PROGRAM [ARGUMENT...], on the CPU that QEMU_CPU names; what it prints is shown where it fails.
+run() {
+    echo "$1 on ${QEMU_CPU:-max}${UK_ISA:+, UK_ISA=$UK_ISA}"
+    "$qemu" -L "/usr/$triple" "$folder/tests/$1" "${@:2}" >"$folder.$1.log" 2>&1 ||
+        { tail -n 50 "$folder.$1.log" >&2; exit 1; }
+    grep -E 'skipped|SKIPPED|PASSED' "$folder.$1.log" || true
+}
+
+for QEMU_CPU in "${cpus[@]}"; do
+    export QEMU_CPU
+    run registry
+done
+run kernels
+run broken_kernels
+run parallel
+run blas_test
+run blas_no_handler
+run blas_mkl_handler
+export UK_GEMM_CASES=60
+run gemm
+for UK_ISA in "${isas[@]}"; do
+    UK_GEMM_CASES=30 run gemm
+done
+unset UK_ISA
