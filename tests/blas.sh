@@ -2,7 +2,8 @@
 # Programs that call a BLAS, with libukblas preloaded and Debian's reference BLAS for all that it leaves out: netlib's
 # testers, NumPy, Octave, ScaLAPACK's testers under MPI. Each must pass, and must have reached libukernels through
 # libukblas as often as it says it called a GEMM. Arguments: which of them, libukblas.so, what counts the calls
-# (blas_calls.c), the folder of this file.
+# (blas_calls.c), the folder of this file; for netlib's testers of another architecture, run by an emulator, also the
+# sysroot that they lie in and the emulator with its arguments.
 set -euo pipefail
 program=$1
 here=$4
@@ -10,7 +11,12 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-libraries=/usr/lib/$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_config_var("MULTIARCH"))')
+if [[ $# -gt 4 ]]; then
+    libraries=$(echo "$5"/usr/lib/*-linux-gnu*)
+else
+    libraries=/usr/lib/$(/usr/bin/python3 -c 'import sysconfig; print(sysconfig.get_config_var("MULTIARCH"))')
+fi
+emulator=("${@:6}")
 reference=$libraries/blas
 export UK_BLAS_CALLS=$work/calls
 preload=$3:$2
@@ -23,7 +29,11 @@ skip() {
 # on_ours COMMAND...: runs it with libukblas, counting its calls anew.
 on_ours() {
     rm -f "$UK_BLAS_CALLS"
-    LD_LIBRARY_PATH=$reference LD_PRELOAD=$preload "$@"
+    if ((${#emulator[@]})); then
+        "${emulator[@]}" -E "LD_LIBRARY_PATH=$reference:$libraries" -E "LD_PRELOAD=$preload" "$@"
+    else
+        LD_LIBRARY_PATH=$reference LD_PRELOAD=$preload "$@"
+    fi
 }
 
 # called SGEMM DGEMM PROCESSES: so many processes of what ran last each called them at least so often.
