@@ -3,6 +3,13 @@
 #include <string.h>
 #include "parse.h"
 
+/* A feature may have the name of a type: AArch64's bf16. */
+static const char *expect_feature(struct uk_parser *ps) {
+    enum uk_type type = uk_accept_type(ps);
+
+    return type == UK_TYPES ? uk_expect_name(ps, "a feature of the target") : uk_type_names[type];
+}
+
 static bool parse_requires(struct uk_parser *ps, struct uk_intrinsic *i) {
     size_t room = 1;
 
@@ -12,7 +19,7 @@ static bool parse_requires(struct uk_parser *ps, struct uk_intrinsic *i) {
     if (!i->requires_feature)
         return false;
     do {
-        if (!(i->requires_feature[i->required++] = uk_expect_name(ps, "a feature of the target")))
+        if (!(i->requires_feature[i->required++] = expect_feature(ps)))
             return false;
     } while (uk_accept(ps, ","));
     return true;
