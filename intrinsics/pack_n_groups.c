@@ -1,13 +1,15 @@
 /*
- * Groups of UK_MR = 4 bytes out of as many rows, of which k are there: of column j the bytes s[p * lds + j], at
- * d + 4 * j; 0 in the rows and the columns that are not there, up to w columns. Column after column, in plain C.
+ * Groups of UK_MR elements out of as many rows, of which k are there: of column j the elements s[p * lds + j], at
+ * d + UK_MR * j; 0 in the rows and the columns that are not there, up to w columns. Column after column, in plain C.
  *
- * Bound: four loads and four stores per column, 1 byte per cycle at one store a cycle.
+ * Bound: a load and a store per element, one element per cycle at one store a cycle.
  */
 #include "ukernels.h"
 
 #if defined(UK_OP_u8pack_n)
 typedef uint8_t element;
+#elif defined(UK_OP_bpack_n)
+typedef uint16_t element;
 #else
 typedef int8_t element;
 #endif

@@ -1,15 +1,17 @@
 /*
- * One group of UK_NR bytes of each of m rows, in a panel of w: row i's first k bytes, then 0, at d + UK_NR * i. The panel
+ * One group of UK_NR elements of each of m rows, in a panel of w: row i's first k of them, then 0, at d + UK_NR * i. The panel
  * of a product that multiplies groups is as many such columns as the sum has groups.
  *
- * A group is one 4-byte word, so that it is copied whole; vectors would have to be put together word by word.
+ * A group is a word of 4 or 8 bytes, so that it is copied whole; vectors would have to be put together word by word.
  *
- * Bound: a load and a store per group, each of a row of its own: 4 bytes per cycle at one store a cycle.
+ * Bound: a load and a store per group, each of a row of its own: 4 or 8 bytes per cycle at one store a cycle.
  */
 #include "ukernels.h"
 
 #if defined(UK_OP_u8pack_t)
 typedef uint8_t element;
+#elif defined(UK_OP_bpack_t)
+typedef uint16_t element;
 #else
 typedef int8_t element;
 #endif
@@ -22,12 +24,12 @@ void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m, 
     if (k >= UK_NR) {
 #pragma GCC unroll 4
         for (; i < m; i++)
-            __builtin_memcpy(d + UK_NR * i, s + i * lds, UK_NR);
+            __builtin_memcpy(d + UK_NR * i, s + i * lds, UK_NR * sizeof *d);
     } else {
         for (; i < m; i++)
             for (int64_t p = 0; p < UK_NR; p++)
                 d[UK_NR * i + p] = p < k ? s[i * lds + p] : 0;
     }
     for (; i < w; i++)
-        __builtin_memset(d + UK_NR * i, 0, UK_NR);
+        __builtin_memset(d + UK_NR * i, 0, UK_NR * sizeof *d);
 }

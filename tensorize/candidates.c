@@ -98,7 +98,8 @@ double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
     /* Portable C's counts are of one compiler on one machine: a kernel that was made for the target wins a tie. */
     if (!strcmp(k->arch, "any"))
         most *= 1.05;
-    return most > 0 ? most : (double)k->mr * k->nr; /* portable C states no counts: one element at a time */
+    return most > 0 ? most / k->kr
+                    : (double)k->mr * k->nr; /* portable C states no counts: one element at a time */
 }
 
 double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k) {

@@ -389,7 +389,7 @@ bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
 bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *fit);
 /* ---- cost (candidates.c) ---- */
-/* Cycles of the inner loop per step of k (per call, if there is no k), and the flop/cycle that follow. */
+/* Cycles of the inner loop per step of k, of groups a part (per call, if there is no k), and the flop/cycle that follow. */
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k);
 double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k);
 

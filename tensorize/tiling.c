@@ -128,12 +128,12 @@ bool uk_depends(const struct uk_operand *o, const struct uk_loop *l) {
 
 bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
-    int64_t columns = 0;
+    double bytes = 0;
 
     for (int v = 0; v < f->axes; v++)
-        if (!uk_is_reduced(st, f->axis[v]) && f->most[v])
-            columns = f->most[v];
-    double bytes = (double)columns * (double)uk_type_bytes(st->operand[0].tensor->type);
+        for (int o = 1; o < st->operands && !uk_is_reduced(st, f->axis[v]) && f->most[v]; o++)
+            if (uk_depends(&st->operand[o], f->axis[v]))
+                bytes = (double)f->most[v] * (double)uk_type_bytes(st->operand[o].tensor->type);
     return row && bytes > FAST_STREAM * uk_kernel_cycles(s->target, row);
 }
 

@@ -50,6 +50,26 @@ static void run_spack_s(void *user) {
     ((uk_spack_s_function *)o->kernel->function)(K, o->a, 1, LD, o->b, o->kernel->nr);
 }
 
+/* Panels of groups, whatever their types. */
+#define RUN_GROUPS(op)                                                                     \
+    static void run_##op(void *user) {                                                     \
+        const struct operands *o = user;                                                   \
+        const struct uk_kernel *k = o->kernel;                                             \
+        ((uk_##op##_function *)k->function)(K, o->a, o->b, o->c, o->ldc, 1, k->mr, k->nr); \
+    }
+RUN_GROUPS(igemm)
+RUN_GROUPS(i8gemm)
+RUN_GROUPS(u8gemm)
+RUN_GROUPS(bgemm)
+RUN_GROUPS(hgemm)
+#undef RUN_GROUPS
+
+static void run_hpack(void *user) {
+    const struct operands *o = user;
+    ((uk_hpack_t_function *)o->kernel->function)(K, o->a, LD, o->b,
+                                                 o->kernel->op[6] == 't' ? o->kernel->mr : o->kernel->nr);
+}
+
 /* A group of each of 64 rows or columns. */
 enum { GROUPS = 64 };
 static void run_u8pack_t(void *user) {
@@ -62,6 +82,11 @@ static void run_i8pack_t(void *user) {
     const struct operands *o = user;
     ((uk_i8pack_t_function *)o->kernel->function)(o->kernel->kr, (const int8_t *)o->a, LD, (int8_t *)o->b,
                                                   GROUPS, GROUPS);
+}
+
+static void run_bpack(void *user) {
+    const struct operands *o = user;
+    ((uk_bpack_t_function *)o->kernel->function)(o->kernel->kr, o->a, LD, o->b, GROUPS, GROUPS);
 }
 
 static void run_vadd(void *user) {
@@ -77,40 +102,50 @@ static const struct operation {
     int rows, columns, k;                      /* COPIES: bytes read and written: (rows MR + columns NR) k */
     bool stores;                               /* STREAMS: the matrix; and its second half is written */
     bool f64;                                  /* doubles, not floats */
+    int rate; /* of other types: how many of their products an instruction makes where it makes one of floats */
 } operations[] = {
-    {"sgemm", run_sgemm, MULTIPLIES, 0, 0, 0, false, false},
-    {"sgemm_ra", run_sgemm_ra, MULTIPLIES, 0, 0, 0, false, false},
-    {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false, false},
-    {"sgemm_small", run_sgemm_small, MULTIPLIES, 0, 0, 0, false, false},
-    {"sgemm_small_ta", run_sgemm_small_ta, MULTIPLIES, 0, 0, 0, false, false},
-    {"sgemm_rap", run_sgemm_rap, MULTIPLIES, 0, 0, 0, false, false},
-    {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false, false},
-    {"sdw_r", run_sdw, MULTIPLIES, 0, 0, 0, false, false},
-    {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false, false},
-    {"spack_s", run_spack_s, COPIES, 0, 8, K, false, false},
-    {"spack_t", run_spack_t, COPIES, 8, 0, K, false, false},
-    {"spack_n", run_spack_n, COPIES, 0, 8, K, false, false},
-    {"u8pack_t", run_u8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false},
-    {"i8pack_t", run_i8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false},
-    {"u8pack_n", run_u8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false}, /* the same parameters */
-    {"i8pack_n", run_i8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false},
-    {"vadd", run_vadd, COPIES, 0, 12, 1, false, false},
-    {"sdot", run_sdot, STREAMS, 0, 0, 0, false, false},
-    {"saxpy", run_saxpy, STREAMS, 0, 0, 0, true, false},
-    {"sgemv_n", run_sgemv_n, STREAMS, 0, 0, 0, false, false},
-    {"sgemv_t", run_sgemv_t, STREAMS, 0, 0, 0, false, false},
-    {"dgemm", run_dgemm, MULTIPLIES, 0, 0, 0, false, true},
-    {"dgemm_ra", run_dgemm_ra, MULTIPLIES, 0, 0, 0, false, true},
-    {"dgemm_rab", run_dgemm_rab, MULTIPLIES, 0, 0, 0, false, true},
-    {"dgemm_sab", run_dgemm_sab, MULTIPLIES, 0, 0, 0, false, true},
-    {"dgemm_small", run_dgemm_small, MULTIPLIES, 0, 0, 0, false, true},
-    {"dgemm_small_ta", run_dgemm_small_ta, MULTIPLIES, 0, 0, 0, false, true},
-    {"dpack_t", run_dpack_t, COPIES, 16, 0, K, false, true},
-    {"dpack_n", run_dpack_n, COPIES, 0, 16, K, false, true},
-    {"ddot", run_ddot, STREAMS, 0, 0, 0, false, true},
-    {"daxpy", run_daxpy, STREAMS, 0, 0, 0, true, true},
-    {"dgemv_n", run_dgemv_n, STREAMS, 0, 0, 0, false, true},
-    {"dgemv_t", run_dgemv_t, STREAMS, 0, 0, 0, false, true},
+    {"sgemm", run_sgemm, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"sgemm_ra", run_sgemm_ra, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"sgemm_rab", run_sgemm_rab, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"sgemm_small", run_sgemm_small, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"sgemm_small_ta", run_sgemm_small_ta, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"sgemm_rap", run_sgemm_rap, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"sdw_r", run_sdw, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"igemm", run_igemm, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"i8gemm", run_i8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"u8gemm", run_u8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"bgemm", run_bgemm, MULTIPLIES, 0, 0, 0, false, false, 2},
+    {"hgemm", run_hgemm, MULTIPLIES, 0, 0, 0, false, false, 2},
+    {"hpack_t", run_hpack, COPIES, 4, 0, K, false, false, 0},
+    {"hpack_n", run_hpack, COPIES, 0, 4, K, false, false, 0},
+    {"bpack_t", run_bpack, COPIES, 0, 4 * GROUPS, 1, false, false, 0},
+    {"bpack_n", run_bpack, COPIES, 4 * GROUPS, 0, 1, false, false, 0},
+    {"spack_s", run_spack_s, COPIES, 0, 8, K, false, false, 0},
+    {"spack_t", run_spack_t, COPIES, 8, 0, K, false, false, 0},
+    {"spack_n", run_spack_n, COPIES, 0, 8, K, false, false, 0},
+    {"u8pack_t", run_u8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false, 0},
+    {"i8pack_t", run_i8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false, 0},
+    {"u8pack_n", run_u8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false, 0}, /* the same parameters */
+    {"i8pack_n", run_i8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false, 0},
+    {"vadd", run_vadd, COPIES, 0, 12, 1, false, false, 0},
+    {"sdot", run_sdot, STREAMS, 0, 0, 0, false, false, 0},
+    {"saxpy", run_saxpy, STREAMS, 0, 0, 0, true, false, 0},
+    {"sgemv_n", run_sgemv_n, STREAMS, 0, 0, 0, false, false, 0},
+    {"sgemv_t", run_sgemv_t, STREAMS, 0, 0, 0, false, false, 0},
+    {"dgemm", run_dgemm, MULTIPLIES, 0, 0, 0, false, true, 0},
+    {"dgemm_ra", run_dgemm_ra, MULTIPLIES, 0, 0, 0, false, true, 0},
+    {"dgemm_rab", run_dgemm_rab, MULTIPLIES, 0, 0, 0, false, true, 0},
+    {"dgemm_sab", run_dgemm_sab, MULTIPLIES, 0, 0, 0, false, true, 0},
+    {"dgemm_small", run_dgemm_small, MULTIPLIES, 0, 0, 0, false, true, 0},
+    {"dgemm_small_ta", run_dgemm_small_ta, MULTIPLIES, 0, 0, 0, false, true, 0},
+    {"dpack_t", run_dpack_t, COPIES, 16, 0, K, false, true, 0},
+    {"dpack_n", run_dpack_n, COPIES, 0, 16, K, false, true, 0},
+    {"ddot", run_ddot, STREAMS, 0, 0, 0, false, true, 0},
+    {"daxpy", run_daxpy, STREAMS, 0, 0, 0, true, true, 0},
+    {"dgemv_n", run_dgemv_n, STREAMS, 0, 0, 0, false, true, 0},
+    {"dgemv_t", run_dgemv_t, STREAMS, 0, 0, 0, false, true, 0},
 };
 
 static const struct operation *operation_of(const struct uk_kernel *k) {
@@ -174,10 +209,9 @@ static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c,
     enum uk_status s = o.a && o.b && o.c ? bench_paired(&r->plan, both, streams ? 2 : 1) : UK_OUT_OF_MEMORY;
     r->time = both[0];
     r->stream = both[1];
-    if (op->f64) { /* the peak is that of floats: doubles have half of it */
-        r->plan.peak /= 2;
-        r->time.percent *= 2;
-    }
+    const double rate = op->f64 ? 0.5 : op->rate ? op->rate : 1; /* the peak is that of floats */
+    r->plan.peak *= rate;
+    r->time.percent /= rate;
     free(o.a);
     free(o.b);
     free(o.c);

@@ -17,7 +17,7 @@ enum { MR = 4, NR = 8 };
 
 void good(PARAMETERS);
 void good(PARAMETERS) {
-    uk_reference_sgemm(MR, NR, ARGUMENTS);
+    uk_reference_sgemm(MR, NR, 1, ARGUMENTS);
 }
 
 static void use(float x) {

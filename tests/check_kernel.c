@@ -18,6 +18,7 @@
 #include "arena.h"
 #include "check_kernel.h"
 #include "check_plan.h"
+#include "half.h"
 
 struct check {
     const struct uk_kernel *row;
@@ -59,34 +60,84 @@ static uint64_t next_random(uint64_t *seed) {
     return x ^ (x >> 31);
 }
 
-static double value(struct check *c) {
-    uint64_t x = next_random(&c->seed);
+/* Integers, so small that the products of two add up exactly in the type of the sum for any k here; or any. Of bytes, all
+ * values, or mostly the least and the most, with which sums of products overflow in 16 bits. */
+static double value(struct check *c, enum element type) {
+    const uint64_t x = next_random(&c->seed);
+    const bool small = c->shape.data == INTEGERS;
 
-    /* Products of two integers up to 4 add up exactly in a float for any k here. */
-    return c->op->bytes                ? (double)(x % 256)
-           : c->shape.data == INTEGERS ? (double)(x % 9) - 4
-           : c->op->f64                ? (double)(x >> 11) * 0x1p-52 - 1
-                                       : (double)(x >> 40) * 0x1p-23 - 1;
+    switch (type) {
+    case U8:
+        return small ? (double)(x % 256) : x % 8 ? 255.0 * (double)(x >> 8 & 1) : (double)(x >> 8 & 255);
+    case I8:
+        return small || x % 8 == 0 ? (double)(x >> 8 & 255) - 128 : x >> 8 & 3 ? -128 : 127;
+    case I32:
+        return (double)(int32_t)(uint32_t)x;
+    case F16:
+        return small ? (double)(x % 5) - 2 : (double)(x >> 40) * 0x1p-23 - 1;
+    case F64:
+        return small ? (double)(x % 9) - 4 : (double)(x >> 11) * 0x1p-52 - 1;
+    default:
+        return small ? (double)(x % 9) - 4 : (double)(x >> 40) * 0x1p-23 - 1;
+    }
 }
 
-static size_t element(const struct check *c) {
-    return c->op->f64 ? sizeof(double) : c->op->bytes ? 1 : sizeof(float);
+static bool is_integer(enum element type) {
+    return type == U8 || type == I8 || type == I32;
 }
 
-/* The x-th element of an array of the operation's elements. */
-static double get(const struct check *c, const void *array, int64_t x) {
-    return c->op->f64     ? ((const double *)array)[x]
-           : c->op->bytes ? (double)((const unsigned char *)array)[x]
-                          : (double)((const float *)array)[x];
+static size_t bytes_of(enum element type) {
+    static const unsigned char bytes[] = {
+        [F32] = 4, [F64] = 8, [F16] = 2, [BF16] = 2, [U8] = 1, [I8] = 1, [I32] = 4};
+
+    return bytes[type];
 }
 
-static void put(const struct check *c, void *array, int64_t x, double value) {
-    if (c->op->bytes)
-        ((unsigned char *)array)[x] = isnan(value) ? 0x5f : (unsigned char)value;
-    else if (c->op->f64)
+/* The x-th element of an array. */
+static double get(enum element type, const void *array, int64_t x) {
+    switch (type) {
+    case F64:
+        return ((const double *)array)[x];
+    case F16:
+        return (double)uk_from_f16(((const uint16_t *)array)[x]);
+    case BF16:
+        return (double)uk_from_bf16(((const uint16_t *)array)[x]);
+    case U8:
+        return (double)((const uint8_t *)array)[x];
+    case I8:
+        return (double)((const int8_t *)array)[x];
+    case I32:
+        return (double)((const int32_t *)array)[x];
+    default:
+        return (double)((const float *)array)[x];
+    }
+}
+
+static void put(enum element type, void *array, int64_t x, double value) {
+    if (is_integer(type) && isnan(value))
+        value = 0x5f;
+    switch (type) {
+    case F64:
         ((double *)array)[x] = value;
-    else
+        break;
+    case F16:
+        ((uint16_t *)array)[x] = uk_to_f16(uk_round_f16((float)value));
+        break;
+    case BF16:
+        ((uint16_t *)array)[x] = uk_to_bf16((float)value);
+        break;
+    case U8:
+        ((uint8_t *)array)[x] = (uint8_t)value;
+        break;
+    case I8:
+        ((int8_t *)array)[x] = (int8_t)value;
+        break;
+    case I32:
+        ((int32_t *)array)[x] = (int32_t)value;
+        break;
+    default:
         ((float *)array)[x] = (float)value;
+    }
 }
 
 /* Elements from the first to the last that belong to the operand. */
@@ -94,12 +145,19 @@ static int64_t extent(const struct operand *o) {
     return o->rows && o->length ? (o->rows - 1) * o->stride + o->length + o->over : 0;
 }
 
+static void plan_of(const struct check *c, const struct shape *shape, struct plan *plan) {
+    *plan = (struct plan){0};
+    c->op->plan(c->row, shape, plan);
+    for (int i = 0; i < plan->operands; i++)
+        plan->operand[i].type = c->op->types[i];
+}
+
 /* Finds the operand its place and fills its arena. */
 static bool fill(struct check *c, int i) {
     struct operand *o = &c->plan.operand[i];
     struct arena *arena = &c->arena[i];
-    const size_t bytes = (size_t)extent(o) * element(c);
-    const size_t align = (size_t)o->align > element(c) ? (size_t)o->align : element(c);
+    const size_t element = bytes_of(o->type), bytes = (size_t)extent(o) * element;
+    const size_t align = (size_t)o->align > element ? (size_t)o->align : element;
     const bool reads_output = c->op->adds || (c->op->has_acc && c->shape.acc);
     size_t offset = 0;
 
@@ -112,26 +170,26 @@ static bool fill(struct check *c, int i) {
     o->at = (char *)arena->data + offset;
     memset(arena->data, 0xca, arena->size);
     for (int64_t x = 0; x < extent(o) && !o->output; x++)
-        put(c, o->at, x, NAN);
+        put(o->type, o->at, x, NAN);
     for (int64_t r = 0; r < o->rows; r++)
         for (int64_t x = 0; x < o->used; x++)
-            put(c, o->at, r * o->stride + x,
-                o->output && (!reads_output || o->never_read) ? (double)NAN : value(c));
+            put(o->type, o->at, r * o->stride + x,
+                o->output && (!reads_output || o->never_read) ? (double)NAN : value(c, o->type));
     memcpy(c->before[i], arena->data, arena->size);
     return true;
 }
 
-static void in_absolute_values(const struct check *c, const struct operand *o) {
-    for (int64_t r = 0; r < o->rows; r++)
+static void in_absolute_values(const struct operand *o) {
+    for (int64_t r = 0; r < o->rows && !is_integer(o->type); r++)
         for (int64_t x = 0; x < o->used; x++)
-            put(c, o->at, r * o->stride + x, fabs(get(c, o->at, r * o->stride + x)));
+            put(o->type, o->at, r * o->stride + x, fabs(get(o->type, o->at, r * o->stride + x)));
 }
 
 /* What goes into the register of a float or double argument. */
 static uint64_t scalar_bits(const struct check *c) {
     uint64_t bits = 0;
 
-    put(c, &bits, 0, c->plan.scalar);
+    put(c->op->types[0], &bits, 0, c->plan.scalar);
     return bits;
 }
 
@@ -145,10 +203,10 @@ static unsigned addresses(const struct plan *p) {
 }
 
 static void call_reference(struct check *c) {
-    int64_t words[ABI_WORDS] = {c->row->mr, c->row->nr};
+    int64_t words[ABI_WORDS] = {c->row->mr, c->row->nr, c->row->kr};
 
-    memcpy(words + 2, c->plan.words, (ABI_WORDS - 2) * sizeof *words);
-    abi_call(c->op->reference, words, c->plan.count + 2, addresses(&c->plan) << 2, scalar_bits(c));
+    memcpy(words + 3, c->plan.words, (ABI_WORDS - 3) * sizeof *words);
+    abi_call(c->op->reference, words, c->plan.count + 3, addresses(&c->plan) << 3, scalar_bits(c));
 }
 
 static void swap_contents(struct arena *arena, unsigned char *with) {
@@ -168,7 +226,7 @@ static void expect(struct check *c) {
 
     if (c->shape.data == RANDOM) {
         for (int i = 0; i < c->plan.operands; i++)
-            in_absolute_values(c, &c->plan.operand[i]);
+            in_absolute_values(&c->plan.operand[i]);
         call_reference(c);
         for (int i = 0; i < c->plan.operands; i++) {
             memcpy(c->magnitude[i], arena[i].data, arena[i].size);
@@ -181,12 +239,22 @@ static void expect(struct check *c) {
             swap_contents(&arena[i], c->before[i]);
 }
 
-/* Both sums of k products, in whatever order, are within (k + 1) u of the sum of the magnitudes, u =
- * FLT_EPSILON / 2 or DBL_EPSILON / 2; so is the one that adds C. */
-static double tolerance(const struct check *c, double magnitude) {
-    const double epsilon = c->op->f64 ? DBL_EPSILON : (double)FLT_EPSILON;
+/* Half a unit in the last place of 1; of sums of bf16 a whole one, as instructions for them round to odd. */
+static double roundoff(const struct check *c, enum element sum) {
+    return sum == F64                ? DBL_EPSILON / 2
+           : sum == F16              ? 0x1p-11
+           : c->op->types[0] == BF16 ? (double)FLT_EPSILON
+                                     : (double)FLT_EPSILON / 2;
+}
 
-    return c->shape.data == INTEGERS ? 0 : (double)(c->shape.k + 2) * epsilon * magnitude;
+/* Both sums of k products, in whatever order, are within g = k u / (1 - k u), k counted with C and what fills the last group, of the sum of the magnitudes, so is
+ * the one that adds C; and so is the computed sum of the magnitudes. What is lost when an f16 becomes subnormal is added. */
+static double tolerance(const struct check *c, const struct operand *o, double magnitude) {
+    const double k = (double)(c->shape.k + c->row->kr) + 1, u = roundoff(c, o->type), g = k * u / (1 - k * u);
+
+    if (c->shape.data == INTEGERS || is_integer(o->type))
+        return 0;
+    return 2 * g / (1 - g) * magnitude + (o->type == F16 ? k * 0x1p-24 : 0);
 }
 
 static bool compare_output(struct check *c, int i) {
@@ -197,12 +265,12 @@ static bool compare_output(struct check *c, int i) {
     for (int64_t r = 0; r < o->rows; r++) {
         for (int64_t x = 0; x < o->used; x++) {
             const int64_t at = r * o->stride + x;
-            const double is = get(c, o->at, at), right = get(c, expected, at);
+            const double is = get(o->type, o->at, at), right = get(o->type, expected, at);
 
-            if (!(fabs(is - right) <= tolerance(c, get(c, magnitude, at))))
+            if (!(fabs(is - right) <= tolerance(c, o, get(o->type, magnitude, at))))
                 return fail(c, "wrong result: row %lld, column %lld is %g, not %g", (long long)r,
                             (long long)x, is, right);
-            put(c, expected, at, is);
+            put(o->type, expected, at, is);
         }
     }
     return true;
@@ -243,11 +311,11 @@ static bool fault(struct check *c, const void *at) {
         const struct operand *o = &c->plan.operand[i];
         const ptrdiff_t from = (const char *)at - o->at;
 
-        if (from >= 0 && from < (ptrdiff_t)((size_t)extent(o) * element(c)))
+        if (from >= 0 && from < (ptrdiff_t)((size_t)extent(o) * bytes_of(o->type)))
             return fail(c, "faulted %lld bytes into operand %d: an aligned access", (long long)from, i);
         if (from >= -4096 && from < (ptrdiff_t)c->arena[i].size + 4096)
             return fail(c, "read or wrote outside operand %d: %lld bytes from its start, it has %lld", i,
-                        (long long)from, (long long)extent(o) * (long long)element(c));
+                        (long long)from, (long long)extent(o) * (long long)bytes_of(o->type));
     }
     return fail(c, "faulted (address %p): an instruction this CPU lacks, or an aligned access", at);
 }
@@ -262,8 +330,7 @@ static bool check_one(struct check *c) {
     struct guarded_call g = {.function = c->function, .plan = &c->plan};
     const void *at;
 
-    memset(&c->plan, 0, sizeof c->plan);
-    c->op->plan(c->row, &c->shape, &c->plan);
+    plan_of(c, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands; i++)
         if (!fill(c, i))
             return false;
@@ -308,16 +375,17 @@ static bool is_far(const struct operand *o) {
 }
 
 /* Address space for the operand, of which only the pages with its rows exist. */
-static bool reserve_rows(const struct check *c, struct operand *o, struct arena *space) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), row = (size_t)(o->length + o->over) * element(c);
+static bool reserve_rows(struct operand *o, struct arena *space) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), element = bytes_of(o->type),
+                 row = (size_t)(o->length + o->over) * element;
 
-    space->size = ((size_t)extent(o) * element(c) + page - 1) / page * page;
+    space->size = ((size_t)extent(o) * element + page - 1) / page * page;
     space->data = mmap(NULL, space->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space->data == MAP_FAILED)
         return false;
     o->at = (char *)space->data;
     for (int64_t r = 0; r < o->rows; r++) {
-        const uintptr_t first = (uintptr_t)o->at + (size_t)(r * o->stride) * element(c),
+        const uintptr_t first = (uintptr_t)o->at + (size_t)(r * o->stride) * element,
                         start = first / page * page;
 
         if (mprotect((void *)start, first + row - start, PROT_READ | PROT_WRITE))
@@ -327,11 +395,11 @@ static bool reserve_rows(const struct check *c, struct operand *o, struct arena 
 }
 
 /* The tile's elements row after row: to `dense`, or from there. */
-static void copy_tile(const struct check *c, const struct operand *o, void *dense, bool from) {
-    const size_t row = (size_t)o->used * element(c);
+static void copy_tile(const struct operand *o, void *dense, bool from) {
+    const size_t element = bytes_of(o->type), row = (size_t)o->used * element;
 
     for (int64_t r = 0; r < o->rows; r++) {
-        char *there = (char *)dense + (size_t)r * row, *here = o->at + (size_t)(r * o->stride) * element(c);
+        char *there = (char *)dense + (size_t)r * row, *here = o->at + (size_t)(r * o->stride) * element;
 
         memcpy(from ? here : there, from ? there : here, row);
     }
@@ -346,22 +414,22 @@ static bool run_far(struct check *c) {
     for (int i = 0; i < n; i++)
         for (int64_t r = 0; r < o[i].rows; r++)
             for (int64_t x = 0; x < o[i].used; x++)
-                put(c, o[i].at, r * o[i].stride + x, value(c));
+                put(o[i].type, o[i].at, r * o[i].stride + x, value(c, o[i].type));
     set_addresses(c);
     for (int i = 0; i < n; i++)
-        copy_tile(c, &o[i], c->before[i], false);
+        copy_tile(&o[i], c->before[i], false);
     call_reference(c);
     for (int i = 0; i < n; i++) {
-        copy_tile(c, &o[i], c->magnitude[i], false);
-        copy_tile(c, &o[i], c->before[i], true);
+        copy_tile(&o[i], c->magnitude[i], false);
+        copy_tile(&o[i], c->before[i], true);
     }
     g.scalar = scalar_bits(c);
     if (!run_guarded(call_kernel, &g, &at))
         return fail(c, "faulted with strides that need 64 bits");
     for (int i = 0; i < n; i++) {
-        copy_tile(c, &o[i], c->before[i], false);
+        copy_tile(&o[i], c->before[i], false);
         if (o[i].output &&
-            memcmp(c->before[i], c->magnitude[i], (size_t)(o[i].rows * o[i].used) * element(c)))
+            memcmp(c->before[i], c->magnitude[i], (size_t)(o[i].rows * o[i].used) * bytes_of(o[i].type)))
             return fail(c, "wrong result with strides that need 64 bits");
     }
     return true;
@@ -389,13 +457,12 @@ static bool check_far_rows(struct check *c) {
         (struct shape){.k = FAR_K, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op->has_acc, .gap = far_gap};
     if (row_edges(c) && c->shape.mr > 2)
         c->shape.mr = 2;
-    memset(&c->plan, 0, sizeof c->plan);
-    c->op->plan(c->row, &c->shape, &c->plan);
+    plan_of(c, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands && ok; i++) {
         struct operand *o = &c->plan.operand[i];
 
         o->at = (char *)c->arena[i].data;
-        if (is_far(o) && !reserve_rows(c, o, &space[i]))
+        if (is_far(o) && !reserve_rows(o, &space[i]))
             ok = fail(c, "no address space for rows that are 2^32 elements apart");
     }
     ok = ok && run_far(c);
@@ -421,12 +488,13 @@ static bool check_edges(struct check *c, int64_t k, unsigned *turn) {
  * to an operand is checked too. */
 static bool make_arenas(struct check *c, int64_t k) {
     const struct shape most = {.k = k, .mr = most_rows(c), .nr = most_columns(c), .gap = GAP};
-    struct plan plan = {0};
+    struct plan plan;
     bool ok = true;
 
-    c->op->plan(c->row, &most, &plan);
+    plan_of(c, &most, &plan);
     for (int i = 0; i < plan.operands; i++)
-        ok = arena_make(&c->arena[i], (size_t)extent(&plan.operand[i]) * element(c) + 4096) &&
+        ok = arena_make(&c->arena[i],
+                        (size_t)extent(&plan.operand[i]) * bytes_of(plan.operand[i].type) + 4096) &&
              (c->before[i] = malloc(c->arena[i].size)) && (c->magnitude[i] = malloc(c->arena[i].size)) && ok;
     if (!ok)
         snprintf(c->message, c->size, "%s: no memory for the test", c->row->symbol);

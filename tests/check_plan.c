@@ -40,10 +40,13 @@ static struct operand rows_in_place(const struct uk_kernel *row, int64_t rows, i
                             .align = row->a_align};
 }
 
+/* In groups of kr terms: k is a multiple of it. */
 static void plan_gemm(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
-    add_number(p, s->k);
-    add_operand(p, panel(s->k, row->mr, s->mr, row->a_align));
-    add_operand(p, panel(s->k, row->nr, s->nr, row->b_align));
+    const int64_t kr = row->kr, groups = (s->k + kr - 1) / kr;
+
+    add_number(p, groups * kr);
+    add_operand(p, panel(groups, row->mr * kr, s->mr * kr, row->a_align));
+    add_operand(p, panel(groups, row->nr * kr, s->nr * kr, row->b_align));
     add_tile(row, s, p);
 }
 
@@ -248,6 +251,8 @@ static void plan_gemv_t(const struct uk_kernel *row, const struct shape *s, stru
     add_number(p, s->nr);
 }
 
+#define ALL(t) {t, t, t, t}
+
 static const struct op ops[] = {
     {"sgemm", (void (*)(void))uk_reference_sgemm, plan_gemm, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
@@ -267,17 +272,35 @@ static const struct op ops[] = {
      .has_acc = true, .wide = true},
     {"sdw_r", (void (*)(void))uk_reference_sdw_r, plan_sdw, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .wide = true},
+    {"igemm", (void (*)(void))uk_reference_igemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {U8, I8, I32}},
+    {"i8gemm", (void (*)(void))uk_reference_i8gemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {I8, I8, I32}},
+    {"u8gemm", (void (*)(void))uk_reference_u8gemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {U8, U8, I32}},
+    {"bgemm", (void (*)(void))uk_reference_bgemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {BF16, BF16, F32}},
+    {"hgemm", (void (*)(void))uk_reference_hgemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = ALL(F16)},
+    {"hpack_t", (void (*)(void))uk_reference_hpack_t, plan_pack_t, .has_k = true, .has_rows = true,
+     .types = ALL(F16)},
+    {"hpack_n", (void (*)(void))uk_reference_hpack_n, plan_pack_n, .has_k = true, .has_columns = true,
+     .types = ALL(F16)},
     {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true},
     {"spack_t", (void (*)(void))uk_reference_spack_t, plan_pack_t, .has_k = true, .has_rows = true},
     {"spack_n", (void (*)(void))uk_reference_spack_n, plan_pack_n, .has_k = true, .has_columns = true},
     {"u8pack_t", (void (*)(void))uk_reference_u8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true,
-     .any_rows = true, .bytes = true},
+     .any_rows = true, .types = ALL(U8)},
     {"i8pack_t", (void (*)(void))uk_reference_i8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true,
-     .any_rows = true, .bytes = true},
+     .any_rows = true, .types = ALL(I8)},
+    {"bpack_t", (void (*)(void))uk_reference_bpack_t, plan_group_pack_t, .has_k = true, .has_rows = true,
+     .any_rows = true, .types = ALL(BF16)},
     {"u8pack_n", (void (*)(void))uk_reference_u8pack_n, plan_group_pack_n, .has_k = true, .any_columns = true,
-     .bytes = true},
+     .types = ALL(U8)},
     {"i8pack_n", (void (*)(void))uk_reference_i8pack_n, plan_group_pack_n, .has_k = true, .any_columns = true,
-     .bytes = true},
+     .types = ALL(I8)},
+    {"bpack_n", (void (*)(void))uk_reference_bpack_n, plan_group_pack_n, .has_k = true, .any_columns = true,
+     .types = ALL(BF16)},
     {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, .has_columns = true},
     {"sdot", (void (*)(void))uk_reference_sdot, plan_dot, .has_k = true, .has_acc = true},
     {"saxpy", (void (*)(void))uk_reference_saxpy, plan_axpy, .adds = true, .any_columns = true},
@@ -286,27 +309,28 @@ static const struct op ops[] = {
     {"sgemv_t", (void (*)(void))uk_reference_sgemv_t, plan_gemv_t, .has_k = true, .has_columns = true,
      .has_acc = true, .wide = true},
     {"dgemm", (void (*)(void))uk_reference_dgemm, plan_gemm, .has_k = true, .has_rows = true,
-     .has_columns = true, .has_acc = true, .f64 = true},
+     .has_columns = true, .has_acc = true, .types = ALL(F64)},
     {"dgemm_ra", (void (*)(void))uk_reference_dgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
-     .has_columns = true, .has_acc = true, .f64 = true},
+     .has_columns = true, .has_acc = true, .types = ALL(F64)},
     {"dgemm_rab", (void (*)(void))uk_reference_dgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
-     .has_columns = true, .has_acc = true, .f64 = true},
+     .has_columns = true, .has_acc = true, .types = ALL(F64)},
     {"dgemm_sab", (void (*)(void))uk_reference_dgemm_sab, plan_gemm_sab, .has_k = true, .has_rows = true,
-     .has_columns = true, .has_acc = true, .f64 = true},
+     .has_columns = true, .has_acc = true, .types = ALL(F64)},
     {"dgemm_small", (void (*)(void))uk_reference_dgemm_small, plan_gemm_rab, .has_k = true, .has_rows = true,
-     .has_columns = true, .has_acc = true, .any_rows = true, .f64 = true},
+     .has_columns = true, .has_acc = true, .any_rows = true, .types = ALL(F64)},
     {"dgemm_small_ta", (void (*)(void))uk_reference_dgemm_small_ta, plan_gemm_small_ta, .has_k = true,
-     .has_rows = true, .has_columns = true, .has_acc = true, .any_rows = true, .f64 = true},
+     .has_rows = true, .has_columns = true, .has_acc = true, .any_rows = true, .types = ALL(F64)},
     {"dpack_t", (void (*)(void))uk_reference_dpack_t, plan_pack_t, .has_k = true, .has_rows = true,
-     .f64 = true},
+     .types = ALL(F64)},
     {"dpack_n", (void (*)(void))uk_reference_dpack_n, plan_pack_n, .has_k = true, .has_columns = true,
-     .f64 = true},
-    {"ddot", (void (*)(void))uk_reference_ddot, plan_dot, .has_k = true, .has_acc = true, .f64 = true},
-    {"daxpy", (void (*)(void))uk_reference_daxpy, plan_axpy, .adds = true, .any_columns = true, .f64 = true},
+     .types = ALL(F64)},
+    {"ddot", (void (*)(void))uk_reference_ddot, plan_dot, .has_k = true, .has_acc = true, .types = ALL(F64)},
+    {"daxpy", (void (*)(void))uk_reference_daxpy, plan_axpy, .adds = true, .any_columns = true,
+     .types = ALL(F64)},
     {"dgemv_n", (void (*)(void))uk_reference_dgemv_n, plan_gemv_n, .has_k = true, .has_rows = true,
-     .has_acc = true, .f64 = true},
+     .has_acc = true, .types = ALL(F64)},
     {"dgemv_t", (void (*)(void))uk_reference_dgemv_t, plan_gemv_t, .has_k = true, .has_columns = true,
-     .has_acc = true, .wide = true, .f64 = true},
+     .has_acc = true, .wide = true, .types = ALL(F64)},
 };
 
 const struct op *check_op(const char *name) {

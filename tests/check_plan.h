@@ -5,6 +5,8 @@
 #include "abi.h"
 #include "ukernels.h"
 
+/* Elements; the 16-bit ones as their bits. */
+enum element { F32, F64, F16, BF16, U8, I8, I32 };
 enum { OPERANDS = 4, MAX_K = 257, GAP = 5, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
 enum placement { AT_END, AT_START, MISALIGNED, PLACEMENTS };
 enum data { INTEGERS, RANDOM, DATA };
@@ -20,6 +22,7 @@ struct shape {
 /* `rows` rows of `length` elements, `stride` apart. Of each, `used` elements from the first are the tile's;
  * the rest and `over` more behind the last row may be read and must not matter. */
 struct operand {
+    enum element type; /* by the operation: its plan leaves it open */
     int64_t rows, length, used, stride, over;
     int align;
     bool output, never_read; /* never_read: an output that no form adds to */
@@ -37,13 +40,14 @@ struct plan {
 
 /* One row per operation; a false says that its kernels have no such argument. `adds`: always to what is there.
  * `any_rows`: from 1 to any number. `any_columns`: from 0 to any number, and no edges. `wide`: so many columns, in vectors, that some stand for all.
- * `f64`, `bytes`: its elements are doubles, or integers of one byte, not floats.
+ * `types`: of the operands, floats if nothing is said.
  */
 struct op {
     const char *name;
     void (*reference)(void);
     void (*plan)(const struct uk_kernel *row, const struct shape *s, struct plan *p);
-    bool has_k, has_rows, has_columns, has_acc, adds, any_rows, any_columns, wide, f64, bytes;
+    bool has_k, has_rows, has_columns, has_acc, adds, any_rows, any_columns, wide;
+    enum element types[OPERANDS];
 };
 
 /* The operation of that name, or NULL. */

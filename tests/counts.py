@@ -23,7 +23,8 @@ def run(*command):
 
 def rows(uk, names):
     for line in run(uk, "kernels").splitlines():
-        found = re.match(r"(\S+)\s+[sd](?:gemm|dot|axpy|gemv)\w*\s+\S+\s+(avx2|avx512|neon|armv7neon)\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
+        op, isa = r"(?:[sdhb]|[iu]8?)(?:gemm|dot|axpy|gemv)\w*", r"avx2|avx512\w*|" + "|".join(TRIPLES)
+        found = re.match(rf"(\S+)\s+{op}\s+\S+\s+({isa})\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
         if found and (not names or found[1] in names):
             yield found[1], found[2], tuple(float(found[i]) for i in (3, 4, 5))
 
@@ -34,7 +35,7 @@ def count_arm(body, loop):
     for text in (body[i].text for i in loop):
         registers = re.search(r"\{(.*?)\}", text)
         registers = len(registers[1].split(",")) if registers else 1
-        if re.match(r"v?fml[as]|vmla|vfma", text):
+        if re.match(r"v?fml[as]|vmla|vfma|[us]+dot|(us|[us]|bf)mmla|v?[us]?mull", text):
             fma += 1
         elif text.startswith(("prf", "pld")):
             loads += 1
@@ -55,7 +56,7 @@ def count(body, loop):
     fma = loads = other = 0
     for text in (body[i].text for i in loop):
         memory = "(" in text and not text.startswith("lea")
-        if re.match(r"vfn?m\w+\s", text):
+        if re.match(r"(vfn?m\w+|vpdpbusd|vdpbf16ps)\s", text):
             fma += 1
             loads += memory
         elif text.startswith("prefetch") or (memory and re.search(r"%[xyz]mm\d+$|%[xyz]mm\d+ \{", text)):
@@ -65,13 +66,16 @@ def count(body, loop):
     return fma, loads, other
 
 
-TRIPLES = {"neon": "aarch64-linux-gnu", "armv7neon": "armv7-linux-gnueabihf"}
+AARCH64 = "aarch64-linux-gnu"
+TRIPLES = {"neon": AARCH64, "dotprod": AARCH64, "i8mm": AARCH64, "f16": AARCH64, "bf16": AARCH64, "armv7neon": "armv7-linux-gnueabihf"}
 
 
 def loops(uk, bindir, kernel, isa, folder):
     assembly, code = os.path.join(folder, kernel + ".s"), os.path.join(folder, kernel + ".o")
     run(uk, "show", kernel, "--asm", "-o", assembly)
-    run(os.path.join(bindir, "llvm-mc"), "-triple=" + TRIPLES.get(isa, "x86_64"), "-filetype=obj", assembly, "-o", code)
+    triple = TRIPLES.get(isa, "x86_64")
+    features = ["-mattr=+all"] if triple == AARCH64 else []
+    run(os.path.join(bindir, "llvm-mc"), "-triple=" + triple, *features, "-filetype=obj", assembly, "-o", code)
     text = run(os.path.join(bindir, "llvm-objdump"), "-d", "--no-show-raw-insn", code)
     for body in k_loops.functions(text.splitlines()):
         edges = k_loops.graph(body)

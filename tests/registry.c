@@ -45,6 +45,21 @@ static void rows_are_sound(void **state) {
     assert_null(uk_kernel_find("uk_sgemm_0x0_avx2_asm"));
 }
 
+static void groups_are_filled_in(void **state) {
+    static const char expected[] =
+        "intrinsic uk_igemm_8x8_dotprod_intrin requires dotprod\n"
+        "  tensor a u8 [I, P] layout (i, p) -> [p / 4, i, p % 4] stride [32, 4, 1] over [8, P]\n"
+        "  tensor b i8 [P, J] layout (p, j) -> [p / 4, j, p % 4] stride [32, 4, 1] over [P, 8]\n"
+        "  tensor c i32 [I, J] stride [ldc, 1]\n"
+        "  assume 1 <= I <= 8 and 1 <= J <= 8 and P % 4 == 0\n"
+        "  c[i, j] = sum(p) i32(a[i, p]) * i32(b[p, j])\n";
+    char text[1024];
+
+    (void)state;
+    uk_kernel_declaration(uk_kernel_find("uk_igemm_8x8_dotprod_intrin"), text, sizeof text);
+    assert_memory_equal(text, expected, sizeof expected - 1);
+}
+
 static void declaration_is_filled_in(void **state) {
     static const char expected[] =
         "intrinsic uk_sgemm_6x16_avx2_asm requires avx2, fma\n"
@@ -101,7 +116,7 @@ struct isa {
 };
 
 #if defined __x86_64__
-static const char known[] = "generic, avx2, avx512";
+static const char known[] = "generic, avx2, avx512, avx512vnni, avx512bf16";
 static struct isa low(void) {
     return (struct isa){"avx2", "avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")};
 }
@@ -202,9 +217,10 @@ static void every_status_has_a_text(void **state) {
 int main(void) {
     /* First what must begin in a process that has not looked at UK_ISA. */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(environment_hides_features), cmocka_unit_test(rows_are_sound),
-        cmocka_unit_test(declaration_is_filled_in),   cmocka_unit_test(declaration_follows_attributes),
-        cmocka_unit_test(features_are_listed),        cmocka_unit_test(every_status_has_a_text),
+        cmocka_unit_test(environment_hides_features),     cmocka_unit_test(rows_are_sound),
+        cmocka_unit_test(declaration_is_filled_in),       cmocka_unit_test(groups_are_filled_in),
+        cmocka_unit_test(declaration_follows_attributes), cmocka_unit_test(features_are_listed),
+        cmocka_unit_test(every_status_has_a_text),
     };
 
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);

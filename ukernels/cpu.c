@@ -127,11 +127,13 @@ static void read_environment(void) {
 }
 
 bool uk_cpu_has(const char *feature) {
+    bool hidden = false;
+
     pthread_once(&once, read_environment);
-    for (int i = visible; i < ISAS; i++)
+    for (int i = ISAS - 1; i >= 0; i--)
         if (lists(isas[i].features, feature))
-            return false;
-    return hardware_has(feature);
+            hidden = i >= visible;
+    return !hidden && hardware_has(feature);
 }
 
 bool uk_cpu_lacks(const char *features, char *name, size_t size) {

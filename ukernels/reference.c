@@ -1,5 +1,6 @@
 /* What every operation computes, as short as it can be said. Kernels are tested against these. */
 #include "ukernels.h"
+#include "half.h"
 #include "reference.h"
 
 #define real float
@@ -11,44 +12,116 @@
 #define REFERENCE(op) uk_reference_d##op
 #include "reference_real.h"
 
-void uk_reference_sgemm_rap(int64_t MR, int64_t NR, int64_t k, const float *a, int64_t lda, const float *b,
-                            int64_t ldb, float *d, float *c, int64_t ldc, int64_t acc, int64_t mr,
-                            int64_t nr) {
-    uk_reference_spack_n(MR, NR, k, b, ldb, d, nr);
-    uk_reference_sgemm_rab(MR, NR, k, a, lda, b, ldb, c, ldc, acc, mr, nr);
+void uk_reference_sgemm_rap(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *a, int64_t lda,
+                            const float *b, int64_t ldb, float *d, float *c, int64_t ldc, int64_t acc,
+                            int64_t mr, int64_t nr) {
+    uk_reference_spack_n(MR, NR, KR, k, b, ldb, d, nr);
+    uk_reference_sgemm_rab(MR, NR, KR, k, a, lda, b, ldb, c, ldc, acc, mr, nr);
 }
 
-void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t k, const float *s, int64_t ldk, int64_t lds,
-                          float *d, int64_t n) {
+void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *s, int64_t ldk,
+                          int64_t lds, float *d, int64_t n) {
     (void)MR;
+    (void)KR;
     for (int64_t p = 0; p < k; p++)
         for (int64_t j = 0; j < NR; j++)
             d[p * NR + j] = j < n ? s[p * ldk + j * lds] : 0;
 }
 
-#define GROUP_PACKS(t, byte)                                                                              \
-    void uk_reference_##t##pack_t(int64_t MR, int64_t NR, int64_t k, const byte *s, int64_t lds, byte *d, \
-                                  int64_t m, int64_t w) {                                                 \
-        (void)MR;                                                                                         \
-        for (int64_t i = 0; i < w; i++)                                                                   \
-            for (int64_t p = 0; p < NR; p++)                                                              \
-                d[i * NR + p] = i < m && p < k ? s[i * lds + p] : 0;                                      \
-    }                                                                                                     \
-    void uk_reference_##t##pack_n(int64_t MR, int64_t NR, int64_t k, const byte *s, int64_t lds, byte *d, \
-                                  int64_t n, int64_t w) {                                                 \
-        (void)NR;                                                                                         \
-        for (int64_t j = 0; j < w; j++)                                                                   \
-            for (int64_t p = 0; p < MR; p++)                                                              \
-                d[j * MR + p] = j < n && p < k ? s[p * lds + j] : 0;                                      \
+/* i32 wraps. */
+#define INTEGER_GEMM(op, left, right)                                                                    \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, const right *b, \
+                           int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {               \
+        for (int64_t i = 0; i < mr; i++) {                                                               \
+            for (int64_t j = 0; j < nr; j++) {                                                           \
+                uint32_t sum = acc ? (uint32_t)c[i * ldc + j] : 0;                                       \
+                                                                                                         \
+                for (int64_t p = 0; p < k; p++)                                                          \
+                    sum += (uint32_t)(a[p / KR * KR * MR + i * KR + p % KR] *                            \
+                                      b[p / KR * KR * NR + j * KR + p % KR]);                            \
+                c[i * ldc + j] = (int32_t)sum;                                                           \
+            }                                                                                            \
+        }                                                                                                \
+    }
+INTEGER_GEMM(igemm, uint8_t, int8_t)
+INTEGER_GEMM(i8gemm, int8_t, int8_t)
+INTEGER_GEMM(u8gemm, uint8_t, uint8_t)
+#undef INTEGER_GEMM
+
+void uk_reference_bgemm(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, const uint16_t *b,
+                        float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += uk_from_bf16(a[p / KR * KR * MR + i * KR + p % KR]) *
+                       uk_from_bf16(b[p / KR * KR * NR + j * KR + p % KR]);
+            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
+        }
+    }
+}
+
+void uk_reference_hgemm(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, const uint16_t *b,
+                        uint16_t *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    (void)KR;
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum =
+                    uk_round_f16(sum + uk_round_f16(uk_from_f16(a[p * MR + i]) * uk_from_f16(b[p * NR + j])));
+            c[i * ldc + j] = uk_to_f16(acc ? uk_round_f16(uk_from_f16(c[i * ldc + j]) + sum) : sum);
+        }
+    }
+}
+
+void uk_reference_hpack_t(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *s, int64_t lds,
+                          uint16_t *d, int64_t m) {
+    (void)NR;
+    (void)KR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < MR; i++)
+            d[p * MR + i] = i < m ? s[i * lds + p] : 0;
+}
+
+void uk_reference_hpack_n(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *s, int64_t lds,
+                          uint16_t *d, int64_t n) {
+    (void)MR;
+    (void)KR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t j = 0; j < NR; j++)
+            d[p * NR + j] = j < n ? s[p * lds + j] : 0;
+}
+
+#define GROUP_PACKS(t, element)                                                                    \
+    void uk_reference_##t##pack_t(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, \
+                                  int64_t lds, element *d, int64_t m, int64_t w) {                 \
+        (void)MR;                                                                                  \
+        (void)NR;                                                                                  \
+        for (int64_t i = 0; i < w; i++)                                                            \
+            for (int64_t p = 0; p < KR; p++)                                                       \
+                d[i * KR + p] = i < m && p < k ? s[i * lds + p] : 0;                               \
+    }                                                                                              \
+    void uk_reference_##t##pack_n(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, \
+                                  int64_t lds, element *d, int64_t n, int64_t w) {                 \
+        (void)MR;                                                                                  \
+        (void)NR;                                                                                  \
+        for (int64_t j = 0; j < w; j++)                                                            \
+            for (int64_t p = 0; p < KR; p++)                                                       \
+                d[j * KR + p] = j < n && p < k ? s[p * lds + j] : 0;                               \
     }
 GROUP_PACKS(u8, uint8_t)
 GROUP_PACKS(i8, int8_t)
+GROUP_PACKS(b, uint16_t)
 #undef GROUP_PACKS
 
-void uk_reference_sdw(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t ldx, int64_t csx,
+void uk_reference_sdw(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *x, int64_t ldx, int64_t csx,
                       const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     (void)MR;
     (void)NR;
+    (void)KR;
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < n; j++) {
             float sum = 0;
@@ -60,11 +133,12 @@ void uk_reference_sdw(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t
     }
 }
 
-void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t k, const float *x, int64_t ldx, int64_t csx,
-                        const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m,
-                        int64_t n) {
+void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *x, int64_t ldx,
+                        int64_t csx, const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc,
+                        int64_t m, int64_t n) {
     (void)MR;
     (void)NR;
+    (void)KR;
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < n; j++) {
             float sum = 0;
@@ -76,9 +150,11 @@ void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t k, const float *x, int64
     }
 }
 
-void uk_reference_vadd(int64_t MR, int64_t NR, const float *a, const float *b, float *c, int64_t n) {
+void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const float *b, float *c,
+                       int64_t n) {
     (void)MR;
     (void)NR;
+    (void)KR;
     for (int64_t j = 0; j < n; j++)
         c[j] = a[j] + b[j];
 }

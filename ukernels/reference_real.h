@@ -1,6 +1,7 @@
 /* The operations that exist for f32 and f64: `real` is the type, REFERENCE(op) the name. reference.c includes this for each. */
-void REFERENCE(gemm)(int64_t MR, int64_t NR, int64_t k, const real *a, const real *b, real *c, int64_t ldc,
-                     int64_t acc, int64_t mr, int64_t nr) {
+void REFERENCE(gemm)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, const real *b, real *c,
+                     int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    (void)KR;
     for (int64_t i = 0; i < mr; i++) {
         for (int64_t j = 0; j < nr; j++) {
             real sum = 0;
@@ -12,9 +13,10 @@ void REFERENCE(gemm)(int64_t MR, int64_t NR, int64_t k, const real *a, const rea
     }
 }
 
-void REFERENCE(gemm_ra)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b, real *c,
-                        int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+void REFERENCE(gemm_ra)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                        const real *b, real *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     (void)MR;
+    (void)KR;
     for (int64_t i = 0; i < mr; i++) {
         for (int64_t j = 0; j < nr; j++) {
             real sum = 0;
@@ -26,10 +28,12 @@ void REFERENCE(gemm_ra)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_
     }
 }
 
-void REFERENCE(gemm_rab)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b,
-                         int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+void REFERENCE(gemm_rab)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                         const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t mr,
+                         int64_t nr) {
     (void)MR;
     (void)NR;
+    (void)KR;
     for (int64_t i = 0; i < mr; i++) {
         for (int64_t j = 0; j < nr; j++) {
             real sum = 0;
@@ -41,11 +45,12 @@ void REFERENCE(gemm_rab)(int64_t MR, int64_t NR, int64_t k, const real *a, int64
     }
 }
 
-void REFERENCE(gemm_sab)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, int64_t csa,
-                         const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t mr,
-                         int64_t nr) {
+void REFERENCE(gemm_sab)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                         int64_t csa, const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc,
+                         int64_t mr, int64_t nr) {
     (void)MR;
     (void)NR;
+    (void)KR;
     for (int64_t i = 0; i < mr; i++) {
         for (int64_t j = 0; j < nr; j++) {
             real sum = 0;
@@ -57,15 +62,18 @@ void REFERENCE(gemm_sab)(int64_t MR, int64_t NR, int64_t k, const real *a, int64
     }
 }
 
-void REFERENCE(gemm_small)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b,
-                           int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m, int64_t n) {
-    REFERENCE(gemm_rab)(MR, NR, k, a, lda, b, ldb, c, ldc, acc, m, n);
+void REFERENCE(gemm_small)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                           const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m,
+                           int64_t n) {
+    REFERENCE(gemm_rab)(MR, NR, KR, k, a, lda, b, ldb, c, ldc, acc, m, n);
 }
 
-void REFERENCE(gemm_small_ta)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *b,
-                              int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m, int64_t n) {
+void REFERENCE(gemm_small_ta)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                              const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m,
+                              int64_t n) {
     (void)MR;
     (void)NR;
+    (void)KR;
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < n; j++) {
             real sum = 0;
@@ -77,47 +85,54 @@ void REFERENCE(gemm_small_ta)(int64_t MR, int64_t NR, int64_t k, const real *a, 
     }
 }
 
-void REFERENCE(pack_t)(int64_t MR, int64_t NR, int64_t k, const real *s, int64_t lds, real *d, int64_t m) {
+void REFERENCE(pack_t)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *s, int64_t lds, real *d,
+                       int64_t m) {
     (void)NR;
+    (void)KR;
     for (int64_t p = 0; p < k; p++)
         for (int64_t i = 0; i < MR; i++)
             d[p * MR + i] = i < m ? s[i * lds + p] : 0;
 }
 
-void REFERENCE(pack_n)(int64_t MR, int64_t NR, int64_t k, const real *s, int64_t lds, real *d, int64_t n) {
+void REFERENCE(pack_n)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *s, int64_t lds, real *d,
+                       int64_t n) {
     (void)MR;
+    (void)KR;
     for (int64_t p = 0; p < k; p++)
         for (int64_t j = 0; j < NR; j++)
             d[p * NR + j] = j < n ? s[p * lds + j] : 0;
 }
 
-void REFERENCE(dot)(int64_t MR, int64_t NR, int64_t k, const real *a, const real *b, real *c, int64_t acc) {
+void REFERENCE(dot)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, const real *b, real *c,
+                    int64_t acc) {
     real sum = 0;
 
     (void)MR;
     (void)NR;
+    (void)KR;
     for (int64_t p = 0; p < k; p++)
         sum += a[p] * b[p];
     c[0] = acc ? c[0] + sum : sum;
 }
 
-void REFERENCE(axpy)(int64_t MR, int64_t NR, int64_t n, real alpha, const real *x, real *y) {
+void REFERENCE(axpy)(int64_t MR, int64_t NR, int64_t KR, int64_t n, real alpha, const real *x, real *y) {
     (void)MR;
     (void)NR;
+    (void)KR;
     for (int64_t j = 0; j < n; j++)
         y[j] += alpha * x[j];
 }
 
-void REFERENCE(gemv_n)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *x, real *c,
-                       int64_t acc, int64_t m) {
+void REFERENCE(gemv_n)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                       const real *x, real *c, int64_t acc, int64_t m) {
     for (int64_t i = 0; i < m; i++)
-        REFERENCE(dot)(MR, NR, k, a + i * lda, x, c + i, acc);
+        REFERENCE(dot)(MR, NR, KR, k, a + i * lda, x, c + i, acc);
 }
 
-void REFERENCE(gemv_t)(int64_t MR, int64_t NR, int64_t k, const real *a, int64_t lda, const real *x, real *y,
-                       int64_t acc, int64_t n) {
+void REFERENCE(gemv_t)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                       const real *x, real *y, int64_t acc, int64_t n) {
     for (int64_t j = 0; j < n && !acc; j++)
         y[j] = 0;
     for (int64_t p = 0; p < k; p++)
-        REFERENCE(axpy)(MR, NR, n, x[p], a + p * lda, y);
+        REFERENCE(axpy)(MR, NR, KR, n, x[p], a + p * lda, y);
 }

@@ -81,6 +81,10 @@ static void expand(const struct uk_kernel *k, const char *word, size_t length, c
         snprintf(out, room, "%d", k->nr);
     } else if (!strncmp(word, "KR", length)) {
         snprintf(out, room, "%d", k->kr);
+    } else if (!strncmp(word, "A_GROUP", length)) {
+        snprintf(out, room, "%d", k->mr * k->kr);
+    } else if (!strncmp(word, "B_GROUP", length)) {
+        snprintf(out, room, "%d", k->nr * k->kr);
     } else if (!strncmp(word, "EDGES", length)) {
         snprintf(out, room, "%s%d and %s%d", rows_vary ? "1 <= I <= " : "I == ", k->mr,
                  columns_vary ? "1 <= J <= " : "J == ", k->nr);
@@ -99,7 +103,8 @@ static void expand(const struct uk_kernel *k, const char *word, size_t length, c
 
 /* The word in capitals that begins at s, one of a fixed list (so that SYMBOLREQUIRES is two); 0: none. */
 static size_t word_at(const char *s) {
-    static const char *const words[] = {"SYMBOL", "REQUIRES", "EDGES", "A_OVER", "MR", "NR", "KR"};
+    static const char *const words[] = {"SYMBOL",  "REQUIRES", "EDGES", "A_OVER", "A_GROUP",
+                                        "B_GROUP", "MR",       "NR",    "KR"};
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (!strncmp(s, words[i], strlen(words[i])))

@@ -13,7 +13,9 @@ def flags_of(arch, isa, features):
     if isa == "generic":
         return []
     if arch == "aarch64":
-        return ["-march=armv8-a" + "".join("+" + MARCH.get(f, f) for f in features)]
+        # gcc has the intrinsics of what came later in armv8.2-a and above; so have all CPUs with it.
+        base = "armv8-a" if features == ["neon"] else "armv8.2-a"
+        return [f"-march={base}" + "".join("+" + MARCH.get(f, f) for f in features)]
     if arch == "arm":
         return ["-march=armv7-a", "-mfpu=neon-vfpv4", "-mfloat-abi=hard"]
     return ["-m" + f for f in features]
@@ -39,10 +41,12 @@ for number, line in enumerate(open(folder + "/kernels.def", encoding="utf-8"), 1
     symbol = f"uk_{op}_{mr}x{nr}_{isa}_{impl}"
     features = re.search(r'\.features = "([^"]*)"', attributes)
     features = [f for f in (features[1] if features else isas[isa][1]).split(",") if f]
+    kr = re.search(r"\.kr = (\d+)", attributes)
     shared = re.search(r'\.file = "([^"]*)"', attributes)
     if shared:
         source = shared[1]
-        names = [f"-DUK_SYMBOL={symbol}", f"-DUK_OP_{op}", f"-DUK_MR={mr}", f"-DUK_NR={nr}"]
+        sizes = {"MR": mr, "NR": nr, "KR": kr[1] if kr else 1}
+        names = [f"-DUK_SYMBOL={symbol}", f"-DUK_OP_{op}"] + [f"-DUK_{size}={n}" for size, n in sizes.items()]
     else:
         folder_of_impl = "asm/peachpy" if impl == "peachpy" else "asm" if impl.startswith("asm") else "intrinsics"
         source = f"{folder_of_impl}/{symbol}.{'py' if impl == 'peachpy' else 'c'}"

@@ -52,10 +52,10 @@ const char *uk_status_text(enum uk_status status);
  *          ...                          ...                                    ...
  *        p=k-1 | 0 1 .. MR-1 |        p=k-1 | 0 1 ... NR-1 | c+(mr-1)*ldc -> | 0 1 .. nr-1 |
  *
- *   Element (i, p) of A is a[p*MR + i], element (p, j) of B is b[p*NR + j]. Where .kr > 1, k counts in
- *   groups: panels are [k/kr][MR or NR][kr], and the rest of the last group is zero. Panels always have
- *   their full width MR or NR, however few rows or columns the tile has: the rest may be read, and does
- *   not change the result.
+ *   Element (i, p) of A is a[p*MR + i], element (p, j) of B is b[p*NR + j]. Where .kr > 1, panels are groups
+ *   of kr terms, [k/kr][MR or NR][kr], and k is a multiple of kr: who packs fills the last group with zeros.
+ *   Panels always have their full width MR or NR, however few rows or columns the tile has: the rest may be
+ *   read, and does not change the result. f16 and bf16 are passed as uint16_t, their bits.
  *
  *   1. Freestanding: no libc, no globals but static const, no question to the CPU, no helper that is not
  *      inlined.
@@ -119,7 +119,7 @@ struct uk_kernel {
     int row_step;
     int a_over;                    /* elements of the first operand it may read past the end of a row */
     int a_align, b_align, c_align; /* bytes; default 1: as the elements are, no more */
-    /* Vector instructions of the inner loop, per step of k (per call, if there is no k). */
+    /* Vector instructions of the inner loop, per step of k: per group of kr (per call, if there is no k). */
     double fma, loads, other;
 };
 

@@ -1,0 +1,120 @@
+/*
+ * UK_MR rows x 32 columns of C from panels of groups of 4 bytes, in i32 (avx512vnni), or of 2 bf16, in f32 (avx512bf16):
+ * sum[i][0] and sum[i][1] are columns 0-15 and 16-31 of row i. A step multiplies a row's group, in all lanes, by those of
+ * 16 columns.
+ *
+ * vpdpbusd multiplies u8 by i8, UK_OP_igemm's bytes. The others flip the highest bit of b, which adds 128 (UK_OP_i8gemm,
+ * whose b becomes the u8) or takes 128 away (UK_OP_u8gemm, whose b becomes the i8); of_a is the sum of a, row i in lane i,
+ * by a product with ones:
+ *
+ *     sum of a * b = sum of a * (b + 128) - 128 * sum of a = sum of a * (b - 128) + 128 * sum of a
+ *
+ * All wraps at 2^32, as i32 does.
+ *
+ * Bound: 28 products and 16 loads per group of 14 rows; 25, 15 and 2 flips of 12. At two 512-bit products and two loads a
+ * cycle the products take 14 cycles, 128 multiply-adds of bytes a cycle, 64 of bf16; of 12 rows 13.5 cycles with the
+ * flips, 114. 14 x 2 accumulators cover their latency of 5 nearly three times over. 12 rows leave registers for of_a and
+ * the constants.
+ *
+ * Edges: a tile of fewer rows leaves each step after its last row; columns are masked.
+ */
+#include <immintrin.h>
+#include "ukernels.h"
+
+#if defined(UK_OP_bgemm)
+typedef uint16_t left, right;
+typedef float total;
+typedef __m512 vector;
+#define ZERO() _mm512_setzero_ps()
+#define MULTIPLY(s, x, y) _mm512_dpbf16_ps(s, (__m512bh)(x), (__m512bh)(y))
+#define PART(mask, p) _mm512_maskz_loadu_ps(mask, p)
+#define STORE(p, mask, x) _mm512_mask_storeu_ps(p, mask, x)
+#define ADD(x, y) _mm512_add_ps(x, y)
+#else
+#if defined(UK_OP_i8gemm)
+typedef int8_t left, right;
+#define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, y, x)
+#define OF_A(s, mask, x, ones) _mm512_mask_dpbusd_epi32(s, mask, ones, x)
+#define WITH(s, of_a) _mm512_sub_epi32(s, _mm512_slli_epi32(of_a, 7))
+#elif defined(UK_OP_u8gemm)
+typedef uint8_t left, right;
+#define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, x, y)
+#define OF_A(s, mask, x, ones) _mm512_mask_dpbusd_epi32(s, mask, x, ones)
+#define WITH(s, of_a) _mm512_add_epi32(s, _mm512_slli_epi32(of_a, 7))
+#else
+typedef uint8_t left;
+typedef int8_t right;
+#define MULTIPLY(s, x, y) _mm512_dpbusd_epi32(s, x, y)
+#endif
+typedef int32_t total;
+typedef __m512i vector;
+#define ZERO() _mm512_setzero_si512()
+#define PART(mask, p) _mm512_maskz_loadu_epi32(mask, p)
+#define STORE(p, mask, x) _mm512_mask_storeu_epi32(p, mask, x)
+#define ADD(x, y) _mm512_add_epi32(x, y)
+#endif
+enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16 };
+
+/* 16 columns of b. */
+static inline __attribute__((always_inline)) __m512i columns(const right *b) {
+#ifdef OF_A
+    return _mm512_xor_si512(_mm512_loadu_si512(b), _mm512_set1_epi8(-128));
+#else
+    return _mm512_loadu_si512(b);
+#endif
+}
+
+/* A row's group in all lanes. */
+static inline __attribute__((always_inline)) __m512i row(const left *a) {
+    int32_t group;
+
+    __builtin_memcpy(&group, a, sizeof group);
+    return _mm512_set1_epi32(group);
+}
+
+void UK_SYMBOL(int64_t k, const left *a, const right *b, total *c, int64_t ldc, int64_t acc, int64_t mr,
+               int64_t nr) {
+    const uint32_t all = nr < NR ? (1u << nr) - 1 : ~0u;
+    const __mmask16 low = (__mmask16)all, high = (__mmask16)(all >> 16);
+    vector sum[MR][2];
+#ifdef OF_A
+    __m512i of_a = _mm512_setzero_si512();
+#endif
+
+#pragma GCC unroll 14
+    for (int i = 0; i < MR; i++)
+        sum[i][0] = sum[i][1] = ZERO();
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < k; p += KR, a += MR * KR, b += NR * KR) {
+        const __m512i y = columns(b), z = columns(b + V * KR);
+
+#ifdef OF_A
+        of_a = OF_A(of_a, (1 << MR) - 1, _mm512_maskz_loadu_epi32((1 << MR) - 1, a), _mm512_set1_epi8(1));
+#endif
+#pragma GCC unroll 14
+        for (int i = 0; i < MR; i++) {
+            if (i < mr) {
+                const __m512i x = row(a + i * KR);
+
+                sum[i][0] = MULTIPLY(sum[i][0], x, y);
+                sum[i][1] = MULTIPLY(sum[i][1], x, z);
+            }
+        }
+    }
+#pragma GCC unroll 14
+    for (int i = 0; i < MR; i++) {
+        if (i < mr) {
+            total *d = c + i * ldc;
+            vector x = sum[i][0], y = sum[i][1];
+
+#ifdef OF_A
+            const __m512i more = _mm512_permutexvar_epi32(_mm512_set1_epi32(i), of_a);
+
+            x = WITH(x, more);
+            y = WITH(y, more);
+#endif
+            STORE(d, low, acc ? ADD(PART(low, d), x) : x);
+            STORE(d + V, high, acc ? ADD(PART(high, d + V), y) : y);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+/*
+ * UK_MR x UK_NR elements of C, in i32, from panels of groups of 8 bytes, for NEON without dot products: 4 x 4 on AArch64,
+ * 2 x 4 on ARMv7, whose 16 registers hold no more. sum[i][j] is a vector of four parts of element (i, j):
+ *
+ *     8 products of 16 bits = smull (umull) a[i], b[j]      sadalp (uadalp): its pairs, added up, to sum[i][j]
+ *
+ * A product of two bytes fits 16 bits, whatever they are: -128 * -128 is 2^14, 255 * 255 less than 2^16. Two of the former
+ * do not, so that no product is added to another before it has 32 bits. There is no product of u8 by i8 (UK_OP_igemm): as
+ * 128 less than a, which flips its highest bit, is an i8,
+ *
+ *     sum of a * b = sum of (a - 128) * b + 128 * sum of b
+ *
+ * and one more row, of ones, gives the sums of b; on ARMv7 two additions of pairs, in half a register.
+ *
+ * Bound: MR NR multiplications and as many additions of pairs per group, 8 terms each. Where each of the two takes a pipe of
+ * its own (Cortex-A76, Neoverse N1) that is 8 multiply-adds a cycle, 4 on cores with vectors of 64 bits (Cortex-A53, A7);
+ * igemm has 16 / 22 of that on AArch64, because of a row more and the flips. Loads, of 8 bytes for two products or more,
+ * take fewer cycles on any core.
+ *
+ * Edges cost as the whole tile; rows and columns that it lacks are not stored.
+ */
+#include <arm_neon.h>
+#include "ukernels.h"
+
+#if defined(UK_OP_u8gemm)
+typedef uint8_t left, right;
+typedef uint8x8_t bytes;
+typedef uint32x4_t sums;
+#define LOAD_A(p) vld1_u8(p)
+#define LOAD_B(p) vld1_u8(p)
+#define ADD_PRODUCTS(s, x, y) vpadalq_u16(s, vmull_u8(x, y))
+#define WORDS(s) vreinterpretq_s32_u32(s)
+#else
+#if defined(UK_OP_igemm)
+typedef uint8_t left;
+#define LOAD_A(p) vreinterpret_s8_u8(veor_u8(vld1_u8(p), vdup_n_u8(0x80)))
+#ifdef __aarch64__
+typedef int32x4_t sums_of_b;
+#define ADD_BYTES(s, x) ADD_PRODUCTS(s, x, ones)
+#define ADDED_UP_OF_B(s) added_up(s)
+#else
+typedef int32x2_t sums_of_b;
+#define ADD_BYTES(s, x) vpadal_s16(s, vpaddl_s8(x))
+#define ADDED_UP_OF_B(s) vcombine_s32(vpadd_s32(s[0], s[1]), vpadd_s32(s[2], s[3]))
+#endif
+#else
+typedef int8_t left;
+#define LOAD_A(p) vld1_s8(p)
+#endif
+typedef int8_t right;
+typedef int8x8_t bytes;
+typedef int32x4_t sums;
+#define LOAD_B(p) vld1_s8(p)
+#define ADD_PRODUCTS(s, x, y) vpadalq_s16(s, vmull_s8(x, y))
+#define WORDS(s) (s)
+#endif
+enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
+
+/* The four elements of a row. */
+static inline __attribute__((always_inline)) int32x4_t added_up(const sums s[NR]) {
+#ifdef __aarch64__
+    return vpaddq_s32(vpaddq_s32(WORDS(s[0]), WORDS(s[1])), vpaddq_s32(WORDS(s[2]), WORDS(s[3])));
+#else
+    int32x2_t half[NR];
+
+    for (int j = 0; j < NR; j++)
+        half[j] = vadd_s32(vget_low_s32(WORDS(s[j])), vget_high_s32(WORDS(s[j])));
+    return vcombine_s32(vpadd_s32(half[0], half[1]), vpadd_s32(half[2], half[3]));
+#endif
+}
+
+static inline __attribute__((always_inline)) void store_row(int32_t *c, int32x4_t x, int64_t acc,
+                                                            int64_t nr) {
+    if (nr == NR) {
+        vst1q_s32(c, acc ? vaddq_s32(vld1q_s32(c), x) : x);
+        return;
+    }
+    for (int j = 0; j < NR - 1; j++) {
+        if (j < nr)
+            c[j] = (int32_t)((acc ? (uint32_t)c[j] : 0) + (uint32_t)vgetq_lane_s32(x, 0));
+        x = vextq_s32(x, x, 1);
+    }
+}
+
+void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc, int64_t acc, int64_t mr,
+               int64_t nr) {
+    sums sum[MR][NR];
+    int32x4_t more = vdupq_n_s32(0);
+
+    for (int i = 0; i < MR; i++)
+        for (int j = 0; j < NR; j++)
+            sum[i][j] = (sums){0};
+#ifdef UK_OP_igemm
+    sums_of_b of_b[NR];
+
+    for (int j = 0; j < NR; j++)
+        of_b[j] = (sums_of_b){0};
+#ifdef __aarch64__
+    bytes ones = vdup_n_s8(1);
+
+    /* A product with what it knows to be 1 the compiler makes an operation of the other pipe. */
+    __asm__("" : "+w"(ones));
+#endif
+#endif
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < k; p += KR, a += MR * KR, b += NR * KR) {
+        bytes x[MR], y[NR];
+
+#pragma GCC unroll 4
+        for (int i = 0; i < MR; i++)
+            x[i] = LOAD_A(a + i * KR);
+#pragma GCC unroll 4
+        for (int j = 0; j < NR; j++)
+            y[j] = LOAD_B(b + j * KR);
+#pragma GCC unroll 4
+        for (int j = 0; j < NR; j++) {
+#ifdef UK_OP_igemm
+            of_b[j] = ADD_BYTES(of_b[j], y[j]);
+#endif
+#pragma GCC unroll 4
+            for (int i = 0; i < MR; i++)
+                sum[i][j] = ADD_PRODUCTS(sum[i][j], x[i], y[j]);
+#if defined(UK_OP_igemm) && !defined(__aarch64__)
+            /* The next column waits: there are no registers for the products of all. */
+            if (j + 1 < NR)
+                __asm__("" : "+w"(sum[0][j]), "+w"(sum[1][j]), "+w"(y[j + 1]));
+#endif
+        }
+    }
+#ifdef UK_OP_igemm
+    more = vshlq_n_s32(ADDED_UP_OF_B(of_b), 7);
+#endif
+#pragma GCC unroll 4
+    for (int i = 0; i < MR; i++)
+        if (i < mr)
+            store_row(c + i * ldc, vaddq_s32(added_up(sum[i]), more), acc, nr);
+}
