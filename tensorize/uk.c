@@ -86,6 +86,8 @@ static const struct option {
     {"--asm", NULL, FORM, SHOW, "its bitcode, compiled for its instruction set"},
     {"--llvm", NULL, FORM, SHOW, "its bitcode as LLVM IR"},
     {"--bitcode", NULL, FORM, SHOW, "its bitcode; needs -o"},
+    {"--static", NULL, FLAG, BENCH,
+     "kernels: what llvm-mca says of the inner loop on cores of its architecture, or on --target=CORE"},
     {"--json", "FILE.json", JSON, BENCH,
      "Google Benchmark's schema, for its compare tools; without a file: on standard output"},
     {"--compare", "OLD.json", TEXT, BENCH, "tell what is slower than in that run, beyond noise"},
@@ -231,8 +233,8 @@ static int take_option(struct uk_arguments *a, const struct option *o, const cha
     const char **const texts[] = {&a->target, &a->emit,      &a->out,    &a->schedule, &a->name,
                                   &a->log,    &a->workspace, &a->set,    &a->type,     &a->shapes,
                                   &a->peers,  &a->compare,   &a->layout, &a->ta,       &a->tb};
-    static const char *const flag_names[] = {"--time", "--check", "--allow-loops", "--explain"};
-    bool *const flags[] = {&a->time, &a->check, &a->allow_loops, &a->explain};
+    static const char *const flag_names[] = {"--time", "--check", "--allow-loops", "--explain", "--static"};
+    bool *const flags[] = {&a->time, &a->check, &a->allow_loops, &a->explain, &a->is_static};
     switch (o->kind) {
     case FLAG:
         for (int i = 0; i < COUNT(flags); i++)

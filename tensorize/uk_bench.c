@@ -314,6 +314,11 @@ int uk_command_bench(const struct uk_arguments *a) {
     int status = uk_bench_check(a);
     if (status)
         return status;
+    if (a->is_static) {
+        if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json || a->compare)
+            return uk_complain(UK_EXIT_USAGE, "uk bench --static takes kernels and --target only: nothing is measured");
+        return uk_bench_static(a);
+    }
     if (a->positionals && !strcmp(a->positional[0], "gemm"))
         return a->positionals > 1
                    ? uk_complain(UK_EXIT_USAGE, "uk bench gemm takes no '%s'; --set chooses shapes",

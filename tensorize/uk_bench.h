@@ -22,6 +22,11 @@ int uk_bench_finish(const struct uk_arguments *a, const cJSON *all);
 /* uk bench gemm. Exit status. */
 int uk_bench_gemm(const struct uk_arguments *a);
 
+/* ---- uk_bench_static.c ---- */
+
+/* uk bench --static. Exit status. */
+int uk_bench_static(const struct uk_arguments *a);
+
 /* ---- uk_bench_ours.c ---- */
 
 struct bench_library;

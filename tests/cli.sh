@@ -189,6 +189,17 @@ generic=uk_sgemm_4x8_generic_c
 expect 0 "$generic .* % of the SSE2 peak" '' bench $generic
 expect 0 '"benchmarks":.*"real_time":.*"percent_of_peak"' '' bench $generic --json
 expect 2 '' 'unknown kernel' bench nothing
+for static in uk_sgemm_8x12_neon_asm uk_sgemm_6x16_neon_asm; do
+    expect 0 "$static +cortex-a76 +[.0-9]+ +[.0-9]+ +(9[5-9]|100) % +8[89][.0-9]* %" '' bench --static $static
+    expect 0 "$static +neoverse-n1 +12[.0-9]* +12[.0-9]* +(9[5-9]|100) % +8[89][.0-9]* %" '' bench --static $static
+done
+expect 0 'uk_sgemm_8x12_neon_asm +neoverse-v1 +6[.0-9]* +6[.0-9]* ' '' bench --static uk_sgemm_8x12_neon_asm --target=neoverse-v1
+expect 0 'uk_sgemm_14x32_avx512_asm +skylake-avx512 +1[45][.0-9]* +14[.0-9]* .* 59.6 %' '' bench --static uk_sgemm_14x32_avx512_asm
+expect 0 'uk_sgemm_4x8_armv7neon_asm +cortex-a9 +8[.0-9]* +8[.0-9]* +(9[5-9]|100) % +8[2-9]' '' bench --static uk_sgemm_4x8_armv7neon_asm
+UK_LLVM_MCA=/no/where expect 1 'kernel' '/no/where: No such file.*package llvm-19.*UK_LLVM_MCA' bench --static uk_sgemm_8x12_neon_asm
+expect 2 '' 'nothing is measured' bench --static --json uk_sgemm_8x12_neon_asm
+expect 2 '' 'unknown kernel' bench --static nothing
+expect 1 'kernel' 'there is no loop' bench --static uk_vadd_1x8_neon_intrin
 
 expect 0 'on cortex-a53.*uk_vadd_1x8_armv7neon_intrin [^
 ]* no: arm.*uk_sgemm_8x12_neon_asm [^
