@@ -105,6 +105,10 @@ size_t uk_bytes_of(enum uk_type type);
 /* Exit status; free the data in any case. */
 int uk_data_create(struct uk_data *d, struct uk_program *p, const int64_t *sizes);
 void uk_data_free(struct uk_data *d);
+/* Bytes of an array's memory. */
+size_t uk_data_room(const struct uk_array *a);
+/* The bits of a small integer in half precision or bfloat16. */
+unsigned uk_half_bits(enum uk_type type, double value);
 /* Small integers, the same each time: sums of their products are exact. */
 void uk_data_integers(struct uk_data *d);
 /* Random values in [-1, 1) where the type is f32. */
@@ -114,6 +118,21 @@ double uk_data_value(const struct uk_array *a, size_t i);
  * values may be so many units in the last place of the tensor's largest value apart. */
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
                    double roundings);
+
+/* ---- uk_emulate.c: programs for another architecture, under qemu-user ---- */
+
+struct uk_emulation;
+/* Whether this is a target of an architecture that is not this machine's, and that qemu may run here. */
+bool uk_is_emulated(const char *target);
+/* Compiles the program for its target, and links what calls it with these sizes, scalars and operands. Exit status; end it
+ * in any case. */
+int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,
+                       const double *scalars, const struct uk_data *data);
+/* Calls the function, once, with the data as it is now; *status is what it returned. Exit status. */
+int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t *status);
+/* The emulator's name, and which CPU it shows. */
+const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu);
+void uk_emulation_end(struct uk_emulation *e);
 
 /* ---- uk_show.c ---- */
 

@@ -36,6 +36,10 @@ static int create_array(struct uk_array *a, struct uk_program *p, int i, const i
     return UK_EXIT_OK;
 }
 
+size_t uk_data_room(const struct uk_array *a) {
+    return (a->bytes + 2 * GUARD + 63) / 64 * 64;
+}
+
 int uk_data_create(struct uk_data *d, struct uk_program *p, const int64_t *sizes) {
     size_t count = (size_t)uk_program_tensors(p);
     *d = (struct uk_data){.array = calloc(count + 1, sizeof *d->array),
@@ -77,6 +81,13 @@ static double half_to(uint16_t h) {
                : exponent == 0 ? ldexp(fraction, -24)
                                : ldexp(1024 + fraction, exponent - 25);
     return h & 0x8000 ? -v : v;
+}
+
+unsigned uk_half_bits(enum uk_type type, double value) {
+    float f = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return type == UK_F16 ? half_from(value) : bits >> 16;
 }
 
 /* Stores a small integer. */

@@ -44,13 +44,57 @@ static void print_results(const struct uk_data *d) {
     }
 }
 
+/* Whether the name, of n characters, is that of a kernel: the registry's, or the program's own. */
+static bool is_kernel(const struct uk_program *p, const char *name, size_t n) {
+    char symbol[128];
+    snprintf(symbol, sizeof symbol, "%.*s", (int)n, name);
+    for (const struct uk_intrinsic *in = p->intrinsics; in; in = in->next)
+        if (!strcmp(in->name, symbol))
+            return true;
+    return uk_kernel_find(symbol);
+}
+
+/* The same where there is no module; and what runs the code. Kernels are what it declares before they are linked in. */
+static int print_emulation(struct uk_job *job, const struct uk_emulation *e) {
+    static const char declaration[] = "\ndeclare ";
+    const char *cpu, *program = uk_emulation_name(e, &cpu), *between = "";
+    char *text;
+    size_t length;
+    enum uk_status s = uk_emit(job->program, &job->options, UK_EMIT_LLVM, &text, &length);
+    if (s)
+        return uk_job_failed(job, s);
+    printf("%s for %s:", job->program->name, job->options.target);
+    for (const char *d = text; (d = strstr(d, declaration)); d++) {
+        const char *name = d + strcspn(d, "@(");
+        size_t n = *name == '@' ? strcspn(++name, "(") : 0;
+        if (!n || !is_kernel(job->program, name, n))
+            continue;
+        printf("%s %.*s", between, (int)n, name);
+        between = ",";
+    }
+    uk_text_free(text);
+    printf("%s, run by %s -cpu %s\n",
+           !*between                         ? " no kernel"
+           : *uk_context_notes(job->context) ? " (not all inlined, see the notes)"
+                                             : " (inlined: 0 calls left)",
+           program, cpu);
+    return UK_EXIT_OK;
+}
+
 struct run {
     struct uk_job job;
-    struct uk_module *module;
-    int64_t *sizes; /* all of them, in order */
+    struct uk_module *module;       /* NULL: another architecture's code */
+    struct uk_emulation *emulation; /* which runs that */
+    int64_t *sizes;                 /* all of them, in order */
     double *scalars;
     struct uk_data data, expected;
 };
+
+static int is_refused(const struct run *r, int status) {
+    return status ? uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s",
+                                r->job.program->name, uk_status_text((enum uk_status)status))
+                  : UK_EXIT_OK;
+}
 
 static int call(const struct run *r) {
     int64_t *arguments = calloc((size_t)r->job.program->size_count + 1, sizeof *arguments);
@@ -62,10 +106,13 @@ static int call(const struct run *r) {
             arguments[count++] = r->sizes[v->number];
     int status = uk_module_call(r->module, arguments, r->scalars, r->data.origins);
     free(arguments);
-    if (status)
-        return uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s", r->job.program->name,
-                           uk_status_text((enum uk_status)status));
-    return UK_EXIT_OK;
+    return is_refused(r, status);
+}
+
+static int call_emulated(const struct run *r) {
+    int32_t refused;
+    int status = uk_emulation_run(r->emulation, &r->data, &refused);
+    return status ? status : is_refused(r, refused);
 }
 
 static int check(struct run *r) {
@@ -104,6 +151,10 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
         r->scalars[i] = i + 2;
     if ((status = uk_choose_sizes(p, a, r->sizes)))
         return status;
+    if (uk_is_emulated(a->target)) {
+        status = uk_data_create(&r->data, p, r->sizes);
+        return status ? status : uk_emulation_begin(&r->emulation, &r->job, r->sizes, r->scalars, &r->data);
+    }
     if (!a->threads)
         r->job.options.threads = uk_num_threads();
     enum uk_status compiled = uk_compile(p, &r->job.options, &r->module);
@@ -116,6 +167,11 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
 int uk_command_run(const struct uk_arguments *a) {
     struct run r = {0};
     char threads[32];
+    if (a->time && uk_is_emulated(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
+                           "bench --target=%s counts its kernels' instructions",
+                           a->target, a->target);
     /* The pool asks the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%" PRId64, a->threads);
     if (a->threads)
@@ -123,9 +179,14 @@ int uk_command_run(const struct uk_arguments *a) {
     int status = prepare(&r, a);
     if (!status) {
         uk_data_integers(&r.data);
-        print_kernels(&r.job, r.module);
+        if (r.module)
+            print_kernels(&r.job, r.module);
+        else
+            status = print_emulation(&r.job, r.emulation);
+    }
+    if (!status) {
         print_sizes(r.job.program, r.sizes);
-        status = call(&r);
+        status = r.module ? call(&r) : call_emulated(&r);
     }
     if (!status)
         print_results(&r.data);
@@ -136,6 +197,7 @@ int uk_command_run(const struct uk_arguments *a) {
     uk_data_free(&r.expected);
     uk_data_free(&r.data);
     uk_module_destroy(r.module);
+    uk_emulation_end(r.emulation);
     uk_job_end(&r.job);
     free(r.sizes);
     free(r.scalars);

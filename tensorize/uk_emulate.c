@@ -1,0 +1,378 @@
+/*
+ * Programs for another architecture, run here: the object is linked with a runner that has the C library of that
+ * architecture in it, and qemu-user runs that. Operands go through a file that both map. Nothing here tells how fast the
+ * code would be.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "target.h"
+#include "uk.h"
+
+extern char **environ;
+
+/* The CPUs of qemu 7.2 that are tried in this order, each with what it has for a target; NULL: all that qemu knows. */
+struct cpu {
+    const char *name, *features;
+};
+static const struct cpu aarch64_cpus[] = {{"cortex-a53", "neon"},
+                                          {"cortex-a72", "neon"},
+                                          {"cortex-a76", "neon,fullfp16,dotprod"},
+                                          {"neoverse-n1", "neon,fullfp16,dotprod"},
+                                          {"max", NULL}};
+static const struct cpu arm_cpus[] = {
+    {"cortex-a7", "neon,vfp4,hwdiv-arm"}, {"cortex-a15", "neon,vfp4,hwdiv-arm"}, {"max", NULL}};
+
+static const struct uk_emulator {
+    const char *arch, *program, *triple; /* the triple is clang's */
+    const char *libc, *packages;
+    const struct cpu *cpus;
+} emulators[] = {
+    {"aarch64", "qemu-aarch64", "aarch64-linux-gnu", "/usr/aarch64-linux-gnu/lib/libc.a",
+     "libc6-dev-arm64-cross and libgcc-12-dev-arm64-cross", aarch64_cpus},
+    {"arm", "qemu-arm", "armv7-linux-gnueabihf", "/usr/arm-linux-gnueabihf/lib/libc.a",
+     "libc6-dev-armhf-cross and libgcc-12-dev-armhf-cross", arm_cpus},
+};
+
+/* ---- which emulator, which CPU ---- */
+
+static const struct uk_target *row_of(const char *target) {
+    const size_t n = strcspn(target, "+");
+    const struct uk_target *t = uk_targets;
+
+    while (t->name && (strlen(t->name) != n || strncmp(t->name, target, n)))
+        t++;
+    return t->name ? t : NULL;
+}
+
+/* The architecture of this process, whose code needs no emulator. */
+static const char own_arch[] =
+#if defined __aarch64__
+    "aarch64";
+#elif defined __arm__
+    "arm";
+#else
+    "x86_64";
+#endif
+
+static const struct uk_emulator *emulator_of(const char *target) {
+    const struct uk_target *t = target ? row_of(target) : NULL;
+
+    for (size_t i = 0; t && i < sizeof emulators / sizeof *emulators; i++)
+        if (!strcmp(t->arch->name, emulators[i].arch) && strcmp(t->arch->name, own_arch) != 0)
+            return &emulators[i];
+    return NULL;
+}
+
+bool uk_is_emulated(const char *target) {
+    return emulator_of(target);
+}
+
+static bool lists(const char *list, const char *name, size_t n) {
+    for (; *list; list += strcspn(list, ","), list += *list == ',')
+        if (strcspn(list, ",") == n && !strncmp(list, name, n))
+            return true;
+    return false;
+}
+
+static bool cpu_has(const struct cpu *cpu, const struct uk_target *t, const char *plus) {
+    if (!cpu->features)
+        return true;
+    for (const char *const *h = t->has; *h; h++)
+        if (!lists(cpu->features, *h, strlen(*h)))
+            return false;
+    for (size_t n; *plus; plus += n) {
+        n = strcspn(++plus, "+");
+        if (n == 3 && !strncmp(plus, "f16", n) ? !lists(cpu->features, "fullfp16", 8)
+                                               : !lists(cpu->features, plus, n))
+            return false;
+    }
+    return true;
+}
+
+/* The target's own core if qemu has it, else the first that has the target's features. */
+static const char *cpu_for(const struct uk_emulator *e, const char *target) {
+    const struct uk_target *t = row_of(target);
+    const char *plus = target + strcspn(target, "+");
+    const struct cpu *cpu = e->cpus;
+
+    for (; !*plus && cpu->features; cpu++)
+        if (!strcmp(cpu->name, t->name))
+            return cpu->name;
+    for (cpu = e->cpus; !cpu_has(cpu, t, plus);)
+        cpu++;
+    return cpu->name;
+}
+
+/* ---- the tools ---- */
+
+static bool is_in_path(const char *program) {
+    const char *path = getenv("PATH");
+    char file[4096];
+
+    for (size_t n; path && *path; path += n + (path[n] == ':')) {
+        n = strcspn(path, ":");
+        snprintf(file, sizeof file, "%.*s/%s", (int)n, path, program);
+        if (!access(file, X_OK))
+            return true;
+    }
+    return false;
+}
+
+static int check_tools(const struct uk_emulator *e, const char *target) {
+    if (!is_in_path(e->program))
+        return uk_complain(UK_EXIT_WRONG,
+                           "target %s: its code runs here under %s, which is not installed; install Debian's "
+                           "qemu-user, or take the object that uk compile makes to such a machine",
+                           target, e->program);
+    if (access(e->libc, R_OK))
+        return uk_complain(UK_EXIT_WRONG,
+                           "target %s: there is no C library for it to link with (%s); install Debian's %s",
+                           target, e->libc, e->packages);
+    return UK_EXIT_OK;
+}
+
+/* Runs a program to its end. Its result as waitpid() tells it, or -1 with errno. */
+static int run_to_end(char *const argv[]) {
+    int result, error;
+    pid_t pid;
+
+    fflush(stdout);
+    if ((error = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ))) {
+        errno = error;
+        return -1;
+    }
+    while (waitpid(pid, &result, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return result;
+}
+
+/* ---- the folder of a run ---- */
+
+static const char *const files[] = {"program.o", "runner.c", "runner", "data"};
+enum { OBJECT, SOURCE, RUNNER, DATA, FILES };
+
+struct uk_emulation {
+    const struct uk_emulator *emulator;
+    const char *cpu;
+    char folder[256], path[FILES][300];
+};
+
+static int make_folder(struct uk_emulation *e) {
+    const char *where = getenv("TMPDIR");
+    const int n = snprintf(e->folder, sizeof e->folder, "%s/uk-run-XXXXXX", where && *where ? where : "/tmp");
+
+    if (n < 0 || (size_t)n >= sizeof e->folder || !mkdtemp(e->folder)) {
+        e->folder[0] = 0;
+        return uk_complain(UK_EXIT_WRONG, "cannot make a folder in %s: %s", where && *where ? where : "/tmp",
+                           strerror(errno));
+    }
+    for (int i = 0; i < FILES; i++)
+        snprintf(e->path[i], sizeof e->path[i], "%s/%s", e->folder, files[i]);
+    return UK_EXIT_OK;
+}
+
+void uk_emulation_end(struct uk_emulation *e) {
+    if (!e)
+        return;
+    for (int i = 0; i < FILES && e->folder[0]; i++)
+        unlink(e->path[i]);
+    if (e->folder[0])
+        rmdir(e->folder);
+    free(e);
+}
+
+/* ---- operands ---- */
+
+enum { HEAD = 64 }; /* the file begins with the function's status */
+
+static size_t data_size(const struct uk_data *d) {
+    size_t n = HEAD;
+
+    for (int i = 0; i < d->count; i++)
+        n += uk_data_room(&d->array[i]);
+    return n;
+}
+
+/* Everything of the operands, guard bytes included, in a file of them alone: to it, or from it with the status. */
+static int exchange(const struct uk_emulation *e, const struct uk_data *d, bool back, int32_t *status) {
+    const char *path = e->path[DATA];
+    FILE *f = fopen(path, back ? "rb" : "wb");
+    char head[HEAD] = {0};
+    bool good = f && (back ? fread(head, HEAD, 1, f) : fwrite(head, HEAD, 1, f)) == 1;
+
+    for (int i = 0; i < d->count && good; i++) {
+        char *memory = d->array[i].memory;
+        const size_t n = uk_data_room(&d->array[i]);
+
+        good = (back ? fread(memory, 1, n, f) : fwrite(memory, 1, n, f)) == n;
+    }
+    if (f && fclose(f))
+        good = false;
+    if (back)
+        memcpy(status, head, sizeof *status);
+    return good ? UK_EXIT_OK
+                : uk_complain(UK_EXIT_WRONG, "%s: cannot %s: %s", path, back ? "read" : "write",
+                              strerror(errno));
+}
+
+/* ---- the runner ---- */
+
+/* Parallel loops run one index after the other: with threads of its own the emulator would show no more. */
+static const char runner_head[] =
+    "\n#include <fcntl.h>\n#include <stdio.h>\n#include <sys/mman.h>\n"
+    "void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, "
+    "int64_t count);\n"
+    "void uk_parallel_for(void (*task)(void *, int64_t, int64_t), void *context, "
+    "int64_t count) {\n"
+    "    for (int64_t i = 0; i < count; i++)\n"
+    "        task(context, i, 0);\n"
+    "}\n"
+    "int uk_num_threads(void);\n"
+    "int uk_num_threads(void) {\n"
+    "    return 1;\n"
+    "}\n"
+    "int main(int argc, char **argv) {\n"
+    "    int file = argc == 2 ? open(argv[1], O_RDWR) : -1;\n";
+
+static void put_scalar(struct uk_text *t, enum uk_type type, double value) {
+    if (type == UK_F16 || type == UK_BF16)
+        uk_put(t, "0x%04x", uk_half_bits(type, value));
+    else
+        uk_put(t, "%a", value);
+}
+
+static void put_call(struct uk_text *t, const struct uk_program *p, const int64_t *sizes,
+                     const double *scalars, const struct uk_data *d) {
+    const char *between = "";
+    size_t at = HEAD;
+    int k = 0;
+
+    uk_put(t, "    *(int32_t *)(void *)base = %s(", p->name);
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        if (!v->defined) {
+            uk_put(t, "%sINT64_C(%" PRId64 ")", between, sizes[v->number]);
+            between = ", ";
+        }
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next, between = ", ") {
+        uk_put(t, "%s", between);
+        put_scalar(t, s->type, scalars[k++]);
+    }
+    for (int i = 0; i < d->count; i++, between = ", ") {
+        const struct uk_array *a = &d->array[i];
+
+        uk_put(t, "%s(void *)(base + %zu)", between, at + (size_t)((char *)a->origin - a->memory));
+        at += uk_data_room(a);
+    }
+    uk_put(t, ");\n    return 0;\n}\n");
+}
+
+static int write_runner(const struct uk_emulation *e, struct uk_job *job, const int64_t *sizes,
+                        const double *scalars, const struct uk_data *d) {
+    struct uk_text t = {0};
+    char *header;
+    size_t length;
+    const enum uk_status s = uk_emit(job->program, &job->options, UK_EMIT_HEADER, &header, &length);
+
+    if (s)
+        return uk_job_failed(job, s);
+    uk_put(&t, "%s%s", header, runner_head);
+    uk_put(&t,
+           "    char *base = mmap(NULL, %zuu, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);\n"
+           "    if (base == MAP_FAILED) {\n        perror(\"runner: the operands\");\n        return 1;\n    "
+           "}\n",
+           data_size(d));
+    put_call(&t, job->program, sizes, scalars, d);
+    uk_text_free(header);
+    const int status = t.failed ? uk_complain(UK_EXIT_WRONG, "out of memory")
+                                : uk_write_output(e->path[SOURCE], t.text, t.length);
+
+    free(t.text);
+    return status;
+}
+
+static int link_runner(const struct uk_emulation *e) {
+    char target[64];
+    char *const argv[] = {UK_CLANG,
+                          target,
+                          "-std=c17",
+                          "-O1",
+                          "-static",
+                          "--ld-path=" UK_LLD,
+                          "-o",
+                          (char *)e->path[RUNNER],
+                          (char *)e->path[SOURCE],
+                          (char *)e->path[OBJECT],
+                          "-lm",
+                          NULL};
+
+    snprintf(target, sizeof target, "--target=%s", e->emulator->triple);
+    const int result = run_to_end(argv);
+    if (result < 0)
+        return uk_complain(UK_EXIT_WRONG, "cannot start " UK_CLANG ": %s; install clang-19 and lld-19",
+                           strerror(errno));
+    if (result)
+        return uk_complain(UK_EXIT_WRONG,
+                           UK_CLANG " could not link for %s, see above; it needs Debian's %s and lld-19",
+                           e->emulator->triple, e->emulator->packages);
+    return UK_EXIT_OK;
+}
+
+/* ---- what uk run calls ---- */
+
+int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,
+                       const double *scalars, const struct uk_data *data) {
+    const char *target = job->options.target;
+    struct uk_emulation *e = *out = calloc(1, sizeof *e);
+    char *object;
+    size_t length;
+    int status;
+
+    if (!e)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    e->emulator = emulator_of(target);
+    e->cpu = cpu_for(e->emulator, target);
+    if ((status = check_tools(e->emulator, target)))
+        return status;
+    const enum uk_status s = uk_emit(job->program, &job->options, UK_EMIT_OBJECT, &object, &length);
+    if (s)
+        return uk_job_failed(job, s);
+    uk_job_notes(job);
+    if (!(status = make_folder(e)))
+        status = uk_write_output(e->path[OBJECT], object, length);
+    uk_text_free(object);
+    if (!status)
+        status = write_runner(e, job, sizes, scalars, data);
+    return status ? status : link_runner(e);
+}
+
+const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu) {
+    *cpu = e->cpu;
+    return e->emulator->program;
+}
+
+int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t *status) {
+    char *const argv[] = {
+        (char *)e->emulator->program, "-cpu", (char *)e->cpu, e->path[RUNNER], e->path[DATA], NULL};
+    int exit_status = exchange(e, data, false, status);
+
+    if (exit_status)
+        return exit_status;
+    const int result = run_to_end(argv);
+    if (result < 0)
+        return uk_complain(UK_EXIT_WRONG, "cannot start %s: %s", e->emulator->program, strerror(errno));
+    if (WIFSIGNALED(result))
+        return uk_complain(UK_EXIT_WRONG, "the code was ended by signal %d under %s -cpu %s",
+                           WTERMSIG(result), e->emulator->program, e->cpu);
+    if (result)
+        return uk_complain(UK_EXIT_WRONG, "%s -cpu %s could not run the code, see above",
+                           e->emulator->program, e->cpu);
+    return exchange(e, data, true, status);
+}

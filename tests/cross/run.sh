@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# uk run for other architectures, under qemu: programs of examples/, edges, parallel loops, refusals, what is missing; and
+# an object whose workspace is an argument, called from C. Arguments: uk, the source tree, clang.
+set -euo pipefail
+uk=$1 source=$2 clang=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$source/examples"
+export TMPDIR=$work/runs
+mkdir "$TMPDIR"
+
+for tool in qemu-aarch64 qemu-arm; do
+    command -v $tool >/dev/null || { echo "run_emulated skipped: $tool is not installed; ./uk-setup test installs it"; exit 77; }
+done
+
+# says TEXT ARGUMENT...: uk run prints it, and is done.
+says() {
+    "$uk" run "${@:2}" >"$work/out" 2>&1 || { echo "uk run ${*:2}:"; cat "$work/out"; exit 1; }
+    grep -qE "$1" "$work/out" || { echo "uk run ${*:2} does not say '$1', but:"; cat "$work/out"; exit 1; }
+}
+
+# refuses STATUS TEXT ARGUMENT...: in the PATH that `path` names.
+path=$PATH
+refuses() {
+    local status=0
+    PATH=$path "$uk" run "${@:3}" >"$work/out" 2>&1 || status=$?
+    [[ $status == "$1" ]] && grep -qE "$2" "$work/out" ||
+        { echo "uk run ${*:3}: exit status $status, expected $1 and '$2', but:"; cat "$work/out"; exit 1; }
+}
+
+odd=(--size M=37 --size N=41 --size K=19)
+says 'uk_sgemm_.*_neon.*qemu-aarch64 -cpu cortex-a53' matmul.uk "${odd[@]}" --target=aarch64-neon
+says '_armv7neon.*qemu-arm -cpu cortex-a7' matmul.uk "${odd[@]}" --target=armv7-neon
+# The CPU is the target's core, or the first with its features.
+says 'run by qemu-aarch64 -cpu neoverse-n1$' matmul.uk "${odd[@]}" --target=neoverse-n1
+says 'run by qemu-aarch64 -cpu cortex-a76$' matmul.uk "${odd[@]}" --target=aarch64-neon+f16
+says 'run by qemu-aarch64 -cpu max$' matmul.uk "${odd[@]}" --target=cortex-a76+i8mm
+says 'run by qemu-arm -cpu cortex-a15$' matmul.uk "${odd[@]}" --target=cortex-a15
+for target in aarch64-neon aarch64-neon+dotprod+i8mm+bf16 armv7-neon; do
+    says 'check: equal.*C \(1517\)' matmul.uk "${odd[@]}" --target=$target --check
+    says 'check: equal' matmul.uk "${odd[@]}" --size lda=23 --size ldc=50 --target=$target --check
+    says 'C f32, 0 elements' matmul.uk --size M=0 --size N=7 --size K=3 --target=$target --check
+    says 'check: equal' matmul.uk --size M=9 --size N=5 --size K=0 --target=$target --check
+    for program in matmul_tn matmul_nt matmul_tt matmul_acc; do
+        says 'check: equal' $program.uk "${odd[@]}" --target=$target --check
+    done
+    says 'check: equal' conv2d_3x3.uk --size H=13 --size W=11 --size C=20 --size O=33 --target=$target --check
+    says 'check: equal' conv2d_depthwise.uk --allow-loops --size H=13 --size W=11 --size C=20 --target=$target --check
+    says 'check: within' attention.uk --allow-loops --size L=13 --target=$target --check
+    says 'check: equal' mlp.uk --allow-loops --target=$target --check
+    refuses 1 'refused its arguments: invalid size' matmul.uk "${odd[@]}" --size lda=3 --target=$target
+    refuses 2 '^uk: error: --time: target .* runs under an emulator' matmul.uk "${odd[@]}" --target=$target --time
+    path=$work refuses 1 "qemu-a.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
+done
+
+# A loop that is parallel, with what each of its threads allocates.
+cat >"$work/parallel.uk" <<'END'
+tensor A f32 [M, K]
+tensor B f32 [K, N]
+tensor C f32 [M, N]
+C[m, n] = sum(k) A[m, k] * B[k, n]
+schedule
+  split C.m 24 -> mo mi
+  parallel mo
+END
+for target in aarch64-neon armv7-neon; do
+    "$uk" compile "$work/parallel.uk" --allow-loops --target=$target --emit=loops | grep -q parallel
+    says 'check: equal' "$work/parallel.uk" --allow-loops --size M=100 --size N=9 --size K=7 --target=$target --check
+    says 'check: equal' matmul.uk --size M=200 --size N=150 --size K=130 --threads=2 --target=$target --check
+done
+
+# Memory that the caller gives: the function needs nothing to link with.
+cat >"$work/main.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include "matmul_tn.h"
+enum { M = 61, N = 50, K = 33 };
+static float a[K * M], b[K * N], c[M * N];
+int main(void) {
+    const int64_t bytes = matmul_tn_workspace(M, N, K, M, N, N);
+    char *work = bytes < 0 ? NULL : aligned_alloc(64, (size_t)bytes / 64 * 64 + 64);
+    for (int i = 0; i < K * M; i++)
+        a[i] = (float)(i % 7 - 3);
+    for (int i = 0; i < K * N; i++)
+        b[i] = (float)(i % 5 - 2);
+    if (!work || matmul_tn(M, N, K, M, N, N, a, b, c, work))
+        return 1;
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            float sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += a[k * M + i] * b[k * N + j];
+            if (c[i * N + j] != sum)
+                return 2;
+        }
+    printf("%d bytes\n", (int)bytes);
+    return matmul_tn_workspace(-1, N, K, M, N, N) != -1;
+}
+END
+for target in aarch64-neon:aarch64-linux-gnu:qemu-aarch64 armv7-neon:armv7-linux-gnueabihf:qemu-arm; do
+    IFS=: read -r target triple qemu <<<"$target"
+    "$uk" compile matmul_tn.uk --workspace=argument --target="$target" -o "$work/work.o"
+    "$uk" compile matmul_tn.uk --workspace=argument --target="$target" --emit=header -o "$work/matmul_tn.h"
+    "$clang" --target="$triple" -static -fuse-ld=lld -o "$work/work" "$work/main.c" "$work/work.o"
+    "$qemu" "$work/work"
+done
+
+[[ -z $(ls "$TMPDIR") ]] || { echo "left behind: $(ls "$TMPDIR")"; exit 1; }
