@@ -180,6 +180,11 @@ static const int64_t size = sizeof(element);
 #define MASK_2 "%{%%k3%}"
 #define MASK_3 "%{%%k4%}"
 #define ZERO_MASK(i) MASK(i) "%{z%}"
+/* The same where all columns are there: a store under a mask takes longer, whatever the mask. */
+#define WHOLE_0
+#define WHOLE_1
+#define WHOLE_2
+#define WHOLE_3
 /* Four elements of A in a row, again and again: in the first turn those that it does not leave out; with A by columns, of
  * four rows, if there are so many. And one of them spread, for row x. */
 #if V == 16
@@ -225,8 +230,8 @@ static const int64_t size = sizeof(element);
 #else
 #define FMA_ROW(u, at, x) FMA_BROADCAST(28, u, at, x)
 #endif
-#define ADD_ROW(u, at, x) ADD(at, x, MASK(0))
-#define STORE_ROW(u, at, x) STORE(x, at, MASK(0))
+#define ADD_ROW(u, at, x) ADD(at, x, u##0)
+#define STORE_ROW(u, at, x) STORE(x, at, u##0)
 #if SPREADS
 #define LOAD_B LOAD("(%[b])", 27, ZERO_MASK(0))
 #else
@@ -235,23 +240,23 @@ static const int64_t size = sizeof(element);
 #elif NV == 2
 #define ZERO_ROW(u, at, x, y) Z(x) Z(y)
 #define FMA_ROW(u, at, x, y) BROADCAST(u, at, x) FMA(28, x) FMA(29, y)
-#define ADD_ROW(u, at, x, y) ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1))
-#define STORE_ROW(u, at, x, y) STORE(x, at, MASK(0)) STORE(y, "64" at, MASK(1))
+#define ADD_ROW(u, at, x, y) ADD(at, x, u##0) ADD("64" at, y, u##1)
+#define STORE_ROW(u, at, x, y) STORE(x, at, u##0) STORE(y, "64" at, u##1)
 #define LOAD_B LOAD("(%[b])", 28, ZERO_MASK(0)) LOAD("64(%[b])", 29, ZERO_MASK(1))
 #elif NV == 3
 #define ZERO_ROW(u, at, x, y, z) Z(x) Z(y) Z(z)
 #define FMA_ROW(u, at, x, y, z) BROADCAST(u, at, x) FMA(28, x) FMA(29, y) FMA(30, z)
-#define ADD_ROW(u, at, x, y, z) ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1)) ADD("128" at, z, MASK(2))
-#define STORE_ROW(u, at, x, y, z) STORE(x, at, MASK(0)) STORE(y, "64" at, MASK(1)) STORE(z, "128" at, MASK(2))
+#define ADD_ROW(u, at, x, y, z) ADD(at, x, u##0) ADD("64" at, y, u##1) ADD("128" at, z, u##2)
+#define STORE_ROW(u, at, x, y, z) STORE(x, at, u##0) STORE(y, "64" at, u##1) STORE(z, "128" at, u##2)
 #define LOAD_B                                                                                              \
     LOAD("(%[b])", 28, ZERO_MASK(0)) LOAD("64(%[b])", 29, ZERO_MASK(1)) LOAD("128(%[b])", 30, ZERO_MASK(2))
 #elif NV == 4
 #define ZERO_ROW(u, at, x, y, z, w) Z(x) Z(y) Z(z) Z(w)
 #define FMA_ROW(u, at, x, y, z, w) BROADCAST(u, at, x) FMA(27, x) FMA(28, y) FMA(29, z) FMA(30, w)
 #define ADD_ROW(u, at, x, y, z, w)                                                                          \
-    ADD(at, x, MASK(0)) ADD("64" at, y, MASK(1)) ADD("128" at, z, MASK(2)) ADD("192" at, w, MASK(3))
+    ADD(at, x, u##0) ADD("64" at, y, u##1) ADD("128" at, z, u##2) ADD("192" at, w, u##3)
 #define STORE_ROW(u, at, x, y, z, w)                                                                        \
-    STORE(x, at, MASK(0)) STORE(y, "64" at, MASK(1)) STORE(z, "128" at, MASK(2)) STORE(w, "192" at, MASK(3))
+    STORE(x, at, u##0) STORE(y, "64" at, u##1) STORE(z, "128" at, u##2) STORE(w, "192" at, u##3)
 #define LOAD_B                                                                                              \
     LOAD("(%[b])", 27, ZERO_MASK(0)) LOAD("64(%[b])", 28, ZERO_MASK(1))                                     \
     LOAD("128(%[b])", 29, ZERO_MASK(2)) LOAD("192(%[b])", 30, ZERO_MASK(3))
@@ -326,14 +331,24 @@ static const int64_t size = sizeof(element);
                      "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
                      "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
                      TO_##far                                                                               \
+                     "cmpl $0, %c[all](%[s])\n\t"                                                           \
+                     "je 8f\n\t"                                                                            \
                      "test %[acc], %[acc]\n\t"                                                              \
                      "je 6f\n\t"                                                                            \
-                     ROWS_##n(ADD_ROW, 0)                                                                   \
+                     ROWS_##n(ADD_ROW, WHOLE_)                                                              \
                      "6:\n\t"                                                                               \
-                     ROWS_##n(STORE_ROW, 0)                                                                 \
+                     ROWS_##n(STORE_ROW, WHOLE_)                                                            \
+                     "jmp 9f\n"                                                                             \
+                     "8:\n\t"                                                                               \
+                     "test %[acc], %[acc]\n\t"                                                              \
+                     "je 6f\n\t"                                                                            \
+                     ROWS_##n(ADD_ROW, MASK_)                                                               \
+                     "6:\n\t"                                                                               \
+                     ROWS_##n(STORE_ROW, MASK_)                                                             \
+                     "9:\n\t"                                                                               \
                      : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
                        [b] "+&r"(b) FAR_##far                                                               \
-                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc), AT(mask), AT(first) \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc), AT(mask), AT(first), AT(all) \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
@@ -386,6 +401,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 
         s->first[0] = part * (V == 16 ? 0x1111 : 0x11);
     }
+    s->all = n == UK_NR;
     for (int i = 0; i < NV; i++)
         s->mask[i] = (uint32_t)(columns >> V * i & ((1u << V) - 1));
     if (m > UK_MR) {

@@ -200,6 +200,31 @@ static void large(void **state) {
     }
 }
 
+/* Few steps of k for a C beyond the last cache and within it: small products where there is one thread. All elements. */
+static void updates_of_large_c(void **state) {
+    int64_t shape[][3] = {{1003, 4999, 9}, {2001, 1500, 17}, {5, 900001, 3}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        shrink(shape[i]);
+        for (int form = 0; form < 4; form++) {
+            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    UK_NO_TRANSPOSE,
+                                    shape[i][form & 1],
+                                    shape[i][!(form & 1)],
+                                    shape[i][2],
+                                    form % 3,
+                                    1,
+                                    form - 1};
+
+            scheck(&s, true);
+            if (form == 0 || form == 2)
+                dcheck(&s, true);
+        }
+    }
+}
+
 static void bounds_on_fractions(void **state) {
     (void)state;
     for (int64_t i = 0; i < part_of(200); i++) {
@@ -408,6 +433,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(exact_on_integers),
         cmocka_unit_test(small_sizes_all),
         cmocka_unit_test(large),
+        cmocka_unit_test(updates_of_large_c),
         cmocka_unit_test(bounds_on_fractions),
         cmocka_unit_test(nan_is_overwritten),
         cmocka_unit_test(nothing_outside_is_touched),

@@ -123,6 +123,8 @@ struct gemm_type {
     int64_t way;                     /* bytes of a way of the first cache, a power of two */
     int few_rows;                    /* so many of its lines may share a set */
     int direct_most;                 /* multiply-adds of a small product */
+    int64_t near, last;              /* elements of a quarter of the second cache; of the last one */
+    bool is_alone;                   /* there is one thread */
     _Atomic bool ready;              /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t;
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
@@ -164,7 +166,7 @@ struct gemm_cache {
     int64_t size, ways;
 };
 struct gemm_caches {
-    struct gemm_cache first, second; /* a core's share of them */
+    struct gemm_cache first, second, last; /* a core's share of them */
     int cores;
     int vector_units; /* of a core, for multiply-adds and shuffles of its widest vectors */
 };

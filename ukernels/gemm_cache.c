@@ -9,7 +9,7 @@
 #include "gemm.h"
 
 static struct gemm_caches caches = {
-    .first = {32768, 8}, .second = {1 << 20, 16}, .cores = 1, .vector_units = 2};
+    .first = {32768, 8}, .second = {1 << 20, 16}, .last = {8 << 20, 16}, .cores = 1, .vector_units = 2};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Virtual machines report whatever their host pleases: what is not plausible stays as it is above. */
@@ -34,6 +34,7 @@ static void ask(void) {
 
     take(&caches.first, cpuinfo_get_l1d_cache(0), threads, 16384, 262144);
     take(&caches.second, cpuinfo_get_l2_cache(0), threads, 131072, 4 << 20);
+    take(&caches.last, cpuinfo_get_l3_cache(0), threads, 1 << 20, 256 << 20);
     if (core && core->vendor == cpuinfo_vendor_amd)
         caches.vector_units = 3;
     if (cpuinfo_get_cores_count())

@@ -116,6 +116,24 @@ static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {
     return NULL;
 }
 
+int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m) {
+    const int lanes = GEMM_VECTOR / t->size;
+    int64_t least = INT64_MAX;
+    int width = 0;
+
+    for (int vectors = 4; vectors >= 2; vectors--) {
+        const struct gemm_direct *d = &t->direct[a_columns][vectors * lanes];
+        const int mr = d->piece[0].kernel->mr;
+        const int64_t groups = (m + mr - 1) / mr;
+
+        if (d->pieces == 1 && groups < least) {
+            least = groups;
+            width = vectors * lanes;
+        }
+    }
+    return width;
+}
+
 void gemm_direct_fill(struct gemm_type *t) {
     /* Of the only vectors that such kernels have. */
     const int lanes = GEMM_VECTOR / t->size;

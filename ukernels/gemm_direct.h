@@ -3,12 +3,13 @@
  *
  * Which products. Nothing is packed, so nothing is paid beside the multiply-adds but the calls, while
  *   - the columns of B and the rows of A that are multiplied together stay in the first two caches: k <= 128, and of many
- *     columns a few vectors at a time;
+ *     columns a few vectors at a time, all rows of C for each of them, or a few rows of C at a time, all columns for each;
  *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
  *     (CONFLICT in gemm_plan.c);
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
  *     turned, two vectors of columns after the other, into a panel that stays in the first cache;
- *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on;
+ *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. Where there is but one, updates of a
+ *     large C by a few steps of k are small products too;
  *   - there is more than a vector. Long vectors, m = 1 or n = 1, are bound by memory, and summed in an order of their
  *     own; from VECTOR_MOST elements on their kernels, which start with more sums, are ahead.
  * Which kernels: for n columns those whose cycles are least, as gemm_direct.c estimates them once from kernels.def.
@@ -23,6 +24,9 @@
 
 /* Bytes: of a vector; of the columns that are computed together where there are many. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
+
+/* Rows of C that two vectors of columns have registers for. */
+enum { GEMM_TALL = 14 };
 
 /* The row-major product of a call: column-major ones are C' = B' A'. */
 struct gemm_product {
@@ -50,6 +54,20 @@ static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
     return (uint64_t)(ld - length) >> 30;
 }
 
+/* Whether many columns are computed a few rows at a time, along C's rows: if C has no room in the last cache, so that where
+ * it comes from and goes to is memory. Else a few columns at a time, whose part of B stays in the first cache, are faster. */
+static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64_t n) {
+    return n >= GEMM_WIDTHS && m * n > t->last;
+}
+
+/* Whether a product is a small one, were it not for its work, on one thread: C comes and goes while there is little to
+ * compute, up to twice as many steps as a tile has rows, after which its part of B is more than that of C. A few columns at
+ * a time read A again and again, from the second cache. */
+static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_product *p) {
+    return t->is_alone && !p->b_columns && p->n >= GEMM_WIDTHS && p->k <= 2 * GEMM_TALL &&
+           (p->m * p->k <= t->near || gemm_goes_by_rows(t, p->m, p->n));
+}
+
 /* Returns 0 where the condition does not hold. One test after another: compilers would make sums and vectors of several,
  * which takes longer than the smallest products. */
 #define GEMM_REQUIRE(condition) \
@@ -68,7 +86,8 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     GEMM_REQUIRE((uint64_t)(n - 1) < MOST);
     GEMM_REQUIRE((uint64_t)(k - 1) < GEMM_WIDTHS - 1);
     GEMM_REQUIRE((uint64_t)(m - 1) < MOST);
-    GEMM_REQUIRE(m * n * k <= t->direct_most);
+    if (m * n * k > t->direct_most)
+        GEMM_REQUIRE(gemm_is_update(t, p));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->lda, p->a_columns ? m : k));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldb, p->b_columns ? k : n));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldc, n));
@@ -82,6 +101,10 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
 
     return d->pieces ? d : NULL;
 }
+
+/* The columns that a few rows at a time take in one call: by the kernel that goes through B least often, and of those the
+ * widest. */
+int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m);
 
 /* What a plan's kernels need beside the operands. */
 void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda);

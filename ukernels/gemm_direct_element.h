@@ -80,6 +80,31 @@ __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product
                     p->ldb, beta != 0, c + wide, p->ldc);
 }
 
+/* The same, a few rows at a time. */
+__attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product *p, const ELEMENT *a,
+                                                       const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    const int width = gemm_direct_width(&TYPE, p->a_columns, p->m);
+    const struct gemm_direct *d = &TYPE.direct[p->a_columns][width];
+    const int64_t mr = d->piece[0].kernel->mr, groups = (p->m + mr - 1) / mr;
+    const int64_t last = p->n % width, wide = p->n - last;
+
+    if (beta != 0 && beta != 1)
+        DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
+    for (int64_t g = 0, i = 0, rows; g < groups; g++, i += rows) {
+        const ELEMENT *from = a + i * (p->a_columns ? 1 : p->lda);
+        ELEMENT *to = c + i * p->ldc;
+        struct uk_small_call s;
+
+        rows = (g + 1) * p->m / groups - i;
+        d->piece[0].prepare(&s, p->k, p->lda, p->ldb, p->ldc, rows, width);
+        for (int64_t j = 0; j < wide; j += width)
+            s.run(&s, from, b + j, to + j, beta != 0);
+        if (last)
+            DIRECT(run)(&TYPE.direct[p->a_columns][last], rows, last, p->k, from, p->lda, b + wide, p->ldb,
+                        beta != 0, to + wide, p->ldc);
+    }
+}
+
 /* Any of them. */
 static inline __attribute__((always_inline)) void DIRECT(run_product)(const struct gemm_direct *d,
                                                                       const struct gemm_product *p,
@@ -88,7 +113,9 @@ static inline __attribute__((always_inline)) void DIRECT(run_product)(const stru
     if (p->b_columns || p->n >= GEMM_WIDTHS) {
         const struct gemm_product copy = *p; /* p itself stays in registers */
 
-        (p->b_columns ? DIRECT(run_turned) : DIRECT(run_wide))(&copy, a, b, beta, c);
+        (p->b_columns                           ? DIRECT(run_turned)
+         : gemm_goes_by_rows(&TYPE, p->m, p->n) ? DIRECT(run_rows)
+                                                : DIRECT(run_wide))(&copy, a, b, beta, c);
         return;
     }
     DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);

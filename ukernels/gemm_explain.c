@@ -36,11 +36,13 @@ static void add_kernels(struct text *t, const struct uk_gemm_plan *p, int64_t co
 }
 
 static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
-    const bool turned = p->b_column != 1;
-    const int64_t most = turned ? 2 * GEMM_VECTOR / p->type->size : GEMM_WIDE / p->type->size;
+    const bool turned = p->b_column != 1, by_rows = !turned && gemm_goes_by_rows(p->type, p->m, p->n);
+    const int64_t most = turned    ? 2 * GEMM_VECTOR / p->type->size
+                         : by_rows ? gemm_direct_width(p->type, p->a_step != 1, p->m)
+                                   : GEMM_WIDE / p->type->size;
     const bool in_blocks = turned ? p->n > most : p->n >= GEMM_WIDTHS;
 
-    add(t, "path: small, all rows in one call, A read in place, B %s\n",
+    add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",
         turned ? "turned in panels on the stack" : "read in place");
     if (in_blocks)
         add(t, "blocks: %lld columns each\n", (long long)most);

@@ -114,7 +114,10 @@ static void look_up(struct gemm_type *t) {
     t->way = first->size / first->ways;
     t->few_rows = (int)first->ways / 2;
     /* A second thread is worth waking from twice GEMM_TASK cycles on. */
-    t->direct_most = uk_num_threads() == 1 ? 1 << 24 : 1 << 21;
+    t->is_alone = uk_num_threads() == 1;
+    t->direct_most = t->is_alone ? 1 << 24 : 1 << 21;
+    t->near = gemm_caches()->second.size / 4 / t->size;
+    t->last = gemm_caches()->last.size / t->size;
     gemm_direct_fill(t);
     atomic_store_explicit(&t->ready, true, memory_order_release);
 }
