@@ -343,6 +343,15 @@ enum uk_status uk_compile_programs(struct uk_program *const programs[], int coun
 
 /* ---- modules ---- */
 
+enum uk_status uk_target_runs(struct uk_context *c, const char *target) {
+    const struct uk_target *t;
+
+    uk_context_enter(c, NULL);
+    enum uk_status s = uk_target_find(c, target ? target : "native", &t);
+
+    return s || t->interpreted ? s : uk_target_runnable(c, t);
+}
+
 struct uk_module *uk_module_create(void) {
     return calloc(1, sizeof(struct uk_module));
 }

@@ -350,7 +350,10 @@ const char *uk_context_time(const struct uk_context *c, int i, double *milliseco
 
 /* Every kernel that was considered for every tensorize step, the first difference of each, and the one taken. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
-/* UK_OK if code for the target (as in struct uk_options) may call the kernel; UK_UNSUPPORTED if the target lacks a feature
+/* UK_OK if this process can run code for the target (as in struct uk_options), or interpret its loops; UK_UNSUPPORTED, with
+ * a message, if it is for another architecture or for features that this CPU lacks. */
+enum uk_status uk_target_runs(struct uk_context *c, const char *target);
+/* UK_OK if code for the target may call the kernel; UK_UNSUPPORTED if the target lacks a feature
  * that it needs or is not of its architecture, with the name of that in `lacking`, cut to size. */
 enum uk_status uk_kernel_fits(struct uk_context *c, const struct uk_kernel *kernel, const char *target,
                               char *lacking, size_t size);

@@ -266,10 +266,8 @@ static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a,
                         int *count) {
     char lacking[32];
     const struct operation *op = operation_of(k);
-    if (!k->function) {
-        fprintf(stderr, "%s: skipped, this is no %s CPU\n", k->symbol, k->arch);
-        return UK_EXIT_OK;
-    }
+    if (!k->function)
+        return uk_complain(UK_EXIT_WRONG, "%s is a kernel of %s, which this CPU is not", k->symbol, k->arch);
     if (uk_cpu_lacks(k->features, lacking, sizeof lacking)) {
         fprintf(stderr, "%s: skipped, this CPU has no %s\n", k->symbol, lacking);
         return UK_EXIT_OK;
@@ -287,7 +285,7 @@ static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a,
 }
 
 static int bench_kernels(const struct uk_arguments *a) {
-    int rows, count = 0, status = UK_EXIT_OK;
+    int rows, count = 0, foreign = 0, status = UK_EXIT_OK;
     const struct uk_kernel *all = uk_kernels(&rows);
     int wanted = a->positionals ? a->positionals : rows;
     struct result *results = calloc((size_t)wanted + 1, sizeof *results);
@@ -298,8 +296,13 @@ static int bench_kernels(const struct uk_arguments *a) {
             status = UK_EXIT_USAGE;
     for (int i = 0; i < wanted && !status; i++) {
         const struct uk_kernel *k = a->positionals ? uk_kernel_find(a->positional[i]) : &all[i];
-        status = bench_kernel(k, a, results, &count);
+        if (a->positionals || k->function)
+            status = bench_kernel(k, a, results, &count);
+        else
+            foreign++;
     }
+    if (foreign)
+        fprintf(stderr, "%d kernels of other architectures left out\n", foreign);
     cJSON *json = uk_bench_json();
     for (int i = 0; i < count; i++)
         add_record(json, &results[i]);

@@ -356,6 +356,9 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
     if (t->bench.job.options.target && !strcmp(t->bench.job.options.target, "interp"))
         return uk_complain(UK_EXIT_USAGE,
                            "target interp has no speed to tune; name a machine, or leave --target out");
+    enum uk_status runs = uk_target_runs(t->bench.job.context, t->bench.job.options.target);
+    if (runs)
+        return uk_job_failed(&t->bench.job, runs);
     t->begun = bench_seconds();
     t->limit = a->time_limit ? (double)a->time_limit : TIME_LIMIT;
     t->most = a->trials ? (int)a->trials : INT32_MAX;

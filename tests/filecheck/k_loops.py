@@ -110,7 +110,7 @@ def stack_uses(body, loop):
         frame = r"\(%r[sb]p" if any(re.match(r"movq\s+%rsp, %rbp", i.text) for i in body) else r"\(%rsp"
         used = [body[i].text for i in loop if re.search(frame, body[i].text)]
         return used, [u for u in used if re.search(frame + r"[^)]*\)$", u) and not re.match("cmp|test|prefetch", u)]
-    frames = [found[1] for i in body if (found := re.match(r"(?:mov|add)\s+(x29|r11|r7), sp", i.text))]
+    frames = [found[1] for i in body if (found := re.match(r"(?:mov|add)\s+(x29|r11), sp", i.text))]
     frame = rf"\[(?:{'|'.join(['sp', *frames])})\b|(?:push|pop)\s"
     used = [body[i].text for i in loop if re.search(frame, body[i].text)]
     return used, [u for u in used if re.match("st|vst|push", u)]
