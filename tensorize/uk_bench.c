@@ -30,14 +30,6 @@ struct operands {
 #define FUNCTION(op) uk_d##op##_function
 #include "uk_bench_real.h"
 
-static void run_sgemm_rap(void *user) {
-    const struct operands *o = user;
-    const struct uk_kernel *k = o->kernel;
-    float *panel = (float *)o->b + (size_t)K * (size_t)k->nr; /* in the second half */
-
-    ((uk_sgemm_rap_function *)k->function)(K, o->a, LD, o->b, k->nr, panel, o->c, o->ldc, 1, k->mr, k->nr);
-}
-
 /* The same few rows for all k: they stay in the first cache. sdw_r has the same parameters. */
 static void run_sdw(void *user) {
     const struct operands *o = user;
@@ -137,6 +129,7 @@ static const struct operation {
     {"dgemm", run_dgemm, MULTIPLIES, 0, 0, 0, false, true, 0},
     {"dgemm_ra", run_dgemm_ra, MULTIPLIES, 0, 0, 0, false, true, 0},
     {"dgemm_rab", run_dgemm_rab, MULTIPLIES, 0, 0, 0, false, true, 0},
+    {"dgemm_rap", run_dgemm_rap, MULTIPLIES, 0, 0, 0, false, true, 0},
     {"dgemm_sab", run_dgemm_sab, MULTIPLIES, 0, 0, 0, false, true, 0},
     {"dgemm_small", run_dgemm_small, MULTIPLIES, 0, 0, 0, false, true, 0},
     {"dgemm_small_ta", run_dgemm_small_ta, MULTIPLIES, 0, 0, 0, false, true, 0},
@@ -318,8 +311,10 @@ int uk_command_bench(const struct uk_arguments *a) {
     if (status)
         return status;
     if (a->is_static) {
-        if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json || a->compare)
-            return uk_complain(UK_EXIT_USAGE, "uk bench --static takes kernels and --target only: nothing is measured");
+        if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json ||
+            a->compare)
+            return uk_complain(UK_EXIT_USAGE,
+                               "uk bench --static takes kernels and --target only: nothing is measured");
         return uk_bench_static(a);
     }
     if (a->positionals && !strcmp(a->positional[0], "gemm"))

@@ -19,6 +19,14 @@ static void RUN(gemm_rab)(void *user) {
     ((FUNCTION(gemm_rab) *)k->function)(K, o->a, LD, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
 }
 
+static void RUN(gemm_rap)(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    real *panel = (real *)o->b + (size_t)K * (size_t)k->nr; /* in the second half */
+
+    ((FUNCTION(gemm_rap) *)k->function)(K, o->a, LD, o->b, k->nr, panel, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
 static void RUN(gemm_sab)(void *user) {
     const struct operands *o = user;
     const struct uk_kernel *k = o->kernel;

@@ -84,7 +84,7 @@ static void plan_gemm_small_ta(const struct uk_kernel *row, const struct shape *
     add_tile(row, s, p);
 }
 
-static void plan_sgemm_rap(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_gemm_rap(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand b = rows_in_place(row, s->k, s->nr, s), d = panel(s->k, row->nr, row->nr, 1);
 
     b.over = 0;
@@ -264,7 +264,7 @@ static const struct op ops[] = {
      .has_columns = true, .has_acc = true, .any_rows = true},
     {"sgemm_small_ta", (void (*)(void))uk_reference_sgemm_small_ta, plan_gemm_small_ta, .has_k = true,
      .has_rows = true, .has_columns = true, .has_acc = true, .any_rows = true},
-    {"sgemm_rap", (void (*)(void))uk_reference_sgemm_rap, plan_sgemm_rap, .has_k = true, .has_rows = true,
+    {"sgemm_rap", (void (*)(void))uk_reference_sgemm_rap, plan_gemm_rap, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
     {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_gemm_sab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
@@ -313,6 +313,8 @@ static const struct op ops[] = {
     {"dgemm_ra", (void (*)(void))uk_reference_dgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = ALL(F64)},
     {"dgemm_rab", (void (*)(void))uk_reference_dgemm_rab, plan_gemm_rab, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = ALL(F64)},
+    {"dgemm_rap", (void (*)(void))uk_reference_dgemm_rap, plan_gemm_rap, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = ALL(F64)},
     {"dgemm_sab", (void (*)(void))uk_reference_dgemm_sab, plan_gemm_sab, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = ALL(F64)},

@@ -13,9 +13,10 @@
  *     RA       rows, any stride       panels
  *     RAB      rows, any stride       rows, any stride
  *     SAB      any two strides        rows, any stride
+ *     RAP      rows, any stride       rows, any stride, which it also packs
  *     SMALL    as RAB, and any number of rows in one call; of no tile
  */
-enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_FORMS, GEMM_SMALL = GEMM_FORMS };
+enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_RAP, GEMM_FORMS, GEMM_SMALL = GEMM_FORMS };
 
 struct gemm_tile {
     int mr, nr;
@@ -52,6 +53,7 @@ struct gemm_strip {
     int64_t a_row, a_step;
     const void *b;
     int64_t b_step, b_tile; /* from row to row, from tile to tile */
+    void *packed;           /* RAP: where B's panels go */
     void *c;
     int64_t ldc;
     double alpha, beta;                   /* beta is 1 but for the first block */

@@ -10,6 +10,8 @@ typedef void rab_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMEN
                           int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 typedef void sab_function(int64_t k, const ELEMENT *a, int64_t lda, int64_t csa, const ELEMENT *b,
                           int64_t ldb, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+typedef void rap_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *d,
+                          ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 typedef void gemv_n_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *c,
                              int64_t acc, int64_t m);
 typedef void gemv_t_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *y,
@@ -32,6 +34,11 @@ static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64
     case GEMM_RAB:
     case GEMM_SMALL:
         ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
+        break;
+    case GEMM_RAP:
+        ((rap_function *)f)(s->k, s->a, s->a_row, b, s->b_step,
+                            (ELEMENT *)s->packed + (b - (const ELEMENT *)s->b) * s->k, c, ldc, acc, s->rows,
+                            nr);
         break;
     case GEMM_SAB:
     default:
@@ -238,7 +245,7 @@ struct gemm_type TYPE = {
     .scale = scale,
     .pack = pack,
     .copy_rows = copy_rows,
-    .form_op = {NAME "gemm", NAME "gemm_ra", NAME "gemm_rab", NAME "gemm_sab"},
+    .form_op = {NAME "gemm", NAME "gemm_ra", NAME "gemm_rab", NAME "gemm_sab", NAME "gemm_rap"},
     .small_op = NAME "gemm_small",
     .small_ta_op = NAME "gemm_small_ta",
     .gemv_n_op = NAME "gemv_n",

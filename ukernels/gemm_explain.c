@@ -60,6 +60,8 @@ static void add_tiles(struct text *t, const struct uk_gemm_plan *p) {
     add(t, "kernel: %s\n", k->symbol);
     if (p->tail)
         add(t, "kernel of the last columns: %s\n", p->tail->symbol);
+    if (p->first)
+        add(t, "kernel of the first rows, which packs B: %s\n", p->first->symbol);
     add(t, "A: %s\n", source(p->a_source, p->a_packed, false));
     add(t, "B: %s\n", source(p->b_source, p->b_packed, true));
     add(t, "blocks: mc %lld, nc %lld, kc %lld\n", (long long)p->mc, (long long)p->nc, (long long)p->kc);

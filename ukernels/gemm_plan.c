@@ -293,6 +293,13 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->b_block = parts(p->b_block * size, LINE) * LINE / size;
 }
 
+/* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs no time of its own. Rows
+ * of B that are more than a page apart are read too slowly for that. */
+static bool packs_as_read(const struct uk_gemm_plan *p) {
+    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed && p->a_step == 1 && p->b_column == 1 &&
+           p->b_step * p->type->size <= PAGE;
+}
+
 static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
     const struct gemm_type *type = p->type;
     const struct gemm_tile *suits = p->n < GEMM_WIDTHS ? type->for_columns[p->n] : gemm_width_for(type, p->n);
@@ -306,6 +313,7 @@ static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
     p->path = GEMM_TILES;
     block(p, &best);
     find_tail(p);
+    p->first = packs_as_read(p) ? best.tile->kernel[GEMM_RAP] : NULL;
     return UK_OK;
 }
 

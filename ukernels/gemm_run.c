@@ -3,7 +3,7 @@
  * outermost, within a block of rows a block of B that stays in the second cache, and along it rows of tiles:
  *
  *     for p in blocks of k (kc), i0 in blocks of rows (mc), j0 in blocks of columns (nc):
- *         pack B[p, j0] if the plan says so
+ *         pack B[p, j0] if the plan says so, and the first panel of rows does not while it computes
  *         for i in panels of rows: pack A[i, p] if the plan says so and j0 is the first; tiles C[i, j0..] (+)= A[i, p] B[p, j0]
  *
  * Threads so never wait for one another; the price is that A is packed once for each of a row's tasks, and B for
@@ -80,6 +80,21 @@ static void find_b(const struct uk_gemm_plan *plan, const struct gemm_operands *
     }
 }
 
+/* The first panel of rows of a block of B: both operands in place, and B's rows go to its panels as they are read. */
+static void pack_b_as_read(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                           const struct block *w, struct gemm_strip *s) {
+    s->kernel = plan->first;
+    s->form = GEMM_RAP;
+    s->tail = NULL;
+    s->a = at(plan, o->a, w->i0 * plan->a_row + w->p);
+    s->a_row = plan->a_row;
+    s->a_step = 1;
+    s->b = at(plan, o->b, w->p * plan->b_step + w->j0);
+    s->b_step = plan->b_step;
+    s->b_tile = plan->tile->nr;
+    s->packed = w->b;
+}
+
 /* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
  * at a time, which share the lines and pages of their source. */
 static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
@@ -107,7 +122,14 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
         s.c = at_written(plan, o->c, i * plan->ldc + w->j0);
         if (pack_a && (i - w->i0) % group == 0)
             gemm_pack_a(plan, o->a, i, least(group, w->i0 + w->m - i), w->p, w->k, (void *)s.a);
-        plan->type->strip(&s);
+        if (plan->first && i == w->i0) {
+            struct gemm_strip first = s;
+
+            pack_b_as_read(plan, o, w, &first);
+            plan->type->strip(&first);
+        } else {
+            plan->type->strip(&s);
+        }
     }
 }
 
@@ -144,7 +166,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
             w.m = least(plan->mc, i_end - w.i0);
             for (w.j0 = j_begin; w.j0 < j_end; w.j0 += plan->nc) {
                 w.n = least(plan->nc, j_end - w.j0);
-                if (plan->b_source == GEMM_COPIED && !plan->b_packed)
+                if (plan->b_source == GEMM_COPIED && !plan->b_packed && !plan->first)
                     gemm_pack_b(plan, t->o->b, w.j0, w.n, w.p, w.k, w.b);
                 run_block(plan, t->o, &w,
                           plan->a_source != GEMM_IN_PLACE && !plan->a_packed && w.j0 == j_begin);

@@ -12,13 +12,6 @@
 #define REFERENCE(op) uk_reference_d##op
 #include "reference_real.h"
 
-void uk_reference_sgemm_rap(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *a, int64_t lda,
-                            const float *b, int64_t ldb, float *d, float *c, int64_t ldc, int64_t acc,
-                            int64_t mr, int64_t nr) {
-    uk_reference_spack_n(MR, NR, KR, k, b, ldb, d, nr);
-    uk_reference_sgemm_rab(MR, NR, KR, k, a, lda, b, ldb, c, ldc, acc, mr, nr);
-}
-
 void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *s, int64_t ldk,
                           int64_t lds, float *d, int64_t n) {
     (void)MR;

@@ -103,6 +103,13 @@ void REFERENCE(pack_n)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real
             d[p * NR + j] = j < n ? s[p * lds + j] : 0;
 }
 
+void REFERENCE(gemm_rap)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                         const real *b, int64_t ldb, real *d, real *c, int64_t ldc, int64_t acc, int64_t mr,
+                         int64_t nr) {
+    REFERENCE(pack_n)(MR, NR, KR, k, b, ldb, d, nr);
+    REFERENCE(gemm_rab)(MR, NR, KR, k, a, lda, b, ldb, c, ldc, acc, mr, nr);
+}
+
 void REFERENCE(dot)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, const real *b, real *c,
                     int64_t acc) {
     real sum = 0;

@@ -1,57 +1,87 @@
 /*
- * 6 rows x 16 columns of C in twelve ymm registers, rows of A and rows of B in place; what is read of B is also
- * stored, as the panel d that sgemm_ra reads: the first tile of rows packs B for the others, while it computes.
+ * 6 rows x 2 vectors of C, 16 floats or 8 doubles (UK_OP_d...), in twelve ymm registers, rows of A and rows of B in
+ * place; what is read of B is also stored, as the panel d that gemm_ra reads: the first tile of rows packs B for the
+ * others, while it computes.
  *
- *                        b: ymm12 (columns 0-7)   ymm13 (columns 8-15)
+ *                        b: ymm12 (vector 0)      ymm13 (vector 1)
  *     a: ymm14   row 0      c00                      c01
  *        ymm15   row 1      c10                      c11
  *        (by     ...        ...                      ...
  *        turns)  row 5      c50                      c51
  *
  * Bound: 12 FMAs, 8 loads, a prefetch, 2 stores, 27 instructions per k. At two 256-bit FMAs, two loads and a store
- * a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle, the peak. Twelve accumulators cover a latency
- * of 4 at two FMAs a cycle, with 4 over.
+ * a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators
+ * cover a latency of 4 at two FMAs a cycle, with 4 over.
  *
  * One index runs along six row pointers; rows that a tile lacks point at row 0.
  *
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the line that row
  * p + 9 ends in; what lies behind the last row is only fetched, never read.
  *
- * Edges: up to 3 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half the
- * cycles. Tiles with less than 16 columns load B under masks, and store 0 beyond them.
+ * Edges: up to 3 rows, or up to a vector of columns, take two steps at a time, in two sets of accumulators: half the
+ * cycles. Tiles with less than two vectors of columns load B under masks, and store 0 beyond them.
  */
 #include <immintrin.h>
 #include "ukernels.h"
 
-enum { NR = 16 };
+/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. MASK(n): the first n of one. */
+#ifdef UK_OP_dgemm_rap
+typedef double element;
+typedef __m256d vector;
+enum { V = 4 };
+#define BYTES "8"
+#define P "pd"
+#define S "sd"
+#define MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0))
+#define load(p) _mm256_loadu_pd(p)
+#define load_part(p, mask) _mm256_maskload_pd(p, mask)
+#define store(p, v) _mm256_storeu_pd(p, v)
+#define store_part(p, mask, v) _mm256_maskstore_pd(p, mask, v)
+#else
+typedef float element;
+typedef __m256 vector;
+enum { V = 8 };
+#define BYTES "4"
+#define P "ps"
+#define S "ss"
+#define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
+#define load(p) _mm256_loadu_ps(p)
+#define load_part(p, mask) _mm256_maskload_ps(p, mask)
+#define store(p, v) _mm256_storeu_ps(p, v)
+#define store_part(p, mask, v) _mm256_maskstore_ps(p, mask, v)
+#endif
+
+enum { NR = 2 * V };
+
+static const int64_t size = sizeof(element);
 
 /* clang-format off */
 /* Row i of the n-th step of a turn, into accumulators x and y. */
 #define ROW(i, n, t, x, y)                                     \
-    "vbroadcastss 4*" #n "(%[a" #i "], %[p], 4), %%" t "\n\t"  \
-    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"              \
-    "vfmadd231ps %%ymm13, %%" t ", %[" #y "]\n\t"
+    "vbroadcast" S " " BYTES "*" #n "(%[a" #i "], %[p], " BYTES "), %%" t "\n\t"  \
+    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"              \
+    "vfmadd231" P " %%ymm13, %%" t ", %[" #y "]\n\t"
 #define NARROW_ROW(i, n, t, x)                                 \
-    "vbroadcastss 4*" #n "(%[a" #i "], %[p], 4), %%" t "\n\t"  \
-    "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"
+    "vbroadcast" S " " BYTES "*" #n "(%[a" #i "], %[p], " BYTES "), %%" t "\n\t"  \
+    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"
 /* A row of B is in ymm12 and ymm13: on to the next one, and to the panel. */
 #define NEXT_B                                                 \
     "add %[ldb], %[b]\n\t"                                     \
     "prefetcht0 60(%[b], %[ldb], 8)\n\t"                       \
-    "vmovups %%ymm12, (%[d])\n\t"                              \
-    "vmovups %%ymm13, 32(%[d])\n\t"                            \
+    "vmovu" P " %%ymm12, (%[d])\n\t"                              \
+    "vmovu" P " %%ymm13, 32(%[d])\n\t"                            \
     "add $64, %[d]\n\t"
 #define B                                                      \
-    "vmovups (%[b]), %%ymm12\n\t"                              \
-    "vmovups 32(%[b]), %%ymm13\n\t" NEXT_B
+    "vmovu" P " (%[b]), %%ymm12\n\t"                              \
+    "vmovu" P " 32(%[b]), %%ymm13\n\t" NEXT_B
 #define EDGE_B                                                 \
-    "vmovups %[high], %%ymm13\n\t"                             \
-    "vmovups (%[b]), %%ymm12\n\t"                              \
-    "vmaskmovps 32(%[b]), %%ymm13, %%ymm13\n\t" NEXT_B
+    "vmovu" P " %[high], %%ymm13\n\t"                             \
+    "vmovu" P " (%[b]), %%ymm12\n\t"                              \
+    "vmaskmov" P " 32(%[b]), %%ymm13, %%ymm13\n\t" NEXT_B
 #define NARROW_B                                               \
-    "vmovups %[low], %%ymm12\n\t"                              \
-    "vmaskmovps (%[b]), %%ymm12, %%ymm12\n\t"                  \
-    "vxorps %%ymm13, %%ymm13, %%ymm13\n\t" NEXT_B
+    "vmovu" P " %[low], %%ymm12\n\t"                              \
+    "vmaskmov" P " (%[b]), %%ymm12, %%ymm12\n\t"                  \
+    "vxor" P " %%ymm13, %%ymm13, %%ymm13\n\t" NEXT_B
 
 #define STEP                                                                                              \
     ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)                \
@@ -79,7 +109,7 @@ enum { NR = 16 };
     "jmp 2f\n\t"                         \
     LOOP(even "2:\n\t" odd, 2)
 
-#define ZERO(x) "vxorps %[" #x "], %[" #x "], %[" #x "]\n\t"
+#define ZERO(x) "vxor" P " %[" #x "], %[" #x "], %[" #x "]\n\t"
 #define RUN(loop)                                                                                         \
     __asm__ volatile(ZERO(c00) ZERO(c01) ZERO(c10) ZERO(c11) ZERO(c20) ZERO(c21)                          \
                      ZERO(c30) ZERO(c31) ZERO(c40) ZERO(c41) ZERO(c50) ZERO(c51)                          \
@@ -92,34 +122,32 @@ enum { NR = 16 };
                        [c30] "=&x"(c30), [c31] "=&x"(c31), [c40] "=&x"(c40), [c41] "=&x"(c41),            \
                        [c50] "=&x"(c50), [c51] "=&x"(c51)                                                 \
                      : [a0] "r"(a), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3), [a4] "r"(a4), [a5] "r"(a5), \
-                       [ldb] "r"(4 * ldb), [low] "m"(low), [high] "m"(high)                               \
+                       [ldb] "r"(size * ldb), [low] "m"(low), [high] "m"(high)                               \
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
 
 /* One row of the tile to memory; low and high select the columns there are. */
-static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, int64_t acc,
+static inline __attribute__((always_inline)) void store_row(element *c, vector x, vector y, int64_t acc,
                                                             int64_t nr, __m256i low, __m256i high) {
     if (nr == NR) {
-        _mm256_storeu_ps(c, acc ? _mm256_add_ps(_mm256_loadu_ps(c), x) : x);
-        _mm256_storeu_ps(c + 8, acc ? _mm256_add_ps(_mm256_loadu_ps(c + 8), y) : y);
+        store(c, acc ? (vector)(load(c) + x) : x);
+        store(c + V, acc ? (vector)(load(c + V) + y) : y);
         return;
     }
     if (acc) {
-        x = _mm256_add_ps(_mm256_maskload_ps(c, low), x);
-        y = _mm256_add_ps(_mm256_maskload_ps(c + 8, high), y);
+        x += load_part(c, low);
+        y += load_part(c + V, high);
     }
-    _mm256_maskstore_ps(c, low, x);
-    _mm256_maskstore_ps(c + 8, high, y);
+    store_part(c, low, x);
+    store_part(c + V, high, y);
 }
 
-void uk_sgemm_rap_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb, float *d,
-                                float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    const __m256i columns = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0), count = _mm256_set1_epi32((int)nr);
-    const __m256i low = _mm256_cmpgt_epi32(count, columns);
-    const __m256i high = _mm256_cmpgt_epi32(count, _mm256_add_epi32(columns, _mm256_set1_epi32(8)));
-    const float *a1, *a2, *a3, *a4, *a5;
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *d,
+               element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    const __m256i low = MASK(nr), high = MASK(nr - V);
+    const element *a1, *a2, *a3, *a4, *a5;
     int64_t p = -k; /* the end of the rows is index 0 */
-    __m256 c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
+    vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
 
     a += k;
     a1 = mr > 1 ? a + lda : a;
@@ -127,25 +155,25 @@ void uk_sgemm_rap_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, const fl
     a3 = mr > 3 ? a + 3 * lda : a;
     a4 = mr > 4 ? a + 4 * lda : a;
     a5 = mr > 5 ? a + 5 * lda : a;
-    if (nr <= 8) {
+    if (nr <= V) {
         RUN(PAIRS(NARROW_B NARROW_EVEN, NARROW_B NARROW_ODD));
-        c00 = _mm256_add_ps(c00, c01);
-        c10 = _mm256_add_ps(c10, c11);
-        c20 = _mm256_add_ps(c20, c21);
-        c30 = _mm256_add_ps(c30, c31);
-        c40 = _mm256_add_ps(c40, c41);
-        c50 = _mm256_add_ps(c50, c51);
+        c00 = c00 + c01;
+        c10 = c10 + c11;
+        c20 = c20 + c21;
+        c30 = c30 + c31;
+        c40 = c40 + c41;
+        c50 = c50 + c51;
     } else if (mr <= 3) {
         if (nr == NR)
             RUN(PAIRS(B SHORT_EVEN, B SHORT_ODD));
         else
             RUN(PAIRS(EDGE_B SHORT_EVEN, EDGE_B SHORT_ODD));
-        c00 = _mm256_add_ps(c00, c30);
-        c01 = _mm256_add_ps(c01, c31);
-        c10 = _mm256_add_ps(c10, c40);
-        c11 = _mm256_add_ps(c11, c41);
-        c20 = _mm256_add_ps(c20, c50);
-        c21 = _mm256_add_ps(c21, c51);
+        c00 = c00 + c30;
+        c01 = c01 + c31;
+        c10 = c10 + c40;
+        c11 = c11 + c41;
+        c20 = c20 + c50;
+        c21 = c21 + c51;
     } else if (nr == NR) {
         RUN(LOOP(B STEP, 1));
     } else {

@@ -1,8 +1,9 @@
 /*
- * 14 rows x 32 columns of C in 28 zmm registers, rows of A and rows of B in place; what is read of B is also stored,
- * as the panel d that sgemm_ra reads: the first tile of rows packs B for the others, while it computes.
+ * 14 rows x 2 vectors of C, 32 floats or 16 doubles (UK_OP_d...), in 28 zmm registers, rows of A and rows of B in place;
+ * what is read of B is also stored, as the panel d that gemm_ra reads: the first tile of rows packs B for the others,
+ * while it computes.
  *
- *                           b: zmm28 (columns 0-15)   zmm29 (columns 16-31)
+ *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
  *        zmm31     row 1       zmm2                     zmm3
  *        (by       ...         ...                      ...
@@ -11,8 +12,9 @@
  * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
  *
  * Bound: 28 FMAs, 16 loads, 4 prefetches, 2 stores, 50 instructions per k. At two 512-bit FMAs, two loads and a
- * store a cycle the FMAs take 14 cycles, the loads 10: 64 flop per cycle, the peak. It holds while a cache line of
- * each row of A stays in the first cache for the 16 k it has, and B comes at 128 bytes in 14 cycles.
+ * store a cycle the FMAs take 14 cycles, the loads 10: 64 flop per cycle (32 of doubles), the peak. It holds while a
+ * cache line of each row of A stays in the first cache for the 16 k (8 of doubles) it has, and B comes at 128 bytes in 14
+ * cycles.
  *
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
  * halves of row p + 5 end in; what lies behind the last row is only fetched, never read. The distance is
@@ -26,57 +28,74 @@
 #include <immintrin.h>
 #include "ukernels.h"
 
-enum { FAR = 32 };
+/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. */
+#ifdef UK_OP_dgemm_rap
+typedef double element;
+enum { V = 8 };
+#define BYTES "8"
+#define P "pd"
+#define S "sd"
+#else
+typedef float element;
+enum { V = 16 };
+#define BYTES "4"
+#define P "ps"
+#define S "ss"
+#endif
+
+enum { NR = 2 * V, FAR = 32 };
+
+static const int64_t size = sizeof(element);
 
 /* clang-format off */
 /* Row at `row`, into accumulators x and y. */
 #define ROW(row, x, y, t)                                                                                   \
-    "vbroadcastss " row ", %%zmm" #t "\n\t"                                                                 \
-    "vfmadd231ps %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                     \
-    "vfmadd231ps %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
+    "vbroadcast" S " " row ", %%zmm" #t "\n\t"                                                                 \
+    "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                     \
+    "vfmadd231" P " %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
 /* The n-th step of a turn, B loaded. Row i begins at label 1i, where an edge tile of i + 1 rows enters; row 0 at
  * label 10. */
 #define ROWS(n)                                                                                             \
-    "23:\n\t" ROW("4*" #n "(%[a5], %[lda], 8)", 26, 27, 31)                                                 \
-    "22:\n\t" ROW("4*" #n "(%[a10], %[lda], 2)", 24, 25, 30)                                                \
-    "21:\n\t" ROW("4*" #n "(%[a10], %[lda], 1)", 22, 23, 31)                                                \
-    "20:\n\t" ROW("4*" #n "(%[a10])", 20, 21, 30)                                                           \
-    "19:\n\t" ROW("4*" #n "(%[a5], %[lda], 4)", 18, 19, 31)                                                 \
-    "18:\n\t" ROW("4*" #n "(%[a], %[lda], 8)", 16, 17, 30)                                                  \
-    "17:\n\t" ROW("4*" #n "(%[a5], %[lda], 2)", 14, 15, 31)                                                 \
-    "16:\n\t" ROW("4*" #n "(%[a5], %[lda], 1)", 12, 13, 30)                                                 \
-    "15:\n\t" ROW("4*" #n "(%[a5])", 10, 11, 31)                                                            \
-    "14:\n\t" ROW("4*" #n "(%[a], %[lda], 4)", 8, 9, 30)                                                    \
-    "13:\n\t" ROW("4*" #n "(%[a3])", 6, 7, 31)                                                              \
-    "12:\n\t" ROW("4*" #n "(%[a], %[lda], 2)", 4, 5, 30)                                                    \
-    "11:\n\t" ROW("4*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                                    \
-    "10:\n\t" ROW("4*" #n "(%[a])", 0, 1, 30)
+    "23:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 8)", 26, 27, 31)                                                 \
+    "22:\n\t" ROW(BYTES "*" #n "(%[a10], %[lda], 2)", 24, 25, 30)                                                \
+    "21:\n\t" ROW(BYTES "*" #n "(%[a10], %[lda], 1)", 22, 23, 31)                                                \
+    "20:\n\t" ROW(BYTES "*" #n "(%[a10])", 20, 21, 30)                                                           \
+    "19:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 4)", 18, 19, 31)                                                 \
+    "18:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 8)", 16, 17, 30)                                                  \
+    "17:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 2)", 14, 15, 31)                                                 \
+    "16:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 1)", 12, 13, 30)                                                 \
+    "15:\n\t" ROW(BYTES "*" #n "(%[a5])", 10, 11, 31)                                                            \
+    "14:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 4)", 8, 9, 30)                                                    \
+    "13:\n\t" ROW(BYTES "*" #n "(%[a3])", 6, 7, 31)                                                              \
+    "12:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 2)", 4, 5, 30)                                                    \
+    "11:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                                    \
+    "10:\n\t" ROW(BYTES "*" #n "(%[a])", 0, 1, 30)
 /* A row of B is in zmm28 and zmm29: on to the next one, and to the panel, n rows on. */
 #define NEXT_B(n)                                                                                           \
     "add %[ldb], %[b]\n\t"                                                                                 \
     "prefetcht0 60(%[b], %[ldb], 4)\n\t"                                                                   \
     "prefetcht0 124(%[b], %[ldb], 4)\n\t"                                                                  \
-    "vmovups %%zmm28, 128*" #n "(%[d])\n\t"                                                                \
-    "vmovups %%zmm29, 64 + 128*" #n "(%[d])\n\t"
+    "vmovu" P " %%zmm28, 128*" #n "(%[d])\n\t"                                                                \
+    "vmovu" P " %%zmm29, 64 + 128*" #n "(%[d])\n\t"
 #define STEP(n)                                                                                             \
-    "vmovups (%[b]), %%zmm28\n\t"                                                                           \
-    "vmovups 64(%[b]), %%zmm29\n\t"                                                                         \
+    "vmovu" P " (%[b]), %%zmm28\n\t"                                                                           \
+    "vmovu" P " 64(%[b]), %%zmm29\n\t"                                                                         \
     "prefetcht1 60(%[b], %[far])\n\t"                                                                       \
     "prefetcht1 124(%[b], %[far])\n\t"                                                                      \
     NEXT_B(n)                                                                                               \
     ROWS(n)
 #define EDGE_STEP                                                                                           \
-    "vmovups (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                           \
-    "vmovups 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t"                                                         \
+    "vmovu" P " (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                           \
+    "vmovu" P " 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t"                                                         \
     NEXT_B(0)                                                                                               \
     "jmp *%[t]\n\t"                                                                                         \
     ROWS(0)
-#define ADVANCE(bytes)                                                                                      \
-    "add $" #bytes ", %[a]\n\t"                                                                             \
-    "add $" #bytes ", %[a3]\n\t"                                                                            \
-    "add $" #bytes ", %[a5]\n\t"                                                                            \
-    "add $" #bytes ", %[a10]\n\t"                                                                           \
-    "add $32*" #bytes ", %[d]\n\t"
+#define ADVANCE(steps)                                                                                      \
+    "add $" BYTES "*" #steps ", %[a]\n\t"                                                                   \
+    "add $" BYTES "*" #steps ", %[a3]\n\t"                                                                  \
+    "add $" BYTES "*" #steps ", %[a5]\n\t"                                                                  \
+    "add $" BYTES "*" #steps ", %[a10]\n\t"                                                                 \
+    "add $128*" #steps ", %[d]\n\t"
 
 #define EACH_ROW(F)                                                                                         \
     F(0, 1) F(2, 3) F(4, 5) F(6, 7) F(8, 9) F(10, 11) F(12, 13) F(14, 15) F(16, 17) F(18, 19)               \
@@ -85,19 +104,19 @@ enum { FAR = 32 };
     "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                      \
     "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
 #define STORE(x, y)                                                                                         \
-    "vmovups %%zmm" #x ", (%[c])\n\t"                                                                       \
-    "vmovups %%zmm" #y ", 64(%[c])\n\t"                                                                     \
+    "vmovu" P " %%zmm" #x ", (%[c])\n\t"                                                                       \
+    "vmovu" P " %%zmm" #y ", 64(%[c])\n\t"                                                                     \
     "add %[ld], %[c]\n\t"
 #define ADD_STORE(x, y)                                                                                     \
-    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                           \
-    "vaddps 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t"                                                         \
+    "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                           \
+    "vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t"                                                         \
     STORE(x, y)
 /* Upwards, under the masks of the columns. Without acc the old ones are empty, and C is not read. */
 #define EDGE_STORE(x, y)                                                                                    \
-    "vaddps (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                                \
-    "vaddps 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t"                                              \
-    "vmovups %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                            \
-    "vmovups %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                          \
+    "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                                \
+    "vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t"                                              \
+    "vmovu" P " %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                            \
+    "vmovu" P " %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                          \
     "sub %[ld], %[c]\n\t"
 
 #define CLOBBERS                                                                                            \
@@ -114,24 +133,24 @@ enum { FAR = 32 };
                      "test $1, %b[k]\n\t"                                                                   \
                      "jz 1f\n\t"                                                                            \
                      "inc %[k]\n\t"                                                                         \
-                     ADVANCE(-4)                                                                            \
+                     ADVANCE(-1)                                                                            \
                      "jmp 2f\n\t"                                                                           \
                      ".p2align 5\n"                                                                         \
                      "1:\n\t" STEP(0)                                                                       \
                      "2:\n\t" STEP(1)                                                                       \
-                     ADVANCE(8)                                                                             \
+                     ADVANCE(2)                                                                             \
                      "sub $2, %[k]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "3:\n\t" EACH_ROW(OUT)                                                                 \
                      : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),\
                        [c] "+&r"(c), [d] "+&r"(d)                                                     \
-                     : [lda] "r"(4 * lda), [ldb] "r"(4 * ldb), [ld] "r"(4 * ldc), [far] "r"(4 * FAR * ldb) \
+                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [far] "r"(size * FAR * ldb) \
                      : CLOBBERS)
 
-static inline __attribute__((always_inline)) void edge_tile(int64_t k, const float *a, int64_t lda, const float *b,
-                                                            int64_t ldb, float *d, float *c, int64_t ldc, int64_t acc,
+static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
+                                                            int64_t ldb, element *d, element *c, int64_t ldc, int64_t acc,
                                                             int64_t mr, int64_t nr) {
-    const float *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
+    const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
     const uint32_t columns = nr < 32 ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, skip;
 
@@ -145,7 +164,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
                      "add %[skip], %[t]\n\t"
                      ".p2align 5\n"
                      "1:\n\t" EDGE_STEP
-                     ADVANCE(4)
+                     ADVANCE(1)
                      "dec %[k]\n\t"
                      "jnz 1b\n\t"
                      "3:\n\t"
@@ -163,17 +182,17 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const flo
                      "9:\n\t" EDGE_STORE(0, 1)
                      : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),
                        [c] "+&r"(c), [d] "+&r"(d), [t] "=&r"(t), [skip] "=&r"(skip)
-                     : [lda] "r"(4 * lda), [ldb] "r"(4 * ldb), [ld] "r"(4 * ldc), [up] "r"(mr - 1),
-                       [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> 16)),
-                       [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> 16))
+                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [up] "r"(mr - 1),
+                       [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> V)),
+                       [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> V))
                      : CLOBBERS);
 }
 /* clang-format on */
 
-void uk_sgemm_rap_14x32_avx512_asm(int64_t k, const float *a, int64_t lda, const float *b, int64_t ldb,
-                                   float *d, float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    if (mr == 14 && nr == 32) {
-        const float *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *d,
+               element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    if (mr == 14 && nr == NR) {
+        const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
 
         if (acc)
             FULL_TILE(ADD_STORE);
