@@ -374,13 +374,15 @@ static bool is_far(const struct operand *o) {
     return o->rows > 1 && o->stride > far_gap;
 }
 
-/* Address space for the operand, of which only the pages with its rows exist. */
-static bool reserve_rows(struct operand *o, struct arena *space) {
+/* Address space for the i-th operand, of which only the pages with its rows exist. It had better lie where the last
+ * kernel's lay: qemu-user keeps 16 bytes for every page that there ever was. */
+static bool reserve_rows(struct operand *o, int i, struct arena *space) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), element = bytes_of(o->type),
                  row = (size_t)(o->length + o->over) * element;
+    void *hint = (void *)(uintptr_t)((UINT64_C(16) + 4 * (uint64_t)i) << 40);
 
     space->size = ((size_t)extent(o) * element + page - 1) / page * page;
-    space->data = mmap(NULL, space->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    space->data = mmap(hint, space->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space->data == MAP_FAILED)
         return false;
     o->at = (char *)space->data;
@@ -462,7 +464,7 @@ static bool check_far_rows(struct check *c) {
         struct operand *o = &c->plan.operand[i];
 
         o->at = (char *)c->arena[i].data;
-        if (is_far(o) && !reserve_rows(o, &space[i]))
+        if (is_far(o) && !reserve_rows(o, i, &space[i]))
             ok = fail(c, "no address space for rows that are 2^32 elements apart");
     }
     ok = ok && run_far(c);

@@ -5,6 +5,9 @@
  * One module has two such functions. `once` calls the kernel once; `twice` has two calls, so that what may
  * stand in a function only once (a label, a register fixed twice) would show. The second call is left out
  * where it would add to C again; it is there in the code all the same.
+ *
+ * --objects ARCH FOLDER writes such functions of each row of another architecture there, as objects, with a table of them:
+ * tests/cross/inlined.c, which is built for that architecture, does the rest.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,8 +26,8 @@ static const char *const targets[] = {"x86_64-avx2", "x86_64-avx512", "x86_64-av
 /* Compiled for and not run: plain ones, and cores whose tuning LLVM compares when it inlines. */
 static const char *const others[] = {"aarch64-neon", "cortex-a53", "cortex-a76", "neoverse-n1",
                                      "neoverse-v1",  "armv7-neon", "cortex-a15"};
-static const char *const names[] = {"once", "twice"};
 enum { TARGETS = sizeof targets / sizeof *targets, FOR_ALL = 2, FUNCTIONS = 2 };
+static char names[FUNCTIONS][160] = {"once", "twice"};
 
 static LLVMAttributeRef attribute(LLVMContextRef llvm, const char *name) {
     return LLVMCreateEnumAttribute(llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
@@ -198,6 +201,73 @@ static void check_row(void **state) {
     }
 }
 
+/* ---- objects of another architecture ---- */
+
+/* The architecture's plain target with the row's features. */
+static const struct uk_target *plain_target(const struct uk_kernel *row, const char *arch) {
+    const struct uk_target *t;
+    char name[160], lacks[64];
+
+    snprintf(name, sizeof name, "%s-neon", strcmp(arch, "arm") ? arch : "armv7");
+    for (;;) {
+        const size_t n = strlen(name);
+
+        uk_context_enter(context, NULL);
+        if (uk_target_find(context, name, &t))
+            fail_msg("%s", uk_context_message(context));
+        if (!uk_target_lacks_for(t, row, lacks, sizeof lacks))
+            return t;
+        snprintf(name + n, sizeof name - n, "+%s", lacks);
+    }
+}
+
+/* A core of that architecture that has the kernel. */
+static const struct uk_target *core_target(const struct uk_kernel *row, const char *arch) {
+    static const char *const cores[] = {"neoverse-n1", "neoverse-v1", "cortex-a15"};
+    const struct uk_target *t;
+    char lacks[64];
+
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
+        uk_context_enter(context, NULL);
+        if (uk_target_find(context, cores[i], &t))
+            fail_msg("%s", uk_context_message(context));
+        if (!strcmp(t->arch->name, arch) && !uk_target_lacks_for(t, row, lacks, sizeof lacks))
+            return t;
+    }
+    return plain_target(row, arch);
+}
+
+/* For the plain target and a core in turn: an emulator takes long for each. */
+static int write_objects(const char *arch, const char *folder, const struct uk_kernel *rows, int count) {
+    char path[4096];
+
+    snprintf(path, sizeof path, "%s/inlined.def", folder);
+    FILE *table = fopen(path, "w");
+
+    for (int i = 0, n = 0; table && i < count; i++) {
+        const struct uk_kernel *row = &rows[i];
+
+        if (strcmp(row->arch, "any") && strcmp(row->arch, arch))
+            continue;
+        const struct uk_target *t = n++ % 2 ? core_target(row, arch) : plain_target(row, arch);
+
+        snprintf(names[0], sizeof names[0], "once_%s", row->symbol);
+        snprintf(names[1], sizeof names[1], "twice_%s", row->symbol);
+        LLVMMemoryBufferRef object = compile(row, t, LLVMObjectFile);
+
+        snprintf(path, sizeof path, "%s/%s.o", folder, row->symbol);
+        FILE *f = fopen(path, "wb");
+        const size_t size = LLVMGetBufferSize(object);
+        const bool written = f && fwrite(LLVMGetBufferStart(object), 1, size, f) == size;
+
+        LLVMDisposeMemoryBuffer(object);
+        if (!f || fclose(f) || !written)
+            return 1;
+        fprintf(table, "INLINED(%s, \"%s\", %s)\n", row->symbol, t->name, names[1]);
+    }
+    return !table || fclose(table);
+}
+
 int main(int argc, char **argv) {
     int count, own = 0;
     const struct uk_kernel *rows = uk_kernels(&count);
@@ -211,6 +281,8 @@ int main(int argc, char **argv) {
             .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
         own += rows[i].function != NULL;
     }
+    if (argc == 4 && !strcmp(argv[1], "--objects"))
+        return write_objects(argv[2], argv[3], rows, count);
     if (own < count)
         print_message("%d kernels of other architectures are compiled, not run\n", count - own);
     if (argc > 1)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# libukernels, built for another architecture, under qemu: its kernels, the library, what calls its BLAS. Arguments:
-# aarch64 or armv7, the source tree, the build folder.
+# libukernels, built for another architecture, under qemu: its kernels, called and inlined, the library, what calls its
+# BLAS. Arguments: aarch64 or armv7, the source tree, the build folder, this machine's kernels_inlined, clang.
 set -euo pipefail
-arch=$1 source=$2 build=$3
+arch=$1 source=$2 build=$3 kernels_inlined=$4 clang=$5
 folder=$build/cross-$arch
 here=$source/tests/cross
 
@@ -22,7 +22,7 @@ programs=(kernels broken_kernels registry parallel gemm blas_test blas_no_handle
 ninja -C "$folder" "${programs[@]/#/tests/}" tests/libblas_calls.so >"$folder.log" || { tail -n 50 "$folder.log" >&2; exit 1; }
 
 # What qemu cannot do, or not in the time that there is; the tests leave it out.
-export UK_UNDER_QEMU=1 UK_GEMM_PART=40
+export UK_UNDER_QEMU=1 UK_GEMM_PART=100
 
 # run PROGRAM [ARGUMENT...], on the CPU that QEMU_CPU names; what it prints is shown where it fails.
 run() {
@@ -38,6 +38,17 @@ for QEMU_CPU in "${cpus[@]}"; do
     run registry
 done
 run kernels
+
+inlined=$folder/inlined
+mkdir -p "$inlined"
+rm -f "$inlined"/*
+"$kernels_inlined" --objects "${arch/armv7/arm}" "$inlined"
+sysroot=$build/sysroot/$arch
+"$clang" --target="${triple/#arm-/armv7-}" -fuse-ld=lld -std=c17 -Wall -Wextra -o "$folder/tests/inlined" "$here/inlined.c" \
+    "$inlined"/*.o "$folder/tests/libcheck_kernel.a" "$folder/ukernels/libuk_reference.a" -I "$inlined" -I "$source/tests" \
+    -I "$source/ukernels" -isystem "$sysroot/usr/include" -L "$folder/ukernels" -lukernels -Wl,-rpath,"$folder/ukernels" \
+    -L "$sysroot/usr/lib/$triple" -lcmocka -Wl,-rpath,"$sysroot/usr/lib/$triple" -lm
+run inlined
 run broken_kernels
 run parallel
 run gemm
