@@ -7,6 +7,8 @@
  * of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA's latency of 4 at two a cycle.
  * gemv_t: 8 rows at a time, x[p] of each in a register, so that y is read and written once for 8 rows.
  *
+ * Where vectors have no masks (NEON) the last n < V elements go lane by lane.
+ *
  * Bound: an element of the matrix is used once, so memory decides: 2 flop per element that it delivers (dot and
  * axpy: per two, and axpy writes one). In the first cache the loads do, at two a cycle: 5 for 4 FMAs of
  * gemv_n, 9 for 8 of gemv_t, 2 for 1 of the others.
@@ -78,6 +80,45 @@ static inline __attribute__((always_inline)) float sum(vector v) {
     x = _mm_add_ps(x, _mm_movehl_ps(x, x));
     return _mm_cvtss_f32(_mm_add_ss(x, _mm_movehdup_ps(x)));
 }
+#elif defined UK_ISA_neon || defined UK_ISA_armv7neon
+#include <arm_neon.h>
+#if DOUBLE
+enum { V = 2 };
+typedef float64x2_t vector;
+#define load(p) vld1q_f64(p)
+#define load_part(p, n) vld1q_lane_f64(p, vdupq_n_f64(0), 0)
+#define store(p, v) vst1q_f64(p, v)
+#define store_part(p, n, v) vst1q_lane_f64(p, v, 0)
+#define all(x) vdupq_n_f64(x)
+#define fma(a, b, c) vfmaq_f64(c, a, b)
+#define sum(v) vaddvq_f64(v)
+#else
+enum { V = 4 };
+typedef float32x4_t vector;
+#define load(p) vld1q_f32(p)
+#define store(p, v) vst1q_f32(p, v)
+#define all(x) vdupq_n_f32(x)
+#define fma(a, b, c) vfmaq_f32(c, a, b)
+static inline __attribute__((always_inline, unused)) vector load_part(const float *p, int64_t n) {
+    vector v = vld1q_lane_f32(p, vdupq_n_f32(0), 0);
+
+    if (n > 1)
+        v = vld1q_lane_f32(p + 1, v, 1);
+    return n > 2 ? vld1q_lane_f32(p + 2, v, 2) : v;
+}
+static inline __attribute__((always_inline, unused)) void store_part(float *p, int64_t n, vector v) {
+    vst1q_lane_f32(p, v, 0);
+    if (n > 1)
+        vst1q_lane_f32(p + 1, v, 1);
+    if (n > 2)
+        vst1q_lane_f32(p + 2, v, 2);
+}
+static inline __attribute__((always_inline, unused)) float sum(vector v) {
+    const float32x2_t x = vadd_f32(vget_low_f32(v), vget_high_f32(v));
+
+    return vget_lane_f32(vpadd_f32(x, x), 0);
+}
+#endif
 #else
 enum { V = 1 };
 typedef real vector;

@@ -7,10 +7,37 @@
  * ROWS * VECTORS of them, and a load and a store of y per k. Convolutions of large images are bound by memory long
  * before.
  */
-#include <immintrin.h>
 #include "ukernels.h"
 
-#ifdef __AVX512F__
+#ifdef UK_ISA_neon
+#include <arm_neon.h>
+enum { LANES = 4, ROWS = 4, VECTORS = 4 };
+typedef float32x4_t vector;
+#define ZERO vdupq_n_f32(0)
+#define FMA(a, b, c) vfmaq_f32(c, a, b)
+#define ADD(a, b) vaddq_f32(a, b)
+#define BROADCAST(p) vdupq_n_f32(*(p))
+#define LOAD(p) vld1q_f32(p)
+#define STORE(p, v) vst1q_f32(p, v)
+/* 0 < n < LANES, lane by lane: there are no masks. */
+static inline __attribute__((always_inline)) vector load_some(const float *p, int64_t n) {
+    vector v = vld1q_lane_f32(p, ZERO, 0);
+
+    if (n > 1)
+        v = vld1q_lane_f32(p + 1, v, 1);
+    return n > 2 ? vld1q_lane_f32(p + 2, v, 2) : v;
+}
+static inline __attribute__((always_inline)) void store_some(float *p, int64_t n, vector v) {
+    vst1q_lane_f32(p, v, 0);
+    if (n > 1)
+        vst1q_lane_f32(p + 1, v, 1);
+    if (n > 2)
+        vst1q_lane_f32(p + 2, v, 2);
+}
+#define LOAD_SOME(p, n) load_some(p, n)
+#define STORE_SOME(p, n, v) store_some(p, n, v)
+#elif defined __AVX512F__
+#include <immintrin.h>
 enum { LANES = 16, ROWS = 4, VECTORS = 4 };
 typedef __m512 vector;
 #define MASK(n) ((__mmask16)((n) >= 16 ? 0xffff : (n) <= 0 ? 0 : (1u << (n)) - 1))
@@ -23,6 +50,7 @@ typedef __m512 vector;
 #define LOAD_SOME(p, n) _mm512_maskz_loadu_ps(MASK(n), p)
 #define STORE_SOME(p, n, v) _mm512_mask_storeu_ps(p, MASK(n), v)
 #else
+#include <immintrin.h>
 enum { LANES = 8, ROWS = 4, VECTORS = 2 };
 typedef __m256 vector;
 #define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))

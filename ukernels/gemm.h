@@ -113,6 +113,7 @@ struct gemm_type {
     int tiles;
     /* The tile for n columns, of n < GEMM_WIDTHS. */
     const struct gemm_tile *for_columns[GEMM_WIDTHS];
+    const struct gemm_tile *in_place_for_columns[GEMM_WIDTHS]; /* of those that take B in place; NULL: none */
     /* The kernel of GEMM_SMALL for n columns, as a tile of its own; NULL: none. */
     const struct gemm_tile *small_for_columns[GEMM_WIDTHS];
     struct gemm_tile small[GEMM_TILES_MOST];
@@ -150,8 +151,8 @@ const struct gemm_type *gemm_type_f64(void);
 /* Cycles of work below which a thread is not worth waking: some 20 us. */
 #define GEMM_TASK 60000.
 
-/* The tile whose width suits n columns; NULL: there is none. */
-const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n);
+/* The tile whose width suits n columns, of all or of those that take B in place; NULL: there is none. */
+const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);
 
 struct gemm_shape {
     enum uk_layout layout;

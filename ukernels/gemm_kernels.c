@@ -81,6 +81,21 @@ static void take_pack(const struct uk_kernel **rows, int *count, const struct uk
         rows[(*count)++] = k;
 }
 
+/* Generic tiles are for CPUs that have no others: their cost would be taken for that of vectors as wide. */
+static void drop_generic(struct gemm_type *t) {
+    int kept = 0;
+
+    for (int i = 0; i < t->tiles; i++) {
+        bool generic = true;
+
+        for (int f = 0; f < GEMM_FORMS; f++)
+            generic = generic && (!t->tile[i].kernel[f] || !level(t->tile[i].kernel[f]));
+        if (!generic)
+            t->tile[kept++] = t->tile[i];
+    }
+    t->tiles = kept ? kept : t->tiles;
+}
+
 static void look_up(struct gemm_type *t) {
     int count;
     const struct uk_kernel *rows = uk_kernels(&count);
@@ -107,8 +122,11 @@ static void look_up(struct gemm_type *t) {
         else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)
             take_pack(t->pack_t, &t->packs_t, k, true);
     }
-    for (int n = 1; n < GEMM_WIDTHS; n++)
-        t->for_columns[n] = gemm_width_for(t, n);
+    drop_generic(t);
+    for (int n = 1; n < GEMM_WIDTHS; n++) {
+        t->for_columns[n] = gemm_width_for(t, n, false);
+        t->in_place_for_columns[n] = gemm_width_for(t, n, true);
+    }
     const struct gemm_cache *first = &gemm_caches()->first;
 
     t->way = first->size / first->ways;

@@ -148,7 +148,7 @@ static double columns_cost(const struct gemm_type *type, const struct gemm_tile 
 }
 
 /* Of the widest vectors; of equal cost the tile that is nearer to a square, which loads less. */
-const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n) {
+const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place) {
     const struct gemm_tile *best = NULL;
     double least_cost = 0;
     int lanes = 0;
@@ -157,9 +157,10 @@ const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n) 
         lanes = type->tile[i].lanes > lanes ? type->tile[i].lanes : lanes;
     for (int i = 0; i < type->tiles; i++) {
         const struct gemm_tile *t = &type->tile[i];
-        const double cost = t->lanes == lanes ? columns_cost(type, t, n) : 0;
+        const bool fits = t->lanes == lanes && (!in_place || t->kernel[GEMM_RAB] || t->kernel[GEMM_SAB]);
+        const double cost = fits ? columns_cost(type, t, n) : 0;
 
-        if (t->lanes == lanes && (!best || cost < least_cost || (cost == least_cost && t->mr > best->mr))) {
+        if (fits && (!best || cost < least_cost || (cost == least_cost && t->mr > best->mr))) {
             best = t;
             least_cost = cost;
         }
@@ -302,7 +303,8 @@ static bool packs_as_read(const struct uk_gemm_plan *p) {
 
 static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
     const struct gemm_type *type = p->type;
-    const struct gemm_tile *suits = p->n < GEMM_WIDTHS ? type->for_columns[p->n] : gemm_width_for(type, p->n);
+    const struct gemm_tile *suits =
+        p->n < GEMM_WIDTHS ? type->for_columns[p->n] : gemm_width_for(type, p->n, false);
     struct choice best = {0};
 
     for (int i = 0; i < type->tiles && suits; i++)
@@ -323,7 +325,7 @@ static bool plan_small(struct uk_gemm_plan *p) {
     if (p->n >= GEMM_WIDTHS || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_column != 1)
         return false;
     const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
-    const struct gemm_tile *t = whole ? whole : p->type->for_columns[p->n];
+    const struct gemm_tile *t = whole ? whole : p->type->in_place_for_columns[p->n];
     const struct gemm_cache *first = &gemm_caches()->first;
     const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
 
