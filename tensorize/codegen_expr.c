@@ -236,6 +236,21 @@ static LLVMValueRef math_call(struct uk_codegen *g, const char *name, enum uk_ty
     return LLVMBuildCall2(g->b, function, f, &v, 1, "");
 }
 
+/* To the nearest, ties to even. ARMv7 has no instruction, and LLVM 19 no code, for vectors of it: a number so large that
+ * its last bit is 1, added and taken away again, leaves the sum rounded. */
+static LLVMValueRef round_even(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMTypeRef t = LLVMTypeOf(v);
+
+    if (g->build->target->arch->bits == 64)
+        return uk_cg_intrinsic(g, "llvm.roundeven", t, &v, 1);
+    LLVMValueRef large = LLVMConstReal(t, t == g->f64 ? 0x1p52 : 0x1p23),
+                 size = uk_cg_intrinsic(g, "llvm.fabs", t, &v, 1);
+    LLVMValueRef whole = LLVMBuildFSub(g->b, LLVMBuildFAdd(g->b, size, large, ""), large, "");
+
+    whole = uk_cg_intrinsic(g, "llvm.copysign", t, (LLVMValueRef[]){whole, v}, 2);
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, size, large, ""), whole, v, "");
+}
+
 static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef v) {
     LLVMTypeRef t = LLVMTypeOf(v);
 
@@ -260,7 +275,7 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
     case UK_E_ABS:
         return uk_cg_intrinsic(g, "llvm.fabs", t, &v, 1);
     default:
-        return uk_cg_intrinsic(g, "llvm.roundeven", t, &v, 1);
+        return round_even(g, v);
     }
 }
 
@@ -399,15 +414,30 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     }
 }
 
+/* llvm.minimum and llvm.maximum: NaN if one is NaN, and -0 is less than 0. LLVM 19 has no code for those of f64 where
+ * integers have 32 bits; of equal numbers, which are zeros if they differ, one has the sign that is wanted. */
+static LLVMValueRef extreme(struct uk_codegen *g, bool min, LLVMValueRef l, LLVMValueRef r) {
+    LLVMValueRef both[] = {l, r};
+
+    if (g->build->target->arch->bits == 64 || LLVMTypeOf(l) != g->f64)
+        return uk_cg_intrinsic(g, min ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(l), both, 2);
+    LLVMValueRef a = LLVMBuildBitCast(g->b, l, g->i64, ""), b = LLVMBuildBitCast(g->b, r, g->i64, "");
+    LLVMValueRef sign = min ? LLVMBuildOr(g->b, a, b, "") : LLVMBuildAnd(g->b, a, b, "");
+    LLVMValueRef equal = LLVMBuildFCmp(g->b, LLVMRealOEQ, l, r, "");
+    LLVMValueRef v = least(g, min, UK_F64, l, r);
+
+    v = LLVMBuildSelect(g->b, equal, LLVMBuildBitCast(g->b, sign, g->f64, ""), v, "");
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, l, r, ""), LLVMBuildFAdd(g->b, l, r, ""), v,
+                           "");
+}
+
 /* One more term, as uk_reduced. Where it is one of a reduction, which has no order, the vectorizer may split that;
  * llvm.maximum it can split too. */
 static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_op op, enum uk_type type,
                             LLVMValueRef old, LLVMValueRef v) {
-    LLVMValueRef both[] = {old, v}, r;
-
     if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))
-        return uk_cg_intrinsic(g, op == UK_E_MIN ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(v), both, 2);
-    r = arithmetic(g, op, type, old, v);
+        return extreme(g, op == UK_E_MIN, old, v);
+    LLVMValueRef r = arithmetic(g, op, type, old, v);
     if (any_order && LLVMIsAInstruction(r) &&
         (LLVMGetInstructionOpcode(r) == LLVMFAdd || LLVMGetInstructionOpcode(r) == LLVMFMul))
         LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);

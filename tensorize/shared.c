@@ -9,10 +9,34 @@
 
 static const struct uk_position nowhere = {0, 0};
 
+static enum uk_status link_failed(struct uk_build *b, enum uk_tool_end end, const int fd[3]) {
+    const struct uk_arch *arch = b->target->arch;
+    const bool foreign = arch != uk_own_arch();
+    size_t length;
+
+    if (end == UK_TOOL_NOT_STARTED)
+        return uk_fail(b->context, UK_UNSUPPORTED, nowhere,
+                       "cannot start the linker's driver " UK_CLANG
+                       ": %s; install clang-19 and lld-19, or emit an object and link that",
+                       strerror(errno));
+    if (end == UK_TOOL_TOO_LONG)
+        return uk_fail(b->context, UK_LINK, nowhere, "the linker took more than %d seconds", UK_TOOL_SECONDS);
+    char *said = uk_read_all(fd[2], &length);
+    enum uk_status s = uk_fail(b->context, UK_LINK, nowhere, "the shared object does not link%s%s%s: %s",
+                               foreign ? " (it needs the C library for " : "", foreign ? arch->name : "",
+                               foreign ? ")" : "", said && *said ? said : "the linker gave no reason");
+
+    free(said);
+    return s;
+}
+
 static enum uk_status run_linker(struct uk_build *b, const int fd[3]) {
+    struct uk_arena a = {0};
+    char *target = uk_format(&a, "--target=%s", b->target->arch->triple);
     /* Only threads come from a library that whoever loads the code has to bring. */
     const char *undefined = b->is_parallel ? "-Wl,-z,undefs" : "-Wl,-z,defs";
     const char *const argv[] = {UK_CLANG,
+                                target,
                                 "-shared",
                                 "-nostartfiles",
                                 "-fuse-ld=lld",
@@ -25,27 +49,12 @@ static enum uk_status run_linker(struct uk_build *b, const int fd[3]) {
                                 "/dev/stdin",
                                 "-lm",
                                 NULL};
-    struct uk_context *c = b->context;
-    size_t length;
+    enum uk_tool_end end = target ? uk_run_tool((char *const *)argv, fd) : UK_TOOL_DONE;
+    enum uk_status s = !target               ? uk_out_of_memory(b->context)
+                       : end == UK_TOOL_DONE ? UK_OK
+                                             : link_failed(b, end, fd);
 
-    switch (uk_run_tool((char *const *)argv, fd)) {
-    case UK_TOOL_DONE:
-        return UK_OK;
-    case UK_TOOL_NOT_STARTED:
-        return uk_fail(c, UK_UNSUPPORTED, nowhere,
-                       "cannot start the linker's driver " UK_CLANG
-                       ": %s; install clang-19 and lld-19, or emit an object and link that",
-                       strerror(errno));
-    case UK_TOOL_TOO_LONG:
-        return uk_fail(c, UK_LINK, nowhere, "the linker took more than %d seconds", UK_TOOL_SECONDS);
-    case UK_TOOL_FAILED:
-        break;
-    }
-    char *said = uk_read_all(fd[2], &length);
-    enum uk_status s = uk_fail(c, UK_LINK, nowhere, "the shared object does not link: %s",
-                               said && *said ? said : "the linker gave no reason");
-
-    free(said);
+    uk_arena_free(&a);
     return s;
 }
 

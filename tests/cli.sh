@@ -230,6 +230,15 @@ for target in aarch64-neon armv7-neon; do
         expect 0 . '' compile matmul.uk --target=$target --emit=$what
     done
 done
+# A shared object needs that architecture's C library (Debian: libc6-dev-arm64-cross).
+if [[ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ]]; then
+    expect 0 '' '' compile matmul.uk softly.uk --allow-loops --target=aarch64-neon --emit=shared -o other.so
+    [[ $(llvm-nm-19 -D --defined-only other.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] ||
+        fail 'other.so: functions'
+else
+    expect 1 '' 'does not link \(it needs the C library for aarch64\)' \
+        compile matmul.uk --target=aarch64-neon --emit=shared -o other.so
+fi
 expect 0 'uk_sgemm_6x16_neon_asm .*fits' '' explain matmul.uk --target=cortex-a76
 expect 1 '' 'target armv7-neon: its code is for arm' tune matmul.uk --target=armv7-neon
 expect 1 '' 'uk_vadd_1x8_neon_intrin is a kernel of aarch64' bench uk_vadd_1x8_neon_intrin

@@ -268,6 +268,26 @@ static bool run_compiled(const struct attempt *t) {
     return right;
 }
 
+/* For other architectures an object is made and not run. What a schedule asks for there may be refused, as a loop that has
+ * no vector form. */
+static bool compiles_elsewhere(const struct attempt *t) {
+    static const char *const targets[] = {"aarch64-neon", "armv7-neon"};
+
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        const struct uk_options o = {.target = targets[i], .allow_loops = true};
+        char *object = NULL;
+        size_t length;
+        enum uk_status status = uk_emit(t->program, &o, UK_EMIT_OBJECT, &object, &length);
+
+        uk_text_free(object);
+        if (status && status != UK_REFUSED && status != UK_NO_MATCH && status != UK_UNSUPPORTED) {
+            complain(t, "the loops do not compile for", targets[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum outcome outcome_of(const struct attempt *t) {
     struct uk_text steps = {0};
     struct uk_function *f;
@@ -287,7 +307,7 @@ static enum outcome outcome_of(const struct attempt *t) {
     if (right && steps.text && steps.length)
         right = same_steps_again(t, steps.text, f);
     if (right && t->compile)
-        right = run_compiled(t);
+        right = run_compiled(t) && (t->number % 4 || compiles_elsewhere(t));
     uk_text_free(steps.text);
     return right ? RIGHT : WRONG;
 }
