@@ -132,7 +132,15 @@ int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int6
 int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t *status);
 /* The emulator's name, and which CPU it shows. */
 const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu);
+/* The same for a kernel's assembly and the C that calls it; `argument` is main's. Counts the instructions that the function
+ * `symbol` executes. Exit status. */
+int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, const char *runner,
+                             const char *code);
+int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, int64_t *count);
 void uk_emulation_end(struct uk_emulation *e);
+/* count.c, as the build compiled it. */
+extern const unsigned char uk_count_plugin[];
+extern const size_t uk_count_plugin_size;
 
 /* ---- uk_show.c ---- */
 

@@ -322,6 +322,9 @@ int uk_command_bench(const struct uk_arguments *a) {
                    ? uk_complain(UK_EXIT_USAGE, "uk bench gemm takes no '%s'; --set chooses shapes",
                                  a->positional[1])
                    : uk_bench_gemm(a);
+    if (uk_is_emulated(a->target) &&
+        !(a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json || a->compare))
+        return uk_bench_count(a);
     if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->target)
         return uk_complain(UK_EXIT_USAGE,
                            "--set, --shapes, --type, --peers, --threads, --time-limit and --target are "

@@ -17,6 +17,11 @@ int uk_bench_check(const struct uk_arguments *a);
  * slower. */
 int uk_bench_finish(const struct uk_arguments *a, const cJSON *all);
 
+/* ---- uk_bench_count.c ---- */
+
+/* uk bench of kernels for a target that is emulated: instructions, no time. Exit status. */
+int uk_bench_count(const struct uk_arguments *a);
+
 /* ---- uk_bench_gemm.c ---- */
 
 /* uk bench gemm. Exit status. */

@@ -32,12 +32,14 @@ static const struct cpu arm_cpus[] = {
 static const struct uk_emulator {
     const char *arch, *program, *triple; /* the triple is clang's */
     const char *libc, *packages;
+    const char *directive; /* before a kernel's assembly, which asks for no features itself */
     const struct cpu *cpus;
 } emulators[] = {
     {"aarch64", "qemu-aarch64", "aarch64-linux-gnu", "/usr/aarch64-linux-gnu/lib/libc.a",
-     "libc6-dev-arm64-cross and libgcc-12-dev-arm64-cross", aarch64_cpus},
+     "libc6-dev-arm64-cross and libgcc-12-dev-arm64-cross", ".arch armv8.2-a+fp16+dotprod+i8mm+bf16\n",
+     aarch64_cpus},
     {"arm", "qemu-arm", "armv7-linux-gnueabihf", "/usr/arm-linux-gnueabihf/lib/libc.a",
-     "libc6-dev-armhf-cross and libgcc-12-dev-armhf-cross", arm_cpus},
+     "libc6-dev-armhf-cross and libgcc-12-dev-armhf-cross", "", arm_cpus},
 };
 
 /* ---- which emulator, which CPU ---- */
@@ -156,8 +158,9 @@ static int run_to_end(char *const argv[]) {
 
 /* ---- the folder of a run ---- */
 
-static const char *const files[] = {"program.o", "runner.c", "runner", "data"};
-enum { OBJECT, SOURCE, RUNNER, DATA, FILES };
+static const char *const files[] = {"program.o", "kernel.s", "runner.c", "runner",
+                                    "data",      "count.so", "count"};
+enum { OBJECT, ASSEMBLY, SOURCE, RUNNER, DATA, PLUGIN, COUNT, FILES };
 
 struct uk_emulation {
     const struct uk_emulator *emulator;
@@ -298,7 +301,8 @@ static int write_runner(const struct uk_emulation *e, struct uk_job *job, const 
     return status;
 }
 
-static int link_runner(const struct uk_emulation *e) {
+/* The runner of its source and of the object or assembly at that path. */
+static int link_runner(const struct uk_emulation *e, const char *code) {
     char target[64];
     char *const argv[] = {UK_CLANG,
                           target,
@@ -309,7 +313,7 @@ static int link_runner(const struct uk_emulation *e) {
                           "-o",
                           (char *)e->path[RUNNER],
                           (char *)e->path[SOURCE],
-                          (char *)e->path[OBJECT],
+                          (char *)code,
                           "-lm",
                           NULL};
 
@@ -327,19 +331,25 @@ static int link_runner(const struct uk_emulation *e) {
 
 /* ---- what uk run calls ---- */
 
-int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,
-                       const double *scalars, const struct uk_data *data) {
-    const char *target = job->options.target;
+/* What a target needs; exit status. */
+static int open_emulation(struct uk_emulation **out, const char *target) {
     struct uk_emulation *e = *out = calloc(1, sizeof *e);
-    char *object;
-    size_t length;
-    int status;
 
     if (!e)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     e->emulator = emulator_of(target);
     e->cpu = cpu_for(e->emulator, target);
-    if ((status = check_tools(e->emulator, target)))
+    return check_tools(e->emulator, target);
+}
+
+int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,
+                       const double *scalars, const struct uk_data *data) {
+    char *object;
+    size_t length;
+    int status = open_emulation(out, job->options.target);
+    struct uk_emulation *e = *out;
+
+    if (status)
         return status;
     const enum uk_status s = uk_emit(job->program, &job->options, UK_EMIT_OBJECT, &object, &length);
     if (s)
@@ -350,7 +360,7 @@ int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int6
     uk_text_free(object);
     if (!status)
         status = write_runner(e, job, sizes, scalars, data);
-    return status ? status : link_runner(e);
+    return status ? status : link_runner(e, e->path[OBJECT]);
 }
 
 const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu) {
@@ -358,14 +368,19 @@ const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu) {
     return e->emulator->program;
 }
 
-int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t *status) {
-    char *const argv[] = {
-        (char *)e->emulator->program, "-cpu", (char *)e->cpu, e->path[RUNNER], e->path[DATA], NULL};
-    int exit_status = exchange(e, data, false, status);
+/* The runner on that argument, under the emulator with an option, or none if its name is NULL. Exit status. */
+static int emulate(const struct uk_emulation *e, const char *option, const char *value,
+                   const char *argument) {
+    const char *argv[8] = {e->emulator->program, "-cpu", e->cpu};
+    int n = 3;
 
-    if (exit_status)
-        return exit_status;
-    const int result = run_to_end(argv);
+    if (option) {
+        argv[n++] = option;
+        argv[n++] = value;
+    }
+    argv[n++] = e->path[RUNNER];
+    argv[n++] = argument;
+    const int result = run_to_end((char *const *)argv);
     if (result < 0)
         return uk_complain(UK_EXIT_WRONG, "cannot start %s: %s", e->emulator->program, strerror(errno));
     if (WIFSIGNALED(result))
@@ -374,5 +389,51 @@ int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t
     if (result)
         return uk_complain(UK_EXIT_WRONG, "%s -cpu %s could not run the code, see above",
                            e->emulator->program, e->cpu);
-    return exchange(e, data, true, status);
+    return UK_EXIT_OK;
+}
+
+int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t *status) {
+    int exit_status = exchange(e, data, false, status);
+
+    if (!exit_status)
+        exit_status = emulate(e, NULL, NULL, e->path[DATA]);
+    return exit_status ? exit_status : exchange(e, data, true, status);
+}
+
+/* ---- what uk bench --target calls ---- */
+
+int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, const char *runner,
+                             const char *code) {
+    int status = open_emulation(out, target);
+    struct uk_emulation *e = *out;
+    struct uk_text text = {0};
+
+    if (!status)
+        status = make_folder(e);
+    if (!status) {
+        uk_put(&text, "%s%s", e->emulator->directive, code);
+        status = text.failed ? uk_complain(UK_EXIT_WRONG, "out of memory")
+                             : uk_write_output(e->path[ASSEMBLY], text.text, text.length);
+        free(text.text);
+    }
+    if (!status)
+        status = uk_write_output(e->path[SOURCE], runner, strlen(runner));
+    if (!status)
+        status = uk_write_output(e->path[PLUGIN], (const char *)uk_count_plugin, uk_count_plugin_size);
+    return status ? status : link_runner(e, e->path[ASSEMBLY]);
+}
+
+int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, int64_t *count) {
+    char plugin[1024];
+
+    snprintf(plugin, sizeof plugin, "%s,symbol=%s,out=%s", e->path[PLUGIN], symbol, e->path[COUNT]);
+    const int status = emulate(e, "-plugin", plugin, argument);
+    if (status)
+        return status;
+    FILE *f = fopen(e->path[COUNT], "r");
+    const bool read = f && fscanf(f, "%" SCNd64, count) == 1;
+    if (f)
+        fclose(f);
+    return read ? UK_EXIT_OK
+                : uk_complain(UK_EXIT_WRONG, "%s loaded no plugin: it counted nothing", e->emulator->program);
 }

@@ -1,0 +1,156 @@
+/*
+ * uk bench --target=TARGET, for another architecture: instructions that a kernel executes, counted by a plugin of
+ * qemu-user's, for each step of k and each operation, of which a multiply-add is two. That says nothing of time.
+ *
+ * The kernel runs on a whole tile with two numbers of steps; the difference is the loop's, all of it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "uk_bench.h"
+
+/* Multiples of every kernel's steps a turn; LD: elements between rows, of all matrices. */
+enum { FEW = 64, MANY = 576, LD = 2048 };
+
+/* 0: it is no product. */
+static double operations_per_step(const struct uk_kernel *k) {
+    const char *op = k->op;
+
+    if (strstr(op, "gemv_n"))
+        return 2.0 * k->mr;
+    if (strstr(op, "gemv_t"))
+        return 2.0 * k->nr;
+    if (strstr(op, "gemm") || strstr(op, "dw"))
+        return 2.0 * k->mr * k->nr * k->kr;
+    return strcmp(op, "sdot") && strcmp(op, "ddot") ? 0 : 2;
+}
+
+/* What the call passes for the parameter from `begin` to `end`. False: no value is known. */
+static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const char *begin, const char *end,
+                         int *pointers) {
+    static const char *const names[] = {"k", "m", "mr", "n", "nr", "acc"};
+    const int64_t values[] = {-1, k->mr, k->mr, k->nr, k->nr, 1};
+    const char *name = end;
+
+    while (name > begin && name[-1] != ' ' && name[-1] != '*')
+        name--;
+    const size_t n = (size_t)(end - name);
+    if (memchr(begin, '*', (size_t)(end - begin))) {
+        uk_put(t, "(void *)memory[%d]", (*pointers)++);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && !strncmp(names[i], name, n)) {
+            if (i)
+                uk_put(t, "%" PRId64, values[i]);
+            else
+                uk_put(t, "k");
+            return true;
+        }
+    if (strncmp(name, "ld", 2) && strncmp(name, "cs", 2))
+        return false;
+    uk_put(t, "%d", *name == 'l' ? LD : 1);
+    return true;
+}
+
+/* A program that calls the kernel once, on zeros, with its argument for k. */
+static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
+    const char *p = k->parameters + 1, *between = "";
+    int pointers = 0;
+
+    uk_put(t,
+           "#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
+           "static _Alignas(64) char memory[6][16 << 20];\nint main(int argc, char **argv) {\n"
+           "    const int64_t k = argc == 2 ? atoll(argv[1]) : 0;\n    %s(",
+           k->symbol, k->parameters, k->symbol);
+    for (size_t n; (n = strcspn(p, ",)")); p += n + 1, p += strspn(p, " ")) {
+        uk_put(t, "%s", between);
+        between = ", ";
+        if (!put_argument(t, k, p, p + n, &pointers))
+            return uk_complain(UK_EXIT_WRONG,
+                               "%s: no value for its parameter '%.*s'; add one to uk_bench_count.c",
+                               k->symbol, (int)n, p);
+        if (p[n] == ')')
+            break;
+    }
+    uk_put(t, ");\n    return 0;\n}\n");
+    return t->failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : UK_EXIT_OK;
+}
+
+static int count_steps(struct uk_emulation *e, const struct uk_kernel *k, int steps, int64_t *count) {
+    char argument[32];
+
+    snprintf(argument, sizeof argument, "%d", steps * k->kr);
+    return uk_emulation_count(e, k->symbol, argument, count);
+}
+
+/* A row for every architecture states its instructions for none in particular. */
+static void print_counts(const struct uk_kernel *k, int64_t none, int64_t few, int64_t many) {
+    const double step = (double)(many - few) / (MANY - FEW);
+
+    printf("%-34s %9.3f instructions a step, ", k->symbol, step);
+    if (strcmp(k->arch, "any"))
+        printf("%5.1f %% of them multiply-adds, ", 100 * k->fma / step);
+    printf("%8.5f an operation; %" PRId64 " without steps\n", step / operations_per_step(k), none);
+}
+
+static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const char *target) {
+    struct uk_text runner = {0};
+    struct uk_emulation *e = NULL;
+    int64_t none = 0, few = 0, many = 0;
+    char *assembly;
+    size_t length;
+    const enum uk_status s = uk_kernel_emit(c, k, target, UK_EMIT_ASM, &assembly, &length);
+
+    if (s) {
+        fprintf(stderr, "%s\n", uk_context_message(c));
+        return UK_EXIT_WRONG;
+    }
+    int status = put_runner(&runner, k);
+    if (!status)
+        status = uk_emulation_open_kernel(&e, target, runner.text, assembly);
+    if (!status)
+        status = count_steps(e, k, 0, &none);
+    if (!status)
+        status = count_steps(e, k, FEW, &few);
+    if (!status)
+        status = count_steps(e, k, MANY, &many);
+    if (!status)
+        print_counts(k, none, few, many);
+    uk_emulation_end(e);
+    uk_text_free(assembly);
+    free(runner.text);
+    return status;
+}
+
+/* One row, named or not. *left_out grows if it is not counted. */
+static int count_row(struct uk_context *c, const struct uk_kernel *k, const struct uk_arguments *a,
+                     int *left_out) {
+    char lacking[64];
+
+    if (!k)
+        return UK_EXIT_USAGE;
+    if (operations_per_step(k) == 0 && a->positionals)
+        return uk_complain(UK_EXIT_WRONG, "%s is no product, whose instructions a step are counted",
+                           k->symbol);
+    if (operations_per_step(k) > 0 &&
+        (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
+        return count_kernel(c, k, a->target);
+    ++*left_out;
+    return UK_EXIT_OK;
+}
+
+int uk_bench_count(const struct uk_arguments *a) {
+    struct uk_context *c = uk_context_create();
+    int rows, left_out = 0, status = c ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
+    const struct uk_kernel *all = uk_kernels(&rows);
+    const int wanted = a->positionals ? a->positionals : rows;
+
+    for (int i = 0; i < wanted && !status; i++)
+        status = count_row(c, a->positionals ? uk_kernel_named(a->positional[i]) : &all[i], a, &left_out);
+    if (left_out)
+        fprintf(stderr, "%d kernels left out: no products, or not for %s\n", left_out, a->target);
+    uk_context_destroy(c);
+    return status;
+}
