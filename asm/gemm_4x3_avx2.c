@@ -11,8 +11,8 @@
  * cycles, the loads 3.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators cover a latency of 4 at two FMAs a
  * cycle, with 4 over.
  *
- * Edges: up to 2 rows, or up to a vector of columns, take two steps at a time, in two sets of accumulators: half and
- * two thirds of the cycles less.
+ * Edges: up to 2 rows, or up to a vector of columns, have loops of their own: 4 cycles per k, the latency of an FMA,
+ * for which each sum waits; two sums for an element would be other bits than elsewhere.
  */
 #include <immintrin.h>
 #include "ukernels.h"
@@ -65,13 +65,13 @@ enum { NR = 3 * V };
 #define STEP                                                                                              \
     B(0) ROW(0, 0, c00, c01, c02) ROW(1, 0, c10, c11, c12) ROW(2, 0, c20, c21, c22) ROW(3, 0, c30, c31, c32)
 #define SHORT_EVEN B(0) ROW(0, 0, c00, c01, c02) ROW(1, 0, c10, c11, c12)
-#define SHORT_ODD B(1) ROW(0, 1, c20, c21, c22) ROW(1, 1, c30, c31, c32)
+#define SHORT_ODD B(1) ROW(0, 1, c00, c01, c02) ROW(1, 1, c10, c11, c12)
 #define NARROW_EVEN                                                                                       \
     NARROW_B(0) NARROW_ROW(0, 0, "ymm15", c00) NARROW_ROW(1, 0, "ymm14", c10)                             \
                 NARROW_ROW(2, 0, "ymm15", c20) NARROW_ROW(3, 0, "ymm14", c30)
 #define NARROW_ODD                                                                                        \
-    NARROW_B(1) NARROW_ROW(0, 1, "ymm15", c01) NARROW_ROW(1, 1, "ymm14", c11)                             \
-                NARROW_ROW(2, 1, "ymm15", c21) NARROW_ROW(3, 1, "ymm14", c31)
+    NARROW_B(1) NARROW_ROW(0, 1, "ymm15", c00) NARROW_ROW(1, 1, "ymm14", c10)                             \
+                NARROW_ROW(2, 1, "ymm15", c20) NARROW_ROW(3, 1, "ymm14", c30)
 
 #define LOOP(body, steps)                \
     "1:\n\t" body                        \
@@ -128,18 +128,8 @@ void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_
 
     if (nr <= V) {
         RUN(PAIRS(NARROW_EVEN, NARROW_ODD));
-        c00 = c00 + c01;
-        c10 = c10 + c11;
-        c20 = c20 + c21;
-        c30 = c30 + c31;
     } else if (mr <= 2) {
         RUN(PAIRS(SHORT_EVEN, SHORT_ODD));
-        c00 = c00 + c20;
-        c01 = c01 + c21;
-        c02 = c02 + c22;
-        c10 = c10 + c30;
-        c11 = c11 + c31;
-        c12 = c12 + c32;
     } else {
         RUN(LOOP(STEP, 1));
     }

@@ -11,8 +11,8 @@
  * cycles, the loads 4: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators cover a latency of 4 at two FMAs a
  * cycle, with 4 over.
  *
- * Edges: up to 3 rows, or up to a vector of columns, take two steps at a time, in two sets of accumulators: half the
- * cycles.
+ * Edges: up to 3 rows, or up to a vector of columns, have loops of their own: 4 cycles per k, the latency of an FMA,
+ * for which each sum waits; two sums for an element would be other bits than elsewhere.
  */
 #include <immintrin.h>
 #include "ukernels.h"
@@ -66,15 +66,15 @@ enum { NR = 2 * V };
 #define SHORT_EVEN                                                                                        \
     B(0) ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)
 #define SHORT_ODD                                                                                         \
-    B(1) ROW(0, 1, "ymm15", c30, c31) ROW(1, 1, "ymm14", c40, c41) ROW(2, 1, "ymm15", c50, c51)
+    B(1) ROW(0, 1, "ymm15", c00, c01) ROW(1, 1, "ymm14", c10, c11) ROW(2, 1, "ymm15", c20, c21)
 #define NARROW_EVEN                                                                                       \
     NARROW_B(0) NARROW_ROW(0, 0, "ymm14", c00) NARROW_ROW(1, 0, "ymm15", c10)                             \
                 NARROW_ROW(2, 0, "ymm14", c20) NARROW_ROW(3, 0, "ymm15", c30)                             \
                 NARROW_ROW(4, 0, "ymm14", c40) NARROW_ROW(5, 0, "ymm15", c50)
 #define NARROW_ODD                                                                                        \
-    NARROW_B(1) NARROW_ROW(0, 1, "ymm14", c01) NARROW_ROW(1, 1, "ymm15", c11)                             \
-                NARROW_ROW(2, 1, "ymm14", c21) NARROW_ROW(3, 1, "ymm15", c31)                             \
-                NARROW_ROW(4, 1, "ymm14", c41) NARROW_ROW(5, 1, "ymm15", c51)
+    NARROW_B(1) NARROW_ROW(0, 1, "ymm14", c00) NARROW_ROW(1, 1, "ymm15", c10)                             \
+                NARROW_ROW(2, 1, "ymm14", c20) NARROW_ROW(3, 1, "ymm15", c30)                             \
+                NARROW_ROW(4, 1, "ymm14", c40) NARROW_ROW(5, 1, "ymm15", c50)
 
 #define LOOP(body, steps)                \
     "1:\n\t" body                        \
@@ -129,20 +129,8 @@ void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_
 
     if (nr <= V) {
         RUN(PAIRS(NARROW_EVEN, NARROW_ODD));
-        c00 = c00 + c01;
-        c10 = c10 + c11;
-        c20 = c20 + c21;
-        c30 = c30 + c31;
-        c40 = c40 + c41;
-        c50 = c50 + c51;
     } else if (mr <= 3) {
         RUN(PAIRS(SHORT_EVEN, SHORT_ODD));
-        c00 = c00 + c30;
-        c01 = c01 + c31;
-        c10 = c10 + c40;
-        c11 = c11 + c41;
-        c20 = c20 + c50;
-        c21 = c21 + c51;
     } else {
         RUN(LOOP(STEP, 1));
     }

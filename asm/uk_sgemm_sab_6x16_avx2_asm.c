@@ -18,8 +18,9 @@
  * ends in; what lies behind the last row is only fetched, never read. Rows 4 KB apart share their sets of the
  * first cache, 12 ways: more would fall out unread.
  *
- * Edges: up to 3 rows, or up to 8 columns, take two steps at a time, in two sets of accumulators: half the
- * cycles. Tiles with less than 16 columns load B under masks.
+ * Edges: up to 3 rows, or up to 8 columns, have loops of their own: 4 cycles per k, the latency of an FMA, for which
+ * each sum waits; two sums for an element would be other bits than elsewhere. Tiles with less than 16 columns load B
+ * under masks.
  */
 #include <immintrin.h>
 #include "ukernels.h"
@@ -56,13 +57,13 @@ enum { NR = 16 };
 #define SHORT_EVEN                                                                                        \
     ROW(0, "ymm14", c00, c01) ROW(1, "ymm15", c10, c11) ROW(2, "ymm14", c20, c21)
 #define SHORT_ODD                                                                                         \
-    ROW(0, "ymm15", c30, c31) ROW(1, "ymm14", c40, c41) ROW(2, "ymm15", c50, c51)
+    ROW(0, "ymm15", c00, c01) ROW(1, "ymm14", c10, c11) ROW(2, "ymm15", c20, c21)
 #define NARROW_EVEN                                                                                       \
     NARROW_ROW(0, "ymm14", c00) NARROW_ROW(1, "ymm15", c10) NARROW_ROW(2, "ymm14", c20)          \
     NARROW_ROW(3, "ymm15", c30) NARROW_ROW(4, "ymm14", c40) NARROW_ROW(5, "ymm15", c50)
 #define NARROW_ODD                                                                                        \
-    NARROW_ROW(0, "ymm14", c01) NARROW_ROW(1, "ymm15", c11) NARROW_ROW(2, "ymm14", c21)          \
-    NARROW_ROW(3, "ymm15", c31) NARROW_ROW(4, "ymm14", c41) NARROW_ROW(5, "ymm15", c51)
+    NARROW_ROW(0, "ymm14", c00) NARROW_ROW(1, "ymm15", c10) NARROW_ROW(2, "ymm14", c20)          \
+    NARROW_ROW(3, "ymm15", c30) NARROW_ROW(4, "ymm14", c40) NARROW_ROW(5, "ymm15", c50)
 
 #define NEXT_A "add %[csa], %[p]\n\t"
 #define LOOP(body)                       \
@@ -129,23 +130,11 @@ void uk_sgemm_sab_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, int64_t 
     a5 = mr > 5 ? a + 5 * lda : a;
     if (nr <= 8) {
         RUN(PAIRS(NARROW_B NARROW_EVEN, NARROW_B NARROW_ODD));
-        c00 = _mm256_add_ps(c00, c01);
-        c10 = _mm256_add_ps(c10, c11);
-        c20 = _mm256_add_ps(c20, c21);
-        c30 = _mm256_add_ps(c30, c31);
-        c40 = _mm256_add_ps(c40, c41);
-        c50 = _mm256_add_ps(c50, c51);
     } else if (mr <= 3) {
         if (nr == NR)
             RUN(PAIRS(B SHORT_EVEN, B SHORT_ODD));
         else
             RUN(PAIRS(EDGE_B SHORT_EVEN, EDGE_B SHORT_ODD));
-        c00 = _mm256_add_ps(c00, c30);
-        c01 = _mm256_add_ps(c01, c31);
-        c10 = _mm256_add_ps(c10, c40);
-        c11 = _mm256_add_ps(c11, c41);
-        c20 = _mm256_add_ps(c20, c50);
-        c21 = _mm256_add_ps(c21, c51);
     } else if (nr == NR) {
         RUN(LOOP(B STEP));
     } else {

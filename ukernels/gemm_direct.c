@@ -117,18 +117,16 @@ static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {
 }
 
 int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m) {
-    const int lanes = GEMM_VECTOR / t->size;
     int64_t least = INT64_MAX;
-    int width = 0;
+    int width = t->whole[a_columns][0]->nr;
 
-    for (int vectors = 4; vectors >= 2; vectors--) {
-        const struct gemm_direct *d = &t->direct[a_columns][vectors * lanes];
-        const int mr = d->piece[0].kernel->mr;
-        const int64_t groups = (m + mr - 1) / mr;
+    for (int i = 0; i < t->wholes[a_columns]; i++) {
+        const struct uk_kernel *k = t->whole[a_columns][i];
+        const int64_t groups = (m + k->mr - 1) / k->mr;
 
-        if (d->pieces == 1 && groups < least) {
+        if (k->fma >= 2 * k->mr && (groups < least || (groups == least && k->nr > width))) {
             least = groups;
-            width = vectors * lanes;
+            width = k->nr;
         }
     }
     return width;

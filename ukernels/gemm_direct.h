@@ -102,8 +102,8 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     return d->pieces ? d : NULL;
 }
 
-/* The columns that a few rows at a time take in one call: by the kernel that goes through B least often, and of those the
- * widest. */
+/* The columns that a few rows at a time take in one call: of the kernels of two vectors or more those of the one that goes
+ * through B least often, and of such the widest. */
 int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m);
 
 /* What a plan's kernels need beside the operands. */

@@ -93,12 +93,14 @@ __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product
     for (int64_t g = 0, i = 0, rows; g < groups; g++, i += rows) {
         const ELEMENT *from = a + i * (p->a_columns ? 1 : p->lda);
         ELEMENT *to = c + i * p->ldc;
-        struct uk_small_call s;
+        struct uk_small_call s[GEMM_PIECES];
 
         rows = (g + 1) * p->m / groups - i;
-        d->piece[0].prepare(&s, p->k, p->lda, p->ldb, p->ldc, rows, width);
-        for (int64_t j = 0; j < wide; j += width)
-            s.run(&s, from, b + j, to + j, beta != 0);
+        for (int q = 0; q < d->pieces; q++)
+            d->piece[q].prepare(&s[q], p->k, p->lda, p->ldb, p->ldc, rows, d->piece[q].columns);
+        for (int64_t j = 0; j < wide;)
+            for (int q = 0; q < d->pieces; j += d->piece[q++].columns)
+                s[q].run(&s[q], from, b + j, to + j, beta != 0);
         if (last)
             DIRECT(run)(&TYPE.direct[p->a_columns][last], rows, last, p->k, from, p->lda, b + wide, p->ldb,
                         beta != 0, to + wide, p->ldc);

@@ -55,14 +55,22 @@ static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
     s->kernel[GEMM_SMALL] = k;
     for (int n = 1; n <= k->nr && n < GEMM_WIDTHS; n++) {
         const struct gemm_tile *old = t->small_for_columns[n];
+        const int higher = old ? level(k) - level(old->kernel[GEMM_SMALL]) : 1;
 
-        if (!old || k->nr < old->nr || (k->nr == old->nr && level(k) > level(old->kernel[GEMM_SMALL])))
+        if (higher > 0 || (higher == 0 && k->nr < old->nr))
             t->small_for_columns[n] = s;
     }
 }
 
+/* Those of the highest instruction set only: each has kernels for any number of columns. */
 static void take_whole(struct gemm_type *t, const struct uk_kernel *k, int form) {
-    if (k->edges == UK_EDGES_ANY && !k->a_over && t->wholes[form] < GEMM_TILES_MOST)
+    const int higher = t->wholes[form] ? level(k) - level(t->whole[form][0]) : 0;
+
+    if (k->edges != UK_EDGES_ANY || k->a_over || higher < 0)
+        return;
+    if (higher > 0)
+        t->wholes[form] = 0;
+    if (t->wholes[form] < GEMM_TILES_MOST)
         t->whole[form][t->wholes[form]++] = k;
 }
 

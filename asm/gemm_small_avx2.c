@@ -1,0 +1,298 @@
+/*
+ * Small products, any number of rows in one call: rows of A and of B in place, 1 to 3 vectors of columns. One text for
+ * floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A stored by columns (UK_OP_sgemm_small_ta,
+ * UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one pointer goes from column to column.
+ *
+ *     vectors   rows at a time   accumulators                      b               a
+ *        1            12         row i: ymm<i>                     ymm12           ymm13
+ *        2             6         row i: ymm<2i>, <2i + 1>          ymm12, 13       ymm14
+ *        3             4         row i: ymm<3i> .. <3i + 2>        ymm12 .. 14     ymm15
+ *
+ * Columns that are no multiple of a vector: the last vector begins before the one in front of it ends. What both
+ * compute is the same, and all that is added to is loaded before anything is stored. So there are no masks, whose stores
+ * take AMD's cores twenty instructions. Fewer columns than a vector has are loaded under a mask, and stored as two
+ * overlapping parts of 16 or 8 bytes, or as one of 4. A kernel of several vectors that gets too few columns for them does
+ * the work with fewer.
+ *
+ * m rows are shared out evenly over as few groups as there can be. Rows of a group lie 0 to 6 times lda on from one of two
+ * pointers. Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four.
+ *
+ * Bound: the FMAs, 12 per k, two a cycle: 32 flop per cycle (16 of doubles). Loads beside them: 13 with one vector
+ * (load-bound by 1 in 12 where two loads a cycle are all), 8 with two, 7 with three.
+ */
+#include <immintrin.h>
+#include <stddef.h>
+#include "ukernels.h"
+
+#if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
+#define A_COLUMNS 1
+#else
+#define A_COLUMNS 0
+#endif
+#if defined UK_OP_dgemm_small || defined UK_OP_dgemm_small_ta
+typedef double element;
+#define V 4
+#define BYTES "8"
+#define P "pd"
+#define S "sd"
+#else
+typedef float element;
+#define V 8
+#define BYTES "4"
+#define P "ps"
+#define S "ss"
+#endif
+#define NV (UK_NR / V)
+static const int64_t size = sizeof(element);
+
+/* clang-format off */
+/* Row i of a group, of A or of C. */
+#define AT_0 "(%[a0])"
+#define AT_1 "(%[a0], %[ld])"
+#define AT_2 "(%[a0], %[ld], 2)"
+#define AT_3 "(%[a0], %[ld3])"
+#define AT_4 "(%[a0], %[ld], 4)"
+#define AT_5 "(%[a0], %[ld5])"
+#define AT_6 "(%[a0], %[ld3], 2)"
+#define AT_7 "(%[a7])"
+#define AT_8 "(%[a7], %[ld])"
+#define AT_9 "(%[a7], %[ld], 2)"
+#define AT_10 "(%[a7], %[ld3])"
+#define AT_11 "(%[a7], %[ld], 4)"
+
+/* F(u, where a row is, its number, its accumulators) of the first rows, of nv vectors. */
+#define ROWS_1_1(F, u) F(u, AT_0, 0, 0)
+#define ROWS_1_2(F, u) ROWS_1_1(F, u) F(u, AT_1, 1, 1)
+#define ROWS_1_3(F, u) ROWS_1_2(F, u) F(u, AT_2, 2, 2)
+#define ROWS_1_4(F, u) ROWS_1_3(F, u) F(u, AT_3, 3, 3)
+#define ROWS_1_5(F, u) ROWS_1_4(F, u) F(u, AT_4, 4, 4)
+#define ROWS_1_6(F, u) ROWS_1_5(F, u) F(u, AT_5, 5, 5)
+#define ROWS_1_7(F, u) ROWS_1_6(F, u) F(u, AT_6, 6, 6)
+#define ROWS_1_8(F, u) ROWS_1_7(F, u) F(u, AT_7, 7, 7)
+#define ROWS_1_9(F, u) ROWS_1_8(F, u) F(u, AT_8, 8, 8)
+#define ROWS_1_10(F, u) ROWS_1_9(F, u) F(u, AT_9, 9, 9)
+#define ROWS_1_11(F, u) ROWS_1_10(F, u) F(u, AT_10, 10, 10)
+#define ROWS_1_12(F, u) ROWS_1_11(F, u) F(u, AT_11, 11, 11)
+#define ROWS_2_1(F, u) F(u, AT_0, 0, 0, 1)
+#define ROWS_2_2(F, u) ROWS_2_1(F, u) F(u, AT_1, 1, 2, 3)
+#define ROWS_2_3(F, u) ROWS_2_2(F, u) F(u, AT_2, 2, 4, 5)
+#define ROWS_2_4(F, u) ROWS_2_3(F, u) F(u, AT_3, 3, 6, 7)
+#define ROWS_2_5(F, u) ROWS_2_4(F, u) F(u, AT_4, 4, 8, 9)
+#define ROWS_2_6(F, u) ROWS_2_5(F, u) F(u, AT_5, 5, 10, 11)
+#define ROWS_3_1(F, u) F(u, AT_0, 0, 0, 1, 2)
+#define ROWS_3_2(F, u) ROWS_3_1(F, u) F(u, AT_1, 1, 3, 4, 5)
+#define ROWS_3_3(F, u) ROWS_3_2(F, u) F(u, AT_2, 2, 6, 7, 8)
+#define ROWS_3_4(F, u) ROWS_3_3(F, u) F(u, AT_3, 3, 9, 10, 11)
+
+#define Z(x) "vpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"
+#if A_COLUMNS
+#define A_AT(u, at, i) BYTES "*" #i "(%[a0])"
+#define A_ON "add %[ld], %[a0]\n\t"
+#else
+#define A_AT(u, at, i) BYTES "*" #u at
+#define A_ON
+#endif
+#define BROADCAST(u, at, i, t) "vbroadcast" S " " A_AT(u, at, i) ", %%ymm" #t "\n\t"
+#define FMA(b, t, x) "vfmadd231" P " %%ymm" #b ", %%ymm" #t ", %%ymm" #x "\n\t"
+#define LOAD(at, b) "vmovu" P " " at ", %%ymm" #b "\n\t"
+#define ADD(at, x) "vadd" P " " at ", %%ymm" #x ", %%ymm" #x "\n\t"
+#define STORE(x, at) "vmovu" P " %%ymm" #x ", " at "\n\t"
+/* The rows of nv vectors. What is said of all but the last vector, and of the last one, which begins `last` bytes after
+ * the first. */
+#define ZERO_1(u, at, i, x) Z(x)
+#define ZERO_2(u, at, i, x, y) Z(x) Z(y)
+#define ZERO_3(u, at, i, x, y, z) Z(x) Z(y) Z(z)
+#define FMA_1(u, at, i, x) BROADCAST(u, at, i, 13) FMA(12, 13, x)
+#define FMA_2(u, at, i, x, y) BROADCAST(u, at, i, 14) FMA(12, 14, x) FMA(13, 14, y)
+#define FMA_3(u, at, i, x, y, z) BROADCAST(u, at, i, 15) FMA(12, 15, x) FMA(13, 15, y) FMA(14, 15, z)
+#define ADD_1(u, at, i, x)
+#define ADD_2(u, at, i, x, y) ADD(at, x)
+#define ADD_3(u, at, i, x, y, z) ADD(at, x) ADD("32" at, y)
+#define STORE_1(u, at, i, x)
+#define STORE_2(u, at, i, x, y) STORE(x, at)
+#define STORE_3(u, at, i, x, y, z) STORE(x, at) STORE(y, "32" at)
+#define ADD_LAST_1(u, at, i, x) ADD(at, x)
+#define ADD_LAST_2(u, at, i, x, y) ADD(at, y)
+#define ADD_LAST_3(u, at, i, x, y, z) ADD(at, z)
+#define STORE_LAST_1(u, at, i, x) STORE(x, at)
+#define STORE_LAST_2(u, at, i, x, y) STORE(y, at)
+#define STORE_LAST_3(u, at, i, x, y, z) STORE(z, at)
+#define LOAD_B_1 LOAD("(%[b])", 12)
+#define LOAD_B_2 LOAD("(%[b])", 12) LOAD("(%[b], %[last])", 13)
+#define LOAD_B_3 LOAD("(%[b])", 12) LOAD("32(%[b])", 13) LOAD("(%[b], %[last])", 14)
+/* Fewer columns than a vector: of B; of C; and stores of a first part and a last part, by bytes. */
+#define LOAD_B_0 "vmaskmov" P " (%[b]), %[mask], %%ymm12\n\t"
+#define ADD_PART(u, at, i, x) "vmaskmov" P " " at ", %[mask], %%ymm12\n\tvadd" P " %%ymm12, %%ymm" #x ", %%ymm" #x "\n\t"
+#define END(x) "vpermps %%ymm" #x ", %[end], %%ymm12\n\t"
+#define STORE_16(u, at, i, x) "vmovups %%xmm" #x ", " at "\n\t"
+#define STORE_END_16(u, at, i, x) END(x) "vmovups %%xmm12, " at "\n\t"
+#define STORE_8(u, at, i, x) "vmovlps %%xmm" #x ", " at "\n\t"
+#define STORE_END_8(u, at, i, x) END(x) "vmovlps %%xmm12, " at "\n\t"
+#define STORE_4(u, at, i, x) "vmovss %%xmm" #x ", " at "\n\t"
+
+#define STEP(u, nv, load, n) load "add %[ldb], %[b]\n\t" ROWS_##nv##_##n(FMA_##nv, u) A_ON
+/* The second pointer of a group from the first one, and both on. */
+#define TO_0
+#define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
+#define ON_0(bytes) "add " bytes ", %[a0]\n\t"
+#define ON_7(bytes) ON_0(bytes) "add " bytes ", %[a7]\n\t"
+#define BACK_0(bytes) "sub " bytes ", %[a0]\n\t"
+#define BACK_7(bytes) BACK_0(bytes) "sub " bytes ", %[a7]\n\t"
+#if A_COLUMNS
+#define A_ON_0
+#define A_ON_7
+#else
+#define A_ON_0 ON_0("$4*" BYTES)
+#define A_ON_7 ON_7("$4*" BYTES)
+#endif
+
+#define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
+#define FAR_0
+#define FAR_7 , [a7] "=&r"(a7)
+#define PLAIN , [last] "r"(s->c_last)
+#define PARTS PLAIN, [mask] "x"(mask), [end] "x"(end), [bytes] "r"(s->all)
+#define LEADING "lea (%[ld], %[ld], 2), %[ld3]\n\tlea (%[ld], %[ld], 4), %[ld5]\n\t"
+/* n rows, whose last pointer is `far`, of nv vectors of B that `load` loads; C is written by `out`. */
+#define GROUP(n, far, nv, load, out, inputs)                                                                \
+    __asm__ volatile(ROWS_##nv##_##n(ZERO_##nv, 0)                                                          \
+                     "test %[turns], %[turns]\n\t"                                                          \
+                     "jle 5f\n\t"                                                                           \
+                     LEADING                                                                                \
+                     TO_##far                                                                               \
+                     "cmpl $2, %c[enter](%[s])\n\t"                                                         \
+                     "jg 4f\n\t"                                                                            \
+                     "je 3f\n\t"                                                                            \
+                     "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
+                     ".p2align 5\n"                                                                         \
+                     "1:\n\t" STEP(0, nv, load, n)                                                          \
+                     "2:\n\t" STEP(1, nv, load, n)                                                          \
+                     "3:\n\t" STEP(2, nv, load, n)                                                          \
+                     "4:\n\t" STEP(3, nv, load, n)                                                          \
+                     A_ON_##far                                                                             \
+                     "dec %[turns]\n\t"                                                                     \
+                     "jnz 1b\n"                                                                             \
+                     "5:\n\t"                                                                               \
+                     "mov %[c], %[a0]\n\t"                                                                  \
+                     "mov %c[ldc](%[s]), %[ld]\n\t"                                                         \
+                     LEADING                                                                                \
+                     TO_##far                                                                               \
+                     out(n, far, nv)                                                                        \
+                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
+                       [b] "+&r"(b) FAR_##far                                                               \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc) inputs \
+                     : "memory", "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", \
+                       "ymm9", "ymm10", "ymm11", "ymm12", "ymm13" CLOBBERS_##nv)
+#define CLOBBERS_1
+#define CLOBBERS_2 , "ymm14"
+#define CLOBBERS_3 , "ymm14", "ymm15"
+#define OUT(n, far, nv)                                                                                     \
+    "test %[acc], %[acc]\n\t"                                                                               \
+    "je 6f\n\t"                                                                                             \
+    ROWS_##nv##_##n(ADD_##nv, 0)                                                                            \
+    ON_##far("%[last]")                                                                                     \
+    ROWS_##nv##_##n(ADD_LAST_##nv, 0)                                                                       \
+    BACK_##far("%[last]")                                                                                   \
+    "6:\n\t"                                                                                                \
+    ROWS_##nv##_##n(STORE_##nv, 0)                                                                          \
+    ON_##far("%[last]")                                                                                     \
+    ROWS_##nv##_##n(STORE_LAST_##nv, 0)
+#define OUT_PARTS(n, far, nv)                                                                               \
+    "test %[acc], %[acc]\n\t"                                                                               \
+    "je 6f\n\t"                                                                                             \
+    ROWS_1_##n(ADD_PART, 0)                                                                                 \
+    "6:\n\t"                                                                                                \
+    "cmp $8, %[bytes]\n\t"                                                                                  \
+    "jl 8f\n\t"                                                                                             \
+    "cmp $16, %[bytes]\n\t"                                                                                 \
+    "jl 7f\n\t"                                                                                             \
+    ROWS_1_##n(STORE_16, 0)                                                                                 \
+    ON_##far("%[last]")                                                                                     \
+    ROWS_1_##n(STORE_END_16, 0)                                                                             \
+    "jmp 9f\n"                                                                                              \
+    "7:\n\t"                                                                                                \
+    ROWS_1_##n(STORE_8, 0)                                                                                  \
+    ON_##far("%[last]")                                                                                     \
+    ROWS_1_##n(STORE_END_8, 0)                                                                              \
+    "jmp 9f\n"                                                                                              \
+    "8:\n\t"                                                                                                \
+    ROWS_1_##n(STORE_4, 0)                                                                                  \
+    "9:\n\t"
+/* F(rows, their last pointer) of all groups. */
+#define GROUPS_4(F) F(1, 0) F(2, 0) F(3, 0) F(4, 0)
+#define GROUPS_6(F) GROUPS_4(F) F(5, 0) F(6, 0)
+#define GROUPS_12(F) GROUPS_6(F) F(7, 0) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7)
+#if UK_MR == 12
+#define GROUPS GROUPS_12
+#define SEVERAL(n, far)
+#elif UK_MR == 6
+#define GROUPS GROUPS_6
+#define SEVERAL(n, far) else GROUP(n, far, 2, LOAD_B_2, OUT, PLAIN);
+#elif UK_MR == 4
+#define GROUPS GROUPS_4
+#define SEVERAL(n, far)                                                                                     \
+    else if (s->half == 2) GROUP(n, far, 2, LOAD_B_2, OUT, PLAIN);                                          \
+    else GROUP(n, far, 3, LOAD_B_3, OUT, PLAIN);
+#endif
+#define CASE(n, far)                                                                                        \
+    case n:                                                                                                 \
+        if (s->half == 0)                                                                                   \
+            GROUP(n, far, 1, LOAD_B_0, OUT_PARTS, PARTS);                                                   \
+        else if (s->half == 1)                                                                              \
+            GROUP(n, far, 1, LOAD_B_1, OUT, PLAIN);                                                         \
+        SEVERAL(n, far)                                                                                     \
+        break;
+/* clang-format on */
+
+/* A vector's 4-byte parts: a mask of the first ones begins behind as many as it has not. */
+static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+static const int32_t parts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0};
+
+/* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. half:
+ * whole vectors, 0 of a part of one. all: the bytes of that part, c_last: where its end, or the last vector, begins. */
+static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
+                                                        const char *a0, const element *b, char *c, int acc) {
+    const char *a7 __attribute__((unused));
+    int64_t turns = s->turns, ld = s->lda, ld3, ld5;
+    __m256i mask = _mm256_setzero_si256(), end = mask;
+
+    if (s->half == 0) {
+        mask = _mm256_loadu_si256((const __m256i *)(ones + 8 - s->all / 4));
+        end = _mm256_loadu_si256((const __m256i *)(parts + s->c_last / 4));
+    }
+    switch (rows) { GROUPS(CASE) }
+}
+
+static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
+                                                          int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
+    const uint64_t steps = (uint64_t)k + 3;
+
+    s->turns = (int64_t)(steps / 4);
+    s->enter = (int32_t)(3 - steps % 4);
+    s->lda = size * lda;
+    s->ldb = size * ldb;
+    s->ldc = size * ldc;
+    s->m = s->rows = m;
+    s->longer = 0;
+    s->before = A_COLUMNS ? 0 : size * s->enter;
+    s->all = (uint32_t)(size * n);
+    s->half = n < V ? 0 : (uint32_t)((n + V - 1) / V);
+    s->c_last = n >= V ? size * (n - V) : s->all >= 16 ? s->all - 16 : s->all >= 8 ? s->all - 8 : 0;
+    if (m > UK_MR) {
+        const int64_t groups = (m + UK_MR - 1) / UK_MR;
+
+        s->rows = m / groups;
+        s->longer = m % groups;
+    }
+}
+
+/* The code of groups of n rows. */
+#define RUN(n, far)                                                                                     \
+    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
+                                  int acc) {                                                            \
+        group(s, n, (const char *)a - s->before, b, c, acc);                                            \
+        return UK_OK;                                                                                   \
+    }
+#define RUN_OF(n, far) run_##n,
+enum { STEP_OF_ROWS = 1 };
+#define BEGINS_GROUPS 0
+#include "gemm_small.h"
