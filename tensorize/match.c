@@ -159,7 +159,8 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
     return UK_OK;
 }
 
-/* Where loops were divided, the operands' forms of the view, with the loops of the tile at 0. */
+/* Where loops were divided, the operands' forms of the view, with the parts at 0. The other loops of the tile keep their
+ * place in them: guards may let them begin later. */
 static enum uk_status keep_operands(struct uk_attempt *t) {
     if (t->view == t->st)
         return UK_OK;
@@ -171,7 +172,8 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
         t->m.at[n] = *uk_match_operand(t, n);
         for (int d = 0; d < t->m.at[n].tensor->stored_dims; d++)
             for (int l = t->tile; l < t->view->loops; l++)
-                t->m.at[n].index[d].coefficient[t->view->loop[l]->id] = 0;
+                if (uk_loop_position(t->st, t->view->loop[l]) < 0)
+                    t->m.at[n].index[d].coefficient[t->view->loop[l]->id] = 0;
     }
     return UK_OK;
 }
