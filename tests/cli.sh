@@ -107,9 +107,11 @@ expect 0 'C f32, 0 elements' '' run matmul.uk --size M=0 --size N=7 --size K=3 -
 expect 0 'C f32, 0 elements.*check: equal' '' run matmul.uk --define M=0 --check
 expect 0 'check: equal' '' run matmul.uk --define K=0 --size M=9 --size N=5 --check
 expect 1 'sizes:' 'refused its arguments' run matmul.uk "${small[@]}" --size lda=3
-for program in matmul_tn matmul_nt matmul_tt matmul_acc; do
+for program in matmul_tn matmul_nt matmul_tt matmul_acc matmul_i8 matmul_bf16 matmul_f16; do
     expect 0 'check: equal' '' run $program.uk "${small[@]}" --check
 done
+expect 0 'check: within' '' run conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --check
+expect 0 'check: within' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 export UK_PEERS=$work/nowhere
 expect 0 'compiled in .* ms; again .*OpenBLAS: not inst.*MKL: not inst.*time: .* GFLOP/s, .* % of the .* peak' '' \
     run matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --time
@@ -221,8 +223,9 @@ expect 2 '' 'target is for --asm, --llvm and --bitcode' show $kernel --target=na
 # The same programs for every architecture; what they leave to be linked is the C library's, and on 32 bits the
 # compiler's division.
 for target in aarch64-neon neoverse-v1 armv7-neon; do
-    for program in attention conv2d_1x1 conv2d_3x3 conv2d_3x3_s2 conv2d_depthwise conv2d_nchw matmul matmul_acc matmul_nt \
-        matmul_tn matmul_tt mlp resnet50_1x1 vadd; do
+    for program in attention conv2d_1x1 conv2d_1x1_u8i8 conv2d_3x3 conv2d_3x3_s2 conv2d_3x3_u8i8 conv2d_depthwise \
+        conv2d_nchw matmul matmul_acc matmul_bf16 matmul_f16 matmul_i8 matmul_nt matmul_tn matmul_tt mlp \
+        resnet50_1x1 vadd; do
         expect 0 '' '' compile $program.uk --allow-loops --target=$target -o other.o
         llvm-nm-19 -u other.o >needed || fail "$program for $target cannot be read"
         grep -vE ' (aligned_alloc|free|memcpy|memset|expf|__aeabi_u?ldivmod)$' needed &&

@@ -41,16 +41,27 @@ for target in aarch64-neon aarch64-neon+dotprod+i8mm+bf16 armv7-neon; do
     says 'check: equal' matmul.uk "${odd[@]}" --size lda=23 --size ldc=50 --target=$target --check
     says 'C f32, 0 elements' matmul.uk --size M=0 --size N=7 --size K=3 --target=$target --check
     says 'check: equal' matmul.uk --size M=9 --size N=5 --size K=0 --target=$target --check
-    for program in matmul_tn matmul_nt matmul_tt matmul_acc; do
+    for program in matmul_tn matmul_nt matmul_tt matmul_acc matmul_i8 matmul_bf16 matmul_f16; do
         says 'check: equal' $program.uk "${odd[@]}" --target=$target --check
     done
     says 'check: equal' conv2d_3x3.uk --size H=13 --size W=11 --size C=20 --size O=33 --target=$target --check
+    says 'check: (equal|within)' conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --target=$target --check
+    says 'check: (equal|within)' conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --target=$target --check
     says 'check: equal' conv2d_depthwise.uk --allow-loops --size H=13 --size W=11 --size C=20 --target=$target --check
     says 'check: within' attention.uk --allow-loops --size L=13 --target=$target --check
     says 'check: equal' mlp.uk --allow-loops --target=$target --check
     refuses 1 'refused its arguments: invalid size' matmul.uk "${odd[@]}" --size lda=3 --target=$target
     refuses 2 '^uk: error: --time: target .* runs under an emulator' matmul.uk "${odd[@]}" --target=$target --time
     path=$work refuses 1 "qemu-a.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
+done
+
+# Bytes, bf16 and f16 go to the kernels of the features that there are.
+for chosen in matmul_i8:aarch64-neon:uk_i8gemm_4x4_neon_intrin matmul_i8:cortex-a76:uk_i8gemm_8x12_dotprod_asm \
+    matmul_i8:neoverse-v1:uk_i8gemm_8x12_i8mm_asm matmul_i8:armv7-neon:uk_i8gemm_2x4_armv7neon_intrin \
+    matmul_bf16:aarch64-neon+bf16:uk_bgemm_8x12_bf16_asm matmul_f16:aarch64-neon+f16:uk_hgemm_8x24_f16_asm; do
+    IFS=: read -r program target kernel <<<"$chosen"
+    says "$kernel" $program.uk "${odd[@]}" --target=$target
+    says 'check: equal' $program.uk "${odd[@]}" --target=$target --check
 done
 
 # A loop that is parallel, with what each of its threads allocates.
