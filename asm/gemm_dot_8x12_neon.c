@@ -18,8 +18,7 @@
  *
  * Edges cost as the whole tile; rows and columns that it lacks are not stored.
  */
-typedef int total;
-#include "rows_of_12_neon.h"
+#include "rows_neon.h"
 
 #ifdef UK_OP_u8gemm
 typedef uint8_t element;
@@ -74,19 +73,19 @@ void UK_SYMBOL(int64_t k, const element *a, const element *b, total *c, int64_t 
         :
         : "v0", "v1", "v2", "v3", "v4", "cc", "memory");
     /* clang-format on */
-    store_row(c, c00, c01, c02, acc, nr);
+    store_row(c, (const vector[]){c00, c01, c02}, 3, acc, nr);
     if (mr > 1)
-        store_row(c + ldc, c10, c11, c12, acc, nr);
+        store_row(c + ldc, (const vector[]){c10, c11, c12}, 3, acc, nr);
     if (mr > 2)
-        store_row(c + 2 * ldc, c20, c21, c22, acc, nr);
+        store_row(c + 2 * ldc, (const vector[]){c20, c21, c22}, 3, acc, nr);
     if (mr > 3)
-        store_row(c + 3 * ldc, c30, c31, c32, acc, nr);
+        store_row(c + 3 * ldc, (const vector[]){c30, c31, c32}, 3, acc, nr);
     if (mr > 4)
-        store_row(c + 4 * ldc, c40, c41, c42, acc, nr);
+        store_row(c + 4 * ldc, (const vector[]){c40, c41, c42}, 3, acc, nr);
     if (mr > 5)
-        store_row(c + 5 * ldc, c50, c51, c52, acc, nr);
+        store_row(c + 5 * ldc, (const vector[]){c50, c51, c52}, 3, acc, nr);
     if (mr > 6)
-        store_row(c + 6 * ldc, c60, c61, c62, acc, nr);
+        store_row(c + 6 * ldc, (const vector[]){c60, c61, c62}, 3, acc, nr);
     if (mr > 7)
-        store_row(c + 7 * ldc, c70, c71, c72, acc, nr);
+        store_row(c + 7 * ldc, (const vector[]){c70, c71, c72}, 3, acc, nr);
 }

@@ -21,12 +21,9 @@
  * Edges cost as the whole tile; rows and columns that it lacks are not stored.
  */
 #ifdef UK_OP_bgemm
-typedef float total;
 #define TOTAL_IS_FLOAT
-#else
-typedef int total;
 #endif
-#include "rows_of_12_neon.h"
+#include "rows_neon.h"
 
 #if defined(UK_OP_bgemm)
 typedef uint16_t left, right;
@@ -67,9 +64,9 @@ static inline __attribute__((always_inline)) void store_rows(total *c, int64_t l
         second[t] = __builtin_shufflevector(r[2 * t], r[2 * t + 1], 2, 3, 6, 7);
     }
     if (rows > 0)
-        store_row(c, first[0], first[1], first[2], acc, nr);
+        store_row(c, first, 3, acc, nr);
     if (rows > 1)
-        store_row(c + ldc, second[0], second[1], second[2], acc, nr);
+        store_row(c + ldc, second, 3, acc, nr);
 }
 
 void UK_SYMBOL(int64_t k, const left *a, const right *b, total *c, int64_t ldc, int64_t acc, int64_t mr,

@@ -16,12 +16,14 @@
  * flips, 114. 14 x 2 accumulators cover their latency of 5 nearly three times over. 12 rows leave registers for of_a and
  * the constants.
  *
+ * UK_OP_igemm_ra, UK_OP_bgemm_ra: the rows of A in place. Five pointers, each to every third row, and lda reach all.
+ *
  * Edges: a tile of fewer rows leaves each step after its last row; columns are masked.
  */
 #include <immintrin.h>
 #include "ukernels.h"
 
-#if defined(UK_OP_bgemm)
+#if defined(UK_OP_bgemm) || defined(UK_OP_bgemm_ra)
 typedef uint16_t left, right;
 typedef float total;
 typedef __m512 vector;
@@ -54,6 +56,14 @@ typedef __m512i vector;
 #define ADD(x, y) _mm512_add_epi32(x, y)
 #endif
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16 };
+#if defined(UK_OP_igemm_ra) || defined(UK_OP_bgemm_ra)
+#define LDA int64_t lda,
+#define ROW(i) (third[(i) / 3] + (i) % 3 * lda)
+#define THIRDS ((MR + 2) / 3)
+#else
+#define LDA
+#define ROW(i) (a + (i) * KR)
+#endif
 
 /* 16 columns of b. */
 static inline __attribute__((always_inline)) __m512i columns(const right *b) {
@@ -72,7 +82,7 @@ static inline __attribute__((always_inline)) __m512i row(const left *a) {
     return _mm512_set1_epi32(group);
 }
 
-void UK_SYMBOL(int64_t k, const left *a, const right *b, total *c, int64_t ldc, int64_t acc, int64_t mr,
+void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, total *c, int64_t ldc, int64_t acc, int64_t mr,
                int64_t nr) {
     const uint32_t all = nr < NR ? (1u << nr) - 1 : ~0u;
     const __mmask16 low = (__mmask16)all, high = (__mmask16)(all >> 16);
@@ -80,12 +90,18 @@ void UK_SYMBOL(int64_t k, const left *a, const right *b, total *c, int64_t ldc, 
 #ifdef OF_A
     __m512i of_a = _mm512_setzero_si512();
 #endif
+#ifdef THIRDS
+    const left *third[THIRDS];
+
+    for (int t = 0; t < THIRDS; t++)
+        third[t] = 3 * t < mr ? a + 3 * t * lda : a;
+#endif
 
 #pragma GCC unroll 14
     for (int i = 0; i < MR; i++)
         sum[i][0] = sum[i][1] = ZERO();
 #pragma GCC unroll 1
-    for (int64_t p = 0; p < k; p += KR, a += MR * KR, b += NR * KR) {
+    for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
         const __m512i y = columns(b), z = columns(b + V * KR);
 
 #ifdef OF_A
@@ -94,12 +110,22 @@ void UK_SYMBOL(int64_t k, const left *a, const right *b, total *c, int64_t ldc, 
 #pragma GCC unroll 14
         for (int i = 0; i < MR; i++) {
             if (i < mr) {
-                const __m512i x = row(a + i * KR);
+                const __m512i x = row(ROW(i));
 
                 sum[i][0] = MULTIPLY(sum[i][0], x, y);
                 sum[i][1] = MULTIPLY(sum[i][1], x, z);
             }
         }
+#ifdef THIRDS
+#pragma GCC unroll 5
+        for (int t = 0; t < THIRDS; t++) {
+            third[t] += KR;
+            __asm__(""
+                    : "+r"(third[t])); /* no pointer to each row instead: there are not so many registers */
+        }
+#else
+        a += MR * KR;
+#endif
     }
 #pragma GCC unroll 14
     for (int i = 0; i < MR; i++) {

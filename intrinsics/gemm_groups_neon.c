@@ -1,5 +1,6 @@
 /*
- * UK_MR x UK_NR elements of C, in i32, from panels of groups of 8 bytes, for NEON without dot products: 4 x 4 on AArch64,
+ * UK_MR x UK_NR elements of C, in i32, from panels of groups of 8 bytes, or with the rows of A in place
+ * (UK_OP_..._ra), for NEON without dot products: 4 x 4 on AArch64,
  * 2 x 4 on ARMv7, whose 16 registers hold no more. sum[i][j] is a vector of four parts of element (i, j):
  *
  *     8 products of 16 bits = smull (umull) a[i], b[j]      sadalp (uadalp): its pairs, added up, to sum[i][j]
@@ -21,6 +22,22 @@
  */
 #include <arm_neon.h>
 #include "ukernels.h"
+
+/* The rows of A in place: what is multiplied is the same. */
+#if defined(UK_OP_igemm_ra)
+#define UK_OP_igemm
+#elif defined(UK_OP_u8gemm_ra)
+#define UK_OP_u8gemm
+#endif
+#if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
+#define LDA int64_t lda,
+#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* rows that the tile lacks are row 0 again */
+#define STEP KR
+#else
+#define LDA
+#define ROW(i) (a + (i) * KR)
+#define STEP (MR * KR)
+#endif
 
 #if defined(UK_OP_u8gemm)
 typedef uint8_t left, right;
@@ -82,14 +99,17 @@ static inline __attribute__((always_inline)) void store_row(int32_t *c, int32x4_
     }
 }
 
-void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc, int64_t acc, int64_t mr,
+void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t ldc, int64_t acc, int64_t mr,
                int64_t nr) {
+    const left *row[MR];
     sums sum[MR][NR];
     int32x4_t more = vdupq_n_s32(0);
 
-    for (int i = 0; i < MR; i++)
+    for (int i = 0; i < MR; i++) {
+        row[i] = ROW(i);
         for (int j = 0; j < NR; j++)
             sum[i][j] = (sums){0};
+    }
 #ifdef UK_OP_igemm
     sums_of_b of_b[NR];
 
@@ -103,12 +123,12 @@ void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc
 #endif
 #endif
 #pragma GCC unroll 1
-    for (int64_t p = 0; p < k; p += KR, a += MR * KR, b += NR * KR) {
+    for (int64_t p = 0; p < k; p += KR, b += NR * KR) {
         bytes x[MR], y[NR];
 
 #pragma GCC unroll 4
-        for (int i = 0; i < MR; i++)
-            x[i] = LOAD_A(a + i * KR);
+        for (int i = 0; i < MR; i++, row[i - 1] += STEP)
+            x[i] = LOAD_A(row[i]);
 #pragma GCC unroll 4
         for (int j = 0; j < NR; j++)
             y[j] = LOAD_B(b + j * KR);

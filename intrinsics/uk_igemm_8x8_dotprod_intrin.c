@@ -13,29 +13,12 @@
  *
  * Edges cost as the whole tile; rows and columns that it lacks are not stored.
  */
-#include <arm_neon.h>
-#include "ukernels.h"
+#include "../asm/rows_neon.h"
 
 enum { MR = 8, NR = 8, KR = 4, V = 4 };
 
 static inline __attribute__((always_inline)) int8x16_t flipped(const uint8_t *a) {
     return vreinterpretq_s8_u8(veorq_u8(vld1q_u8(a), vdupq_n_u8(0x80)));
-}
-
-static inline __attribute__((always_inline)) void store_row(int32_t *c, int32x4_t x, int32x4_t y, int64_t acc,
-                                                            int64_t nr) {
-    int32_t row[NR];
-
-    if (nr == NR) {
-        vst1q_s32(c, acc ? vaddq_s32(vld1q_s32(c), x) : x);
-        vst1q_s32(c + V, acc ? vaddq_s32(vld1q_s32(c + V), y) : y);
-        return;
-    }
-    vst1q_s32(row, x);
-    vst1q_s32(row + V, y);
-#pragma GCC unroll 1
-    for (int64_t j = 0; j < nr; j++)
-        c[j] = (int32_t)((acc ? (uint32_t)c[j] : 0) + (uint32_t)row[j]);
 }
 
 void uk_igemm_8x8_dotprod_intrin(int64_t k, const uint8_t *a, const int8_t *b, int32_t *c, int64_t ldc,
@@ -68,5 +51,7 @@ void uk_igemm_8x8_dotprod_intrin(int64_t k, const uint8_t *a, const int8_t *b, i
 #pragma GCC unroll 8
     for (int i = 0; i < MR; i++)
         if (i < mr)
-            store_row(c + i * ldc, vaddq_s32(sum[i][0], of_b[0]), vaddq_s32(sum[i][1], of_b[1]), acc, nr);
+            store_row(c + i * ldc,
+                      (const vector[]){vaddq_s32(sum[i][0], of_b[0]), vaddq_s32(sum[i][1], of_b[1])}, 2, acc,
+                      nr);
 }

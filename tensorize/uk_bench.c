@@ -55,6 +55,17 @@ RUN_GROUPS(u8gemm)
 RUN_GROUPS(bgemm)
 RUN_GROUPS(hgemm)
 #undef RUN_GROUPS
+#define RUN_GROUPS_RA(op)                                                                      \
+    static void run_##op(void *user) {                                                         \
+        const struct operands *o = user;                                                       \
+        const struct uk_kernel *k = o->kernel;                                                 \
+        ((uk_##op##_function *)k->function)(K, o->a, LD, o->b, o->c, o->ldc, 1, k->mr, k->nr); \
+    }
+RUN_GROUPS_RA(igemm_ra)
+RUN_GROUPS_RA(i8gemm_ra)
+RUN_GROUPS_RA(u8gemm_ra)
+RUN_GROUPS_RA(bgemm_ra)
+#undef RUN_GROUPS_RA
 
 static void run_hpack(void *user) {
     const struct operands *o = user;
@@ -106,9 +117,13 @@ static const struct operation {
     {"sdw_r", run_sdw, MULTIPLIES, 0, 0, 0, false, false, 0},
     {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false, false, 0},
     {"igemm", run_igemm, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"igemm_ra", run_igemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"i8gemm", run_i8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"i8gemm_ra", run_i8gemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"u8gemm", run_u8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},
+    {"u8gemm_ra", run_u8gemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"bgemm", run_bgemm, MULTIPLIES, 0, 0, 0, false, false, 2},
+    {"bgemm_ra", run_bgemm_ra, MULTIPLIES, 0, 0, 0, false, false, 2},
     {"hgemm", run_hgemm, MULTIPLIES, 0, 0, 0, false, false, 2},
     {"hpack_t", run_hpack, COPIES, 4, 0, K, false, false, 0},
     {"hpack_n", run_hpack, COPIES, 0, 4, K, false, false, 0},

@@ -51,10 +51,12 @@ static void plan_gemm(const struct uk_kernel *row, const struct shape *s, struct
 }
 
 static void plan_gemm_ra(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
-    add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->mr, s->k, s));
-    add_number(p, s->k + s->gap);
-    add_operand(p, panel(s->k, row->nr, s->nr, row->b_align));
+    const int64_t kr = row->kr, groups = (s->k + kr - 1) / kr;
+
+    add_number(p, groups * kr);
+    add_operand(p, rows_in_place(row, s->mr, groups * kr, s));
+    add_number(p, groups * kr + s->gap);
+    add_operand(p, panel(groups, row->nr * kr, s->nr * kr, row->b_align));
     add_tile(row, s, p);
 }
 
@@ -279,6 +281,14 @@ static const struct op ops[] = {
     {"u8gemm", (void (*)(void))uk_reference_u8gemm, plan_gemm, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = {U8, U8, I32}},
     {"bgemm", (void (*)(void))uk_reference_bgemm, plan_gemm, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {BF16, BF16, F32}},
+    {"igemm_ra", (void (*)(void))uk_reference_igemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {U8, I8, I32}},
+    {"i8gemm_ra", (void (*)(void))uk_reference_i8gemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {I8, I8, I32}},
+    {"u8gemm_ra", (void (*)(void))uk_reference_u8gemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .types = {U8, U8, I32}},
+    {"bgemm_ra", (void (*)(void))uk_reference_bgemm_ra, plan_gemm_ra, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = {BF16, BF16, F32}},
     {"hgemm", (void (*)(void))uk_reference_hgemm, plan_gemm, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = ALL(F16)},

@@ -56,7 +56,7 @@ def count(body, loop):
     fma = loads = other = 0
     for text in (body[i].text for i in loop):
         memory = "(" in text and not text.startswith("lea")
-        if re.match(r"(vfn?m\w+|vpdpbusd|vdpbf16ps)\s", text):
+        if re.match(r"(vfn?m\w+|vpdpbusd|vdpbf16ps|vpmaddwd)\s", text):
             fma += 1
             loads += memory
         elif text.startswith("prefetch") or (memory and re.search(r"%[xyz]mm\d+$|%[xyz]mm\d+ \{", text)):

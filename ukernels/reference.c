@@ -21,39 +21,38 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
             d[p * NR + j] = j < n ? s[p * ldk + j * lds] : 0;
 }
 
-/* i32 wraps. */
-#define INTEGER_GEMM(op, left, right)                                                                    \
-    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, const right *b, \
-                           int32_t *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {               \
-        for (int64_t i = 0; i < mr; i++) {                                                               \
-            for (int64_t j = 0; j < nr; j++) {                                                           \
-                uint32_t sum = acc ? (uint32_t)c[i * ldc + j] : 0;                                       \
-                                                                                                         \
-                for (int64_t p = 0; p < k; p++)                                                          \
-                    sum += (uint32_t)(a[p / KR * KR * MR + i * KR + p % KR] *                            \
-                                      b[p / KR * KR * NR + j * KR + p % KR]);                            \
-                c[i * ldc + j] = (int32_t)sum;                                                           \
-            }                                                                                            \
-        }                                                                                                \
+/* i32 wraps. Element (i, p) of A, of panels of groups and of rows in place. */
+#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i) * KR + (p) % KR]
+#define IN_ROWS(i, p) a[(i) * lda + (p)]
+#define ADD(element, from, to, sum_type)                                                        \
+    for (int64_t i = 0; i < mr; i++) {                                                          \
+        for (int64_t j = 0; j < nr; j++) {                                                      \
+            to sum = 0;                                                                         \
+                                                                                                \
+            for (int64_t p = 0; p < k; p++)                                                     \
+                sum += (to)(from(element(i, p)) * from(b[p / KR * KR * NR + j * KR + p % KR])); \
+            c[i * ldc + j] = (sum_type)(acc ? (to)c[i * ldc + j] + sum : sum);                  \
+        }                                                                                       \
     }
-INTEGER_GEMM(igemm, uint8_t, int8_t)
-INTEGER_GEMM(i8gemm, int8_t, int8_t)
-INTEGER_GEMM(u8gemm, uint8_t, uint8_t)
-#undef INTEGER_GEMM
-
-void uk_reference_bgemm(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, const uint16_t *b,
-                        float *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            float sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += uk_from_bf16(a[p / KR * KR * MR + i * KR + p % KR]) *
-                       uk_from_bf16(b[p / KR * KR * NR + j * KR + p % KR]);
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
+#define GROUP_GEMM(op, left, right, from, to, sum_type)                                                    \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, const right *b,   \
+                           sum_type *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {                \
+        ADD(IN_GROUPS, from, to, sum_type)                                                                 \
+    }                                                                                                      \
+    void uk_reference_##op##_ra(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, int64_t lda, \
+                                const right *b, sum_type *c, int64_t ldc, int64_t acc, int64_t mr,         \
+                                int64_t nr) {                                                              \
+        (void)MR;                                                                                          \
+        ADD(IN_ROWS, from, to, sum_type)                                                                   \
     }
-}
+GROUP_GEMM(igemm, uint8_t, int8_t, (int32_t), uint32_t, int32_t)
+GROUP_GEMM(i8gemm, int8_t, int8_t, (int32_t), uint32_t, int32_t)
+GROUP_GEMM(u8gemm, uint8_t, uint8_t, (int32_t), uint32_t, int32_t)
+GROUP_GEMM(bgemm, uint16_t, uint16_t, uk_from_bf16, float, float)
+#undef GROUP_GEMM
+#undef ADD
+#undef IN_GROUPS
+#undef IN_ROWS
 
 void uk_reference_hgemm(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, const uint16_t *b,
                         uint16_t *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
