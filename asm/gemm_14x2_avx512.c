@@ -26,24 +26,7 @@
  */
 #include <immintrin.h>
 #include "ukernels.h"
-
-/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. */
-#ifdef UK_OP_dgemm
-typedef double element;
-enum { V = 8, NR = 2 * V };
-#define BYTES "8"
-#define VECTOR "8"
-#define P "pd"
-#define S "sd"
-#else
-typedef float element;
-enum { V = 16, NR = 2 * V };
-#define BYTES "4"
-#define VECTOR "16"
-#define P "ps"
-#define S "ss"
-#endif
-static const int64_t size = sizeof(element);
+#include "tile_14x2_avx512.h"
 
 /* clang-format off */
 /* Row i of a step, `at` elements on in a, into accumulators x and y. */
@@ -73,29 +56,8 @@ static const int64_t size = sizeof(element);
     NARROW_ROW(9, 19, at) NARROW_ROW(8, 17, at) NARROW_ROW(7, 15, at) NARROW_ROW(6, 13, at)                 \
     NARROW_ROW(5, 11, at) NARROW_ROW(4, 9, at) NARROW_ROW(3, 7, at) NARROW_ROW(2, 5, at)
 
-#define EACH_ROW(F)                                                                                         \
-    F(0, 1) F(2, 3) F(4, 5) F(6, 7) F(8, 9) F(10, 11) F(12, 13) F(14, 15) F(16, 17) F(18, 19)               \
-    F(20, 21) F(22, 23) F(24, 25) F(26, 27)
-#define ZERO(x, y)                                                                                          \
-    "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                      \
-    "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
 #define FOLD(x, y)                                                                                          \
     "vadd" P " %%zmm" #y ", %%zmm" #x ", %%zmm" #x "\n\t"
-#define STORE(x, y)                                                                                         \
-    "vmovu" P " %%zmm" #x ", (%[c])\n\t"                                                                    \
-    "vmovu" P " %%zmm" #y ", 64(%[c])\n\t"                                                                  \
-    "add %[ld], %[c]\n\t"
-#define ADD_STORE(x, y)                                                                                     \
-    "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                        \
-    "vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t"                                                      \
-    STORE(x, y)
-/* Upwards, under the masks of the columns. Without acc the old ones are empty, and C is not read. */
-#define EDGE_STORE(x, y)                                                                                    \
-    "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                             \
-    "vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t"                                           \
-    "vmovu" P " %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                         \
-    "vmovu" P " %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                       \
-    "sub %[ld], %[c]\n\t"
 
 /* Two steps a turn; an odd k enters in the middle. */
 #define LOOP(even, odd)                                                                                     \
@@ -138,14 +100,8 @@ static const int64_t size = sizeof(element);
     "lea 8f(%%rip), " t "\n\t"                                                                              \
     "sub %[skip], " t "\n\t"
 
-#define CLOBBERS                                                                                            \
-    "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",         \
-    "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",               \
-    "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29",               \
-    "zmm30", "zmm31"
-
 /* What a step of the next panel of A begins in: 56 bytes of floats, 112 of doubles. */
-#ifdef UK_OP_dgemm
+#ifdef UK_DOUBLE
 #define FETCH_A(at)                                                                                         \
     "prefetcht1 " BYTES "*" #at "(%[a], %[next])\n\t"                                                        \
     "prefetcht1 64 + " BYTES "*" #at "(%[a], %[next])\n\t"

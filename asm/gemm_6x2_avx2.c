@@ -16,35 +16,7 @@
  */
 #include <immintrin.h>
 #include "ukernels.h"
-
-/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. MASK(n): the first n of one. */
-#ifdef UK_OP_dgemm
-typedef double element;
-typedef __m256d vector;
-enum { V = 4 };
-#define BYTES "8"
-#define P "pd"
-#define S "sd"
-#define MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0))
-#define load(p) _mm256_loadu_pd(p)
-#define load_part(p, mask) _mm256_maskload_pd(p, mask)
-#define store(p, v) _mm256_storeu_pd(p, v)
-#define store_part(p, mask, v) _mm256_maskstore_pd(p, mask, v)
-#else
-typedef float element;
-typedef __m256 vector;
-enum { V = 8 };
-#define BYTES "4"
-#define P "ps"
-#define S "ss"
-#define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
-#define load(p) _mm256_loadu_ps(p)
-#define load_part(p, mask) _mm256_maskload_ps(p, mask)
-#define store(p, v) _mm256_storeu_ps(p, v)
-#define store_part(p, mask, v) _mm256_maskstore_ps(p, mask, v)
-#endif
-
-enum { NR = 2 * V };
+#include "tile_6x2_avx2.h"
 
 /* clang-format off */
 /* Row i of the n-th step of a turn, into accumulators x and y. */
@@ -104,22 +76,6 @@ enum { NR = 2 * V };
                      :                                                                                    \
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
-
-/* One row of the tile to memory; low and high select the columns there are. */
-static inline __attribute__((always_inline)) void store_row(element *c, vector x, vector y, int64_t acc,
-                                                            int64_t nr, __m256i low, __m256i high) {
-    if (nr == NR) {
-        store(c, acc ? (vector)(load(c) + x) : x);
-        store(c + V, acc ? (vector)(load(c + V) + y) : y);
-        return;
-    }
-    if (acc) {
-        x += load_part(c, low);
-        y += load_part(c + V, high);
-    }
-    store_part(c, low, x);
-    store_part(c + V, high, y);
-}
 
 void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {

@@ -21,81 +21,20 @@
  */
 #include <immintrin.h>
 #include "ukernels.h"
-
-/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. */
-#ifdef UK_OP_dgemm_ra
-typedef double element;
-enum { V = 8, NR = 2 * V };
-#define BYTES "8"
-#define P "pd"
-#define S "sd"
-#else
-typedef float element;
-enum { V = 16, NR = 2 * V };
-#define BYTES "4"
-#define P "ps"
-#define S "ss"
-#endif
-static const int64_t size = sizeof(element);
+#include "tile_14x2_avx512.h"
 
 /* clang-format off */
-/* Row at `row`, into accumulators x and y. */
-#define ROW(row, x, y, t)                                                                                   \
-    "vbroadcast" S " " row ", %%zmm" #t "\n\t"                                                              \
-    "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                  \
-    "vfmadd231" P " %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
-/* A step, n steps on. Row i begins at label 1i, where an edge tile of i + 1 rows enters; row 0 at label 10. */
+/* A step, n steps on. */
 #define STEP(n, enter)                                                                                      \
     "vmovu" P " 128*" #n "(%[b]), %%zmm28\n\t"                                                              \
     "vmovu" P " 64 + 128*" #n "(%[b]), %%zmm29\n\t" enter                                                   \
-    "23:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 8)", 26, 27, 31)                                            \
-    "22:\n\t" ROW(BYTES "*" #n "(%[a10], %[lda], 2)", 24, 25, 30)                                           \
-    "21:\n\t" ROW(BYTES "*" #n "(%[a10], %[lda], 1)", 22, 23, 31)                                           \
-    "20:\n\t" ROW(BYTES "*" #n "(%[a10])", 20, 21, 30)                                                      \
-    "19:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 4)", 18, 19, 31)                                            \
-    "18:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 8)", 16, 17, 30)                                             \
-    "17:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 2)", 14, 15, 31)                                            \
-    "16:\n\t" ROW(BYTES "*" #n "(%[a5], %[lda], 1)", 12, 13, 30)                                            \
-    "15:\n\t" ROW(BYTES "*" #n "(%[a5])", 10, 11, 31)                                                       \
-    "14:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 4)", 8, 9, 30)                                               \
-    "13:\n\t" ROW(BYTES "*" #n "(%[a3])", 6, 7, 31)                                                         \
-    "12:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 2)", 4, 5, 30)                                               \
-    "11:\n\t" ROW(BYTES "*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                               \
-    "10:\n\t" ROW(BYTES "*" #n "(%[a])", 0, 1, 30)
+    ROWS_IN_PLACE(n)
 #define ADVANCE(steps)                                                                                      \
     "add $" BYTES "*" #steps ", %[a]\n\t"                                                                   \
     "add $" BYTES "*" #steps ", %[a3]\n\t"                                                                  \
     "add $" BYTES "*" #steps ", %[a5]\n\t"                                                                  \
     "add $" BYTES "*" #steps ", %[a10]\n\t"                                                                 \
     "add $128*" #steps ", %[b]\n\t"
-
-#define EACH_ROW(F)                                                                                         \
-    F(0, 1) F(2, 3) F(4, 5) F(6, 7) F(8, 9) F(10, 11) F(12, 13) F(14, 15) F(16, 17) F(18, 19)               \
-    F(20, 21) F(22, 23) F(24, 25) F(26, 27)
-#define ZERO(x, y)                                                                                          \
-    "vpxord %%zmm" #x ", %%zmm" #x ", %%zmm" #x "\n\t"                                                      \
-    "vpxord %%zmm" #y ", %%zmm" #y ", %%zmm" #y "\n\t"
-#define STORE(x, y)                                                                                         \
-    "vmovu" P " %%zmm" #x ", (%[c])\n\t"                                                                    \
-    "vmovu" P " %%zmm" #y ", 64(%[c])\n\t"                                                                  \
-    "add %[ld], %[c]\n\t"
-#define ADD_STORE(x, y)                                                                                     \
-    "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                        \
-    "vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t"                                                      \
-    STORE(x, y)
-/* Upwards, under the masks of the columns. Without acc the old ones are empty, and C is not read. */
-#define EDGE_STORE(x, y)                                                                                    \
-    "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                             \
-    "vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t"                                           \
-    "vmovu" P " %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                         \
-    "vmovu" P " %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t"                                                       \
-    "sub %[ld], %[c]\n\t"
-
-#define CLOBBERS                                                                                            \
-    "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",         \
-    "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18", "zmm19",               \
-    "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29",               \
-    "zmm30", "zmm31"
 
 /* The first 14 steps, if there are more, one a turn; each asks for a row of C. */
 #define FETCH_C                                                                                             \

@@ -46,7 +46,9 @@ for number, line in enumerate(open(folder + "/kernels.def", encoding="utf-8"), 1
     if shared:
         source = shared[1]
         sizes = {"MR": mr, "NR": nr, "KR": kr[1] if kr else 1}
-        names = [f"-DUK_SYMBOL={symbol}", f"-DUK_OP_{op}", f"-DUK_ISA_{isa}"] + [f"-DUK_{size}={n}" for size, n in sizes.items()]
+        names = [f"-DUK_SYMBOL={symbol}", f"-DUK_OP_{op}", f"-DUK_ISA_{isa}"]
+        names += [f"-DUK_{size}={n}" for size, n in sizes.items()]
+        names += ["-DUK_DOUBLE"] if op.startswith("d") else []
     else:
         folder_of_impl = "asm/peachpy" if impl == "peachpy" else "asm" if impl.startswith("asm") else "intrinsics"
         source = f"{folder_of_impl}/{symbol}.{'py' if impl == 'peachpy' else 'c'}"

@@ -1,0 +1,27 @@
+/* The element of AVX2's kernels, a float or, in the kernels of doubles, a double; V of them are a vector. MASK(n): the first
+ * n of one. */
+#ifdef UK_DOUBLE
+typedef double element;
+typedef __m256d vector;
+enum { V = 4 };
+#define BYTES "8"
+#define P "pd"
+#define S "sd"
+#define MASK(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0))
+#define load(p) _mm256_loadu_pd(p)
+#define load_part(p, mask) _mm256_maskload_pd(p, mask)
+#define store(p, v) _mm256_storeu_pd(p, v)
+#define store_part(p, mask, v) _mm256_maskstore_pd(p, mask, v)
+#else
+typedef float element;
+typedef __m256 vector;
+enum { V = 8 };
+#define BYTES "4"
+#define P "ps"
+#define S "ss"
+#define MASK(n) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n)), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))
+#define load(p) _mm256_loadu_ps(p)
+#define load_part(p, mask) _mm256_maskload_ps(p, mask)
+#define store(p, v) _mm256_storeu_ps(p, v)
+#define store_part(p, mask, v) _mm256_maskstore_ps(p, mask, v)
+#endif
