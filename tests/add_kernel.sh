@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A new kernel is a file and a row: in a copy of the tree, one of each is added, and everything else must follow.
+# A new kernel is a file and a row: in a copy of the tree, one of each is added, and everything else must follow. The
+# same once more for Arm: its row differs by the isa.
 #
 #     add_kernel.sh SOURCE
 set -euo pipefail
@@ -30,6 +31,9 @@ void uk_sgemm_5x4_generic_c(int64_t k, const float *a, const float *b, float *c,
 }
 END
 echo 'UK_KERNEL(sgemm, 5, 4, generic, c, .fma = 20, .loads = 9)' >>ukernels/kernels.def
+arm=${kernel/generic/neon}
+sed "s/$kernel/$arm/" "intrinsics/$kernel.c" >"intrinsics/$arm.c"
+sed -n '$s/generic/neon/p' ukernels/kernels.def >>ukernels/kernels.def
 cat >matmul.uk <<'END'
 size M = 23, N = 17, K = 9
 tensor A f32 [M, K]
@@ -55,7 +59,8 @@ has() {
 
 step built
 CC=${CC:-clang-19} meson setup build --buildtype=debug >setup.log || { cat setup.log; exit 1; }
-ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" >build.log ||
+ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
+    "ukernels/aarch64.$arm.ll" >build.log ||
     { tail -n 30 build.log; exit 1; }
 has kernels.json <build/ukernels/kernels.json
 has "its LLVM IR" <"build/ukernels/aarch64.$kernel.ll"
@@ -80,3 +85,15 @@ $uk bench "$kernel" | has "uk bench"
 step tensorized
 $uk compile matmul.uk --allow-loops --emit=loops | has "the loops"
 $uk run matmul.uk --allow-loops --check
+
+step the same for Arm
+kernel=$arm
+has kernels.json <build/ukernels/kernels.json
+has "its LLVM IR" <"build/ukernels/aarch64.$kernel.ll"
+build/tests/kernels_inlined "$kernel" 2>&1 | tee test.log
+grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$kernel" test.log
+$uk kernels --target=aarch64-neon | has "uk kernels"
+$uk show "$kernel" --asm --target=cortex-a76 | has "its assembly"
+sed -i "s/ uk_sgemm_5x4_generic_c/ $kernel/" matmul.uk
+$uk compile matmul.uk --allow-loops --target=aarch64-neon --emit=linked | has "the linked module"
+$uk compile matmul.uk --allow-loops --target=aarch64-neon --emit=object -o matmul.o
