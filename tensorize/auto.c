@@ -301,12 +301,13 @@ static void report_fit(struct uk_schedule *s, const struct uk_stage *st, const s
 }
 
 /* Of kernels of one operation and tile, the first in the table stands for all but those that save much on
- * edges. */
+ * edges. What any machine has stands for no kernel of this one's own. */
 static bool stands_in(const struct plan *first, const struct plan *p) {
     const struct uk_kernel *x = first->fit.intrinsic ? first->fit.intrinsic->row : NULL,
                            *y = p->fit.intrinsic->row;
 
     return x && y && !strcmp(x->op, y->op) && x->mr == y->mr && x->nr == y->nr &&
+           !strcmp(x->arch, "any") == !strcmp(y->arch, "any") &&
            p->cycles >= first->cycles * same_tile_margin;
 }
 

@@ -5,8 +5,9 @@
  * multiply-adds, or instructions if no loop has any. That is the loop of whole tiles: edges have fewer rows, and what is left
  * of k fewer steps. The bound is what the same core's model takes for the multiply-adds of the loop alone.
  *
- * Models know nothing of caches, and cores that issue in order are modelled with less care than others: a column is to be
- * compared with itself.
+ * Models know nothing of caches. LLVM 19 has a Cortex-A57's for Cortex-A76, with one FMA of 128 bits a cycle where that has two;
+ * and its cores that issue in order (A53, A55) end their instructions in order too, so that a load behind an FMA waits
+ * for it, as it does not in hardware: there, loops are to be compared with each other only.
  */
 #define _GNU_SOURCE /* mkostemp, environ */
 #include <errno.h>
