@@ -69,19 +69,37 @@ static enum uk_status run_batch(struct batch *t, const struct gemm_type *type, c
     return UK_OK;
 }
 
+/* Whose operands are where pointers say. */
+static enum uk_status by_pointers(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
+                                  const void *a, const void *b, double beta, const void *c, int64_t count) {
+    struct batch t = {.common = {.alpha = alpha, .beta = beta}, .a = a, .b = b, .c = c};
+
+    if (count > 0 && (!a || !b || !c))
+        return UK_INVALID_ARGUMENT;
+    return run_batch(&t, type, shape, count);
+}
+
+/* Whose operands are so many elements apart. */
+static enum uk_status by_strides(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
+                                 const void *a, int64_t stride_a, const void *b, int64_t stride_b,
+                                 double beta, void *c, int64_t stride_c, int64_t count) {
+    struct batch t = {.common = {.alpha = alpha, .beta = beta},
+                      .first_a = a,
+                      .first_b = b,
+                      .first_c = c,
+                      .stride_a = stride_a * type->size,
+                      .stride_b = stride_b * type->size,
+                      .stride_c = stride_c * type->size};
+
+    return run_batch(&t, type, shape, count);
+}
+
 enum uk_status uk_sgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                               int64_t n, int64_t k, float alpha, const float *const *a, int64_t lda,
                               const float *const *b, int64_t ldb, float beta, float *const *c, int64_t ldc,
                               int64_t count) {
-    struct batch t = {.common = {.alpha = alpha, .beta = beta},
-                      .a = (const void *const *)a,
-                      .b = (const void *const *)b,
-                      .c = (void *const *)c};
-
-    if (count > 0 && (!a || !b || !c))
-        return UK_INVALID_ARGUMENT;
-    return run_batch(&t, gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                     count);
+    return by_pointers(gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha,
+                       a, b, beta, c, count);
 }
 
 enum uk_status uk_sgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
@@ -89,31 +107,16 @@ enum uk_status uk_sgemm_batch_strided(enum uk_layout layout, enum uk_transpose t
                                       int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
                                       int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c,
                                       int64_t count) {
-    struct batch t = {.common = {.alpha = alpha, .beta = beta},
-                      .first_a = (const char *)a,
-                      .first_b = (const char *)b,
-                      .first_c = (char *)c,
-                      .stride_a = stride_a * (int64_t)sizeof *a,
-                      .stride_b = stride_b * (int64_t)sizeof *b,
-                      .stride_c = stride_c * (int64_t)sizeof *c};
-
-    return run_batch(&t, gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                     count);
+    return by_strides(gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a,
+                      stride_a, b, stride_b, beta, c, stride_c, count);
 }
 
 enum uk_status uk_dgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                               int64_t n, int64_t k, double alpha, const double *const *a, int64_t lda,
                               const double *const *b, int64_t ldb, double beta, double *const *c, int64_t ldc,
                               int64_t count) {
-    struct batch t = {.common = {.alpha = alpha, .beta = beta},
-                      .a = (const void *const *)a,
-                      .b = (const void *const *)b,
-                      .c = (void *const *)c};
-
-    if (count > 0 && (!a || !b || !c))
-        return UK_INVALID_ARGUMENT;
-    return run_batch(&t, gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                     count);
+    return by_pointers(gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha,
+                       a, b, beta, c, count);
 }
 
 enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
@@ -121,14 +124,6 @@ enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose t
                                       int64_t lda, int64_t stride_a, const double *b, int64_t ldb,
                                       int64_t stride_b, double beta, double *c, int64_t ldc, int64_t stride_c,
                                       int64_t count) {
-    struct batch t = {.common = {.alpha = alpha, .beta = beta},
-                      .first_a = (const char *)a,
-                      .first_b = (const char *)b,
-                      .first_c = (char *)c,
-                      .stride_a = stride_a * (int64_t)sizeof *a,
-                      .stride_b = stride_b * (int64_t)sizeof *b,
-                      .stride_c = stride_c * (int64_t)sizeof *c};
-
-    return run_batch(&t, gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                     count);
+    return by_strides(gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a,
+                      stride_a, b, stride_b, beta, c, stride_c, count);
 }
