@@ -2,9 +2,12 @@
 # A new kernel is a file and a row: in a copy of the tree, one of each is added, and everything else must follow. The
 # same once more for Arm: its row differs by the isa.
 #
-#     add_kernel.sh SOURCE
+#     add_kernel.sh SOURCE BUILD
+#
+# The other kernels' bitcode is BUILD's.
 set -euo pipefail
 source=$1
+build=$2
 kernel=uk_sgemm_5x4_generic_c
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
@@ -58,7 +61,8 @@ has() {
 }
 
 step built
-CC=${CC:-clang-19} meson setup build --buildtype=debug >setup.log || { cat setup.log; exit 1; }
+CC=${CC:-clang-19} meson setup build --buildtype=debug -Dbitcode="$build/ukernels" >setup.log ||
+    { cat setup.log; exit 1; }
 ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
     "ukernels/aarch64.$arm.ll" >build.log ||
     { tail -n 30 build.log; exit 1; }
