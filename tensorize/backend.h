@@ -162,8 +162,8 @@ enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const progr
                               const struct uk_options *options);
 void uk_batch_end(struct uk_batch *b);
 /* batch.c: the functions in one module, each as far as `what`; b as for uk_build_begin. */
-enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[], int count,
-                            const struct uk_target *t, enum uk_emit what, bool trampoline);
+enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[],
+                            int count, const struct uk_target *t, enum uk_emit what, bool trampoline);
 
 /* emit_header.c: the C header of the functions. */
 enum uk_status uk_emit_header(const struct uk_function *const f[], int count, struct uk_text *t);
@@ -174,6 +174,7 @@ bool uk_is_runtime_symbol(const char *name);
 enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
                             const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length);
 /* shared.c: the object as a shared object; free(*bytes). */
-enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t size, char **bytes, size_t *length);
+enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t size, char **bytes,
+                              size_t *length);
 
 #endif

@@ -61,7 +61,7 @@ struct uk_index *uk_affine_value(struct uk_schedule *s, const struct uk_stage *s
 }
 
 enum uk_status uk_affine_add(struct uk_schedule *s, struct uk_affine *a, const struct uk_affine *b,
-                               int64_t times) {
+                             int64_t times) {
     for (int l = 0; l < UK_MAX_LOOPS; l++) {
         int64_t t;
 

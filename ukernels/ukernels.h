@@ -242,10 +242,11 @@ struct uk_gemm_plan {
     double cycles; /* estimated, on one thread */
     int threads;
     unsigned char path, form, tail_form, a_source, b_source;
-    bool swapped;                    /* column-major: A and B have changed places */
+    bool swapped; /* column-major: A and B have changed places */
     bool a_packed, b_packed;
     /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. */
-    enum uk_status (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    enum uk_status (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                  int acc);
     struct uk_small_call small[3]; /* for the kernels of `direct` */
 };
 
