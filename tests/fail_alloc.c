@@ -55,7 +55,7 @@ static void count_site(const void *from) {
     site[i] = from;
     int n = site_count[i]++;
     if (made < room)
-        chosen[made] = all || n == 0 || (!first && (n < 2 || n % 61 == 0));
+        chosen[made] = all || n == 0 || (!first && (n < 2 || n % 127 == 0));
 }
 
 static bool fails(const void *from) {

@@ -53,7 +53,7 @@ expect 1 'no.uk: cannot read' tune no.uk
 expect 1 'cannot write' tune matmul.uk "${small[@]}" --log=no/such/folder
 
 # A search: the result applies and is right; every trial is logged, auto first.
-expect 0 'schedules measured in' tune matmul.uk "${small[@]}" --time-limit=30 --trials=24 --log=one.jsonl -o one.uk
+expect 0 'schedules measured in' tune matmul.uk "${small[@]}" --time-limit=60 --trials=60 --log=one.jsonl -o one.uk
 [[ -s out ]] && fail 'with -o something was printed on standard output'
 expect 0 '^$' run matmul.uk "${small[@]}" --schedule=one.uk --check
 grep -q 'check: equal' out || fail 'the result of uk tune is not right'
