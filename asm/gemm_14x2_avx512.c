@@ -26,101 +26,75 @@
  */
 #include <immintrin.h>
 #include "ukernels.h"
-#include "tile_14x2_avx512.h"
+#include "tile_14_avx512.h"
 
 /* clang-format off */
 /* Row i of a step, `at` elements on in a, into accumulators x and y. */
-#define ROW(i, x, y, t, at)                                                                                 \
-    "vbroadcast" S " " BYTES "*" #i " + " BYTES "*" #at "(%[a]), %%zmm" #t "\n\t"                           \
-    "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                  \
+#define ROW(i, x, y, t, at)                                                                                     \
+    "vbroadcast" S " " BYTES "*" #i " + " BYTES "*" #at "(%[a]), %%zmm" #t "\n\t"                               \
+    "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                      \
     "vfmadd231" P " %%zmm29, %%zmm" #t ", %%zmm" #y "\n\t"
-#define NARROW_ROW(i, x, at)                                                                                \
+#define NARROW_ROW(i, x, at)                                                                                    \
     "vfmadd231" P " " BYTES "*" #i " + " BYTES "*" #at "(%[a])%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
-#define WIDE_B(at)                                                                                          \
-    "vmovu" P " " #at "(%[b]), %%zmm28\n\t"                                                                 \
+#define WIDE_B(at)                                                                                              \
+    "vmovu" P " " #at "(%[b]), %%zmm28\n\t"                                                                     \
     "vmovu" P " 64 + " #at "(%[b]), %%zmm29\n\t"
-#define NARROW_B(at)                                                                                        \
+#define NARROW_B(at)                                                                                            \
     "vmovu" P " " #at "(%[b]), %%zmm28\n\t"
 
 /* Row 1 is at label 7; row 0 is at 8, in the second of two steps at 9. All rows but row 0 are 9f - 7f bytes of code. */
-#define ROWS_2_TO_13(at)                                                                                    \
-    ROW(13, 26, 27, 31, at) ROW(12, 24, 25, 30, at) ROW(11, 22, 23, 31, at) ROW(10, 20, 21, 30, at)         \
-    ROW(9, 18, 19, 31, at) ROW(8, 16, 17, 30, at) ROW(7, 14, 15, 31, at) ROW(6, 12, 13, 30, at)             \
+#define ROWS_2_TO_13(at)                                                                                        \
+    ROW(13, 26, 27, 31, at) ROW(12, 24, 25, 30, at) ROW(11, 22, 23, 31, at) ROW(10, 20, 21, 30, at)             \
+    ROW(9, 18, 19, 31, at) ROW(8, 16, 17, 30, at) ROW(7, 14, 15, 31, at) ROW(6, 12, 13, 30, at)                 \
     ROW(5, 10, 11, 31, at) ROW(4, 8, 9, 30, at) ROW(3, 6, 7, 31, at) ROW(2, 4, 5, 30, at)
-#define NARROW_ROWS_2_TO_13(at)                                                                             \
-    NARROW_ROW(13, 26, at) NARROW_ROW(12, 24, at) NARROW_ROW(11, 22, at) NARROW_ROW(10, 20, at)             \
-    NARROW_ROW(9, 18, at) NARROW_ROW(8, 16, at) NARROW_ROW(7, 14, at) NARROW_ROW(6, 12, at)                 \
+#define NARROW_ROWS_2_TO_13(at)                                                                                 \
+    NARROW_ROW(13, 26, at) NARROW_ROW(12, 24, at) NARROW_ROW(11, 22, at) NARROW_ROW(10, 20, at)                 \
+    NARROW_ROW(9, 18, at) NARROW_ROW(8, 16, at) NARROW_ROW(7, 14, at) NARROW_ROW(6, 12, at)                     \
     NARROW_ROW(5, 10, at) NARROW_ROW(4, 8, at) NARROW_ROW(3, 6, at) NARROW_ROW(2, 4, at)
-#define NARROW_ROWS_2_TO_13_AGAIN(at)                                                                       \
-    NARROW_ROW(13, 27, at) NARROW_ROW(12, 25, at) NARROW_ROW(11, 23, at) NARROW_ROW(10, 21, at)             \
-    NARROW_ROW(9, 19, at) NARROW_ROW(8, 17, at) NARROW_ROW(7, 15, at) NARROW_ROW(6, 13, at)                 \
+#define NARROW_ROWS_2_TO_13_AGAIN(at)                                                                           \
+    NARROW_ROW(13, 27, at) NARROW_ROW(12, 25, at) NARROW_ROW(11, 23, at) NARROW_ROW(10, 21, at)                 \
+    NARROW_ROW(9, 19, at) NARROW_ROW(8, 17, at) NARROW_ROW(7, 15, at) NARROW_ROW(6, 13, at)                     \
     NARROW_ROW(5, 11, at) NARROW_ROW(4, 9, at) NARROW_ROW(3, 7, at) NARROW_ROW(2, 5, at)
 
-#define FOLD(x, y)                                                                                          \
+#define FOLD(x, y)                                                                                              \
     "vadd" P " %%zmm" #y ", %%zmm" #x ", %%zmm" #x "\n\t"
 
-/* Two steps a turn; an odd k enters in the middle. */
-#define LOOP(even, odd)                                                                                     \
-    "test $1, %b[k]\n\t"                                                                                    \
-    "jz 1f\n\t"                                                                                             \
-    "inc %[k]\n\t"                                                                                          \
-    "sub $" BYTES "*14, %[a]\n\t"                                                                           \
-    "sub $128, %[b]\n\t"                                                                                    \
-    "jmp 2f\n\t"                                                                                            \
-    ".p2align 5\n"                                                                                          \
-    "1:\n\t" even                                                                                           \
-    "2:\n\t" odd                                                                                            \
-    "add $2*" BYTES "*14, %[a]\n\t"                                                                         \
-    "add $2*128, %[b]\n\t"                                                                                  \
-    "sub $2, %[k]\n\t"                                                                                      \
-    "jnz 1b\n\t"
-/* The first 14 steps, if there are more, one a turn; each asks for a row of C. */
-#define FETCH_C(step)                                                                                       \
-    "cmp $15, %[k]\n\t"                                                                                     \
-    "jl 5f\n\t"                                                                                             \
-    "mov %[c], %[f]\n\t"                                                                                    \
-    "mov $14, %k[rows]\n\t"                                                                                 \
-    "sub $14, %[k]\n\t"                                                                                     \
-    ".p2align 5\n"                                                                                          \
-    "4:\n\t" step                                                                                          \
-    "prefetchw 60(%[f])\n\t"                                                                                 \
-    "prefetchw 124(%[f])\n\t"                                                                               \
-    "add %[ld], %[f]\n\t"                                                                                  \
-    "add $" BYTES "*14, %[a]\n\t"                                                                          \
-    "add $128, %[b]\n\t"                                                                                   \
-    "dec %k[rows]\n\t"                                                                                     \
-    "jnz 4b\n"                                                                                             \
-    "5:\n\t"
+#define ADVANCE(steps)                                                                                          \
+    "add $" BYTES "*14*" #steps ", %[a]\n\t"                                                                    \
+    "add $128*" #steps ", %[b]\n\t"
+#define FETCH_ROW                                                                                               \
+    "prefetchw 60(%[f])\n\t"                                                                                    \
+    "prefetchw 124(%[f])\n\t"
 /* Where to jump: to row 0, less the rows between. */
-#define AIM(t)                                                                                              \
-    "lea 9f(%%rip), " t "\n\t"                                                                              \
-    "imul $(9f - 7f), %[up], %[skip]\n\t"                                                                   \
+#define AIM(t)                                                                                                  \
+    "lea 9f(%%rip), " t "\n\t"                                                                                  \
+    "imul $(9f - 7f), %[up], %[skip]\n\t"                                                                       \
     "sub %[skip], " t "\n\t"
-#define AIM_AT_8(t)                                                                                         \
-    "lea 8f(%%rip), " t "\n\t"                                                                              \
+#define AIM_AT_8(t)                                                                                             \
+    "lea 8f(%%rip), " t "\n\t"                                                                                  \
     "sub %[skip], " t "\n\t"
 
 /* What a step of the next panel of A begins in: 56 bytes of floats, 112 of doubles. */
 #ifdef UK_DOUBLE
-#define FETCH_A(at)                                                                                         \
-    "prefetcht1 " BYTES "*" #at "(%[a], %[next])\n\t"                                                        \
+#define FETCH_A(at)                                                                                             \
+    "prefetcht1 " BYTES "*" #at "(%[a], %[next])\n\t"                                                           \
     "prefetcht1 64 + " BYTES "*" #at "(%[a], %[next])\n\t"
 #else
-#define FETCH_A(at)                                                                                         \
+#define FETCH_A(at)                                                                                             \
     "prefetcht1 " BYTES "*" #at "(%[a], %[next])\n\t"
 #endif
-#define WIDE_STEP(b_at, a_at)                                                                               \
+#define WIDE_STEP(b_at, a_at)                                                                                   \
     WIDE_B(b_at) ROWS_2_TO_13(a_at) ROW(1, 2, 3, 31, a_at) ROW(0, 0, 1, 30, a_at)
 
-#define FULL_TILE(OUT)                                                                                      \
-    __asm__ volatile(EACH_ROW(ZERO)                                                                         \
-                     "test %[k], %[k]\n\t"                                                                  \
-                     "jle 3f\n\t"                                                                           \
-                     FETCH_C(FETCH_A(0) WIDE_STEP(0, 0))                                                    \
-                     LOOP(FETCH_A(0) WIDE_STEP(0, 0), FETCH_A(14) WIDE_STEP(128, 14))                       \
-                     "3:\n\t" EACH_ROW(OUT)                                                                 \
+#define FULL_TILE(OUT)                                                                                          \
+    __asm__ volatile(EACH_ROW(ZERO)                                                                             \
+                     "test %[k], %[k]\n\t"                                                                      \
+                     "jle 3f\n\t"                                                                               \
+                     FETCH_C(FETCH_A(0) WIDE_STEP(0, 0) FETCH_ROW, ADVANCE(1))                                  \
+                     TWO_A_TURN(FETCH_A(0) WIDE_STEP(0, 0), FETCH_A(14) WIDE_STEP(128, 14), ADVANCE(-1), ADVANCE(2)) \
+                     "3:\n\t" EACH_ROW(OUT)                                                                     \
                      : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [f] "=&r"(f), [rows] "=&r"(rows) \
-                     : [ld] "r"(size * ldc), [next] "r"(14 * size * k)                                      \
+                     : [ld] "r"(size * ldc), [next] "r"(14 * size * k)                                          \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, const element *b, element *c,
@@ -141,36 +115,30 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
                      ROWS_2_TO_13(0)
                      "7:\n\t" ROW(1, 2, 3, 31, 0)
                      "9:\n\t" ROW(0, 0, 1, 30, 0)
-                     "add $" BYTES "*14, %[a]\n\t"
-                     "add $128, %[b]\n\t"
+                     ADVANCE(1)
                      "dec %[k]\n\t"
                      "jnz 3b\n\t"
                      "jmp 6f\n"
                      "4:\n\t" AIM("%[u]") AIM_AT_8("%[t]")
-                     LOOP(NARROW_B(0) "jmp *%[t]\n\t" NARROW_ROWS_2_TO_13(0)
-                          NARROW_ROW(1, 2, 0) "8:\n\t" NARROW_ROW(0, 0, 0),
-                          NARROW_B(128) "jmp *%[u]\n\t" NARROW_ROWS_2_TO_13_AGAIN(14)
-                          "7:\n\t" NARROW_ROW(1, 3, 14) "9:\n\t" NARROW_ROW(0, 1, 14))
+                     TWO_A_TURN(NARROW_B(0) "jmp *%[t]\n\t" NARROW_ROWS_2_TO_13(0)
+                                NARROW_ROW(1, 2, 0) "8:\n\t" NARROW_ROW(0, 0, 0),
+                                NARROW_B(128) "jmp *%[u]\n\t" NARROW_ROWS_2_TO_13_AGAIN(14)
+                                "7:\n\t" NARROW_ROW(1, 3, 14) "9:\n\t" NARROW_ROW(0, 1, 14),
+                                ADVANCE(-1), ADVANCE(2))
                      EACH_ROW(FOLD)
                      "6:\n\t" AIM("%[t]")
                      "jmp *%[t]\n\t"
-                     EDGE_STORE(26, 27) EDGE_STORE(24, 25) EDGE_STORE(22, 23) EDGE_STORE(20, 21)
-                     EDGE_STORE(18, 19) EDGE_STORE(16, 17) EDGE_STORE(14, 15) EDGE_STORE(12, 13)
-                     EDGE_STORE(10, 11) EDGE_STORE(8, 9) EDGE_STORE(6, 7) EDGE_STORE(4, 5)
-                     "7:\n\t" EDGE_STORE(2, 3)
-                     "9:\n\t" EDGE_STORE(0, 1)
+                     EDGE_STORES
                      : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c),
                        [t] "=&r"(t), [u] "=&r"(u), [skip] "=&r"(skip)
-                     : [ld] "r"(size * ldc), [up] "r"(mr - 1), [nr] "r"(nr),
-                       [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> V)),
-                       [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> V))
+                     : [ld] "r"(size * ldc), [up] "r"(mr - 1), [nr] "r"(nr), EDGE_MASKS
                      : CLOBBERS);
 }
 /* clang-format on */
 
 void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
-    if (mr == 14 && nr == NR) {
+    if (mr == 14 && nr == UK_NR) {
         int64_t f, rows;
 
         if (acc)

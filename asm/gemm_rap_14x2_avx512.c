@@ -27,106 +27,58 @@
  */
 #include <immintrin.h>
 #include "ukernels.h"
-#include "tile_14x2_avx512.h"
+#include "tile_14_avx512.h"
 
 enum { FAR = 32 };
 
 /* clang-format off */
 /* A row of B is in zmm28 and zmm29: on to the next one, and to the panel, n rows on. */
-#define NEXT_B(n)                                                                                           \
-    "add %[ldb], %[b]\n\t"                                                                                 \
-    "prefetcht0 60(%[b], %[ldb], 4)\n\t"                                                                   \
-    "prefetcht0 124(%[b], %[ldb], 4)\n\t"                                                                  \
-    "vmovu" P " %%zmm28, 128*" #n "(%[d])\n\t"                                                                \
+#define NEXT_B(n)                                                                                               \
+    "add %[ldb], %[b]\n\t"                                                                                      \
+    "prefetcht0 60(%[b], %[ldb], 4)\n\t"                                                                        \
+    "prefetcht0 124(%[b], %[ldb], 4)\n\t"                                                                       \
+    "vmovu" P " %%zmm28, 128*" #n "(%[d])\n\t"                                                                  \
     "vmovu" P " %%zmm29, 64 + 128*" #n "(%[d])\n\t"
-#define STEP(n)                                                                                             \
-    "vmovu" P " (%[b]), %%zmm28\n\t"                                                                           \
-    "vmovu" P " 64(%[b]), %%zmm29\n\t"                                                                         \
-    "prefetcht1 60(%[b], %[far])\n\t"                                                                       \
-    "prefetcht1 124(%[b], %[far])\n\t"                                                                      \
-    NEXT_B(n)                                                                                               \
+#define STEP(n)                                                                                                 \
+    LOAD_B                                                                                                      \
+    "prefetcht1 60(%[b], %[far])\n\t"                                                                           \
+    "prefetcht1 124(%[b], %[far])\n\t"                                                                          \
+    NEXT_B(n)                                                                                                   \
     ROWS_IN_PLACE(n)
-#define EDGE_STEP                                                                                           \
-    "vmovu" P " (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                           \
-    "vmovu" P " 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t"                                                         \
-    NEXT_B(0)                                                                                               \
-    "jmp *%[t]\n\t"                                                                                         \
-    ROWS_IN_PLACE(0)
-#define ADVANCE(steps)                                                                                      \
-    "add $" BYTES "*" #steps ", %[a]\n\t"                                                                   \
-    "add $" BYTES "*" #steps ", %[a3]\n\t"                                                                  \
-    "add $" BYTES "*" #steps ", %[a5]\n\t"                                                                  \
-    "add $" BYTES "*" #steps ", %[a10]\n\t"                                                                 \
+#define ADVANCE(steps)                                                                                          \
+    ADVANCE_ROWS("$" BYTES "*" #steps)                                                                          \
     "add $128*" #steps ", %[d]\n\t"
 
-/* Two steps a turn; an odd k enters in the middle. */
-#define FULL_TILE(OUT)                                                                                      \
-    __asm__ volatile(EACH_ROW(ZERO)                                                                         \
-                     "test %[k], %[k]\n\t"                                                                  \
-                     "jle 3f\n\t"                                                                           \
-                     "test $1, %b[k]\n\t"                                                                   \
-                     "jz 1f\n\t"                                                                            \
-                     "inc %[k]\n\t"                                                                         \
-                     ADVANCE(-1)                                                                            \
-                     "jmp 2f\n\t"                                                                           \
-                     ".p2align 5\n"                                                                         \
-                     "1:\n\t" STEP(0)                                                                       \
-                     "2:\n\t" STEP(1)                                                                       \
-                     ADVANCE(2)                                                                             \
-                     "sub $2, %[k]\n\t"                                                                     \
-                     "jnz 1b\n"                                                                             \
-                     "3:\n\t" EACH_ROW(OUT)                                                                 \
-                     : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),\
-                       [c] "+&r"(c), [d] "+&r"(d)                                                     \
+#define FULL_TILE(OUT)                                                                                          \
+    __asm__ volatile(EACH_ROW(ZERO)                                                                             \
+                     "test %[k], %[k]\n\t"                                                                      \
+                     "jle 3f\n\t"                                                                               \
+                     TWO_A_TURN(STEP(0), STEP(1), ADVANCE(-1), ADVANCE(2))                                      \
+                     "3:\n\t" EACH_ROW(OUT)                                                                     \
+                     : MOVING, [d] "+&r"(d)                                                                     \
                      : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [far] "r"(size * FAR * ldb) \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
                                                             int64_t ldb, element *d, element *c, int64_t ldc, int64_t acc,
                                                             int64_t mr, int64_t nr) {
-    const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
-    const uint32_t columns = nr < 32 ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
+    ROW_POINTERS;
+    const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, skip;
 
     c += (mr - 1) * ldc;
-    /* The table at label 4 has, for each mr, where to enter a step. */
-    __asm__ volatile(EACH_ROW(ZERO)
-                     "test %[k], %[k]\n\t"
-                     "jle 3f\n\t"
-                     "lea 4f(%%rip), %[t]\n\t"
-                     "movslq (%[t], %[up], 4), %[skip]\n\t"
-                     "add %[skip], %[t]\n\t"
-                     ".p2align 5\n"
-                     "1:\n\t" EDGE_STEP
-                     ADVANCE(1)
-                     "dec %[k]\n\t"
-                     "jnz 1b\n\t"
-                     "3:\n\t"
-                     "imul $(9f - 7f), %[up], %[skip]\n\t"
-                     "lea 9f(%%rip), %[t]\n\t"
-                     "sub %[skip], %[t]\n\t"
-                     "jmp *%[t]\n"
-                     "4:\n\t"
-                     ".long 10b - 4b, 11b - 4b, 12b - 4b, 13b - 4b, 14b - 4b, 15b - 4b, 16b - 4b\n\t"
-                     ".long 17b - 4b, 18b - 4b, 19b - 4b, 20b - 4b, 21b - 4b, 22b - 4b, 23b - 4b\n\t"
-                     EDGE_STORE(26, 27) EDGE_STORE(24, 25) EDGE_STORE(22, 23) EDGE_STORE(20, 21)
-                     EDGE_STORE(18, 19) EDGE_STORE(16, 17) EDGE_STORE(14, 15) EDGE_STORE(12, 13)
-                     EDGE_STORE(10, 11) EDGE_STORE(8, 9) EDGE_STORE(6, 7) EDGE_STORE(4, 5)
-                     "7:\n\t" EDGE_STORE(2, 3)
-                     "9:\n\t" EDGE_STORE(0, 1)
-                     : [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b),
-                       [c] "+&r"(c), [d] "+&r"(d), [t] "=&r"(t), [skip] "=&r"(skip)
-                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [up] "r"(mr - 1),
-                       [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> V)),
-                       [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> V))
+    __asm__ volatile(EDGE_TILE(LOAD_SOME_B NEXT_B(0) "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))
+                     : MOVING, [d] "+&r"(d), [t] "=&r"(t), [skip] "=&r"(skip)
+                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),
+                       [up] "r"(mr - 1), EDGE_MASKS
                      : CLOBBERS);
 }
 /* clang-format on */
 
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *d,
                element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    if (mr == 14 && nr == NR) {
-        const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda;
+    if (mr == 14 && nr == UK_NR) {
+        ROW_POINTERS;
 
         if (acc)
             FULL_TILE(ADD_STORE);
