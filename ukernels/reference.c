@@ -109,20 +109,26 @@ GROUP_PACKS(i8, int8_t)
 GROUP_PACKS(b, uint16_t)
 #undef GROUP_PACKS
 
-void uk_reference_sdw(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *x, int64_t ldx, int64_t csx,
-                      const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
-    (void)MR;
-    (void)NR;
-    (void)KR;
+/* A filter's elements are csf apart. */
+static void depthwise(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf,
+                      int64_t csf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
     for (int64_t i = 0; i < m; i++) {
         for (int64_t j = 0; j < n; j++) {
             float sum = 0;
 
             for (int64_t p = 0; p < k; p++)
-                sum += x[i * ldx + p * csx + j] * f[p * ldf + j];
+                sum += x[i * ldx + p * csx + j] * f[p * ldf + j * csf];
             y[i * ldy + j] = acc ? y[i * ldy + j] + sum : sum;
         }
     }
+}
+
+void uk_reference_sdw(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *x, int64_t ldx, int64_t csx,
+                      const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    depthwise(k, x, ldx, csx, f, ldf, 1, y, ldy, acc, m, n);
 }
 
 void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *x, int64_t ldx,
@@ -131,15 +137,7 @@ void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t KR, int64_t k, const flo
     (void)MR;
     (void)NR;
     (void)KR;
-    for (int64_t i = 0; i < m; i++) {
-        for (int64_t j = 0; j < n; j++) {
-            float sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += x[i * ldx + p * csx + j] * f[p * ldf];
-            y[i * ldy + j] = acc ? y[i * ldy + j] + sum : sum;
-        }
-    }
+    depthwise(k, x, ldx, csx, f, ldf, 0, y, ldy, acc, m, n);
 }
 
 void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const float *b, float *c,

@@ -1,50 +1,5 @@
 /* The operations that exist for f32 and f64: `real` is the type, REFERENCE(op) the name. reference.c includes this for each. */
-void REFERENCE(gemm)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, const real *b, real *c,
-                     int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    (void)KR;
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            real sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[p * MR + i] * b[p * NR + j];
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
-    }
-}
-
-void REFERENCE(gemm_ra)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
-                        const real *b, real *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
-    (void)MR;
-    (void)KR;
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            real sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[i * lda + p] * b[p * NR + j];
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
-    }
-}
-
-void REFERENCE(gemm_rab)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
-                         const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t mr,
-                         int64_t nr) {
-    (void)MR;
-    (void)NR;
-    (void)KR;
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            real sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[i * lda + p] * b[p * ldb + j];
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
-    }
-}
-
+/* Of A(i, p) = a[i * lda + p * csa]; the other products are this one, their panels and transposes strides. */
 void REFERENCE(gemm_sab)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
                          int64_t csa, const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc,
                          int64_t mr, int64_t nr) {
@@ -62,27 +17,32 @@ void REFERENCE(gemm_sab)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const re
     }
 }
 
+void REFERENCE(gemm)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, const real *b, real *c,
+                     int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    REFERENCE(gemm_sab)(MR, NR, KR, k, a, 1, MR, b, NR, c, ldc, acc, mr, nr);
+}
+
+void REFERENCE(gemm_ra)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                        const real *b, real *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    REFERENCE(gemm_sab)(MR, NR, KR, k, a, lda, 1, b, NR, c, ldc, acc, mr, nr);
+}
+
+void REFERENCE(gemm_rab)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                         const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t mr,
+                         int64_t nr) {
+    REFERENCE(gemm_sab)(MR, NR, KR, k, a, lda, 1, b, ldb, c, ldc, acc, mr, nr);
+}
+
 void REFERENCE(gemm_small)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
                            const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m,
                            int64_t n) {
-    REFERENCE(gemm_rab)(MR, NR, KR, k, a, lda, b, ldb, c, ldc, acc, m, n);
+    REFERENCE(gemm_sab)(MR, NR, KR, k, a, lda, 1, b, ldb, c, ldc, acc, m, n);
 }
 
 void REFERENCE(gemm_small_ta)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
                               const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m,
                               int64_t n) {
-    (void)MR;
-    (void)NR;
-    (void)KR;
-    for (int64_t i = 0; i < m; i++) {
-        for (int64_t j = 0; j < n; j++) {
-            real sum = 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[p * lda + i] * b[p * ldb + j];
-            c[i * ldc + j] = acc ? c[i * ldc + j] + sum : sum;
-        }
-    }
+    REFERENCE(gemm_sab)(MR, NR, KR, k, a, 1, lda, b, ldb, c, ldc, acc, m, n);
 }
 
 void REFERENCE(pack_t)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *s, int64_t lds, real *d,
