@@ -29,14 +29,7 @@
 static const int64_t size = sizeof(element);
 
 /* clang-format off */
-/* Row i of the n-th step of a turn, into accumulators x and y. */
-#define ROW(i, n, t, x, y)                                     \
-    "vbroadcast" S " " BYTES "*" #n "(%[a" #i "], %[p], " BYTES "), %%" t "\n\t"  \
-    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"              \
-    "vfmadd231" P " %%ymm13, %%" t ", %[" #y "]\n\t"
-#define NARROW_ROW(i, n, t, x)                                 \
-    "vbroadcast" S " " BYTES "*" #n "(%[a" #i "], %[p], " BYTES "), %%" t "\n\t"  \
-    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"
+#define A(i, n) BYTES "*" #n "(%[a" #i "], %[p], " BYTES ")"
 /* A row of B is in ymm12 and ymm13: on to the next one, and to the panel. */
 #define NEXT_B                                                 \
     "add %[ldb], %[b]\n\t"                                     \
@@ -56,31 +49,10 @@ static const int64_t size = sizeof(element);
     "vmaskmov" P " (%[b]), %%ymm12, %%ymm12\n\t"                  \
     "vxor" P " %%ymm13, %%ymm13, %%ymm13\n\t" NEXT_B
 
-#define STEP                                                                                              \
-    ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)                \
-    ROW(3, 0, "ymm15", c30, c31) ROW(4, 0, "ymm14", c40, c41) ROW(5, 0, "ymm15", c50, c51)
-#define SHORT_EVEN                                                                                        \
-    ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)
-#define SHORT_ODD                                                                                         \
-    ROW(0, 1, "ymm15", c00, c01) ROW(1, 1, "ymm14", c10, c11) ROW(2, 1, "ymm15", c20, c21)
-#define NARROW_EVEN                                                                                       \
-    NARROW_ROW(0, 0, "ymm14", c00) NARROW_ROW(1, 0, "ymm15", c10) NARROW_ROW(2, 0, "ymm14", c20)          \
-    NARROW_ROW(3, 0, "ymm15", c30) NARROW_ROW(4, 0, "ymm14", c40) NARROW_ROW(5, 0, "ymm15", c50)
-#define NARROW_ODD                                                                                        \
-    NARROW_ROW(0, 1, "ymm14", c00) NARROW_ROW(1, 1, "ymm15", c10) NARROW_ROW(2, 1, "ymm14", c20)          \
-    NARROW_ROW(3, 1, "ymm15", c30) NARROW_ROW(4, 1, "ymm14", c40) NARROW_ROW(5, 1, "ymm15", c50)
-
-#define LOOP(body, steps)                \
-    "1:\n\t" body                        \
+#define NEXT(steps)                      \
     "add $" #steps ", %[p]\n\t"          \
     "jl 1b\n\t"
-/* Two steps a turn; an odd k enters in the middle. */
-#define PAIRS(even, odd)                 \
-    "test $1, %b[p]\n\t"                 \
-    "jz 1f\n\t"                          \
-    "dec %[p]\n\t"                       \
-    "jmp 2f\n\t"                         \
-    LOOP(even "2:\n\t" odd, 2)
+#define BACK "dec %[p]\n\t"
 
 #define ZERO(x) "vxor" P " %[" #x "], %[" #x "], %[" #x "]\n\t"
 #define RUN(loop)                                                                                         \
@@ -124,15 +96,5 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64
     } else {
         RUN(LOOP(EDGE_B STEP, 1));
     }
-    store_row(c, c00, c01, acc, nr, low, high);
-    if (mr > 1)
-        store_row(c + ldc, c10, c11, acc, nr, low, high);
-    if (mr > 2)
-        store_row(c + 2 * ldc, c20, c21, acc, nr, low, high);
-    if (mr > 3)
-        store_row(c + 3 * ldc, c30, c31, acc, nr, low, high);
-    if (mr > 4)
-        store_row(c + 4 * ldc, c40, c41, acc, nr, low, high);
-    if (mr > 5)
-        store_row(c + 5 * ldc, c50, c51, acc, nr, low, high);
+    store_tile(c, ldc, c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51, acc, mr, nr, low, high);
 }

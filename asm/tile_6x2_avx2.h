@@ -18,3 +18,61 @@ static inline __attribute__((always_inline)) void store_row(element *c, vector x
     store_part(c, low, x);
     store_part(c + V, high, y);
 }
+
+/* The rows there are. */
+static inline __attribute__((always_inline)) void store_tile(element *c, int64_t ldc, vector c00, vector c01,
+                                                             vector c10, vector c11, vector c20, vector c21,
+                                                             vector c30, vector c31, vector c40, vector c41,
+                                                             vector c50, vector c51, int64_t acc, int64_t mr,
+                                                             int64_t nr, __m256i low, __m256i high) {
+    store_row(c, c00, c01, acc, nr, low, high);
+    if (mr > 1)
+        store_row(c + ldc, c10, c11, acc, nr, low, high);
+    if (mr > 2)
+        store_row(c + 2 * ldc, c20, c21, acc, nr, low, high);
+    if (mr > 3)
+        store_row(c + 3 * ldc, c30, c31, acc, nr, low, high);
+    if (mr > 4)
+        store_row(c + 4 * ldc, c40, c41, acc, nr, low, high);
+    if (mr > 5)
+        store_row(c + 5 * ldc, c50, c51, acc, nr, low, high);
+}
+
+/*
+ * Loops over k, for a row of B in ymm12 and ymm13. The kernel says
+ *     A(i, n)      where A's element of row i is in the n-th step of a turn
+ *     NEXT(steps)  on by so many steps, and back to 1 if that is not the end
+ *     BACK         back by a step
+ */
+/* clang-format off */
+/* Row i of the n-th step, by way of t, into accumulators x and y. */
+#define ROW(i, n, t, x, y)                                     \
+    "vbroadcast" S " " A(i, n) ", %%" t "\n\t"                 \
+    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"           \
+    "vfmadd231" P " %%ymm13, %%" t ", %[" #y "]\n\t"
+#define NARROW_ROW(i, n, t, x)                                 \
+    "vbroadcast" S " " A(i, n) ", %%" t "\n\t"                 \
+    "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"
+#define STEP                                                                                              \
+    ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)                \
+    ROW(3, 0, "ymm15", c30, c31) ROW(4, 0, "ymm14", c40, c41) ROW(5, 0, "ymm15", c50, c51)
+#define SHORT_EVEN                                                                                        \
+    ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)
+#define SHORT_ODD                                                                                         \
+    ROW(0, 1, "ymm15", c00, c01) ROW(1, 1, "ymm14", c10, c11) ROW(2, 1, "ymm15", c20, c21)
+#define NARROW_EVEN                                                                                       \
+    NARROW_ROW(0, 0, "ymm14", c00) NARROW_ROW(1, 0, "ymm15", c10) NARROW_ROW(2, 0, "ymm14", c20)          \
+    NARROW_ROW(3, 0, "ymm15", c30) NARROW_ROW(4, 0, "ymm14", c40) NARROW_ROW(5, 0, "ymm15", c50)
+#define NARROW_ODD                                                                                        \
+    NARROW_ROW(0, 1, "ymm14", c00) NARROW_ROW(1, 1, "ymm15", c10) NARROW_ROW(2, 1, "ymm14", c20)          \
+    NARROW_ROW(3, 1, "ymm15", c30) NARROW_ROW(4, 1, "ymm14", c40) NARROW_ROW(5, 1, "ymm15", c50)
+
+#define LOOP(body, steps) "1:\n\t" body NEXT(steps)
+/* Two steps a turn; an odd k enters in the middle. */
+#define PAIRS(even, odd)                 \
+    "test $1, %b[p]\n\t"                 \
+    "jz 1f\n\t"                          \
+    BACK                                 \
+    "jmp 2f\n\t"                         \
+    LOOP(even "2:\n\t" odd, 2)
+/* clang-format on */
