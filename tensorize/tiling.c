@@ -8,6 +8,7 @@
  * stream B slowly; the second on flat tiles, and for few rows, where B is packed, or read in place, panel by
  * panel.
  */
+#include <math.h>
 #include <string.h>
 #include "tiling.h"
 
@@ -16,8 +17,9 @@ enum {
     LONG_K = 1024,    /* panels of A of this length still stream from the second-level cache */
     BIG_L2 = 2 << 20, /* ... of this size; on smaller ones three quarters are for B, in shorter panels */
     MEDIUM_K = 384,
-    PANELS_K = 512,    /* ... or, with A in panels too, one half in longer ones */
-    FEW_COLUMNS = 768, /* up to here, a panel of A is packed anew for each block of B and stays near */
+    LEAST_COLUMNS = 224, /* of a block: 7 tiles of 32 */
+    PANELS_K = 512,      /* ... or, with A in panels too, one half in longer ones */
+    FEW_COLUMNS = 768,   /* up to here, a panel of A is packed anew for each block of B and stays near */
     /* columns outside, for few rows: B panel by panel, each just before its use */
     FEW_ROWS = 256,
     SHORT_K = 256,
@@ -195,6 +197,28 @@ static int64_t panels_k(const struct tiling *t) {
     return shares_columns(t) ? SHARED_K_BYTES / bytes : PANELS_K;
 }
 
+static int64_t least_columns(const struct tiling *t) {
+    return shares_columns(t) && t->packs > 1 ? SHARED_COLUMNS : LEAST_COLUMNS;
+}
+
+/* What a block of B may take of the second-level cache, in its elements. */
+static int64_t room_of_block(const struct tiling *t) {
+    int64_t bytes = 1;
+
+    for (int o = 1; o < t->st->operands; o++)
+        if (uk_depends(&t->st->operand[o], t->axis[t->columns]))
+            bytes = (int64_t)uk_type_bytes(t->st->operand[o].tensor->type);
+    return t->s->target->machine.l2_bytes / 8 * 7 / bytes;
+}
+
+/* Rows outside: kc, or less where a block of it with the least columns does not stay in the second-level cache. A block of
+ * kc x nc costs A once for each nc columns, and C, read and written, for each kc terms: for its size the least at kc = 2 nc. */
+static int64_t fitting_k(const struct tiling *t, int64_t kc) {
+    int64_t room = room_of_block(t);
+
+    return least_columns(t) * kc <= room ? kc : (int64_t)sqrt(2.0 * (double)room) / 8 * 8;
+}
+
 static void choose_order(struct tiling *t) {
     double m = uk_extent_told(t->s, t->st, t->axis[t->rows]),
            n = uk_extent_told(t->s, t->st, t->axis[t->columns]);
@@ -209,8 +233,8 @@ static void choose_order(struct tiling *t) {
     t->kc = t->flat         ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
             : t->few_rows   ? SHORT_K
             : has_big_l2(t) ? LONG_K
-            : t->packs > 1  ? even_blocks((int64_t)longest_sum(t), panels_k(t))
-                            : MEDIUM_K;
+            : t->packs > 1  ? even_blocks((int64_t)longest_sum(t), fitting_k(t, panels_k(t)))
+                            : fitting_k(t, MEDIUM_K);
 }
 
 static void begin(struct tiling *t) {
@@ -238,16 +262,17 @@ static void begin(struct tiling *t) {
         choose_order(t);
 }
 
-/* Rows outside: so much of the second-level cache for kc x nc, but at least 7 tiles of 32 columns, or going through all
+/* Rows outside: so much of the second-level cache for kc x nc, but at least LEAST_COLUMNS if they fit, or going through all
  * rows of A once more shows. */
 static int64_t block_columns(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
     int64_t l2 = t->s->target->machine.l2_bytes,
             all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]);
     bool half = has_big_l2(t) || t->packs > 1;
-    int64_t least = shares_columns(t) && t->packs > 1 ? SHARED_COLUMNS : 224;
+    int64_t least = least_columns(t), most = room_of_block(t) / t->kc / tile * tile;
     int64_t n = (half ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);
 
+    least = least < most ? least : most > tile ? most : tile;
     n = t->columns_outside ? FLAT_COLUMNS : n < least ? least : n;
     if (shares_columns(t)) {
         int64_t threads = t->s->options->threads, blocks = ((all - 1) / n / threads + 1) * threads;
