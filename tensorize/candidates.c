@@ -88,13 +88,18 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
 
 /* ---- cost ---- */
 
-double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
-    const struct uk_machine *m = &t->machine;
+/* Of what is issued for a step, whatever takes longest; 0: the row states no counts. */
+static double counted_cycles(const struct uk_machine *m, const struct uk_kernel *k) {
     double fma = k->fma / m->fma_per_cycle, load = k->loads / m->load_per_cycle;
     double issue = (k->fma + k->loads + k->other) / m->issue_width;
     double most = fma > load ? fma : load;
 
-    most = most > issue ? most : issue;
+    return most > issue ? most : issue;
+}
+
+double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
+    double most = counted_cycles(&t->machine, k);
+
     /* Portable C's counts are of one compiler on one machine: a kernel that was made for the target wins a tie. */
     if (!strcmp(k->arch, "any"))
         most *= 1.05;
@@ -104,6 +109,18 @@ double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
 
 double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k) {
     return 2.0 * k->mr * k->nr / uk_kernel_cycles(t, k);
+}
+
+enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel *k, const char *target,
+                                    double *share) {
+    const struct uk_target *t;
+
+    *share = 0;
+    uk_context_enter(c, NULL);
+    enum uk_status s = uk_target_find(c, target ? target : "native", &t);
+    if (!s && k->fma > 0)
+        *share = k->fma / t->machine.fma_per_cycle / counted_cycles(&t->machine, k);
+    return s;
 }
 
 /* ---- tensorize L auto | KERNEL ---- */

@@ -357,6 +357,10 @@ enum uk_status uk_target_runs(struct uk_context *c, const char *target);
  * that it needs or is not of its architecture, with the name of that in `lacking`, cut to size. */
 enum uk_status uk_kernel_fits(struct uk_context *c, const struct uk_kernel *kernel, const char *target,
                               char *lacking, size_t size);
+/* The share, above 0 and at most 1, of the FMA peak that the instruction counts in the kernel's row allow a target (NULL: this
+ * CPU) by the FMAs, loads and instructions that it issues a cycle; 0 if the kernel has no FMAs. */
+enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel *kernel, const char *target,
+                                    double *share);
 /* One kernel of the registry: its bitcode (UK_EMIT_LINKED), that as text (UK_EMIT_LLVM), or compiled (UK_EMIT_ASM), for
  * the target or, if that is NULL, for the kernel's own instruction set; free with uk_text_free. */
 enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kernel, const char *target,

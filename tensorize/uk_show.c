@@ -4,16 +4,6 @@
 #include <string.h>
 #include "uk.h"
 
-/* What the counts of a row allow, as a share of the FMA peak: two FMAs, two loads and six instructions a
- * cycle, as on x86-64 cores since Haswell (the widest vectors count alike). 0 for kernels without FMAs. */
-static double bound(const struct uk_kernel *k) {
-    double fma = k->fma / 2, loads = k->loads / 2, issue = (k->fma + k->loads + k->other) / 6;
-    double cycles = fma > loads ? fma : loads;
-    if (issue > cycles)
-        cycles = issue;
-    return cycles > 0 ? fma / cycles : 0;
-}
-
 /* Whether it can be called: by code for the target, or in this process. */
 static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, const char *target,
                              char *lacking, size_t size) {
@@ -27,44 +17,51 @@ static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, co
     return uk_kernel_runs_here(k) ? UK_OK : UK_UNSUPPORTED;
 }
 
-static void print_kernel(const struct uk_kernel *k, bool yes, const char *lacking) {
-    char tile[32], counts[48], share[16] = "-";
+/* `share` of the FMA peak: 0 if the row has no FMAs. */
+static void print_kernel(const struct uk_kernel *k, bool yes, const char *lacking, double share) {
+    char tile[32], counts[48], bound[16] = "-";
 
     snprintf(tile, sizeof tile, "%dx%d", k->mr, k->nr);
     snprintf(counts, sizeof counts, "%g/%g/%g", k->fma, k->loads, k->other);
-    if (k->fma > 0)
-        snprintf(share, sizeof share, "%.0f %%", 100 * bound(k));
+    if (yes && share > 0)
+        snprintf(bound, sizeof bound, "%.0f %%", 100 * share);
     printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", k->symbol, k->op, tile, k->isa, k->impl, counts,
-           share, yes ? "yes" : "no: ", lacking);
+           bound, yes ? "yes" : "no: ", lacking);
+}
+
+static int list_kernels(const struct uk_job *job, const char *target) {
+    int count;
+    const struct uk_kernel *k = uk_kernels(&count);
+
+    for (int i = 0; i < count; i++, k++) {
+        char lacking[64];
+        double share = 0;
+        enum uk_status s = usable(k, job->context, target, lacking, sizeof lacking);
+        const bool yes = !s;
+
+        if (yes)
+            s = uk_kernel_peak_share(job->context, k, target, &share);
+        if (s && s != UK_UNSUPPORTED)
+            return uk_job_failed(job, s);
+        if (!i)
+            printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s %s\n", "symbol", "op", "tile", "isa", "impl",
+                   "fma/loads/other", "bound", target ? "on" : "runs", target ? target : "here");
+        print_kernel(k, yes, lacking, share);
+    }
+    puts("\nfma/loads/other: vector instructions per step of k (per call without k). bound: the share of the "
+         "FMA peak\n"
+         "that they allow, by the FMAs, loads and instructions that the target issues a cycle.");
+    return UK_EXIT_OK;
 }
 
 int uk_command_kernels(const struct uk_arguments *a) {
-    int count;
-    const struct uk_kernel *k = uk_kernels(&count);
     struct uk_job job = {.context = uk_context_create()};
 
     if (!job.context)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    for (int i = 0; i < count; i++, k++) {
-        char lacking[64];
-        enum uk_status s = usable(k, job.context, a->target, lacking, sizeof lacking);
-
-        if (s && s != UK_UNSUPPORTED) {
-            int status = uk_job_failed(&job, s);
-
-            uk_job_end(&job);
-            return status;
-        }
-        if (!i)
-            printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s %s\n", "symbol", "op", "tile", "isa", "impl",
-                   "fma/loads/other", "bound", a->target ? "on" : "runs", a->target ? a->target : "here");
-        print_kernel(k, !s, lacking);
-    }
+    const int status = list_kernels(&job, a->target);
     uk_job_end(&job);
-    puts("\nfma/loads/other: vector instructions per step of k (per call without k). bound: the share of the "
-         "FMA peak\n"
-         "that they allow at two FMAs, two loads and six instructions a cycle.");
-    return UK_EXIT_OK;
+    return status;
 }
 
 const struct uk_kernel *uk_kernel_named(const char *name) {
