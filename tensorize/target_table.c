@@ -99,42 +99,35 @@ static const char *const has_armv7[] = {"neon", "vfp4", NULL};
 static const char *const has_armv7_div[] = {"neon", "vfp4", "hwdiv-arm", NULL};
 
 #define KIB(n) ((n) << 10)
-#define X86(name_, cpu_, has_, ...)                                                                          \
-    {                                                                                                        \
-        .name = name_, .arch = &x86_64, .cpu = cpu_, .features = "", .has = has_, .machine = { __VA_ARGS__ } \
+#define TARGET(name_, arch_, cpu_, has_, features_, ...)                                             \
+    {                                                                                                \
+        .name = name_, .arch = &arch_, .cpu = cpu_, .features = features_, .has = has_, .machine = { \
+            __VA_ARGS__                                                                              \
+        }                                                                                            \
     }
-#define AARCH64(name_, cpu_, has_, features_, ...)                                                     \
-    {                                                                                                  \
-        .name = name_, .arch = &aarch64, .cpu = cpu_, .features = features_, .has = has_, .machine = { \
-            __VA_ARGS__                                                                                \
-        }                                                                                              \
-    }
-#define ARM(name_, cpu_, has_, ...)                                                                    \
-    {                                                                                                  \
-        .name = name_, .arch = &arm, .cpu = cpu_, .features = "+neon,+vfp4", .has = has_, .machine = { \
-            __VA_ARGS__                                                                                \
-        }                                                                                              \
-    }
+/* A core, which LLVM knows by the same name. */
+#define CORE(name, arch, has, features, ...) TARGET(name, arch, name, has, features, __VA_ARGS__)
 /* The vectors are NEON's in all of them, so that what is compiled for one runs on others like it. */
 #define NO_SVE "-sve,-sve2"
+#define VFP4 "+neon,+vfp4"
 
 /* Vector bytes; FMAs, loads and instructions a cycle; caches. The strongest of an architecture's plain sets is first. */
 const struct uk_target uk_targets[] = {
-    X86("x86_64-avx512", "skylake-avx512", has_avx512, 64, 2, 2, 4, KIB(32), KIB(1024)),
-    X86("x86_64-avx2", "haswell", has_avx2, 32, 2, 2, 4, KIB(32), KIB(256)),
-    X86("x86_64-generic", "x86-64", has_base, 16, 1, 2, 4, KIB(32), KIB(256)),
-    AARCH64("aarch64-neon", "generic", has_neon, "", 16, 1, 1, 3, KIB(32), KIB(256)),
-    AARCH64("cortex-a53", "cortex-a53", has_neon, "", 16, 1, 0.5, 2, KIB(32), KIB(512)),
-    AARCH64("cortex-a55", "cortex-a55", has_v82, "", 16, 1, 0.5, 2, KIB(32), KIB(128)),
-    AARCH64("cortex-a72", "cortex-a72", has_neon, "", 16, 1, 1, 3, KIB(32), KIB(1024)),
-    AARCH64("cortex-a76", "cortex-a76", has_v82, "", 16, 2, 2, 4, KIB(64), KIB(512)),
-    AARCH64("neoverse-n1", "neoverse-n1", has_v82, "", 16, 2, 2, 4, KIB(64), KIB(1024)),
-    AARCH64("neoverse-n2", "neoverse-n2", has_v84, NO_SVE, 16, 2, 3, 5, KIB(64), KIB(1024)),
-    AARCH64("neoverse-v1", "neoverse-v1", has_v84, NO_SVE, 16, 4, 3, 5, KIB(64), KIB(1024)),
-    AARCH64("neoverse-v2", "neoverse-v2", has_v84, NO_SVE, 16, 4, 3, 6, KIB(64), KIB(1024)),
-    ARM("armv7-neon", "generic", has_armv7, 16, 0.5, 0.5, 2, KIB(32), KIB(256)),
-    ARM("cortex-a7", "cortex-a7", has_armv7_div, 16, 0.5, 0.5, 2, KIB(32), KIB(512)),
-    ARM("cortex-a15", "cortex-a15", has_armv7_div, 16, 1, 1, 3, KIB(32), KIB(1024)),
+    TARGET("x86_64-avx512", x86_64, "skylake-avx512", has_avx512, "", 64, 2, 2, 4, KIB(32), KIB(1024)),
+    TARGET("x86_64-avx2", x86_64, "haswell", has_avx2, "", 32, 2, 2, 4, KIB(32), KIB(256)),
+    TARGET("x86_64-generic", x86_64, "x86-64", has_base, "", 16, 1, 2, 4, KIB(32), KIB(256)),
+    TARGET("aarch64-neon", aarch64, "generic", has_neon, "", 16, 1, 1, 3, KIB(32), KIB(256)),
+    CORE("cortex-a53", aarch64, has_neon, "", 16, 1, 0.5, 2, KIB(32), KIB(512)),
+    CORE("cortex-a55", aarch64, has_v82, "", 16, 1, 0.5, 2, KIB(32), KIB(128)),
+    CORE("cortex-a72", aarch64, has_neon, "", 16, 1, 1, 3, KIB(32), KIB(1024)),
+    CORE("cortex-a76", aarch64, has_v82, "", 16, 2, 2, 4, KIB(64), KIB(512)),
+    CORE("neoverse-n1", aarch64, has_v82, "", 16, 2, 2, 4, KIB(64), KIB(1024)),
+    CORE("neoverse-n2", aarch64, has_v84, NO_SVE, 16, 2, 3, 5, KIB(64), KIB(1024)),
+    CORE("neoverse-v1", aarch64, has_v84, NO_SVE, 16, 4, 3, 5, KIB(64), KIB(1024)),
+    CORE("neoverse-v2", aarch64, has_v84, NO_SVE, 16, 4, 3, 6, KIB(64), KIB(1024)),
+    TARGET("armv7-neon", arm, "generic", has_armv7, VFP4, 16, 0.5, 0.5, 2, KIB(32), KIB(256)),
+    CORE("cortex-a7", arm, has_armv7_div, VFP4, 16, 0.5, 0.5, 2, KIB(32), KIB(512)),
+    CORE("cortex-a15", arm, has_armv7_div, VFP4, 16, 1, 1, 3, KIB(32), KIB(1024)),
     {.name = "interp",
      .arch = &none,
      .has = nothing,

@@ -119,6 +119,19 @@ double uk_data_value(const struct uk_array *a, size_t i);
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
                    double roundings);
 
+/* ---- uk_child.c: programs that uk runs, and signals ---- */
+
+/* From here to uk_release_signals(), what would end uk from outside ends the program that uk_run_child() waits for, and all
+ * that it started; uk then removes what it made. */
+void uk_hold_signals(void);
+/* Signals are again what they were; if one came, this is the end. */
+void uk_release_signals(void);
+/* Whether one came. */
+bool uk_is_interrupted(void);
+/* Runs a program of the PATH to its end. Its result as waitpid() tells it, or -1 with errno; anything if uk is
+ * interrupted. */
+int uk_run_child(char *const argv[]);
+
 /* ---- uk_emulate.c: programs for another architecture, under qemu-user ---- */
 
 struct uk_emulation;
@@ -137,6 +150,7 @@ const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu);
 int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, const char *runner,
                              const char *code);
 int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, int64_t *count);
+/* Removes what there is of it, and does to uk what a signal meanwhile would have done. */
 void uk_emulation_end(struct uk_emulation *e);
 /* count.c, as the build compiled it. */
 extern const unsigned char uk_count_plugin[];

@@ -4,9 +4,9 @@
  * code would be.
  */
 #define _POSIX_C_SOURCE 200809L
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +15,33 @@
 #include "target.h"
 #include "uk.h"
 
-extern char **environ;
-
-/* The CPUs of qemu 7.2 that are tried in this order, each with what it has for a target; NULL: all that qemu knows. */
-struct cpu {
-    const char *name, *features;
-};
-static const struct cpu aarch64_cpus[] = {{"cortex-a53", "neon"},
-                                          {"cortex-a72", "neon"},
-                                          {"cortex-a76", "neon,fullfp16,dotprod"},
-                                          {"neoverse-n1", "neon,fullfp16,dotprod"},
-                                          {"max", NULL}};
-static const struct cpu arm_cpus[] = {
-    {"cortex-a7", "neon,vfp4,hwdiv-arm"}, {"cortex-a15", "neon,vfp4,hwdiv-arm"}, {"max", NULL}};
-
+#define ALL "max"
+/* `cpus`: of those that qemu 7.2 knows, targets' cores in the order in which they are tried; the last one has all that qemu
+ * can do. */
 static const struct uk_emulator {
     const char *arch, *program, *triple; /* the triple is clang's */
-    const char *libc, *packages;
+    const char *libc, *libc_package, *libgcc, *libgcc_package;
     const char *directive; /* before a kernel's assembly, which asks for no features itself */
-    const struct cpu *cpus;
+    const char *cpus[6];
 } emulators[] = {
-    {"aarch64", "qemu-aarch64", "aarch64-linux-gnu", "/usr/aarch64-linux-gnu/lib/libc.a",
-     "libc6-dev-arm64-cross and libgcc-12-dev-arm64-cross", ".arch armv8.2-a+fp16+dotprod+i8mm+bf16\n",
-     aarch64_cpus},
-    {"arm", "qemu-arm", "armv7-linux-gnueabihf", "/usr/arm-linux-gnueabihf/lib/libc.a",
-     "libc6-dev-armhf-cross and libgcc-12-dev-armhf-cross", "", arm_cpus},
+    {"aarch64",
+     "qemu-aarch64",
+     "aarch64-linux-gnu",
+     "/usr/aarch64-linux-gnu/lib/libc.a",
+     "libc6-dev-arm64-cross",
+     "/usr/lib/gcc-cross/aarch64-linux-gnu",
+     "libgcc-12-dev-arm64-cross",
+     ".arch armv8.2-a+fp16+dotprod+i8mm+bf16\n",
+     {"cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1", ALL}},
+    {"arm",
+     "qemu-arm",
+     "armv7-linux-gnueabihf",
+     "/usr/arm-linux-gnueabihf/lib/libc.a",
+     "libc6-dev-armhf-cross",
+     "/usr/lib/gcc-cross/arm-linux-gnueabihf",
+     "libgcc-12-dev-armhf-cross",
+     "",
+     {"cortex-a7", "cortex-a15", ALL}},
 };
 
 /* ---- which emulator, which CPU ---- */
@@ -76,40 +78,39 @@ bool uk_is_emulated(const char *target) {
     return emulator_of(target);
 }
 
-static bool lists(const char *list, const char *name, size_t n) {
-    for (; *list; list += strcspn(list, ","), list += *list == ',')
-        if (strcspn(list, ",") == n && !strncmp(list, name, n))
+/* Whether the core has the feature of n characters. */
+static bool has(const struct uk_target *core, const char *name, size_t n) {
+    for (const char *const *h = core->has; *h; h++)
+        if (strlen(*h) == n && !strncmp(*h, name, n))
             return true;
     return false;
 }
 
-static bool cpu_has(const struct cpu *cpu, const struct uk_target *t, const char *plus) {
-    if (!cpu->features)
-        return true;
+/* Whether the core has what the target has; `plus` are the features that its name adds. */
+static bool core_has(const struct uk_target *core, const struct uk_target *t, const char *plus) {
     for (const char *const *h = t->has; *h; h++)
-        if (!lists(cpu->features, *h, strlen(*h)))
+        if (!has(core, *h, strlen(*h)))
             return false;
     for (size_t n; *plus; plus += n) {
         n = strcspn(++plus, "+");
-        if (n == 3 && !strncmp(plus, "f16", n) ? !lists(cpu->features, "fullfp16", 8)
-                                               : !lists(cpu->features, plus, n))
+        if (n == 3 && !strncmp(plus, "f16", n) ? !has(core, "fullfp16", 8) : !has(core, plus, n))
             return false;
     }
     return true;
 }
 
-/* The target's own core if qemu has it, else the first that has the target's features. */
+/* The target's own core if qemu knows it, else the first that has the target's features. */
 static const char *cpu_for(const struct uk_emulator *e, const char *target) {
     const struct uk_target *t = row_of(target);
     const char *plus = target + strcspn(target, "+");
-    const struct cpu *cpu = e->cpus;
+    const char *const *cpu = e->cpus;
 
-    for (; !*plus && cpu->features; cpu++)
-        if (!strcmp(cpu->name, t->name))
-            return cpu->name;
-    for (cpu = e->cpus; !cpu_has(cpu, t, plus);)
+    for (; !*plus && strcmp(*cpu, ALL); cpu++)
+        if (!strcmp(*cpu, t->name))
+            return *cpu;
+    for (cpu = e->cpus; strcmp(*cpu, ALL) && !core_has(row_of(*cpu), t, plus);)
         cpu++;
-    return cpu->name;
+    return *cpu;
 }
 
 /* ---- the tools ---- */
@@ -133,27 +134,20 @@ static int check_tools(const struct uk_emulator *e, const char *target) {
                            "target %s: its code runs here under %s, which is not installed; install Debian's "
                            "qemu-user, or take the object that uk compile makes to such a machine",
                            target, e->program);
+    if (access(UK_LLD, X_OK))
+        return uk_complain(UK_EXIT_WRONG,
+                           "target %s: there is no linker for it (%s); install Debian's lld-19", target,
+                           UK_LLD);
     if (access(e->libc, R_OK))
         return uk_complain(UK_EXIT_WRONG,
                            "target %s: there is no C library for it to link with (%s); install Debian's %s",
-                           target, e->libc, e->packages);
+                           target, e->libc, e->libc_package);
+    if (access(e->libgcc, R_OK))
+        return uk_complain(UK_EXIT_WRONG,
+                           "target %s: there is no library of the compiler's for it to link with (%s); "
+                           "install Debian's %s",
+                           target, e->libgcc, e->libgcc_package);
     return UK_EXIT_OK;
-}
-
-/* Runs a program to its end. Its result as waitpid() tells it, or -1 with errno. */
-static int run_to_end(char *const argv[]) {
-    int result, error;
-    pid_t pid;
-
-    fflush(stdout);
-    if ((error = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ))) {
-        errno = error;
-        return -1;
-    }
-    while (waitpid(pid, &result, 0) < 0)
-        if (errno != EINTR)
-            return -1;
-    return result;
 }
 
 /* ---- the folder of a run ---- */
@@ -172,24 +166,39 @@ static int make_folder(struct uk_emulation *e) {
     const char *where = getenv("TMPDIR");
     const int n = snprintf(e->folder, sizeof e->folder, "%s/uk-run-XXXXXX", where && *where ? where : "/tmp");
 
+    uk_hold_signals();
     if (n < 0 || (size_t)n >= sizeof e->folder || !mkdtemp(e->folder)) {
         e->folder[0] = 0;
         return uk_complain(UK_EXIT_WRONG, "cannot make a folder in %s: %s", where && *where ? where : "/tmp",
                            strerror(errno));
     }
+    /* Clang, ended by a signal, leaves its files behind: there, they are found. */
+    setenv("TMPDIR", e->folder, 1);
     for (int i = 0; i < FILES; i++)
         snprintf(e->path[i], sizeof e->path[i], "%s/%s", e->folder, files[i]);
     return UK_EXIT_OK;
 }
 
+/* With all that is in it. */
+static void remove_folder(char *folder) {
+    DIR *d = opendir(folder);
+
+    for (struct dirent *entry; d && (entry = readdir(d));)
+        unlinkat(dirfd(d), entry->d_name, 0);
+    if (d)
+        closedir(d);
+    rmdir(folder);
+    *strrchr(folder, '/') = 0;
+    setenv("TMPDIR", folder, 1);
+}
+
 void uk_emulation_end(struct uk_emulation *e) {
     if (!e)
         return;
-    for (int i = 0; i < FILES && e->folder[0]; i++)
-        unlink(e->path[i]);
     if (e->folder[0])
-        rmdir(e->folder);
+        remove_folder(e->folder);
     free(e);
+    uk_release_signals();
 }
 
 /* ---- operands ---- */
@@ -318,14 +327,16 @@ static int link_runner(const struct uk_emulation *e, const char *code) {
                           NULL};
 
     snprintf(target, sizeof target, "--target=%s", e->emulator->triple);
-    const int result = run_to_end(argv);
+    const int result = uk_run_child(argv);
+    if (uk_is_interrupted())
+        return UK_EXIT_WRONG;
     if (result < 0)
         return uk_complain(UK_EXIT_WRONG, "cannot start " UK_CLANG ": %s; install clang-19 and lld-19",
                            strerror(errno));
     if (result)
         return uk_complain(UK_EXIT_WRONG,
-                           UK_CLANG " could not link for %s, see above; it needs Debian's %s and lld-19",
-                           e->emulator->triple, e->emulator->packages);
+                           UK_CLANG " could not link for %s, see above; it needs Debian's %s, %s and lld-19",
+                           e->emulator->triple, e->emulator->libc_package, e->emulator->libgcc_package);
     return UK_EXIT_OK;
 }
 
@@ -380,7 +391,9 @@ static int emulate(const struct uk_emulation *e, const char *option, const char 
     }
     argv[n++] = e->path[RUNNER];
     argv[n++] = argument;
-    const int result = run_to_end((char *const *)argv);
+    const int result = uk_run_child((char *const *)argv);
+    if (uk_is_interrupted())
+        return UK_EXIT_WRONG;
     if (result < 0)
         return uk_complain(UK_EXIT_WRONG, "cannot start %s: %s", e->emulator->program, strerror(errno));
     if (WIFSIGNALED(result))

@@ -109,9 +109,11 @@ static int call(const struct run *r) {
     return is_refused(r, status);
 }
 
-static int call_emulated(const struct run *r) {
+static int call_emulated(struct run *r) {
     int32_t refused;
     int status = uk_emulation_run(r->emulation, &r->data, &refused);
+    uk_emulation_end(r->emulation);
+    r->emulation = NULL;
     return status ? status : is_refused(r, refused);
 }
 

@@ -55,6 +55,61 @@ for target in aarch64-neon aarch64-neon+dotprod+i8mm+bf16 armv7-neon; do
     path=$work refuses 1 "qemu-a.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
 done
 
+# What there is not to link with, as a package that is not installed: the library below hides the file from uk.
+cat >"$work/hide.c" <<'END'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int access(const char *path, int mode) {
+    const char *hidden = getenv("HIDDEN");
+    if (hidden && strstr(path, hidden)) {
+        errno = ENOENT;
+        return -1;
+    }
+    return faccessat(AT_FDCWD, path, mode, 0);
+}
+END
+"$clang" -shared -fPIC -o "$work/hide.so" "$work/hide.c"
+for target in aarch64-neon:aarch64-linux-gnu:arm64 armv7-neon:arm-linux-gnueabihf:armhf; do
+    IFS=: read -r target triple debian <<<"$target"
+    for missing in "/usr/$triple/lib/libc.a=libc6-dev-$debian-cross" "/usr/lib/gcc-cross/$triple=libgcc-12-dev-$debian-cross" \
+        ld.lld=lld-19; do
+        HIDDEN=${missing%=*} LD_PRELOAD=$work/hide.so refuses 1 \
+            "^uk: error: target $target: there is no .*${missing%=*}.*; install Debian's ${missing#*=}$" matmul.uk --target="$target"
+    done
+done
+
+# Whether an emulator runs that was started here.
+emulates() {
+    local process
+    for process in /proc/[0-9]*/cmdline; do
+        { tr '\0' ' ' <"$process"; } 2>/dev/null | grep -q "^qemu-aarch64 .*$TMPDIR" && return
+    done
+    return 1
+}
+
+# interrupted SIGNAL COMMAND...: once the command succeeds, the signal ends the run, which leaves neither a folder nor an emulator.
+interrupted() {
+    local status=0 pid
+    env --default-signal="$1" "$uk" run matmul.uk --size M=400 --size N=400 --size K=20000 --target=aarch64-neon >"$work/out" 2>&1 &
+    pid=$!
+    for ((i = 0; i < 600; i++)); do
+        "${@:2}" && break
+        sleep 0.05
+    done
+    kill -"$1" $pid
+    wait $pid || status=$?
+    [[ $status == $((128 + $(kill -l "$1"))) ]] || { echo "uk run, sent SIG$1: exit status $status"; cat "$work/out"; exit 1; }
+    [[ -z $(ls "$TMPDIR") ]] || { echo "left behind by SIG$1: $(ls "$TMPDIR"/*)"; exit 1; }
+    ! emulates || { echo "SIG$1: the emulator runs on"; exit 1; }
+}
+linking() { [[ -n $(compgen -G "$TMPDIR/*/runner.c") ]]; }
+interrupted TERM linking
+interrupted INT emulates
+
 # Bytes, bf16 and f16 go to the kernels of the features that there are.
 for chosen in matmul_i8:aarch64-neon:uk_i8gemm_4x4_neon_intrin matmul_i8:cortex-a76:uk_i8gemm_8x12_dotprod_asm \
     matmul_i8:neoverse-v1:uk_i8gemm_8x12_i8mm_asm matmul_i8:armv7-neon:uk_i8gemm_2x4_armv7neon_intrin \
