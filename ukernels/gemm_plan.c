@@ -18,7 +18,8 @@
  * sets that they can go to, they come from the third, of which the kernels' prefetches hide most (FAR per line). Both are
  * counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. And if a block's rows lie in more
  * pages than the first level of translations has (PAGES), each new page costs TRANSLATE. So B is packed where more than
- * some 40 to 60 panels of rows read it.
+ * some 40 to 60 panels of rows read it. Rows of A that each begin in a page of their own, more than the second level has
+ * room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for every block of columns.
  *
  * Blocks. A block of B, kc x nc, takes half of the second cache. k is cut into equal blocks of some KC if it is longer than
  * KC_WHOLE: C is read and written once per block, but a long block has few columns, for each of which the panels of A come
@@ -30,8 +31,9 @@
 #include "gemm_direct.h"
 #include "pool.h"
 
-enum { CALL = 40, KC = 512, KC_WHOLE = 800, LINE = 64, PAGE = 4096, PAGES = 64 };
-static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, CONFLICT = 0.2, FAR = 0.15, TRANSLATE = 0.2;
+enum { CALL = 40, KC = 512, KC_WHOLE = 800, LINE = 64, PAGE = 4096, PAGES = 64, TRANSLATED = 3072 };
+static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, CONFLICT = 0.2, FAR = 0.15, TRANSLATE = 0.2,
+                    WALK = 30;
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
 static int64_t kept(const struct gemm_cache *c, int64_t stride) {
@@ -104,14 +106,17 @@ static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum g
 static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source source) {
     const int size = p->type->size;
     const double elements = (double)p->m * (double)p->k;
+    double cycles = 0;
 
     if (source == GEMM_COPIED)
         return elements * size * COPY;
     if (source == GEMM_ROWS)
         return elements * size * (p->a_step == 1 ? ROWS : TURN);
+    if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
+        cycles += elements * (double)p->n * size / (double)(gemm_caches()->second.size / 2) * WALK;
     if (p->a_step == 1 && least(p->m, t->mr) * 3 / 2 > kept(&gemm_caches()->first, p->a_row * size))
-        return elements * (double)parts(p->n, t->nr) * CONFLICT;
-    return 0;
+        cycles += elements * (double)parts(p->n, t->nr) * CONFLICT;
+    return cycles;
 }
 
 static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
