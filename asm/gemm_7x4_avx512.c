@@ -26,7 +26,6 @@
  * fill it). Columns of two vectors take the left half alone, at half the cost. Columns that the tile lacks are
  * masked out of the loads of B, which then cannot fault.
  */
-#include <immintrin.h>
 #include "ukernels.h"
 
 /* An element is a float or, in the kernels of doubles, a double; V of them are a vector. */
@@ -177,8 +176,8 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
                                                        element *c, int64_t ldc, int64_t acc, int64_t mr,
                                                        int64_t nr) {
     const uint64_t columns = nr < 64 ? ((uint64_t)1 << nr) - 1 : ~(uint64_t)0;
-    const __mmask16 m0 = (__mmask16)columns, m1 = (__mmask16)(columns >> V),
-                    m2 = (__mmask16)(columns >> 2 * V), m3 = (__mmask16)(columns >> 3 * V);
+    const uint16_t m0 = (uint16_t)columns, m1 = (uint16_t)(columns >> V), m2 = (uint16_t)(columns >> 2 * V),
+                   m3 = (uint16_t)(columns >> 3 * V);
     const int64_t ahead = AHEAD * b_step;
     int64_t three, five;
 

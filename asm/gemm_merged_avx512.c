@@ -19,7 +19,6 @@
  * multiply-adds and R loads. Where vectors of 512 bits have two units for all that, two rows in a vector gain nothing,
  * and four save half; where shuffles have their own, it is half and three quarters.
  */
-#include <immintrin.h>
 #include <stddef.h>
 #include "ukernels.h"
 
@@ -78,6 +77,7 @@ static const int64_t spreads[R][V] = {
 #define ROWS_BYTES "16"
 static const int64_t spreads[R][V] = {{0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 1, 1, 1}};
 #endif
+typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define SPREAD_OPERAND [spread] "v"(spread),
 #define LDA_OPERAND , AT(lda)
 #define A_MASK "kmovw %c[enter] + 12(%[s]), %%k2\n\t"
@@ -293,7 +293,7 @@ static inline __attribute__((always_inline)) void group(const struct uk_small_ca
     int64_t o2 = s->a2, o3 = s->a3;
 #endif
 #if A_COLUMNS
-    const __m512i spread = _mm512_loadu_si512(spreads[(s->m < R ? s->m : R) - 1]);
+    const indices spread = *(const indices *)spreads[(s->m < R ? s->m : R) - 1];
 #endif
 
     switch ((uint64_t)(rows + R - 1) / R) { GROUPS(CASE) }

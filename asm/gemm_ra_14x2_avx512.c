@@ -19,7 +19,6 @@
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  */
-#include <immintrin.h>
 #include "ukernels.h"
 #include "tile_14_avx512.h"
 

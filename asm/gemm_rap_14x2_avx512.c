@@ -25,7 +25,6 @@
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; what is stored of them
  * is 0.
  */
-#include <immintrin.h>
 #include "ukernels.h"
 #include "tile_14_avx512.h"
 

@@ -26,7 +26,6 @@
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault.
  */
-#include <immintrin.h>
 #include "ukernels.h"
 #include "tile_14_avx512.h"
 

@@ -20,7 +20,6 @@
  * Bound: the FMAs, 12 per k, two a cycle: 32 flop per cycle (16 of doubles). Loads beside them: 13 with one vector
  * (load-bound by 1 in 12 where two loads a cycle are all), 8 with two, 7 with three.
  */
-#include <immintrin.h>
 #include <stddef.h>
 #include "ukernels.h"
 
@@ -246,6 +245,7 @@ static const int64_t size = sizeof(element);
 /* A vector's 4-byte parts: a mask of the first ones begins behind as many as it has not. */
 static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int32_t parts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0};
+typedef int32_t indices __attribute__((vector_size(32), aligned(4), may_alias));
 
 /* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. half:
  * whole vectors, 0 of a part of one. all: the bytes of that part, c_last: where its end, or the last vector, begins. */
@@ -253,11 +253,11 @@ static inline __attribute__((always_inline)) void group(const struct uk_small_ca
                                                         const char *a0, const element *b, char *c, int acc) {
     const char *a7 __attribute__((unused));
     int64_t turns = s->turns, ld = s->lda, ld3, ld5;
-    __m256i mask = _mm256_setzero_si256(), end = mask;
+    indices mask = {0}, end = mask;
 
     if (s->half == 0) {
-        mask = _mm256_loadu_si256((const __m256i *)(ones + 8 - s->all / 4));
-        end = _mm256_loadu_si256((const __m256i *)(parts + s->c_last / 4));
+        mask = *(const indices *)(ones + 8 - s->all / 4);
+        end = *(const indices *)(parts + s->c_last / 4);
     }
     switch (rows) { GROUPS(CASE) }
 }

@@ -29,7 +29,6 @@
  * step. That is for processors where a shuffle need not take a multiply-add's place: of two units for each, one in common,
  * FMAs / 2 shuffles cost nothing, 4 of 8 rows; fewer rows wait for an FMA's latency of 4 rather than for units.
  */
-#include <immintrin.h>
 #include <stddef.h>
 #include "ukernels.h"
 

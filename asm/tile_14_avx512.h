@@ -53,8 +53,8 @@ static const int64_t size = sizeof(element);
     "7:\n\t" EDGE_STORE(2, 3)                                                                                   \
     "9:\n\t" EDGE_STORE(0, 1)
 #define EDGE_MASKS                                                                                              \
-    [new0] "Yk"((__mmask16)columns), [new1] "Yk"((__mmask16)(columns >> V)),                                    \
-    [old0] "Yk"((__mmask16)old), [old1] "Yk"((__mmask16)(old >> V))
+    [new0] "Yk"((uint16_t)columns), [new1] "Yk"((uint16_t)(columns >> V)),                                      \
+    [old0] "Yk"((uint16_t)old), [old1] "Yk"((uint16_t)(old >> V))
 
 #define CLOBBERS                                                                                                \
     "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",             \
