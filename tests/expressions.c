@@ -2,9 +2,11 @@
  * Random programs with random schedules keep their meaning: printed and parsed again they are the same text;
  * the loops that they become, interpreted and (some of them) compiled, give exactly what the program gives.
  *
- *     expressions [--seed N] [--programs N] [--compiled N] [--only N] [--show-refused 1]
+ *     expressions [--seed N] [--programs N] [--compiled N] [--only N] [--show-refused 1] [--objects FOLDER]
  *
- * --seed repeats a run, --only one program of it, --show-refused prints why programs cannot be scheduled. A step that is refused is left out, with its reason counted.
+ * --seed repeats a run, --only one program of it, --show-refused prints why programs cannot be scheduled. A step that is
+ * refused is left out, with its reason counted. With --objects, what is compiled is compiled for other architectures only, into
+ * that folder.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -15,131 +17,21 @@
 #include <time.h>
 #include <cmocka.h>
 #include "context.h"
+#include "random_data.h"
+#include "random_objects.h"
 #include "random_program.h"
 #include "random_steps.h"
 #include "target.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
-enum {
-    MAX_TENSORS = 48,
-    MAX_SIZES = 64,
-    MAX_SCALARS = 64,
-    MARGIN = 64,
-    MARGIN_BYTE = 0xa5,
-    FIRST_LINE = 1000
-};
+enum { FIRST_LINE = 1000 };
 
 static uint64_t seed;
 static int programs = 2000, compiled = 200, only = -1, show_refused;
+static const char *objects;
 static struct uk_context *context;
 
 enum outcome { RIGHT, REFUSED, WRONG };
-
-/* ---- data ---- */
-
-struct data {
-    int tensors;
-    int64_t size[MAX_SIZES];
-    double scalar[MAX_SCALARS];
-    size_t bytes[MAX_TENSORS];
-    char *start[MAX_TENSORS], *wanted[MAX_TENSORS], *got[MAX_TENSORS]; /* with a margin before and after */
-    void *origin[MAX_TENSORS];                                         /* of wanted, then of got */
-    enum uk_status status;                                             /* of the interpreter */
-};
-
-static char *block(size_t bytes) {
-    char *p = aligned_alloc(MARGIN, (bytes + 3 * MARGIN - 1) / MARGIN * MARGIN);
-
-    assert_non_null(p);
-    memset(p, MARGIN_BYTE, bytes + 2 * MARGIN);
-    return p;
-}
-
-/* Extents by which: small ones, all of them 1, one of them 0. Strides are wider than any row. */
-static int64_t size_of(const char *name, uint64_t *x, int which) {
-    static const int64_t most[] = {6, 1, 4, 5};
-
-    if (name[0] == 's')
-        return 40 + random_below(x, 4);
-    if (which == 2 && !random_below(x, 3))
-        return 0;
-    return 1 + random_below(x, (int)most[which]);
-}
-
-static void make_data(struct data *d, struct uk_program *p, uint64_t x, int which) {
-    d->tensors = uk_program_tensors(p);
-    assert_true(d->tensors <= MAX_TENSORS && uk_program_sizes(p) <= MAX_SIZES &&
-                uk_program_scalars(p) <= MAX_SCALARS);
-    for (int i = 0; i < uk_program_sizes(p); i++)
-        d->size[i] = size_of(uk_program_size_name(p, i), &x, which);
-    for (int i = 0; i < uk_program_scalars(p); i++)
-        d->scalar[i] = random_below(&x, 3);
-    for (int i = 0; i < d->tensors; i++) {
-        const enum uk_type type = uk_program_tensor_type(p, i);
-        const int64_t n = uk_program_tensor_elements(p, i, d->size);
-
-        assert_true(n >= 0);
-        d->bytes[i] = (size_t)n * uk_type_bytes(type);
-        d->start[i] = block(d->bytes[i]);
-        d->wanted[i] = block(d->bytes[i]);
-        d->got[i] = block(d->bytes[i]);
-        random_elements(&x, type, d->start[i] + MARGIN, n);
-        memcpy(d->wanted[i], d->start[i], d->bytes[i] + 2 * MARGIN);
-        d->origin[i] = d->wanted[i] + MARGIN;
-    }
-    d->status = uk_program_interpret(p, d->size, d->scalar, d->origin);
-}
-
-static void begin_run(struct data *d) {
-    for (int i = 0; i < d->tensors; i++) {
-        memcpy(d->got[i], d->start[i], d->bytes[i] + 2 * MARGIN);
-        d->origin[i] = d->got[i] + MARGIN;
-    }
-}
-
-static void free_data(struct data *d) {
-    for (int i = 0; i < d->tensors; i++) {
-        free(d->start[i]);
-        free(d->wanted[i]);
-        free(d->got[i]);
-    }
-}
-
-/* The same number; all NaN are one. */
-static bool same_element(enum uk_type type, const char *a, const char *b) {
-    const size_t bytes = uk_type_bytes(type);
-    uint64_t x = 0, y = 0;
-
-    memcpy(&x, a, bytes);
-    memcpy(&y, b, bytes);
-    if (x == y || type > UK_BF16)
-        return x == y;
-    const int mantissa = type == UK_F64 ? 52 : type == UK_F32 ? 23 : type == UK_F16 ? 10 : 7;
-    const uint64_t magnitude = (UINT64_C(1) << (8 * bytes - 1)) - 1;
-    const uint64_t infinite = magnitude & ~((UINT64_C(1) << mantissa) - 1);
-
-    x &= magnitude;
-    y &= magnitude;
-    return (x == 0 && y == 0) || (x > infinite && y > infinite); /* 0 and -0: a sum may begin with either */
-}
-
-static bool same_results(const struct data *d, struct uk_program *p, char where[64]) {
-    for (int i = 0; i < d->tensors; i++) {
-        const enum uk_type type = uk_program_tensor_type(p, i);
-        const size_t bytes = uk_type_bytes(type);
-
-        snprintf(where, 64, "the margins of %.20s", uk_program_tensor_name(p, i));
-        if (memcmp(d->got[i], d->start[i], MARGIN) ||
-            memcmp(d->got[i] + MARGIN + d->bytes[i], d->start[i] + MARGIN + d->bytes[i], MARGIN))
-            return false;
-        for (size_t e = 0; e < d->bytes[i]; e += bytes) {
-            snprintf(where, 64, "%.20s, element %zu", uk_program_tensor_name(p, i), e / bytes);
-            if (!same_element(type, d->got[i] + MARGIN + e, d->wanted[i] + MARGIN + e))
-                return false;
-        }
-    }
-    return true;
-}
 
 /* ---- one program ---- */
 
@@ -182,48 +74,41 @@ static bool prints_and_parses(const struct attempt *t) {
 }
 
 /* The loops take a place for each tensor, temporaries too. */
-static enum uk_status interpret_loops(const struct attempt *t, struct uk_function *f, const struct data *d) {
-    void *tensor[MAX_TENSORS] = {NULL};
+static enum uk_status interpret_loops(const struct attempt *t, struct uk_function *f,
+                                      const struct random_data *d) {
+    void *tensor[RANDOM_DATA_TENSORS] = {NULL};
     int n = 0, given = 0;
 
     for (const struct uk_tensor *x = t->program->tensors; x; x = x->next) {
-        assert_true(n < MAX_TENSORS);
+        assert_true(n < RANDOM_DATA_TENSORS);
         tensor[n++] = x->kind == UK_TENSOR_ARGUMENT ? d->origin[given++] : NULL;
     }
     return uk_interpret_function(
         f, &(struct uk_values){.size = d->size, .scalar = d->scalar, .tensor = tensor}, 0xff);
 }
 
-static void shape_text(const struct attempt *t, const struct data *d, char *to, size_t room) {
-    size_t n = 0;
-
-    for (int i = 0; i < uk_program_sizes(t->program) && n < room; i++)
-        n += (size_t)snprintf(to + n, room - n, " %s=%" PRId64, uk_program_size_name(t->program, i),
-                              d->size[i]);
-}
-
 /* Compares one way to run the program with the interpreter: f's loops, or m's machine code. */
 static bool run_one(const struct attempt *t, struct uk_function *f, const struct uk_module *m, int which) {
-    struct data d = {0};
+    struct random_data d = {0};
     char where[64] = "", detail[1024] = "";
     enum uk_status status;
     const char *what = f ? "interpreted loops" : "machine code";
 
-    make_data(&d, t->program, t->x + (uint64_t)which * 977, which);
-    begin_run(&d);
+    random_data_make(&d, t->program, t->x + (uint64_t)which * 977, which);
+    random_data_begin(&d);
     uk_context_enter(context, "program.uk");
     if (f)
         status = interpret_loops(t, f, &d);
     else
         status = (enum uk_status)uk_module_call(m, d.size, d.scalar, d.origin);
-    bool right = !status == !d.status && (status || same_results(&d, t->program, where));
+    bool right = !status == !d.status && (status || random_data_same(&d, t->program, where));
     if (!right) {
-        shape_text(t, &d, detail, sizeof detail);
+        random_data_shape(t->program, &d, detail, sizeof detail);
         size_t n = strlen(detail);
         snprintf(detail + n, sizeof detail - n, ": %s, status %d, wanted %d", where, status, d.status);
         complain(t, what, detail);
     }
-    free_data(&d);
+    random_data_free(&d);
     return right;
 }
 
@@ -262,30 +147,22 @@ static bool run_compiled(const struct attempt *t) {
         return false;
     }
     bool right = true;
-    for (int which = 0; which < 3 && right; which++)
+    for (int which = 0; which < RANDOM_DATA_SHAPES && right; which++)
         right = run_one(t, NULL, m, which);
     uk_module_destroy(m);
     return right;
 }
 
-/* For other architectures an object is made and not run. What a schedule asks for there may be refused, as a loop that has
- * no vector form. */
+/* For other architectures an object is made, and run elsewhere if at all. */
 static bool compiles_elsewhere(const struct attempt *t) {
-    static const char *const targets[] = {"aarch64-neon", "armv7-neon"};
+    const char *target;
+    char name[32];
 
-    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-        const struct uk_options o = {.target = targets[i], .allow_loops = true};
-        char *object = NULL;
-        size_t length;
-        enum uk_status status = uk_emit(t->program, &o, UK_EMIT_OBJECT, &object, &length);
-
-        uk_text_free(object);
-        if (status && status != UK_REFUSED && status != UK_NO_MATCH && status != UK_UNSUPPORTED) {
-            complain(t, "the loops do not compile for", targets[i]);
-            return false;
-        }
-    }
-    return true;
+    snprintf(name, sizeof name, "program_%d", t->number);
+    if (random_objects_add(t->program, t->x, name, &target))
+        return true;
+    complain(t, "the loops do not compile for", target);
+    return false;
 }
 
 static enum outcome outcome_of(const struct attempt *t) {
@@ -302,12 +179,13 @@ static enum outcome outcome_of(const struct attempt *t) {
         complain(t, "failed", "no reason");
         return WRONG;
     }
-    for (int which = 0; which < 3 && right; which++)
+    for (int which = 0; which < RANDOM_DATA_SHAPES && right; which++)
         right = run_one(t, f, NULL, which);
     if (right && steps.text && steps.length)
         right = same_steps_again(t, steps.text, f);
     if (right && t->compile)
-        right = run_compiled(t) && (t->number % 4 || compiles_elsewhere(t));
+        right =
+            objects ? compiles_elsewhere(t) : run_compiled(t) && (t->number % 10 || compiles_elsewhere(t));
     uk_text_free(steps.text);
     return right ? RIGHT : WRONG;
 }
@@ -409,12 +287,14 @@ static void random_programs(void **state) {
 
     (void)state;
     print_message("--seed %" PRIu64 "\n", seed);
+    random_objects_begin(objects);
     for (int i = 0; i < programs && n.wrong < 10; i++)
         if (only < 0 || i == only)
             one_program(i, only >= 0 || n.compiled < (int)((int64_t)compiled * (i + 1) / programs), &n);
     print_message("%d programs right with %d steps (%d of them compiled), %d refused, %d wrong\n", n.right,
                   n.steps, n.compiled, n.refused, n.wrong);
     random_steps_report();
+    random_objects_end();
     assert_int_equal(n.wrong, 0);
     assert_true(only >= 0 || n.right > programs / 10 * 9);
 }
@@ -448,9 +328,11 @@ int main(int argc, char **argv) {
             only = atoi(argv[i + 1]);
         } else if (i + 1 < argc && !strcmp(argv[i], "--show-refused")) {
             show_refused = atoi(argv[i + 1]);
+        } else if (i + 1 < argc && !strcmp(argv[i], "--objects")) {
+            objects = argv[i + 1];
         } else {
             fprintf(stderr, "usage: expressions [--seed N] [--programs N] [--compiled N] [--only N] "
-                            "[--show-refused 1]\n");
+                            "[--show-refused 1] [--objects FOLDER]\n");
             return 2;
         }
     }

@@ -1,0 +1,42 @@
+/* Sizes, scalars and operands for a random program, and what its interpreter makes of them. */
+#ifndef RANDOM_DATA_H
+#define RANDOM_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "program.h"
+
+enum {
+    RANDOM_DATA_TENSORS = 48,
+    RANDOM_DATA_SIZES = 64,
+    RANDOM_DATA_SCALARS = 64,
+    RANDOM_DATA_MARGIN = 64, /* bytes before and after each operand */
+    RANDOM_DATA_SHAPES = 3,
+};
+
+struct random_data {
+    int tensors;
+    int64_t size[RANDOM_DATA_SIZES];
+    double scalar[RANDOM_DATA_SCALARS];
+    size_t bytes[RANDOM_DATA_TENSORS];
+    /* each in margins */
+    char *start[RANDOM_DATA_TENSORS], *wanted[RANDOM_DATA_TENSORS], *got[RANDOM_DATA_TENSORS];
+    void *origin[RANDOM_DATA_TENSORS]; /* of wanted, then of got */
+    enum uk_status status;             /* of the interpreter */
+};
+
+/* From x; `which` of the shapes: small extents, all of them 1, one of them 0. */
+void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, int which);
+/* What `got` is before a run. */
+void random_data_begin(struct random_data *d);
+/* Whether `got` is `wanted` within untouched margins; else where it is not. */
+bool random_data_same(const struct random_data *d, struct uk_program *p, char where[64]);
+/* The sizes, as " M=3 N=4". */
+void random_data_shape(const struct uk_program *p, const struct random_data *d, char *to, size_t room);
+/* Bits of the type's mantissa; 0: it is an integer's. */
+int random_data_mantissa(enum uk_type type);
+/* Bytes of operand i in its margins, of which the last one is rounded up. */
+size_t random_data_room(const struct random_data *d, int i);
+void random_data_free(struct random_data *d);
+
+#endif
