@@ -295,7 +295,7 @@ struct uk_options {
     int threads; /* auto schedules make a loop parallel only if this is > 1 */
     /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a
      * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns
-     * -1 for those that NAME refuses as negative or too large. */
+     * -1 where they are negative or the memory would be too large: NAME refuses them too. */
     bool workspace_argument;
 };
 

@@ -431,6 +431,10 @@ static void F(wrong)(void) {
     const enum uk_layout R = UK_ROW_MAJOR;
     const enum uk_transpose no = UK_NO_TRANSPOSE;
     const int64_t huge = INT64_MAX / 2;
+#if UINTPTR_MAX == UINT32_MAX
+    const int64_t narrow =
+        (INT64_C(1) << 30) / (int64_t)sizeof(ELEMENT); /* elements of which two rows are 2^31 bytes */
+#endif
 
     for (int i = 0; i < 16; i++)
         c[i] = 7;
@@ -453,6 +457,16 @@ static void F(wrong)(void) {
         {SGEMM(R, no, no, N, N, N, 1, a, N, b, N, 0, NULL, N), UK_INVALID_ARGUMENT},
         {SGEMM(R, no, no, huge, 2, 2, 1, a, 2, b, 2, 0, c, 2), UK_INVALID_SIZE},
         {SGEMM(R, no, no, 2, 2, 2, 1, a, huge, b, 2, 0, c, 2), UK_INVALID_SIZE},
+#if UINTPTR_MAX == UINT32_MAX
+        {SGEMM(R, no, no, 2, 2, 2, 1, a, narrow, b, 2, 0, c, 2), UK_INVALID_SIZE},
+        {SGEMM(R, no, no, 2, 2, 2, 1, a, 2, b, narrow, 0, c, 2), UK_INVALID_SIZE},
+        {SGEMM(R, no, no, 2, 2, 2, 1, a, 2, b, 2, 0, c, narrow), UK_INVALID_SIZE},
+        {SGEMM(R, no, no, narrow, 2, 2, 1, a, 2, b, 2, 0, c, 2), UK_INVALID_SIZE},
+        {SGEMM(R, no, no, 2, 2, (int64_t)4 << 30, 1, a, (int64_t)4 << 30, b, 2, 0, c, 2), UK_INVALID_SIZE},
+        {SGEMM(UK_COLUMN_MAJOR, no, no, 2, narrow, 2, 1, a, 2, b, 2, 0, c, 2), UK_INVALID_SIZE},
+        {UK(gemm_plan)(&plan, R, no, no, 2, 2, 2, narrow, 2, 2, NULL), UK_INVALID_SIZE},
+        {UK(gemm_plan)(&plan, R, no, no, 2, 2, 2, narrow - 1, 2, 2, NULL), UK_OK},
+#endif
         {UK(gemm_batch)(R, no, no, N, N, N, 1, &pointer, N, &pointer, N, 0, &to, N, -1), UK_INVALID_SIZE},
         {UK(gemm_batch)(R, no, no, N, N, N, 1, NULL, N, &pointer, N, 0, &to, N, 1), UK_INVALID_ARGUMENT},
         {UK(gemm_batch_strided)(R, no, no, N, N, N, 1, a, N, 0, NULL, N, 0, 0, c, N, 0, 1),

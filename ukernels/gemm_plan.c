@@ -382,8 +382,11 @@ static bool plan_vector(struct uk_gemm_plan *p) {
 
 static bool too_large(int64_t lines, int64_t ld, int size) {
     int64_t elements, bytes;
+    ptrdiff_t last; /* where addresses have 32 bits, so has this */
 
-    return __builtin_mul_overflow(lines, ld, &elements) || __builtin_mul_overflow(elements, 2 * size, &bytes);
+    return __builtin_mul_overflow(lines, ld, &elements) ||
+           __builtin_mul_overflow(elements, 2 * size, &bytes) ||
+           __builtin_mul_overflow(elements, size, &last);
 }
 
 /* Of an operand stored in `lines` rows (columns, if column-major) of `length`. */

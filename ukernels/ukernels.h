@@ -172,7 +172,7 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
  *
  * On anything but UK_OK nothing has been written: UK_INVALID_ARGUMENT is an enum out of range, or a null operand that
  * would be read or written; UK_INVALID_SIZE a negative size, a leading dimension that is too small, or a matrix of
- * 2^63 bytes and more; UK_OUT_OF_MEMORY that the workspace could not be allocated; UK_UNSUPPORTED that this build
+ * 2^63 bytes and more (2^31, where addresses have 32 bits); UK_OUT_OF_MEMORY that the workspace could not be allocated; UK_UNSUPPORTED that this build
  * has no kernel of the type for this CPU. Memory outside the operands is neither read nor written.
  *
  * Element (i, j) of C is the same to the last bit whatever the number of threads, and whether an operand was packed

@@ -171,4 +171,76 @@ for target in aarch64-neon:aarch64-linux-gnu:qemu-aarch64 armv7-neon:armv7-linux
     "$qemu" "$work/work"
 done
 
+# What 32 bits cannot address is refused at entry: an operand or the workspace of 2^31 bytes, an operand that ends behind the
+# last address. Sizes and strides are not cut to 32 bits.
+cat >"$work/packs.uk" <<'END'
+tensor A f32 [M, K]
+tensor B f32 [K, N]
+tensor C f32 [M, N]
+C[m, n] = sum(k) A[m, k] * B[k, n]
+schedule
+  split C.m 4 -> mo mi
+  split C.n 8 -> no ni
+  pack A at root panel 4
+  pack B at root panel 8
+  reorder mo no mi ni k
+  tensorize mi uk_sgemm_4x8_generic_c
+END
+cat >"$work/rows.uk" <<'END'
+tensor X f32 [M, N] stride [ldx, 1]
+tensor Y f32 [M, N]
+Y[m, n] = X[m, n] + X[m, n]
+END
+cat >"$work/limits.c" <<'END'
+#include <stdio.h>
+#include <sys/mman.h>
+#include "packs.h"
+#include "rows.h"
+static const int64_t limit = (int64_t)1 << 29; /* elements in 2^31 bytes */
+static int failures;
+static void expect(const char *what, int64_t got, int64_t wanted) {
+    if (got != wanted) {
+        printf("%s: %lld, not %lld\n", what, (long long)got, (long long)wanted);
+        failures++;
+    }
+}
+int main(void) {
+    static float x[2048], y[1024];
+    const int64_t packs = 2 * 4 * 1024 * 262144LL;
+    /* two elements in a block of 2^31 - 4 bytes */
+    float *far = mmap(NULL, (size_t)(limit - 1) * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (far == MAP_FAILED) {
+        perror("a block of 2^31 - 4 bytes");
+        return 1;
+    }
+    far[limit - 2] = 3;
+    expect("rows 2^31 - 8 bytes apart", rows(2, 1, limit - 2, far, y, NULL), UK_OK);
+    expect("their second element", (int64_t)y[1], 6);
+    expect("packs below 2^31 bytes", packs_workspace(1024, 262143, 1024), packs - 8192);
+    expect("packs of 2^31 bytes", packs_workspace(1024, 262144, 1024), sizeof(void *) == 4 ? -1 : packs);
+    expect("packs of 2^32 bytes", packs_workspace(1024, 524288, 1024), sizeof(void *) == 4 ? -1 : 2 * packs);
+    expect("no rows, far apart", rows(0, 1, (int64_t)1 << 40, x, y, NULL), UK_OK);
+    y[0] = 7;
+    if (sizeof(void *) == 4) {
+        expect("rows 2^31 - 4 bytes apart", rows(2, 1, limit - 1, x, y, NULL), UK_INVALID_SIZE);
+        expect("rows 2^32 elements and some apart", rows(2, 512, 1024 + ((int64_t)1 << 32), x, y, NULL), UK_INVALID_SIZE);
+        expect("a row of 2^31 bytes", rows(1, limit, limit, x, y, NULL), UK_INVALID_SIZE);
+        expect("2^32 rows of an element", rows((int64_t)1 << 32, 1, 1, x, y, NULL), UK_INVALID_SIZE);
+        expect("an operand behind the last address", rows(2, 512, 1024, (float *)0xfffff800u, y, NULL), UK_INVALID_SIZE);
+        expect("an output behind the last address", rows(2, 512, 1024, x, (float *)0xfffff800u, NULL), UK_INVALID_SIZE);
+        expect("an output that is not written", (int64_t)y[0], 7);
+    }
+    return failures;
+}
+END
+for target in armv7-neon:armv7-linux-gnueabihf:qemu-arm aarch64-neon:aarch64-linux-gnu:qemu-aarch64; do
+    IFS=: read -r target triple qemu <<<"$target"
+    for program in packs rows; do
+        "$uk" compile "$work/$program.uk" --workspace=argument --allow-loops --target="$target" -o "$work/$program.o"
+        "$uk" compile "$work/$program.uk" --workspace=argument --allow-loops --target="$target" --emit=header -o "$work/$program.h"
+    done
+    "$clang" --target="$triple" -static -fuse-ld=lld -o "$work/limits" "$work/limits.c" "$work/packs.o" "$work/rows.o"
+    "$qemu" "$work/limits" || { echo "limits of $target"; exit 1; }
+done
+
 [[ -z $(ls "$TMPDIR") ]] || { echo "left behind: $(ls "$TMPDIR")"; exit 1; }
