@@ -5,13 +5,15 @@
  *
  * gemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each vector
  * of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA's latency of 4 at two a cycle.
- * gemv_t: 8 rows at a time, x[p] of each in a register, so that y is read and written once for 8 rows.
+ * gemv_t: 4 rows at a time, as many streams as above, x[p] of each in a register, so that y is read and written once for
+ * 4 rows. y has up to 32 KB, what a first cache holds or most of it: shorter pieces of rows would be read more slowly.
+ * From memory 2 vectors of each row at a time are read fastest; short rows, of matrices that are near, 4.
  *
  * Where vectors have no masks (NEON) the last n < V elements go lane by lane.
  *
  * Bound: an element of the matrix is used once, so memory decides: 2 flop per element that it delivers (dot and
  * axpy: per two, and axpy writes one). In the first cache the loads do, at two a cycle: 5 for 4 FMAs of
- * gemv_n, 9 for 8 of gemv_t, 2 for 1 of the others.
+ * gemv_n, 5 for 4 of gemv_t, 2 for 1 of the others.
  */
 #include "ukernels.h"
 
@@ -187,7 +189,7 @@ INLINE void add_vector(const int rows, const vector *factor, const real *a, int6
 /* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; `unroll` vectors a turn. */
 INLINE void add_rows(const int rows, const int unroll, int64_t n, const real *a, int64_t lda, const real *x,
                      real *y, int64_t acc) {
-    vector factor[8];
+    vector factor[4];
     int64_t j = 0;
 
 #pragma GCC unroll 8
@@ -229,24 +231,20 @@ void UK_SYMBOL(int64_t n, real alpha, const real *x, real *y) {
 }
 #elif defined UK_OP_sgemv_t || defined UK_OP_dgemv_t
 void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *y, int64_t acc, int64_t n) {
+    enum { NEAR = 4096 / sizeof(real) };
     int64_t p = 0;
 
     for (int64_t j = 0; j < n && !k && !acc; j++) {
         y[j] = 0;
         __asm__ volatile("" ::: "memory"); /* or compilers call memset */
     }
-    if (!acc && k >= 8) {
-        add_rows(8, 1, n, a, lda, x, y, 0);
-        acc = 1;
-        p = 8;
-    }
-    for (; p + 8 <= k; p += 8)
-        add_rows(8, 1, n, a + p * lda, lda, x + p, y, 1);
-    if (k & 4) {
-        add_rows(4, 1, n, a + p * lda, lda, x + p, y, acc);
-        acc = 1;
-        p += 4;
-    }
+    for (; p + 4 <= k; p += 4, acc = 1)
+        if (!acc)
+            add_rows(4, 4, n, a + p * lda, lda, x + p, y, 0);
+        else if (n <= NEAR)
+            add_rows(4, 4, n, a + p * lda, lda, x + p, y, 1);
+        else
+            add_rows(4, 2, n, a + p * lda, lda, x + p, y, 1);
     if (k & 2) {
         add_rows(2, 1, n, a + p * lda, lda, x + p, y, acc);
         acc = 1;

@@ -164,12 +164,15 @@ static void vector_n(const struct gemm_vector *v) {
     }
 }
 
+/* In equal pieces. */
 static void vector_t(const struct gemm_vector *v) {
-    enum { MOST = 1024 };
+    enum { MOST = 32768 / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
     const ELEMENT *a = v->matrix;
     ELEMENT t[MOST] __attribute__((aligned(64)));
-    const int64_t most = v->kernel->nr < MOST ? v->kernel->nr : MOST;
+    const int64_t widest = v->kernel->nr < MOST ? v->kernel->nr : MOST;
+    const int64_t pieces = (v->count + widest - 1) / widest, even = (v->count + pieces - 1) / pieces;
+    const int64_t most = (even + LANES - 1) / LANES * LANES;
 
     for (int64_t i = 0; i < v->count; i += most) {
         const int64_t count = v->count - i < most ? v->count - i : most;
