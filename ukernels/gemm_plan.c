@@ -299,11 +299,9 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->b_block = parts(p->b_block * size, LINE) * LINE / size;
 }
 
-/* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs no time of its own. Rows
- * of B that are more than a page apart are read too slowly for that. */
+/* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
 static bool packs_as_read(const struct uk_gemm_plan *p) {
-    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed && p->a_step == 1 && p->b_column == 1 &&
-           p->b_step * p->type->size <= PAGE;
+    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed && p->a_step == 1 && p->b_column == 1;
 }
 
 static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
