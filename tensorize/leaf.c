@@ -397,9 +397,11 @@ static bool is_in_extent(const struct uk_stage *st, const struct uk_bound *b) {
     return false;
 }
 
+/* A bound on a loop of a sum, or on a copy's own, which may be that of a sum of its reader. */
 static bool is_of_sum(const struct uk_stage *st, const struct uk_bound *b) {
     for (int i = 0; i < st->loops; i++)
-        if (b->form.coefficient[st->loop[i]->id] && uk_is_reduced(st->loop[i]->stage, st->loop[i]))
+        if (b->form.coefficient[st->loop[i]->id] &&
+            (uk_is_reduced(st->loop[i]->stage, st->loop[i]) || (st->is_copy && i >= st->prefix)))
             return true;
     return false;
 }
