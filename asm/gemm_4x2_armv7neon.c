@@ -7,15 +7,17 @@
  *        d2 d3   row 2      q12            q13
  *        ...     row 3      q14            q15
  *
- *     in panels: a of four steps in d0 d1, d2 d3, d4 d5, d6 d7        in place: two steps of row i in d<i>, two in d<4 + i>
+ *     in panels: a of four steps in d0 d1, d2 d3, d4 d5, d6 d7        in place: four steps of row i in q<i>
  *
  * vmla by lane takes its element from d0 to d15, and there is no vfma by lane: products are rounded before they are added, which
  * every NEON has. The 8 accumulators leave room for two steps of b and four of a, so that nothing is needed before 8 vmla
  * have passed: these cores issue vector instructions in order. 6 x 2 vectors would load a quarter less per vmla, and every
  * load would be needed at once.
  *
- * Eight steps a turn in panels: 64 vmla, 12 loads of four d registers, 2 instructions of the loop: 0.82 of the instructions
- * multiply. In place, four steps: 32 vmla, 8 loads of a, 4 of b, 2.
+ * Eight steps a turn. In panels: 64 vmla, 12 loads of four d registers, 2 instructions of the loop: 0.82 of the instructions
+ * multiply. In place: a load of four steps of a row, 8 in all, and with pairs of b 0.8 were the bound of a turn without
+ * end; two loads of four vectors of b, needed at once, are two loads less: 64 vmla, 14, 2, which is 0.80. Cores that
+ * issue in order wait for each of those two, some 4 cycles in 64 (Cortex-A8) or 128 (A7).
  *
  * Bound. Cortex-A15: one vmla of a q register a cycle, 8 cycles a step, 8 flop a cycle. Cortex-A9, A8: half of it a cycle, 16
  * cycles; Cortex-A7: a float a cycle, 32. A load brings 64 bits a cycle, a step's 6 d registers 6 cycles: behind the vmla on a
@@ -31,7 +33,7 @@
  */
 #include "gemm_neon.h"
 
-enum { MR = 4, NR = 2 * V };
+enum { MR = 4, NR = 2 * V, STEPS = 8 };
 
 /* clang-format off */
 #define VMLA(c, b, a) "vmla.f32 q" #c ", q" #b ", " a "\n\t"
@@ -46,36 +48,38 @@ enum { MR = 4, NR = 2 * V };
 #ifdef UK_OP_sgemm
 #define A_01 "vld1.32 {d0-d3}, [%[a]]!\n\t"
 #define A_23 "vld1.32 {d4-d7}, [%[a]]!\n\t"
+#define FIRST A_01 EVEN_B ODD_B A_23
 #define FOUR_(a01, a23, even, odd)                                                                         \
     COLUMNS(4, 5, "d0[0]", "d0[1]", "d1[0]", "d1[1]") EVEN_B                                               \
     COLUMNS(6, 7, "d2[0]", "d2[1]", "d3[0]", "d3[1]") ODD_B a01                                            \
     COLUMNS(4, 5, "d4[0]", "d4[1]", "d5[0]", "d5[1]") even                                                 \
     COLUMNS(6, 7, "d6[0]", "d6[1]", "d7[0]", "d7[1]") odd a23
-#define TURN FOUR FOUR
-#define LAST_TURN FOUR LAST_FOUR
-enum { STEPS = 8 };
+#define FOUR FOUR_(A_01, A_23, EVEN_B, ODD_B)
+#define LAST_FOUR FOUR_(NO, NO, NO, NO)
 #define A_1 "vld1.32 {d0-d1}, [%[a]]!\n\t"
 #define A_LANES "d0[0]", "d0[1]", "d1[0]", "d1[1]"
 #define A_IN_OUT [a] "+&r"(a)
 #else
-#define A_01 "vld1.32 {d0}, [%[a0]]!\n\tvld1.32 {d1}, [%[a1]]!\n\tvld1.32 {d2}, [%[a2]]!\n\tvld1.32 {d3}, [%[a3]]!\n\t"
-#define A_23 "vld1.32 {d4}, [%[a0]]!\n\tvld1.32 {d5}, [%[a1]]!\n\tvld1.32 {d6}, [%[a2]]!\n\tvld1.32 {d7}, [%[a3]]!\n\t"
-#define FOUR_(a01, a23, even, odd)                                                                         \
-    COLUMNS(4, 5, "d0[0]", "d1[0]", "d2[0]", "d3[0]") EVEN_B                                               \
-    COLUMNS(6, 7, "d0[1]", "d1[1]", "d2[1]", "d3[1]") ODD_B a01                                            \
-    COLUMNS(4, 5, "d4[0]", "d5[0]", "d6[0]", "d7[0]") even                                                 \
-    COLUMNS(6, 7, "d4[1]", "d5[1]", "d6[1]", "d7[1]") odd a23
-#define TURN FOUR
-#define LAST_TURN LAST_FOUR
-enum { STEPS = 4 };
+#define ROW_0 "vld1.32 {d0-d1}, [%[a0]]!\n\t"
+#define ROW_1 "vld1.32 {d2-d3}, [%[a1]]!\n\t"
+#define ROW_2 "vld1.32 {d4-d5}, [%[a2]]!\n\t"
+#define ROW_3 "vld1.32 {d6-d7}, [%[a3]]!\n\t"
+#define BOTH_B "vldmia %[b]!, {d8-d15}\n\t"
+#define FIRST ROW_0 EVEN_B ODD_B ROW_1 ROW_2 ROW_3
+#define FOUR_(row0, row1, row2, row3, even, odd)                                                           \
+    COLUMNS(4, 5, "d0[0]", "d2[0]", "d4[0]", "d6[0]")                                                      \
+    COLUMNS(6, 7, "d0[1]", "d2[1]", "d4[1]", "d6[1]") BOTH_B                                               \
+    COLUMNS(4, 5, "d1[0]", "d3[0]", "d5[0]", "d7[0]") even                                                 \
+    VMLA(8, 6, "d1[1]") VMLA(9, 7, "d1[1]") row0 VMLA(10, 6, "d3[1]") VMLA(11, 7, "d3[1]") row1            \
+    VMLA(12, 6, "d5[1]") VMLA(13, 7, "d5[1]") row2 VMLA(14, 6, "d7[1]") VMLA(15, 7, "d7[1]") odd row3
+#define FOUR FOUR_(ROW_0, ROW_1, ROW_2, ROW_3, EVEN_B, ODD_B)
+#define LAST_FOUR FOUR_(NO, NO, NO, NO, NO, NO)
 #define A_1                                                                                                \
     "vld1.32 {d0[]}, [%[a0]]!\n\tvld1.32 {d1[]}, [%[a1]]!\n\tvld1.32 {d2[]}, [%[a2]]!\n\t"                 \
     "vld1.32 {d3[]}, [%[a3]]!\n\t"
 #define A_LANES "d0[0]", "d1[0]", "d2[0]", "d3[0]"
 #define A_IN_OUT [a0] "+&r"(a), [a1] "+&r"(a1), [a2] "+&r"(a2), [a3] "+&r"(a3)
 #endif
-#define FOUR FOUR_(A_01, A_23, EVEN_B, ODD_B)
-#define LAST_FOUR FOUR_(NO, NO, NO, NO)
 
 /* One step of up to `rows` x `vectors`; the last vector of b is at `last`, %[row] bytes before the next. */
 #define COLUMNS_(...) COLUMNS(__VA_ARGS__)
@@ -116,14 +120,14 @@ enum { STEPS = 4 };
     __asm__ volatile(EACH_ROW(FETCH_C) BACK_TO_ROW_0 ZERO                                                  \
                      "cmp %[turns], #0\n\t"                                                                \
                      "beq 3f\n\t"                                                                          \
-                     A_01 EVEN_B ODD_B A_23                                                                \
+                     FIRST                                                                                 \
                      "subs %[turns], %[turns], #1\n\t"                                                     \
                      "beq 2f\n\t"                                                                          \
                      ".p2align 3\n"                                                                        \
-                     "1:\n\t" TURN                                                                         \
+                     "1:\n\t" FOUR FOUR                                                                    \
                      "subs %[turns], %[turns], #1\n\t"                                                     \
                      "bne 1b\n"                                                                            \
-                     "2:\n\t" LAST_TURN                                                                    \
+                     "2:\n\t" FOUR LAST_FOUR                                                               \
                      "3:\n\t"                                                                              \
                      "cmp %[k], #0\n\t"                                                                    \
                      "beq 5f\n\t"                                                                          \

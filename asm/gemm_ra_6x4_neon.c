@@ -10,15 +10,21 @@
  *        v5   row 5        v13          v19          v25          v31
  *
  * A register of a holds 4 steps of its row (2 of doubles) and is loaded again after its last use; fmla takes the step's lane.
- * One index runs along six row pointers. This is the widest tile for that: 8 rows would leave no register for b.
+ * This is the widest tile for that: 8 rows would leave no register for b.
  *
- * Order. A step goes column by column: 6 fmla share a vector of b; its register is loaded again then and needed 6 fmla later,
- * so that cores that issue in order wait little. A turn is 4 steps: 96 fmla, 22 loads, 2 instructions of the loop (2 steps of
- * doubles: 48, 14, 2), and with B in place a step has two more, for its pointer and a prefetch.
+ * Order. A step goes column by column: 6 fmla share a vector of b, and each pair of vectors is loaded at once, when the
+ * pair before it is done. Cores that issue out of order rename its registers and load ahead; cores in order wait for
+ * a load twice a step, which loads of one vector, 6 fmla ahead, would spare them. A turn is 8 steps.
+ *
+ * Bound of the instructions. 24 + 6 registers leave two for b, so that a load brings what 12 fmla use; one of a
+ * brings what 16 use (8 of doubles): 1/12 + 1/16 loads for an fmla, 0.873 (0.828) of the instructions multiply if a turn has no
+ * end. With its two, 192 of 222: 0.865 (0.821). B in place has no displacements, but ld1 moves the pointer, and a prefetch
+ * for each step: 192 of 230 are 0.835 (0.793). Four registers of b would make it 0.89, for 5 rows, which load a seventh
+ * more bytes for an fmla.
  *
  * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a step; two loads and four instructions a cycle are
- * enough for 5.5 (7) and 30 to 34. Neoverse V1: four FMAs, 6 cycles. Cortex-A53, A55: one a cycle, 24 cycles a step, and a
- * 128-bit load keeps both of their slots, 5.5 cycles more.
+ * enough for 5.5 (7) vectors and 28 to 31 instructions. Neoverse V1: four FMAs, 6 cycles. Cortex-A53, A55: one a cycle, 24
+ * cycles a step, and a 128-bit load keeps both of their slots for two cycles: 11 (14) cycles more.
  *
  * What is no full tile, and A by columns, goes step by step, with an element of A loaded for each row: at 10 loads for 24
  * fmla still bound by these. Rows that a tile lacks read row 0. Up to 3 rows take half of the fmla. The last vector of nr >= V
@@ -31,11 +37,9 @@ enum { MR = 6, NR = 4 * V };
 #if UK_DOUBLE
 #define T "2d"
 #define E "d"
-#define SHIFT "3"
 #else
 #define T "4s"
 #define E "s"
-#define SHIFT "2"
 #endif
 #if defined UK_OP_sgemm_ra || defined UK_OP_dgemm_ra
 #define B_IN_PLACE 0
@@ -55,53 +59,57 @@ struct operands {
 
 /* clang-format off */
 #define FMLA(c, b, a, lane) "fmla v" #c "." T ", v" #b "." T ", v" #a "." E "[" #lane "]\n\t"
-#define LOAD_A(i) "ldr q" #i ", [%[a" #i "], %[p]]\n\t"
+#define LOAD_A(i, at) "ldr q" #i ", [%[a" #i "]" at "\n\t"
 #define LOAD_B(x, at) "ldr q" #x ", [%[b], #" at "]\n\t"
-#define NO(i)
+#define NO(i, at)
 
-#define COLUMN(b, lane, c0, c1, c2, c3, c4, c5, then)                                                      \
-    FMLA(c0, b, 0, lane) then(0) FMLA(c1, b, 1, lane) then(1) FMLA(c2, b, 2, lane) then(2)                 \
-    FMLA(c3, b, 3, lane) then(3) FMLA(c4, b, 4, lane) then(4) FMLA(c5, b, 5, lane) then(5)
+#define COLUMN(b, lane, c0, c1, c2, c3, c4, c5, then, at)                                                  \
+    FMLA(c0, b, 0, lane) then(0, at) FMLA(c1, b, 1, lane) then(1, at) FMLA(c2, b, 2, lane) then(2, at)     \
+    FMLA(c3, b, 3, lane) then(3, at) FMLA(c4, b, 4, lane) then(4, at) FMLA(c5, b, 5, lane) then(5, at)
 
-/* The step at `lane` of a turn; its first two vectors of b are loaded. `next0`, `next1` load those of the next step, and
- * `then` is done for each row of a after its last use. */
+/* A pair of vectors of b: the first two or the last two of a step. The first one of a turn moves the pointer on. */
 #if B_IN_PLACE
-#define ROW_OF_B(step) "0"
-#define NEXT_ROW "add %[b], %[b], %[ldb]\n\t"
-#define FETCH "prfm pldl1keep, [%[b], %[ahead]]\n\t"
-#define NEXT_TURN
+#define PAIR_0(at) "prfm pldl1keep, [%[b], %[ahead]]\n\tld1 {v6." T ", v7." T "}, [%[b]], #32\n\t"
+#define PAIR_2(at) "ld1 {v6." T ", v7." T "}, [%[b]], %[next]\n\t"
+#define FIRST_PAIR PAIR_0("")
 #else
-#define ROW_OF_B(step) "64*" #step
-#define NEXT_ROW
-#define FETCH
-#define NEXT_TURN "add %[b], %[b], #64*" STEPS "\n\t"
+#define PAIR(at) "ldp q6, q7, [%[b], #" at "]\n\t"
+#define PAIR_0(at) PAIR(at " - 512")
+#define PAIR_2(at) PAIR(at " - 480")
+#define FIRST_PAIR "ldp q6, q7, [%[b]], #512\n\t"
 #endif
-#define STEP(lane, next, next0, next1, then)                                                               \
-    COLUMN(6, lane, 8, 9, 10, 11, 12, 13, NO) LOAD_B(6, "32 + " ROW_OF_B(lane))                            \
-    COLUMN(7, lane, 14, 15, 16, 17, 18, 19, NO) LOAD_B(7, "48 + " ROW_OF_B(lane)) next                     \
-    COLUMN(6, lane, 20, 21, 22, 23, 24, 25, NO) next0                                                      \
-    COLUMN(7, lane, 26, 27, 28, 29, 30, 31, then) next1
-#define NEXT(lane) FETCH NEXT_ROW, LOAD_B(6, ROW_OF_B(lane)), LOAD_B(7, "16 + " ROW_OF_B(lane))
-#define STEP_(...) STEP(__VA_ARGS__)
+/* `then`, with `at`, is done for each row of a after its last use. */
+#define STEP(lane, pair0, pair2, then, at)                                                                 \
+    pair0 COLUMN(6, lane, 8, 9, 10, 11, 12, 13, NO, ) COLUMN(7, lane, 14, 15, 16, 17, 18, 19, NO, )        \
+    pair2 COLUMN(6, lane, 20, 21, 22, 23, 24, 25, NO, ) COLUMN(7, lane, 26, 27, 28, 29, 30, 31, then, at)
+#define NTH_STEP(lane, b, then, at) STEP(lane, PAIR_0(b), PAIR_2(b), then, at)
+
+/* Eight steps. The first load of a row in a turn moves its pointer on; FIRST_A is that of the first turn. */
 #if UK_DOUBLE
-#define STEPS "2"
-#define TURN_(next, then) STEP_(0, NEXT(1), NO) STEP_(1, next, then) NEXT_TURN
-#define TURN TURN_(NEXT(2), LOAD_A)
+#define NEXT_A "], #64"
+#define TURN_(then)                                                                                        \
+    STEP(0, FIRST_PAIR, PAIR_2("0"), NO, ) NTH_STEP(1, "64", LOAD_A, ", #-48]")                            \
+    NTH_STEP(0, "128", NO, ) NTH_STEP(1, "192", LOAD_A, ", #-32]")                                         \
+    NTH_STEP(0, "256", NO, ) NTH_STEP(1, "320", LOAD_A, ", #-16]")                                         \
+    NTH_STEP(0, "384", NO, ) NTH_STEP(1, "448", then, NEXT_A)
 #else
-#define STEPS "4"
-#define TURN_(next, then)                                                                                  \
-    STEP_(0, NEXT(1), NO) STEP_(1, NEXT(2), NO) STEP_(2, NEXT(3), NO) STEP_(3, next, then) NEXT_TURN
-#define TURN TURN_(NEXT(4), LOAD_A)
+#define NEXT_A "], #32"
+#define TURN_(then)                                                                                        \
+    STEP(0, FIRST_PAIR, PAIR_2("0"), NO, ) NTH_STEP(1, "64", NO, )                                         \
+    NTH_STEP(2, "128", NO, ) NTH_STEP(3, "192", LOAD_A, ", #-16]")                                         \
+    NTH_STEP(0, "256", NO, ) NTH_STEP(1, "320", NO, )                                                      \
+    NTH_STEP(2, "384", NO, ) NTH_STEP(3, "448", then, NEXT_A)
 #endif
-#define LAST NEXT_ROW, ,
-#define LAST_TURN TURN_(LAST, NO)
-#define FIRST_A LOAD_A(0) LOAD_A(1) LOAD_A(2) LOAD_A(3) LOAD_A(4) LOAD_A(5)
+#define TURN TURN_(LOAD_A)
+#define LAST_TURN TURN_(NO)
+#define FIRST_A                                                                                            \
+    LOAD_A(0, NEXT_A) LOAD_A(1, NEXT_A) LOAD_A(2, NEXT_A) LOAD_A(3, NEXT_A) LOAD_A(4, NEXT_A) LOAD_A(5, NEXT_A)
 
 /* Steps one by one, of up to 6 or 3 rows; the last vector of b is at `last`. */
 #define ONE_A(i) "ldr " E #i ", [%[a" #i "], %[p]]\n\t"
 #define A_6 ONE_A(0) ONE_A(1) ONE_A(2) ONE_A(3) ONE_A(4) ONE_A(5)
 #define A_3 ONE_A(0) ONE_A(1) ONE_A(2)
-#define ROWS_6(b, c0, c1, c2, c3, c4, c5) COLUMN(b, 0, c0, c1, c2, c3, c4, c5, NO)
+#define ROWS_6(b, c0, c1, c2, c3, c4, c5) COLUMN(b, 0, c0, c1, c2, c3, c4, c5, NO, )
 #define ROWS_3(b, c0, c1, c2, c3, c4, c5) FMLA(c0, b, 0, 0) FMLA(c1, b, 1, 0) FMLA(c2, b, 2, 0)
 #define LAST_B(x) "ldr q" #x ", [%[last]]\n\t"
 #define VECTORS_1(rows) LAST_B(6) ROWS_##rows(6, 8, 9, 10, 11, 12, 13)
@@ -146,42 +154,41 @@ struct operands {
     "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",       \
     "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24", "v25", "v26",      \
     "v27", "v28", "v29", "v30", "v31"
-#define ROWS_OF_A                                                                                          \
-    [a0] "r"(row[0]), [a1] "r"(row[1]), [a2] "r"(row[2]), [a3] "r"(row[3]), [a4] "r"(row[4]), [a5] "r"(row[5])
+#define ROWS_OF_A(use)                                                                                     \
+    [a0] use(row[0]), [a1] use(row[1]), [a2] use(row[2]), [a3] use(row[3]), [a4] use(row[4]), [a5] use(row[5])
 
-/* Of A by rows. The index is 0 at the last whole turn, and that turn's length after it. */
+/* Of A by rows. */
 static inline __attribute__((always_inline)) void full_tile(const struct operands *o, const real *row[MR]) {
-    const real *b = o->b, *last = b + NR - V;
-    const int64_t turns = o->k / V;
-    int64_t p = 16 - 16 * turns, k = o->k % V;
-    real *c = o->c, *t = c;
+    const real *b = o->b, *last;
+    int64_t p, k = o->k % 8, turns = o->k / 8;
+    real *c = o->c, *t;
 
-    for (int i = 0; i < MR; i++)
-        row[i] += V * turns - V;
-    __asm__ volatile(EACH_ROW(FETCH_C)
+    __asm__ volatile("mov %[t], %[c]\n\t"
+                     EACH_ROW(FETCH_C)
                      EACH_ROW(ZERO)
-                     "cmp %[p], #16\n\t"
-                     "b.eq 3f\n\t"
-                     FIRST_A LOAD_B(6, "0") LOAD_B(7, "16")
-                     "cbz %[p], 2f\n\t"
+                     "cbz %[turns], 3f\n\t"
+                     FIRST_A
+                     "subs %[turns], %[turns], #1\n\t"
+                     "b.eq 2f\n\t"
                      ".p2align 4\n"
-                     "1:\n\t"
-                     "adds %[p], %[p], #16\n\t" TURN
+                     "1:\n\t" TURN
+                     "subs %[turns], %[turns], #1\n\t"
                      "b.ne 1b\n"
                      "2:\n\t" LAST_TURN
-                     "mov %[p], #16\n\t"
-                     "add %[last], %[b], #48\n"
                      "3:\n\t"
                      "cbz %[k], 5f\n\t"
+                     "mov %[p], #0\n\t"
+                     "add %[last], %[b], #48\n"
                      LOOP(4, 6, 4)
                      "5:\n\t"
                      "cbz %[acc], 6f\n\t"
                      "mov %[t], %[c]\n\t"
                      EACH_ROW(ADD)
                      "6:\n\t" EACH_ROW(STORE)
-                     : [k] "+&r"(k), [p] "+&r"(p), [b] "+&r"(b), [last] "+&r"(last), [c] "+&r"(c), [t] "+&r"(t)
-                     : ROWS_OF_A, [csa] "r"(size), [ldb] "r"(size * o->ldb), [ahead] "r"(8 * size * o->ldb),
-                       [ld] "r"(size * o->ldc), [acc] "r"(o->acc)
+                     : ROWS_OF_A("+&r"), [k] "+&r"(k), [turns] "+&r"(turns), [b] "+&r"(b),
+                       [c] "+&r"(c), [t] "=&r"(t), [p] "=&r"(p), [last] "=&r"(last)
+                     : [csa] "r"(size), [ldb] "r"(size * o->ldb), [next] "r"(size * o->ldb - 32),
+                       [ahead] "r"(8 * size * o->ldb), [ld] "r"(size * o->ldc), [acc] "r"(o->acc)
                      : CLOBBERS);
 }
 
@@ -193,7 +200,7 @@ static inline __attribute__((always_inline)) void full_tile(const struct operand
                          LOOP(1, rows, vectors)                                                            \
                          "2:\n\t" EACH_ROW(STORE)                                                          \
                          : [k] "+&r"(k), [p] "+&r"(p), [b] "+&r"(b), [last] "+&r"(last), [c] "+&r"(t)      \
-                         : ROWS_OF_A, [csa] "r"(size * o->csa), [ldb] "r"(size * o->ldb),                  \
+                         : ROWS_OF_A("r"), [csa] "r"(size * o->csa), [ldb] "r"(size * o->ldb),                  \
                            [ld] "r"((int64_t)sizeof *tile)                                                 \
                          : CLOBBERS);                                                                      \
         store_tile(o->c, o->ldc, o->acc, o->mr, o->nr, *tile, 4, vectors);                                 \
