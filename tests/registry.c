@@ -47,16 +47,16 @@ static void rows_are_sound(void **state) {
 
 static void groups_are_filled_in(void **state) {
     static const char expected[] =
-        "intrinsic uk_igemm_8x8_dotprod_intrin requires dotprod\n"
+        "intrinsic uk_igemm_8x12_dotprod_asm requires dotprod\n"
         "  tensor a u8 [I, P] layout (i, p) -> [p / 4, i, p % 4] stride [32, 4, 1] over [8, P]\n"
-        "  tensor b i8 [P, J] layout (p, j) -> [p / 4, j, p % 4] stride [32, 4, 1] over [P, 8]\n"
+        "  tensor b i8 [P, J] layout (p, j) -> [p / 4, j, p % 4] stride [48, 4, 1] over [P, 12]\n"
         "  tensor c i32 [I, J] stride [ldc, 1]\n"
-        "  assume 1 <= I <= 8 and 1 <= J <= 8 and P % 4 == 0\n"
+        "  assume 1 <= I <= 8 and 1 <= J <= 12 and P % 4 == 0\n"
         "  c[i, j] = sum(p) i32(a[i, p]) * i32(b[p, j])\n";
     char text[1024];
 
     (void)state;
-    uk_kernel_declaration(uk_kernel_find("uk_igemm_8x8_dotprod_intrin"), text, sizeof text);
+    uk_kernel_declaration(uk_kernel_find("uk_igemm_8x12_dotprod_asm"), text, sizeof text);
     assert_memory_equal(text, expected, sizeof expected - 1);
 }
 
