@@ -121,8 +121,8 @@ bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, co
 
 /* ---- uk_child.c: programs that uk runs, and signals ---- */
 
-/* From here to uk_release_signals(), what would end uk from outside ends the program that uk_run_child() waits for, and all
- * that it started; uk then removes what it made. */
+/* From here to as many calls of uk_release_signals(), what would end uk from outside ends the program that uk_run_child()
+ * waits for, and all that it started; uk then removes what it made. */
 void uk_hold_signals(void);
 /* Signals are again what they were; if one came, this is the end. */
 void uk_release_signals(void);

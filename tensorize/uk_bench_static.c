@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "target.h"
 #include "uk_bench.h"
 
 extern char **environ;
@@ -26,14 +27,11 @@ enum { TURNS = 100, LINES = 8192, CORES = 6 };
 
 /* Whose figures are printed for an architecture. ARM's other cores have no model of instructions in LLVM. */
 static const struct arch {
-    const char *name, *triple, *comment, *cores[CORES];
+    const char *name, *comment, *cores[CORES];
 } archs[] = {
-    {"x86_64", "x86_64-unknown-linux-gnu", "#", {"skylake-avx512", "znver4"}},
-    {"aarch64",
-     "aarch64-unknown-linux-gnu",
-     "//",
-     {"cortex-a53", "cortex-a55", "cortex-a76", "neoverse-n1", "neoverse-v1"}},
-    {"arm", "armv7-unknown-linux-gnueabihf", "@", {"cortex-a9", "cortex-a15", "cortex-a57"}},
+    {"x86_64", "#", {"skylake-avx512", "znver4"}},
+    {"aarch64", "//", {"cortex-a53", "cortex-a55", "cortex-a76", "neoverse-n1", "neoverse-v1"}},
+    {"arm", "@", {"cortex-a9", "cortex-a15", "cortex-a57"}},
 };
 
 /* An instruction or a label of the assembly. */
@@ -58,6 +56,14 @@ static const struct arch *arch_of(const struct uk_kernel *k) {
         if (!strcmp(archs[i].name, k->arch))
             return &archs[i];
     return &archs[0]; /* any: its bitcode for the first one */
+}
+
+static const char *triple_of(const struct uk_kernel *k) {
+    const struct uk_arch *const *a = uk_archs;
+
+    while (strcmp((*a)->name, arch_of(k)->name) != 0)
+        a++;
+    return (*a)->triple;
 }
 
 /* ---- the assembly ---- */
@@ -248,7 +254,7 @@ static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, dou
 
     *cycles = 0;
     snprintf(path, sizeof path, "%s", mca_path());
-    snprintf(triple, sizeof triple, "-mtriple=%s", arch_of(k)->triple);
+    snprintf(triple, sizeof triple, "-mtriple=%s", triple_of(k));
     snprintf(cpu, sizeof cpu, "-mcpu=%s", core);
     snprintf(turns, sizeof turns, "-iterations=%d", TURNS);
     attributes(k, mattr, sizeof mattr);

@@ -16,7 +16,7 @@ extern char **environ;
 enum { SIGNALS = 4 };
 static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static struct sigaction before[SIGNALS];
-static bool held;
+static int held;                     /* how often, less how often released */
 static volatile sig_atomic_t caught; /* the signal that came last, or 0 */
 static volatile pid_t child;         /* the group of processes to end; 0: none */
 
@@ -38,13 +38,14 @@ void uk_hold_signals(void) {
         if (before[i].sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
-    held = true;
+    held++;
 }
 
 void uk_release_signals(void) {
-    for (int i = 0; i < SIGNALS && held; i++)
+    if (--held)
+        return;
+    for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i], &before[i], NULL);
-    held = false;
     if (caught)
         raise(caught);
 }

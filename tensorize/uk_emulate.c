@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "arch.h"
 #include "target.h"
 #include "uk.h"
 
@@ -23,6 +24,7 @@ static const struct uk_emulator {
     const char *libc, *libc_package, *libgcc, *libgcc_package;
     const char *directive; /* before a kernel's assembly, which asks for no features itself */
     const char *cpus[6];
+    bool is_own; /* this process is of the architecture: its code needs no emulator */
 } emulators[] = {
     {"aarch64",
      "qemu-aarch64",
@@ -32,7 +34,8 @@ static const struct uk_emulator {
      "/usr/lib/gcc-cross/aarch64-linux-gnu",
      "libgcc-12-dev-arm64-cross",
      ".arch armv8.2-a+fp16+dotprod+i8mm+bf16\n",
-     {"cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1", ALL}},
+     {"cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1", ALL},
+     UK_OWN_aarch64},
     {"arm",
      "qemu-arm",
      "armv7-linux-gnueabihf",
@@ -41,7 +44,8 @@ static const struct uk_emulator {
      "/usr/lib/gcc-cross/arm-linux-gnueabihf",
      "libgcc-12-dev-armhf-cross",
      "",
-     {"cortex-a7", "cortex-a15", ALL}},
+     {"cortex-a7", "cortex-a15", ALL},
+     UK_OWN_arm},
 };
 
 /* ---- which emulator, which CPU ---- */
@@ -55,21 +59,11 @@ static const struct uk_target *row_of(const char *target) {
     return t->name ? t : NULL;
 }
 
-/* The architecture of this process, whose code needs no emulator. */
-static const char own_arch[] =
-#if defined __aarch64__
-    "aarch64";
-#elif defined __arm__
-    "arm";
-#else
-    "x86_64";
-#endif
-
 static const struct uk_emulator *emulator_of(const char *target) {
     const struct uk_target *t = target ? row_of(target) : NULL;
 
     for (size_t i = 0; t && i < sizeof emulators / sizeof *emulators; i++)
-        if (!strcmp(t->arch->name, emulators[i].arch) && strcmp(t->arch->name, own_arch) != 0)
+        if (!strcmp(t->arch->name, emulators[i].arch) && !emulators[i].is_own)
             return &emulators[i];
     return NULL;
 }
@@ -169,8 +163,9 @@ static int make_folder(struct uk_emulation *e) {
     uk_hold_signals();
     if (n < 0 || (size_t)n >= sizeof e->folder || !mkdtemp(e->folder)) {
         e->folder[0] = 0;
-        return uk_complain(UK_EXIT_WRONG, "cannot make a folder in %s: %s", where && *where ? where : "/tmp",
-                           strerror(errno));
+        uk_complain(0, "cannot make a folder in %s: %s", where && *where ? where : "/tmp", strerror(errno));
+        uk_release_signals();
+        return UK_EXIT_WRONG;
     }
     /* Clang, ended by a signal, leaves its files behind: there, they are found. */
     setenv("TMPDIR", e->folder, 1);
@@ -193,12 +188,13 @@ static void remove_folder(char *folder) {
 }
 
 void uk_emulation_end(struct uk_emulation *e) {
-    if (!e)
-        return;
-    if (e->folder[0])
+    const bool made = e && e->folder[0];
+
+    if (made)
         remove_folder(e->folder);
     free(e);
-    uk_release_signals();
+    if (made)
+        uk_release_signals();
 }
 
 /* ---- operands ---- */

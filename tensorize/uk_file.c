@@ -61,6 +61,7 @@ int uk_write_output(const char *path, const char *bytes, size_t length) {
         return uk_complain(UK_EXIT_WRONG, "%s: out of memory", path);
     snprintf(name, room, "%s.XXXXXX", path);
     int status = UK_EXIT_OK;
+    uk_hold_signals();
     int fd = mkstemp(name);
     FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (!f) {
@@ -79,5 +80,6 @@ int uk_write_output(const char *path, const char *bytes, size_t length) {
     if (status && fd >= 0)
         unlink(name);
     free(name);
+    uk_release_signals();
     return status;
 }
