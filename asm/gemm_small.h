@@ -4,6 +4,7 @@
  *     begin_group(s, rows)         with BEGINS_GROUPS: what depends on the rows of a group, where there are several
  *     group(s, rows, a, b, c, acc) computes a group
  *     GROUPS(F)                    F(1, ...) F(2, ...) ...: the i-th group has up to i * STEP_OF_ROWS rows
+ *     RUN_OF_ROWS(s, rows)         of a resolved call, if its code depends on more than the rows
  * This makes of it the whole call; or, with UK_RESOLVED, the parts of calls that are repeated with the same sizes and
  * strides: what comes first, which also finds the code of the group, and that code.
  */
@@ -18,10 +19,13 @@ static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, 
 }
 
 #ifdef UK_RESOLVED
+#ifndef RUN_OF_ROWS
 GROUPS(RUN)
 
 static enum uk_status (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b,
                                            void *c, int acc) = {GROUPS(RUN_OF)};
+#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows) - 1) / STEP_OF_ROWS]
+#endif
 
 static enum uk_status run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
                                  int acc) {
@@ -37,7 +41,7 @@ static enum uk_status run_groups(const struct uk_small_call *s, const void *a, c
 #if BEGINS_GROUPS
         begin_group(g, rows);
 #endif
-        run_group[(uint64_t)(rows - 1) / STEP_OF_ROWS](g, a, b, c, acc);
+        RUN_OF_ROWS(g, rows)(g, a, b, c, acc);
         a = (const char *)a + rows * (A_COLUMNS ? size : s->lda);
         c = (char *)c + rows * s->ldc;
     }
@@ -49,7 +53,7 @@ void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda,
 void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                 int64_t m, int64_t n) {
     prepare(s, k, lda, ldb, ldc, m, n);
-    s->run = m > UK_MR ? run_groups : run_group[(uint64_t)(m - 1) / STEP_OF_ROWS];
+    s->run = m > UK_MR ? run_groups : RUN_OF_ROWS(s, m);
 }
 #else
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,

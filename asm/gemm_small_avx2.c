@@ -4,21 +4,24 @@
  * UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one pointer goes from column to column.
  *
  *     vectors   rows at a time   accumulators                      b               a
- *        1            12         row i: ymm<i>                     ymm12           ymm13
- *        2             6         row i: ymm<2i>, <2i + 1>          ymm12, 13       ymm14
+ *        1            12         row i: ymm<i>                     ymm12           ymm13, spread from ymm15, 11, 10
+ *        2             6         row i: ymm<2i>, <2i + 1>          ymm12, 13       ymm14, spread from ymm15, 11
  *        3             4         row i: ymm<3i> .. <3i + 2>        ymm12 .. 14     ymm15
  *
  * Columns that are no multiple of a vector: the last vector begins before the one in front of it ends. What both
  * compute is the same, and all that is added to is loaded before anything is stored. So there are no masks, whose stores
  * take AMD's cores twenty instructions. Fewer columns than a vector has are loaded under a mask, and stored as two
- * overlapping parts of 16 or 8 bytes, or as one of 4. A kernel of several vectors that gets too few columns for them does
- * the work with fewer.
+ * overlapping parts of 16 or 8 bytes, or as one of 4; those of 16 bytes are half a vector. A kernel of several vectors that
+ * gets too few columns for them does the work with fewer.
  *
- * m rows are shared out evenly over as few groups as there can be. Rows of a group lie 0 to 6 times lda on from one of two
- * pointers. Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four.
+ * m rows are shared out evenly over as few groups as there can be. Rows of a group lie 0 to 3 times lda on from one of up
+ * to three pointers. Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four.
  *
  * Bound: the FMAs, 12 per k, two a cycle: 32 flop per cycle (16 of doubles). Loads beside them: 13 with one vector
- * (load-bound by 1 in 12 where two loads a cycle are all), 8 with two, 7 with three.
+ * (load-bound by 1 in 12 where two loads a cycle are all), 8 with two, 7 with three. With fewer rows, and with all that a
+ * call reads and writes beside them, loads and stores decide: 8 rows of a vector are 9 loads and a store for 8 FMAs. So
+ * the first rows' elements of four steps are loaded at once, where registers are left for that, and a shuffle spreads
+ * each. Of two vectors' rows no more than two, for each shuffle takes a unit that may multiply and add.
  */
 #include <stddef.h>
 #include "ukernels.h"
@@ -50,14 +53,14 @@ static const int64_t size = sizeof(element);
 #define AT_1 "(%[a0], %[ld])"
 #define AT_2 "(%[a0], %[ld], 2)"
 #define AT_3 "(%[a0], %[ld3])"
-#define AT_4 "(%[a0], %[ld], 4)"
-#define AT_5 "(%[a0], %[ld5])"
-#define AT_6 "(%[a0], %[ld3], 2)"
-#define AT_7 "(%[a7])"
-#define AT_8 "(%[a7], %[ld])"
-#define AT_9 "(%[a7], %[ld], 2)"
-#define AT_10 "(%[a7], %[ld3])"
-#define AT_11 "(%[a7], %[ld], 4)"
+#define AT_4 "(%[a4])"
+#define AT_5 "(%[a4], %[ld])"
+#define AT_6 "(%[a4], %[ld], 2)"
+#define AT_7 "(%[a4], %[ld3])"
+#define AT_8 "(%[a8])"
+#define AT_9 "(%[a8], %[ld])"
+#define AT_10 "(%[a8], %[ld], 2)"
+#define AT_11 "(%[a8], %[ld3])"
 
 /* F(u, where a row is, its number, its accumulators) of the first rows, of nv vectors. */
 #define ROWS_1_1(F, u) F(u, AT_0, 0, 0)
@@ -92,6 +95,21 @@ static const int64_t size = sizeof(element);
 #define A_ON
 #endif
 #define BROADCAST(u, at, i, t) "vbroadcast" S " " A_AT(u, at, i) ", %%ymm" #t "\n\t"
+/* The first S rows' elements of four steps are loaded at once, and spread to t by a shuffle. The
+ * first turn does without: it may leave some out. */
+#if V == 8
+#define LOAD_FOUR(at, r) "vbroadcastf128 " at ", %%ymm" #r "\n\t"
+#define SPREAD(u, r, t) "vpermilps $0x55*" #u ", %%ymm" #r ", %%ymm" #t "\n\t"
+#else
+#define LOAD_FOUR(at, r) "vmovupd " at ", %%ymm" #r "\n\t"
+#define SPREAD(u, r, t) "vpermpd $0x55*" #u ", %%ymm" #r ", %%ymm" #t "\n\t"
+#endif
+#define OF_ROW(S, i, f0, f1, f2, other)                                                                     \
+    ".if " #i " >= " #S "\n\t" other ".elseif " #i " == 0\n\t" f0 ".elseif " #i " == 1\n\t" f1            \
+    ".else\n\t" f2 ".endif\n\t"
+#define TAKE(S, u, at, i, t)                                                                                \
+    OF_ROW(S, i, SPREAD(u, 15, t), SPREAD(u, 11, t), SPREAD(u, 10, t), BROADCAST(u, at, i, t))
+#define FOUR(S, at, i) OF_ROW(S, i, LOAD_FOUR(at, 15), LOAD_FOUR(at, 11), LOAD_FOUR(at, 10), )
 #define FMA(b, t, x) "vfmadd231" P " %%ymm" #b ", %%ymm" #t ", %%ymm" #x "\n\t"
 #define LOAD(at, b) "vmovu" P " " at ", %%ymm" #b "\n\t"
 #define ADD(at, x) "vadd" P " " at ", %%ymm" #x ", %%ymm" #x "\n\t"
@@ -101,19 +119,17 @@ static const int64_t size = sizeof(element);
 #define ZERO_1(u, at, i, x) Z(x)
 #define ZERO_2(u, at, i, x, y) Z(x) Z(y)
 #define ZERO_3(u, at, i, x, y, z) Z(x) Z(y) Z(z)
-#define FMA_1(u, at, i, x) BROADCAST(u, at, i, 13) FMA(12, 13, x)
-#define FMA_2(u, at, i, x, y) BROADCAST(u, at, i, 14) FMA(12, 14, x) FMA(13, 14, y)
-#define FMA_3(u, at, i, x, y, z) BROADCAST(u, at, i, 15) FMA(12, 15, x) FMA(13, 15, y) FMA(14, 15, z)
-#define ADD_1(u, at, i, x)
+#define FMA_1(S, u, at, i, x) TAKE(S, u, at, i, 13) FMA(12, 13, x)
+#define FMA_2(S, u, at, i, x, y) TAKE(S, u, at, i, 14) FMA(12, 14, x) FMA(13, 14, y)
+#define FMA_3(S, u, at, i, x, y, z) BROADCAST(u, at, i, 15) FMA(12, 15, x) FMA(13, 15, y) FMA(14, 15, z)
 #define ADD_2(u, at, i, x, y) ADD(at, x)
 #define ADD_3(u, at, i, x, y, z) ADD(at, x) ADD("32" at, y)
-#define STORE_1(u, at, i, x)
 #define STORE_2(u, at, i, x, y) STORE(x, at)
 #define STORE_3(u, at, i, x, y, z) STORE(x, at) STORE(y, "32" at)
-#define ADD_LAST_1(u, at, i, x) ADD(at, x)
+#define ADD_WHOLE(u, at, i, x) ADD(at, x)
 #define ADD_LAST_2(u, at, i, x, y) ADD(at, y)
 #define ADD_LAST_3(u, at, i, x, y, z) ADD(at, z)
-#define STORE_LAST_1(u, at, i, x) STORE(x, at)
+#define STORE_WHOLE(u, at, i, x) STORE(x, at)
 #define STORE_LAST_2(u, at, i, x, y) STORE(y, at)
 #define STORE_LAST_3(u, at, i, x, y, z) STORE(z, at)
 #define LOAD_B_1 LOAD("(%[b])", 12)
@@ -122,35 +138,91 @@ static const int64_t size = sizeof(element);
 /* Fewer columns than a vector: of B; of C; and stores of a first part and a last part, by bytes. */
 #define LOAD_B_0 "vmaskmov" P " (%[b]), %[mask], %%ymm12\n\t"
 #define ADD_PART(u, at, i, x) "vmaskmov" P " " at ", %[mask], %%ymm12\n\tvadd" P " %%ymm12, %%ymm" #x ", %%ymm" #x "\n\t"
-#define END(x) "vpermps %%ymm" #x ", %[end], %%ymm12\n\t"
+#define END(x) "vpermps %%ymm" #x ", %%ymm13, %%ymm12\n\t"
 #define STORE_16(u, at, i, x) "vmovups %%xmm" #x ", " at "\n\t"
 #define STORE_END_16(u, at, i, x) END(x) "vmovups %%xmm12, " at "\n\t"
 #define STORE_8(u, at, i, x) "vmovlps %%xmm" #x ", " at "\n\t"
 #define STORE_END_8(u, at, i, x) END(x) "vmovlps %%xmm12, " at "\n\t"
 #define STORE_4(u, at, i, x) "vmovss %%xmm" #x ", " at "\n\t"
+/* Columns of 16 bytes need no mask. */
+#define LOAD_B_16 "vmovups (%[b]), %%xmm12\n\t"
+#define ADD_16(u, at, i, x) "vadd" P " " at ", %%xmm" #x ", %%xmm" #x "\n\t"
 
-#define STEP(u, nv, load, n) load "add %[ldb], %[b]\n\t" ROWS_##nv##_##n(FMA_##nv, u) A_ON
-/* The second pointer of a group from the first one, and both on. */
+/* How many rows that is, of so many vectors and rows: as many as registers are left for, up to 3 or 2. And what ROWS_...
+ * take of it. */
+#if A_COLUMNS
+#define SPREADS(F, nv, n) F##_##nv##_0
+#define LOADS(nv, n)
+#else
+#define SPREADS(F, nv, n) FOR_##nv##_##n(F)
+#define LOADS(nv, n) ROWS_##nv##_##n(SPREADS(FOUR, nv, n), )
+#endif
+#define FMA_1_0(u, at, i, x) FMA_1(0, u, at, i, x)
+#define FMA_1_1(u, at, i, x) FMA_1(1, u, at, i, x)
+#define FMA_1_2(u, at, i, x) FMA_1(2, u, at, i, x)
+#define FMA_1_3(u, at, i, x) FMA_1(3, u, at, i, x)
+#define FMA_2_0(u, at, i, x, y) FMA_2(0, u, at, i, x, y)
+#define FMA_2_1(u, at, i, x, y) FMA_2(1, u, at, i, x, y)
+#define FMA_2_2(u, at, i, x, y) FMA_2(2, u, at, i, x, y)
+#define FMA_3_0(u, at, i, x, y, z) FMA_3(0, u, at, i, x, y, z)
+#define FOUR_1_1(u, at, i, x) FOUR(1, at, i)
+#define FOUR_1_2(u, at, i, x) FOUR(2, at, i)
+#define FOUR_1_3(u, at, i, x) FOUR(3, at, i)
+#define FOUR_2_1(u, at, i, x, y) FOUR(1, at, i)
+#define FOUR_2_2(u, at, i, x, y) FOUR(2, at, i)
+#define FOUR_3_0(u, at, i, x, y, z)
+#define FOR_1_1(F) F##_1_1
+#define FOR_1_2(F) F##_1_2
+#define FOR_1_3(F) F##_1_3
+#define FOR_1_4(F) F##_1_3
+#define FOR_1_5(F) F##_1_3
+#define FOR_1_6(F) F##_1_3
+#define FOR_1_7(F) F##_1_3
+#define FOR_1_8(F) F##_1_3
+#define FOR_1_9(F) F##_1_3
+#define FOR_1_10(F) F##_1_3
+#define FOR_1_11(F) F##_1_2
+#define FOR_1_12(F) F##_1_1
+#define FOR_2_1(F) F##_2_1
+#define FOR_2_2(F) F##_2_2
+#define FOR_2_3(F) F##_2_2
+#define FOR_2_4(F) F##_2_2
+#define FOR_2_5(F) F##_2_2
+#define FOR_2_6(F) F##_2_1
+#define FOR_3_1(F) F##_3_0
+#define FOR_3_2(F) F##_3_0
+#define FOR_3_3(F) F##_3_0
+#define FOR_3_4(F) F##_3_0
+
+#define STEP(u, nv, load, n, fma) load "add %[ldb], %[b]\n\t" ROWS_##nv##_##n(fma, u) A_ON
+/* The other pointers of a group from the first one, and all on. */
 #define TO_0
-#define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
+#define TO_4 "lea (%[a0], %[ld], 4), %[a4]\n\t"
+#define TO_8 TO_4 "lea (%[a4], %[ld], 4), %[a8]\n\t"
 #define ON_0(bytes) "add " bytes ", %[a0]\n\t"
-#define ON_7(bytes) ON_0(bytes) "add " bytes ", %[a7]\n\t"
+#define ON_4(bytes) ON_0(bytes) "add " bytes ", %[a4]\n\t"
+#define ON_8(bytes) ON_4(bytes) "add " bytes ", %[a8]\n\t"
 #define BACK_0(bytes) "sub " bytes ", %[a0]\n\t"
-#define BACK_7(bytes) BACK_0(bytes) "sub " bytes ", %[a7]\n\t"
+#define BACK_4(bytes) BACK_0(bytes) "sub " bytes ", %[a4]\n\t"
 #if A_COLUMNS
 #define A_ON_0
-#define A_ON_7
+#define A_ON_4
+#define A_ON_8
 #else
 #define A_ON_0 ON_0("$4*" BYTES)
-#define A_ON_7 ON_7("$4*" BYTES)
+#define A_ON_4 ON_4("$4*" BYTES)
+#define A_ON_8 ON_8("$4*" BYTES)
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
 #define FAR_0
-#define FAR_7 , [a7] "=&r"(a7)
-#define PLAIN , [last] "r"(s->c_last)
-#define PARTS PLAIN, [mask] "x"(mask), [end] "x"(end), [bytes] "r"(s->all)
-#define LEADING "lea (%[ld], %[ld], 2), %[ld3]\n\tlea (%[ld], %[ld], 4), %[ld5]\n\t"
+#define FAR_4 , [a4] "=&r"(a4)
+#define FAR_8 FAR_4, [a8] "=&r"(a8)
+#define PLAIN
+#define LAST , [last] "r"(s->c_last)
+#define PARTS , [mask] "x"(*(const indices *)((const char *)ones + 32 - s->all)), AT(all), AT(c_last), \
+              [end] "m"(*(const indices *)((const char *)parts + s->c_last))
+#define LEADING "lea (%[ld], %[ld], 2), %[ld3]\n\t"
 /* n rows, whose last pointer is `far`, of nv vectors of B that `load` loads; C is written by `out`. */
 #define GROUP(n, far, nv, load, out, inputs)                                                                \
     __asm__ volatile(ROWS_##nv##_##n(ZERO_##nv, 0)                                                          \
@@ -161,12 +233,17 @@ static const int64_t size = sizeof(element);
                      "cmpl $2, %c[enter](%[s])\n\t"                                                         \
                      "jg 4f\n\t"                                                                            \
                      "je 3f\n\t"                                                                            \
-                     "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
-                     ".p2align 5\n"                                                                         \
-                     "1:\n\t" STEP(0, nv, load, n)                                                          \
-                     "2:\n\t" STEP(1, nv, load, n)                                                          \
-                     "3:\n\t" STEP(2, nv, load, n)                                                          \
-                     "4:\n\t" STEP(3, nv, load, n)                                                          \
+                     "jnp 1f\n\t" /* 0 - 2 has 7 bits, 1 - 2 has 8 */                                        \
+                     STEP(1, nv, load, n, FMA_##nv##_0)                                                     \
+                     "3:\n\t" STEP(2, nv, load, n, FMA_##nv##_0)                                            \
+                     "4:\n\t" STEP(3, nv, load, n, FMA_##nv##_0)                                            \
+                     A_ON_##far                                                                             \
+                     "dec %[turns]\n\t"                                                                     \
+                     "jz 5f\n\t"                                                                            \
+                     ".p2align 6\n"                                                                         \
+                     "1:\n\t" LOADS(nv, n)                                                                  \
+                     STEP(0, nv, load, n, SPREADS(FMA, nv, n)) STEP(1, nv, load, n, SPREADS(FMA, nv, n))    \
+                     STEP(2, nv, load, n, SPREADS(FMA, nv, n)) STEP(3, nv, load, n, SPREADS(FMA, nv, n))    \
                      A_ON_##far                                                                             \
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
@@ -176,14 +253,22 @@ static const int64_t size = sizeof(element);
                      LEADING                                                                                \
                      TO_##far                                                                               \
                      out(n, far, nv)                                                                        \
-                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
+                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), \
                        [b] "+&r"(b) FAR_##far                                                               \
-                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc) inputs \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc)  inputs \
                      : "memory", "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", \
-                       "ymm9", "ymm10", "ymm11", "ymm12", "ymm13" CLOBBERS_##nv)
+                       "ymm9", "ymm10", "ymm11", "ymm12", "ymm13", "ymm15" CLOBBERS_##nv)
 #define CLOBBERS_1
 #define CLOBBERS_2 , "ymm14"
-#define CLOBBERS_3 , "ymm14", "ymm15"
+#define CLOBBERS_3 , "ymm14"
+#define OUT_WHOLE(n, far, nv) OUT_ONE(n, ADD_WHOLE, STORE_WHOLE)
+#define OUT_16(n, far, nv) OUT_ONE(n, ADD_16, STORE_16)
+#define OUT_ONE(n, ADD_ROW, STORE_ROW)                                                                      \
+    "test %[acc], %[acc]\n\t"                                                                               \
+    "je 6f\n\t"                                                                                             \
+    ROWS_1_##n(ADD_ROW, 0)                                                                                  \
+    "6:\n\t"                                                                                                \
+    ROWS_1_##n(STORE_ROW, 0)
 #define OUT(n, far, nv)                                                                                     \
     "test %[acc], %[acc]\n\t"                                                                               \
     "je 6f\n\t"                                                                                             \
@@ -200,44 +285,48 @@ static const int64_t size = sizeof(element);
     "je 6f\n\t"                                                                                             \
     ROWS_1_##n(ADD_PART, 0)                                                                                 \
     "6:\n\t"                                                                                                \
-    "cmp $8, %[bytes]\n\t"                                                                                  \
+    "cmpl $8, %c[all](%[s])\n\t"                                                                                  \
     "jl 8f\n\t"                                                                                             \
-    "cmp $16, %[bytes]\n\t"                                                                                 \
+    "cmpl $16, %c[all](%[s])\n\t"                                                                                 \
     "jl 7f\n\t"                                                                                             \
     ROWS_1_##n(STORE_16, 0)                                                                                 \
-    ON_##far("%[last]")                                                                                     \
-    ROWS_1_##n(STORE_END_16, 0)                                                                             \
+    ON_##far("%c[c_last](%[s])")                                                                                     \
+    "vmovups %[end], %%ymm13\n\t" ROWS_1_##n(STORE_END_16, 0)                                                                             \
     "jmp 9f\n"                                                                                              \
     "7:\n\t"                                                                                                \
     ROWS_1_##n(STORE_8, 0)                                                                                  \
-    ON_##far("%[last]")                                                                                     \
-    ROWS_1_##n(STORE_END_8, 0)                                                                              \
+    ON_##far("%c[c_last](%[s])")                                                                                     \
+    "vmovups %[end], %%ymm13\n\t" ROWS_1_##n(STORE_END_8, 0)                                                                              \
     "jmp 9f\n"                                                                                              \
     "8:\n\t"                                                                                                \
     ROWS_1_##n(STORE_4, 0)                                                                                  \
     "9:\n\t"
 /* F(rows, their last pointer) of all groups. */
 #define GROUPS_4(F) F(1, 0) F(2, 0) F(3, 0) F(4, 0)
-#define GROUPS_6(F) GROUPS_4(F) F(5, 0) F(6, 0)
-#define GROUPS_12(F) GROUPS_6(F) F(7, 0) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7)
+#define GROUPS_6(F) GROUPS_4(F) F(5, 4) F(6, 4)
+#define GROUPS_12(F) GROUPS_6(F) F(7, 4) F(8, 4) F(9, 8) F(10, 8) F(11, 8) F(12, 8)
+/* What the columns are: part of a vector, 16 bytes of one, so many vectors. And F(kind) of all that a kernel takes. */
+enum kind { PART, ONE, TWO, THREE, SIXTEEN, KINDS };
 #if UK_MR == 12
 #define GROUPS GROUPS_12
 #define SEVERAL(n, far)
 #elif UK_MR == 6
 #define GROUPS GROUPS_6
-#define SEVERAL(n, far) else GROUP(n, far, 2, LOAD_B_2, OUT, PLAIN);
+#define SEVERAL(n, far) else GROUP(n, far, 2, LOAD_B_2, OUT, LAST);
 #elif UK_MR == 4
 #define GROUPS GROUPS_4
 #define SEVERAL(n, far)                                                                                     \
-    else if (s->half == 2) GROUP(n, far, 2, LOAD_B_2, OUT, PLAIN);                                          \
-    else GROUP(n, far, 3, LOAD_B_3, OUT, PLAIN);
+    else if (kind == TWO) GROUP(n, far, 2, LOAD_B_2, OUT, LAST);                                            \
+    else GROUP(n, far, 3, LOAD_B_3, OUT, LAST);
 #endif
 #define CASE(n, far)                                                                                        \
     case n:                                                                                                 \
-        if (s->half == 0)                                                                                   \
+        if (kind == PART)                                                                                   \
             GROUP(n, far, 1, LOAD_B_0, OUT_PARTS, PARTS);                                                   \
-        else if (s->half == 1)                                                                              \
-            GROUP(n, far, 1, LOAD_B_1, OUT, PLAIN);                                                         \
+        else if (kind == SIXTEEN)                                                                           \
+            GROUP(n, far, 1, LOAD_B_16, OUT_16, PLAIN);                                                     \
+        else if (kind == ONE)                                                                               \
+            GROUP(n, far, 1, LOAD_B_1, OUT_WHOLE, PLAIN);                                                   \
         SEVERAL(n, far)                                                                                     \
         break;
 /* clang-format on */
@@ -247,18 +336,14 @@ static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int32_t parts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0};
 typedef int32_t indices __attribute__((vector_size(32), aligned(4), may_alias));
 
-/* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. half:
- * whole vectors, 0 of a part of one. all: the bytes of that part, c_last: where its end, or the last vector, begins. */
-static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
-                                                        const char *a0, const element *b, char *c, int acc) {
-    const char *a7 __attribute__((unused));
-    int64_t turns = s->turns, ld = s->lda, ld3, ld5;
-    indices mask = {0}, end = mask;
+/* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out.
+ * all: the bytes of a part, c_last: where its end, or the last vector, begins. */
+static inline __attribute__((always_inline)) void of_kind(enum kind kind, const struct uk_small_call *s,
+                                                          int64_t rows, const char *a0, const element *b,
+                                                          char *c, int acc) {
+    const char *a4 __attribute__((unused)), *a8 __attribute__((unused));
+    int64_t turns = s->turns, ld = s->lda, ld3;
 
-    if (s->half == 0) {
-        mask = *(const indices *)(ones + 8 - s->all / 4);
-        end = *(const indices *)(parts + s->c_last / 4);
-    }
     switch (rows) { GROUPS(CASE) }
 }
 
@@ -275,7 +360,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->longer = 0;
     s->before = A_COLUMNS ? 0 : size * s->enter;
     s->all = (uint32_t)(size * n);
-    s->half = n < V ? 0 : (uint32_t)((n + V - 1) / V);
+    s->half = s->all == 16 ? SIXTEEN : n < V ? PART : (uint32_t)((n + V - 1) / V);
     s->c_last = n >= V ? size * (n - V) : s->all >= 16 ? s->all - 16 : s->all >= 8 ? s->all - 8 : 0;
     if (m > UK_MR) {
         const int64_t groups = (m + UK_MR - 1) / UK_MR;
@@ -285,14 +370,47 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     }
 }
 
-/* The code of groups of n rows. */
-#define RUN(n, far)                                                                                     \
-    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
-                                  int acc) {                                                            \
-        group(s, n, (const char *)a - s->before, b, c, acc);                                            \
+#ifdef UK_RESOLVED
+/* The code of groups of n rows, of each kind: what one does not need costs the others nothing. */
+#define RUN_KIND(n, kind)                                                                               \
+    static enum uk_status run_##kind##_##n(const struct uk_small_call *s, const void *a, const void *b, \
+                                           void *c, int acc) {                                          \
+        of_kind(kind, s, n, (const char *)a - s->before, b, c, acc);                                    \
         return UK_OK;                                                                                   \
     }
-#define RUN_OF(n, far) run_##n,
+#define PART_OF(n, far) run_PART_##n,
+#define SIXTEEN_OF(n, far) run_SIXTEEN_##n,
+#define ONE_OF(n, far) run_ONE_##n,
+#define TWO_OF(n, far) run_TWO_##n,
+#define THREE_OF(n, far) run_THREE_##n,
+#if UK_MR == 12
+#define RUN(n, far) RUN_KIND(n, PART) RUN_KIND(n, SIXTEEN) RUN_KIND(n, ONE)
+#elif UK_MR == 6
+#define RUN(n, far) RUN_KIND(n, PART) RUN_KIND(n, SIXTEEN) RUN_KIND(n, ONE) RUN_KIND(n, TWO)
+#else
+#define RUN(n, far) \
+    RUN_KIND(n, PART) RUN_KIND(n, SIXTEEN) RUN_KIND(n, ONE) RUN_KIND(n, TWO) RUN_KIND(n, THREE)
+#endif
+GROUPS(RUN)
+
+static enum uk_status (*const run_kind[KINDS][UK_MR])(const struct uk_small_call *s, const void *a,
+                                                      const void *b, void *c, int acc) = {
+    [PART] = {GROUPS(PART_OF)},   [SIXTEEN] = {GROUPS(SIXTEEN_OF)}, [ONE] = {GROUPS(ONE_OF)},
+#if UK_MR < 12
+    [TWO] = {GROUPS(TWO_OF)},
+#endif
+#if UK_MR < 6
+    [THREE] = {GROUPS(THREE_OF)},
+#endif
+};
+#define RUN_OF_ROWS(s, rows) run_kind[(s)->half][(rows) - 1]
+#else
+/* half: the kind. */
+static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
+                                                        const char *a0, const element *b, char *c, int acc) {
+    of_kind((enum kind)s->half, s, rows, a0, b, c, acc);
+}
+#endif
 enum { STEP_OF_ROWS = 1 };
 #define BEGINS_GROUPS 0
 #include "gemm_small.h"
