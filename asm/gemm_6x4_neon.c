@@ -19,7 +19,7 @@
  * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a step; two loads and four instructions a cycle are
  * enough for 5.5 (7) and 27 (28). Neoverse V1: four FMAs, 6 cycles; 24 accumulators cover its latency of 4, of which an
  * accumulator sees 2. Cortex-A53, A55: one a cycle, 24 cycles a step; a load of a 128-bit register takes both of their
- * slots, 5.5 cycles more.
+ * slots for two cycles, 11 cycles more.
  *
  * A and B are streams, which the hardware fetches. C's rows are asked for at the beginning.
  *

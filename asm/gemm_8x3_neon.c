@@ -15,14 +15,19 @@
  * Order. A step goes column by column: 8 fmla share a vector of b, whose register is free then. What is loaded there is needed
  * 16 fmla later, and a of floats 24 later, so that cores that issue in order do not wait either; a of doubles has no second
  * set of registers and is needed 4 fmla later. Eight steps a turn: 192 fmla, 20 loads of pairs (28), 4 prefetches (8), 2
- * instructions of the loop: 0.88 of the instructions multiply (0.83).
+ * instructions of the loop: 0.88 of the instructions multiply (0.83; a register of doubles feeds half as many fmla, and without
+ * the prefetches 28 pairs allow 0.865. ld1 of four registers would be 14 loads, each needed at once).
  *
  * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a step; two loads and four instructions a cycle are
  * enough for 5 (7) and 27 (29). Neoverse V1: four FMAs, 6 cycles; 24 accumulators cover its latency of 4, of which an
  * accumulator sees 2. Cortex-A53, A55: one a cycle, 24 cycles a step; a load of a 128-bit register takes both of their
- * slots, 5 (7) cycles more: 0.83 of the peak (0.77). No load stands where its value is needed at once, so that this order serves
- * both kinds of cores. Loads of halves beside the fmla (ldr d, ldr x, ins) would be the other way on in-order cores: three
- * instructions for one, all of which other cores pay for.
+ * slots for two cycles, 10 (14) cycles more: 0.71 of the peak (0.63). No load stands where its value is needed at once.
+ *
+ * asm_a53, asm_a55: a register comes in three parts, ldr d, ldr x and ins. Cortex-A55 issues each of them beside an fmla: 24
+ * cycles a step. Cortex-A53 has ldr x beside an fmla and ldr d beside an ins only, which takes a cycle for both: 29
+ * cycles, 0.83 of the peak. (So ncnn's guide for these cores has it, by measurements, and ARM's Compute Library keeps a
+ * kernel for each. LLVM's models of both do not know it.) Each part of a step's 5 registers goes with half a column of the
+ * step before. Other cores would issue 40 instead of 27 instructions for a step.
  *
  * A: the panel that the next row of tiles reads, behind this one as a rule, is asked into the second cache. B is one stream,
  * which the hardware fetches. C's rows are asked for at the beginning.
@@ -33,6 +38,9 @@
 #include "gemm_neon.h"
 
 enum { MR = 8, NR = 3 * V };
+#if defined UK_IMPL_asm_a53 || defined UK_IMPL_asm_a55
+#define IN_ORDER 1
+#endif
 #if UK_DOUBLE
 #define T "2d"
 #define E "d"
@@ -64,10 +72,50 @@ enum { MR = 8, NR = 3 * V };
 #define COLUMN1(b, odd, early, late) COLUMN(b, odd, 16, 17, 18, 19, 20, 21, 22, 23, early, late)
 #define COLUMN2(b, odd, early, late) COLUMN(b, odd, 24, 25, 26, 27, 28, 29, 30, 31, early, late)
 
+#ifdef IN_ORDER
+/* Half a column, and a register loaded for the next step in three parts: its lower half, its upper half by way of %[x],
+ * and the move of that into the register, for which the next load's half column has a place. */
+#define LOWER_PART(q, at) "ldr d" #q ", [" at "]\n\t"
+#define UPPER_PART(at) "ldr %[x], [" at " + 8]\n\t"
+#define A_AT "%[a], #"
+#define B_AT "%[b], #"
+#define MOVE(q) "ins v" #q ".d[1], %[x]\n\t"
+#ifdef UK_IMPL_asm_a53
+#define HALF(b, a, c0, c1, c2, c3, waiting, q, at)                                                   \
+    FMLA(c0, b, a, 0) LOWER_PART(q, at) MOVE(waiting)                                                \
+    FMLA(c1, b, a, 1) UPPER_PART(at) FMLA(c2, b, a, 2) FMLA(c3, b, a, 3)
+#else
+#define HALF(b, a, c0, c1, c2, c3, waiting, q, at)                                                   \
+    FMLA(c0, b, a, 0) LOWER_PART(q, at) FMLA(c1, b, a, 1) MOVE(waiting)                              \
+    FMLA(c2, b, a, 2) UPPER_PART(at) FMLA(c3, b, a, 3)
+#endif
+/* A step with its columns of b in b0, b1, b2, and what it loads for the next: b in n0, n1, n2, and a in m, m_. `waiting`
+ * lacks its upper half at first, n2 at the end. */
+#define STEP(b0, b1, b2, a, a_, waiting, n0, n1, n2, m, m_, at_a, at_b, then)                              \
+    HALF(b0, a, 8, 9, 10, 11, waiting, n0, at_b) HALF(b0, a_, 12, 13, 14, 15, n0, m, at_a)           \
+    HALF(b1, a, 16, 17, 18, 19, m, n1, at_b " + 16") HALF(b1, a_, 20, 21, 22, 23, n1, m_, at_a " + 16") \
+    HALF(b2, a, 24, 25, 26, 27, m_, n2, at_b " + 32")                                                   \
+    FMLA(28, b2, a_, 0) then FMLA(29, b2, a_, 1) FMLA(30, b2, a_, 2) FMLA(31, b2, a_, 3)
+#define LAST_STEP                                                                                          \
+    MOVE(7) COLUMN0(5, odd, NO, NO) COLUMN1(6, odd, NO, NO) COLUMN2(7, odd, NO, NO)
+#define AHEAD_A "32"
+#define AHEAD_B "48"
+#define FIRST                                                                                              \
+    LOAD(0, 1, "[%[a]], #32") LOAD(4, 5, "[%[b]], #48") LOWER_PART(6, B_AT "-16") UPPER_PART(B_AT "-16")
+#define THREE                                                                                              \
+    STEP(4, 5, 6, 0, 1, 6, 7, 4, 5, 2, 3, A_AT "0", B_AT "0", FETCH(0))                                              \
+    STEP(7, 4, 5, 2, 3, 5, 6, 7, 4, 0, 1, A_AT "32", B_AT "48", NO)                                                  \
+    STEP(6, 7, 4, 0, 1, 4, 5, 6, 7, 2, 3, A_AT "64", B_AT "96", FETCH(1))
+#define MOVE_ON "add %[a], %[a], #128\n\tadd %[b], %[b], #192\n\t"
+#define FOUR THREE STEP(5, 6, 7, 2, 3, 7, 4, 5, 6, 0, 1, A_AT "96", B_AT "144", MOVE_ON)
+#define LAST_FOUR THREE LAST_STEP MOVE_ON
+#else
 /* Four steps. Of each operand the first load moves its pointer on by the four steps; the pointers are 64 bytes ahead, which
  * FIRST has loaded. The arguments load what belongs to the next four. */
 #define FIRST                                                                                              \
     LOAD(0, 1, "[%[a]], #32") LOAD(4, 5, "[%[b]], #32") LOAD(6, 7, "[%[b]], #32") LOAD(2, 3, "[%[a]], #32")
+#define AHEAD_A "64"
+#define AHEAD_B "64"
 #if UK_DOUBLE
 #define QUARTET(b0, b1, a0, a1)                                                                            \
     COLUMN0(4, even, FETCH(0), NO)                                                                         \
@@ -101,6 +149,7 @@ enum { MR = 8, NR = 3 * V };
     QUARTET(LOAD(4, 5, "[%[b], #-64]"), LOAD(6, 7, "[%[b], #-32]"), LOAD(0, 1, "[%[a], #-64]"),            \
             LOAD(2, 3, "[%[a], #-32]"))
 #define LAST_FOUR QUARTET(NO, NO, NO, NO)
+#endif
 
 /* One step; the last vector of B is at `last`. */
 #if UK_DOUBLE
@@ -148,8 +197,15 @@ enum { MR = 8, NR = 3 * V };
 #if UK_DOUBLE
 #define FETCHES(panel)                                                                                     \
     [next0] "r"(panel - 64), [next1] "r"(panel - 256), [next2] "r"(panel - 192), [next3] "r"(panel - 128)
+#elif defined IN_ORDER
+#define FETCHES(panel) [next0] "r"(panel - 32), [next1] "r"(panel + 32)
 #else
 #define FETCHES(panel) [next0] "r"(panel - 64), [next1] "r"(panel - 128)
+#endif
+#ifdef IN_ORDER
+#define SPARE , [x] "=&r"(spare)
+#else
+#define SPARE
 #endif
 #define CLOBBERS                                                                                           \
     "memory", "cc", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12",       \
@@ -162,6 +218,9 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
     const real *last = b + NR - V;
     int64_t turns = k >> 3;
     real *t = c;
+#ifdef IN_ORDER
+    int64_t spare;
+#endif
 
     k &= 7;
     __asm__ volatile(EACH_ROW(FETCH_C)
@@ -175,8 +234,8 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
                      "subs %[turns], %[turns], #1\n\t"
                      "b.ne 1b\n"
                      "2:\n\t" FOUR LAST_FOUR
-                     "sub %[a], %[a], #64\n\t"
-                     "sub %[b], %[b], #64\n\t"
+                     "sub %[a], %[a], #" AHEAD_A "\n\t"
+                     "sub %[b], %[b], #" AHEAD_B "\n\t"
                      "add %[last], %[b], #32\n"
                      "3:\n\t"
                      "cbz %[k], 5f\n\t"
@@ -187,7 +246,7 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
                      EACH_ROW(ADD)
                      "6:\n\t" EACH_ROW(STORE)
                      : [k] "+&r"(k), [turns] "+&r"(turns), [a] "+&r"(a), [b] "+&r"(b), [last] "+&r"(last),
-                       [c] "+&r"(c), [t] "+&r"(t)
+                       [c] "+&r"(c), [t] "+&r"(t) SPARE
                      : [ld] "r"(size * ldc), [acc] "r"(acc), FETCHES(panel)
                      : CLOBBERS);
 }

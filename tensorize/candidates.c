@@ -42,6 +42,17 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
     return NULL;
 }
 
+/* Whether the row was made for cores, of which the target's is none. */
+static bool is_for_others(const struct uk_target *t, const struct uk_kernel *row) {
+    const char *cpu = t->cpu ? t->cpu : "";
+    const size_t length = strlen(cpu);
+
+    for (const char *core = row->cores; core; core = strchr(core, ',') ? strchr(core, ',') + 1 : NULL)
+        if (!strncmp(core, cpu, length) && (!core[length] || core[length] == ','))
+            return false;
+    return row->cores;
+}
+
 enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c) {
     int count;
     const struct uk_kernel *rows = uk_kernels(&count);
@@ -65,7 +76,7 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
         } else {
             return UK_OK;
         }
-        if (only && strcmp(only, name))
+        if (only ? strcmp(only, name) : row && is_for_others(s->target, row))
             continue;
         if (row && !uk_target_takes(s->target, row)) {
             if (!only)
@@ -88,11 +99,11 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
 
 /* ---- cost ---- */
 
-/* Of what is issued for a step, whatever takes longest; 0: the row states no counts. */
+/* Of what is issued for a step, whatever takes longest, but for what cannot be issued beside it; 0: the row states no counts. */
 static double counted_cycles(const struct uk_machine *m, const struct uk_kernel *k) {
     double fma = k->fma / m->fma_per_cycle, load = k->loads / m->load_per_cycle;
     double issue = (k->fma + k->loads + k->other) / m->issue_width;
-    double most = fma > load ? fma : load;
+    double most = m->loads_alone ? fma + load : fma > load ? fma : load;
 
     return most > issue ? most : issue;
 }

@@ -10,6 +10,7 @@ struct uk_machine {
     double fma_per_cycle, load_per_cycle; /* of such vectors */
     double issue_width;
     int64_t l1_bytes, l2_bytes; /* per core */
+    bool loads_alone; /* no FMA is issued while a load of a vector is: in-order cores with a narrow path */
 };
 
 /* target_table.c: what the targets of an architecture share. Lists end with NULL. */

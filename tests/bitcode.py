@@ -19,7 +19,7 @@ TYPES = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"}
 # One that no kernel is tuned for.
 OTHER_CPU = {"x86_64": "znver4", "aarch64": "neoverse-n1", "arm": "cortex-a15"}
 FIELDS = {
-    "symbol": str, "op": str, "mr": int, "nr": int, "kr": int, "arch": str, "isa": str, "impl": str, "features": list, "edges": str,
+    "symbol": str, "op": str, "mr": int, "nr": int, "kr": int, "arch": str, "isa": str, "impl": str, "features": list, "cores": str, "edges": str,
     "prototype": str, "arguments": list, "operands": list, "bitcode": str, "llvm": str, "declaration": str,
 }
 

@@ -45,6 +45,25 @@ static void rows_are_sound(void **state) {
     assert_null(uk_kernel_find("uk_sgemm_0x0_avx2_asm"));
 }
 
+/* Others have the tile too: a row of the same operation for all cores. */
+static void rows_of_cores_have_one_for_all(void **state) {
+    int count, of_cores = 0;
+    const struct uk_kernel *rows = uk_kernels(&count);
+
+    (void)state;
+    for (int i = 0; i < count; i++) {
+        bool found = !rows[i].cores;
+
+        of_cores += rows[i].cores != NULL;
+        for (int j = 0; j < count && !found; j++)
+            found = !rows[j].cores && !strcmp(rows[i].op, rows[j].op) && rows[i].mr == rows[j].mr &&
+                    rows[i].nr == rows[j].nr && !strcmp(rows[i].isa, rows[j].isa);
+        if (!found)
+            fail_msg("%s: no row for all cores", rows[i].symbol);
+    }
+    assert_true(of_cores > 0);
+}
+
 static void groups_are_filled_in(void **state) {
     static const char expected[] =
         "intrinsic uk_igemm_8x12_dotprod_asm requires dotprod\n"
@@ -217,9 +236,13 @@ static void every_status_has_a_text(void **state) {
 int main(void) {
     /* First what must begin in a process that has not looked at UK_ISA. */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(environment_hides_features),     cmocka_unit_test(rows_are_sound),
-        cmocka_unit_test(declaration_is_filled_in),       cmocka_unit_test(groups_are_filled_in),
-        cmocka_unit_test(declaration_follows_attributes), cmocka_unit_test(features_are_listed),
+        cmocka_unit_test(environment_hides_features),
+        cmocka_unit_test(rows_are_sound),
+        cmocka_unit_test(rows_of_cores_have_one_for_all),
+        cmocka_unit_test(declaration_is_filled_in),
+        cmocka_unit_test(groups_are_filled_in),
+        cmocka_unit_test(declaration_follows_attributes),
+        cmocka_unit_test(features_are_listed),
         cmocka_unit_test(every_status_has_a_text),
     };
 

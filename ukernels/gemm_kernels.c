@@ -111,7 +111,7 @@ static void look_up(struct gemm_type *t) {
     for (int i = 0; i < count; i++) {
         const struct uk_kernel *k = &rows[i];
 
-        if (!uk_kernel_runs_here(k))
+        if (!uk_kernel_runs_here(k) || k->cores)
             continue;
         for (int f = 0; f < GEMM_FORMS; f++)
             if (!strcmp(k->op, t->form_op[f]))

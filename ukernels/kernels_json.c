@@ -116,6 +116,7 @@ static int put_kernel(const struct uk_kernel *k, const char *arch, bool is_first
     put_field("isa", k->isa);
     put_field("impl", k->impl);
     put_features(k->features);
+    put_field("cores", k->cores ? k->cores : "");
     put_field("edges", edges[k->edges]);
     snprintf(text, sizeof text, "void %s%s", k->symbol, k->parameters);
     put_field("prototype", text);

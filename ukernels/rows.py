@@ -53,6 +53,8 @@ for number, line in enumerate(open(folder + "/kernels.def", encoding="utf-8"), 1
         folder_of_impl = "asm/peachpy" if impl == "peachpy" else "asm" if impl.startswith("asm") else "intrinsics"
         source = f"{folder_of_impl}/{symbol}.{'py' if impl == 'peachpy' else 'c'}"
         names = []
+    if impl.startswith("asm_"):
+        names += [f"-DUK_IMPL_{impl}"]
     for arch in triples if isas[isa][0] == "any" else [isas[isa][0]]:
         flags = flags_of(arch, isa, features) + names
         print(symbol, isa, impl, source, " ".join(flags), arch, triples[arch], sep="\t")

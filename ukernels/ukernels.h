@@ -102,12 +102,16 @@ struct uk_kernel {
     const char *symbol; /* "uk_sgemm_6x16_avx2_asm" */
     const char *op;     /* "sgemm": a row of ops.def */
     const char *isa;    /* "avx2": a row of isas.def */
-    const char *impl;   /* "asm", "intrin", "c", "peachpy" */
+    const char *impl;   /* "asm", "intrin", "c", "peachpy"; "asm_..." names what sets it apart: "asm_a53" */
     const char *arch;   /* "x86_64", "aarch64", "arm", or "any" */
     /* The source, if the row shares it with others: "intrinsics/name.c"; else NULL. */
     const char *file;
     /* What it needs of the CPU, separated by commas; default: the isa's. "" is nothing. */
     const char *features;
+    /* The cores, separated by commas ("cortex-a53"), whose pipes the order of its instructions is for, where another row
+     * has the same operation and tile for all. Default NULL: any core. Schedules made for such a core prefer it; others, and
+     * uk_sgemm, which threads may run on cores of two kinds, take it by name only. */
+    const char *cores;
     const char *parameters;  /* of its C prototype, "(int64_t k, ...)" */
     const char *declaration; /* its op's, not filled in: see uk_kernel_declaration */
     /* Cast it to uk_<op>_function. NULL: a kernel of another architecture than this build's. */
@@ -119,7 +123,8 @@ struct uk_kernel {
     int row_step;
     int a_over;                    /* elements of the first operand it may read past the end of a row */
     int a_align, b_align, c_align; /* bytes; default 1: as the elements are, no more */
-    /* Vector instructions of the inner loop, per step of k: per group of kr (per call, if there is no k). */
+    /* Vector instructions of the inner loop, per step of k: per group of kr (per call, if there is no k). Where .cores load
+     * halves of vectors beside FMAs, these are other. */
     double fma, loads, other;
 };
 
