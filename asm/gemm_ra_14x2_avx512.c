@@ -18,11 +18,31 @@
  * 14 steps ask for one row each, to be written: for the lines that its vectors end in.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
+ *
+ * UK_ASKING: a second form, which also asks for elements [0, k) of three rows of another matrix, spread over its steps. A
+ * line is asked for again with each element or second one, which costs two or three of the 12 loads that are free per k;
+ * where nothing lies there, it is only fetched, never read.
  */
+#include <stddef.h>
 #include "ukernels.h"
 #include "tile_14_avx512.h"
 
 /* clang-format off */
+/* The form that asks. */
+#ifdef UK_ASKING
+#define ASK                                                                                                     \
+    "prefetcht0 (%[s])\n\t"                                                                                     \
+    "prefetcht0 (%[s], %[lds])\n\t"                                                                             \
+    "prefetcht0 (%[s], %[lds], 2)\n\t"
+#define ASK_ON(bytes) "add " bytes ", %[s]\n\t"
+#define ASKING [s] "+&r"(s),
+#define ASKED [lds] "r"(size * lds),
+#else
+#define ASK
+#define ASK_ON(bytes)
+#define ASKING
+#define ASKED
+#endif
 /* A step, n steps on. */
 #define STEP(n, enter)                                                                                          \
     "vmovu" P " 128*" #n "(%[b]), %%zmm28\n\t"                                                                  \
@@ -30,6 +50,7 @@
     ROWS_IN_PLACE(n)
 #define ADVANCE(steps)                                                                                          \
     ADVANCE_ROWS("$" BYTES "*" #steps)                                                                          \
+    ASK_ON("$" BYTES "*" #steps)                                                                                \
     "add $128*" #steps ", %[b]\n\t"
 #define FETCH_ROW                                                                                               \
     "prefetchw 60(%[f])\n\t"                                                                                    \
@@ -40,29 +61,34 @@
                      "test %[k], %[k]\n\t"                                                                      \
                      "jle 3f\n\t"                                                                               \
                      FETCH_C(STEP(0, ) FETCH_ROW, ADVANCE(1))                                                   \
-                     TWO_A_TURN(STEP(0, ), STEP(1, ), ADVANCE(-1), ADVANCE(2))                                  \
+                     TWO_A_TURN(STEP(0, ), ASK STEP(1, ), ADVANCE(-1), ADVANCE(2))                              \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
-                     : MOVING, [f] "=&r"(f), [rows] "=&r"(rows)                                                 \
-                     : [lda] "r"(size * lda), [ld] "r"(size * ldc)                                              \
+                     : MOVING, ASKING [f] "=&r"(f), [rows] "=&r"(rows)                                          \
+                     : ASKED [lda] "r"(size * lda), [ld] "r"(size * ldc)                                        \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
                                                             element *c, int64_t ldc, int64_t acc, int64_t mr,
-                                                            int64_t nr) {
+                                                            int64_t nr, const element *s, int64_t lds) {
     ROW_POINTERS;
+    (void)s;
+    (void)lds;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, skip;
 
     c += (mr - 1) * ldc;
-    __asm__ volatile(EDGE_TILE(STEP(0, "jmp *%[t]\n\t") ADVANCE(1))
-                     : MOVING, [t] "=&r"(t), [skip] "=&r"(skip)
-                     : [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "r"(mr - 1), EDGE_MASKS
+    __asm__ volatile(EDGE_TILE(ASK STEP(0, "jmp *%[t]\n\t") ADVANCE(1))
+                     : MOVING, ASKING [t] "=&r"(t), [skip] "=&r"(skip)
+                     : ASKED [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "r"(mr - 1), EDGE_MASKS
                      : CLOBBERS);
 }
 /* clang-format on */
 
-void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
-               int64_t acc, int64_t mr, int64_t nr) {
+static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda, const element *b,
+                                                       element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr,
+                                                       const element *s, int64_t lds) {
+    (void)s;
+    (void)lds;
     if (mr == 14 && nr == UK_NR) {
         ROW_POINTERS;
         int64_t f, rows;
@@ -72,6 +98,22 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, eleme
         else
             FULL_TILE(STORE);
     } else {
-        edge_tile(k, a, lda, b, c, ldc, acc, mr, nr);
+        edge_tile(k, a, lda, b, c, ldc, acc, mr, nr, s, lds);
     }
 }
+
+#ifdef UK_ASKING
+#define NAME(symbol) NAME_OF(symbol)
+#define NAME_OF(symbol) symbol##_asking
+void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc, int64_t acc,
+                     int64_t mr, int64_t nr, const element *s, int64_t lds);
+void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc, int64_t acc,
+                     int64_t mr, int64_t nr, const element *s, int64_t lds) {
+    tile(k, a, lda, b, c, ldc, acc, mr, nr, s, lds);
+}
+#else
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc, int64_t acc,
+               int64_t mr, int64_t nr) {
+    tile(k, a, lda, b, c, ldc, acc, mr, nr, NULL, 0);
+}
+#endif

@@ -22,6 +22,7 @@ struct gemm_tile {
     int mr, nr;
     int lanes;                                      /* elements of a vector */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
+    void (*asking)(void);                           /* RA, which also asks for rows of B; NULL: none */
 };
 
 /* From where a tile reads an operand. */
@@ -44,6 +45,14 @@ struct gemm_epilogue {
     const void *row_bias, *column_bias;
 };
 
+/* Rows of a B by columns that are packed next. A tile asks for some of them, from the caches behind the first. */
+enum { GEMM_ASKED = 3 };
+struct gemm_next {
+    void (*asking)(void); /* the tile's, of that name */
+    const void *row;
+    int64_t stride, count;
+};
+
 /* A row of tiles: C[rows, columns] of one block of k. */
 struct gemm_strip {
     const struct uk_kernel *kernel, *tail; /* tail: of the last columns, if they are no more than its width */
@@ -59,6 +68,7 @@ struct gemm_strip {
     double alpha, beta;                   /* beta is 1 but for the first block */
     const struct gemm_epilogue *epilogue; /* NULL but for the last block */
     int64_t row, column;                  /* of the first element, for the bias */
+    struct gemm_next *next;               /* what is left to ask for */
 };
 
 /* A vector of results y[i * y_step], i < count, from a matrix with `stride` between its rows. */

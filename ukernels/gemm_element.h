@@ -6,6 +6,9 @@ typedef void panels_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEM
                              int64_t acc, int64_t mr, int64_t nr);
 typedef void ra_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                          int64_t acc, int64_t mr, int64_t nr);
+typedef void ra_asking_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c,
+                                int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s,
+                                int64_t lds);
 typedef void rab_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *c,
                           int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 typedef void sab_function(int64_t k, const ELEMENT *a, int64_t lda, int64_t csa, const ELEMENT *b,
@@ -18,6 +21,16 @@ typedef void gemv_t_function(int64_t k, const ELEMENT *a, int64_t lda, const ELE
                              int64_t acc, int64_t n);
 typedef void pack_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t n);
 
+static void call_asking(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
+                        int64_t nr) {
+    struct gemm_next *next = s->next;
+
+    ((ra_asking_function *)next->asking)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr, next->row,
+                                         next->stride);
+    next->row = (const ELEMENT *)next->row + GEMM_ASKED * next->stride;
+    next->count -= GEMM_ASKED;
+}
+
 /* A tile, by the kernel of the last columns if they fit. */
 static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
                  int64_t nr) {
@@ -29,7 +42,10 @@ static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64
         ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RA:
-        ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
+        if (s->next->count > 0)
+            call_asking(s, b, c, ldc, acc, nr);
+        else
+            ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAB:
     case GEMM_SMALL:

@@ -32,6 +32,28 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
     return &t->tile[i];
 }
 
+/* Kernels that also ask for rows of B, compiled beside them from the same text. */
+#define ASKING_KERNEL(symbol) void symbol##_asking(void);
+#include "gemm_asking.def"
+#undef ASKING_KERNEL
+
+static void (*asking_of(const struct uk_kernel *k))(void) {
+    static const struct {
+        const char *symbol;
+        void (*function)(void);
+    } all[] = {
+#define ASKING_KERNEL(symbol) {#symbol, symbol##_asking},
+#include "gemm_asking.def"
+#undef ASKING_KERNEL
+        {NULL, NULL},
+    };
+
+    for (int i = 0; all[i].symbol; i++)
+        if (!strcmp(all[i].symbol, k->symbol))
+            return all[i].function;
+    return NULL;
+}
+
 static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_form form) {
     if (k->edges != UK_EDGES_ANY || k->kr != 1 || k->a_over || k->a_align > t->size || k->b_align > t->size ||
         k->c_align > t->size || k->mr * k->nr > GEMM_TILE_MOST)
@@ -39,8 +61,10 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
     struct gemm_tile *tile = tile_of(t, k);
     const struct uk_kernel *old = tile ? tile->kernel[form] : NULL;
 
-    if (tile && (!old || level(k) > level(old)))
+    if (tile && (!old || level(k) > level(old))) {
         tile->kernel[form] = k;
+        tile->asking = form == GEMM_RA ? asking_of(k) : tile->asking;
+    }
 }
 
 /* Whole small products: n columns are the next wider kernel's. */

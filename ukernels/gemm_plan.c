@@ -102,6 +102,13 @@ static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum g
     }
 }
 
+/* Whether the tiles ask for the rows of a B by columns that are packed next, which then come from the second cache: if B
+ * comes from further away, and so few panels of rows read it that its copy counts. The tiles have A in rows. */
+static bool asks(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    return t->asking && p->b_column != 1 && p->a_step == 1 && parts(p->m, t->mr) <= t->nr &&
+           p->n * p->k * p->type->size > gemm_caches()->second.size / 2;
+}
+
 /* What reading or copying A costs beside the tiles. */
 static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source source) {
     const int size = p->type->size;
@@ -212,7 +219,7 @@ static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, st
             for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
                 c.a = (enum gemm_source)a;
                 c.b = (enum gemm_source)b;
-                if (!form_takes(c.form, p, c.a, c.b))
+                if (!form_takes(c.form, p, c.a, c.b) || (c.a == GEMM_COPIED && asks(p, t)))
                     continue;
                 c.cycles = tiles + a_cost(p, t, c.a) + b_cost(p, t, kc, c.b);
                 if (!best->tile || c.cycles < best->cycles)
@@ -278,6 +285,9 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->cycles = c->cycles;
     p->kc = k_block(p, nr);
     split(p);
+    p->asking = c->form == GEMM_RA && c->b == GEMM_COPIED && asks(p, c->tile) ? c->tile->asking : NULL;
+    if (p->asking)
+        room /= 2; /* the other half is for what is asked for */
     columns = parts(parts(p->n, nr), p->column_tasks) * nr;
     rows = parts(parts(p->m, p->rows), p->row_tasks) * p->rows;
     if (p->row_tasks * p->column_tasks > caches->cores)

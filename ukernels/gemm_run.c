@@ -95,10 +95,22 @@ static void pack_b_as_read(const struct uk_gemm_plan *plan, const struct gemm_op
     s->packed = w->b;
 }
 
+/* The rows of B that are packed after this block, where they are worth asking for. */
+static struct gemm_next find_next(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                                  const struct block *w, int64_t j_begin, int64_t j_end) {
+    const bool is_last = w->j0 + w->n >= j_end;
+    const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
+
+    if (!plan->asking || plan->b_packed || p >= plan->k)
+        return (struct gemm_next){0};
+    return (struct gemm_next){plan->asking, at(plan, o->b, j * plan->b_column + p), plan->b_column,
+                              least(plan->nc, j_end - j)};
+}
+
 /* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
  * at a time, which share the lines and pages of their source. */
 static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                      bool pack_a) {
+                      bool pack_a, struct gemm_next *next) {
     const int64_t group = plan->a_row == 1 ? 8 * plan->rows : plan->rows;
     struct gemm_strip s = {
         .kernel = plan->tile->kernel[plan->form],
@@ -112,6 +124,7 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
         .beta = w->p ? 1 : o->beta,
         .epilogue = w->p + w->k == plan->k ? o->epilogue : NULL,
         .column = w->j0,
+        .next = next,
     };
 
     find_b(plan, o, w, &s);
@@ -168,8 +181,10 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
                 w.n = least(plan->nc, j_end - w.j0);
                 if (plan->b_source == GEMM_COPIED && !plan->b_packed && !plan->first)
                     gemm_pack_b(plan, t->o->b, w.j0, w.n, w.p, w.k, w.b);
+                struct gemm_next next = find_next(plan, t->o, &w, j_begin, j_end);
+
                 run_block(plan, t->o, &w,
-                          plan->a_source != GEMM_IN_PLACE && !plan->a_packed && w.j0 == j_begin);
+                          plan->a_source != GEMM_IN_PLACE && !plan->a_packed && w.j0 == j_begin, &next);
             }
         }
     }

@@ -242,6 +242,7 @@ struct uk_gemm_plan {
     const struct gemm_tile *tile;
     const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
     const struct uk_kernel *first;    /* of the first rows, which packs B as it reads it; NULL: the tile's */
+    void (*asking)(void);             /* the tile that asks for what is packed next; NULL: none does */
     const struct gemm_direct *direct; /* a small product's kernels; NULL: it is none */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
