@@ -57,11 +57,11 @@ void random_objects_begin(const char *path) {
 
 static void put_scalar(struct uk_text *t, enum uk_type type, double value) {
     if (type == UK_F16)
-        uk_put(t, "0x%04x, ", uk_to_f16((float)value));
+        uk_put(t, "0x%04x", uk_to_f16((float)value));
     else if (type == UK_BF16)
-        uk_put(t, "0x%04x, ", uk_to_bf16((float)value));
+        uk_put(t, "0x%04x", uk_to_bf16((float)value));
     else
-        uk_put(t, "%a, ", value);
+        uk_put(t, "%a", value);
 }
 
 /* The operands follow one another in the data, each first as it is and then as it is wanted. */
@@ -69,16 +69,21 @@ static void put_call(struct architecture *a, struct uk_program *p, const char *n
                      const struct random_data *d) {
     struct uk_text *t = &a->calls;
     size_t at = RANDOM_DATA_MARGIN;
+    const char *between = "";
     int k = 0;
 
-    uk_put(t, "static int %s_%d(char *data) {\n    return %s(", name, which, name);
+    uk_put(t, "static int %s_%d(char *data) {\n    (void)data;\n    return %s(", name, which, name);
     for (const struct uk_var *v = p->sizes; v; v = v->next)
-        if (!v->defined)
-            uk_put(t, "INT64_C(%" PRId64 "), ", d->size[v->number]);
-    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+        if (!v->defined) {
+            uk_put(t, "%sINT64_C(%" PRId64 ")", between, d->size[v->number]);
+            between = ", ";
+        }
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next, between = ", ") {
+        uk_put(t, "%s", between);
         put_scalar(t, s->type, d->scalar[k++]);
-    for (int i = 0; i < d->tensors; i++) {
-        uk_put(t, "%s(void *)(data + %zu)", i ? ", " : "", at);
+    }
+    for (int i = 0; i < d->tensors; i++, between = ", ") {
+        uk_put(t, "%s(void *)(data + %zu)", between, at);
         at += 2 * random_data_room(d, i);
     }
     uk_put(t, ");\n}\n");

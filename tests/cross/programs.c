@@ -62,7 +62,8 @@ int main(int argc, char **argv) {
         perror("the operands");
         return 2;
     }
-    char *data = mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+    char *data =
+        s.st_size ? mmap(NULL, (size_t)s.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0) : NULL;
     if (data == MAP_FAILED) {
         perror("the operands");
         return 2;
