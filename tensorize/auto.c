@@ -155,11 +155,11 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     operand_size(s, st, f, o, of_sum, &sum);
     elements = operand_size(s, st, f, o, last, &columns);
     if (columns == 1)
-        return flat && sum > ROWS_IN_PLACE && s->target->machine.l2_bytes >= FAR_L2 ? long_rows : 1;
+        return flat && sum > ROWS_IN_PLACE && uk_l2_share(s) >= FAR_L2 ? long_rows : 1;
     double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
     bool few =
         uk_values_told(s, st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) && columns < LONG_COLUMNS;
-    bool near = !flat && bytes <= (double)s->target->machine.l2_bytes;
+    bool near = !flat && bytes <= (double)uk_l2_share(s);
     /* One row of tiles waits for B: the more lines of each of its rows come one after the other, the better. */
     double lines = (double)f->most[last] * (double)uk_type_bytes(st->operand[o].tensor->type) / 64;
     bool waits = uk_values_told(s, st, f->axis[rows]) <= ONE_TILE_ROWS;
@@ -182,8 +182,7 @@ static double rows_in_place(const struct uk_schedule *s, const struct uk_stage *
         else
             columns = uk_values_told(s, st, f->axis[v]);
     }
-    if (rows <= 1 || columns <= 0 || step != 1 || uk_is_flat(s, st, f) ||
-        s->target->machine.l2_bytes >= FAR_L2)
+    if (rows <= 1 || columns <= 0 || step != 1 || uk_is_flat(s, st, f) || uk_l2_share(s) >= FAR_L2)
         return 0;
     double elements = operand_size(s, st, f, o, -1, &along);
     double each = elements * bytes > FAR_ROWS_BYTES ? far_row_cycles : near_row_cycles;

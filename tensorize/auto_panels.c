@@ -64,8 +64,7 @@ double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *s
         return uk_map_cycles(s, st, o);
     if (!is_scattered(st, f, o))
         return 0;
-    return cycles *
-           ((bytes * NEAR_SHARE <= (double)s->target->machine.l2_bytes ? near_elements : far_elements) - 1);
+    return cycles * ((bytes * NEAR_SHARE <= (double)uk_l2_share(s) ? near_elements : far_elements) - 1);
 }
 
 /* (o, c, r, s) -> [o / 14, r, s, c, o % 14]: rows by panels, the kernel's sum last. */

@@ -134,6 +134,13 @@ enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel
     return s;
 }
 
+int64_t uk_l2_share(const struct uk_schedule *s) {
+    const struct uk_machine *m = &s->target->machine;
+    int sharing = s->options->threads < m->l2_cores ? s->options->threads : m->l2_cores;
+
+    return m->l2_bytes / (sharing > 1 ? sharing : 1);
+}
+
 /* ---- tensorize L auto | KERNEL ---- */
 
 /* Of the kernel's extent `most`, the tiles use n; what it computes for each element of them. */

@@ -392,6 +392,8 @@ enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, con
 /* Cycles of the inner loop per step of k, of groups a part (per call, if there is no k), and the flop/cycle that follow. */
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k);
 double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k);
+/* Bytes of the second-level cache for each of the threads. */
+int64_t uk_l2_share(const struct uk_schedule *s);
 
 /* ---- lower.c, leaf.c ---- */
 

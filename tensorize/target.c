@@ -124,6 +124,9 @@ static void native_caches(struct uk_machine *m) {
         m->l1_bytes = clamp(l1->size, 16 << 10, 128 << 10);
     if (l2)
         m->l2_bytes = clamp(l2->size, 128 << 10, 4 << 20);
+    /* On Arm clusters may share it; x86-64's cores have one each. */
+    if (l2 && !UK_OWN_x86_64)
+        m->l2_cores = (int)clamp(l2->processor_count, 1, 16);
 }
 
 /* Cores that are not the two full-width FMAs a cycle of the rows above. */
@@ -204,11 +207,12 @@ static enum uk_status lower_native(struct uk_context *c, struct uk_target *t) {
     for (const char *const *h = row->has; *h; h++)
         if (!uk_target_has(t, *h))
             return UK_OK;
-    int64_t l1 = t->machine.l1_bytes, l2 = t->machine.l2_bytes;
+    const struct uk_machine host = t->machine;
     *t = *row;
     t->name = "native";
-    t->machine.l1_bytes = l1;
-    t->machine.l2_bytes = l2;
+    t->machine.l1_bytes = host.l1_bytes;
+    t->machine.l2_bytes = host.l2_bytes;
+    t->machine.l2_cores = host.l2_cores;
     return UK_OK;
 }
 

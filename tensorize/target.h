@@ -9,7 +9,8 @@ struct uk_machine {
     int vector_bytes;                     /* of the widest vectors */
     double fma_per_cycle, load_per_cycle; /* of such vectors */
     double issue_width;
-    int64_t l1_bytes, l2_bytes; /* per core */
+    int64_t l1_bytes, l2_bytes;
+    int l2_cores;     /* that share it */
     bool loads_alone; /* no FMA is issued while a load of a vector is: in-order cores with a narrow path */
 };
 

@@ -7,8 +7,9 @@
  * independent FMLAs by element: N1 and N2 2, V1 and V2 4 a cycle; A72's gives 1). Loads are of 128 bits: half a load a cycle
  * where the path is 64 bits wide (A7, A53, A55: Arm's optimization guides), else as llvm-mca has them; A53 and A55 issue no
  * FMA meanwhile (ncnn's guide for both; asm/gemm_8x3_neon.c has kernels that go round it). The issue width is that of
- * decode, in Arm's technical reference manuals. Caches are the usual configuration; those of a target without a core's
- * name the smallest of the CPUs that have its instruction set.
+ * decode, in Arm's technical reference manuals. Caches are the usual configuration, the smaller one of two, and the
+ * second-level cache is that of a cluster of four where the manual has one for all of its cores; those of a target without a
+ * core's name are the smallest of the CPUs that have its instruction set.
  */
 #include <elf.h>
 #include "target.h"
@@ -112,27 +113,29 @@ static const char *const has_armv7_div[] = {"neon", "vfp4", "hwdiv-arm", NULL};
 #define NO_SVE "-sve,-sve2"
 #define VFP4 "+neon,+vfp4"
 
-/* Vector bytes; FMAs, loads and instructions a cycle; caches; loads_alone. The strongest of an architecture's plain sets is first. */
+/* Vector bytes; FMAs, loads and instructions a cycle; caches, and how many cores share the second;
+ * loads_alone. The strongest of an architecture's plain sets is first. */
 const struct uk_target uk_targets[] = {
-    TARGET("x86_64-avx512", x86_64, "skylake-avx512", has_avx512, "", 64, 2, 2, 4, KIB(32), KIB(1024), false),
-    TARGET("x86_64-avx2", x86_64, "haswell", has_avx2, "", 32, 2, 2, 4, KIB(32), KIB(256), false),
-    TARGET("x86_64-generic", x86_64, "x86-64", has_base, "", 16, 1, 2, 4, KIB(32), KIB(256), false),
-    TARGET("aarch64-neon", aarch64, "generic", has_neon, "", 16, 1, 1, 3, KIB(32), KIB(256), false),
-    CORE("cortex-a53", aarch64, has_neon, "", 16, 1, 0.5, 2, KIB(32), KIB(512), true),
-    CORE("cortex-a55", aarch64, has_v82, "", 16, 1, 0.5, 2, KIB(32), KIB(128), true),
-    CORE("cortex-a72", aarch64, has_neon, "", 16, 1, 1, 3, KIB(32), KIB(1024), false),
-    CORE("cortex-a76", aarch64, has_v82, "", 16, 2, 2, 4, KIB(64), KIB(512), false),
-    CORE("neoverse-n1", aarch64, has_v82, "", 16, 2, 2, 4, KIB(64), KIB(1024), false),
-    CORE("neoverse-n2", aarch64, has_v84, NO_SVE, 16, 2, 3, 5, KIB(64), KIB(1024), false),
-    CORE("neoverse-v1", aarch64, has_v84, NO_SVE, 16, 4, 3, 5, KIB(64), KIB(1024), false),
-    CORE("neoverse-v2", aarch64, has_v84, NO_SVE, 16, 4, 3, 6, KIB(64), KIB(1024), false),
-    TARGET("armv7-neon", arm, "generic", has_armv7, VFP4, 16, 0.5, 0.5, 2, KIB(32), KIB(256), false),
-    CORE("cortex-a7", arm, has_armv7_div, VFP4, 16, 0.5, 0.5, 2, KIB(32), KIB(512), false),
-    CORE("cortex-a15", arm, has_armv7_div, VFP4, 16, 1, 1, 3, KIB(32), KIB(1024), false),
+    TARGET("x86_64-avx512", x86_64, "skylake-avx512", has_avx512, "", 64, 2, 2, 4, KIB(32), KIB(1024), 1,
+           false),
+    TARGET("x86_64-avx2", x86_64, "haswell", has_avx2, "", 32, 2, 2, 4, KIB(32), KIB(256), 1, false),
+    TARGET("x86_64-generic", x86_64, "x86-64", has_base, "", 16, 1, 2, 4, KIB(32), KIB(256), 1, false),
+    TARGET("aarch64-neon", aarch64, "generic", has_neon, "", 16, 1, 1, 3, KIB(32), KIB(256), 1, false),
+    CORE("cortex-a53", aarch64, has_neon, "", 16, 1, 0.5, 2, KIB(32), KIB(512), 4, true),
+    CORE("cortex-a55", aarch64, has_v82, "", 16, 1, 0.5, 2, KIB(32), KIB(128), 1, true),
+    CORE("cortex-a72", aarch64, has_neon, "", 16, 1, 1, 3, KIB(32), KIB(1024), 4, false),
+    CORE("cortex-a76", aarch64, has_v82, "", 16, 2, 2, 4, KIB(64), KIB(512), 1, false),
+    CORE("neoverse-n1", aarch64, has_v82, "", 16, 2, 2, 4, KIB(64), KIB(1024), 1, false),
+    CORE("neoverse-n2", aarch64, has_v84, NO_SVE, 16, 2, 3, 5, KIB(64), KIB(1024), 1, false),
+    CORE("neoverse-v1", aarch64, has_v84, NO_SVE, 16, 4, 3, 5, KIB(64), KIB(1024), 1, false),
+    CORE("neoverse-v2", aarch64, has_v84, NO_SVE, 16, 4, 3, 6, KIB(64), KIB(1024), 1, false),
+    TARGET("armv7-neon", arm, "generic", has_armv7, VFP4, 16, 0.5, 0.5, 2, KIB(32), KIB(256), 1, false),
+    CORE("cortex-a7", arm, has_armv7_div, VFP4, 16, 0.5, 0.5, 2, KIB(32), KIB(512), 4, false),
+    CORE("cortex-a15", arm, has_armv7_div, VFP4, 16, 1, 1, 3, KIB(32), KIB(1024), 4, false),
     {.name = "interp",
      .arch = &none,
      .has = nothing,
      .interpreted = true,
-     .machine = {32, 2, 2, 4, KIB(32), KIB(256), false}},
+     .machine = {32, 2, 2, 4, KIB(32), KIB(256), 1, false}},
     {.name = NULL},
 };

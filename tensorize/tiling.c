@@ -155,7 +155,7 @@ static double longest_sum(const struct tiling *t) {
  */
 static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
     double bytes = (double)uk_type_bytes(t->st->operand[0].tensor->type);
-    double l2 = (double)t->s->target->machine.l2_bytes;
+    double l2 = (double)uk_l2_share(t->s);
     int64_t fits = (int64_t)(l2 / 2 / (n * bytes)) / 64 * 64;
 
     t->columns_outside = flat || (m < FAR_ROWS && n >= FAR_COLUMNS);
@@ -172,7 +172,7 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
 }
 
 static bool has_big_l2(const struct tiling *t) {
-    return t->s->target->machine.l2_bytes >= BIG_L2;
+    return uk_l2_share(t->s) >= BIG_L2;
 }
 
 /* The length of blocks that are all about as long, none longer than most. */
@@ -208,7 +208,7 @@ static int64_t room_of_block(const struct tiling *t) {
     for (int o = 1; o < t->st->operands; o++)
         if (uk_depends(&t->st->operand[o], t->axis[t->columns]))
             bytes = (int64_t)uk_type_bytes(t->st->operand[o].tensor->type);
-    return t->s->target->machine.l2_bytes / 8 * 7 / bytes;
+    return uk_l2_share(t->s) / 8 * 7 / bytes;
 }
 
 /* Rows outside: kc, or less where a block of it with the least columns does not stay in the second-level cache. A block of
@@ -266,8 +266,7 @@ static void begin(struct tiling *t) {
  * rows of A once more shows. */
 static int64_t block_columns(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
-    int64_t l2 = t->s->target->machine.l2_bytes,
-            all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]);
+    int64_t l2 = uk_l2_share(t->s), all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]);
     bool half = has_big_l2(t) || t->packs > 1;
     int64_t least = least_columns(t), most = room_of_block(t) / t->kc / tile * tile;
     int64_t n = (half ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);

@@ -55,7 +55,7 @@ static void sort_loops(const struct tiling *t, struct window *w) {
     const struct uk_operand *b = operand_of_columns(st, t->fit);
     double bytes = (double)t->fit->most[t->columns] * (double)uk_type_bytes(st->operand[0].tensor->type) *
                    uk_extent_told(t->s, st, t->axis[t->rows]);
-    double limit = (double)t->s->target->machine.l2_bytes / WAITING_SHARE;
+    double limit = (double)uk_l2_share(t->s) / WAITING_SHARE;
     int first = t->outside;
 
     w->tiles_wait = bytes <= limit;
