@@ -4,7 +4,7 @@
 #
 #     add_kernel.sh SOURCE BUILD
 #
-# The other kernels' bitcode is BUILD's.
+# The other kernels are BUILD's.
 set -euo pipefail
 source=$1
 build=$2
@@ -61,8 +61,8 @@ has() {
 }
 
 step built
-CC=${CC:-clang-19} meson setup build --buildtype=debug -Dbitcode="$build/ukernels" >setup.log ||
-    { cat setup.log; exit 1; }
+CC=${CC:-clang-19} CC_LD=lld meson setup build --buildtype=debug -Dbitcode="$build/ukernels" -Dobjects="$build/ukernels" \
+    >setup.log || { cat setup.log; exit 1; }
 ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
     "ukernels/aarch64.$arm.ll" >build.log ||
     { tail -n 30 build.log; exit 1; }

@@ -1,6 +1,8 @@
 """What importers of the bitcode rely on: kernels.json, and each file that it names.
 
-    bitcode.py LLVM_BIN FOLDER: FOLDER holds kernels.json and the files, under the paths it gives or flat.
+    bitcode.py LLVM_BIN FOLDER [CHECKED]: FOLDER holds kernels.json and the files, under the paths it gives or flat.
+
+Of a copy of the folder CHECKED, which was checked, the files are compared with it only.
 """
 
 import json
@@ -11,6 +13,7 @@ import sys
 import tempfile
 
 llvm, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+checked = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
 failures = []
 
 C_TYPES = {"int64_t": "i64", "int32_t": "i32", "float": "float", "double": "double"}
@@ -28,7 +31,7 @@ def run(tool, *arguments, **options):
     return subprocess.run([llvm / tool, *arguments], check=True, capture_output=True, **options).stdout
 
 
-def find(row, path):
+def find(row, path, folder=folder):
     """Where it is installed; or where it was built."""
     places = [folder / path, folder / f"{row['arch']}.{pathlib.Path(path).name}"]
     return next((place for place in places if place.is_file()), None)
@@ -102,38 +105,54 @@ def check_text(row, text):
         yield "it names places of the build"
 
 
-def check_inlined(row, path, work):
-    """A caller for another CPU, twice calling: yields a complaint if a call is left."""
-    types = [llvm_type(a) for a in row["arguments"]]
-    parameters = ", ".join(f"{t} %{i}" for i, t in enumerate(types))
-    call = f"  call void @{row['symbol']}({parameters})\n"
-    features, cpu = ",".join("+" + f for f in row["features"]), OTHER_CPU[row["arch"]]
-    text = run("llvm-dis", "-o", "-", path, text=True)
-    target = "\n".join(re.findall(r"^target .*$", text, re.M))
+def check_inlined(rows, work):
+    """Kernels of one CPU and the same features: yields those of which a caller for another CPU, which calls each twice,
+    has a call left."""
+    features, cpu = ",".join("+" + f for f in rows[0]["features"]), OTHER_CPU[rows[0]["arch"]]
+    paths = [find(row, row["bitcode"]) for row in rows]
+    target = "\n".join(re.findall(r"^target .*$", run("llvm-dis", "-o", "-", paths[0], text=True), re.M))
+    functions = []
+    for row in rows:
+        types = [llvm_type(a) for a in row["arguments"]]
+        parameters = ", ".join(f"{t} %{i}" for i, t in enumerate(types))
+        call = f"  call void @{row['symbol']}({parameters})\n"
+        functions += [
+            f"declare void @{row['symbol']}({', '.join(types)})",
+            f"define void @calls_{row['symbol']}({parameters}) #0 {{\n{call}{call}  ret void\n}}",
+        ]
+    attributes = f'attributes #0 = {{ "target-cpu"="{cpu}" "target-features"="{features}" }}'
     caller = work / "caller.ll"
-    caller.write_text(
-        f"{target}\ndeclare void @{row['symbol']}({', '.join(types)})\n"
-        f"define void @caller({parameters}) #0 {{\n{call}{call}  ret void\n}}\n"
-        f'attributes #0 = {{ "target-cpu"="{cpu}" "target-features"="{features}" }}\n',
-        encoding="utf-8",
-    )
-    run("llvm-link", caller, path, "-o", work / "linked.bc")
+    caller.write_text("\n".join([target, *functions, attributes, ""]), encoding="utf-8")
+    run("llvm-link", caller, *paths, "-o", work / "linked.bc")
     optimized = run("opt", "-S", "-passes=default<O2>", work / "linked.bc", "-o", "-", text=True)
-    if re.search(rf"call .*@{row['symbol']}\(", optimized):
-        yield "a call is left after inlining"
-    if run("llvm-nm", "--undefined-only", path, text=True).strip():
-        yield "it has undefined symbols"
+    for row in rows:
+        if not re.search(rf"^define .*@calls_{row['symbol']}\(", optimized, re.M):
+            yield row, "its caller is not there after inlining"
+        if re.search(rf"call .*@{row['symbol']}\(", optimized):
+            yield row, "a call is left after inlining"
+    undefined = run("llvm-nm", "--undefined-only", "--format=posix", *paths, text=True)
+    path = None
+    for line in undefined.splitlines():
+        if line.endswith(":"):
+            path = line[:-1]
+        elif line.strip():
+            row = next((r for r, p in zip(rows, paths) if str(p) == path), rows[0])
+            yield row, f"it has the undefined symbol {line.split()[0]}"
 
 
-def check_files(row, work):
+def check_files(row):
     bitcode, text = find(row, row["bitcode"]), find(row, row["llvm"])
     if not bitcode or not text:
         yield f"{row['bitcode'] if not bitcode else row['llvm']} is not there"
         return
+    if checked:
+        for path, field in ((bitcode, "bitcode"), (text, "llvm")):
+            if path.read_bytes() != find(row, row[field], checked).read_bytes():
+                yield f"{path} is not {find(row, row[field], checked)}"
+        return
     if run("llvm-as", "-o", "-", text) != bitcode.read_bytes():
         yield "the .ll is not the .bc as text"
     yield from check_text(row, run("llvm-dis", "-o", "-", bitcode, text=True).split("\n", 1)[1])
-    yield from check_inlined(row, bitcode, work)
 
 
 def main():
@@ -144,11 +163,16 @@ def main():
     if not rows or len(set(listed)) != len(listed) or files != found:
         failures.append(f"kernels.json lists {len(listed)} kernels, and there are {len(found)} files: "
                         f"{sorted(map(str, files ^ found))}")
+    good = {}
+    for row in rows:
+        wrong = list(check_row(row)) or list(check_files(row))
+        failures.extend(f"{row.get('arch')} {row.get('symbol')}: {w}" for w in wrong)
+        if not wrong and not checked:
+            good.setdefault((row["arch"], *row["features"]), []).append(row)
     with tempfile.TemporaryDirectory() as work:
-        for row in rows:
-            wrong = list(check_row(row))
-            failures.extend(f"{row.get('arch')} {row.get('symbol')}: {w}" for w in wrong or check_files(row, pathlib.Path(work)))
-    print("\n".join(failures) or f"{len(rows)} kernels, each a module that links and inlines")
+        for alike in good.values():
+            failures.extend(f"{row['arch']} {row['symbol']}: {w}" for row, w in check_inlined(alike, pathlib.Path(work)))
+    print("\n".join(failures) or f"{len(rows)} kernels, each {'as it was built' if checked else 'a module that links and inlines'}")
     return 1 if failures else 0
 
 

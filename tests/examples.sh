@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The examples, built from the staged files as a user would. Arguments: where they are staged, the source tree.
+# The examples, built from the staged files as a user would. Arguments: where they are staged, the source tree, the folder
+# of the build's kernels.
 set -euo pipefail
 stage=$1
 examples=$2/examples
@@ -66,7 +67,7 @@ not_called() {
 }
 
 bin=$(llvm-config-19 --bindir)
-/usr/bin/python3 "$2/tests/bitcode.py" "$bin" "$stage/lib/ukernels/bitcode"
+/usr/bin/python3 "$2/tests/bitcode.py" "$bin" "$stage/lib/ukernels/bitcode" "$3"
 bitcode=$stage/lib/ukernels/bitcode/x86_64-avx2/uk_sgemm_6x16_avx2_asm.bc
 clang=("$bin/clang" -O2 -mavx2 -mfma "${flags[@]}")
 "${clang[@]}" -c -Xclang -mlink-builtin-bitcode -Xclang "$bitcode" "$examples/clang/main.c" -o "$work/builtin.o"

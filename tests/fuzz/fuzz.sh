@@ -8,8 +8,9 @@ build=$2/fuzzed
 seconds=$3
 
 if [[ ! -f $build/build.ninja ]]; then
-    CC=clang-19 meson setup "$build" "$source" -Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false \
-        -Dbitcode="$2/ukernels" >"$2/fuzzed.log" || { cat "$2/fuzzed.log"; exit 1; }
+    CC=clang-19 CC_LD=lld meson setup "$build" "$source" -Dfuzz=true -Db_sanitize=address,undefined -Doptimization=1 \
+        -Dc_args=-gline-tables-only -Dbitcode="$2/ukernels" -Dobjects="$2/ukernels" >"$2/fuzzed.log" ||
+        { cat "$2/fuzzed.log"; exit 1; }
 fi
 meson compile -C "$build" fuzz_parser fuzz_schedule >"$2/fuzzed.log" || { tail -n 50 "$2/fuzzed.log"; exit 1; }
 
