@@ -18,7 +18,6 @@
 #include "arena.h"
 #include "check_kernel.h"
 #include "check_plan.h"
-#include "half.h"
 
 struct check {
     const struct uk_kernel *row;
@@ -82,64 +81,6 @@ static double value(struct check *c, enum element type) {
     }
 }
 
-static bool is_integer(enum element type) {
-    return type == U8 || type == I8 || type == I32;
-}
-
-static size_t bytes_of(enum element type) {
-    static const unsigned char bytes[] = {
-        [F32] = 4, [F64] = 8, [F16] = 2, [BF16] = 2, [U8] = 1, [I8] = 1, [I32] = 4};
-
-    return bytes[type];
-}
-
-/* The x-th element of an array. */
-static double get(enum element type, const void *array, int64_t x) {
-    switch (type) {
-    case F64:
-        return ((const double *)array)[x];
-    case F16:
-        return (double)uk_from_f16(((const uint16_t *)array)[x]);
-    case BF16:
-        return (double)uk_from_bf16(((const uint16_t *)array)[x]);
-    case U8:
-        return (double)((const uint8_t *)array)[x];
-    case I8:
-        return (double)((const int8_t *)array)[x];
-    case I32:
-        return (double)((const int32_t *)array)[x];
-    default:
-        return (double)((const float *)array)[x];
-    }
-}
-
-static void put(enum element type, void *array, int64_t x, double value) {
-    if (is_integer(type) && isnan(value))
-        value = 0x5f;
-    switch (type) {
-    case F64:
-        ((double *)array)[x] = value;
-        break;
-    case F16:
-        ((uint16_t *)array)[x] = uk_to_f16(uk_round_f16((float)value));
-        break;
-    case BF16:
-        ((uint16_t *)array)[x] = uk_to_bf16((float)value);
-        break;
-    case U8:
-        ((uint8_t *)array)[x] = (uint8_t)value;
-        break;
-    case I8:
-        ((int8_t *)array)[x] = (int8_t)value;
-        break;
-    case I32:
-        ((int32_t *)array)[x] = (int32_t)value;
-        break;
-    default:
-        ((float *)array)[x] = (float)value;
-    }
-}
-
 /* Elements from the first to the last that belong to the operand. */
 static int64_t extent(const struct operand *o) {
     return o->rows && o->length ? (o->rows - 1) * o->stride + o->length + o->over : 0;
@@ -150,6 +91,25 @@ static void plan_of(const struct check *c, const struct shape *shape, struct pla
     c->op->plan(c->row, shape, plan);
     for (int i = 0; i < plan->operands; i++)
         plan->operand[i].type = c->op->types[i];
+}
+
+/* So many of a row's elements are worked on at once. */
+enum { PIECE = 64 };
+
+static int64_t piece(int64_t left) {
+    return left < PIECE ? left : PIECE;
+}
+
+/* Data for the row that begins with the first element. */
+static void put_values(struct check *c, const struct operand *o, int64_t first) {
+    double values[PIECE];
+
+    for (int64_t x = 0, n; x < o->used; x += n) {
+        n = piece(o->used - x);
+        for (int64_t i = 0; i < n; i++)
+            values[i] = value(c, o->type);
+        put(o->type, o->at, first + x, values, n);
+    }
 }
 
 /* Finds the operand its place and fills its arena. */
@@ -169,27 +129,39 @@ static bool fill(struct check *c, int i) {
         offset = align;
     o->at = (char *)arena->data + offset;
     memset(arena->data, 0xca, arena->size);
-    for (int64_t x = 0; x < extent(o) && !o->output; x++)
-        put(o->type, o->at, x, NAN);
-    for (int64_t r = 0; r < o->rows; r++)
-        for (int64_t x = 0; x < o->used; x++)
-            put(o->type, o->at, r * o->stride + x,
-                o->output && (!reads_output || o->never_read) ? (double)NAN : value(c, o->type));
+    for (int64_t r = 0; r < o->rows; r++) {
+        const int64_t first = r * o->stride;
+
+        if (o->output && (!reads_output || o->never_read))
+            put_nan(o->type, o->at, first, first + o->used);
+        else
+            put_values(c, o, first);
+        if (!o->output && o->length)
+            put_nan(o->type, o->at, first + o->used, r + 1 < o->rows ? first + o->stride : extent(o));
+    }
     memcpy(c->before[i], arena->data, arena->size);
     return true;
 }
 
 static void in_absolute_values(const struct operand *o) {
-    for (int64_t r = 0; r < o->rows && !is_integer(o->type); r++)
-        for (int64_t x = 0; x < o->used; x++)
-            put(o->type, o->at, r * o->stride + x, fabs(get(o->type, o->at, r * o->stride + x)));
+    double values[PIECE];
+
+    for (int64_t r = 0; r < o->rows && !is_integer(o->type); r++) {
+        for (int64_t x = 0, n; x < o->used; x += n) {
+            n = piece(o->used - x);
+            get(o->type, o->at, r * o->stride + x, values, n);
+            for (int64_t i = 0; i < n; i++)
+                values[i] = fabs(values[i]);
+            put(o->type, o->at, r * o->stride + x, values, n);
+        }
+    }
 }
 
 /* What goes into the register of a float or double argument. */
 static uint64_t scalar_bits(const struct check *c) {
     uint64_t bits = 0;
 
-    put(c->op->types[0], &bits, 0, c->plan.scalar);
+    put(c->op->types[0], &bits, 0, &c->plan.scalar, 1);
     return bits;
 }
 
@@ -257,22 +229,32 @@ static double tolerance(const struct check *c, const struct operand *o, double m
     return 2 * g / (1 - g) * magnitude + (o->type == F16 ? k * 0x1p-24 : 0);
 }
 
-static bool compare_output(struct check *c, int i) {
+/* The elements of a row from the x-th. What is right becomes what is expected, so that the arenas are equal. */
+static bool compare_piece(struct check *c, int i, int64_t r, int64_t x, int64_t n) {
     struct operand *o = &c->plan.operand[i];
-    const size_t start = (size_t)((unsigned char *)o->at - c->arena[i].data);
+    const size_t element = bytes_of(o->type), start = (size_t)((unsigned char *)o->at - c->arena[i].data);
     unsigned char *expected = c->before[i] + start, *magnitude = c->magnitude[i] + start;
+    const int64_t at = r * o->stride + x;
+    double is[PIECE], right[PIECE], most[PIECE];
 
-    for (int64_t r = 0; r < o->rows; r++) {
-        for (int64_t x = 0; x < o->used; x++) {
-            const int64_t at = r * o->stride + x;
-            const double is = get(o->type, o->at, at), right = get(o->type, expected, at);
+    get(o->type, o->at, at, is, n);
+    get(o->type, expected, at, right, n);
+    get(o->type, magnitude, at, most, n);
+    for (int64_t j = 0; j < n; j++)
+        if (!(fabs(is[j] - right[j]) <= tolerance(c, o, most[j])))
+            return fail(c, "wrong result: row %lld, column %lld is %g, not %g", (long long)r,
+                        (long long)(x + j), is[j], right[j]);
+    memcpy(expected + (size_t)at * element, o->at + (size_t)at * element, (size_t)n * element);
+    return true;
+}
 
-            if (!(fabs(is - right) <= tolerance(c, o, get(o->type, magnitude, at))))
-                return fail(c, "wrong result: row %lld, column %lld is %g, not %g", (long long)r,
-                            (long long)x, is, right);
-            put(o->type, expected, at, is);
-        }
-    }
+static bool compare_output(struct check *c, int i) {
+    const struct operand *o = &c->plan.operand[i];
+
+    for (int64_t r = 0; r < o->rows; r++)
+        for (int64_t x = 0; x < o->used; x += PIECE)
+            if (!compare_piece(c, i, r, x, piece(o->used - x)))
+                return false;
     return true;
 }
 
@@ -418,8 +400,7 @@ static bool run_far(struct check *c) {
 
     for (int i = 0; i < n; i++)
         for (int64_t r = 0; r < o[i].rows; r++)
-            for (int64_t x = 0; x < o[i].used; x++)
-                put(o[i].type, o[i].at, r * o[i].stride + x, value(c, o[i].type));
+            put_values(c, &o[i], r * o[i].stride);
     set_addresses(c);
     for (int i = 0; i < n; i++)
         copy_tile(&o[i], c->before[i], false);

@@ -3,10 +3,9 @@
 #define CHECK_PLAN_H
 
 #include "abi.h"
+#include "check_element.h"
 #include "ukernels.h"
 
-/* Elements; the 16-bit ones as their bits. */
-enum element { F32, F64, F16, BF16, U8, I8, I32 };
 enum { OPERANDS = 4, MAX_K = 257, GAP = 5, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
 enum placement { AT_END, AT_START, MISALIGNED, PLACEMENTS };
 enum data { INTEGERS, RANDOM, DATA };

@@ -1,0 +1,23 @@
+/* The elements of the kernel test's operands, as doubles. */
+#ifndef CHECK_ELEMENT_H
+#define CHECK_ELEMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The 16-bit ones as their bits. */
+enum element { F32, F64, F16, BF16, U8, I8, I32 };
+
+bool is_integer(enum element type);
+
+size_t bytes_of(enum element type);
+
+/* n elements of an array from the x-th. */
+void get(enum element type, const void *array, int64_t x, double *values, int64_t n);
+void put(enum element type, void *array, int64_t x, const double *values, int64_t n);
+
+/* From the x-th to the end, what no result may depend on. */
+void put_nan(enum element type, void *array, int64_t x, int64_t end);
+
+#endif
