@@ -100,6 +100,23 @@ static double fraction(void) {
     return (double)next() / (1 << 23) - 1;
 }
 
+static void nothing(void *context, size_t index) {
+    (void)context;
+    (void)index;
+}
+
+/* One for all cases: new threads wait busily for their first task, for a million pauses. */
+static pthreadpool_t callers_pool(void) {
+    static pthreadpool_t pool;
+
+    if (!pool) {
+        pool = pthreadpool_create(4);
+        assert_non_null(pool);
+        pthreadpool_parallelize_1d(pool, nothing, NULL, 4, PTHREADPOOL_FLAG_YIELD_WORKERS);
+    }
+    return pool;
+}
+
 /* The functions for each element type are the same text. */
 #define ELEMENT float
 #define F(name) s##name

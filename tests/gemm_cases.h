@@ -302,7 +302,7 @@ static ELEMENT *F(by_plan)(const struct shape *s, const struct F(data) * d, stru
 
 static void F(identical)(const struct shape *s) {
     struct F(data) d;
-    pthreadpool_t pool = pthreadpool_create(4);
+    pthreadpool_t pool = callers_pool();
     const struct uk_gemm_options options[] = {
         {.threads = 2},
         {0},
@@ -313,7 +313,6 @@ static void F(identical)(const struct shape *s) {
         {.pool = pool, .a_packed = true, .b_packed = true},
     };
 
-    assert_non_null(pool);
     F(make)(s, &d, false);
     const size_t bytes = (size_t)d.c.elements * sizeof(ELEMENT);
     ELEMENT *one = F(by_plan)(s, &d, (struct uk_gemm_options){.threads = 1});
@@ -331,7 +330,6 @@ static void F(identical)(const struct shape *s) {
     assert_memory_equal(d.pc, one, bytes);
     free(one);
     F(unmake)(&d);
-    pthreadpool_destroy(pool);
 }
 
 /* ---- epilogues ---- */
