@@ -38,14 +38,12 @@
 #define BACK "sub $" BYTES "*6, %[a]\n\tsub $64, %[b]\n\tinc %[p]\n\t"
 
 #define RUN(loop)                                                                                         \
-    __asm__ volatile("test %[p], %[p]\n\t"                                                                \
+    __asm__ volatile(ZEROS                                                                                \
+                     "test %[p], %[p]\n\t"                                                                \
                      "jle 3f\n\t"                                                                         \
                      loop                                                                                 \
                      "3:"                                                                                 \
-                     : [a] "+&r"(a), [b] "+&r"(b), [p] "+&r"(k), [c00] "+x"(c00), [c01] "+x"(c01),           \
-                       [c10] "+x"(c10), [c11] "+x"(c11), [c20] "+x"(c20), [c21] "+x"(c21),                \
-                       [c30] "+x"(c30), [c31] "+x"(c31), [c40] "+x"(c40), [c41] "+x"(c41),                \
-                       [c50] "+x"(c50), [c51] "+x"(c51)                                                   \
+                     : [a] "+&r"(a), [b] "+&r"(b), [p] "+&r"(k), SUMS                                     \
                      : [next] "r"(6 * (int64_t)sizeof(element) * k)                                       \
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
@@ -53,8 +51,7 @@
 void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
     const __m256i low = MASK(nr), high = MASK(nr - V);
-    vector c00 = {0}, c01 = c00, c10 = c00, c11 = c00, c20 = c00, c21 = c00;
-    vector c30 = c00, c31 = c00, c40 = c00, c41 = c00, c50 = c00, c51 = c00;
+    vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
 
     if (nr <= V) {
         RUN(PAIRS(NARROW_B(0) NARROW_EVEN, NARROW_B(1) NARROW_ODD));

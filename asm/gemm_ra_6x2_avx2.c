@@ -33,18 +33,13 @@
     "jl 1b\n\t"
 #define BACK "sub $64, %[b]\n\tdec %[p]\n\t"
 
-#define ZERO(x) "vxorps %[" #x "], %[" #x "], %[" #x "]\n\t"
 #define RUN(loop)                                                                                         \
-    __asm__ volatile(ZERO(c00) ZERO(c01) ZERO(c10) ZERO(c11) ZERO(c20) ZERO(c21)                          \
-                     ZERO(c30) ZERO(c31) ZERO(c40) ZERO(c41) ZERO(c50) ZERO(c51)                          \
+    __asm__ volatile(ZEROS                                                                                \
                      "test %[p], %[p]\n\t"                                                                \
                      "jge 3f\n\t"                                                                         \
                      loop                                                                                 \
                      "3:"                                                                                 \
-                     : [b] "+&r"(b), [p] "+&r"(p), [c00] "=&x"(c00), [c01] "=&x"(c01), [c10] "=&x"(c10),    \
-                       [c11] "=&x"(c11), [c20] "=&x"(c20), [c21] "=&x"(c21), [c30] "=&x"(c30),            \
-                       [c31] "=&x"(c31), [c40] "=&x"(c40), [c41] "=&x"(c41), [c50] "=&x"(c50),            \
-                       [c51] "=&x"(c51)                                                                   \
+                     : [b] "+&r"(b), [p] "+&r"(p), SUMS                                                   \
                      : [a0] "r"(a), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3), [a4] "r"(a4), [a5] "r"(a5)  \
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
