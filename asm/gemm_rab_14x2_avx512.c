@@ -20,21 +20,36 @@
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault.
+ *
+ * UK_ASKING: a second form for a B that is in the second cache as a rule, of which row p + 8 is near enough to ask for; it
+ * also asks for other columns, a line of each row, into the second cache. That leaves 9 of 28 loads free, of tiles of 7 rows
+ * 2 of 14.
  */
 #include "ukernels.h"
 #include "tile_14_avx512.h"
 
-/* Row p + AHEAD, for p = 0. */
+#ifndef UK_ASKING
+/* Where the first step asks: some rows on. */
 static inline __attribute__((always_inline)) const element *row_ahead(const element *b, int64_t ldb,
                                                                       int64_t mr) {
     return b + (ldb * size % 2048 == 0 ? 4 : mr < 8 ? 32 : 16) * ldb;
 }
+#endif
 
 /* clang-format off */
+#ifdef UK_ASKING
+#define ASK                                                                                                     \
+    "prefetcht1 (%[ahead])\n\t"                                                                                 \
+    "prefetcht0 60(%[b], %[ldb], 8)\n\t"                                                                        \
+    "prefetcht0 124(%[b], %[ldb], 8)\n\t"
+#else
+#define ASK                                                                                                     \
+    "prefetcht0 60(%[ahead])\n\t"                                                                               \
+    "prefetcht0 124(%[ahead])\n\t"
+#endif
 #define NEXT_B                                                                                                  \
     "add %[ldb], %[b]\n\t"                                                                                      \
-    "prefetcht0 60(%[ahead])\n\t"                                                                               \
-    "prefetcht0 124(%[ahead])\n\t"                                                                              \
+    ASK                                                                                                         \
     "add %[ldb], %[ahead]\n\t"
 #define STEP(n) LOAD_B NEXT_B ROWS_IN_PLACE(n)
 #define ADVANCE(steps) ADVANCE_ROWS("$" BYTES "*" #steps)
@@ -51,8 +66,8 @@ static inline __attribute__((always_inline)) const element *row_ahead(const elem
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
                                                             int64_t ldb, element *c, int64_t ldc, int64_t acc,
-                                                            int64_t mr, int64_t nr) {
-    ROW_POINTERS, *ahead = row_ahead(b, ldb, mr);
+                                                            int64_t mr, int64_t nr, const element *ahead) {
+    ROW_POINTERS;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
     int64_t t, skip;
 
@@ -65,16 +80,33 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
 }
 /* clang-format on */
 
-void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
-               int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda, const element *b,
+                                                       int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr,
+                                                       int64_t nr, const element *ahead) {
     if (mr == 14 && nr == UK_NR) {
-        ROW_POINTERS, *ahead = row_ahead(b, ldb, mr);
+        ROW_POINTERS;
 
         if (acc)
             FULL_TILE(ADD_STORE);
         else
             FULL_TILE(STORE);
     } else {
-        edge_tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr);
+        edge_tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, ahead);
     }
 }
+
+#ifdef UK_ASKING
+#define NAME(symbol) NAME_OF(symbol)
+#define NAME_OF(symbol) symbol##_asking
+void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c, int64_t ldc,
+                     int64_t acc, int64_t mr, int64_t nr, const element *s);
+void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c, int64_t ldc,
+                     int64_t acc, int64_t mr, int64_t nr, const element *s) {
+    tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, s);
+}
+#else
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c, int64_t ldc,
+               int64_t acc, int64_t mr, int64_t nr) {
+    tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, row_ahead(b, ldb, mr));
+}
+#endif

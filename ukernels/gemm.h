@@ -22,7 +22,7 @@ struct gemm_tile {
     int mr, nr;
     int lanes;                                      /* elements of a vector */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
-    void (*asking)(void);                           /* RA, which also asks for rows of B; NULL: none */
+    void (*asking[GEMM_FORMS])(void);               /* those that also ask for more of B; NULL: none */
 };
 
 /* From where a tile reads an operand. */
@@ -45,12 +45,15 @@ struct gemm_epilogue {
     const void *row_bias, *column_bias;
 };
 
-/* Rows of a B by columns that are packed next. A tile asks for some of them, from the caches behind the first. */
+/* What tiles ask for, each for a part, from the caches behind the first: what is needed of B next. RA: GEMM_ASKED rows of a
+ * B by columns, which is packed. RAB: a line of each row, of B in place. */
 enum { GEMM_ASKED = 3 };
 struct gemm_next {
     void (*asking)(void); /* the tile's, of that name */
-    const void *row;
-    int64_t stride, count;
+    const void *part;
+    int64_t on;    /* elements from part to part */
+    int64_t parts; /* that are left */
+    int64_t stride;
 };
 
 /* A row of tiles: C[rows, columns] of one block of k. */

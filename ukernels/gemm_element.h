@@ -11,6 +11,9 @@ typedef void ra_asking_function(int64_t k, const ELEMENT *a, int64_t lda, const 
                                 int64_t lds);
 typedef void rab_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *c,
                           int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+typedef void rab_asking_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
+                                 ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr,
+                                 const ELEMENT *s);
 typedef void sab_function(int64_t k, const ELEMENT *a, int64_t lda, int64_t csa, const ELEMENT *b,
                           int64_t ldb, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 typedef void rap_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *d,
@@ -25,10 +28,14 @@ static void call_asking(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c
                         int64_t nr) {
     struct gemm_next *next = s->next;
 
-    ((ra_asking_function *)next->asking)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr, next->row,
-                                         next->stride);
-    next->row = (const ELEMENT *)next->row + GEMM_ASKED * next->stride;
-    next->count -= GEMM_ASKED;
+    if (s->form == GEMM_RA)
+        ((ra_asking_function *)next->asking)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr, next->part,
+                                             next->stride);
+    else
+        ((rab_asking_function *)next->asking)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr,
+                                              next->part);
+    next->part = (const ELEMENT *)next->part + next->on;
+    next->parts--;
 }
 
 /* A tile, by the kernel of the last columns if they fit. */
@@ -42,12 +49,17 @@ static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64
         ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RA:
-        if (s->next->count > 0)
+        if (!is_tail && s->next->parts > 0)
             call_asking(s, b, c, ldc, acc, nr);
         else
             ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAB:
+        if (!is_tail && s->next->parts > 0) {
+            call_asking(s, b, c, ldc, acc, nr);
+            break;
+        }
+        /* fallthrough */
     case GEMM_SMALL:
         ((rab_function *)f)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr);
         break;

@@ -63,7 +63,7 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
 
     if (tile && (!old || level(k) > level(old))) {
         tile->kernel[form] = k;
-        tile->asking = form == GEMM_RA ? asking_of(k) : tile->asking;
+        tile->asking[form] = asking_of(k);
     }
 }
 

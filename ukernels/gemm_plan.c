@@ -111,11 +111,19 @@ static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum g
     }
 }
 
-/* Whether the tiles ask for the rows of a B by columns that are packed next, which then come from the second cache: if B
- * comes from further away, and so few panels of rows read it that its copy counts. The tiles have A in rows. */
-static bool asks(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
-    return t->asking && p->b_column != 1 && p->a_step == 1 && parts(p->m, t->mr) <= t->nr &&
-           p->n * p->k * p->type->size > gemm_caches()->second.size / 2;
+/* Whether the tiles ask for what is needed of B next, which then comes from the second cache: if B comes from further away,
+ * and so few panels of rows read it that this counts. A B by columns is copied, for which A is in rows; its copy waits for
+ * all of it, and takes 13 / m of the product's time at least. In place the first panel's own prefetches wait for a part of
+ * it, if more than half of B lies beyond the second cache; what a single panel reads can only come as fast as it does. */
+static bool asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
+    const int64_t panels = parts(p->m, t->mr), size = p->n * p->k * p->type->size,
+                  near = gemm_caches()->second.size;
+
+    if (!t->asking[form])
+        return false;
+    if (form == GEMM_RA)
+        return p->b_column != 1 && p->a_step == 1 && panels <= t->nr && size > near / 2;
+    return panels > 1 && panels <= 8 && size > 2 * near;
 }
 
 /* What reading or copying A costs beside the tiles. */
@@ -234,7 +242,8 @@ static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, st
             for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
                 c.a = (enum gemm_source)a;
                 c.b = (enum gemm_source)b;
-                if (!form_takes(c.form, p, c.a, c.b) || (c.a == GEMM_COPIED && asks(p, t)))
+                if (!form_takes(c.form, p, c.a, c.b) ||
+                    (c.a == GEMM_COPIED && p->b_column != 1 && asks(p, t, GEMM_RA)))
                     continue;
                 c.cycles = tiles + a_cost(p, t, c.a) + b_cost(p, t, kc, c.b);
                 if (!best->tile || c.cycles < best->cycles)
@@ -300,7 +309,7 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->cycles = c->cycles;
     p->kc = k_block(p, nr);
     split(p);
-    p->asking = c->form == GEMM_RA && c->b == GEMM_COPIED && asks(p, c->tile) ? c->tile->asking : NULL;
+    p->asking = asks(p, c->tile, c->form) ? c->tile->asking[c->form] : NULL;
     if (p->asking)
         room /= 2; /* the other half is for what is asked for */
     columns = parts(parts(p->n, nr), p->column_tasks) * nr;

@@ -95,16 +95,20 @@ static void pack_b_as_read(const struct uk_gemm_plan *plan, const struct gemm_op
     s->packed = w->b;
 }
 
-/* The rows of B that are packed after this block, where they are worth asking for. */
+/* What is needed of B after this block, if it is worth asking for. */
 static struct gemm_next find_next(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
                                   const struct block *w, int64_t j_begin, int64_t j_end) {
     const bool is_last = w->j0 + w->n >= j_end;
     const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
+    const int64_t n = least(plan->nc, j_end - j), line = 64 / plan->type->size;
 
     if (!plan->asking || plan->b_packed || p >= plan->k)
         return (struct gemm_next){0};
-    return (struct gemm_next){plan->asking, at(plan, o->b, j * plan->b_column + p), plan->b_column,
-                              least(plan->nc, j_end - j)};
+    if (plan->b_column == 1)
+        return (struct gemm_next){plan->asking, at(plan, o->b, p * plan->b_step + j), line,
+                                  (n + line - 1) / line, 0};
+    return (struct gemm_next){plan->asking, at(plan, o->b, j * plan->b_column + p),
+                              GEMM_ASKED * plan->b_column, (n + GEMM_ASKED - 1) / GEMM_ASKED, plan->b_column};
 }
 
 /* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
