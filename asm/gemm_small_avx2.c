@@ -4,7 +4,7 @@
  * UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one pointer goes from column to column.
  *
  *     vectors   rows at a time   accumulators                      b               a
- *        1            12         row i: ymm<i>                     ymm12           ymm13, spread from ymm15, 11, 10
+ *        1            12         row i: ymm<i>                     ymm12           ymm13, spread from ymm15, 11 .. 9
  *        2             6         row i: ymm<2i>, <2i + 1>          ymm12, 13       ymm14, spread from ymm15, 11
  *        3             4         row i: ymm<3i> .. <3i + 2>        ymm12 .. 14     ymm15
  *
@@ -104,12 +104,12 @@ static const int64_t size = sizeof(element);
 #define LOAD_FOUR(at, r) "vmovupd " at ", %%ymm" #r "\n\t"
 #define SPREAD(u, r, t) "vpermpd $0x55*" #u ", %%ymm" #r ", %%ymm" #t "\n\t"
 #endif
-#define OF_ROW(S, i, f0, f1, f2, other)                                                                     \
+#define OF_ROW(S, i, f0, f1, f2, f3, other)                                                                 \
     ".if " #i " >= " #S "\n\t" other ".elseif " #i " == 0\n\t" f0 ".elseif " #i " == 1\n\t" f1            \
-    ".else\n\t" f2 ".endif\n\t"
+    ".elseif " #i " == 2\n\t" f2 ".else\n\t" f3 ".endif\n\t"
 #define TAKE(S, u, at, i, t)                                                                                \
-    OF_ROW(S, i, SPREAD(u, 15, t), SPREAD(u, 11, t), SPREAD(u, 10, t), BROADCAST(u, at, i, t))
-#define FOUR(S, at, i) OF_ROW(S, i, LOAD_FOUR(at, 15), LOAD_FOUR(at, 11), LOAD_FOUR(at, 10), )
+    OF_ROW(S, i, SPREAD(u, 15, t), SPREAD(u, 11, t), SPREAD(u, 10, t), SPREAD(u, 9, t), BROADCAST(u, at, i, t))
+#define FOUR(S, at, i) OF_ROW(S, i, LOAD_FOUR(at, 15), LOAD_FOUR(at, 11), LOAD_FOUR(at, 10), LOAD_FOUR(at, 9), )
 #define FMA(b, t, x) "vfmadd231" P " %%ymm" #b ", %%ymm" #t ", %%ymm" #x "\n\t"
 #define LOAD(at, b) "vmovu" P " " at ", %%ymm" #b "\n\t"
 #define ADD(at, x) "vadd" P " " at ", %%ymm" #x ", %%ymm" #x "\n\t"
@@ -148,7 +148,7 @@ static const int64_t size = sizeof(element);
 #define LOAD_B_16 "vmovups (%[b]), %%xmm12\n\t"
 #define ADD_16(u, at, i, x) "vadd" P " " at ", %%xmm" #x ", %%xmm" #x "\n\t"
 
-/* How many rows that is, of so many vectors and rows: as many as registers are left for, up to 3 or 2. And what ROWS_...
+/* How many rows that is, of so many vectors and rows: as many as registers are left for, up to 4 or 2. And what ROWS_...
  * take of it. */
 #if A_COLUMNS
 #define SPREADS(F, nv, n) F##_##nv##_0
@@ -161,6 +161,7 @@ static const int64_t size = sizeof(element);
 #define FMA_1_1(u, at, i, x) FMA_1(1, u, at, i, x)
 #define FMA_1_2(u, at, i, x) FMA_1(2, u, at, i, x)
 #define FMA_1_3(u, at, i, x) FMA_1(3, u, at, i, x)
+#define FMA_1_4(u, at, i, x) FMA_1(4, u, at, i, x)
 #define FMA_2_0(u, at, i, x, y) FMA_2(0, u, at, i, x, y)
 #define FMA_2_1(u, at, i, x, y) FMA_2(1, u, at, i, x, y)
 #define FMA_2_2(u, at, i, x, y) FMA_2(2, u, at, i, x, y)
@@ -168,18 +169,19 @@ static const int64_t size = sizeof(element);
 #define FOUR_1_1(u, at, i, x) FOUR(1, at, i)
 #define FOUR_1_2(u, at, i, x) FOUR(2, at, i)
 #define FOUR_1_3(u, at, i, x) FOUR(3, at, i)
+#define FOUR_1_4(u, at, i, x) FOUR(4, at, i)
 #define FOUR_2_1(u, at, i, x, y) FOUR(1, at, i)
 #define FOUR_2_2(u, at, i, x, y) FOUR(2, at, i)
 #define FOUR_3_0(u, at, i, x, y, z)
 #define FOR_1_1(F) F##_1_1
 #define FOR_1_2(F) F##_1_2
 #define FOR_1_3(F) F##_1_3
-#define FOR_1_4(F) F##_1_3
-#define FOR_1_5(F) F##_1_3
-#define FOR_1_6(F) F##_1_3
-#define FOR_1_7(F) F##_1_3
-#define FOR_1_8(F) F##_1_3
-#define FOR_1_9(F) F##_1_3
+#define FOR_1_4(F) F##_1_4
+#define FOR_1_5(F) F##_1_4
+#define FOR_1_6(F) F##_1_4
+#define FOR_1_7(F) F##_1_4
+#define FOR_1_8(F) F##_1_4
+#define FOR_1_9(F) F##_1_4
 #define FOR_1_10(F) F##_1_3
 #define FOR_1_11(F) F##_1_2
 #define FOR_1_12(F) F##_1_1
