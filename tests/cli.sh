@@ -212,6 +212,10 @@ expect 0 'on cortex-a53.*uk_vadd_1x8_armv7neon_intrin [^
 ]* yes' '' kernels --target=cortex-a53
 expect 0 'uk_sgemm_8x12_neon_asm [^
 ]* - +no: aarch64' '' kernels
+# Rows for a core: what goes beside FMAs is no load.
+expect 0 'uk_sgemm_8x12_neon_asm_a53 [^
+]* 80 % +yes.*uk_sgemm_8x12_neon_asm [^
+]* 69 % +yes' '' kernels --target=cortex-a53
 # The bound is the target's: bytes on plain NEON are held up by nothing, by loads that no multiply-add goes beside, by the issue width.
 for bound in 'aarch64-neon:100' 'cortex-a53:50' 'neoverse-v1:50'; do
     expect 0 "uk_i8gemm_4x4_neon_intrin [^
