@@ -11,8 +11,8 @@
  * Columns that are no multiple of a vector: the last vector begins before the one in front of it ends. What both
  * compute is the same, and all that is added to is loaded before anything is stored. So there are no masks, whose stores
  * take AMD's cores twenty instructions. Fewer columns than a vector has are loaded under a mask, and stored as two
- * overlapping parts of 16 or 8 bytes, or as one of 4; those of 16 bytes are half a vector. A kernel of several vectors that
- * gets too few columns for them does the work with fewer.
+ * overlapping parts of 16 or 8 bytes, or as one of 4; four floats are stored as they are, and two rows of them share a
+ * vector if the rows are even. A kernel of several vectors that gets too few columns for them does the work with fewer.
  *
  * m rows are shared out evenly over as few groups as there can be. Rows of a group lie 0 to 3 times lda on from one of up
  * to three pointers. Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four.
@@ -85,6 +85,14 @@ static const int64_t size = sizeof(element);
 #define ROWS_3_2(F, u) ROWS_3_1(F, u) F(u, AT_1, 1, 3, 4, 5)
 #define ROWS_3_3(F, u) ROWS_3_2(F, u) F(u, AT_2, 2, 6, 7, 8)
 #define ROWS_3_4(F, u) ROWS_3_3(F, u) F(u, AT_3, 3, 9, 10, 11)
+
+/* Two rows of 16 bytes to a vector: where they are, the first one's number, the accumulator, the four steps' elements. */
+#define ROWS_PAIRS_2(F, u) F(u, AT_0, AT_1, 0, 0, 6)
+#define ROWS_PAIRS_4(F, u) ROWS_PAIRS_2(F, u) F(u, AT_2, AT_3, 2, 1, 7)
+#define ROWS_PAIRS_6(F, u) ROWS_PAIRS_4(F, u) F(u, AT_4, AT_5, 4, 2, 8)
+#define ROWS_PAIRS_8(F, u) ROWS_PAIRS_6(F, u) F(u, AT_6, AT_7, 6, 3, 9)
+#define ROWS_PAIRS_10(F, u) ROWS_PAIRS_8(F, u) F(u, AT_8, AT_9, 8, 4, 10)
+#define ROWS_PAIRS_12(F, u) ROWS_PAIRS_10(F, u) F(u, AT_10, AT_11, 10, 5, 11)
 
 #define Z(x) "vpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"
 #if A_COLUMNS
@@ -196,6 +204,28 @@ static const int64_t size = sizeof(element);
 #define FOR_3_3(F) F##_3_0
 #define FOR_3_4(F) F##_3_0
 
+/* Pairs of rows. */
+#define BOTH(at0, at1, x)                                                                                   \
+    "vmovups " at0 ", %%xmm" #x "\n\tvinsertf128 $1, " at1 ", %%ymm" #x ", %%ymm" #x "\n\t"
+#define ZERO_PAIRS(u, at0, at1, i, x, y) Z(x)
+#define FMA_PAIRS_0(u, at0, at1, i, x, y)                                                                       \
+    "vbroadcastss " A_AT(u, at0, i) ", %%xmm13\n\tvbroadcastss " A_AT(u, at1, (i + 1)) ", %%xmm15\n\t"         \
+    "vinsertf128 $1, %%xmm15, %%ymm13, %%ymm13\n\t" FMA(12, 13, x)
+#define FMA_PAIRS_1(u, at0, at1, i, x, y) SPREAD(u, y, 13) FMA(12, 13, x)
+#define FOUR_PAIRS_1(u, at0, at1, i, x, y) BOTH(at0, at1, y)
+#define FOR_PAIRS_2(F) F##_PAIRS_1
+#define FOR_PAIRS_4(F) F##_PAIRS_1
+#define FOR_PAIRS_6(F) F##_PAIRS_1
+#define FOR_PAIRS_8(F) F##_PAIRS_1
+#define FOR_PAIRS_10(F) F##_PAIRS_1
+#define FOR_PAIRS_12(F) F##_PAIRS_1
+#define LOAD_B_PAIRS "vbroadcastf128 (%[b]), %%ymm12\n\t"
+/* The second row's sum goes to y. */
+#define ADD_PAIRS(u, at0, at1, i, x, y)                                                                     \
+    "vextractf128 $1, %%ymm" #x ", %%xmm" #y "\n\t" ADD_16(u, at0, i, x) ADD_16(u, at1, i, y)
+#define STORE_ADDED_PAIRS(u, at0, at1, i, x, y) STORE_16(u, at0, i, x) STORE_16(u, at1, i, y)
+#define STORE_PAIRS(u, at0, at1, i, x, y) STORE_16(u, at0, i, x) "vextractf128 $1, %%ymm" #x ", " at1 "\n\t"
+
 #define STEP(u, nv, load, n, fma) load "add %[ldb], %[b]\n\t" ROWS_##nv##_##n(fma, u) A_ON
 /* The other pointers of a group from the first one, and all on. */
 #define TO_0
@@ -261,10 +291,20 @@ static const int64_t size = sizeof(element);
                      : "memory", "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", \
                        "ymm9", "ymm10", "ymm11", "ymm12", "ymm13", "ymm15" CLOBBERS_##nv)
 #define CLOBBERS_1
+#define CLOBBERS_PAIRS
 #define CLOBBERS_2 , "ymm14"
 #define CLOBBERS_3 , "ymm14"
 #define OUT_WHOLE(n, far, nv) OUT_ONE(n, ADD_WHOLE, STORE_WHOLE)
 #define OUT_16(n, far, nv) OUT_ONE(n, ADD_16, STORE_16)
+#define OUT_PAIRS(n, far, nv)                                                                                   \
+    "test %[acc], %[acc]\n\t"                                                                               \
+    "je 6f\n\t"                                                                                             \
+    ROWS_PAIRS_##n(ADD_PAIRS, 0)                                                                            \
+    ROWS_PAIRS_##n(STORE_ADDED_PAIRS, 0)                                                                    \
+    "jmp 9f\n"                                                                                              \
+    "6:\n\t"                                                                                                \
+    ROWS_PAIRS_##n(STORE_PAIRS, 0)                                                                          \
+    "9:\n\t"
 #define OUT_ONE(n, ADD_ROW, STORE_ROW)                                                                      \
     "test %[acc], %[acc]\n\t"                                                                               \
     "je 6f\n\t"                                                                                             \
@@ -321,12 +361,30 @@ enum kind { PART, ONE, TWO, THREE, SIXTEEN, KINDS };
     else if (kind == TWO) GROUP(n, far, 2, LOAD_B_2, OUT, LAST);                                            \
     else GROUP(n, far, 3, LOAD_B_3, OUT, LAST);
 #endif
+#define GROUP_16(n, far) GROUP(n, far, 1, LOAD_B_16, OUT_16, PLAIN)
+#if V == 8
+#define GROUP_PAIRS(n, far) GROUP(n, far, PAIRS, LOAD_B_PAIRS, OUT_PAIRS, PLAIN)
+#else
+#define GROUP_PAIRS GROUP_16
+#endif
+#define GROUP_16_1 GROUP_16
+#define GROUP_16_2 GROUP_PAIRS
+#define GROUP_16_3 GROUP_16
+#define GROUP_16_4 GROUP_PAIRS
+#define GROUP_16_5 GROUP_16
+#define GROUP_16_6 GROUP_PAIRS
+#define GROUP_16_7 GROUP_16
+#define GROUP_16_8 GROUP_PAIRS
+#define GROUP_16_9 GROUP_16
+#define GROUP_16_10 GROUP_PAIRS
+#define GROUP_16_11 GROUP_16
+#define GROUP_16_12 GROUP_PAIRS
 #define CASE(n, far)                                                                                        \
     case n:                                                                                                 \
         if (kind == PART)                                                                                   \
             GROUP(n, far, 1, LOAD_B_0, OUT_PARTS, PARTS);                                                   \
         else if (kind == SIXTEEN)                                                                           \
-            GROUP(n, far, 1, LOAD_B_16, OUT_16, PLAIN);                                                     \
+            GROUP_16_##n(n, far);                                                   \
         else if (kind == ONE)                                                                               \
             GROUP(n, far, 1, LOAD_B_1, OUT_WHOLE, PLAIN);                                                   \
         SEVERAL(n, far)                                                                                     \
