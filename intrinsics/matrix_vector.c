@@ -5,6 +5,7 @@
  *
  * gemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each vector
  * of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA's latency of 4 at two a cycle.
+ * Short rows, of matrices that are near, have 4 sums each: fewer turns, of which more are under way at a time.
  * gemv_t: 4 rows at a time, as many streams as above, x[p] of each in a register, so that y is read and written once for
  * 4 rows. y has up to 32 KB, what a first cache holds or most of it: shorter pieces of rows would be read more slowly.
  * From memory 2 vectors of each row at a time are read fastest; short rows, of matrices that are near, 4.
@@ -133,41 +134,48 @@ typedef real vector;
 #define sum(v) (v)
 #endif
 
+/* Whether there are registers for them, x, and what is loaded. */
+#ifdef __AVX512F__
+#define SIXTEEN_SUMS 1
+#else
+#define SIXTEEN_SUMS 0
+#endif
+
 #define INLINE static inline __attribute__((always_inline, unused))
 
 /* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. Rows that lack are the last one
  * again. */
 INLINE void add_along(const int rows, const int chains, int64_t k, const real *a, int64_t lda, const real *x,
                       real *c, int64_t acc, int64_t mr) {
-    vector total[8] = {0};
+    vector total[16] = {0};
     const real *row[8];
     int64_t p = 0;
 
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < rows; i++)
         row[i] = a + (i < mr ? i : mr - 1) * lda;
 #pragma GCC unroll 1
     for (; p + chains * V <= k; p += chains * V)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int u = 0; u < chains; u++) {
             const vector v = load(x + p + u * V);
 
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int i = 0; i < rows; i++)
                 total[i * chains + u] = fma(load(row[i] + p + u * V), v, total[i * chains + u]);
         }
 #pragma GCC unroll 1
     for (; p + V <= k; p += V)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int i = 0; i < rows; i++)
             total[i * chains] = fma(load(row[i] + p), load(x + p), total[i * chains]);
     if (p < k)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int i = 0; i < rows; i++)
             total[i * chains] = fma(load_part(row[i] + p, k - p), load_part(x + p, k - p), total[i * chains]);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int u = 1; u < chains; u++)
             total[i * chains] += total[i * chains + u];
         if (i < mr)
@@ -218,8 +226,13 @@ void UK_SYMBOL(int64_t k, const real *a, const real *b, real *c, int64_t acc) {
 }
 #elif defined UK_OP_sgemv_n || defined UK_OP_dgemv_n
 void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *c, int64_t acc, int64_t mr) {
-    if (mr > 2)
+    const bool is_short = SIXTEEN_SUMS && k >= 8 * V && k <= 2048 / (int64_t)sizeof(real);
+
+    /* Long rows first: their code is to be what it is without the short ones. */
+    if (__builtin_expect(mr > 2 && !is_short, 1))
         add_along(4, 2, k, a, lda, x, c, acc, mr);
+    else if (mr > 2)
+        add_along(4, SIXTEEN_SUMS ? 4 : 2, k, a, lda, x, c, acc, mr);
     else if (mr > 1)
         add_along(2, 4, k, a, lda, x, c, acc, mr);
     else
