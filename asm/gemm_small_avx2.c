@@ -17,8 +17,8 @@
  * m rows are shared out evenly over as few groups as there can be. Rows of a group lie 0 to 3 times lda on from one of up
  * to three pointers. Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four.
  *
- * Bound: the FMAs, 12 per k, two a cycle: 32 flop per cycle (16 of doubles). Loads beside them: 13 with one vector
- * (load-bound by 1 in 12 where two loads a cycle are all), 8 with two, 7 with three. With fewer rows, and with all that a
+ * Bound: the FMAs, 12 per k, two a cycle: 32 flop per cycle (16 of doubles). Loads beside them: 12.25 with one vector
+ * (as many as FMAs, where two loads a cycle are all), 7.25 with two, 7 with three. With fewer rows, and with all that a
  * call reads and writes beside them, loads and stores decide: 8 rows of a vector are 9 loads and a store for 8 FMAs. So
  * the first rows' elements of four steps are loaded at once, where registers are left for that, and a shuffle spreads
  * each. Of two vectors' rows no more than two, for each shuffle takes a unit that may multiply and add.
