@@ -27,24 +27,9 @@
  * masked out of the loads of B, which then cannot fault.
  */
 #include "ukernels.h"
-
-/* An element is a float or, in the kernels of doubles, a double; V of them are a vector. */
-#if defined UK_OP_dgemm || defined UK_OP_dgemm_ra || defined UK_OP_dgemm_rab
-typedef double element;
-enum { V = 8 };
-#define BYTES "8"
-#define P "pd"
-#define S "sd"
-#else
-typedef float element;
-enum { V = 16 };
-#define BYTES "4"
-#define P "ps"
-#define S "ss"
-#endif
+#include "element_avx512.h"
 
 enum { AHEAD = 4 };
-static const int64_t size = sizeof(element);
 
 /* clang-format off */
 #define AT_0 "(%[a])"

@@ -21,29 +21,23 @@
  */
 #include <stddef.h>
 #include "ukernels.h"
+#include "element_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
 #define A_COLUMNS 1
 #else
 #define A_COLUMNS 0
 #endif
-#if defined UK_OP_dgemm_small || defined UK_OP_dgemm_small_ta
-typedef double element;
-#define V 8
+#ifdef UK_DOUBLE
 #define STEPS 2
-#define P "pd"
 #define LANE "64x2"
 #define HALF "64x4"
 #else
-typedef float element;
-#define V 16
 #define STEPS 4
-#define P "ps"
 #define LANE "32x4"
 #define HALF "32x8"
 #endif
 #define R (V / UK_NR)
-static const int64_t size = sizeof(element);
 
 #if A_COLUMNS
 /* For 1 to R rows: which one each element of a vector takes; the rows that are not there are the first. */

@@ -31,30 +31,15 @@
  */
 #include <stddef.h>
 #include "ukernels.h"
+#include "element_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
 #define A_COLUMNS 1
 #else
 #define A_COLUMNS 0
 #endif
-#if defined UK_OP_dgemm_small || defined UK_OP_dgemm_small_ta
-typedef double element;
-#define V 8
-#define BYTES "8"
-#define VECTOR "8"
-#define P "pd"
-#define S "sd"
-#else
-typedef float element;
-#define V 16
-#define BYTES "4"
-#define VECTOR "16"
-#define P "ps"
-#define S "ss"
-#endif
 #define NV (UK_NR / V)
 #define SPREADS (NV == 1 && UK_MR == 26)
-static const int64_t size = sizeof(element);
 
 /* clang-format off */
 /* Row i of a group, of A or of C. */

@@ -1,22 +1,7 @@
 /* What the kernels of 14 rows x UK_NR columns share, two vectors of 16 floats or 8 doubles, or one: their element, what
  * becomes of the sums in zmm0 to zmm27, row i in 2i and 2i + 1 (with one vector in 2i only), and the tile of those that read
  * rows of A in place. Each kernel's file says how it computes them. */
-#ifdef UK_DOUBLE
-typedef double element;
-#define V 8
-#define BYTES "8"
-#define VECTOR "8"
-#define P "pd"
-#define S "sd"
-#else
-typedef float element;
-#define V 16
-#define BYTES "4"
-#define VECTOR "16"
-#define P "ps"
-#define S "ss"
-#endif
-static const int64_t size = sizeof(element);
+#include "element_avx512.h"
 
 /* clang-format off */
 #define EACH_ROW(F)                                                                                             \

@@ -1,0 +1,17 @@
+/* The element of AVX-512's kernels, a float or, in the kernels of doubles, a double; V of them are a vector. */
+#ifdef UK_DOUBLE
+typedef double element;
+#define V 8
+#define BYTES "8"
+#define VECTOR "8"
+#define P "pd"
+#define S "sd"
+#else
+typedef float element;
+#define V 16
+#define BYTES "4"
+#define VECTOR "16"
+#define P "ps"
+#define S "ss"
+#endif
+static const int64_t size = sizeof(element);
