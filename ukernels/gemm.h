@@ -185,6 +185,13 @@ struct gemm_caches {
     struct gemm_cache first, second, last; /* a core's share of them */
     int cores;
     int vector_units; /* of a core, for multiply-adds and shuffles of its widest vectors */
+    /* Cycles that a B in place costs tiles beside their steps, and what its copy costs; gemm_plan.c says when. */
+    struct {
+        double far;       /* a line that comes from the third cache, asked for a few rows ahead */
+        double translate; /* a row in another page, if there are many */
+        double crossing;  /* a row whose vectors do not begin with lines */
+        double as_read;   /* a byte of a copy that the first panel of rows makes as it reads */
+    } in_place;
 };
 
 const struct gemm_caches *gemm_caches(void);

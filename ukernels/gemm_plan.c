@@ -9,21 +9,25 @@
  * and a tile CALL cycles more for the call, its jumps, and its part of C, which comes and goes once per block of k.
  *
  * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte, once per
- * element, whichever way the source lies. A copy of A in rows takes more (ROWS; TURN where columns become rows), and its
- * tiles read as many streams as rows.
+ * element, whichever way the source lies; what a B costs that the first panel of rows copies as it reads is a fact of the
+ * machine (as_read). A copy of A in rows takes more (ROWS; TURN where columns become rows), and its tiles read as many
+ * streams as rows.
  *
  * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far apart
  * that they share too few sets of the first cache, each line is fetched again for each element (CONFLICT per row and
  * k). A strip of B is read again by every panel of rows: if the block's lines do not fit into the second cache's
- * sets that they can go to, they come from the third, of which the kernels' prefetches hide most (FAR per line). Both are
- * counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. And if a block's rows lie in more
- * pages than the first level of translations has (PAGES), each new page costs TRANSLATE. So B is packed where more than
- * some 40 to 60 panels of rows read it. Rows of A that each begin in a page of their own, more than the second level has
- * room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for every block of columns.
+ * sets that they can go to, they come from the third, of which the kernels' prefetches hide what they can (far, per
+ * line). Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. If a block's rows
+ * lie in more pages than the first level of translations has (PAGES), each new page costs its translation (translate);
+ * rows that do not begin with lines cost more, too (crossing). These are facts of the machine, in gemm_cache.c: B is packed
+ * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if its rows share sets,
+ * else 5 to 25. Rows of A that each begin in a page of their own, more than the second level has room for beside those of C
+ * (TRANSLATED: it has 2048 to 4096), cost a WALK each for every block of columns.
  *
- * Blocks. A block of B, kc x nc, takes half of the second cache. k is cut into equal blocks of some KC if it is longer than
- * KC_WHOLE: C is read and written once per block, but a long block has few columns, for each of which the panels of A come
- * from the third cache. What decides the order in which
+ * Blocks. A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes
+ * through as well, and a longer block saves less than 1 % of A's way from the third cache. k is cut into equal blocks of
+ * some KC if it is longer than KC_WHOLE: C is read and written once per block, but a long block has few columns, for each
+ * of which the panels of A come from the third cache. What decides the order in which
  * an element's products are added (the tile, kc, the kernel's form) depends on shape and strides only: not on
  * threads, nor on what has been packed beforehand. The width of the tile depends on n alone, so that one packed B
  * serves products of any m.
@@ -38,11 +42,11 @@ enum {
     LINE = 64,
     PAGE = 4096,
     PAGES = 64,
+    BLOCK = 512 << 10,
     TRANSLATED = 3072,
     NEAR = 12
 };
-static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, CONFLICT = 0.2, FAR = 0.15, TRANSLATE = 0.2,
-                    WALK = 30, FLAT = 1.12;
+static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, CONFLICT = 0.2, WALK = 30, FLAT = 1.12;
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
 static int64_t kept(const struct gemm_cache *c, int64_t stride) {
@@ -143,19 +147,28 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, en
     return cycles;
 }
 
+/* Whether the first panel of rows can copy B as it reads it. What has been packed beforehand does not count: the plan may
+ * not depend on it. */
+static bool copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    return t->kernel[GEMM_RAP] && p->a_step == 1 && p->b_column == 1;
+}
+
 static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
                      enum gemm_source source) {
     const int size = p->type->size;
     const double elements = (double)p->n * (double)p->k, again = (double)parts(p->m, t->mr) - 1;
     const int64_t stride = p->b_step * size;
+    const struct gemm_caches *caches = gemm_caches();
     double cycles = 0;
 
     if (source == GEMM_COPIED)
-        return elements * size * COPY;
-    if (kc > kept(&gemm_caches()->second, stride) / 2)
-        cycles += elements * size / LINE * FAR;
+        return elements * size * (copies_as_read(p, t) ? caches->in_place.as_read : COPY);
+    if (kc > kept(&caches->second, stride) / 2)
+        cycles += elements * size / LINE * caches->in_place.far;
     if (kc * stride > PAGES * PAGE)
-        cycles += elements / t->nr * (double)least(stride, PAGE) / PAGE * TRANSLATE;
+        cycles += elements / t->nr * (double)least(stride, PAGE) / PAGE * caches->in_place.translate;
+    if (stride % LINE)
+        cycles += elements / t->nr * caches->in_place.crossing;
     return cycles * again;
 }
 
@@ -299,7 +312,7 @@ static void split(struct uk_gemm_plan *p) {
 static void block(struct uk_gemm_plan *p, const struct choice *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
     const struct gemm_caches *caches = gemm_caches();
-    int64_t columns, rows, room = caches->second.size / 2 / size;
+    int64_t columns, rows, room = least(caches->second.size / 2, BLOCK) / size;
 
     p->tile = c->tile;
     p->form = (unsigned char)c->form;
@@ -335,7 +348,7 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
 
 /* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
 static bool packs_as_read(const struct uk_gemm_plan *p) {
-    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed && p->a_step == 1 && p->b_column == 1;
+    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed && copies_as_read(p, p->tile);
 }
 
 static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
