@@ -1,0 +1,308 @@
+/*
+ * Small products of two to four vectors of columns, any number of rows in one call: rows of A and of B in place, UK_NR =
+ * NV vectors of columns or fewer. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A
+ * stored by columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one pointer
+ * goes from column to column. One vector of columns: gemm_small_avx512.c.
+ *
+ *     vectors   rows at a time   accumulators                      b               a
+ *        2            14         row i: zmm<2i>, <2i + 1>          zmm28, 29       zmm31
+ *        3             9         row i: zmm<3i> .. <3i + 2>        zmm28 .. 30     zmm31
+ *        4             6         row i: zmm<4i> .. <4i + 3>        zmm27 .. 30     zmm31
+ *
+ * No masks: the last vector is the last V columns, whether or not the one before has some of them as well. Both compute the
+ * same, and all that is added to is loaded before it is stored. A load under a mask that leaves zeros is two operations on
+ * Intel's cores, and one of them takes a multiply-add's place: 4 for 24 with four vectors. On AMD's it takes none, and the
+ * load may lie across two lines where the masked one did not: one access more, of which there is room for half as many
+ * again. Stores under masks take longer on both. So few columns that a kernel of fewer vectors would do have a loop in
+ * C: no product's choice of kernels comes to it.
+ *
+ * m rows are shared out evenly over as few groups as there can be (23 rows at two vectors are 12 + 11), so that no group
+ * is short. Rows of a group lie 0 to 6 times lda on from one of up to two pointers; three registers hold lda, 3 lda,
+ * 5 lda, and ldc in their place behind the loop.
+ *
+ * Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four: a product's code
+ * has one loop, no remainder. Calls of the same size take the same few branches, and a processor runs into the next call
+ * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
+ *
+ * Bound: the FMAs: rows * vectors per k, two a cycle. Loads beside them: per k the vectors of b and a row's element once,
+ * 16 for 28 FMAs with two vectors, 12 for 27 with three, 10 for 24 with four. n columns can have n / (V * vectors) of the
+ * peak at most.
+ */
+#include <immintrin.h>
+#include <stddef.h>
+#include "ukernels.h"
+#include "element_avx512.h"
+
+#if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
+#define A_COLUMNS 1
+#else
+#define A_COLUMNS 0
+#endif
+#define NV (UK_NR / V)
+
+/* clang-format off */
+/* Row i of a group, of A or of C, and where its last vector of C is. */
+#define ROW_0(a0, a7) "(%[" a0 "])"
+#define ROW_1(a0, a7) "(%[" a0 "], %[ld])"
+#define ROW_2(a0, a7) "(%[" a0 "], %[ld], 2)"
+#define ROW_3(a0, a7) "(%[" a0 "], %[ld3])"
+#define ROW_4(a0, a7) "(%[" a0 "], %[ld], 4)"
+#define ROW_5(a0, a7) "(%[" a0 "], %[ld5])"
+#define ROW_6(a0, a7) "(%[" a0 "], %[ld3], 2)"
+#define ROW_7(a0, a7) ROW_0(a7, )
+#define ROW_8(a0, a7) ROW_1(a7, )
+#define ROW_9(a0, a7) ROW_2(a7, )
+#define ROW_10(a0, a7) ROW_3(a7, )
+#define ROW_11(a0, a7) ROW_4(a7, )
+#define ROW_12(a0, a7) ROW_5(a7, )
+#define ROW_13(a0, a7) ROW_6(a7, )
+#define AT_ROW(i) ROW_##i("a0", "a7")
+#define LAST_OF_ROW(i) ROW_##i("b", "turns")
+
+/* F(u, row, its accumulators) of the first rows. */
+#if NV == 2
+#define NVS "2"
+#define ROWS_1(F, u) F(u, 0, 0, 1)
+#define ROWS_2(F, u) ROWS_1(F, u) F(u, 1, 2, 3)
+#define ROWS_3(F, u) ROWS_2(F, u) F(u, 2, 4, 5)
+#define ROWS_4(F, u) ROWS_3(F, u) F(u, 3, 6, 7)
+#define ROWS_5(F, u) ROWS_4(F, u) F(u, 4, 8, 9)
+#define ROWS_6(F, u) ROWS_5(F, u) F(u, 5, 10, 11)
+#define ROWS_7(F, u) ROWS_6(F, u) F(u, 6, 12, 13)
+#define ROWS_8(F, u) ROWS_7(F, u) F(u, 7, 14, 15)
+#define ROWS_9(F, u) ROWS_8(F, u) F(u, 8, 16, 17)
+#define ROWS_10(F, u) ROWS_9(F, u) F(u, 9, 18, 19)
+#define ROWS_11(F, u) ROWS_10(F, u) F(u, 10, 20, 21)
+#define ROWS_12(F, u) ROWS_11(F, u) F(u, 11, 22, 23)
+#define ROWS_13(F, u) ROWS_12(F, u) F(u, 12, 24, 25)
+#define ROWS_14(F, u) ROWS_13(F, u) F(u, 13, 26, 27)
+#elif NV == 3
+#define NVS "3"
+#define ROWS_1(F, u) F(u, 0, 0, 1, 2)
+#define ROWS_2(F, u) ROWS_1(F, u) F(u, 1, 3, 4, 5)
+#define ROWS_3(F, u) ROWS_2(F, u) F(u, 2, 6, 7, 8)
+#define ROWS_4(F, u) ROWS_3(F, u) F(u, 3, 9, 10, 11)
+#define ROWS_5(F, u) ROWS_4(F, u) F(u, 4, 12, 13, 14)
+#define ROWS_6(F, u) ROWS_5(F, u) F(u, 5, 15, 16, 17)
+#define ROWS_7(F, u) ROWS_6(F, u) F(u, 6, 18, 19, 20)
+#define ROWS_8(F, u) ROWS_7(F, u) F(u, 7, 21, 22, 23)
+#define ROWS_9(F, u) ROWS_8(F, u) F(u, 8, 24, 25, 26)
+#elif NV == 4
+#define NVS "4"
+#define ROWS_1(F, u) F(u, 0, 0, 1, 2, 3)
+#define ROWS_2(F, u) ROWS_1(F, u) F(u, 1, 4, 5, 6, 7)
+#define ROWS_3(F, u) ROWS_2(F, u) F(u, 2, 8, 9, 10, 11)
+#define ROWS_4(F, u) ROWS_3(F, u) F(u, 3, 12, 13, 14, 15)
+#define ROWS_5(F, u) ROWS_4(F, u) F(u, 4, 16, 17, 18, 19)
+#define ROWS_6(F, u) ROWS_5(F, u) F(u, 5, 20, 21, 22, 23)
+#endif
+
+/* The short form needs no unit; the registers from 16 on have none. */
+#define Z(x)                                                                                                \
+    ".if " #x " < 16\n\tvpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"                                     \
+    ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
+/* Where a row's element of step u is; x is its first accumulator. */
+#if A_COLUMNS
+#define A_AT(u, i) BYTES "*" #i "(%[a0])"
+#define A_ON "add %[ld], %[a0]\n\t"
+#else
+#define A_AT(u, i) BYTES "*" #u AT_ROW(i)
+#define A_ON
+#endif
+#define BROADCAST(u, i) "vbroadcast" S " " A_AT(u, i) ", %%zmm31\n\t"
+#define FMA(b, x) "vfmadd231" P " %%zmm" #b ", %%zmm31, %%zmm" #x "\n\t"
+#define LOAD(at, b) "vmovu" P " " at ", %%zmm" #b "\n\t"
+#define LOAD_LAST(b) LOAD("(%[b], %[last])", b)
+#define ADD(at, x) "vadd" P " " at ", %%zmm" #x ", %%zmm" #x "\n\t"
+#define STORE(at, x) "vmovu" P " %%zmm" #x ", " at "\n\t"
+#if NV == 2
+#define ZERO_ROW(u, i, x, y) Z(x) Z(y)
+#define FMA_ROW(u, i, x, y) BROADCAST(u, i) FMA(28, x) FMA(29, y)
+#define EACH_OF_ROW(F, i, x, y) F(AT_ROW(i), x) F(LAST_OF_ROW(i), y)
+#define LOAD_B LOAD("(%[b])", 28) LOAD_LAST(29)
+#elif NV == 3
+#define ZERO_ROW(u, i, x, y, z) Z(x) Z(y) Z(z)
+#define FMA_ROW(u, i, x, y, z) BROADCAST(u, i) FMA(28, x) FMA(29, y) FMA(30, z)
+#define EACH_OF_ROW(F, i, x, y, z) F(AT_ROW(i), x) F("64" AT_ROW(i), y) F(LAST_OF_ROW(i), z)
+#define LOAD_B LOAD("(%[b])", 28) LOAD("64(%[b])", 29) LOAD_LAST(30)
+#elif NV == 4
+#define ZERO_ROW(u, i, x, y, z, w) Z(x) Z(y) Z(z) Z(w)
+#define FMA_ROW(u, i, x, y, z, w) BROADCAST(u, i) FMA(27, x) FMA(28, y) FMA(29, z) FMA(30, w)
+#define EACH_OF_ROW(F, i, x, y, z, w)                                                                       \
+    F(AT_ROW(i), x) F("64" AT_ROW(i), y) F("128" AT_ROW(i), z) F(LAST_OF_ROW(i), w)
+#define LOAD_B LOAD("(%[b])", 27) LOAD("64(%[b])", 28) LOAD("128(%[b])", 29) LOAD_LAST(30)
+#endif
+#define ADD_ROW(u, ...) EACH_OF_ROW(ADD, __VA_ARGS__)
+#define STORE_ROW(u, ...) EACH_OF_ROW(STORE, __VA_ARGS__)
+
+#define STEP(u, n) LOAD_B "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
+/* The pointers of a group from the first one, on by four elements, and to the last vectors of C: of the rows that there
+ * are. */
+#define TO_0
+#define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
+#define ON_0 "add $4*" BYTES ", %[a0]\n\t"
+#define ON_7 ON_0 "add $4*" BYTES ", %[a7]\n\t"
+#define TO_LAST_0 "lea (%[a0], %[last]), %[b]\n\t"
+#define TO_LAST_7 TO_LAST_0 "lea (%[a7], %[last]), %[turns]\n\t"
+#if A_COLUMNS
+#define A_ON_0
+#define A_ON_7
+#else
+#define A_ON_0 ON_0
+#define A_ON_7 ON_7
+#endif
+
+#define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
+/* The pointer of the rows beyond. */
+#define FAR_0
+#define FAR_7 , [a7] "=&r"(a7)
+/* n rows, whose last pointer is `far`. */
+#define GROUP(n, far)                                                                                       \
+    __asm__ volatile(ROWS_##n(ZERO_ROW, 0)                                                                  \
+                     "test %[turns], %[turns]\n\t"                                                          \
+                     "jle 5f\n\t"                                                                           \
+                     "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
+                     "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
+                     TO_##far                                                                               \
+                     "cmpl $2, %c[enter](%[s])\n\t"                                                         \
+                     "jg 4f\n\t"                                                                            \
+                     "je 3f\n\t"                                                                            \
+                     "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
+                     "jmp 1f\n\t"                                                                           \
+                     ".p2align 5\n"                                                                         \
+                     "1:\n\t" STEP(0, n)                                                                    \
+                     "2:\n\t" STEP(1, n)                                                                    \
+                     "3:\n\t" STEP(2, n)                                                                    \
+                     "4:\n\t" STEP(3, n)                                                                    \
+                     A_ON_##far                                                                             \
+                     "dec %[turns]\n\t"                                                                     \
+                     "jnz 1b\n"                                                                             \
+                     "5:\n\t"                                                                               \
+                     "mov %[c], %[a0]\n\t"                                                                  \
+                     "mov %c[ldc](%[s]), %[ld]\n\t"                                                         \
+                     "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
+                     "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
+                     TO_##far                                                                               \
+                     TO_LAST_##far                                                                          \
+                     "test %[acc], %[acc]\n\t"                                                              \
+                     "je 6f\n\t"                                                                            \
+                     ROWS_##n(ADD_ROW, 0)                                                                   \
+                     "6:\n\t"                                                                               \
+                     ROWS_##n(STORE_ROW, 0)                                                                 \
+                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
+                       [b] "+&r"(b) FAR_##far                                                               \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), [last] "r"(s->c_last), AT(enter), AT(ldc) \
+                     : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5",                      \
+                       "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
+                       "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
+                       "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
+/* F(rows, their last pointer) of all groups. */
+#define GROUPS_6(F) F(1, 0) F(2, 0) F(3, 0) F(4, 0) F(5, 0) F(6, 0)
+#define GROUPS_9(F) GROUPS_6(F) F(7, 0) F(8, 7) F(9, 7)
+#define GROUPS_14(F) GROUPS_9(F) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
+#if UK_MR == 14
+#define GROUPS GROUPS_14
+#elif UK_MR == 9
+#define GROUPS GROUPS_9
+#elif UK_MR == 6
+#define GROUPS GROUPS_6
+#endif
+#define CASE(n, far) case n: GROUP(n, far); break;
+/* clang-format on */
+
+#if V == 16
+#define WHOLE(name) _mm512_##name##_ps
+typedef __m512 vector;
+typedef __mmask16 mask;
+#else
+#define WHOLE(name) _mm512_##name##_pd
+typedef __m512d vector;
+typedef __mmask8 mask;
+#endif
+
+/* So few columns that the last vector would not be whole, or not the only one that begins sooner; s->turns are steps. */
+static inline void few_columns(const struct uk_small_call *s, int64_t rows, const char *a, const char *b,
+                               char *c, int acc) {
+    const int64_t row = A_COLUMNS ? size : s->lda, step = A_COLUMNS ? s->lda : size;
+
+    for (int64_t j = 0; j < (int64_t)s->all; j += V)
+        for (int64_t i = 0; i < rows; i++) {
+            const int64_t left = (int64_t)s->all - j;
+            const mask columns = (mask)(left < V ? (1u << left) - 1 : (1u << V) - 1);
+            element *to = (element *)(c + i * s->ldc) + j;
+            vector sum = WHOLE(setzero)();
+
+            for (int64_t p = 0; p < s->turns; p++)
+                sum = WHOLE(fmadd)(WHOLE(set1)(*(const element *)(a + i * row + p * step)),
+                                   WHOLE(maskz_loadu)(columns, b + p * s->ldb + j * size), sum);
+            if (acc)
+                sum = WHOLE(add)(sum, WHOLE(maskz_loadu)(columns, to));
+            WHOLE(mask_storeu)(to, columns, sum);
+        }
+}
+
+/* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
+static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
+                                                        const char *a0, const element *b, char *c, int acc) {
+    const char *a7 __attribute__((unused));
+    int64_t turns = s->turns, ld = s->lda, ld3, ld5;
+
+#ifndef UK_RESOLVED
+    if (s->all) {
+        few_columns(s, rows, a0, (const char *)b, c, acc);
+        return;
+    }
+#endif
+    switch (rows) { GROUPS(CASE) }
+}
+
+static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
+                                                          int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
+    const uint64_t steps = (uint64_t)k + 3;
+
+    s->turns = (int64_t)(steps / 4);
+    s->enter = (int32_t)(3 - steps % 4);
+    s->lda = size * lda;
+    s->ldb = size * ldb;
+    s->ldc = size * ldc;
+    s->m = s->rows = m;
+    s->longer = 0;
+    s->before = A_COLUMNS ? 0 : size * s->enter;
+    s->c_last = size * (n - V);
+    s->all = 0;
+    if (n <= UK_NR - V) {
+        s->turns = k;
+        s->before = 0;
+        s->all = (uint32_t)n;
+    }
+    if (m > UK_MR) {
+        const int64_t groups = (m + UK_MR - 1) / UK_MR;
+
+        s->rows = m / groups;
+        s->longer = m % groups;
+    }
+}
+
+#ifdef UK_RESOLVED
+/* The code of groups of n rows: whole vectors, and fewer columns. */
+#define RUN(n, far)                                                                                         \
+    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c,     \
+                                  int acc) {                                                                \
+        group(s, n, (const char *)a - s->before, b, c, acc);                                                \
+        return UK_OK;                                                                                       \
+    }                                                                                                       \
+    static enum uk_status run_few_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
+                                      int acc) {                                                            \
+        few_columns(s, n, a, b, c, acc);                                                                    \
+        return UK_OK;                                                                                       \
+    }
+#define RUN_OF(n, far) {run_##n, run_few_##n},
+GROUPS(RUN)
+
+static enum uk_status (*const run_group[][2])(const struct uk_small_call *s, const void *a, const void *b,
+                                              void *c, int acc) = {GROUPS(RUN_OF)};
+#define RUN_OF_ROWS(s, rows) run_group[(rows)-1][(s)->all != 0]
+#endif
+enum { STEP_OF_ROWS = 1 };
+#define BEGINS_GROUPS 0
+#include "gemm_small.h"
