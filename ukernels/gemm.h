@@ -140,6 +140,8 @@ struct gemm_type {
     int few_rows;                    /* so many of its lines may share a set */
     int direct_most;                 /* multiply-adds of a small product */
     int64_t near, last;              /* elements of a quarter of the second cache; of the last one */
+    int64_t second_way;              /* bytes of a way of the second cache */
+    bool last_is_far;                /* gemm_caches's */
     bool is_alone;                   /* there is one thread */
     _Atomic bool ready;              /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t;
@@ -185,6 +187,7 @@ struct gemm_caches {
     struct gemm_cache first, second, last; /* a core's share of them */
     int cores;
     int vector_units; /* of a core, for multiply-adds and shuffles of its widest vectors */
+    bool last_is_far; /* what comes from the last cache or goes there, comes and goes as slowly as memory's */
     /* Cycles that a B in place costs tiles beside their steps, and what its copy costs; gemm_plan.c says when. */
     struct {
         double far;       /* a line that comes from the third cache, asked for a few rows ahead */

@@ -55,9 +55,15 @@ static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
 }
 
 /* Whether many columns are computed a few rows at a time, along C's rows: if C has no room in the last cache, so that where
- * it comes from and goes to is memory. Else a few columns at a time, whose part of B stays in the first cache, are faster. */
-static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64_t n) {
-    return n >= GEMM_WIDTHS && m * n > t->last;
+ * it comes from and goes to is memory, or that cache is far and the rows of B, which all rows of C read again, can stay in
+ * half of the second one's sets. Else a few columns at a time, whose part of B stays in the first cache, are faster. */
+static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64_t n, int64_t k,
+                                     int64_t ldb) {
+    const int64_t stride = ldb * t->size, step = stride & -stride; /* the power of two in it */
+
+    return n >= GEMM_WIDTHS &&
+           (m * n > t->last ||
+            (t->last_is_far && k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
 }
 
 /* Whether a product is a small one, were it not for its work, on one thread: C comes and goes while there is little to
@@ -65,7 +71,7 @@ static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64
  * a time read A again and again, from the second cache. */
 static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_product *p) {
     return t->is_alone && !p->b_columns && p->n >= GEMM_WIDTHS && p->k <= 2 * GEMM_TALL &&
-           (p->m * p->k <= t->near || gemm_goes_by_rows(t, p->m, p->n));
+           (p->m * p->k <= t->near || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
 /* Returns 0 where the condition does not hold. One test after another: compilers would make sums and vectors of several,

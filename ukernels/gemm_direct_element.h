@@ -50,10 +50,10 @@ __attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_produ
     for (int64_t j = 0; j < p->n; j += 2 * LANES) {
         const int64_t columns = p->n - j < 2 * LANES ? p->n - j : 2 * LANES;
         const struct uk_kernel *turn = TYPE.turn[columns > LANES];
+        const struct gemm_direct *d = &TYPE.direct[p->a_columns][columns];
 
         ((DIRECT(turn_function) *)turn->function)(p->k, b + j * p->ldb, p->ldb, panel, columns);
-        DIRECT(run)(&TYPE.direct[p->a_columns][columns], p->m, columns, p->k, a, p->lda, panel, turn->mr,
-                    beta, c + j, p->ldc);
+        DIRECT(run)(d, p->m, columns, p->k, a, p->lda, panel, turn->mr, beta, c + j, p->ldc);
     }
 }
 
@@ -75,21 +75,21 @@ __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product
             s.run(&s, a, b + j, c + j, beta != 0);
         from += d->piece[i].columns;
     }
+    b += wide;
+    c += wide;
+    d = &TYPE.direct[p->a_columns][p->n - wide];
     if (p->n > wide)
-        DIRECT(run)(&TYPE.direct[p->a_columns][p->n - wide], p->m, p->n - wide, p->k, a, p->lda, b + wide,
-                    p->ldb, beta != 0, c + wide, p->ldc);
+        DIRECT(run)(d, p->m, p->n - wide, p->k, a, p->lda, b, p->ldb, beta != 0, c, p->ldc);
 }
 
 /* The same, a few rows at a time. */
-__attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product *p, const ELEMENT *a,
-                                                       const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+static void DIRECT(run_rows_of)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
+                                ELEMENT beta, ELEMENT *c) {
     const int width = gemm_direct_width(&TYPE, p->a_columns, p->m);
-    const struct gemm_direct *d = &TYPE.direct[p->a_columns][width];
-    const int64_t mr = d->piece[0].kernel->mr, groups = (p->m + mr - 1) / mr;
     const int64_t last = p->n % width, wide = p->n - last;
+    const struct gemm_direct *d = &TYPE.direct[p->a_columns][width], *tail = &TYPE.direct[p->a_columns][last];
+    const int64_t mr = d->piece[0].kernel->mr, groups = (p->m + mr - 1) / mr;
 
-    if (beta != 0 && beta != 1)
-        DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
     for (int64_t g = 0, i = 0, rows; g < groups; g++, i += rows) {
         const ELEMENT *from = a + i * (p->a_columns ? 1 : p->lda);
         ELEMENT *to = c + i * p->ldc;
@@ -101,9 +101,24 @@ __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product
         for (int64_t j = 0; j < wide;)
             for (int q = 0; q < d->pieces; j += d->piece[q++].columns)
                 s[q].run(&s[q], from, b + j, to + j, beta != 0);
+        to += wide;
         if (last)
-            DIRECT(run)(&TYPE.direct[p->a_columns][last], rows, last, p->k, from, p->lda, b + wide, p->ldb,
-                        beta != 0, to + wide, p->ldc);
+            DIRECT(run)(tail, rows, last, p->k, from, p->lda, b + wide, p->ldb, beta != 0, to, p->ldc);
+    }
+}
+
+/* Of even blocks of columns, whose part of B stays in the second cache while rows of C pass through. */
+__attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product *p, const ELEMENT *a,
+                                                       const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    const int64_t blocks = (p->n * p->k + TYPE.near - 1) / TYPE.near, even = (p->n + blocks - 1) / blocks,
+                  width = (even + GEMM_VECTOR - 1) / GEMM_VECTOR * GEMM_VECTOR;
+    struct gemm_product block = *p;
+
+    if (beta != 0 && beta != 1)
+        DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
+    for (int64_t j = 0; j < p->n; j += width) {
+        block.n = p->n - j < width ? p->n - j : width;
+        DIRECT(run_rows_of)(&block, a, b + j, beta, c + j);
     }
 }
 
@@ -115,9 +130,9 @@ static inline __attribute__((always_inline)) void DIRECT(run_product)(const stru
     if (p->b_columns || p->n >= GEMM_WIDTHS) {
         const struct gemm_product copy = *p; /* p itself stays in registers */
 
-        (p->b_columns                           ? DIRECT(run_turned)
-         : gemm_goes_by_rows(&TYPE, p->m, p->n) ? DIRECT(run_rows)
-                                                : DIRECT(run_wide))(&copy, a, b, beta, c);
+        (p->b_columns                                         ? DIRECT(run_turned)
+         : gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, p->ldb) ? DIRECT(run_rows)
+                                                              : DIRECT(run_wide))(&copy, a, b, beta, c);
         return;
     }
     DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);

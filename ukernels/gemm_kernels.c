@@ -168,6 +168,8 @@ static void look_up(struct gemm_type *t) {
     t->direct_most = t->is_alone ? 1 << 24 : 1 << 21;
     t->near = gemm_caches()->second.size / 4 / t->size;
     t->last = gemm_caches()->last.size / t->size;
+    t->second_way = gemm_caches()->second.size / gemm_caches()->second.ways;
+    t->last_is_far = gemm_caches()->last_is_far;
     gemm_direct_fill(t);
     atomic_store_explicit(&t->ready, true, memory_order_release);
 }
