@@ -194,6 +194,7 @@ struct gemm_caches {
         double translate; /* a row in another page, if there are many */
         double crossing;  /* a row whose vectors do not begin with lines */
         double as_read;   /* a byte of a copy that the first panel of rows makes as it reads */
+        double unasked;   /* a line of A from behind the second cache, for which such tiles do not ask */
     } in_place;
 };
 

@@ -9,7 +9,8 @@
  * of 14 rows, sums over 512 and its rows 1, 2, 4 and 8 KB apart or a line or half of one more: two to 32 panels of rows, all
  * of B in place, packed by the first panel, or packed beforehand. The third cache of those is a mesh of slices, some 250
  * cycles away, where Zen's is 50: of 14 cycles a step, lines from there took 7 more for the two of a row, translations of
- * rows in pages of their own 0.8 and rows that cross lines 0.4; the copy took 2 to 6 for the 128 bytes of a row.
+ * rows in pages of their own 0.8 and rows that cross lines 0.4; the copy took 2 to 6 for the 128 bytes of a row. A line of
+ * A took 2 to 4 more than where tiles ask for it, of 3136 or 12544 rows of 32 to 256 elements.
  */
 #include <cpuinfo.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@ static struct gemm_caches caches = {
     .last = {8 << 20, 16},
     .cores = 1,
     .vector_units = 2,
-    .in_place = {.far = 0.15, .translate = 0.2, .crossing = 0, .as_read = 0.1}};
+    .in_place = {.far = 0.15, .translate = 0.2, .crossing = 0, .as_read = 0.1, .unasked = 0}};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Virtual machines report whatever their host pleases: what is not plausible stays as it is above. */
@@ -55,6 +56,7 @@ static void ask(void) {
         caches.in_place.translate = 0.8;
         caches.in_place.crossing = 0.4;
         caches.in_place.as_read = 0.03;
+        caches.in_place.unasked = 2.5;
     }
     if (cpuinfo_get_cores_count())
         caches.cores = (int)cpuinfo_get_cores_count();

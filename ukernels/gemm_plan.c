@@ -21,8 +21,10 @@
  * lie in more pages than the first level of translations has (PAGES), each new page costs its translation (translate);
  * rows that do not begin with lines cost more, too (crossing). These are facts of the machine, in gemm_cache.c: B is packed
  * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if its rows share sets,
- * else 5 to 25. Rows of A that each begin in a page of their own, more than the second level has room for beside those of C
- * (TRANSLATED: it has 2048 to 4096), cost a WALK each for every block of columns.
+ * else 5 to 25. Tiles that read B in place ask for its rows, those of a packed B for A's next ones, which if they are short
+ * no hardware sees as streams; it counts (unasked) where not all operands fit into the second cache. Rows of A that each
+ * begin in a page of their own, more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096),
+ * cost a WALK each for every block of columns.
  *
  * Blocks. A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes
  * through as well, and a longer block saves less than 1 % of A's way from the third cache. k is cut into equal blocks of
@@ -131,8 +133,10 @@ static bool asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum g
 }
 
 /* What reading or copying A costs beside the tiles. */
-static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source source) {
+static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source source,
+                     enum gemm_source b) {
     const int size = p->type->size;
+    const struct gemm_caches *caches = gemm_caches();
     const double elements = (double)p->m * (double)p->k;
     double cycles = 0;
 
@@ -141,9 +145,12 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, en
     if (source == GEMM_ROWS)
         return elements * size * (p->a_step == 1 ? ROWS : TURN);
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
-        cycles += elements * (double)p->n * size / (double)(gemm_caches()->second.size / 2) * WALK;
-    if (p->a_step == 1 && least(p->m, t->mr) * 3 / 2 > kept(&gemm_caches()->first, p->a_row * size))
+        cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
+    if (p->a_step == 1 && least(p->m, t->mr) * 3 / 2 > kept(&caches->first, p->a_row * size))
         cycles += elements * (double)parts(p->n, t->nr) * CONFLICT;
+    if (p->a_step == 1 && b == GEMM_IN_PLACE && p->k * size <= 2 * PAGE &&
+        ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
+        cycles += elements * size / LINE * caches->in_place.unasked;
     return cycles;
 }
 
@@ -258,7 +265,7 @@ static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, st
                 if (!form_takes(c.form, p, c.a, c.b) ||
                     (c.a == GEMM_COPIED && p->b_column != 1 && asks(p, t, GEMM_RA)))
                     continue;
-                c.cycles = tiles + a_cost(p, t, c.a) + b_cost(p, t, kc, c.b);
+                c.cycles = tiles + a_cost(p, t, c.a, c.b) + b_cost(p, t, kc, c.b);
                 if (!best->tile || c.cycles < best->cycles)
                     *best = c;
                 if (c.cycles == tiles)
