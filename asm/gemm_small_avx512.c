@@ -1,29 +1,27 @@
 /*
- * Small products, any number of rows in one call: rows of A and of B in place, up to UK_NR = 1 to 4 vectors of columns,
- * under masks. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A stored by
- * columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one pointer goes from
- * column to column.
+ * Small products of few columns, any number of rows in one call: rows of A and of B in place, up to UK_NR columns, a vector
+ * or a half or a quarter of one, under masks. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and
+ * for A stored by columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one
+ * pointer goes from column to column. More columns: gemm_small_wide_avx512.c.
  *
- *     vectors   rows at a time   accumulators                      b               a
- *        1            28         row i: zmm<i>                     zmm28           within the FMA
- *        1            26         row i: zmm<i>                     zmm27           within the FMA, or zmm28 .. 31, spread to zmm26
- *        2            14         row i: zmm<2i>, <2i + 1>          zmm28, 29       zmm31
- *        3             9         row i: zmm<3i> .. <3i + 2>        zmm28 .. 30     zmm31
- *        4             6         row i: zmm<4i> .. <4i + 3>        zmm27 .. 30     zmm31
+ *     columns      rows at a time   accumulators    b               a
+ *     V                 28          row i: zmm<i>   zmm28           within the FMA
+ *     V                 26          row i: zmm<i>   zmm27           within the FMA, or zmm28 .. 31, spread to zmm26
+ *     V / 2, V / 4      28          row i: ymm<i>   ymm28, or xmm   within the FMA
  *
- * m rows are shared out evenly over as few groups as there can be (23 rows at two vectors are 12 + 11), so that no group
- * is short. Rows of a group lie 0 to 6 times lda on from one of up to four pointers; three registers hold lda, 3 lda,
- * 5 lda, and ldc in their place behind the loop.
+ * m rows are shared out evenly over as few groups as there can be (30 rows are 15 + 15), so that no group is short. Rows
+ * of a group lie 0 to 6 times lda on from one of up to four pointers; three registers hold lda, 3 lda, 5 lda, and ldc in
+ * their place behind the loop; those that few rows need, which then take no time to be saved.
  *
  * Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four: a product's code
  * has one loop, no remainder. Calls of the same size take the same few branches, and a processor runs into the next call
  * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
  *
- * Bound: the FMAs: rows * vectors per k, two a cycle. Loads beside them: per k the vectors of b and a row's element once,
- * 29 for 28 FMAs with one vector, 16 for 28 with two, 12 for 27 with three, 10 for 24 with four. A last vector of n % V
- * columns costs as a whole one: n / (V * vectors) of the peak is the most that n columns can have.
+ * Bound: the FMAs: rows per k, two a cycle. Loads beside them: per k the vector of b and a row's element once, 29 for 28
+ * FMAs. n columns can have n / V of the peak at most. Vectors of 256 bits and less have the same units on Intel's cores
+ * and more to load with; where shuffles cost nothing, rows share a vector: gemm_merged_avx512.c.
  *
- * So with one vector the loads decide, and with few rows by more: the vector of b is 1 in 10 of nine rows, and where only
+ * So the loads decide, and with few rows by more: the vector of b is 1 in 10 of nine rows, and where only
  * two vectors a cycle go to or from the cache, stores of C and rows of B across two lines count too, about 1 each per
  * step. Kernels of 26 rows load four rows' elements of four steps at once, and a shuffle spreads each: 3 loads less per
  * step. That is for processors where a shuffle need not take a multiply-add's place: of two units for each, one in common,
@@ -38,8 +36,21 @@
 #else
 #define A_COLUMNS 0
 #endif
-#define NV (UK_NR / V)
-#define SPREADS (NV == 1 && UK_MR == 26)
+/* Fewer columns than a vector's have registers of half the size, or a quarter. */
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#if UK_NR >= V
+#define W "z"
+#define LANES VECTOR
+#else
+#define LANES TEXT(UK_NR)
+#if UK_NR == V / 2
+#define W "y"
+#else
+#define W "x"
+#endif
+#endif
+#define SPREADS (UK_MR == 26)
 
 /* clang-format off */
 /* Row i of a group, of A or of C. */
@@ -73,8 +84,6 @@
 #define AT_27 "(%[a21], %[ld3], 2)"
 
 /* F(u, where a row is, its accumulators) of the first rows. */
-#if NV == 1
-#define NVS "1"
 #define ROWS_1(F, u) F(u, AT_0, 0)
 #define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 1)
 #define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 2)
@@ -103,42 +112,6 @@
 #define ROWS_26(F, u) ROWS_25(F, u) F(u, AT_25, 25)
 #define ROWS_27(F, u) ROWS_26(F, u) F(u, AT_26, 26)
 #define ROWS_28(F, u) ROWS_27(F, u) F(u, AT_27, 27)
-#elif NV == 2
-#define NVS "2"
-#define ROWS_1(F, u) F(u, AT_0, 0, 1)
-#define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 2, 3)
-#define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 4, 5)
-#define ROWS_4(F, u) ROWS_3(F, u) F(u, AT_3, 6, 7)
-#define ROWS_5(F, u) ROWS_4(F, u) F(u, AT_4, 8, 9)
-#define ROWS_6(F, u) ROWS_5(F, u) F(u, AT_5, 10, 11)
-#define ROWS_7(F, u) ROWS_6(F, u) F(u, AT_6, 12, 13)
-#define ROWS_8(F, u) ROWS_7(F, u) F(u, AT_7, 14, 15)
-#define ROWS_9(F, u) ROWS_8(F, u) F(u, AT_8, 16, 17)
-#define ROWS_10(F, u) ROWS_9(F, u) F(u, AT_9, 18, 19)
-#define ROWS_11(F, u) ROWS_10(F, u) F(u, AT_10, 20, 21)
-#define ROWS_12(F, u) ROWS_11(F, u) F(u, AT_11, 22, 23)
-#define ROWS_13(F, u) ROWS_12(F, u) F(u, AT_12, 24, 25)
-#define ROWS_14(F, u) ROWS_13(F, u) F(u, AT_13, 26, 27)
-#elif NV == 3
-#define NVS "3"
-#define ROWS_1(F, u) F(u, AT_0, 0, 1, 2)
-#define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 3, 4, 5)
-#define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 6, 7, 8)
-#define ROWS_4(F, u) ROWS_3(F, u) F(u, AT_3, 9, 10, 11)
-#define ROWS_5(F, u) ROWS_4(F, u) F(u, AT_4, 12, 13, 14)
-#define ROWS_6(F, u) ROWS_5(F, u) F(u, AT_5, 15, 16, 17)
-#define ROWS_7(F, u) ROWS_6(F, u) F(u, AT_6, 18, 19, 20)
-#define ROWS_8(F, u) ROWS_7(F, u) F(u, AT_7, 21, 22, 23)
-#define ROWS_9(F, u) ROWS_8(F, u) F(u, AT_8, 24, 25, 26)
-#elif NV == 4
-#define NVS "4"
-#define ROWS_1(F, u) F(u, AT_0, 0, 1, 2, 3)
-#define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 4, 5, 6, 7)
-#define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 8, 9, 10, 11)
-#define ROWS_4(F, u) ROWS_3(F, u) F(u, AT_3, 12, 13, 14, 15)
-#define ROWS_5(F, u) ROWS_4(F, u) F(u, AT_4, 16, 17, 18, 19)
-#define ROWS_6(F, u) ROWS_5(F, u) F(u, AT_5, 20, 21, 22, 23)
-#endif
 
 /* The short form needs no unit; the registers from 16 on have none. */
 #define Z(x)                                                                                                \
@@ -146,39 +119,33 @@
     ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
 /* Where a row's element of step u is; x is its first accumulator. */
 #if A_COLUMNS
-#define A_AT(u, at, x) BYTES "*(" #x "/" NVS ")(%[a0])"
+#define A_AT(u, at, x) BYTES "*" #x "(%[a0])"
 #define A_ON "add %[ld], %[a0]\n\t"
 #else
 #define A_AT(u, at, x) BYTES "*" #u at
 #define A_ON
 #endif
-#define BROADCAST(u, at, x) "vbroadcast" S " " A_AT(u, at, x) ", %%zmm31\n\t"
-#define FMA(b, x) "vfmadd231" P " %%zmm" #b ", %%zmm31, %%zmm" #x "\n\t"
-#define LOAD(at, b, mask) "vmovu" P " " at ", %%zmm" #b mask "\n\t"
-#define ADD(at, x, mask) "vadd" P " " at ", %%zmm" #x ", %%zmm" #x mask "\n\t"
-#define STORE(x, at, mask) "vmovu" P " %%zmm" #x ", " at mask "\n\t"
-/* Columns of vector i. */
-#define MASK(i) MASK_##i
-#define MASK_0 "%{%%k1%}"
-#define MASK_1 "%{%%k2%}"
-#define MASK_2 "%{%%k3%}"
-#define MASK_3 "%{%%k4%}"
-#define ZERO_MASK(i) MASK(i) "%{z%}"
-/* The same where all columns are there: a store under a mask takes longer, whatever the mask. */
-#define WHOLE_0
-#define WHOLE_1
-#define WHOLE_2
-#define WHOLE_3
+#define LOAD(at, b, mask) "vmovu" P " " at ", %%" W "mm" #b mask "\n\t"
+#define ADD(at, x, mask) "vadd" P " " at ", %%" W "mm" #x ", %%" W "mm" #x mask "\n\t"
+#define STORE(x, at, mask) "vmovu" P " %%" W "mm" #x ", " at mask "\n\t"
+/* The columns that there are, in a load of b with zeros beyond. And if all are: a store under a mask takes longer, whatever
+ * the mask, and a load a unit beside, which may be one that multiplies. */
+#define WHOLE_MASK
+#define WHOLE_LOAD
+#define WHOLE_SET
+#define SOME_MASK "%{%%k1%}"
+#define SOME_LOAD SOME_MASK "%{z%}"
+#define SOME_SET "kmovw %c[mask](%[s]), %%k1\n\t"
 /* Four elements of A in a row, again and again: in the first turn those that it does not leave out; with A by columns, of
  * four rows, if there are so many. And one of them spread, for row x. */
 #if V == 16
-#define LOAD_FOUR(at, a) "vbroadcastf32x4 " at ", %%zmm" #a
-#define SPREAD(i, a) "vpermilps $0x55*" #i ", %%zmm" #a ", %%zmm26\n\t"
+#define LOAD_FOUR(at, a) "vbroadcastf32x4 " at ", %%" W "mm" #a
+#define SPREAD(i, a) "vpermilps $0x55*" #i ", %%" W "mm" #a ", %%" W "mm26\n\t"
 #else
-#define LOAD_FOUR(at, a) "vbroadcastf64x4 " at ", %%zmm" #a
-#define SPREAD(i, a) "vpermpd $0x55*" #i ", %%zmm" #a ", %%zmm26\n\t"
+#define LOAD_FOUR(at, a) "vbroadcastf64x4 " at ", %%" W "mm" #a
+#define SPREAD(i, a) "vpermpd $0x55*" #i ", %%" W "mm" #a ", %%" W "mm26\n\t"
 #endif
-#define SPREAD_FMA(i, a, x) SPREAD(i, a) "vfmadd231" P " %%zmm26, %%zmm27, %%zmm" #x "\n\t"
+#define SPREAD_FMA(i, a, x) SPREAD(i, a) "vfmadd231" P " %%" W "mm26, %%" W "mm27, %%" W "mm" #x "\n\t"
 #define FOURS "%{%%k5%}%{z%}\n\t"
 #if SPREADS && !A_COLUMNS
 #define IF_SPREAD(x, a, F) ".if " #x " + 28 == " #a "\n\t" F ".endif\n\t"
@@ -205,172 +172,159 @@
 #define LOADS(n)
 #define STEP_LOADS
 #endif
-#if NV == 1
 #define ZERO_ROW(u, at, x) Z(x)
 #define FMA_BROADCAST(b, u, at, x)                                                                          \
-    "vfmadd231" P " " A_AT(u, at, x) "%{1to" VECTOR "%}, %%zmm" #b ", %%zmm" #x "\n\t"
+    "vfmadd231" P " " A_AT(u, at, x) "%{1to" LANES "%}, %%" W "mm" #b ", %%" W "mm" #x "\n\t"
 #if SPREADS
 #define FMA_ROW(u, at, x) SPREAD_ROW(u, x) FMA_BROADCAST(27, u, at, x) ".endif\n\t"
 #else
 #define FMA_ROW(u, at, x) FMA_BROADCAST(28, u, at, x)
 #endif
-#define ADD_ROW(u, at, x) ADD(at, x, u##0)
-#define STORE_ROW(u, at, x) STORE(x, at, u##0)
+#define ADD_ROW(u, at, x) ADD(at, x, u##_MASK)
+#define STORE_ROW(u, at, x) STORE(x, at, u##_MASK)
 #if SPREADS
-#define LOAD_B LOAD("(%[b])", 27, ZERO_MASK(0))
+#define LOAD_B(M) LOAD("(%[b])", 27, M##_LOAD)
 #else
-#define LOAD_B LOAD("(%[b])", 28, ZERO_MASK(0))
-#endif
-#elif NV == 2
-#define ZERO_ROW(u, at, x, y) Z(x) Z(y)
-#define FMA_ROW(u, at, x, y) BROADCAST(u, at, x) FMA(28, x) FMA(29, y)
-#define ADD_ROW(u, at, x, y) ADD(at, x, u##0) ADD("64" at, y, u##1)
-#define STORE_ROW(u, at, x, y) STORE(x, at, u##0) STORE(y, "64" at, u##1)
-#define LOAD_B LOAD("(%[b])", 28, ZERO_MASK(0)) LOAD("64(%[b])", 29, ZERO_MASK(1))
-#elif NV == 3
-#define ZERO_ROW(u, at, x, y, z) Z(x) Z(y) Z(z)
-#define FMA_ROW(u, at, x, y, z) BROADCAST(u, at, x) FMA(28, x) FMA(29, y) FMA(30, z)
-#define ADD_ROW(u, at, x, y, z) ADD(at, x, u##0) ADD("64" at, y, u##1) ADD("128" at, z, u##2)
-#define STORE_ROW(u, at, x, y, z) STORE(x, at, u##0) STORE(y, "64" at, u##1) STORE(z, "128" at, u##2)
-#define LOAD_B                                                                                              \
-    LOAD("(%[b])", 28, ZERO_MASK(0)) LOAD("64(%[b])", 29, ZERO_MASK(1)) LOAD("128(%[b])", 30, ZERO_MASK(2))
-#elif NV == 4
-#define ZERO_ROW(u, at, x, y, z, w) Z(x) Z(y) Z(z) Z(w)
-#define FMA_ROW(u, at, x, y, z, w) BROADCAST(u, at, x) FMA(27, x) FMA(28, y) FMA(29, z) FMA(30, w)
-#define ADD_ROW(u, at, x, y, z, w)                                                                          \
-    ADD(at, x, u##0) ADD("64" at, y, u##1) ADD("128" at, z, u##2) ADD("192" at, w, u##3)
-#define STORE_ROW(u, at, x, y, z, w)                                                                        \
-    STORE(x, at, u##0) STORE(y, "64" at, u##1) STORE(z, "128" at, u##2) STORE(w, "192" at, u##3)
-#define LOAD_B                                                                                              \
-    LOAD("(%[b])", 27, ZERO_MASK(0)) LOAD("64(%[b])", 28, ZERO_MASK(1))                                     \
-    LOAD("128(%[b])", 29, ZERO_MASK(2)) LOAD("192(%[b])", 30, ZERO_MASK(3))
+#define LOAD_B(M) LOAD("(%[b])", 28, M##_LOAD)
 #endif
 
-#define STEP(u, n) LOAD_B STEP_LOADS "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
+#define STEP(u, n, M) LOAD_B(M) STEP_LOADS "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
 /* The pointers of a group from the first one, and on by four elements: of the rows that there are. */
-#define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
+#define TO_0
+#define TO_3 "lea (%[ld], %[ld], 2), %[ld3]\n\t"
+#define TO_5 TO_3 "lea (%[ld], %[ld], 4), %[ld5]\n\t"
+#define TO_7 TO_5 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
 #define TO_14 TO_7 "lea (%[a7], %[ld3], 2), %[a14]\n\tadd %[ld], %[a14]\n\t"
 #define TO_21 TO_14 "lea (%[a14], %[ld3], 2), %[a21]\n\tadd %[ld], %[a21]\n\t"
 #define ON_0 "add $4*" BYTES ", %[a0]\n\t"
+#define ON_3 ON_0
+#define ON_5 ON_0
 #define ON_7 ON_0 "add $4*" BYTES ", %[a7]\n\t"
 #define ON_14 ON_7 "add $4*" BYTES ", %[a14]\n\t"
 #define ON_21 ON_14 "add $4*" BYTES ", %[a21]\n\t"
-#define TO_0
 #if A_COLUMNS
 #define A_ON_0
+#define A_ON_3
+#define A_ON_5
 #define A_ON_7
 #define A_ON_14
 #define A_ON_21
 #else
 #define A_ON_0 ON_0
+#define A_ON_3 ON_0
+#define A_ON_5 ON_0
 #define A_ON_7 ON_7
 #define A_ON_14 ON_14
 #define A_ON_21 ON_21
 #endif
 
-#define MASK_AT(i) "kmovw %c[mask] + 4*" #i "(%[s]), "
-#if NV == 1
-#define MASKS MASK_AT(0) "%%k1\n\t"
-#elif NV == 2
-#define MASKS MASK_AT(0) "%%k1\n\t" MASK_AT(1) "%%k2\n\t"
-#elif NV == 3
-#define MASKS MASK_AT(0) "%%k1\n\t" MASK_AT(1) "%%k2\n\t" MASK_AT(2) "%%k3\n\t"
-#elif NV == 4
-#define MASKS MASK_AT(0) "%%k1\n\t" MASK_AT(1) "%%k2\n\t" MASK_AT(2) "%%k3\n\t" MASK_AT(3) "%%k4\n\t"
-#endif
+/* C is stored, or added to. */
+#define END(n, M)                                                                                           \
+    "test %[acc], %[acc]\n\t"                                                                               \
+    "je 6f\n\t"                                                                                             \
+    ROWS_##n(ADD_ROW, M)                                                                                    \
+    "6:\n\t"                                                                                                \
+    ROWS_##n(STORE_ROW, M)
+/* The same, of all columns or under masks. */
+#define ANY_END(n)                                                                                          \
+    "cmpl $0, %c[all](%[s])\n\t"                                                                            \
+    "je 8f\n\t"                                                                                             \
+    END(n, WHOLE)                                                                                          \
+    "jmp 9f\n"                                                                                              \
+    "8:\n\t"                                                                                                \
+    END(n, SOME)                                                                                           \
+    "9:\n\t"
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
 /* The pointers of the rows beyond. */
 #define FAR_0
-#define FAR_7 , [a7] "=&r"(a7)
+#define FAR_3 , [ld3] "=&r"(ld3)
+#define FAR_5 FAR_3, [ld5] "=&r"(ld5)
+#define FAR_7 FAR_5, [a7] "=&r"(a7)
 #define FAR_14 FAR_7, [a14] "=&r"(a14)
 #define FAR_21 FAR_14, [a21] "=&r"(a21)
-/* n rows, whose last pointer is `far`. */
-#define GROUP(n, far)                                                                                       \
-    __asm__ volatile(MASKS                                                                                  \
+/* Resolved calls have something to multiply, and change no more than the registers' parts that they use: who has used
+ * others has to clean up behind, four instructions. */
+#ifdef UK_RESOLVED
+#define IF_ANY_TURN
+#define U W
+#else
+#define IF_ANY_TURN "test %[turns], %[turns]\n\tjle 5f\n\t"
+#define U "z"
+#endif
+/* Where the first turn has four steps. */
+#if SPREADS && !A_COLUMNS
+#define INTO_LOOP "jmp 7f\n\t.p2align 5\n"
+#else
+#define INTO_LOOP ".p2align 4\n"
+#endif
+/* n rows, whose last pointer is `far`; M: WHOLE or SOME. */
+#define GROUP(n, far, M, end)                                                                                       \
+    __asm__ volatile(M##_SET                                                                                 \
                      ROWS_##n(ZERO_ROW, 0)                                                                  \
-                     "test %[turns], %[turns]\n\t"                                                          \
-                     "jle 5f\n\t"                                                                           \
-                     "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
-                     "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
+                     IF_ANY_TURN                                                                            \
                      TO_##far                                                                               \
                      FIRST_LOADS(n)                                                                         \
                      "cmpl $2, %c[enter](%[s])\n\t"                                                         \
                      "jg 4f\n\t"                                                                            \
                      "je 3f\n\t"                                                                            \
                      "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
-                     "jmp 7f\n\t"                                                                           \
-                     ".p2align 5\n"                                                                         \
+                     INTO_LOOP                                                                              \
                      "1:\n\t" LOADS(n)                                                                      \
-                     "7:\n\t" STEP(0, n)                                                                    \
-                     "2:\n\t" STEP(1, n)                                                                    \
-                     "3:\n\t" STEP(2, n)                                                                    \
-                     "4:\n\t" STEP(3, n)                                                                    \
+                     "7:\n\t" STEP(0, n, M)                                                                 \
+                     "2:\n\t" STEP(1, n, M)                                                                 \
+                     "3:\n\t" STEP(2, n, M)                                                                 \
+                     "4:\n\t" STEP(3, n, M)                                                                 \
                      A_ON_##far                                                                             \
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "5:\n\t"                                                                               \
                      "mov %[c], %[a0]\n\t"                                                                  \
                      "mov %c[ldc](%[s]), %[ld]\n\t"                                                         \
-                     "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
-                     "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
                      TO_##far                                                                               \
-                     "cmpl $0, %c[all](%[s])\n\t"                                                           \
-                     "je 8f\n\t"                                                                            \
-                     "test %[acc], %[acc]\n\t"                                                              \
-                     "je 6f\n\t"                                                                            \
-                     ROWS_##n(ADD_ROW, WHOLE_)                                                              \
-                     "6:\n\t"                                                                               \
-                     ROWS_##n(STORE_ROW, WHOLE_)                                                            \
-                     "jmp 9f\n"                                                                             \
-                     "8:\n\t"                                                                               \
-                     "test %[acc], %[acc]\n\t"                                                              \
-                     "je 6f\n\t"                                                                            \
-                     ROWS_##n(ADD_ROW, MASK_)                                                               \
-                     "6:\n\t"                                                                               \
-                     ROWS_##n(STORE_ROW, MASK_)                                                             \
-                     "9:\n\t"                                                                               \
-                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
-                       [b] "+&r"(b) FAR_##far                                                               \
+                     end                                                                                    \
+                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [b] "+&r"(b) FAR_##far                                                               \
                      : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc), AT(mask), AT(first), AT(all) \
-                     : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
-                       "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
-                       "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
-                       "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
+                     : "memory", "cc", "k1", "k2", "k3", "k4", "k5", \
+                       U "mm0", U "mm1", U "mm2", U "mm3", U "mm4", U "mm5", U "mm6", U "mm7", \
+                       U "mm8", U "mm9", U "mm10", U "mm11", U "mm12", U "mm13", U "mm14", U "mm15", \
+                       U "mm16", U "mm17", U "mm18", U "mm19", U "mm20", U "mm21", U "mm22", U "mm23", \
+                       U "mm24", U "mm25", U "mm26", U "mm27", U "mm28", U "mm29", U "mm30", U "mm31")
 /* F(rows, their last pointer) of all groups. */
-#define GROUPS_6(F) F(1, 0) F(2, 0) F(3, 0) F(4, 0) F(5, 0) F(6, 0)
-#define GROUPS_9(F) GROUPS_6(F) F(7, 0) F(8, 7) F(9, 7)
-#define GROUPS_14(F) GROUPS_9(F) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
 #define GROUPS_26(F)                                                                                        \
-    GROUPS_14(F) F(15, 14) F(16, 14) F(17, 14) F(18, 14) F(19, 14) F(20, 14) F(21, 14) F(22, 21) F(23, 21)  \
+    F(1, 0) F(2, 0) F(3, 0) F(4, 3) F(5, 3) F(6, 5) F(7, 5) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7) F(13, 7) \
+    F(14, 7) F(15, 14) F(16, 14) F(17, 14) F(18, 14) F(19, 14) F(20, 14) F(21, 14) F(22, 21) F(23, 21)  \
     F(24, 21) F(25, 21) F(26, 21)
 #define GROUPS_28(F) GROUPS_26(F) F(27, 21) F(28, 21)
 #if UK_MR == 28
 #define GROUPS GROUPS_28
 #elif UK_MR == 26
 #define GROUPS GROUPS_26
-#elif UK_MR == 14
-#define GROUPS GROUPS_14
-#elif UK_MR == 9
-#define GROUPS GROUPS_9
-#elif UK_MR == 6
-#define GROUPS GROUPS_6
 #endif
-#define CASE(n, far) case n: GROUP(n, far); break;
-/* clang-format on */
+#define CASE(n, far) case n: GROUP(n, far, SOME, ANY_END(n)); break;
+#define WHOLE_CASE(n, far) case n: GROUP(n, far, WHOLE, END(n, WHOLE)); break;
+#define SOME_CASE(n, far) case n: GROUP(n, far, SOME, END(n, SOME)); break;
 
 /* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
-static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
-                                                        const char *a0, const element *b, char *c, int acc) {
-    const char *a7 __attribute__((unused)), *a14 __attribute__((unused)), *a21 __attribute__((unused));
-    int64_t turns = s->turns, ld = s->lda, ld3, ld5;
-
-    switch (rows) { GROUPS(CASE) }
-}
+#define GROUP_BY(name, CASE)                                                                                \
+    static inline __attribute__((always_inline)) void name(const struct uk_small_call *s, int64_t rows,     \
+                                                           const char *a0, const element *b, char *c, int acc) { \
+        const char *a7 __attribute__((unused)), *a14 __attribute__((unused)), *a21 __attribute__((unused)); \
+        int64_t turns = s->turns, ld = s->lda, ld3 __attribute__((unused)), ld5 __attribute__((unused));                                                    \
+                                                                                                            \
+        switch (rows) { GROUPS(CASE) }                                                                      \
+    }
+#ifdef UK_RESOLVED
+GROUP_BY(whole_group, WHOLE_CASE)
+GROUP_BY(some_group, SOME_CASE)
+#else
+GROUP_BY(group, CASE)
+#endif
+/* clang-format on */
 
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
                                                           int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
-    const uint64_t columns = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0, steps = (uint64_t)k + 3;
+    const uint64_t steps = (uint64_t)k + 3;
 
     s->turns = (int64_t)(steps / 4);
     s->enter = (int32_t)(3 - steps % 4);
@@ -386,8 +340,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
         s->first[0] = part * (V == 16 ? 0x1111 : 0x11);
     }
     s->all = n == UK_NR;
-    for (int i = 0; i < NV; i++)
-        s->mask[i] = (uint32_t)(columns >> V * i & ((1u << V) - 1));
+    s->mask[0] = (1u << n) - 1;
     if (m > UK_MR) {
         const int64_t groups = (m + UK_MR - 1) / UK_MR;
 
@@ -396,14 +349,24 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     }
 }
 
-/* The code of groups of n rows. */
-#define RUN(n, far)                                                                                     \
-    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
-                                  int acc) {                                                            \
-        group(s, n, (const char *)a - s->before, b, c, acc);                                            \
-        return UK_OK;                                                                                   \
+#ifdef UK_RESOLVED
+/* The code of groups of n rows, of all columns and of some. */
+#define RUN_BY(group, n)                                                                                 \
+    static enum uk_status run_##group##_##n(const struct uk_small_call *s, const void *a, const void *b, \
+                                            void *c, int acc) {                                          \
+        group(s, n, (const char *)a - s->before, b, c, acc);                                             \
+        return UK_OK;                                                                                    \
     }
-#define RUN_OF(n, far) run_##n,
+#define RUN(n, far) RUN_BY(whole_group, n) RUN_BY(some_group, n)
+GROUPS(RUN)
+
+#define WHOLE_OF(n, far) run_whole_group_##n,
+#define SOME_OF(n, far) run_some_group_##n,
+static enum uk_status (*const run_group[2][UK_MR])(const struct uk_small_call *s, const void *a,
+                                                   const void *b, void *c,
+                                                   int acc) = {{GROUPS(SOME_OF)}, {GROUPS(WHOLE_OF)}};
+#define RUN_OF_ROWS(s, rows) run_group[(s)->all][(rows)-1]
+#endif
 enum { STEP_OF_ROWS = 1 };
 #define BEGINS_GROUPS 0
 #include "gemm_small.h"

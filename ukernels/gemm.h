@@ -186,7 +186,8 @@ struct gemm_cache {
 struct gemm_caches {
     struct gemm_cache first, second, last; /* a core's share of them */
     int cores;
-    int vector_units; /* of a core, for multiply-adds and shuffles of its widest vectors */
+    int vector_units;        /* of a core, for multiply-adds and shuffles of its widest vectors */
+    bool merging_takes_unit; /* one of them, for a load into a part of a register too */
     bool last_is_far; /* what comes from the last cache or goes there, comes and goes as slowly as memory's */
     /* Cycles that a B in place costs tiles beside their steps, and what its copy costs; gemm_plan.c says when. */
     struct {

@@ -8,6 +8,12 @@
  * and a call CALL more: its arguments, its jumps, the first loads that wait. A vector of columns costs as much with one
  * column as with all; kernels of fewer columns have several rows in a vector, at the price of shuffles. So 20 columns
  * are 16 and 4 rather than two vectors.
+ *
+ * Where loads into a part of a register take such a unit too (gemm_caches), rows that share a vector of R take it for all of
+ * A's loads but every R-th, or for all if A is by columns, and first of all R masks, which come through one of the units: 8
+ * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
+ * for each row. 4 columns are a third, if there are rows enough for the masks. And where the columns are fewer than a
+ * kernel's, the last vector of B takes one more, for its mask or because it crosses a line.
  */
 #include "gemm_direct.h"
 
@@ -37,12 +43,31 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* A step of k for so many rows: of rows that share a vector some may be there for nothing. */
-static double step_cycles(const struct uk_kernel *k, int rows) {
-    const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
+/* Of a kernel's loads in a step of k those that take a unit, where such do. */
+static double merging_loads(const struct uk_kernel *k, int columns) {
+    const double a = k->loads - 1, shared = strstr(k->op, "_ta") ? a : a - a / k->row_step;
 
-    return whole * larger(larger(k->fma, k->loads) / 2, (k->fma + k->other) / gemm_caches()->vector_units) /
-           k->mr;
+    return (k->row_step > 1 ? shared : 0) + (columns < k->nr);
+}
+
+/* A step of k for so many rows and columns: of rows that share a vector some may be there for nothing. */
+static double step_cycles(const struct uk_kernel *k, int rows, int columns) {
+    const struct gemm_caches *caches = gemm_caches();
+    const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
+    const double merging = caches->merging_takes_unit ? merging_loads(k, columns) : 0;
+
+    return whole *
+           larger(larger(k->fma, k->loads) / 2, (k->fma + k->other + merging) / caches->vector_units) / k->mr;
+}
+
+/* What a call takes beside its steps. */
+static int call_cycles(const struct uk_kernel *k) {
+    return k->row_step > 1 && gemm_caches()->merging_takes_unit ? CALL + k->row_step : CALL;
+}
+
+/* Whether one of a vector less takes so many columns: kernels rely on all vectors but the last being whole. */
+static bool is_too_wide(const struct uk_kernel *k, int columns) {
+    return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
 
 struct search {
@@ -52,14 +77,26 @@ struct search {
     struct gemm_direct *best;
 };
 
+/* Whether d with kernel k next, and so many cycles, may be the best; of kernels that cost the same the narrower is, whose
+ * loads cross fewer lines. */
+static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
+                      double cycles) {
+    if (!s->best->pieces || cycles < s->least)
+        return true;
+    for (int i = 0; i < d->pieces; i++)
+        if (i >= s->best->pieces || s->best->piece[i].kernel != d->piece[i].kernel)
+            return false;
+    return cycles == s->least && d->pieces < s->best->pieces && k->nr < s->best->piece[d->pieces].kernel->nr;
+}
+
 /* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
 static void complete(struct search *s, struct gemm_direct *d, double cycles, int rest, int widest) {
     for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
         const struct uk_kernel *k = s->kernel[i];
-        const double all = cycles + CALL + s->n * step_cycles(k, s->n);
         const int columns = rest < k->nr ? rest : k->nr;
+        const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->n, columns);
 
-        if (k->nr > widest || (s->best->pieces && all >= s->least))
+        if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all))
             continue;
         d->piece[d->pieces].kernel = k;
         for (int j = 0; parts[j].symbol; j++)
