@@ -22,14 +22,17 @@
  * rows that do not begin with lines cost more, too (crossing). These are facts of the machine, in gemm_cache.c: B is packed
  * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if its rows share sets,
  * else 5 to 25. Tiles that read B in place ask for its rows, those of a packed B for A's next ones, which if they are short
- * no hardware sees as streams; it counts (unasked) where not all operands fit into the second cache. Rows of A that each
+ * no hardware sees as streams; it counts (unasked) where not all operands fit into the second cache, and all columns are not
+ * the last ones, whose narrower tile asks for nothing. Rows of A that each
  * begin in a page of their own, more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096),
  * cost a WALK each for every block of columns.
  *
  * Blocks. A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes
  * through as well, and a longer block saves less than 1 % of A's way from the third cache. k is cut into equal blocks of
  * some KC if it is longer than KC_WHOLE: C is read and written once per block, but a long block has few columns, for each
- * of which the panels of A come from the third cache. What decides the order in which
+ * of which the panels of A come from the third cache. Where that is far k is not cut if all of B, of few columns, takes no
+ * more than half of the second cache: rows of A then come once and in full, not in runs of kc, each in pages of its own. What
+ * decides the order in which
  * an element's products are added (the tile, kc, the kernel's form) depends on shape and strides only: not on
  * threads, nor on what has been packed beforehand. The width of the tile depends on n alone, so that one packed B
  * serves products of any m.
@@ -132,6 +135,12 @@ static bool asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum g
     return panels > 1 && panels <= 8 && size > 2 * near;
 }
 
+/* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
+static bool conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    return p->a_step == 1 &&
+           least(p->m, t->mr) * 3 / 2 > kept(&gemm_caches()->first, p->a_row * p->type->size);
+}
+
 /* What reading or copying A costs beside the tiles. */
 static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source source,
                      enum gemm_source b) {
@@ -146,9 +155,9 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, en
         return elements * size * (p->a_step == 1 ? ROWS : TURN);
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
         cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
-    if (p->a_step == 1 && least(p->m, t->mr) * 3 / 2 > kept(&caches->first, p->a_row * size))
+    if (conflicts(p, t))
         cycles += elements * (double)parts(p->n, t->nr) * CONFLICT;
-    if (p->a_step == 1 && b == GEMM_IN_PLACE && p->k * size <= 2 * PAGE &&
+    if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size <= 2 * PAGE &&
         ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
         cycles += elements * size / LINE * caches->in_place.unasked;
     return cycles;
@@ -223,12 +232,20 @@ const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n, 
     return best;
 }
 
+/* Whether k is not cut for its length: rows of A pass once, along a B that stays. Where they conflict, more than two tiles
+ * read a copy of A, of which a long block takes too much. */
+static bool streams(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    return gemm_caches()->last_is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
+           p->n * p->k * p->type->size <= gemm_caches()->second.size / 2 &&
+           (p->n <= 2 * t->nr || !conflicts(p, t));
+}
+
 /* Balanced blocks of k. A block of B has room for four tiles at least. */
-static int64_t k_block(const struct uk_gemm_plan *p, int nr) {
-    const int64_t room = gemm_caches()->second.size / 2 / p->type->size / (4 * nr);
+static int64_t k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    const int64_t room = gemm_caches()->second.size / 2 / p->type->size / (4 * t->nr);
     const int64_t most = room > KC ? KC : room < 128 ? 128 : room;
 
-    if (p->k <= least(room, KC_WHOLE) || p->k <= most + most / 4)
+    if (p->k <= least(room, KC_WHOLE) || p->k <= most + most / 4 || streams(p, t))
         return p->k;
     return (parts(p->k, parts(p->k, most)) + 3) / 4 * 4;
 }
@@ -245,7 +262,7 @@ struct choice {
  * Of equal ones the form with fewer strides. */
 static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
-    const int64_t kc = k_block(p, t->nr);
+    const int64_t kc = k_block(p, t);
     struct choice c = {.tile = t};
     double tiles = 0;
 
@@ -327,7 +344,7 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->b_source = (unsigned char)c->b;
     p->rows = c->rows;
     p->cycles = c->cycles;
-    p->kc = k_block(p, nr);
+    p->kc = k_block(p, c->tile);
     split(p);
     p->asking = asks(p, c->tile, c->form) ? c->tile->asking[c->form] : NULL;
     if (p->asking)
