@@ -7,6 +7,9 @@ enum {
         512,            /* longer rows of A, read in place, may evict each other from the first-level cache */
     FEW_ROWS = 100,     /* up to so many rows, packing B costs more than reading it where it is */
     FEW_ROWS_FLAT = 60, /* ... with a flat tile, which reads B more often */
+    FEW_ROWS_BIG =
+        20, /* ... or with a tall one on cores whose second-level cache is big and far: the first tile packs */
+    NEAR_SHARE = 4,      /* of which B takes a quarter at most, or is packed */
     LONG_COLUMNS = 2048, /* rows of B that share so few cache sets that they are best read once, and packed */
     ONE_TILE_ROWS = 7,
     MOST_TILES = 32,
@@ -24,7 +27,6 @@ static const double plain_cycles = 0.25;
  * the first is far from it: as much as packing them when N is about 1024. Elsewhere it is nothing. Taller tiles read
  * them slowly enough, and a large packed A makes the time depend on where its pages lie. */
 static const double long_rows = 1.02;
-enum { FAR_L2 = 2 << 20 };
 /* Where the second-level cache is smaller, what an element of A in place costs a tall tile in each block of columns but
  * the first, from the third-level cache and, of a large A, from beyond it; and, as a factor, rows that share a set of the
  * first-level cache, if they are more than it has ways. Measured. */
@@ -155,14 +157,15 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     operand_size(s, st, f, o, of_sum, &sum);
     elements = operand_size(s, st, f, o, last, &columns);
     if (columns == 1)
-        return flat && sum > ROWS_IN_PLACE && uk_l2_share(s) >= FAR_L2 ? long_rows : 1;
+        return flat && sum > ROWS_IN_PLACE && uk_has_big_l2(s) ? long_rows : 1;
     double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
-    bool few =
-        uk_values_told(s, st, f->axis[rows]) <= (flat ? FEW_ROWS_FLAT : FEW_ROWS) && columns < LONG_COLUMNS;
-    bool near = !flat && bytes <= (double)uk_l2_share(s);
+    const double told_rows = uk_values_told(s, st, f->axis[rows]);
+    const int few_rows = flat ? FEW_ROWS_FLAT : uk_has_big_l2(s) ? FEW_ROWS_BIG : FEW_ROWS;
+    bool few = told_rows <= few_rows && columns < LONG_COLUMNS;
+    bool near = !flat && bytes <= (double)uk_l2_share(s) / (uk_has_big_l2(s) ? NEAR_SHARE : 1);
     /* One row of tiles waits for B: the more lines of each of its rows come one after the other, the better. */
     double lines = (double)f->most[last] * (double)uk_type_bytes(st->operand[o].tensor->type) / 64;
-    bool waits = uk_values_told(s, st, f->axis[rows]) <= ONE_TILE_ROWS;
+    bool waits = told_rows <= ONE_TILE_ROWS;
     return (few || near ? 1 : far_columns) * (waits && lines > 0 ? 1 + wait_for_lines / lines : 1);
 }
 
@@ -182,7 +185,7 @@ static double rows_in_place(const struct uk_schedule *s, const struct uk_stage *
         else
             columns = uk_values_told(s, st, f->axis[v]);
     }
-    if (rows <= 1 || columns <= 0 || step != 1 || uk_is_flat(s, st, f) || uk_l2_share(s) >= FAR_L2)
+    if (rows <= 1 || columns <= 0 || step != 1 || uk_is_flat(s, st, f) || uk_has_big_l2(s))
         return 0;
     double elements = operand_size(s, st, f, o, -1, &along);
     double each = elements * bytes > FAR_ROWS_BYTES ? far_row_cycles : near_row_cycles;

@@ -385,6 +385,8 @@ bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double 
 /* "<iterator><suffix>", with a number behind it if that is the name of something already; NULL: no memory. */
 const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
+/* Do the second-level caches of Intel's servers, twice as large as others and further from the first, decide? */
+bool uk_has_big_l2(const struct uk_schedule *s);
 /* Does a tile use B faster than it streams from the second-level cache? */
 bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *fit);

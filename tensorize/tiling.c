@@ -128,6 +128,10 @@ bool uk_depends(const struct uk_operand *o, const struct uk_loop *l) {
     return false;
 }
 
+bool uk_has_big_l2(const struct uk_schedule *s) {
+    return uk_l2_share(s) >= BIG_L2;
+}
+
 bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_kernel *row = f->intrinsic->row;
     double bytes = 0;
@@ -169,10 +173,6 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
         t->columns_outside = false;
         t->kc = STRIP_K;
     }
-}
-
-static bool has_big_l2(const struct tiling *t) {
-    return uk_l2_share(t->s) >= BIG_L2;
 }
 
 /* The length of blocks that are all about as long, none longer than most. */
@@ -230,11 +230,11 @@ static void choose_order(struct tiling *t) {
     }
     t->few_rows = m <= FEW_ROWS && !t->flat;
     t->columns_outside = t->few_rows || t->flat;
-    t->kc = t->flat         ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
-            : t->few_rows   ? SHORT_K
-            : has_big_l2(t) ? LONG_K
-            : t->packs > 1  ? even_blocks((int64_t)longest_sum(t), fitting_k(t, panels_k(t)))
-                            : fitting_k(t, MEDIUM_K);
+    t->kc = t->flat               ? m <= FEW_ROWS ? FLAT_K_FEW_ROWS : FLAT_K
+            : t->few_rows         ? SHORT_K
+            : uk_has_big_l2(t->s) ? LONG_K
+            : t->packs > 1        ? even_blocks((int64_t)longest_sum(t), fitting_k(t, panels_k(t)))
+                                  : fitting_k(t, MEDIUM_K);
 }
 
 static void begin(struct tiling *t) {
@@ -267,7 +267,7 @@ static void begin(struct tiling *t) {
 static int64_t block_columns(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
     int64_t l2 = uk_l2_share(t->s), all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]);
-    bool half = has_big_l2(t) || t->packs > 1;
+    bool half = uk_has_big_l2(t->s) || t->packs > 1;
     int64_t least = least_columns(t), most = room_of_block(t) / t->kc / tile * tile;
     int64_t n = (half ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);
 
@@ -277,7 +277,7 @@ static int64_t block_columns(const struct tiling *t) {
         int64_t threads = t->s->options->threads, blocks = ((all - 1) / n / threads + 1) * threads;
 
         n = (all - 1) / blocks + 1;
-    } else if (t->packs > 1 && !has_big_l2(t)) {
+    } else if (t->packs > 1 && !uk_has_big_l2(t->s)) {
         n = even_blocks(all, n / tile * tile);
     }
     return (n + tile - 1) / tile * tile;
