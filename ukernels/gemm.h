@@ -189,6 +189,7 @@ struct gemm_caches {
     int vector_units;        /* of a core, for multiply-adds and shuffles of its widest vectors */
     bool merging_takes_unit; /* one of them, for a load into a part of a register too */
     bool last_is_far; /* what comes from the last cache or goes there, comes and goes as slowly as memory's */
+    double crossing;  /* cycles that a vector of B across two lines adds to a step of few */
     /* Cycles that a B in place costs tiles beside their steps, and what its copy costs; gemm_plan.c says when. */
     struct {
         double far;       /* a line that comes from the third cache, asked for a few rows ahead */

@@ -55,6 +55,7 @@ static void ask(void) {
     if (core && core->vendor == cpuinfo_vendor_intel) {
         caches.last_is_far = true;
         caches.merging_takes_unit = true;
+        caches.crossing = 0.9;
         caches.in_place.far = 3.5;
         caches.in_place.translate = 0.8;
         caches.in_place.crossing = 0.4;

@@ -12,8 +12,12 @@
  * Where loads into a part of a register take such a unit too (gemm_caches), rows that share a vector of R take it for all of
  * A's loads but every R-th, or for all if A is by columns, and first of all R masks, which come through one of the units: 8
  * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
- * for each row. 4 columns are a third, if there are rows enough for the masks. And where the columns are fewer than a
- * kernel's, the last vector of B takes one more, for its mask or because it crosses a line.
+ * for each row. 4 columns are a third, if there are rows enough for the masks. And where the columns are fewer than those
+ * of a kernel of one vector at most, its vector of B takes one more, for its mask.
+ *
+ * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
+ * whole vectors of B, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in groups of 6 take
+ * 4 % longer.
  */
 #include "gemm_direct.h"
 
@@ -47,17 +51,29 @@ static double larger(double a, double b) {
 static double merging_loads(const struct uk_kernel *k, int columns) {
     const double a = k->loads - 1, shared = strstr(k->op, "_ta") ? a : a - a / k->row_step;
 
-    return (k->row_step > 1 ? shared : 0) + (columns < k->nr);
+    return (k->row_step > 1 ? shared : 0) + (k->fma <= k->mr && columns < k->nr);
+}
+
+/* What the vectors of B, if they cross lines, add to a step of all groups of these rows: less to a longer step, nothing to
+ * one of HIDDEN cycles. Measured with 8 to 14 rows of two vectors, 0.9 to 0.2 cycles, and with 4 to 6 of four, 1.6 to 0.6. */
+static double crossing_cycles(const struct uk_kernel *k, int rows) {
+    enum { HIDDEN = 15 };
+    const int groups = (rows + k->mr - 1) / k->mr;
+    const double vectors = k->fma / k->mr, step = rows * vectors / 2 / groups;
+
+    return gemm_caches()->crossing * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
 }
 
 /* A step of k for so many rows and columns: of rows that share a vector some may be there for nothing. */
-static double step_cycles(const struct uk_kernel *k, int rows, int columns) {
+static double step_cycles(const struct uk_kernel *k, int rows, int columns, bool crosses) {
     const struct gemm_caches *caches = gemm_caches();
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
     const double merging = caches->merging_takes_unit ? merging_loads(k, columns) : 0;
+    const double units = (k->fma + k->other + merging) / caches->vector_units;
+    const double loads = k->loads + (crosses ? k->fma / k->mr : 0);
 
-    return whole *
-           larger(larger(k->fma, k->loads) / 2, (k->fma + k->other + merging) / caches->vector_units) / k->mr;
+    return whole * larger(larger(k->fma, loads) / 2, units) / k->mr +
+           (crosses ? crossing_cycles(k, rows) : 0);
 }
 
 /* What a call takes beside its steps. */
@@ -73,6 +89,7 @@ static bool is_too_wide(const struct uk_kernel *k, int columns) {
 struct search {
     const struct uk_kernel *const *kernel;
     int kernels, n;
+    int lanes; /* of a vector */
     double least;
     struct gemm_direct *best;
 };
@@ -94,7 +111,8 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
         const struct uk_kernel *k = s->kernel[i];
         const int columns = rest < k->nr ? rest : k->nr;
-        const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->n, columns);
+        const bool crosses = gemm_caches()->crossing > 0 && s->n % s->lanes && k->nr >= s->lanes;
+        const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->n, columns, crosses);
 
         if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all))
             continue;
@@ -179,7 +197,7 @@ void gemm_direct_fill(struct gemm_type *t) {
     }
     for (int form = 0; form < 2; form++)
         for (int n = 1; n < GEMM_WIDTHS; n++) {
-            struct search s = {t->whole[form], t->wholes[form], n, 0, &t->direct[form][n]};
+            struct search s = {t->whole[form], t->wholes[form], n, lanes, 0, &t->direct[form][n]};
             struct gemm_direct d = {0};
 
             complete(&s, &d, 0, n, GEMM_WIDTHS);
