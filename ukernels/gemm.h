@@ -190,8 +190,9 @@ struct gemm_caches {
     bool merging_takes_unit; /* one of them, for a load into a part of a register too */
     bool last_is_far; /* what comes from the last cache or goes there, comes and goes as slowly as memory's */
     double crossing;  /* cycles that a vector of B across two lines adds to a step of few */
-    /* Cycles that a B in place costs tiles beside their steps, and what its copy costs; gemm_plan.c says when. */
+    /* Cycles that operands in place cost tiles beside their steps, and what B's copy costs; gemm_plan.c says when. */
     struct {
+        double conflict;  /* a row of A and a step, where the rows share sets of the first cache */
         double far;       /* a line that comes from the third cache, asked for a few rows ahead */
         double translate; /* a row in another page, if there are many */
         double crossing;  /* a row whose vectors do not begin with lines */

@@ -14,7 +14,7 @@
  * streams as rows.
  *
  * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far apart
- * that they share too few sets of the first cache, each line is fetched again for each element (CONFLICT per row and
+ * that they share too few sets of the first cache, each line is fetched again for each element (conflict, per row and
  * k). A strip of B is read again by every panel of rows: if the block's lines do not fit into the second cache's
  * sets that they can go to, they come from the third, of which the kernels' prefetches hide what they can (far, per
  * line). Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. If a block's rows
@@ -51,7 +51,7 @@ enum {
     TRANSLATED = 3072,
     NEAR = 12
 };
-static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, CONFLICT = 0.2, WALK = 30, FLAT = 1.12;
+static const double COPY = 0.1, ROWS = 0.11, TURN = 0.2, WALK = 30, FLAT = 1.12;
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
 static int64_t kept(const struct gemm_cache *c, int64_t stride) {
@@ -156,7 +156,7 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, en
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
         cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
     if (conflicts(p, t))
-        cycles += elements * (double)parts(p->n, t->nr) * CONFLICT;
+        cycles += elements * (double)parts(p->n, t->nr) * caches->in_place.conflict;
     if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size <= 2 * PAGE &&
         ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
         cycles += elements * size / LINE * caches->in_place.unasked;
