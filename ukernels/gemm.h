@@ -45,6 +45,11 @@ struct gemm_epilogue {
     const void *row_bias, *column_bias;
 };
 
+/* Of the transposed C. */
+static inline struct gemm_epilogue gemm_turned_epilogue(const struct gemm_epilogue *e) {
+    return (struct gemm_epilogue){e->scale, e->low, e->high, e->column_bias, e->row_bias};
+}
+
 /* What tiles ask for, each for a part, from the caches behind the first: what is needed of B next. RA: GEMM_ASKED rows of a
  * B by columns, which is packed. RAB: a line of each row, of B in place. */
 enum { GEMM_ASKED = 3 };
@@ -68,6 +73,7 @@ struct gemm_strip {
     void *packed;           /* RAP: where B's panels go */
     void *c;
     int64_t ldc;
+    bool turned;                          /* C by columns, ldc apart */
     double alpha, beta;                   /* beta is 1 but for the first block */
     const struct gemm_epilogue *epilogue; /* NULL but for the last block */
     int64_t row, column;                  /* of the first element, for the bias */
@@ -199,6 +205,12 @@ struct gemm_caches {
         double as_read;   /* a byte of a copy that the first panel of rows makes as it reads */
         double unasked;   /* a line of A from behind the second cache, for which such tiles do not ask */
     } in_place;
+    /* A by columns: a copy's cycles per byte; and what each tile takes again that reads it in place: a line of a step that
+     * comes from the second cache, or from behind it, and a step in another page. */
+    struct {
+        double copy, near, far, translate;
+    } columns;
+    double turned; /* by how much the estimate has to be better to turn C and not B */
 };
 
 const struct gemm_caches *gemm_caches(void);

@@ -1,5 +1,6 @@
 /* What depends on the element type: included with ELEMENT (float or double), TYPE (the gemm_type to define), NAME,
  * and the registry's names of its operations. */
+#include <string.h>
 #include "gemm.h"
 
 typedef void panels_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
@@ -137,11 +138,64 @@ static void tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64
     }
 }
 
+struct gemm_type TYPE;
+
+/* d[j] = s[j], by vectors of 16 bytes of which the last two may overlap: there are some 14. */
+static void copy_few(int64_t n, const ELEMENT *s, ELEMENT *d) {
+    enum { LANES = 16 / sizeof(ELEMENT) };
+
+    if (n < LANES) {
+        for (int64_t j = 0; j < n; j++)
+            d[j] = s[j];
+        return;
+    }
+    for (int64_t j = 0; j + LANES < n; j += LANES)
+        memcpy(d + j, s + j, 16);
+    memcpy(d + n - LANES, s + n - LANES, 16);
+}
+
+static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *source, int64_t step,
+                 int64_t across, int w, void *to);
+
+/* One tile of a C by columns, the first of which is `column`; with the epilogue. */
+static void turned_tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t nr,
+                        int64_t column) {
+    ELEMENT scratch[GEMM_TILE_MOST] __attribute__((aligned(64))),
+        turned[GEMM_TILE_MOST] __attribute__((aligned(64)));
+    const int width = s->kernel->nr, height = s->kernel->mr;
+
+    call(s, b, scratch, width, 0, nr);
+    pack(&TYPE, nr, s->rows, scratch, 1, width, height, turned);
+    if (s->alpha == 1 && s->beta == 0)
+        for (int64_t j = 0; j < nr; j++)
+            copy_few(s->rows, turned + j * height, c + j * s->ldc);
+    else
+        merge(nr, s->rows, (ELEMENT)s->alpha, turned, height, (ELEMENT)s->beta, c, s->ldc);
+    if (s->epilogue) {
+        const struct gemm_epilogue e = gemm_turned_epilogue(s->epilogue);
+
+        finish(nr, s->rows, c, s->ldc, &e, column, s->row);
+    }
+}
+
+static void turned_strip(const struct gemm_strip *s) {
+    const ELEMENT *b = s->b;
+    const int width = s->kernel->nr;
+
+    for (int64_t j = 0; j < s->columns; j += width, b += s->b_tile)
+        turned_tile(s, b, (ELEMENT *)s->c + j * s->ldc, s->columns - j < width ? s->columns - j : width,
+                    s->column + j);
+}
+
 static void strip(const struct gemm_strip *s) {
     const ELEMENT *b = s->b;
     ELEMENT *c = s->c;
     const int width = s->kernel->nr;
 
+    if (s->turned) {
+        turned_strip(s);
+        return;
+    }
     for (int64_t j = 0; j < s->columns; j += width, b += s->b_tile) {
         const int64_t nr = s->columns - j < width ? s->columns - j : width;
 

@@ -58,7 +58,7 @@ static void add_tiles(struct text *t, const struct uk_gemm_plan *p) {
     const struct uk_kernel *k = p->tile->kernel[p->form];
 
     add(t, "path: tiles of %lld x %d\n", (long long)p->rows, k->nr);
-    add(t, "kernel: %s\n", k->symbol);
+    add(t, "kernel: %s%s\n", k->symbol, p->turned ? ", turned on the way to C" : "");
     if (p->tail)
         add(t, "kernel of the last columns: %s\n", p->tail->symbol);
     if (p->first)

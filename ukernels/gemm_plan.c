@@ -23,9 +23,14 @@
  * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if its rows share sets,
  * else 5 to 25. Tiles that read B in place ask for its rows, those of a packed B for A's next ones, which if they are short
  * no hardware sees as streams; it counts (unasked) where not all operands fit into the second cache, and all columns are not
- * the last ones, whose narrower tile asks for nothing. Rows of A that each
- * begin in a page of their own, more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096),
- * cost a WALK each for every block of columns.
+ * the last ones, whose narrower tile asks for nothing. Rows of A that each begin in a page of their own, more than the second
+ * level has room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for every block of columns. Where A is by columns, a step's elements are in one line or two. If the
+ * first cache keeps too few of a block's, each comes again for every tile of the row (columns.near, or .far if the second
+ * cache loses it too), and so do translations; all nothing on Zen 5. Granite Rapids packs A for more than some 12 to 30
+ * tiles, or 4.
+ *
+ * B by columns can be had without a copy, as A in rows for the product of the transposes, whose tiles are turned on their way
+ * to C: TURN per byte of C instead of COPY per byte of B, for sums of one block.
  *
  * Blocks. A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes
  * through as well, and a longer block saves less than 1 % of A's way from the third cache. k is cut into equal blocks of
@@ -34,8 +39,8 @@
  * more than half of the second cache: rows of A then come once and in full, not in runs of kc, each in pages of its own. What
  * decides the order in which
  * an element's products are added (the tile, kc, the kernel's form) depends on shape and strides only: not on
- * threads, nor on what has been packed beforehand. The width of the tile depends on n alone, so that one packed B
- * serves products of any m.
+ * threads, nor on what has been packed beforehand. The width of the tile depends on n alone, or on m where C is
+ * turned.
  */
 #include "gemm_direct.h"
 #include "pool.h"
@@ -141,18 +146,36 @@ static bool conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
            least(p->m, t->mr) * 3 / 2 > kept(&gemm_caches()->first, p->a_row * p->type->size);
 }
 
+/* A by columns, in place: what it costs the tiles of a row, but for the first, that its steps come again. */
+static double columns_again(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
+    const struct gemm_caches *caches = gemm_caches();
+    const int64_t stride = p->a_step * p->type->size, again = parts(p->n, t->nr) - 1;
+    const double apart = (double)(stride < LINE ? LINE : stride) / LINE;
+    const double wide = 1 + (double)((t->mr - 1) * p->type->size) / LINE, lines = wide < apart ? wide : apart;
+    const double block = (double)kc * lines;
+    double step = 0;
+
+    if (kc * stride > PAGES * PAGE)
+        step += caches->columns.translate * (double)least(stride, PAGE) / PAGE;
+    if (block > (double)kept(&caches->second, stride))
+        step += caches->columns.far * lines;
+    else if (block > (double)kept(&caches->first, stride) / 2)
+        step += caches->columns.near * lines;
+    return (double)(p->k * parts(p->m, t->mr) * again) * step;
+}
+
 /* What reading or copying A costs beside the tiles. */
-static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source source,
-                     enum gemm_source b) {
+static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
+                     enum gemm_source source, enum gemm_source b) {
     const int size = p->type->size;
     const struct gemm_caches *caches = gemm_caches();
-    const double elements = (double)p->m * (double)p->k;
+    const double elements = (double)p->m * (double)p->k, copy = caches->columns.copy;
     double cycles = 0;
 
     if (source == GEMM_COPIED)
-        return elements * size * COPY;
+        return elements * size * (p->a_step == 1 ? COPY : copy);
     if (source == GEMM_ROWS)
-        return elements * size * (p->a_step == 1 ? ROWS : TURN);
+        return elements * size * (p->a_step == 1 ? ROWS : TURN - COPY + copy);
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
         cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
     if (conflicts(p, t))
@@ -160,6 +183,8 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, en
     if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size <= 2 * PAGE &&
         ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
         cycles += elements * size / LINE * caches->in_place.unasked;
+    if (p->a_step != 1)
+        cycles += columns_again(p, t, kc);
     return cycles;
 }
 
@@ -282,7 +307,7 @@ static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, st
                 if (!form_takes(c.form, p, c.a, c.b) ||
                     (c.a == GEMM_COPIED && p->b_column != 1 && asks(p, t, GEMM_RA)))
                     continue;
-                c.cycles = tiles + a_cost(p, t, c.a, c.b) + b_cost(p, t, kc, c.b);
+                c.cycles = tiles + a_cost(p, t, kc, c.a, c.b) + b_cost(p, t, kc, c.b);
                 if (!best->tile || c.cycles < best->cycles)
                     *best = c;
                 if (c.cycles == tiles)
@@ -390,6 +415,39 @@ static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
     block(p, &best);
     find_tail(p);
     p->first = packs_as_read(p) ? best.tile->kernel[GEMM_RAP] : NULL;
+    return UK_OK;
+}
+
+/* The product of the transposes. */
+static struct uk_gemm_plan turned(const struct uk_gemm_plan *p) {
+    struct uk_gemm_plan q = *p;
+
+    q.m = p->n;
+    q.n = p->m;
+    q.a_row = p->b_column;
+    q.a_step = p->b_step;
+    q.b_step = p->a_step;
+    q.b_column = p->a_row;
+    q.a_packed = p->b_packed;
+    q.b_packed = p->a_packed;
+    q.swapped = !p->swapped;
+    q.turned = true;
+    return q;
+}
+
+/* B by columns is A in rows for the product of the transposes, which tiles read in place. That saves the copy of B, and
+ * takes C, turned tile by tile; once, for sums in one block. The tile whose width suits m may suit better, too. */
+static enum uk_status plan_either(struct uk_gemm_plan *p) {
+    struct uk_gemm_plan q = turned(p);
+    const enum uk_status status = plan_tiles(p);
+    const double c = (double)p->m * (double)p->n * p->type->size * TURN;
+
+    if (status || p->b_source == GEMM_IN_PLACE || p->b_column == 1 || p->m >= p->n ||
+        c >= (double)p->n * (double)p->k * p->type->size * COPY || plan_tiles(&q) || q.kc < q.k)
+        return status;
+    q.cycles += c;
+    if (q.cycles * gemm_caches()->turned < p->cycles)
+        *p = q;
     return UK_OK;
 }
 
@@ -532,7 +590,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
     if (!p.m || !p.n || !p.k)
         p.path = GEMM_SCALE;
     else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && !plan_small(&p))
-        status = plan_tiles(&p);
+        status = direct ? plan_tiles(&p) : plan_either(&p);
     if (direct && !p.a_packed && !p.b_packed) {
         p.direct = direct;
         gemm_direct_prepare(&p, product.lda);

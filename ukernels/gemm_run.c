@@ -124,6 +124,7 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
         .k = w->k,
         .columns = w->n,
         .ldc = plan->ldc,
+        .turned = plan->turned,
         .alpha = o->alpha,
         .beta = w->p ? 1 : o->beta,
         .epilogue = w->p + w->k == plan->k ? o->epilogue : NULL,
@@ -136,7 +137,7 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
         s.rows = least(plan->rows, w->i0 + w->m - i);
         s.row = i;
         find_a(plan, o, w, i, &s);
-        s.c = at_written(plan, o->c, i * plan->ldc + w->j0);
+        s.c = at_written(plan, o->c, plan->turned ? w->j0 * plan->ldc + i : i * plan->ldc + w->j0);
         if (pack_a && (i - w->i0) % group == 0)
             gemm_pack_a(plan, o->a, i, least(group, w->i0 + w->m - i), w->p, w->k, (void *)s.a);
         if (plan->first && i == w->i0) {
@@ -278,6 +279,18 @@ static void run_in(const struct uk_gemm_plan *plan, const struct gemm_operands *
     gemm_parallel(plan, run_vector, &task, plan->row_tasks);
 }
 
+static void scale(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
+    if (plan->turned) {
+        struct gemm_epilogue e;
+
+        if (o->epilogue)
+            e = gemm_turned_epilogue(o->epilogue);
+        plan->type->scale(plan->n, plan->m, o->c, plan->ldc, o->beta, o->epilogue ? &e : NULL);
+    } else {
+        plan->type->scale(plan->m, plan->n, o->c, plan->ldc, o->beta, o->epilogue);
+    }
+}
+
 enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     enum { ON_STACK = 16384 };
     const size_t size = uk_gemm_workspace(plan);
@@ -285,7 +298,7 @@ enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_opera
     if (gemm_lacks_operand(plan, o))
         return UK_INVALID_ARGUMENT;
     if (plan->path == GEMM_SCALE || o->alpha == 0) {
-        plan->type->scale(plan->m, plan->n, o->c, plan->ldc, o->beta, o->epilogue);
+        scale(plan, o);
     } else if (!size || workspace) {
         run_in(plan, o, workspace);
     } else if (size <= ON_STACK) {

@@ -233,7 +233,7 @@ struct uk_gemm_plan {
     int64_t m, n, k;                 /* of the row-major product that is computed */
     int64_t a_row, a_step;           /* strides of A along m and k */
     int64_t b_step, b_column;        /* of B along k and n */
-    int64_t ldc;                     /* C's rows, contiguous, are so far apart */
+    int64_t ldc;                     /* C's rows, contiguous, are so far apart; or its columns */
     int64_t rows, mc, nc, kc;        /* a tile's rows; blocks */
     int64_t row_tasks, column_tasks; /* the grid that threads share */
     int64_t a_block, b_block;        /* elements of a task's packed blocks */
@@ -248,7 +248,8 @@ struct uk_gemm_plan {
     double cycles; /* estimated, on one thread */
     int threads;
     unsigned char path, form, tail_form, a_source, b_source;
-    bool swapped; /* column-major: A and B have changed places */
+    bool swapped; /* column-major, or turned, but not both: A and B have changed places */
+    bool turned;  /* C's columns are contiguous, not its rows */
     bool a_packed, b_packed;
     /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. */
     enum uk_status (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c,
