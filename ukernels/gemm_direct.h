@@ -2,8 +2,9 @@
  * Small products, computed without a plan: a few kernels, each with all rows of its columns, that read A and B in place.
  *
  * Which products. Nothing is packed, so nothing is paid beside the multiply-adds but the calls, while
- *   - the columns of B and the rows of A that are multiplied together stay in the first two caches: k <= 128, and of many
- *     columns a few vectors at a time, all rows of C for each of them, or a few rows of C at a time, all columns for each;
+ *   - the columns of B and the rows of A that are multiplied together stay in the first two caches: k <= 128, or so few
+ *     columns that rows of A are read once; and of many columns a few vectors at a time, all rows of C for each of them, or a
+ *     few rows of C at a time, all columns for each;
  *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
  *     (conflict in gemm_plan.c);
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
@@ -24,6 +25,9 @@
 
 /* Bytes: of a vector; of the columns that are computed together where there are many. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
+
+/* The most rows, columns or steps of a small product. */
+enum { GEMM_MOST = 1 << 24 };
 
 /* Rows of C that two vectors of columns have registers for. */
 enum { GEMM_TALL = 14 };
@@ -74,6 +78,9 @@ static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_p
            (p->m * p->k <= t->near || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
+/* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
+const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
+
 /* Returns 0 where the condition does not hold. One test after another: compilers would make sums and vectors of several,
  * which takes longer than the smallest products. */
 #define GEMM_REQUIRE(condition) \
@@ -86,12 +93,16 @@ static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_p
 /* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
 gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { VECTOR_MOST = 256, MOST = 1 << 24 };
+    enum { VECTOR_MOST = 256 };
     const int64_t n = p->n, k = p->k, m = p->m;
 
-    GEMM_REQUIRE((uint64_t)(n - 1) < MOST);
-    GEMM_REQUIRE((uint64_t)(k - 1) < GEMM_WIDTHS - 1);
-    GEMM_REQUIRE((uint64_t)(m - 1) < MOST);
+    GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
+    if ((uint64_t)(k - 1) >= GEMM_WIDTHS - 1) {
+        const struct gemm_product copy = *p; /* p itself stays in registers */
+
+        return gemm_direct_for_stream(t, &copy);
+    }
+    GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
     if (m * n * k > t->direct_most)
         GEMM_REQUIRE(gemm_is_update(t, p));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->lda, p->a_columns ? m : k));
