@@ -267,6 +267,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->ldc = size * ldc;
     s->m = s->rows = m;
     s->longer = 0;
+    s->a1 = 1;
     s->before = A_COLUMNS ? 0 : size * s->enter;
     s->c_last = size * (n - V);
     s->all = 0;
@@ -280,29 +281,56 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 
         s->rows = m / groups;
         s->longer = m % groups;
+        s->a1 = groups - s->longer; /* the others */
     }
 }
 
 #ifdef UK_RESOLVED
-/* The code of groups of n rows: whole vectors, and fewer columns. */
-#define RUN(n, far)                                                                                         \
-    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c,     \
-                                  int acc) {                                                                \
-        group(s, n, (const char *)a - s->before, b, c, acc);                                                \
-        return UK_OK;                                                                                       \
-    }                                                                                                       \
-    static enum uk_status run_few_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
-                                      int acc) {                                                            \
-        few_columns(s, n, a, b, c, acc);                                                                    \
-        return UK_OK;                                                                                       \
+/* The code of groups of n rows, of all that a call has: whole vectors, and fewer columns. No calls in between, which would
+ * take a dozen cycles each. */
+#define RUN_BY(name, code, n)                                                                              \
+    static enum uk_status name##_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
+                                     int acc) {                                                            \
+        const char *from = (const char *)a - s->before;                                                    \
+        char *to = c;                                                                                      \
+                                                                                                           \
+        for (int64_t left = n > s->rows ? s->longer : s->a1;;) {                                           \
+            code(s, n, from, b, to, acc);                                                                  \
+            if (!--left)                                                                                   \
+                return UK_OK;                                                                              \
+            from += n * (A_COLUMNS ? size : s->lda);                                                       \
+            to += n * s->ldc;                                                                              \
+        }                                                                                                  \
     }
+#define RUN(n, far) RUN_BY(run, group, n) RUN_BY(run_few, few_columns, n)
 #define RUN_OF(n, far) {run_##n, run_few_##n},
 GROUPS(RUN)
 
 static enum uk_status (*const run_group[][2])(const struct uk_small_call *s, const void *a, const void *b,
                                               void *c, int acc) = {GROUPS(RUN_OF)};
-#define RUN_OF_ROWS(s, rows) run_group[(rows)-1][(s)->all != 0]
-#endif
+
+/* The longer groups, then the others. */
+static enum uk_status run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                 int acc) {
+    const int64_t rows = s->longer * (s->rows + 1);
+
+    run_group[s->rows][s->all != 0](s, a, b, c, acc);
+    return run_group[s->rows - 1][s->all != 0](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b,
+                                               (char *)c + rows * s->ldc, acc);
+}
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+
+void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                int64_t m, int64_t n);
+void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                int64_t m, int64_t n) {
+    prepare(s, k, lda, ldb, ldc, m, n);
+    s->run = s->longer ? run_groups : run_group[s->rows - 1][s->all != 0];
+}
+#else
 enum { STEP_OF_ROWS = 1 };
 #define BEGINS_GROUPS 0
 #include "gemm_small.h"
+#endif
