@@ -19,7 +19,8 @@
  * multiple share their sets of the first cache, 12 ways: more than 4 of them would fall out unread.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
- * Columns that the tile lacks are masked out of the loads of B, which then cannot fault.
+ * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; where it lacks none the loads have
+ * no masks, as those take a multiply-add's unit on Intel.
  *
  * UK_ASKING: a second form for a B that is in the second cache as a rule, of which row p + 8 is near enough to ask for; it
  * also asks for other columns, a line of each row, into the second cache. That leaves 9 of 28 loads free, of tiles of 7 rows
@@ -63,6 +64,12 @@ static inline __attribute__((always_inline)) const element *row_ahead(const elem
                      : MOVING, [ahead] "+&r"(ahead)                                                             \
                      : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc)                       \
                      : CLOBBERS)
+#define SOME_ROWS(LOAD)                                                                                         \
+    __asm__ volatile(EDGE_TILE(LOAD NEXT_B "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))                         \
+                     : MOVING, [ahead] "+&r"(ahead), [t] "=&r"(t), [skip] "=&r"(skip)                           \
+                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
+                       [up] "r"(mr - 1), EDGE_MASKS                                                             \
+                     : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
                                                             int64_t ldb, element *c, int64_t ldc, int64_t acc,
@@ -72,17 +79,17 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
     int64_t t, skip;
 
     c += (mr - 1) * ldc;
-    __asm__ volatile(EDGE_TILE(LOAD_SOME_B NEXT_B "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))
-                     : MOVING, [ahead] "+&r"(ahead), [t] "=&r"(t), [skip] "=&r"(skip)
-                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),
-                       [up] "r"(mr - 1), EDGE_MASKS
-                     : CLOBBERS);
+    if (nr == UK_NR)
+        SOME_ROWS(LOAD_B);
+    else
+        SOME_ROWS(LOAD_SOME_B);
 }
 /* clang-format on */
 
-static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda, const element *b,
-                                                       int64_t ldb, element *c, int64_t ldc, int64_t acc, int64_t mr,
-                                                       int64_t nr, const element *ahead) {
+static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda,
+                                                       const element *b, int64_t ldb, element *c, int64_t ldc,
+                                                       int64_t acc, int64_t mr, int64_t nr,
+                                                       const element *ahead) {
     if (mr == 14 && nr == UK_NR) {
         ROW_POINTERS;
 
@@ -98,15 +105,15 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
 #ifdef UK_ASKING
 #define NAME(symbol) NAME_OF(symbol)
 #define NAME_OF(symbol) symbol##_asking
-void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c, int64_t ldc,
-                     int64_t acc, int64_t mr, int64_t nr, const element *s);
-void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c, int64_t ldc,
-                     int64_t acc, int64_t mr, int64_t nr, const element *s) {
+void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
+                     int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const element *s);
+void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
+                     int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const element *s) {
     tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, s);
 }
 #else
-void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c, int64_t ldc,
-               int64_t acc, int64_t mr, int64_t nr) {
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
+               int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     tile(k, a, lda, b, ldb, c, ldc, acc, mr, nr, row_ahead(b, ldb, mr));
 }
 #endif

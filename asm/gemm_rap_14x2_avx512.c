@@ -23,7 +23,7 @@
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; what is stored of them
- * is 0.
+ * is 0. Where it lacks none the loads have no masks, as those take a multiply-add's unit on Intel.
  */
 #include "ukernels.h"
 #include "tile_14_avx512.h"
@@ -57,6 +57,12 @@ enum { FAR = 32 };
                      : MOVING, [d] "+&r"(d)                                                                     \
                      : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [far] "r"(size * FAR * ldb) \
                      : CLOBBERS)
+#define SOME_ROWS(LOAD)                                                                                         \
+    __asm__ volatile(EDGE_TILE(LOAD NEXT_B(0) "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))                      \
+                     : MOVING, [d] "+&r"(d), [t] "=&r"(t), [skip] "=&r"(skip)                                   \
+                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
+                       [up] "r"(mr - 1), EDGE_MASKS                                                             \
+                     : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
                                                             int64_t ldb, element *d, element *c, int64_t ldc, int64_t acc,
@@ -66,11 +72,10 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
     int64_t t, skip;
 
     c += (mr - 1) * ldc;
-    __asm__ volatile(EDGE_TILE(LOAD_SOME_B NEXT_B(0) "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))
-                     : MOVING, [d] "+&r"(d), [t] "=&r"(t), [skip] "=&r"(skip)
-                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),
-                       [up] "r"(mr - 1), EDGE_MASKS
-                     : CLOBBERS);
+    if (nr == UK_NR)
+        SOME_ROWS(LOAD_B);
+    else
+        SOME_ROWS(LOAD_SOME_B);
 }
 /* clang-format on */
 
