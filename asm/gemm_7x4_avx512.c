@@ -84,8 +84,8 @@ enum { AHEAD = 4 };
 #define LEFT_ADD(x, y, z, w, r) ADD_2(x, y, 0, r, MASK(0), MASK(1))
 #define LEFT_STORE(x, y, z, w, r) STORE_2(x, y, 0, r, MASK(0), MASK(1))
 #define WIDE_ZERO(x, y, z, w, r) ZERO_2(x, y) ZERO_2(z, w)
-#define WIDE_ADD(x, y, z, w, r) LEFT_ADD(x, y, z, w, r) ADD_2(z, w, 128, r, MASK(2), MASK(3))
-#define WIDE_STORE(x, y, z, w, r) LEFT_STORE(x, y, z, w, r) STORE_2(z, w, 128, r, MASK(2), MASK(3))
+#define WIDE_ADD(x, y, z, w, r) ADD_2(x, y, 0, r, "", "") ADD_2(z, w, 128, r, MASK(2), MASK(3))
+#define WIDE_STORE(x, y, z, w, r) STORE_2(x, y, 0, r, "", "") STORE_2(z, w, 128, r, MASK(2), MASK(3))
 #define FULL_ZERO(x, y, z, w, r) WIDE_ZERO(x, y, z, w, r)
 #define FULL_ADD(x, y, z, w, r) ADD_2(x, y, 0, r, "", "") ADD_2(z, w, 128, r, "", "")
 #define FULL_STORE(x, y, z, w, r) STORE_2(x, y, 0, r, "", "") STORE_2(z, w, 128, r, "", "")
@@ -109,11 +109,12 @@ enum { AHEAD = 4 };
     "vmovu" P " 192(%[b]), %%zmm29" n "\n\t"
 #define LEFT_STEP(n) B_LEFT(MASK(0) "%{z%}", MASK(1) "%{z%}") PREFETCH_LEFT LEFT_##n
 #define WIDE_STEP(n)                                                                                        \
-    LEFT_STEP(n) B_RIGHT(MASK(2) "%{z%}", MASK(3) "%{z%}") PREFETCH_RIGHT RIGHT_##n
+    B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT(MASK(2) "%{z%}", MASK(3) "%{z%}") PREFETCH_RIGHT RIGHT_##n
 #define FULL_STEP(n) B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT("", "") PREFETCH_RIGHT RIGHT_##n
 
-/* A tile of n rows; F is FULL, WIDE (more than two vectors) or LEFT (up to two). x3 and x5 are 3 and 5 times
- * lda in the loop, 3 and 5 times ldc behind it. */
+/* A tile of n rows; F is FULL, WIDE (more than two vectors) or LEFT (up to two): masks only where columns may be
+ * missing, as a load under one takes a multiply-add's unit on Intel. x3 and x5 are 3 and 5 times lda in the loop, 3 and 5
+ * times ldc behind it. */
 #define TILE(F, n)                                                                                          \
     __asm__ volatile(EACH_ROW(F##_ZERO, n)                                                                  \
                      "test %[k], %[k]\n\t"                                                                  \
@@ -143,7 +144,7 @@ enum { AHEAD = 4 };
                        "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25",     \
                        "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
 
-#define EDGE(F)                                                                                             \
+#define ROWS(F)                                                                                             \
     switch (mr) {                                                                                           \
     case 1: TILE(F, 1); break;                                                                              \
     case 2: TILE(F, 2); break;                                                                              \
@@ -166,12 +167,12 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
     const int64_t ahead = AHEAD * b_step;
     int64_t three, five;
 
-    if (mr == 7 && nr == 4 * V)
-        TILE(FULL, 7);
+    if (nr == 4 * V)
+        ROWS(FULL)
     else if (nr > 2 * V)
-        EDGE(WIDE)
+        ROWS(WIDE)
     else
-        EDGE(LEFT)
+        ROWS(LEFT)
 }
 
 #if defined UK_OP_sgemm || defined UK_OP_dgemm

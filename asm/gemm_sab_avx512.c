@@ -30,7 +30,8 @@
  * 14 steps ask for one row each, to be written.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
- * Columns that the tile lacks are masked out of the loads of B, which then cannot fault.
+ * Columns that the tile lacks are masked out of the loads of B, which then cannot fault. Where it lacks none the loads have
+ * no masks, as those take a multiply-add's unit on Intel.
  */
 #include "ukernels.h"
 #include "tile_14_avx512.h"
@@ -71,8 +72,8 @@
                      : MOVING, [f] "=&r"(f), [rows] "=&r"(rows)                                                 \
                      : [lda] "r"(size * lda), [csa] "r"(size * csa), [ldb] "r"(size * ldb), [ld] "r"(size * ldc) \
                      : CLOBBERS)
-#define SOME_ROWS(NEXT)                                                                                         \
-    __asm__ volatile(EDGE_TILE(LOAD_SOME_B NEXT_B NEXT "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE)                \
+#define SOME_ROWS(LOAD, NEXT)                                                                                   \
+    __asm__ volatile(EDGE_TILE(LOAD NEXT_B NEXT "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE)                       \
                      : MOVING, [t] "=&r"(t), [skip] "=&r"(skip)                                                 \
                      : [lda] "r"(size * lda), [csa] "r"(size * csa), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), \
                        [up] "r"(mr - 1), EDGE_MASKS                                                             \
@@ -88,10 +89,14 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
     int64_t t, skip;
 
     c += (mr - 1) * ldc;
-    if (lda == 1)
-        SOME_ROWS(NEXT_A);
+    if (lda == 1 && nr == UK_NR)
+        SOME_ROWS(LOAD_B, NEXT_A);
+    else if (lda == 1)
+        SOME_ROWS(LOAD_SOME_B, NEXT_A);
+    else if (nr == UK_NR)
+        SOME_ROWS(LOAD_B, );
     else
-        SOME_ROWS();
+        SOME_ROWS(LOAD_SOME_B, );
 }
 
 static inline __attribute__((always_inline)) void full_tile(int64_t k, const element *a, int64_t lda,
