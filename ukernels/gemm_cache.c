@@ -74,7 +74,7 @@ static void ask(void) {
         caches.in_place.as_read = 0.03;
         caches.in_place.unasked = 2.5;
         caches.columns.copy = 0.2;
-        caches.columns.near = 0.17;
+        caches.columns.near = 0.2;
         caches.columns.far = 1.3;
         caches.columns.translate = 0.8;
         caches.turned = 1.03;

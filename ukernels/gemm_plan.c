@@ -190,11 +190,11 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, in
 
 /* Whether the first panel of rows can copy B as it reads it. What has been packed beforehand does not count: the plan may
  * not depend on it. */
-static bool copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
-    return t->kernel[GEMM_RAP] && p->a_step == 1 && p->b_column == 1;
+static bool copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
+    return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
 }
 
-static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
+static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
                      enum gemm_source source) {
     const int size = p->type->size;
     const double elements = (double)p->n * (double)p->k, again = (double)parts(p->m, t->mr) - 1;
@@ -203,7 +203,7 @@ static double b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, in
     double cycles = 0;
 
     if (source == GEMM_COPIED)
-        return elements * size * (copies_as_read(p, t) ? caches->in_place.as_read : COPY);
+        return elements * size * (copies_as_read(p, t, a) ? caches->in_place.as_read : COPY);
     if (kc > kept(&caches->second, stride) / 2)
         cycles += elements * size / LINE * caches->in_place.far;
     if (kc * stride > PAGES * PAGE)
@@ -307,7 +307,7 @@ static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, st
                 if (!form_takes(c.form, p, c.a, c.b) ||
                     (c.a == GEMM_COPIED && p->b_column != 1 && asks(p, t, GEMM_RA)))
                     continue;
-                c.cycles = tiles + a_cost(p, t, kc, c.a, c.b) + b_cost(p, t, kc, c.b);
+                c.cycles = tiles + a_cost(p, t, kc, c.a, c.b) + b_cost(p, t, kc, c.a, c.b);
                 if (!best->tile || c.cycles < best->cycles)
                     *best = c;
                 if (c.cycles == tiles)
@@ -397,7 +397,8 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
 
 /* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
 static bool packs_as_read(const struct uk_gemm_plan *p) {
-    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed && copies_as_read(p, p->tile);
+    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
+           copies_as_read(p, p->tile, (enum gemm_source)p->a_source);
 }
 
 static enum uk_status plan_tiles(struct uk_gemm_plan *p) {

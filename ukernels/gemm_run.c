@@ -80,15 +80,18 @@ static void find_b(const struct uk_gemm_plan *plan, const struct gemm_operands *
     }
 }
 
-/* The first panel of rows of a block of B: both operands in place, and B's rows go to its panels as they are read. */
+/* The first panel of rows of a block of B: B in place, its rows go to its panels as they are read. A too, or in the copy
+ * of its rows if they are columns. */
 static void pack_b_as_read(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
                            const struct block *w, struct gemm_strip *s) {
     s->kernel = plan->first;
     s->form = GEMM_RAP;
     s->tail = NULL;
-    s->a = at(plan, o->a, w->i0 * plan->a_row + w->p);
-    s->a_row = plan->a_row;
-    s->a_step = 1;
+    if (plan->a_step == 1) {
+        s->a = at(plan, o->a, w->i0 * plan->a_row + w->p);
+        s->a_row = plan->a_row;
+        s->a_step = 1;
+    }
     s->b = at(plan, o->b, w->p * plan->b_step + w->j0);
     s->b_step = plan->b_step;
     s->b_tile = plan->tile->nr;
