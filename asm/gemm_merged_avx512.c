@@ -351,6 +351,9 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
         return UK_OK;                                                                                   \
     }
 #define RUN_OF(n) run_##n,
+#if defined UK_RESOLVED && R == 4 && V == 16 && !A_COLUMNS
+#include "gemm_fours_avx512.h"
+#endif
 enum { STEP_OF_ROWS = R };
 #define BEGINS_GROUPS 1
 #include "gemm_small.h"

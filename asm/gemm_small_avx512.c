@@ -366,6 +366,9 @@ static enum uk_status (*const run_group[2][UK_MR])(const struct uk_small_call *s
                                                    const void *b, void *c,
                                                    int acc) = {{GROUPS(SOME_OF)}, {GROUPS(WHOLE_OF)}};
 #define RUN_OF_ROWS(s, rows) run_group[(s)->all][(rows)-1]
+#if UK_NR == 4 && V == 16 && !A_COLUMNS
+#include "gemm_fours_avx512.h"
+#endif
 #endif
 enum { STEP_OF_ROWS = 1 };
 #define BEGINS_GROUPS 0

@@ -95,7 +95,7 @@ struct gemm_vector {
     bool is_row; /* y is a row of C, else a column */
 };
 
-enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 3 };
+enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 3, GEMM_FEW_COLUMNS = 4 };
 
 /* How the columns of a small product are shared out: the first ones to the first kernel, and so on. A kernel takes any
  * number of rows in one call; gemm_direct.h says which products, and why. */
@@ -137,10 +137,11 @@ struct gemm_type {
     const struct gemm_tile *small_for_columns[GEMM_WIDTHS];
     struct gemm_tile small[GEMM_TILES_MOST];
     int smalls;
-    /* Kernels of any number of rows, and which of them n columns take: with A in rows, with A in columns. */
+    /* Kernels of any number of rows, and which of them n columns take: with A in rows, with A in columns; and of a product
+     * with no more rows either. */
     const struct uk_kernel *whole[2][GEMM_TILES_MOST];
     int wholes[2];
-    struct gemm_direct direct[2][GEMM_WIDTHS];
+    struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
     const struct uk_kernel *turn[2]; /* pack_t of one vector of columns, and of two; or NULL */
     int64_t way;                     /* bytes of a way of the first cache, a power of two */
     int few_rows;                    /* so many of its lines may share a set */

@@ -12,8 +12,8 @@
  * Where loads into a part of a register take such a unit too (gemm_caches), rows that share a vector of R take it for all of
  * A's loads but every R-th, or for all if A is by columns, and first of all R masks, which come through one of the units: 8
  * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
- * for each row. 4 columns are a third, if there are rows enough for the masks. And where the columns are fewer than those
- * of a kernel of one vector at most, its vector of B takes one more, for its mask.
+ * for each row. 4 columns are a third, if there are rows enough for the masks; else they have kernels of their own. And where
+ * the columns are fewer than those of a kernel of one vector at most, its vector of B takes one more, for its mask.
  *
  * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
  * whole vectors of B, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in groups of 6 take
@@ -76,7 +76,7 @@ static double step_cycles(const struct uk_kernel *k, int rows, int columns, bool
            (crosses ? crossing_cycles(k, rows) : 0);
 }
 
-/* What a call takes beside its steps. */
+/* What a call takes beside its steps: the masks of rows that share a vector are made through one of the units. */
 static int call_cycles(const struct uk_kernel *k) {
     return k->row_step > 1 && gemm_caches()->merging_takes_unit ? CALL + k->row_step : CALL;
 }
@@ -88,7 +88,7 @@ static bool is_too_wide(const struct uk_kernel *k, int columns) {
 
 struct search {
     const struct uk_kernel *const *kernel;
-    int kernels, n;
+    int kernels, n, rows;
     int lanes; /* of a vector */
     double least;
     struct gemm_direct *best;
@@ -112,7 +112,7 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
         const struct uk_kernel *k = s->kernel[i];
         const int columns = rest < k->nr ? rest : k->nr;
         const bool crosses = gemm_caches()->crossing > 0 && s->n % s->lanes && k->nr >= s->lanes;
-        const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->n, columns, crosses);
+        const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->rows, columns, crosses);
 
         if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all))
             continue;
@@ -205,6 +205,14 @@ int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m) {
     return width;
 }
 
+/* As many rows as columns; but of few columns, where what is best for as few rows is not for many, some more. One column of
+ * many rows is a vector, which has other kernels. */
+static int rows_for(int columns) {
+    enum { MANY = 16 };
+
+    return columns > 1 && columns < MANY / 2 && gemm_caches()->merging_takes_unit ? MANY : columns;
+}
+
 void gemm_direct_fill(struct gemm_type *t) {
     /* Of the only vectors that such kernels have. */
     const int lanes = GEMM_VECTOR / t->size;
@@ -215,9 +223,15 @@ void gemm_direct_fill(struct gemm_type *t) {
     }
     for (int form = 0; form < 2; form++)
         for (int n = 1; n < GEMM_WIDTHS; n++) {
-            struct search s = {t->whole[form], t->wholes[form], n, lanes, 0, &t->direct[form][n]};
+            struct search s = {t->whole[form],     t->wholes[form], n, rows_for(n), lanes, 0,
+                               &t->direct[form][n]};
             struct gemm_direct d = {0};
 
+            complete(&s, &d, 0, n, GEMM_WIDTHS);
+            if (n > GEMM_FEW_COLUMNS)
+                continue;
+            s.rows = n;
+            s.best = &t->direct_few[form][n];
             complete(&s, &d, 0, n, GEMM_WIDTHS);
         }
 }

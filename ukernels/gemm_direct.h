@@ -116,6 +116,9 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
         GEMM_REQUIRE(m <= t->few_rows);
     const struct gemm_direct *d = &t->direct[p->a_columns][n < GEMM_WIDTHS ? n : GEMM_WIDE / t->size];
 
+    if (n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS)
+        d = &t->direct_few[p->a_columns][n];
+
     return d->pieces ? d : NULL;
 }
 

@@ -10,6 +10,11 @@ static inline BITS DIRECT(bits)(ELEMENT x) {
     return u.bits;
 }
 
+/* Not 0, if beta is 1; it may be 0: without a comparison, of the bits that have the exponent. */
+static inline int DIRECT(adds)(ELEMENT beta) {
+    return (int)(DIRECT(bits)(beta) >> (8 * sizeof beta - 32));
+}
+
 /* C = beta C, where beta is neither 0 nor 1. */
 __attribute__((noinline)) static void DIRECT(scale)(int64_t m, int64_t n, ELEMENT beta, ELEMENT *c,
                                                     int64_t ldc) {

@@ -24,8 +24,7 @@ static const char *source(int source, bool packed, bool is_b) {
     return packed && is_b ? "packed beforehand, in panels" : packed ? "packed beforehand" : texts[source];
 }
 
-static void add_kernels(struct text *t, const struct uk_gemm_plan *p, int64_t columns) {
-    const struct gemm_direct *d = &p->type->direct[p->a_step != 1][columns];
+static void add_kernels(struct text *t, const struct gemm_direct *d) {
     int64_t from = 0;
 
     for (int i = 0; i < d->pieces; i++) {
@@ -42,15 +41,16 @@ static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
                          : by_rows ? gemm_direct_width(p->type, p->a_step != 1, p->m)
                                    : GEMM_WIDE / p->type->size;
     const bool in_blocks = turned ? p->n > most : p->n >= GEMM_WIDTHS;
+    const struct gemm_direct *direct = p->type->direct[p->a_step != 1];
 
     add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",
         turned ? "turned in panels on the stack" : "read in place");
     if (in_blocks)
         add(t, "blocks: %lld columns each\n", (long long)most);
-    add_kernels(t, p, in_blocks ? most : p->n);
+    add_kernels(t, in_blocks || turned ? &direct[in_blocks ? most : p->n] : p->direct);
     if (in_blocks && p->n % most) {
         add(t, "last block: %lld columns\n", (long long)(p->n % most));
-        add_kernels(t, p, p->n % most);
+        add_kernels(t, &direct[p->n % most]);
     }
 }
 

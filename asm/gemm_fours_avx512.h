@@ -1,0 +1,70 @@
+/*
+ * Rows of 4 floats one after the other times 4 x 4, as resolved calls of the kernels for 4 columns: four rows in a vector.
+ *
+ *     zmm16        C's rows
+ *     zmm17 .. 20  B's rows, each again and again
+ *     zmm21        A's rows, of which zmm16 and zmm22 .. 24 have one element each in a lane
+ *
+ * Bound: 4 multiply-adds and 4 shuffles for 4 rows, of which the kernels' other code takes 16 multiply-adds of a quarter of
+ * a vector, or as many as here with a load, a mask and a store for each row. Registers from 16 on need not be cleaned up;
+ * the sums begin with 0, for the sake of -0.
+ */
+/* clang-format off */
+#define FOUR(mask)                                                                                           \
+    "vmovups (%[a]), %%zmm21" mask "\n\t"                                                                   \
+    "vpermilps $0x00, %%zmm21, %%zmm16\n\t"                                                                 \
+    "vpermilps $0x55, %%zmm21, %%zmm22\n\t"                                                                 \
+    "vpermilps $0xaa, %%zmm21, %%zmm23\n\t"                                                                 \
+    "vpermilps $0xff, %%zmm21, %%zmm24\n\t"                                                                 \
+    "vfmadd213ps %%zmm0, %%zmm17, %%zmm16\n\t"                                                              \
+    "vfmadd231ps %%zmm22, %%zmm18, %%zmm16\n\t"                                                             \
+    "vfmadd231ps %%zmm23, %%zmm19, %%zmm16\n\t"                                                             \
+    "vfmadd231ps %%zmm24, %%zmm20, %%zmm16\n\t"                                                             \
+    "test %[acc], %[acc]\n\t"
+static enum uk_status run_fours(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
+    const void *third;
+    int64_t left = s->m;
+
+    __asm__ volatile("vbroadcastf32x4 (%[b]), %%zmm17\n\t"
+                     "vbroadcastf32x4 (%[b], %[ldb]), %%zmm18\n\t"
+                     "lea (%[b], %[ldb], 2), %[third]\n\t"
+                     "vbroadcastf32x4 (%[b], %[ldb], 2), %%zmm19\n\t"
+                     "vbroadcastf32x4 (%[third], %[ldb]), %%zmm20\n\t"
+                     "vpxor %%xmm0, %%xmm0, %%xmm0\n\t"
+                     "sub $4, %[left]\n\t"
+                     "jl 3f\n"
+                     "1:\n\t"
+                     FOUR("")
+                     "je 2f\n\t"
+                     "vaddps (%[c]), %%zmm16, %%zmm16\n"
+                     "2:\n\t"
+                     "vmovups %%zmm16, (%[c])\n\t"
+                     "add $64, %[a]\n\t"
+                     "add $64, %[c]\n\t"
+                     "sub $4, %[left]\n\t"
+                     "jge 1b\n"
+                     "3:\n\t"
+                     "add $4, %[left]\n\t"
+                     "je 5f\n\t"
+                     "kmovw %c[rows_of_a](%[s]), %%k1\n\t"
+                     FOUR("%{%%k1%}%{z%}")
+                     "je 4f\n\t"
+                     "vaddps (%[c]), %%zmm16, %%zmm16%{%%k1%}\n"
+                     "4:\n\t"
+                     "vmovups %%zmm16, (%[c])%{%%k1%}\n"
+                     "5:\n\t"
+                     : [left] "+&r"(left), [a] "+&r"(a), [c] "+&r"(c), [third] "=&r"(third)
+                     : [s] "r"(s), [b] "r"(b), [ldb] "r"(s->ldb), [acc] "r"(acc), AT(rows_of_a)
+                     : "memory", "cc", "k1", "xmm0", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22",
+                       "zmm23", "zmm24");
+    return UK_OK;
+}
+/* clang-format on */
+/* rows_of_a: the elements of the last rows, if they are less than four. */
+#define PREPARE_WHOLE(s, k, n)                                          \
+    do {                                                                \
+        if ((k) == 4 && (n) == 4 && (s)->lda == 16 && (s)->ldc == 16) { \
+            (s)->rows_of_a = (1u << 4 * ((s)->m % 4)) - 1;              \
+            (s)->run = run_fours;                                       \
+        }                                                               \
+    } while (0)
