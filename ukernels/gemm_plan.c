@@ -180,7 +180,7 @@ static double a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, in
         cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
     if (conflicts(p, t))
         cycles += elements * (double)parts(p->n, t->nr) * caches->in_place.conflict;
-    if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size <= 2 * PAGE &&
+    if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * PAGE &&
         ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
         cycles += elements * size / LINE * caches->in_place.unasked;
     if (p->a_step != 1)
