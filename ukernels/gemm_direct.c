@@ -133,8 +133,8 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
 }
 
 /* So few columns that k is not cut (streams in gemm_plan.c) are a small product of any length: rows of A pass once, along a B
- * that stays in the second cache. But once they do in one kernel only; and a kernel of more rows than may share a set of the
- * first cache does not suit rows that do. */
+ * that stays in the second cache. But once they do in one kernel only; a kernel of more rows than may share a set of the
+ * first cache does not suit rows that do; and two vectors of columns have tiles as tall as the kernel, which ask for A. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
     if (!t->last_is_far || p->a_columns || p->b_columns || p->n < 2 || p->n * t->size > GEMM_WIDE ||
         p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS || p->k > 2 * t->near / p->n ||
@@ -143,8 +143,10 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
         return NULL;
     const struct gemm_direct *d = &t->direct[0][p->n];
     const bool conflicts = !(p->lda * t->size & (t->way - 1));
+    const int64_t a = p->m * p->k;
 
-    if (!d->pieces || (d->pieces > 1 && p->m * p->k > t->near) ||
+    if (!d->pieces || (d->pieces > 1 && a > t->near) ||
+        (d->piece[0].kernel->mr == GEMM_TALL && a > 2 * t->near) ||
         (conflicts && p->m > t->few_rows && d->piece[0].kernel->mr > t->few_rows))
         return NULL;
     return d;
