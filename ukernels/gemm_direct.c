@@ -16,8 +16,8 @@
  * the columns are fewer than those of a kernel of one vector at most, its vector of B takes one more, for its mask.
  *
  * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
- * whole vectors of B, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in groups of 6 take
- * 4 % longer.
+ * vectors of B that are as long as a line, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in
+ * groups of 6 take 4 % longer.
  */
 #include "gemm_direct.h"
 
@@ -111,7 +111,8 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
         const struct uk_kernel *k = s->kernel[i];
         const int columns = rest < k->nr ? rest : k->nr;
-        const bool crosses = gemm_caches()->crossing > 0 && s->n % s->lanes && k->nr >= s->lanes;
+        const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
+        const bool crosses = gemm_caches()->crossing > 0 && s->n % s->lanes && is_whole;
         const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->rows, columns, crosses);
 
         if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all))
