@@ -143,6 +143,49 @@ typedef real vector;
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
+#if defined __AVX2__ && DOUBLE
+/* c[0..3] (+)= the sums of four vectors, by half the shuffles of four sums. */
+INLINE void add_four(vector v0, vector v1, vector v2, vector v3, real *c, int64_t acc) {
+#ifdef __AVX512F__
+    const __m512d low = _mm512_add_pd(_mm512_unpacklo_pd(v0, v1), _mm512_unpackhi_pd(v0, v1)),
+                  high = _mm512_add_pd(_mm512_unpacklo_pd(v2, v3), _mm512_unpackhi_pd(v2, v3));
+    const __m256d a = _mm256_add_pd(_mm512_castpd512_pd256(low), _mm512_extractf64x4_pd(low, 1)),
+                  b = _mm256_add_pd(_mm512_castpd512_pd256(high), _mm512_extractf64x4_pd(high, 1));
+#else
+    const __m256d a = _mm256_hadd_pd(v0, v1), b = _mm256_hadd_pd(v2, v3);
+#endif
+    const __m256d t = _mm256_add_pd(_mm256_permute2f128_pd(a, b, 0x20), _mm256_permute2f128_pd(a, b, 0x31));
+
+    _mm256_storeu_pd(c, acc ? _mm256_add_pd(_mm256_loadu_pd(c), t) : t);
+}
+#elif defined __AVX2__
+/* c[0..3] (+)= the sums of four vectors, by half the shuffles of four sums. */
+INLINE void add_four(vector v0, vector v1, vector v2, vector v3, real *c, int64_t acc) {
+#ifdef __AVX512F__
+    const __m512d low =
+                      _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(v0, v1), _mm512_unpackhi_ps(v0, v1))),
+                  high =
+                      _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(v2, v3), _mm512_unpackhi_ps(v2, v3)));
+    const __m512 all = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(low, high)),
+                                     _mm512_castpd_ps(_mm512_unpackhi_pd(low, high)));
+    const __m256 half = _mm256_add_ps(_mm512_castps512_ps256(all),
+                                      _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(all), 1)));
+#else
+    const __m256 half = _mm256_hadd_ps(_mm256_hadd_ps(v0, v1), _mm256_hadd_ps(v2, v3));
+#endif
+    const __m128 t = _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+
+    _mm_storeu_ps(c, acc ? _mm_add_ps(_mm_loadu_ps(c), t) : t);
+}
+#else
+INLINE void add_four(vector v0, vector v1, vector v2, vector v3, real *c, int64_t acc) {
+    const real t[] = {sum(v0), sum(v1), sum(v2), sum(v3)};
+
+    for (int i = 0; i < 4; i++)
+        c[i] = (acc ? c[i] : 0) + t[i];
+}
+#endif
+
 /* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. Rows that lack are the last one
  * again. */
 INLINE void add_along(const int rows, const int chains, int64_t k, const real *a, int64_t lda, const real *x,
@@ -174,13 +217,18 @@ INLINE void add_along(const int rows, const int chains, int64_t k, const real *a
         for (int i = 0; i < rows; i++)
             total[i * chains] = fma(load_part(row[i] + p, k - p), load_part(x + p, k - p), total[i * chains]);
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < rows; i++)
 #pragma GCC unroll 16
         for (int u = 1; u < chains; u++)
             total[i * chains] += total[i * chains + u];
+    if (rows == 4 && mr == 4) {
+        add_four(total[0], total[chains], total[2 * chains], total[3 * chains], c, acc);
+        return;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++)
         if (i < mr)
             c[i] = (acc ? c[i] : 0) + sum(total[i * chains]);
-    }
 }
 
 /* A vector of add_rows. */
