@@ -191,10 +191,10 @@ static void small_sizes_all(void **state) {
 
 /* Beyond every block: k in several, columns and rows in several. */
 static void large(void **state) {
-    int64_t shape[][3] = {{600, 700, 900},   {70, 1500, 1300}, {1500, 70, 1300},  {6, 2000, 1100},
-                          {2000, 6, 1100},   {513, 1024, 512}, {256, 1024, 2048}, {1, 3000, 2000},
-                          {3000, 1, 2000},   {33, 1000, 77},   {64, 64, 4096},    {1500, 1500, 4},
-                          {1024, 1024, 1024}};
+    int64_t shape[][3] = {{600, 700, 900},    {70, 1500, 1300}, {1500, 70, 1300},  {6, 2000, 1100},
+                          {2000, 6, 1100},    {513, 1024, 512}, {256, 1024, 2048}, {1, 3000, 2000},
+                          {3000, 1, 2000},    {33, 1000, 77},   {64, 64, 4096},    {1500, 1500, 4},
+                          {1024, 1024, 1024}, {16, 1003, 300}};
 
     (void)state;
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
@@ -272,18 +272,20 @@ static void nothing_outside_is_touched(void **state) {
     }
 }
 
-/* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and AVX-512. */
+/* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and AVX-512. Of 16 x 1003 x
+ * 300 C is turned, if B is stored by columns. */
 static void same_bits(void **state) {
-    int64_t shape[][3] = {{300, 310, 320},  {14, 33, 77},    {1, 5000, 700},   {5000, 1, 700},
-                          {6, 1000, 1000},  {1000, 6, 1000}, {64, 64, 4096},   {129, 1100, 1200},
-                          {1100, 129, 900}, {1, 1, 5000},    {31, 31, 31},     {512, 512, 512},
-                          {97, 17, 1030},   {700, 1500, 4},  {1024, 80, 2048}, {1500, 1028, 100},
-                          {28, 1031, 700},  {33, 1100, 1031}};
+    int64_t shape[][3] = {{300, 310, 320},  {14, 33, 77},     {1, 5000, 700},   {5000, 1, 700},
+                          {6, 1000, 1000},  {1000, 6, 1000},  {64, 64, 4096},   {129, 1100, 1200},
+                          {1100, 129, 900}, {1, 1, 5000},     {31, 31, 31},     {512, 512, 512},
+                          {97, 17, 1030},   {700, 1500, 4},   {1024, 80, 2048}, {1500, 1028, 100},
+                          {28, 1031, 700},  {33, 1100, 1031}, {16, 1003, 300}};
 
     (void)state;
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
-        shrink(shape[i]);
-        for (int form = 0; form < 8; form += part() > 1 ? 5 : 1) {
+        const int step = part() > 1 ? 5 : 1;
+
+        for (int form = 0; form < 8; form += step) {
             const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
                                     form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
                                     form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
@@ -321,6 +323,21 @@ static void epilogues(void **state) {
 
         s.m = larger(s.m, 1);
         s.n = larger(s.n, 1);
+        sepilogue(&s, i);
+        depilogue(&s, i);
+    }
+    /* C is turned. */
+    for (int i = 0; i < 4; i++) {
+        const struct shape s = {i & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                i & 1 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                i & 1 ? UK_NO_TRANSPOSE : UK_TRANSPOSE,
+                                i & 1 ? 1003 : 16,
+                                i & 1 ? 16 : 1003,
+                                300,
+                                i,
+                                1,
+                                i / 2};
+
         sepilogue(&s, i);
         depilogue(&s, i);
     }
