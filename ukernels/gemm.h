@@ -173,9 +173,6 @@ const struct gemm_type *gemm_type_f64(void);
 /* Cycles of work below which a thread is not worth waking: some 20 us. */
 #define GEMM_TASK 60000.
 
-/* The tile whose width suits n columns, of all or of those that take B in place; NULL: there is none. */
-const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);
-
 struct gemm_shape {
     enum uk_layout layout;
     enum uk_transpose ta, tb;
@@ -197,7 +194,7 @@ struct gemm_caches {
     bool merging_takes_unit; /* one of them, for a load into a part of a register too */
     bool last_is_far; /* what comes from the last cache or goes there, comes and goes as slowly as memory's */
     double crossing;  /* cycles that a vector of B across two lines adds to a step of few */
-    /* Cycles that operands in place cost tiles beside their steps, and what B's copy costs; gemm_plan.c says when. */
+    /* Cycles that operands in place cost tiles beside their steps, and what B's copy costs; gemm_cost.c says when. */
     struct {
         double conflict;  /* a row of A and a step, where the rows share sets of the first cache */
         double far;       /* a line that comes from the third cache, asked for a few rows ahead */

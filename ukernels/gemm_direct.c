@@ -133,7 +133,7 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     }
 }
 
-/* So few columns that k is not cut (streams in gemm_plan.c) are a small product of any length: rows of A pass once, along a B
+/* So few columns that k is not cut (streams in gemm_cost.c) are a small product of any length: rows of A pass once, along a B
  * that stays in the second cache. But once they do in one kernel only; a kernel of more rows than may share a set of the
  * first cache does not suit rows that do; and two vectors of columns have tiles as tall as the kernel, which ask for A. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {

@@ -6,7 +6,7 @@
  *     columns that rows of A are read once; and of many columns a few vectors at a time, all rows of C for each of them, or a
  *     few rows of C at a time, all columns for each;
  *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
- *     (conflict in gemm_plan.c);
+ *     (conflict in gemm_cost.c);
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
  *     turned, two vectors of columns after the other, into a panel that stays in the first cache;
  *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. Where there is but one, updates of a

@@ -1,6 +1,7 @@
 /* Which kernels matrix products have: the registry's rows of their operations that run on this CPU. */
 #include <pthread.h>
 #include <string.h>
+#include "gemm_cost.h"
 #include "gemm_direct.h"
 
 /* The weight of an instruction set: a kernel of a higher one replaces one of the same tile. */
