@@ -337,7 +337,8 @@ static void F(identical)(const struct shape *s) {
 static void F(epilogue)(const struct shape *s, int64_t i) {
     struct F(data) d;
     struct uk_gemm_plan plan;
-    ELEMENT rows[300], columns[300];
+    enum { MOST = 1024 };
+    ELEMENT rows[MOST], columns[MOST];
     const struct UK(gemm_epilogue) e = {
         .scale = i % 2 ? 2 : 1,
         .low = i % 3 ? 0 : (ELEMENT)-INFINITY,
@@ -346,8 +347,9 @@ static void F(epilogue)(const struct shape *s, int64_t i) {
         .column_bias = i % 4 & 2 ? columns : NULL,
     };
 
-    F(fill)(rows, 300, true);
-    F(fill)(columns, 300, true);
+    assert_true(s->m <= MOST && s->n <= MOST);
+    F(fill)(rows, MOST, true);
+    F(fill)(columns, MOST, true);
     F(make)(s, &d, true);
     F(expect)(s, &d);
     for (int64_t r = 0; r < s->m; r++)
