@@ -8,7 +8,11 @@
  * Short rows, of matrices that are near, have 4 sums each: fewer turns, of which more are under way at a time.
  * gemv_t: 4 rows at a time, as many streams as above, x[p] of each in a register, so that y is read and written once for
  * 4 rows. y has up to 32 KB, what a first cache holds or most of it: shorter pieces of rows would be read more slowly.
- * From memory 2 vectors of each row at a time are read fastest; short rows, of matrices that are near, 4.
+ * From memory 2 vectors of each row at a time are read fastest; short rows, of matrices that are near, 4. Where all
+ * columns have registers for their sums, they stay there for all rows, which are then read one after the other.
+ *
+ * `ahead`: where no near cache has the matrix, what is so far on in each row is asked for, if rows are as long, and gemv_t
+ * reads 8 at a time. A row's end asks for the next rows' begin: hardware sees a new page only when it is read.
  *
  * Where vectors have no masks (NEON) the last n < V elements go lane by lane.
  *
@@ -187,9 +191,9 @@ INLINE void add_four(vector v0, vector v1, vector v2, vector v3, real *c, int64_
 #endif
 
 /* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. Rows that lack are the last one
- * again. */
-INLINE void add_along(const int rows, const int chains, int64_t k, const real *a, int64_t lda, const real *x,
-                      real *c, int64_t acc, int64_t mr) {
+ * again. asks: asks for what is `ahead` elements on, if that is behind the rows' end, of the next rows. */
+INLINE void add_along(const int rows, const int chains, const bool asks, int64_t k, const real *a,
+                      int64_t lda, const real *x, real *c, int64_t acc, int64_t ahead, int64_t mr) {
     vector total[16] = {0};
     const real *row[8];
     int64_t p = 0;
@@ -198,15 +202,21 @@ INLINE void add_along(const int rows, const int chains, int64_t k, const real *a
     for (int i = 0; i < rows; i++)
         row[i] = a + (i < mr ? i : mr - 1) * lda;
 #pragma GCC unroll 1
-    for (; p + chains * V <= k; p += chains * V)
+    for (; p + chains * V <= k; p += chains * V) {
+        const int64_t on = p + ahead < k ? p + ahead : p + ahead - k + rows * lda;
+
 #pragma GCC unroll 16
         for (int u = 0; u < chains; u++) {
             const vector v = load(x + p + u * V);
 
 #pragma GCC unroll 16
-            for (int i = 0; i < rows; i++)
+            for (int i = 0; i < rows; i++) {
+                if (asks)
+                    __builtin_prefetch(row[i] + on + u * V);
                 total[i * chains + u] = fma(load(row[i] + p + u * V), v, total[i * chains + u]);
+            }
         }
+    }
 #pragma GCC unroll 1
     for (; p + V <= k; p += V)
 #pragma GCC unroll 16
@@ -231,33 +241,39 @@ INLINE void add_along(const int rows, const int chains, int64_t k, const real *a
             c[i] = (acc ? c[i] : 0) + sum(total[i * chains]);
 }
 
-/* A vector of add_rows. */
-INLINE void add_vector(const int rows, const vector *factor, const real *a, int64_t lda, real *y,
-                       int64_t acc) {
+/* A vector of add_rows. `on`: what to ask for, from a. */
+INLINE void add_vector(const int rows, const bool asks, const vector *factor, const real *a, int64_t lda,
+                       real *y, int64_t acc, int64_t on) {
     vector t = acc ? load(y) : all(0);
 
 #pragma GCC unroll 8
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
+        if (asks)
+            __builtin_prefetch(a + i * lda + on);
         t = fma(factor[i], load(a + i * lda), t);
+    }
     store(y, t);
 }
 
-/* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; `unroll` vectors a turn. */
-INLINE void add_rows(const int rows, const int unroll, int64_t n, const real *a, int64_t lda, const real *x,
-                     real *y, int64_t acc) {
-    vector factor[4];
+/* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; `unroll` vectors a turn. asks: as add_along. */
+INLINE void add_rows(const int rows, const int unroll, const bool asks, int64_t n, const real *a, int64_t lda,
+                     const real *x, real *y, int64_t acc, int64_t ahead) {
+    vector factor[8];
     int64_t j = 0;
 
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++)
         factor[i] = all(x[i]);
 #pragma GCC unroll 1
-    for (; j + unroll * V <= n; j += unroll * V)
+    for (; j + unroll * V <= n; j += unroll * V) {
+        const int64_t on = j + ahead < n ? ahead : ahead - n + rows * lda;
+
 #pragma GCC unroll 4
         for (int u = 0; u < unroll; u++)
-            add_vector(rows, factor, a + j + u * V, lda, y + j + u * V, acc);
+            add_vector(rows, asks, factor, a + j + u * V, lda, y + j + u * V, acc, on);
+    }
     for (; j + V <= n && unroll > 1; j += V)
-        add_vector(rows, factor, a + j, lda, y + j, acc);
+        add_vector(rows, false, factor, a + j, lda, y + j, acc, 0);
     if (j < n) {
         vector t = acc ? load_part(y + j, n - j) : all(0);
 
@@ -268,50 +284,126 @@ INLINE void add_rows(const int rows, const int unroll, int64_t n, const real *a,
     }
 }
 
+/* The same for all rows of so many vectors, whose sums stay in registers; part: the last one has the columns left. */
+INLINE void add_short_rows(const int vectors, const bool part, int64_t k, const real *a, int64_t lda,
+                           const real *x, real *y, int64_t acc, int64_t n) {
+    const int whole = vectors - part;
+    const int64_t left = n - whole * V;
+
+    (void)left;
+    vector t[16];
+
+#pragma GCC unroll 16
+    for (int u = 0; u < whole; u++)
+        t[u] = acc ? load(y + u * V) : all(0);
+    if (part)
+        t[whole] = acc ? load_part(y + whole * V, left) : all(0);
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < k; p++, a += lda) {
+        const vector factor = all(x[p]);
+
+#pragma GCC unroll 16
+        for (int u = 0; u < whole; u++)
+            t[u] = fma(factor, load(a + u * V), t[u]);
+        if (part)
+            t[whole] = fma(factor, load_part(a + whole * V, left), t[whole]);
+    }
+#pragma GCC unroll 16
+    for (int u = 0; u < whole; u++)
+        store(y + u * V, t[u]);
+    if (part)
+        store_part(y + whole * V, left, t[whole]);
+}
+
 #if defined UK_OP_sdot || defined UK_OP_ddot
 void UK_SYMBOL(int64_t k, const real *a, const real *b, real *c, int64_t acc) {
-    add_along(1, 8, k, a, 0, b, c, acc, 1);
+    add_along(1, 8, false, k, a, 0, b, c, acc, 0, 1);
 }
 #elif defined UK_OP_sgemv_n || defined UK_OP_dgemv_n
-void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *c, int64_t acc, int64_t mr) {
+void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *c, int64_t acc, int64_t ahead,
+               int64_t m) {
     const bool is_short = SIXTEEN_SUMS && k >= 8 * V && k <= 2048 / (int64_t)sizeof(real);
 
-    /* Long rows first: their code is to be what it is without the short ones. */
-    if (__builtin_expect(mr > 2 && !is_short, 1))
-        add_along(4, 2, k, a, lda, x, c, acc, mr);
-    else if (mr > 2)
-        add_along(4, SIXTEEN_SUMS ? 4 : 2, k, a, lda, x, c, acc, mr);
-    else if (mr > 1)
-        add_along(2, 4, k, a, lda, x, c, acc, mr);
+    if (ahead && k >= ahead)
+        for (; m >= 4; m -= 4, a += 4 * lda, c += 4)
+            add_along(4, 2, true, k, a, lda, x, c, acc, ahead, 4);
+    else if (is_short)
+        for (; m >= 4; m -= 4, a += 4 * lda, c += 4)
+            add_along(4, SIXTEEN_SUMS ? 4 : 2, false, k, a, lda, x, c, acc, 0, 4);
     else
-        add_along(1, 8, k, a, lda, x, c, acc, mr);
+        for (; m >= 4; m -= 4, a += 4 * lda, c += 4)
+            add_along(4, 2, false, k, a, lda, x, c, acc, 0, 4);
+    if (m > 2 && is_short)
+        add_along(4, SIXTEEN_SUMS ? 4 : 2, false, k, a, lda, x, c, acc, 0, m);
+    else if (m > 2)
+        add_along(4, 2, false, k, a, lda, x, c, acc, 0, m);
+    else if (m > 1)
+        add_along(2, 4, false, k, a, lda, x, c, acc, 0, m);
+    else if (m)
+        add_along(1, 8, false, k, a, lda, x, c, acc, 0, m);
 }
 #elif defined UK_OP_saxpy || defined UK_OP_daxpy
 void UK_SYMBOL(int64_t n, real alpha, const real *x, real *y) {
-    add_rows(1, 4, n, x, 0, &alpha, y, 1);
+    add_rows(1, 4, false, n, x, 0, &alpha, y, 1, 0);
 }
 #elif defined UK_OP_sgemv_t || defined UK_OP_dgemv_t
-void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *y, int64_t acc, int64_t n) {
+void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *y, int64_t acc, int64_t ahead,
+               int64_t n) {
     enum { NEAR = 4096 / sizeof(real) };
     int64_t p = 0;
 
+#define SHORT(v)                                               \
+    case v:                                                    \
+        if (n % V)                                             \
+            add_short_rows(v, true, k, a, lda, x, y, acc, n);  \
+        else                                                   \
+            add_short_rows(v, false, k, a, lda, x, y, acc, n); \
+        return
+#ifdef __AVX2__
+    switch ((n + V - 1) / V) {
+        SHORT(1);
+        SHORT(2);
+        SHORT(3);
+        SHORT(4);
+        SHORT(5);
+        SHORT(6);
+        SHORT(7);
+        SHORT(8);
+#ifdef __AVX512F__
+        SHORT(9);
+        SHORT(10);
+        SHORT(11);
+        SHORT(12);
+        SHORT(13);
+        SHORT(14);
+        SHORT(15);
+        SHORT(16);
+#endif
+    }
+#endif
     for (int64_t j = 0; j < n && !k && !acc; j++) {
         y[j] = 0;
         __asm__ volatile("" ::: "memory"); /* or compilers call memset */
     }
-    for (; p + 4 <= k; p += 4, acc = 1)
-        if (!acc)
-            add_rows(4, 4, n, a + p * lda, lda, x + p, y, 0);
-        else if (n <= NEAR)
-            add_rows(4, 4, n, a + p * lda, lda, x + p, y, 1);
+    if (k >= 4 && !acc) {
+        add_rows(4, 4, false, n, a, lda, x, y, 0, 0);
+        acc = 1;
+        p = 4;
+    }
+    if (ahead && n >= ahead)
+        for (; p + 8 <= k; p += 8)
+            add_rows(8, 2, true, n, a + p * lda, lda, x + p, y, 1, ahead);
+    for (; p + 4 <= k; p += 4)
+        if (n <= NEAR)
+            add_rows(4, 4, false, n, a + p * lda, lda, x + p, y, 1, 0);
         else
-            add_rows(4, 2, n, a + p * lda, lda, x + p, y, 1);
+            add_rows(4, 2, false, n, a + p * lda, lda, x + p, y, 1, 0);
     if (k & 2) {
-        add_rows(2, 1, n, a + p * lda, lda, x + p, y, acc);
+        add_rows(2, 1, false, n, a + p * lda, lda, x + p, y, acc, 0);
         acc = 1;
         p += 2;
     }
     if (k & 1)
-        add_rows(1, 1, n, a + p * lda, lda, x + p, y, acc);
+        add_rows(1, 1, false, n, a + p * lda, lda, x + p, y, acc, 0);
 }
 #endif

@@ -29,8 +29,8 @@ static double operations_per_step(const struct uk_kernel *k) {
 /* What the call passes for the parameter from `begin` to `end`. False: no value is known. */
 static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const char *begin, const char *end,
                          int *pointers) {
-    static const char *const names[] = {"k", "m", "mr", "n", "nr", "acc"};
-    const int64_t values[] = {-1, k->mr, k->mr, k->nr, k->nr, 1};
+    static const char *const names[] = {"k", "m", "mr", "n", "nr", "acc", "ahead"};
+    const int64_t values[] = {-1, k->mr, k->mr, k->nr, k->nr, 1, 0};
     const char *name = end;
 
     while (name > begin && name[-1] != ' ' && name[-1] != '*')

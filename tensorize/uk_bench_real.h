@@ -69,14 +69,13 @@ static void RUN(axpy)(void *user) {
 
 static void RUN(gemv_n)(void *user) {
     const struct operands *o = user;
-    for (int i = 0; i < (int)(MATRIX / WIDTH / sizeof(real)); i += o->kernel->mr)
-        ((FUNCTION(gemv_n) *)o->kernel->function)(WIDTH, (const real *)o->a + (size_t)i * WIDTH, WIDTH, o->b,
-                                                  (real *)o->c + i, 0, o->kernel->mr);
+    ((FUNCTION(gemv_n) *)o->kernel->function)(WIDTH, o->a, WIDTH, o->b, o->c, 0, 0,
+                                              MATRIX / WIDTH / sizeof(real));
 }
 
 static void RUN(gemv_t)(void *user) {
     const struct operands *o = user;
     for (int j = 0; j < WIDTH; j += o->kernel->nr)
         ((FUNCTION(gemv_t) *)o->kernel->function)(MATRIX / WIDTH / sizeof(real), (const real *)o->a + j,
-                                                  WIDTH, o->b, (real *)o->c + j, 0, o->kernel->nr);
+                                                  WIDTH, o->b, (real *)o->c + j, 0, 0, o->kernel->nr);
 }

@@ -239,6 +239,7 @@ static void plan_gemv_n(const struct uk_kernel *row, const struct shape *s, stru
     add_operand(p, vector(s->mr, row->c_align));
     p->operand[2].output = true;
     add_number(p, s->acc);
+    add_number(p, s->gap);
     add_number(p, s->mr);
 }
 
@@ -250,6 +251,7 @@ static void plan_gemv_t(const struct uk_kernel *row, const struct shape *s, stru
     add_operand(p, vector(s->nr, row->c_align));
     p->operand[2].output = true;
     add_number(p, s->acc);
+    add_number(p, s->gap);
     add_number(p, s->nr);
 }
 
@@ -315,7 +317,7 @@ static const struct op ops[] = {
     {"sdot", (void (*)(void))uk_reference_sdot, plan_dot, .has_k = true, .has_acc = true},
     {"saxpy", (void (*)(void))uk_reference_saxpy, plan_axpy, .adds = true, .any_columns = true},
     {"sgemv_n", (void (*)(void))uk_reference_sgemv_n, plan_gemv_n, .has_k = true, .has_rows = true,
-     .has_acc = true},
+     .has_acc = true, .any_rows = true},
     {"sgemv_t", (void (*)(void))uk_reference_sgemv_t, plan_gemv_t, .has_k = true, .has_columns = true,
      .has_acc = true, .wide = true},
     {"dgemm", (void (*)(void))uk_reference_dgemm, plan_gemm, .has_k = true, .has_rows = true,
@@ -340,7 +342,7 @@ static const struct op ops[] = {
     {"daxpy", (void (*)(void))uk_reference_daxpy, plan_axpy, .adds = true, .any_columns = true,
      .types = ALL(F64)},
     {"dgemv_n", (void (*)(void))uk_reference_dgemv_n, plan_gemv_n, .has_k = true, .has_rows = true,
-     .has_acc = true, .types = ALL(F64)},
+     .has_acc = true, .any_rows = true, .types = ALL(F64)},
     {"dgemv_t", (void (*)(void))uk_reference_dgemv_t, plan_gemv_t, .has_k = true, .has_columns = true,
      .has_acc = true, .wide = true, .types = ALL(F64)},
 };

@@ -45,8 +45,11 @@ static enum uk_status run(const struct uk_gemm_plan *plan, const struct gemm_typ
 static enum uk_status call(const struct gemm_type *type, const struct gemm_shape *s, double alpha,
                            const void *a, const void *b, double beta, void *c) {
     struct uk_gemm_plan plan;
-    enum uk_status status = gemm_plan(&plan, type, s, NULL);
+    enum uk_status status;
 
+    if (alpha == 1 && gemm_run_vector(type, s, a, b, beta, c))
+        return UK_OK;
+    status = gemm_plan(&plan, type, s, NULL);
     return status ? status : run(&plan, type, alpha, a, b, beta, c, NULL, NULL);
 }
 

@@ -92,7 +92,8 @@ struct gemm_vector {
     double alpha, beta;
     const struct gemm_epilogue *epilogue;
     int64_t row, column;
-    bool is_row; /* y is a row of C, else a column */
+    int64_t ahead; /* how far on kernels ask for the matrix, which is not near; 0: they do not */
+    bool is_row;   /* y is a row of C, else a column */
 };
 
 enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 3, GEMM_FEW_COLUMNS = 4 };
@@ -208,6 +209,7 @@ struct gemm_caches {
     struct {
         double copy, near, far, translate;
     } columns;
+    int ahead;     /* bytes of a row that products of matrix and vector ask for ahead; 0: none */
     double turned; /* by how much the estimate has to be better to turn C and not B */
 };
 
@@ -226,6 +228,10 @@ struct gemm_operands {
 enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* The same for a small product, without a workspace; false: it is none, and nothing has been done. */
 bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
+/* The same for a product of matrix and vector, alpha being 1, that takes one thread and no workspace: without a plan, which
+ * takes as long as 10000 multiply-adds. */
+bool gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                     double beta, void *c);
 /* Whether an operand that would be touched is missing. */
 bool gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
 /* Runs `count` tasks on the plan's threads. */

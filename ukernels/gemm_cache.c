@@ -78,6 +78,7 @@ static void ask(void) {
         caches.columns.far = 1.3;
         caches.columns.translate = 0.8;
         caches.turned = 1.03;
+        caches.ahead = 2048;
     }
     if (cpuinfo_get_cores_count())
         caches.cores = (int)cpuinfo_get_cores_count();

@@ -20,9 +20,9 @@ typedef void sab_function(int64_t k, const ELEMENT *a, int64_t lda, int64_t csa,
 typedef void rap_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *d,
                           ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 typedef void gemv_n_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *c,
-                             int64_t acc, int64_t m);
+                             int64_t acc, int64_t ahead, int64_t m);
 typedef void gemv_t_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *x, ELEMENT *y,
-                             int64_t acc, int64_t n);
+                             int64_t acc, int64_t ahead, int64_t n);
 typedef void pack_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t n);
 
 static void call_asking(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
@@ -214,6 +214,13 @@ static void scale(int64_t m, int64_t n, void *c, int64_t ldc, double beta, const
 
 /* ---- matrix times vector ---- */
 
+static void finish_vector(const struct gemm_vector *v, ELEMENT *y, int64_t i, int64_t count) {
+    if (v->is_row)
+        finish(1, count, y, count, v->epilogue, v->row, v->column + i);
+    else
+        finish(count, 1, y, v->y_step, v->epilogue, v->row + i, v->column);
+}
+
 /* y[i * step] = alpha t[i] + beta y[i * step] for some of a vector's results, from its i-th on, and the epilogue. */
 static void merge_vector(const struct gemm_vector *v, const ELEMENT *t, int64_t i, int64_t count) {
     ELEMENT *y = (ELEMENT *)v->y + i * v->y_step;
@@ -223,10 +230,8 @@ static void merge_vector(const struct gemm_vector *v, const ELEMENT *t, int64_t 
     } else {
         merge(count, 1, (ELEMENT)v->alpha, t, 1, (ELEMENT)v->beta, y, v->y_step);
     }
-    if (v->epilogue && v->is_row)
-        finish(1, count, y, count, v->epilogue, v->row, v->column + i);
-    else if (v->epilogue)
-        finish(count, 1, y, v->y_step, v->epilogue, v->row + i, v->column);
+    if (v->epilogue)
+        finish_vector(v, y, i, count);
 }
 
 static void vector_n(const struct gemm_vector *v) {
@@ -236,12 +241,16 @@ static void vector_n(const struct gemm_vector *v) {
     ELEMENT t[MOST];
     const int64_t group = v->kernel->mr, most = MOST / group * group;
 
+    if (v->y_step == 1 && v->alpha == 1 && (v->beta == 0 || v->beta == 1)) {
+        f(v->k, a, v->stride, v->x, v->y, v->beta != 0, v->ahead, v->count);
+        if (v->epilogue)
+            finish_vector(v, v->y, 0, v->count);
+        return;
+    }
     for (int64_t i = 0; i < v->count; i += most) {
         const int64_t count = v->count - i < most ? v->count - i : most;
 
-        for (int64_t r = 0; r < count; r += group)
-            f(v->k, a + (i + r) * v->stride, v->stride, v->x, t + r, 0,
-              count - r < group ? count - r : group);
+        f(v->k, a + i * v->stride, v->stride, v->x, t, 0, v->ahead, count);
         merge_vector(v, t, i, count);
     }
 }
@@ -256,10 +265,14 @@ static void vector_t(const struct gemm_vector *v) {
     const int64_t pieces = (v->count + widest - 1) / widest, even = (v->count + pieces - 1) / pieces;
     const int64_t most = (even + LANES - 1) / LANES * LANES;
 
+    if (pieces == 1 && v->y_step == 1 && v->alpha == 1 && v->beta == 0 && !v->epilogue) {
+        f(v->k, a, v->stride, v->x, v->y, 0, v->ahead, v->count);
+        return;
+    }
     for (int64_t i = 0; i < v->count; i += most) {
         const int64_t count = v->count - i < most ? v->count - i : most;
 
-        f(v->k, a + i, v->stride, v->x, t, 0, count);
+        f(v->k, a + i, v->stride, v->x, t, 0, v->ahead, count);
         merge_vector(v, t, i, count);
     }
 }

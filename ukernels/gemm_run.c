@@ -9,7 +9,7 @@
  * Threads so never wait for one another; the price is that A is packed once for each of a row's tasks, and B for
  * each of a column's, which the plan's cost counts.
  */
-#include "gemm.h"
+#include "gemm_direct.h"
 #include "pool.h"
 
 static int64_t least(int64_t a, int64_t b) {
@@ -198,6 +198,13 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
     }
 }
 
+/* How far on kernels ask for a matrix of so many elements: it is near if it can stay in the second cache. */
+static int64_t ahead_in(const struct gemm_type *type, int64_t elements) {
+    const struct gemm_caches *caches = gemm_caches();
+
+    return elements * type->size > caches->second.size ? caches->ahead / type->size : 0;
+}
+
 /* The vector of a product whose m or n is 1; x, if it has to be contiguous, in the workspace. */
 static struct gemm_vector whole_vector(const struct task *t) {
     const struct uk_gemm_plan *plan = t->plan;
@@ -206,12 +213,12 @@ static struct gemm_vector whole_vector(const struct task *t) {
     const bool is_row = plan->m == 1, along = plan->path == GEMM_VECTOR_N;
     const bool packed = is_row ? plan->b_packed : plan->a_packed;
     const int64_t outer = is_row ? plan->b_column : plan->a_row, inner = is_row ? plan->b_step : plan->a_step;
-    const int64_t width = along ? plan->k : is_row ? plan->n : plan->m;
+    const int64_t count = is_row ? plan->n : plan->m, width = along ? plan->k : count;
 
     return (struct gemm_vector){
         .kernel = along ? type->gemv_n : type->gemv_t,
         .k = plan->k,
-        .count = is_row ? plan->n : plan->m,
+        .count = count,
         .matrix = is_row ? o->b : o->a,
         .stride = packed  ? gemm_leading(width, type->size)
                   : along ? outer
@@ -224,6 +231,7 @@ static struct gemm_vector whole_vector(const struct task *t) {
         .alpha = o->alpha,
         .beta = o->beta,
         .epilogue = o->epilogue,
+        .ahead = ahead_in(type, plan->k * count),
         .is_row = is_row,
     };
 }
@@ -244,6 +252,43 @@ static void run_vector(void *context, int64_t index, int64_t thread) {
         plan->type->vector_n(&v);
     else
         plan->type->vector_t(&v);
+}
+
+bool gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                     double beta, void *c) {
+    const struct gemm_product p = gemm_product_of(s);
+    const bool is_row = p.m == 1, swapped = s->layout != UK_ROW_MAJOR;
+    const int64_t count = is_row ? p.n : p.m, stride = is_row ? p.ldb : p.lda;
+    const bool along = (is_row ? p.b_columns : !p.a_columns) || stride == 1;
+
+    GEMM_REQUIRE(is_row || p.n == 1);
+    GEMM_REQUIRE((uint64_t)(count - 1) < GEMM_MOST && (uint64_t)(p.k - 1) < GEMM_MOST);
+    GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
+    GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
+    GEMM_REQUIRE(!gemm_leading_is_odd(p.lda, p.a_columns ? p.m : p.k));
+    GEMM_REQUIRE(!gemm_leading_is_odd(p.ldb, p.b_columns ? p.k : p.n));
+    GEMM_REQUIRE(!gemm_leading_is_odd(p.ldc, p.n));
+    GEMM_REQUIRE((is_row ? !p.a_columns || p.lda == 1 : p.b_columns || p.ldb == 1) && a && b && c);
+    GEMM_REQUIRE(t->is_alone || (double)p.k * (double)count * t->size / 16 < 2 * GEMM_TASK);
+
+    const struct gemm_vector v = {
+        .kernel = along ? t->gemv_n : t->gemv_t,
+        .k = p.k,
+        .count = count,
+        .matrix = is_row != swapped ? b : a,
+        .stride = stride,
+        .x = is_row != swapped ? a : b,
+        .y = c,
+        .y_step = is_row ? 1 : p.ldc,
+        .alpha = 1,
+        .beta = beta,
+        .ahead = ahead_in(t, p.k * count),
+        .is_row = is_row,
+    };
+
+    GEMM_REQUIRE(v.kernel);
+    (along ? t->vector_n : t->vector_t)(&v);
+    return true;
 }
 
 /* x with the elements side by side. */

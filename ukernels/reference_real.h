@@ -91,13 +91,15 @@ void REFERENCE(axpy)(int64_t MR, int64_t NR, int64_t KR, int64_t n, real alpha, 
 }
 
 void REFERENCE(gemv_n)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
-                       const real *x, real *c, int64_t acc, int64_t m) {
+                       const real *x, real *c, int64_t acc, int64_t ahead, int64_t m) {
+    (void)ahead;
     for (int64_t i = 0; i < m; i++)
         REFERENCE(dot)(MR, NR, KR, k, a + i * lda, x, c + i, acc);
 }
 
 void REFERENCE(gemv_t)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
-                       const real *x, real *y, int64_t acc, int64_t n) {
+                       const real *x, real *y, int64_t acc, int64_t ahead, int64_t n) {
+    (void)ahead;
     for (int64_t j = 0; j < n && !acc; j++)
         y[j] = 0;
     for (int64_t p = 0; p < k; p++)
