@@ -157,6 +157,9 @@ struct gemm_type {
     int packs_n, packs_t;
 };
 
+/* The longest sum that is not cut for its length alone. */
+enum { GEMM_K_WHOLE = 800 };
+
 /* The most elements of a tile: its scratch is on the stack. */
 enum { GEMM_TILE_MOST = 2048 };
 

@@ -28,14 +28,14 @@
  * few of a block's, each comes again for every tile of the row (columns.near, or .far if the second cache loses it too),
  * and so do translations; all nothing on Zen 5. Granite Rapids packs A for more than some 12 to 30 tiles, or 4.
  *
- * Blocks. k is cut into equal blocks of some KC if it is longer than KC_WHOLE: C is read and written once per block, but a
+ * Blocks. k is cut into equal blocks of some KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a
  * long block has few columns, for each of which the panels of A come from the third cache. Where that is far k is not cut if
  * all of B, of few columns, takes no more than half of the second cache: rows of A then come once and in full, not in runs of
  * kc, each in pages of its own.
  */
 #include "gemm_cost.h"
 
-enum { CALL = 40, KC = 512, KC_WHOLE = 800, PAGE = 4096, PAGES = 64, TRANSLATED = 3072, NEAR = 12 };
+enum { CALL = 40, KC = 512, PAGE = 4096, PAGES = 64, TRANSLATED = 3072, NEAR = 12 };
 static const double COPY = GEMM_COPY, ROWS = 0.11, TURN = GEMM_TURN, WALK = 30, FLAT = 1.12;
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
@@ -229,7 +229,7 @@ int64_t gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
     const int64_t longest = passes(p, t) ? KC / 2 : KC;
     const int64_t most = room > longest ? longest : room < 128 ? 128 : room;
 
-    if (p->k <= gemm_least(room, KC_WHOLE) || p->k <= most + most / 4 || streams(p, t))
+    if (p->k <= gemm_least(room, GEMM_K_WHOLE) || p->k <= most + most / 4 || streams(p, t))
         return p->k;
     return (gemm_parts(p->k, gemm_parts(p->k, most)) + 3) / 4 * 4;
 }

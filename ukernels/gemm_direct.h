@@ -2,9 +2,9 @@
  * Small products, computed without a plan: a few kernels, each with all rows of its columns, that read A and B in place.
  *
  * Which products. Nothing is packed, so nothing is paid beside the multiply-adds but the calls, while
- *   - the columns of B and the rows of A that are multiplied together stay in the first two caches: k <= 128, or so few
- *     columns that rows of A are read once; and of many columns a few vectors at a time, all rows of C for each of them, or a
- *     few rows of C at a time, all columns for each;
+ *   - the columns of B and the rows of A that are multiplied together stay in the first two caches: k <= 128, or all
+ *     operands in the second, or so few columns that rows of A are read once; and of many columns a few vectors at a time,
+ *     all rows of C for each of them, or a few rows of C at a time, all columns for each;
  *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
  *     (conflict in gemm_cost.c);
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
