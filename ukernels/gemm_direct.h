@@ -29,8 +29,8 @@ enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 /* The most rows, columns or steps of a small product. */
 enum { GEMM_MOST = 1 << 24 };
 
-/* Rows of C that two vectors of columns have registers for. */
-enum { GEMM_TALL = 14 };
+/* Rows of C that two vectors of columns have registers for, and four. */
+enum { GEMM_TALL = 14, GEMM_LOW = 6 };
 
 /* The row-major product of a call: column-major ones are C' = B' A'. */
 struct gemm_product {
@@ -58,16 +58,27 @@ static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
     return (uint64_t)(ld - length) >> 30;
 }
 
+/* Whether a few columns at a time keep what they need near: their part of B in half of the first cache, all operands in
+ * most of the second. A call has to have two lines of a row of C then: one, with AVX2, is dearer than B from the second
+ * cache. And rows that are one group of two vectors, but not of four, go through B once along C. */
+static inline bool gemm_is_near(const struct gemm_type *t, int64_t m, int64_t n, int64_t k) {
+    const struct gemm_direct *d = &t->direct[0][GEMM_WIDE / t->size];
+
+    return d->pieces && d->piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR &&
+           (m > GEMM_TALL || m <= GEMM_LOW) && k * GEMM_WIDE <= t->few_rows * t->way &&
+           m * n + n * k + m * k <= 3 * t->near;
+}
+
 /* Whether many columns are computed a few rows at a time, along C's rows: if C has no room in the last cache, so that where
- * it comes from and goes to is memory, or that cache is far and the rows of B, which all rows of C read again, can stay in
- * half of the second one's sets. Else a few columns at a time, whose part of B stays in the first cache, are faster. */
+ * it comes from and goes to is memory, or that cache is far, it is needed, and the rows of B, which all rows of C read
+ * again, can stay in half of the second one's sets. Else a few columns at a time are faster. */
 static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64_t n, int64_t k,
                                      int64_t ldb) {
     const int64_t stride = ldb * t->size, step = stride & -stride; /* the power of two in it */
 
     return n >= GEMM_WIDTHS &&
-           (m * n > t->last ||
-            (t->last_is_far && k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
+           (m * n > t->last || (t->last_is_far && !gemm_is_near(t, m, n, k) &&
+                                k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
 }
 
 /* Whether a product is a small one, were it not for its work, on one thread: C comes and goes while there is little to
