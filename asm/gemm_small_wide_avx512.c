@@ -24,6 +24,10 @@
  * has one loop, no remainder. Calls of the same size take the same few branches, and a processor runs into the next call
  * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
  *
+ * Rows of A that come from afar have a code of their own (s->ahead): behind each turn it asks for lines of two rows of the next
+ * group, which are too many streams, and too short, for the hardware to see. Two vectors ask for 128 bytes of a row in the 28
+ * steps in which a group of 14 goes through 112, and so on.
+ *
  * Bound: the FMAs: rows * vectors per k, two a cycle. Loads beside them: per k the vectors of b and a row's element once,
  * 16 for 28 FMAs with two vectors, 12 for 27 with three, 10 for 24 with four. n columns can have n / (V * vectors) of the
  * peak at most.
@@ -156,8 +160,8 @@
 /* The pointer of the rows beyond. */
 #define FAR_0
 #define FAR_7 , [a7] "=&r"(a7)
-/* n rows, whose last pointer is `far`. */
-#define GROUP(n, far)                                                                                       \
+/* n rows, whose last pointer is `far`; fetch: what a turn asks for, with its operands. */
+#define GROUP(n, far, fetch, ...)                                                                           \
     __asm__ volatile(ROWS_##n(ZERO_ROW, 0)                                                                  \
                      "test %[turns], %[turns]\n\t"                                                          \
                      "jle 5f\n\t"                                                                           \
@@ -175,6 +179,7 @@
                      "3:\n\t" STEP(2, n)                                                                    \
                      "4:\n\t" STEP(3, n)                                                                    \
                      A_ON_##far                                                                             \
+                     fetch                                                                                  \
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
                      "5:\n\t"                                                                               \
@@ -190,7 +195,7 @@
                      "6:\n\t"                                                                               \
                      ROWS_##n(STORE_ROW, 0)                                                                 \
                      : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
-                       [b] "+&r"(b) FAR_##far                                                               \
+                       [b] "+&r"(b) FAR_##far __VA_ARGS__                                                   \
                      : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), [last] "r"(s->c_last), AT(enter), AT(ldc) \
                      : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5",                      \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
@@ -207,7 +212,7 @@
 #elif UK_MR == 6
 #define GROUPS GROUPS_6
 #endif
-#define CASE(n, far) case n: GROUP(n, far); break;
+#define CASE(n, far) case n: GROUP(n, far, ); break;
 /* clang-format on */
 
 #if V == 16
@@ -285,6 +290,56 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     }
 }
 
+#if defined UK_RESOLVED && !A_COLUMNS
+/* clang-format off */
+/* Lines of two of the next group's rows, and the next two's; after the last ones the first ones' next lines. */
+#define FETCH_LINE(bytes) "prefetcht0 " bytes "(%[f])\n\tprefetcht0 " bytes "(%[f], %[ld])\n\t"
+#define FETCH_1 FETCH_LINE("")
+#define FETCH_2 FETCH_1 FETCH_LINE("64")
+#define FETCH_3 FETCH_2 FETCH_LINE("128")
+#define FETCH_4 FETCH_3 FETCH_LINE("192")
+#if NV == 2 && V == 8
+#define LINES 4
+#elif NV == 3 && V == 8
+#define LINES 3
+#elif NV == 4 && V == 16
+#define LINES 1
+#else
+#define LINES 2
+#endif
+#define FETCH_(lines) FETCH_##lines
+#define FETCH_LINES(lines) FETCH_(lines)
+#define FETCH(n)                                                                                            \
+    FETCH_LINES(LINES)                                                                                      \
+    "lea (%[f], %[ld], 2), %[f]\n\t"                                                                        \
+    "dec %[pairs]\n\t"                                                                                      \
+    "jnz 7f\n\t"                                                                                            \
+    "imul $(" #n " + 1) / 2 * 2, %[ld], %[pairs]\n\t"                                                       \
+    "sub %[pairs], %[f]\n\t"                                                                                \
+    "add $64 * " TEXT(LINES) ", %[f]\n\t"                                                                   \
+    "mov $(" #n " + 1) / 2, %[pairs]\n"                                                                     \
+    "7:\n\t"
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define AHEAD_CASE(n, far) case n: GROUP(n, far, FETCH(n), , [f] "+&r"(f), [pairs] "+&r"(pairs)); break;
+/* clang-format on */
+#if UK_MR == 14
+#define TALL_GROUPS(F) F(13, 7) F(14, 7)
+#elif UK_MR == 9
+#define TALL_GROUPS(F) F(8, 7) F(9, 7)
+#elif UK_MR == 6
+#define TALL_GROUPS(F) F(5, 0) F(6, 0)
+#endif
+
+static inline __attribute__((always_inline)) void
+ahead_group(const struct uk_small_call *s, int64_t rows, const char *a0, const element *b, char *c, int acc) {
+    const char *a7 __attribute__((unused)), *f = a0 + s->before + rows * s->lda;
+    int64_t turns = s->turns, ld = s->lda, ld3, ld5, pairs = (rows + 1) / 2;
+
+    switch (rows) { TALL_GROUPS(AHEAD_CASE) }
+}
+#endif
+
 #ifdef UK_RESOLVED
 /* The code of groups of n rows, of all that a call has: whole vectors, and fewer columns. No calls in between, which would
  * take a dozen cycles each. */
@@ -309,6 +364,24 @@ GROUPS(RUN)
 static enum uk_status (*const run_group[][2])(const struct uk_small_call *s, const void *a, const void *b,
                                               void *c, int acc) = {GROUPS(RUN_OF)};
 
+#if !A_COLUMNS
+#define RUN_AHEAD(n, far) RUN_BY(run_ahead, ahead_group, n)
+#define RUN_AHEAD_OF(n, far) run_ahead_##n,
+TALL_GROUPS(RUN_AHEAD)
+
+/* Of a row less than a group has at most, and of as many. */
+static enum uk_status (*const run_tall_group[])(const struct uk_small_call *s, const void *a, const void *b,
+                                                void *c, int acc) = {TALL_GROUPS(RUN_AHEAD_OF)};
+
+static enum uk_status run_tall_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                      int acc) {
+    const int64_t rows = s->longer * UK_MR;
+
+    run_tall_group[1](s, a, b, c, acc);
+    return run_tall_group[0](s, (const char *)a + rows * s->lda, b, (char *)c + rows * s->ldc, acc);
+}
+#endif
+
 /* The longer groups, then the others. */
 static enum uk_status run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
                                  int acc) {
@@ -328,6 +401,10 @@ void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda,
                                 int64_t m, int64_t n) {
     prepare(s, k, lda, ldb, ldc, m, n);
     s->run = s->longer ? run_groups : run_group[s->rows - 1][s->all != 0];
+#if !A_COLUMNS
+    if (s->rows >= UK_MR - 1 && !s->all)
+        s->ahead = s->rows == UK_MR ? run_tall_group[1] : s->longer ? run_tall_groups : run_tall_group[0];
+#endif
 }
 #else
 enum { STEP_OF_ROWS = 1 };

@@ -148,10 +148,9 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
            (p->n < GEMM_WIDTHS || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
-/* Those that have less in the second cache than that: so few columns that k is not cut (streams in gemm_cost.c) are a small
- * product, too: rows of A pass once, along a B that stays there. But once they do in one kernel only; a kernel of more rows
- * than may share a set of the first cache does not suit rows that do; and two vectors of columns have tiles as tall as the
- * kernel, which ask for A. */
+/* So are so few columns that k is not cut (streams in gemm_cost.c): rows of A pass once, along a B that stays in the second
+ * cache, a block of rows at a time where they have several kernels. But a kernel of more rows than may share a set of the
+ * first cache does not suit rows that do. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
     if (!t->last_is_far || p->b_columns || p->n < 2 || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || !(t->is_alone || p->m * p->n * p->k <= t->direct_most) ||
@@ -160,12 +159,10 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
         return NULL;
     const struct gemm_direct *d = &t->direct[p->a_columns][p->n < GEMM_WIDTHS ? p->n : GEMM_WIDE / t->size];
     const bool conflicts = !(p->lda * t->size & (t->way - 1));
-    const int64_t a = p->m * p->k;
 
     if (d->pieces && stays_near(t, p, d))
         return d;
     if (!d->pieces || p->a_columns || p->n * t->size > GEMM_WIDE || p->k > 2 * t->near / p->n ||
-        (d->pieces > 1 && a > t->near) || (d->piece[0].kernel->mr == GEMM_TALL && a > 2 * t->near) ||
         (conflicts && p->m > t->few_rows && d->piece[0].kernel->mr > t->few_rows))
         return NULL;
     return d;
@@ -187,8 +184,9 @@ static enum uk_status run_pieces(const struct uk_small_call *s, const void *a, c
     return UK_OK;
 }
 
-void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda) {
+void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p) {
     const struct gemm_direct *d = plan->direct;
+    const bool is_afar = gemm_comes_from_afar(plan->type, p);
     int64_t n = plan->n;
 
     if (n >= GEMM_WIDTHS)
@@ -196,11 +194,13 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda) {
     for (int i = 0; i < d->pieces; i++) {
         const int64_t columns = i + 1 < d->pieces ? d->piece[i].columns : n;
 
-        d->piece[i].prepare(&plan->small[i], plan->k, lda, plan->b_step, plan->ldc, plan->m, columns);
+        d->piece[i].prepare(&plan->small[i], plan->k, p->lda, plan->b_step, plan->ldc, plan->m, columns);
         n -= columns;
     }
     if (plan->b_column == 1)
-        plan->resolved[plan->type == &gemm_f64] = d->pieces == 1 ? plan->small[0].run : run_pieces;
+        plan->resolved[plan->type == &gemm_f64] = !is_afar ? d->pieces == 1 ? plan->small[0].run : run_pieces
+                                                  : d->pieces == 1 ? plan->small[0].ahead
+                                                                   : NULL;
 }
 
 static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {

@@ -10,7 +10,8 @@
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
  *     turned, two vectors of columns after the other, into a panel that stays in the first cache;
  *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. Where there is but one, updates of a
- *     large C by a few steps of k are small products too;
+ *     large C by a few steps of k are small products too, and if the last cache is far any number of rows whose kernel asks
+ *     for those to come: tiles, a call for 14 rows, take 5 to 10 % longer where k is 27 to 64;
  *   - there is more than a vector. Long vectors, m = 1 or n = 1, are bound by memory, and summed in an order of their
  *     own; from VECTOR_MOST elements on their kernels, which start with more sums, are ahead.
  * Which kernels: for n columns those whose cycles are least, as gemm_direct.c estimates them once from kernels.def.
@@ -89,6 +90,19 @@ static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_p
            (p->m * p->k <= t->near || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
+/* Whether A, B and C are more than stays in the second cache, wherever their pages lie in it, and rows of A come from far
+ * behind it: kernels then ask for them. */
+static inline bool gemm_comes_from_afar(const struct gemm_type *t, const struct gemm_product *p) {
+    return t->last_is_far && !p->a_columns && 2 * (p->m * p->k + p->n * p->k + p->m * p->n) > 5 * t->near;
+}
+
+/* Whether a product whose work is not small has one kernel of several vectors, which asks for rows of A from afar, or more
+ * of which such a one is the first. */
+static inline bool gemm_asks_for_rows(const struct gemm_type *t, const struct gemm_product *p) {
+    return t->is_alone && t->last_is_far && !p->a_columns && !p->b_columns && p->n < GEMM_WIDTHS &&
+           t->direct[0][p->n].pieces && t->direct[0][p->n].piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
+}
+
 /* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
 
@@ -115,7 +129,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     }
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
     if (m * n * k > t->direct_most)
-        GEMM_REQUIRE(gemm_is_update(t, p));
+        GEMM_REQUIRE(gemm_is_update(t, p) || gemm_asks_for_rows(t, p));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->lda, p->a_columns ? m : k));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldb, p->b_columns ? k : n));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldc, n));
@@ -138,7 +152,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
 int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m);
 
 /* What a plan's kernels need beside the operands. */
-void gemm_direct_prepare(struct uk_gemm_plan *plan, int64_t lda);
+void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p);
 
 /* Finds the kernels for all numbers of columns. */
 void gemm_direct_fill(struct gemm_type *t);

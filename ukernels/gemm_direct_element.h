@@ -127,17 +127,51 @@ __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product
     }
 }
 
+/* Of rows of A from afar, a block of them at a time that stays in the second cache for all kernels. */
+static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
+                              const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    const int64_t mr = d->piece[0].kernel->mr, some = TYPE.near / 2 / p->k / mr * mr,
+                  most = d->pieces == 1 ? p->m
+                         : some < mr    ? mr
+                                        : some;
+
+    if (beta != 0 && beta != 1)
+        DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
+    for (int64_t i = 0, j = 0; i < p->m; i += most, j = 0)
+        for (int q = 0; q < d->pieces; j += d->piece[q++].columns) {
+            const int64_t rows = p->m - i < most ? p->m - i : most,
+                          columns = q + 1 < d->pieces ? d->piece[q].columns : p->n - j;
+            struct uk_small_call s = {0};
+
+            d->piece[q].prepare(&s, p->k, p->lda, p->ldb, p->ldc, rows, columns);
+            (s.ahead ? s.ahead : s.run)(&s, a + i * p->lda, b + j, c + i * p->ldc + j, beta != 0);
+        }
+}
+
+/* Those of many columns or rows, and of B by columns. */
+__attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
+                                                        const struct gemm_product *p, const ELEMENT *a,
+                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    if (p->b_columns)
+        DIRECT(run_turned)(p, a, b, beta, c);
+    else if (p->n >= GEMM_WIDTHS)
+        (gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, p->ldb) ? DIRECT(run_rows) : DIRECT(run_wide))(p, a, b,
+                                                                                                   beta, c);
+    else if (gemm_comes_from_afar(&TYPE, p))
+        DIRECT(run_ahead)(d, p, a, b, beta, c);
+    else
+        DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);
+}
+
 /* Any of them. */
 static inline __attribute__((always_inline)) void DIRECT(run_product)(const struct gemm_direct *d,
                                                                       const struct gemm_product *p,
                                                                       const ELEMENT *a, const ELEMENT *b,
                                                                       ELEMENT beta, ELEMENT *c) {
-    if (p->b_columns || p->n >= GEMM_WIDTHS) {
+    if (p->b_columns || p->n >= GEMM_WIDTHS || p->m * p->k > TYPE.near / 4) {
         const struct gemm_product copy = *p; /* p itself stays in registers */
 
-        (p->b_columns                                         ? DIRECT(run_turned)
-         : gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, p->ldb) ? DIRECT(run_rows)
-                                                              : DIRECT(run_wide))(&copy, a, b, beta, c);
+        DIRECT(run_large)(d, &copy, a, b, beta, c);
         return;
     }
     DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);
@@ -190,7 +224,7 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan
                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const struct gemm_direct *d = plan->direct;
 
-    if (plan->b_column != 1 || plan->n >= GEMM_WIDTHS) {
+    if (plan->b_column != 1 || plan->n >= GEMM_WIDTHS || plan->m * plan->k > TYPE.near / 4) {
         DIRECT(run_plan_product)(plan, a, b, beta, c);
         return;
     }

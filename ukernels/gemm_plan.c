@@ -353,7 +353,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
         status = direct ? plan_tiles(&p) : plan_either(&p);
     if (direct && !p.a_packed && !p.b_packed) {
         p.direct = direct;
-        gemm_direct_prepare(&p, product.lda);
+        gemm_direct_prepare(&p, &product);
     }
     if (!status)
         *plan = p;
