@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { CALL = 20 };
+enum { CALL = 20, PAGE = 4096 };
 
 /* The kernels in parts, compiled beside them from the same text. */
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
@@ -210,7 +210,8 @@ static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {
     return NULL;
 }
 
-int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m) {
+int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
+    const bool far_apart = t->last_is_far && m > 2 * GEMM_TALL && ldc * t->size >= 2 * PAGE;
     int64_t least = INT64_MAX;
     int width = t->whole[a_columns][0]->nr;
 
@@ -218,6 +219,8 @@ int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m) {
         const struct uk_kernel *k = t->whole[a_columns][i];
         const int64_t groups = (m + k->mr - 1) / k->mr;
 
+        if (far_apart && k->mr > 2 * t->few_rows)
+            continue;
         if (k->fma >= 2 * k->mr && (groups < least || (groups == least && k->nr > width))) {
             least = groups;
             width = k->nr;

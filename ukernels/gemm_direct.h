@@ -148,8 +148,10 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
 }
 
 /* The columns that a few rows at a time take in one call: of the kernels of two vectors or more those of the one that goes
- * through B least often, and of such the widest. */
-int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m);
+ * through B least often, and of such the widest. Where the last cache is far, and rows of C as long as two pages, their lines
+ * may share sets of the first cache and are streams too many: a kernel of no more rows than it has ways, if groups are three
+ * or more. */
+int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc);
 
 /* What a plan's kernels need beside the operands. */
 void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p);

@@ -90,7 +90,7 @@ __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product
 /* The same, a few rows at a time. */
 static void DIRECT(run_rows_of)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
                                 ELEMENT beta, ELEMENT *c) {
-    const int width = gemm_direct_width(&TYPE, p->a_columns, p->m);
+    const int width = gemm_direct_width(&TYPE, p->a_columns, p->m, p->ldc);
     const int64_t last = p->n % width, wide = p->n - last;
     const struct gemm_direct *d = &TYPE.direct[p->a_columns][width], *tail = &TYPE.direct[p->a_columns][last];
     const int64_t mr = d->piece[0].kernel->mr, groups = (p->m + mr - 1) / mr;

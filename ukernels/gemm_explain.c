@@ -38,7 +38,7 @@ static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     const bool turned = p->b_column != 1,
                by_rows = !turned && gemm_goes_by_rows(p->type, p->m, p->n, p->k, p->b_step);
     const int64_t most = turned    ? 2 * GEMM_VECTOR / p->type->size
-                         : by_rows ? gemm_direct_width(p->type, p->a_step != 1, p->m)
+                         : by_rows ? gemm_direct_width(p->type, p->a_step != 1, p->m, p->ldc)
                                    : GEMM_WIDE / p->type->size;
     const bool in_blocks = turned ? p->n > most : p->n >= GEMM_WIDTHS;
     const struct gemm_direct *direct = p->type->direct[p->a_step != 1];
