@@ -133,6 +133,15 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     }
 }
 
+/* Whether B by columns is turned, panel by panel, and not C (plan_either in gemm_plan.c): for as many rows as columns, for
+ * two groups of rows, or where there is one panel; else its cycles, some 19 a step, are more than those of a few rows. */
+static bool suits_turning(const struct gemm_type *t, const struct gemm_product *p) {
+    const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
+
+    return t->turn[1] && (p->m >= p->n || p->m >= 2 * GEMM_TALL || columns <= width) &&
+           p->k * width <= GEMM_TURNED;
+}
+
 /* Products of any length whose operands stay in the second cache together, wherever their pages lie in it, while k is not
  * cut: A is not copied, nor B, whose rows come fast enough to be read again by every group of rows. Measured on Emerald
  * Rapids, 2 MB: with AVX-512 products of 5/8 of it, 2 to 400 rows or columns and cubes of up to 320, are 0 to 30 % faster
@@ -145,24 +154,26 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
     return p->k <= GEMM_K_WHOLE && p->k <= k_most &&
            2 * (p->m * p->k + p->n * p->k + p->m * p->n) <= eighths * t->near &&
            (p->a_columns || p->lda * t->size & (t->way - 1) || p->m <= t->few_rows) &&
-           (p->n < GEMM_WIDTHS || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
+           (p->b_columns ? suits_turning(t, p)
+                         : p->n < GEMM_WIDTHS || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
 /* So are so few columns that k is not cut (streams in gemm_cost.c): rows of A pass once, along a B that stays in the second
  * cache, a block of rows at a time where they have several kernels. But a kernel of more rows than may share a set of the
  * first cache does not suit rows that do. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
-    if (!t->last_is_far || p->b_columns || p->n < 2 || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
+    if (!t->last_is_far || p->n < 2 || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || !(t->is_alone || p->m * p->n * p->k <= t->direct_most) ||
-        gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) || gemm_leading_is_odd(p->ldb, p->n) ||
-        gemm_leading_is_odd(p->ldc, p->n))
+        gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
+        gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n))
         return NULL;
     const struct gemm_direct *d = &t->direct[p->a_columns][p->n < GEMM_WIDTHS ? p->n : GEMM_WIDE / t->size];
     const bool conflicts = !(p->lda * t->size & (t->way - 1));
 
     if (d->pieces && stays_near(t, p, d))
         return d;
-    if (!d->pieces || p->a_columns || p->n * t->size > GEMM_WIDE || p->k > 2 * t->near / p->n ||
+    if (!d->pieces || p->a_columns || p->b_columns || p->n * t->size > GEMM_WIDE ||
+        p->k > 2 * t->near / p->n ||
         (conflicts && p->m > t->few_rows && d->piece[0].kernel->mr > t->few_rows))
         return NULL;
     return d;

@@ -27,6 +27,9 @@
 /* Bytes: of a vector; of the columns that are computed together where there are many. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 
+/* Bytes of a panel of B that is turned, two vectors of columns or one. */
+enum { GEMM_TURNED = 32 << 10 };
+
 /* The most rows, columns or steps of a small product. */
 enum { GEMM_MOST = 1 << 24 };
 

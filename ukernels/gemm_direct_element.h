@@ -50,7 +50,7 @@ typedef void DIRECT(turn_function)(int64_t k, const ELEMENT *s, int64_t lds, ELE
 __attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a,
                                                          const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     enum { LANES = GEMM_VECTOR / sizeof(ELEMENT) };
-    ELEMENT panel[(GEMM_WIDTHS - 1) * 2 * LANES] __attribute__((aligned(64)));
+    ELEMENT panel[GEMM_TURNED / sizeof(ELEMENT)] __attribute__((aligned(64)));
 
     for (int64_t j = 0; j < p->n; j += 2 * LANES) {
         const int64_t columns = p->n - j < 2 * LANES ? p->n - j : 2 * LANES;
