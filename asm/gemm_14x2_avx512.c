@@ -14,16 +14,22 @@
  * Of the tiles that fill the registers (12x32, 8x48, 9x48, 6x64 are the others) it needs the fewest columns:
  * widths of 48 leave a narrow tile where N is a multiple of 64.
  *
- * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k. The first
- * 14 steps ask for one row each, to be written: for the lines that its vectors end in.
+ * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k; see
+ * ALL_STEPS.
  *
  * A: the panel that the next row of tiles reads, behind this one as a rule, is asked into the second cache: the first tile
  * of a row brings it, while the hardware's own stream would end at each page. Where nothing lies there, it is only fetched.
+ *
+ * UK_ASKING: a second form, of which each tile of a row asks for a share of that panel, k steps at two places.
+ *
+ * UK_PACKING: a third, which copies two rows of A, k steps of them, to where they belong in the next panel: the loads of
+ * such a copy wait for far caches beside the FMAs, and not before them. 4 moves, 2 prefetches more; 54 instructions per k.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row:
  * mr cycles per k, and the cost of a jump, which bounds tiles of few rows. Columns of one vector take one vector
  * of b and broadcasts within the FMAs: half the cycles, if it were not for 15 loads in 7 cycles.
  */
+#include <stddef.h>
 #include "ukernels.h"
 #include "tile_14_avx512.h"
 
@@ -61,9 +67,6 @@
 #define ADVANCE(steps)                                                                                          \
     "add $" BYTES "*14*" #steps ", %[a]\n\t"                                                                    \
     "add $128*" #steps ", %[b]\n\t"
-#define FETCH_ROW                                                                                               \
-    "prefetchw 60(%[f])\n\t"                                                                                    \
-    "prefetchw 124(%[f])\n\t"
 /* Where to jump: to row 0, less the rows between. */
 #define AIM(t)                                                                                                  \
     "lea 9f(%%rip), " t "\n\t"                                                                                  \
@@ -73,7 +76,35 @@
     "lea 8f(%%rip), " t "\n\t"                                                                                  \
     "sub %[skip], " t "\n\t"
 
-/* What a step of the next panel of A begins in: 56 bytes of floats, 112 of doubles. */
+/* What a step of the next panel of A begins in: 56 bytes of floats, 112 of doubles. The second form: a share of it. The
+ * third: two of its elements, copied; and what the next tile will copy. */
+#if defined UK_ASKING
+#define FETCH_A(at)                                                                                             \
+    "prefetcht1 (%[s])\n\t"                                                                                     \
+    "prefetcht1 (%[s], %[lds])\n\t"                                                                             \
+    "add %[step], %[s]\n\t"
+#define ON_D(steps)
+#define ASKING [s] "+&r"(s),
+#define ASKED [lds] "r"(size * lds), [step] "r"(size * step),
+#elif defined UK_PACKING
+#ifdef UK_DOUBLE
+#define COPIED "%[copied]"
+#else
+#define COPIED "%k[copied]"
+#endif
+#define FETCH_A(at)                                                                                             \
+    "mov (%[s]), " COPIED "\n\t"                                                                                \
+    "mov " COPIED ", " BYTES "*" #at "(%[d])\n\t"                                                               \
+    "mov (%[s], %[lds]), " COPIED "\n\t"                                                                        \
+    "mov " COPIED ", " BYTES " + " BYTES "*" #at "(%[d])\n\t"                                                   \
+    "prefetcht1 (%[s], %[lds], 2)\n\t"                                                                          \
+    "prefetcht1 (%[s2], %[lds], 2)\n\t"                                                                         \
+    "add $" BYTES ", %[s]\n\t"                                                                                  \
+    "add $" BYTES ", %[s2]\n\t"
+#define ON_D(steps) "add $" BYTES "*14*" #steps ", %[d]\n\t"
+#define ASKING [s] "+&r"(s), [s2] "+&r"(s2), [d] "+&r"(d), [copied] "=&r"(copied),
+#define ASKED [lds] "r"(size * lds),
+#else
 #ifdef UK_DOUBLE
 #define FETCH_A(at)                                                                                             \
     "prefetcht1 " BYTES "*" #at "(%[a], %[next])\n\t"                                                           \
@@ -82,18 +113,59 @@
 #define FETCH_A(at)                                                                                             \
     "prefetcht1 " BYTES "*" #at "(%[a], %[next])\n\t"
 #endif
+#define ON_D(steps)
+#define ASKING
+#define ASKED [next] "r"(14 * size * all),
+#endif
 #define WIDE_STEP(b_at, a_at)                                                                                   \
     WIDE_B(b_at) ROWS_2_TO_13(a_at) ROW(1, 2, 3, 31, a_at) ROW(0, 0, 1, 30, a_at)
 
+/* Steps, two a turn, and the pointers' way on; an odd k enters in the middle. Between them the rows of C are asked for, to be
+ * written, two at a time: for the lines that their vectors end in. A long tile does so near its end: what A and B bring
+ * meanwhile is more than the first cache holds; and a few at a time, as there are not many places for lines that are on
+ * their way. A short one begins with it. Operands: %[k] the steps before the first two rows, %[fetches] seven or none,
+ * %[between] and %[last] the steps between and behind them; %[f] where they are. */
+#define ALL_STEPS(even, odd, back, on)                                                                          \
+    "test %[k], %[k]\n\t"                                                                                       \
+    "jle 3f\n\t"                                                                                                \
+    "8:\n\t"                                                                                                    \
+    "test $1, %b[k]\n\t"                                                                                        \
+    "jz 1f\n\t"                                                                                                 \
+    "inc %[k]\n\t"                                                                                              \
+    back                                                                                                        \
+    "jmp 2f\n\t"                                                                                                \
+    ".p2align 5\n"                                                                                              \
+    "1:\n\t" even                                                                                               \
+    "2:\n\t" odd                                                                                                \
+    on                                                                                                          \
+    "sub $2, %[k]\n\t"                                                                                          \
+    "jnz 1b\n\t"                                                                                                \
+    "subq $1, %[fetches]\n\t"                                                                                   \
+    "js 3f\n\t"                                                                                                 \
+    FETCH_C_ROW("(%[f])")                                                                                       \
+    FETCH_C_ROW("(%[f], %[ld])")                                                                                \
+    "lea (%[f], %[ld], 2), %[f]\n\t"                                                                            \
+    "mov %[between], %[k]\n\t"                                                                                  \
+    "cmovz %[last], %[k]\n\t"                                                                                   \
+    "jmp 8b\n\t"
+#define FETCH_C_ROW(at)                                                                                         \
+    "prefetchw 60" at "\n\t"                                                                                    \
+    "prefetchw 124" at "\n\t"
+/* Of a tile of k steps: %[k] and the others. */
+#define WHEN_ROWS_ARE_FETCHED                                                                                   \
+    const int64_t between = k < 128 ? 2 : 8, last = k < 128 ? (k - 13) & ~1 : 24;                               \
+    const element *f = c;                                                                                       \
+    int64_t fetches = k < 16 ? 0 : 7;                                                                           \
+    k -= fetches ? 6 * between + last : 0
+#define FETCHES [between] "m"(between), [last] "m"(last)
 #define FULL_TILE(OUT)                                                                                          \
     __asm__ volatile(EACH_ROW(ZERO)                                                                             \
-                     "test %[k], %[k]\n\t"                                                                      \
-                     "jle 3f\n\t"                                                                               \
-                     FETCH_C(FETCH_A(0) WIDE_STEP(0, 0) FETCH_ROW, ADVANCE(1))                                  \
-                     TWO_A_TURN(FETCH_A(0) WIDE_STEP(0, 0), FETCH_A(14) WIDE_STEP(128, 14), ADVANCE(-1), ADVANCE(2)) \
+                     ALL_STEPS(FETCH_A(0) WIDE_STEP(0, 0), FETCH_A(14) WIDE_STEP(128, 14),                      \
+                               ADVANCE(-1) ON_D(-1), ADVANCE(2) ON_D(2))                                        \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
-                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), [f] "=&r"(f), [rows] "=&r"(rows) \
-                     : [ld] "r"(size * ldc), [next] "r"(14 * size * k)                                          \
+                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), ASKING [f] "+&r"(f),             \
+                       [fetches] "+m"(fetches)                                                                  \
+                     : ASKED [ld] "r"(size * ldc), FETCHES                                                      \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, const element *b, element *c,
@@ -135,10 +207,21 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
 }
 /* clang-format on */
 
-void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
-               int64_t mr, int64_t nr) {
+static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, const element *b,
+                                                       element *c, int64_t ldc, int64_t acc, int64_t mr,
+                                                       int64_t nr, const element *s, int64_t lds,
+                                                       int64_t step, element *d) {
+    const element *s2 = s + lds;
+    const int64_t all = k;
+    int64_t copied;
+
+    (void)s2;
+    (void)all;
+    (void)copied;
+    (void)step;
+    (void)d;
     if (mr == 14 && nr == UK_NR) {
-        int64_t f, rows;
+        WHEN_ROWS_ARE_FETCHED;
 
         if (acc)
             FULL_TILE(ADD_STORE);
@@ -148,3 +231,30 @@ void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_
         edge_tile(k, a, b, c, ldc, acc, mr, nr);
     }
 }
+
+#define NAME(symbol, form) NAME_OF(symbol, form)
+#define NAME_OF(symbol, form) symbol##form
+#if defined UK_ASKING
+void NAME(UK_SYMBOL, _asking)(int64_t k, const element *a, const element *b, element *c, int64_t ldc,
+                              int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds,
+                              int64_t step);
+void NAME(UK_SYMBOL, _asking)(int64_t k, const element *a, const element *b, element *c, int64_t ldc,
+                              int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds,
+                              int64_t step) {
+    tile(k, a, b, c, ldc, acc, mr, nr, s, lds, step, NULL);
+}
+#elif defined UK_PACKING
+void NAME(UK_SYMBOL, _packing)(int64_t k, const element *a, const element *b, element *c, int64_t ldc,
+                               int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds,
+                               element *d);
+void NAME(UK_SYMBOL, _packing)(int64_t k, const element *a, const element *b, element *c, int64_t ldc,
+                               int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds,
+                               element *d) {
+    tile(k, a, b, c, ldc, acc, mr, nr, s, lds, 0, d);
+}
+#else
+void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
+               int64_t mr, int64_t nr) {
+    tile(k, a, b, c, ldc, acc, mr, nr, NULL, 0, 0, NULL);
+}
+#endif

@@ -22,7 +22,8 @@ struct gemm_tile {
     int mr, nr;
     int lanes;                                      /* elements of a vector */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
-    void (*asking[GEMM_FORMS])(void);               /* those that also ask for more of B; NULL: none */
+    void (*asking[GEMM_FORMS])(void); /* those that also ask for what is needed next; NULL: none */
+    void (*packing)(void);            /* of PANELS, which also copies rows of the next panel; NULL: none */
 };
 
 /* From where a tile reads an operand. */
@@ -51,14 +52,17 @@ static inline struct gemm_epilogue gemm_turned_epilogue(const struct gemm_epilog
 }
 
 /* What tiles ask for, each for a part, from the caches behind the first: what is needed of B next. RA: GEMM_ASKED rows of a
- * B by columns, which is packed. RAB: a line of each row, of B in place. */
+ * B by columns, which is packed. RAB: a line of each row, of B in place. Or the next panel of A, PANELS: a share of it, twice;
+ * or two rows that it is packed from, and the tile copies. */
 enum { GEMM_ASKED = 3 };
 struct gemm_next {
     void (*asking)(void); /* the tile's, of that name */
     const void *part;
     int64_t on;    /* elements from part to part */
-    int64_t parts; /* that are left */
+    int64_t parts; /* that are left; of rows that are copied, the rows */
     int64_t stride;
+    int64_t step; /* PANELS: from step to step of k */
+    void *copy;   /* PANELS: where the rows go; NULL: they are only asked for */
 };
 
 /* A row of tiles: C[rows, columns] of one block of k. */

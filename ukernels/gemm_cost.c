@@ -82,13 +82,16 @@ int64_t gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
 /* Whether the tiles ask for what is needed of B next, which then comes from the second cache: if B comes from further away,
  * and so few panels of rows read it that this counts. A B by columns is copied, for which A is in rows; its copy waits for
  * all of it, and takes 13 / m of the product's time at least. In place the first panel's own prefetches wait for a part of
- * it, if more than half of B lies beyond the second cache; what a single panel reads can only come as fast as it does. */
+ * it, if more than half of B lies beyond the second cache; what a single panel reads can only come as fast as it does.
+ * Tiles of A's panels ask for the next ones where those come from afar, and a tile is long enough. */
 bool gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
     const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
                   near = gemm_caches()->second.size;
 
     if (!t->asking[form])
         return false;
+    if (form == GEMM_PANELS)
+        return gemm_caches()->last_is_far && p->k >= 128;
     if (form == GEMM_RA)
         return p->b_column != 1 && p->a_step == 1 && panels <= t->nr && size > near / 2;
     return panels > 1 && panels <= 8 && size > 2 * near;

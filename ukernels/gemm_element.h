@@ -5,6 +5,12 @@
 
 typedef void panels_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                              int64_t acc, int64_t mr, int64_t nr);
+typedef void panels_asking_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
+                                    int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s, int64_t lds,
+                                    int64_t step);
+typedef void panels_packing_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
+                                     int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s, int64_t lds,
+                                     ELEMENT *d);
 typedef void ra_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                          int64_t acc, int64_t mr, int64_t nr);
 typedef void ra_asking_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c,
@@ -29,7 +35,15 @@ static void call_asking(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c
                         int64_t nr) {
     struct gemm_next *next = s->next;
 
-    if (s->form == GEMM_RA)
+    if (next->copy) {
+        ((panels_packing_function *)next->asking)(s->k, s->a, b, c, ldc, acc, s->rows, nr, next->part,
+                                                  next->parts > 1 ? next->stride : 0, next->copy);
+        next->copy = (ELEMENT *)next->copy + 2;
+        next->parts--;
+    } else if (s->form == GEMM_PANELS)
+        ((panels_asking_function *)next->asking)(s->k, s->a, b, c, ldc, acc, s->rows, nr, next->part,
+                                                 next->stride, next->step);
+    else if (s->form == GEMM_RA)
         ((ra_asking_function *)next->asking)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr, next->part,
                                              next->stride);
     else
@@ -47,7 +61,10 @@ static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64
 
     switch (is_tail ? s->tail_form : s->form) {
     case GEMM_PANELS:
-        ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
+        if (!is_tail && s->next->parts > 0)
+            call_asking(s, b, c, ldc, acc, nr);
+        else
+            ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RA:
         if (!is_tail && s->next->parts > 0)

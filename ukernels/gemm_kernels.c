@@ -33,22 +33,33 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
     return &t->tile[i];
 }
 
-/* Kernels that also ask for rows of B, compiled beside them from the same text. */
+/* Kernels that also ask for what is needed next, or copy it, compiled beside the others from the same text. */
 #define ASKING_KERNEL(symbol) void symbol##_asking(void);
+#define PACKING_KERNEL(symbol) void symbol##_packing(void);
 #include "gemm_asking.def"
 #undef ASKING_KERNEL
+#undef PACKING_KERNEL
 
-static void (*asking_of(const struct uk_kernel *k))(void) {
-    static const struct {
-        const char *symbol;
-        void (*function)(void);
-    } all[] = {
+struct variant {
+    const char *symbol;
+    void (*function)(void);
+};
 #define ASKING_KERNEL(symbol) {#symbol, symbol##_asking},
+#define PACKING_KERNEL(symbol)
+static const struct variant asking[] = {
 #include "gemm_asking.def"
+    {NULL, NULL},
+};
 #undef ASKING_KERNEL
-        {NULL, NULL},
-    };
+#undef PACKING_KERNEL
+#define ASKING_KERNEL(symbol)
+#define PACKING_KERNEL(symbol) {#symbol, symbol##_packing},
+static const struct variant packing[] = {
+#include "gemm_asking.def"
+    {NULL, NULL},
+};
 
+static void (*variant_of(const struct uk_kernel *k, const struct variant *all))(void) {
     for (int i = 0; all[i].symbol; i++)
         if (!strcmp(all[i].symbol, k->symbol))
             return all[i].function;
@@ -64,7 +75,9 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
 
     if (tile && (!old || level(k) > level(old))) {
         tile->kernel[form] = k;
-        tile->asking[form] = asking_of(k);
+        tile->asking[form] = variant_of(k, asking);
+        if (form == GEMM_PANELS)
+            tile->packing = variant_of(k, packing);
     }
 }
 

@@ -131,7 +131,7 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->kc = gemm_k_block(p, c->tile);
     split(p);
     p->asking = gemm_asks(p, c->tile, c->form) ? c->tile->asking[c->form] : NULL;
-    if (p->asking)
+    if (p->asking && c->form != GEMM_PANELS)
         room /= 2; /* the other half is for what is asked for */
     columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
     rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;

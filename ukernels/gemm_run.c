@@ -105,13 +105,58 @@ static struct gemm_next find_next(const struct uk_gemm_plan *plan, const struct 
     const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
     const int64_t n = least(plan->nc, j_end - j), line = 64 / plan->type->size;
 
-    if (!plan->asking || plan->b_packed || p >= plan->k)
+    if (!plan->asking || plan->form == GEMM_PANELS || plan->b_packed || p >= plan->k)
         return (struct gemm_next){0};
     if (plan->b_column == 1)
-        return (struct gemm_next){plan->asking, at(plan, o->b, p * plan->b_step + j), line,
-                                  (n + line - 1) / line, 0};
-    return (struct gemm_next){plan->asking, at(plan, o->b, j * plan->b_column + p),
-                              GEMM_ASKED * plan->b_column, (n + GEMM_ASKED - 1) / GEMM_ASKED, plan->b_column};
+        return (struct gemm_next){.asking = plan->asking,
+                                  .part = at(plan, o->b, p * plan->b_step + j),
+                                  .on = line,
+                                  .parts = (n + line - 1) / line};
+    return (struct gemm_next){.asking = plan->asking,
+                              .part = at(plan, o->b, j * plan->b_column + p),
+                              .on = GEMM_ASKED * plan->b_column,
+                              .parts = (n + GEMM_ASKED - 1) / GEMM_ASKED,
+                              .stride = plan->b_column};
+}
+
+/* The panel of A behind row i, or as the last one's the first, for the next block of columns: some of it for each tile,
+ * so that few lines are on their way at once. */
+static struct gemm_next ask_for_panel(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                                      const struct block *w, int64_t i) {
+    const int64_t tiles = (w->n + plan->tile->nr - 1) / plan->tile->nr, mr = plan->tile->mr;
+    const int64_t share = (mr + 2 * tiles - 1) / (2 * tiles), after = i + plan->rows;
+    struct gemm_strip s;
+
+    find_a(plan, o, w, after < w->i0 + w->m ? after : w->i0, &s);
+    return (struct gemm_next){.asking = plan->asking,
+                              .part = s.a,
+                              .on = 2 * share * w->k,
+                              .parts = (mr + 2 * share - 1) / (2 * share),
+                              .stride = share * w->k,
+                              .step = share};
+}
+
+/* The same panel, to be packed by these tiles. */
+static struct gemm_next copy_panel(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                                   const struct block *w, int64_t i) {
+    const int64_t after = i + plan->rows;
+    struct gemm_strip s;
+
+    find_a(plan, o, w, after, &s);
+    return (struct gemm_next){.asking = plan->tile->packing,
+                              .part = at(plan, o->a, after * plan->a_row + w->p),
+                              .on = 2 * plan->a_row,
+                              .parts = least(plan->rows, w->i0 + w->m - after),
+                              .stride = plan->a_row,
+                              .copy = (void *)s.a};
+}
+
+/* Whether the tiles of a row, which are whole, can pack the next panel of A, two rows each. */
+static bool can_copy(const struct uk_gemm_plan *plan, const struct block *w) {
+    const struct gemm_tile *t = plan->tile;
+
+    return plan->asking && plan->form == GEMM_PANELS && t->packing && plan->a_step == 1 &&
+           plan->rows == t->mr && w->n >= t->mr / 2 * t->nr;
 }
 
 /* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
@@ -119,6 +164,8 @@ static struct gemm_next find_next(const struct uk_gemm_plan *plan, const struct 
 static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool pack_a, struct gemm_next *next) {
     const int64_t group = plan->a_row == 1 ? 8 * plan->rows : plan->rows;
+    const bool copies = pack_a && can_copy(plan, w);
+    bool is_packed = false; /* this panel, by the tiles of the one before */
     struct gemm_strip s = {
         .kernel = plan->tile->kernel[plan->form],
         .form = (enum gemm_form)plan->form,
@@ -141,7 +188,7 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
         s.row = i;
         find_a(plan, o, w, i, &s);
         s.c = at_written(plan, o->c, plan->turned ? w->j0 * plan->ldc + i : i * plan->ldc + w->j0);
-        if (pack_a && (i - w->i0) % group == 0)
+        if (pack_a && !is_packed && (i - w->i0) % group == 0)
             gemm_pack_a(plan, o->a, i, least(group, w->i0 + w->m - i), w->p, w->k, (void *)s.a);
         if (plan->first && i == w->i0) {
             struct gemm_strip first = s;
@@ -149,6 +196,11 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
             pack_b_as_read(plan, o, w, &first);
             plan->type->strip(&first);
         } else {
+            is_packed = copies && i + plan->rows < w->i0 + w->m;
+            if (is_packed)
+                *next = copy_panel(plan, o, w, i);
+            else if (plan->asking && plan->form == GEMM_PANELS && !pack_a)
+                *next = ask_for_panel(plan, o, w, i);
             plan->type->strip(&s);
         }
     }
