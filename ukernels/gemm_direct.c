@@ -160,7 +160,8 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
 
 /* So are so few columns that k is not cut (streams in gemm_cost.c): rows of A pass once, along a B that stays in the second
  * cache, a block of rows at a time where they have several kernels. But a kernel of more rows than may share a set of the
- * first cache does not suit rows that do. */
+ * first cache does not suit rows that do; and for up to twice as many columns as a kernel has
+ * rows of B begin with lines, one as the other: where they cross them packed panels are faster. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
     if (!t->last_is_far || p->n < 2 || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || !(t->is_alone || p->m * p->n * p->k <= t->direct_most) ||
@@ -172,8 +173,10 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
 
     if (d->pieces && stays_near(t, p, d))
         return d;
-    if (!d->pieces || p->a_columns || p->b_columns || p->n * t->size > GEMM_WIDE ||
+    if (!d->pieces || p->a_columns || p->b_columns || p->n * t->size > 2 * GEMM_WIDE ||
         p->k > 2 * t->near / p->n ||
+        (p->n * t->size > GEMM_WIDE && (conflicts || p->ldb * t->size % GEMM_VECTOR ||
+                                        d->piece[0].kernel->nr * t->size < 2 * GEMM_VECTOR)) ||
         (conflicts && p->m > t->few_rows && d->piece[0].kernel->mr > t->few_rows))
         return NULL;
     return d;
