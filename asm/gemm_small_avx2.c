@@ -46,6 +46,7 @@ typedef float element;
 #endif
 #define NV (UK_NR / V)
 static const int64_t size = sizeof(element);
+#include "gemm_small_sizes.h"
 
 /* clang-format off */
 /* Row i of a group, of A or of C. */
@@ -409,25 +410,10 @@ static inline __attribute__((always_inline)) void of_kind(enum kind kind, const 
 
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
                                                           int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
-    const uint64_t steps = (uint64_t)k + 3;
-
-    s->turns = (int64_t)(steps / 4);
-    s->enter = (int32_t)(3 - steps % 4);
-    s->lda = size * lda;
-    s->ldb = size * ldb;
-    s->ldc = size * ldc;
-    s->m = s->rows = m;
-    s->longer = 0;
-    s->before = A_COLUMNS ? 0 : size * s->enter;
+    prepare_sizes(s, k, lda, ldb, ldc, m);
     s->all = (uint32_t)(size * n);
     s->half = s->all == 16 ? SIXTEEN : n < V ? PART : (uint32_t)((n + V - 1) / V);
     s->c_last = n >= V ? size * (n - V) : s->all >= 16 ? s->all - 16 : s->all >= 8 ? s->all - 8 : 0;
-    if (m > UK_MR) {
-        const int64_t groups = (m + UK_MR - 1) / UK_MR;
-
-        s->rows = m / groups;
-        s->longer = m % groups;
-    }
 }
 
 #ifdef UK_RESOLVED

@@ -5,17 +5,22 @@
  * pointer goes from column to column. More columns: gemm_small_wide_avx512.c.
  *
  *     columns      rows at a time   accumulators    b               a
- *     V                 28          row i: zmm<i>   zmm28           within the FMA
+ *     V                 28          row i: zmm<i>   zmm28           within the FMA, or zmm29
  *     V                 26          row i: zmm<i>   zmm27           within the FMA, or zmm28 .. 31, spread to zmm26
- *     V / 2, V / 4      28          row i: ymm<i>   ymm28, or xmm   within the FMA
+ *     V / 2, V / 4      28          row i: ymm<i>   ymm28, or xmm   the same
  *
  * m rows are shared out evenly over as few groups as there can be (30 rows are 15 + 15), so that no group is short. Rows
- * of a group lie 0 to 6 times lda on from one of up to four pointers; three registers hold lda, 3 lda, 5 lda, and ldc in
- * their place behind the loop; those that few rows need, which then take no time to be saved.
+ * of a group lie 0 to 3 times lda on from one of up to seven pointers; two registers hold lda and 3 lda, and ldc in their
+ * place behind the loop; those that few rows need, which then take no time to be saved.
  *
  * Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four: a product's code
  * has one loop, no remainder. Calls of the same size take the same few branches, and a processor runs into the next call
  * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
+ *
+ * Kernels of 28 rows have the last step apart. Its row of b is the only one that a whole vector may reach beyond, and so the
+ * only one under a mask, which is an operation of its own where merging takes a unit. Their elements of A are broadcast by a
+ * load where that has an index: together with an FMA such a load is three of the six operations that Intel's cores take up
+ * in a cycle (12 FMAs and n more operations took 6 + n/6 cycles; with the load apart the longer of 6 and 4 + n/6).
  *
  * Bound: the FMAs: rows per k, two a cycle. Loads beside them: per k the vector of b and a row's element once, 29 for 28
  * FMAs. n columns can have n / V of the peak at most. Vectors of 256 bits and less have the same units on Intel's cores
@@ -50,40 +55,51 @@
 #define W "x"
 #endif
 #endif
+#if V == 8 && UK_NR == 2
+#define SPREAD_ONE "vmovddup "
+#else
+#define SPREAD_ONE "vbroadcast" S " "
+#endif
 #define SPREADS (UK_MR == 26)
+/* Whether turns leave the last step out, whose row of b alone may have to be loaded under a mask. */
+#define LAST_APART !SPREADS
+/* Whether all steps have masks: those of a quarter of a vector do, of which more rows than the last may lie near the end. */
+#define MASKS (SPREADS || UK_NR == V / 4)
+#include "gemm_small_few_avx512.h"
+#include "gemm_small_sizes.h"
 
 /* clang-format off */
-/* Row i of a group, of A or of C. */
+/* Row i of a group, of A or of C: four to a pointer. */
 #define AT_0 "(%[a0])"
 #define AT_1 "(%[a0], %[ld])"
 #define AT_2 "(%[a0], %[ld], 2)"
 #define AT_3 "(%[a0], %[ld3])"
-#define AT_4 "(%[a0], %[ld], 4)"
-#define AT_5 "(%[a0], %[ld5])"
-#define AT_6 "(%[a0], %[ld3], 2)"
-#define AT_7 "(%[a7])"
-#define AT_8 "(%[a7], %[ld])"
-#define AT_9 "(%[a7], %[ld], 2)"
-#define AT_10 "(%[a7], %[ld3])"
-#define AT_11 "(%[a7], %[ld], 4)"
-#define AT_12 "(%[a7], %[ld5])"
-#define AT_13 "(%[a7], %[ld3], 2)"
-#define AT_14 "(%[a14])"
-#define AT_15 "(%[a14], %[ld])"
-#define AT_16 "(%[a14], %[ld], 2)"
-#define AT_17 "(%[a14], %[ld3])"
-#define AT_18 "(%[a14], %[ld], 4)"
-#define AT_19 "(%[a14], %[ld5])"
-#define AT_20 "(%[a14], %[ld3], 2)"
-#define AT_21 "(%[a21])"
-#define AT_22 "(%[a21], %[ld])"
-#define AT_23 "(%[a21], %[ld], 2)"
-#define AT_24 "(%[a21], %[ld3])"
-#define AT_25 "(%[a21], %[ld], 4)"
-#define AT_26 "(%[a21], %[ld5])"
-#define AT_27 "(%[a21], %[ld3], 2)"
+#define AT_4 "(%[a1])"
+#define AT_5 "(%[a1], %[ld])"
+#define AT_6 "(%[a1], %[ld], 2)"
+#define AT_7 "(%[a1], %[ld3])"
+#define AT_8 "(%[a2])"
+#define AT_9 "(%[a2], %[ld])"
+#define AT_10 "(%[a2], %[ld], 2)"
+#define AT_11 "(%[a2], %[ld3])"
+#define AT_12 "(%[a3])"
+#define AT_13 "(%[a3], %[ld])"
+#define AT_14 "(%[a3], %[ld], 2)"
+#define AT_15 "(%[a3], %[ld3])"
+#define AT_16 "(%[a4])"
+#define AT_17 "(%[a4], %[ld])"
+#define AT_18 "(%[a4], %[ld], 2)"
+#define AT_19 "(%[a4], %[ld3])"
+#define AT_20 "(%[a5])"
+#define AT_21 "(%[a5], %[ld])"
+#define AT_22 "(%[a5], %[ld], 2)"
+#define AT_23 "(%[a5], %[ld3])"
+#define AT_24 "(%[a6])"
+#define AT_25 "(%[a6], %[ld])"
+#define AT_26 "(%[a6], %[ld], 2)"
+#define AT_27 "(%[a6], %[ld3])"
 
-/* F(u, where a row is, its accumulators) of the first rows. */
+/* F(u, where a row is, its accumulator) of the first rows. */
 #define ROWS_1(F, u) F(u, AT_0, 0)
 #define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 1)
 #define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 2)
@@ -128,14 +144,10 @@
 #define LOAD(at, b, mask) "vmovu" P " " at ", %%" W "mm" #b mask "\n\t"
 #define ADD(at, x, mask) "vadd" P " " at ", %%" W "mm" #x ", %%" W "mm" #x mask "\n\t"
 #define STORE(x, at, mask) "vmovu" P " %%" W "mm" #x ", " at mask "\n\t"
-/* The columns that there are, in a load of b with zeros beyond. And if all are: a store under a mask takes longer, whatever
- * the mask, and a load a unit beside, which may be one that multiplies. */
+/* The columns that there are. And if all are: a store under a mask takes longer, whatever the mask, and a load a unit beside,
+ * which may be one that multiplies. */
 #define WHOLE_MASK
-#define WHOLE_LOAD
-#define WHOLE_SET
 #define SOME_MASK "%{%%k1%}"
-#define SOME_LOAD SOME_MASK "%{z%}"
-#define SOME_SET "kmovw %c[mask](%[s]), %%k1\n\t"
 /* Four elements of A in a row, again and again: in the first turn those that it does not leave out; with A by columns, of
  * four rows, if there are so many. And one of them spread, for row x. */
 #if V == 16
@@ -154,7 +166,7 @@
     IF_SPREAD(x, 29, LOAD_FOUR(at, 29) mask)                                                                \
     IF_SPREAD(x, 30, LOAD_FOUR(at, 30) mask)                                                                \
     IF_SPREAD(x, 31, LOAD_FOUR(at, 31) mask)
-#define FIRST_LOADS(n)                                                                                      \
+#define FIRST_LOADS(n)                                                                                   \
     "kmovw %c[first](%[s]), %%k5\n\t" ROWS_##n(LOAD_ROW, FOURS)
 #define LOADS(n) ROWS_##n(LOAD_ROW, "\n\t")
 #define STEP_LOADS
@@ -178,78 +190,105 @@
 #if SPREADS
 #define FMA_ROW(u, at, x) SPREAD_ROW(u, x) FMA_BROADCAST(27, u, at, x) ".endif\n\t"
 #else
+#if A_COLUMNS
 #define FMA_ROW(u, at, x) FMA_BROADCAST(28, u, at, x)
+#else
+#define FMA_ROW(u, at, x)                                                                                   \
+    ".if " #x " & 3\n\t" SPREAD_ONE A_AT(u, at, x) ", %%" W "mm29\n\t"                                 \
+    "vfmadd231" P " %%" W "mm29, %%" W "mm28, %%" W "mm" #x "\n\t.else\n\t" FMA_BROADCAST(28, u, at, x) ".endif\n\t"
+#endif
 #endif
 #define ADD_ROW(u, at, x) ADD(at, x, u##_MASK)
 #define STORE_ROW(u, at, x) STORE(x, at, u##_MASK)
 #if SPREADS
-#define LOAD_B(M) LOAD("(%[b])", 27, M##_LOAD)
+#define B_AT "27"
 #else
-#define LOAD_B(M) LOAD("(%[b])", 28, M##_LOAD)
+#define B_AT "28"
+#endif
+/* b of a step; the pointer goes on by two. */
+#define LOAD_B(at, mask) "vmovu" P " " at ", %%" W "mm" B_AT mask "\n\t"
+#define B_0(mask) LOAD_B("(%[b])", mask)
+#define B_1(mask) LOAD_B("(%[b], %[ldb])", mask) "lea (%[b], %[ldb], 2), %[b]\n\t"
+#define B_2 B_0
+#define B_3 B_1
+#define WHOLE_SET
+#define WHOLE_B(u) B_##u("")
+#define SOME_SET "kmovw %c[mask](%[s]), %%k1\n\t"
+#if MASKS
+#define SOME_B(u) B_##u("%{%%k1%}%{z%}")
+#else
+#define SOME_B(u) B_##u("")
+#endif
+/* The last step, behind the turns. */
+#define WHOLE_LAST LOAD_B("(%[b])", "")
+#define SOME_LAST LOAD_B("(%[b])", "%{%%k1%}%{z%}")
+#if LAST_APART
+#define LAST(n, M) "6:\n\t" M##_LAST ROWS_##n(FMA_ROW, 0) "5:\n\t"
+#define IF_ANY_TURN "test %[turns], %[turns]\n\tjle 6f\n\t"
+#else
+#define LAST(n, M) "5:\n\t"
+#define IF_ANY_TURN
 #endif
 
-#define STEP(u, n, M) LOAD_B(M) STEP_LOADS "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
-/* The pointers of a group from the first one, and on by four elements: of the rows that there are. */
-#define TO_0
-#define TO_3 "lea (%[ld], %[ld], 2), %[ld3]\n\t"
-#define TO_5 TO_3 "lea (%[ld], %[ld], 4), %[ld5]\n\t"
-#define TO_7 TO_5 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
-#define TO_14 TO_7 "lea (%[a7], %[ld3], 2), %[a14]\n\tadd %[ld], %[a14]\n\t"
-#define TO_21 TO_14 "lea (%[a14], %[ld3], 2), %[a21]\n\tadd %[ld], %[a21]\n\t"
-#define ON_0 "add $4*" BYTES ", %[a0]\n\t"
-#define ON_3 ON_0
-#define ON_5 ON_0
-#define ON_7 ON_0 "add $4*" BYTES ", %[a7]\n\t"
-#define ON_14 ON_7 "add $4*" BYTES ", %[a14]\n\t"
-#define ON_21 ON_14 "add $4*" BYTES ", %[a21]\n\t"
+#define STEP(u, n, M) M##_B(u) STEP_LOADS ROWS_##n(FMA_ROW, u) A_ON
+/* The pointers of a group up to this one, from the first, and on by four elements. */
+#define NEXT(a, b) "lea (%[" #a "], %[ld], 4), %[" #b "]\n\t"
+#define TO_0 "lea (%[ld], %[ld], 2), %[ld3]\n\t"
+#define TO_1 TO_0 NEXT(a0, a1)
+#define TO_2 TO_1 NEXT(a1, a2)
+#define TO_3 TO_2 NEXT(a2, a3)
+#define TO_4 TO_3 NEXT(a3, a4)
+#define TO_5 TO_4 NEXT(a4, a5)
+#define TO_6 TO_5 NEXT(a5, a6)
+#define ON(a) "add $4*" BYTES ", %[" #a "]\n\t"
+#define ON_0 ON(a0)
+#define ON_1 ON_0 ON(a1)
+#define ON_2 ON_1 ON(a2)
+#define ON_3 ON_2 ON(a3)
+#define ON_4 ON_3 ON(a4)
+#define ON_5 ON_4 ON(a5)
+#define ON_6 ON_5 ON(a6)
 #if A_COLUMNS
-#define A_ON_0
-#define A_ON_3
-#define A_ON_5
-#define A_ON_7
-#define A_ON_14
-#define A_ON_21
+#define TO_A(last)
+#define ON_A(last)
 #else
-#define A_ON_0 ON_0
-#define A_ON_3 ON_0
-#define A_ON_5 ON_0
-#define A_ON_7 ON_7
-#define A_ON_14 ON_14
-#define A_ON_21 ON_21
+#define TO_A(last) TO_##last
+#define ON_A(last) ON_##last
 #endif
 
 /* C is stored, or added to. */
-#define END(n, M)                                                                                           \
-    "test %[acc], %[acc]\n\t"                                                                               \
+#define END(n, M)                                                                                         \
+    "cmpl $0, %[acc]\n\t"                                                                                   \
     "je 6f\n\t"                                                                                             \
-    ROWS_##n(ADD_ROW, M)                                                                                    \
+    ROWS_##n(ADD_ROW, M)                                                                                   \
     "6:\n\t"                                                                                                \
     ROWS_##n(STORE_ROW, M)
 /* The same, of all columns or under masks. */
-#define ANY_END(n)                                                                                          \
+#define ANY_END(n) \
     "cmpl $0, %c[all](%[s])\n\t"                                                                            \
     "je 8f\n\t"                                                                                             \
-    END(n, WHOLE)                                                                                          \
+    END(n, WHOLE)                                                                                        \
     "jmp 9f\n"                                                                                              \
     "8:\n\t"                                                                                                \
-    END(n, SOME)                                                                                           \
+    END(n, SOME)                                                                                        \
     "9:\n\t"
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
 /* The pointers of the rows beyond. */
 #define FAR_0
-#define FAR_3 , [ld3] "=&r"(ld3)
-#define FAR_5 FAR_3, [ld5] "=&r"(ld5)
-#define FAR_7 FAR_5, [a7] "=&r"(a7)
-#define FAR_14 FAR_7, [a14] "=&r"(a14)
-#define FAR_21 FAR_14, [a21] "=&r"(a21)
+#define FAR_1 , [a1] "=&r"(a1)
+#define FAR_2 FAR_1, [a2] "=&r"(a2)
+#define FAR_3 FAR_2, [a3] "=&r"(a3)
+#define FAR_4 FAR_3, [a4] "=&r"(a4)
+#define FAR_5 FAR_4, [a5] "=&r"(a5)
+#define FAR_6 FAR_5, [a6] "=&r"(a6)
 /* Resolved calls have something to multiply, and change no more than the registers' parts that they use: who has used
  * others has to clean up behind, four instructions. */
 #ifdef UK_RESOLVED
-#define IF_ANY_TURN
+#define IF_ANY_STEP
 #define U W
 #else
-#define IF_ANY_TURN "test %[turns], %[turns]\n\tjle 5f\n\t"
+#define IF_ANY_STEP "cmpq $0, %c[steps](%[s])\n\tjle 5f\n\t"
 #define U "z"
 #endif
 /* Where the first turn has four steps. */
@@ -259,47 +298,52 @@
 #define INTO_LOOP ".p2align 4\n"
 #endif
 /* n rows, whose last pointer is `far`; M: WHOLE or SOME. */
-#define GROUP(n, far, M, end)                                                                                       \
-    __asm__ volatile(M##_SET                                                                                 \
-                     ROWS_##n(ZERO_ROW, 0)                                                                  \
+#define GROUP(n, far, M, end)                                                                          \
+    __asm__ volatile("mov %c[turns_of](%[s]), %[turns]\n\t"                                                 \
+                     ROWS_##n(ZERO_ROW, 0)                                                               \
+                     M##_SET                                                                                \
+                     IF_ANY_STEP                                                                            \
+                     "mov %c[lda](%[s]), %[ld]\n\t"                                                         \
+                     "mov %c[ldb_of](%[s]), %[ldb]\n\t"                                                     \
+                     TO_A(far)                                                                           \
                      IF_ANY_TURN                                                                            \
-                     TO_##far                                                                               \
-                     FIRST_LOADS(n)                                                                         \
+                     FIRST_LOADS(n)                                                                      \
                      "cmpl $2, %c[enter](%[s])\n\t"                                                         \
                      "jg 4f\n\t"                                                                            \
                      "je 3f\n\t"                                                                            \
                      "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
                      INTO_LOOP                                                                              \
-                     "1:\n\t" LOADS(n)                                                                      \
-                     "7:\n\t" STEP(0, n, M)                                                                 \
-                     "2:\n\t" STEP(1, n, M)                                                                 \
-                     "3:\n\t" STEP(2, n, M)                                                                 \
-                     "4:\n\t" STEP(3, n, M)                                                                 \
-                     A_ON_##far                                                                             \
+                     "1:\n\t" LOADS(n)                                                                   \
+                     "7:\n\t" STEP(0, n, M)                                                              \
+                     "2:\n\t" STEP(1, n, M)                                                              \
+                     "3:\n\t" STEP(2, n, M)                                                              \
+                     "4:\n\t" STEP(3, n, M)                                                              \
+                     ON_A(far)                                                                              \
                      "dec %[turns]\n\t"                                                                     \
                      "jnz 1b\n"                                                                             \
-                     "5:\n\t"                                                                               \
+                     LAST(n, M)                                                                          \
                      "mov %[c], %[a0]\n\t"                                                                  \
                      "mov %c[ldc](%[s]), %[ld]\n\t"                                                         \
-                     TO_##far                                                                               \
+                     TO_##far                                                                         \
                      end                                                                                    \
-                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [b] "+&r"(b) FAR_##far                                                               \
-                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc), AT(mask), AT(first), AT(all) \
+                     : [turns] "=&r"(turns), [a0] "+&r"(a0), [ld] "=&r"(ld), [b] "+&r"(b), \
+                       [ldb] "=&r"(ldb), [ld3] "=&r"(ld3) FAR_##far \
+                     : [s] "r"(s), [c] "r"(c), [acc] "m"(acc), [turns_of] "i"(offsetof(struct uk_small_call, turns)), \
+                       [ldb_of] "i"(offsetof(struct uk_small_call, ldb)), AT(lda), AT(enter), AT(ldc), AT(mask), AT(first), AT(all), AT(steps)     \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "k5", \
                        U "mm0", U "mm1", U "mm2", U "mm3", U "mm4", U "mm5", U "mm6", U "mm7", \
                        U "mm8", U "mm9", U "mm10", U "mm11", U "mm12", U "mm13", U "mm14", U "mm15", \
                        U "mm16", U "mm17", U "mm18", U "mm19", U "mm20", U "mm21", U "mm22", U "mm23", \
                        U "mm24", U "mm25", U "mm26", U "mm27", U "mm28", U "mm29", U "mm30", U "mm31")
 /* F(rows, their last pointer) of all groups. */
-#define GROUPS_26(F)                                                                                        \
-    F(1, 0) F(2, 0) F(3, 0) F(4, 3) F(5, 3) F(6, 5) F(7, 5) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7) F(13, 7) \
-    F(14, 7) F(15, 14) F(16, 14) F(17, 14) F(18, 14) F(19, 14) F(20, 14) F(21, 14) F(22, 21) F(23, 21)  \
-    F(24, 21) F(25, 21) F(26, 21)
-#define GROUPS_28(F) GROUPS_26(F) F(27, 21) F(28, 21)
-#if UK_MR == 28
-#define GROUPS GROUPS_28
-#elif UK_MR == 26
+#define GROUPS_26(F) \
+    F(1, 0) F(2, 0) F(3, 0) F(4, 0) F(5, 1) F(6, 1) F(7, 1) F(8, 1) F(9, 2) \
+    F(10, 2) F(11, 2) F(12, 2) F(13, 3) F(14, 3) F(15, 3) F(16, 3) F(17, 4) F(18, 4) \
+    F(19, 4) F(20, 4) F(21, 5) F(22, 5) F(23, 5) F(24, 5) F(25, 6) F(26, 6)
+#if SPREADS
 #define GROUPS GROUPS_26
+#else
+#define GROUPS(F) GROUPS_26(F) F(27, 6) F(28, 6)
 #endif
 #define CASE(n, far) case n: GROUP(n, far, SOME, ANY_END(n)); break;
 #define WHOLE_CASE(n, far) case n: GROUP(n, far, WHOLE, END(n, WHOLE)); break;
@@ -309,31 +353,32 @@
 #define GROUP_BY(name, CASE)                                                                                \
     static inline __attribute__((always_inline)) void name(const struct uk_small_call *s, int64_t rows,     \
                                                            const char *a0, const element *b, char *c, int acc) { \
-        const char *a7 __attribute__((unused)), *a14 __attribute__((unused)), *a21 __attribute__((unused)); \
-        int64_t turns = s->turns, ld = s->lda, ld3 __attribute__((unused)), ld5 __attribute__((unused));                                                    \
+        const char *a1 __attribute__((unused)), *a2 __attribute__((unused)), *a3 __attribute__((unused)),   \
+            *a4 __attribute__((unused)), *a5 __attribute__((unused)), *a6 __attribute__((unused));          \
+        int64_t turns, ld, ld3, ldb;                                                    \
                                                                                                             \
+        b = (const element *)((const char *)b - s->b_before);                                               \
         switch (rows) { GROUPS(CASE) }                                                                      \
     }
 #ifdef UK_RESOLVED
 GROUP_BY(whole_group, WHOLE_CASE)
 GROUP_BY(some_group, SOME_CASE)
 #else
-GROUP_BY(group, CASE)
+GROUP_BY(any_group, CASE)
+
+static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
+                                                        const char *a0, const element *b, char *c, int acc) {
+    if (!MASKS && s->half)
+        few_columns(s, rows, a0, (const char *)b, c, acc);
+    else
+        any_group(s, rows, a0, b, c, acc);
+}
 #endif
 /* clang-format on */
 
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
                                                           int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
-    const uint64_t steps = (uint64_t)k + 3;
-
-    s->turns = (int64_t)(steps / 4);
-    s->enter = (int32_t)(3 - steps % 4);
-    s->lda = size * lda;
-    s->ldb = size * ldb;
-    s->ldc = size * ldc;
-    s->m = s->rows = m;
-    s->longer = 0;
-    s->before = A_COLUMNS ? 0 : size * s->enter;
+    prepare_sizes(s, k - LAST_APART, lda, ldb, ldc, m);
     if (SPREADS) {
         const unsigned part = A_COLUMNS ? (m < 4 ? (1u << m) - 1 : 15) : 15u << s->enter & 15;
 
@@ -341,12 +386,12 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     }
     s->all = n == UK_NR;
     s->mask[0] = (1u << n) - 1;
-    if (m > UK_MR) {
-        const int64_t groups = (m + UK_MR - 1) / UK_MR;
-
-        s->rows = m / groups;
-        s->longer = m % groups;
-    }
+    s->b_before = s->enter & 1 ? s->ldb : 0;
+    s->steps = k;
+    s->half = 0;
+    /* The last row but one, too, would have to be whole. */
+    if (!MASKS && UK_NR - n > ldb)
+        prepare_few(s, k, n);
 }
 
 #ifdef UK_RESOLVED
@@ -365,8 +410,18 @@ GROUPS(RUN)
 static enum uk_status (*const run_group[2][UK_MR])(const struct uk_small_call *s, const void *a,
                                                    const void *b, void *c,
                                                    int acc) = {{GROUPS(SOME_OF)}, {GROUPS(WHOLE_OF)}};
-#define RUN_OF_ROWS(s, rows) run_group[(s)->all][(rows)-1]
-#if UK_NR == 4 && V == 16 && !A_COLUMNS
+#define RUN_OF_ROWS(s, rows) run_group[(s)->all][(rows) - 1]
+#if !MASKS
+static enum uk_status run_few(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
+    few_columns(s, s->m, a, b, c, acc);
+    return UK_OK;
+}
+#define PREPARE_WHOLE(s, k, n)  \
+    do {                        \
+        if ((s)->half)          \
+            (s)->run = run_few; \
+    } while (0)
+#elif UK_NR == 4 && V == 16 && !A_COLUMNS
 #include "gemm_fours_avx512.h"
 #endif
 #endif

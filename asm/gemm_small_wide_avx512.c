@@ -32,7 +32,6 @@
  * 16 for 28 FMAs with two vectors, 12 for 27 with three, 10 for 24 with four. n columns can have n / (V * vectors) of the
  * peak at most.
  */
-#include <immintrin.h>
 #include <stddef.h>
 #include "ukernels.h"
 #include "element_avx512.h"
@@ -43,6 +42,8 @@
 #define A_COLUMNS 0
 #endif
 #define NV (UK_NR / V)
+#include "gemm_small_few_avx512.h"
+#include "gemm_small_sizes.h"
 
 /* clang-format off */
 /* Row i of a group, of A or of C, and where its last vector of C is. */
@@ -215,37 +216,6 @@
 #define CASE(n, far) case n: GROUP(n, far, ); break;
 /* clang-format on */
 
-#if V == 16
-#define WHOLE(name) _mm512_##name##_ps
-typedef __m512 vector;
-typedef __mmask16 mask;
-#else
-#define WHOLE(name) _mm512_##name##_pd
-typedef __m512d vector;
-typedef __mmask8 mask;
-#endif
-
-/* So few columns that the last vector would not be whole, or not the only one that begins sooner; s->turns are steps. */
-static inline void few_columns(const struct uk_small_call *s, int64_t rows, const char *a, const char *b,
-                               char *c, int acc) {
-    const int64_t row = A_COLUMNS ? size : s->lda, step = A_COLUMNS ? s->lda : size;
-
-    for (int64_t j = 0; j < (int64_t)s->all; j += V)
-        for (int64_t i = 0; i < rows; i++) {
-            const int64_t left = (int64_t)s->all - j;
-            const mask columns = (mask)(left < V ? (1u << left) - 1 : (1u << V) - 1);
-            element *to = (element *)(c + i * s->ldc) + j;
-            vector sum = WHOLE(setzero)();
-
-            for (int64_t p = 0; p < s->turns; p++)
-                sum = WHOLE(fmadd)(WHOLE(set1)(*(const element *)(a + i * row + p * step)),
-                                   WHOLE(maskz_loadu)(columns, b + p * s->ldb + j * size), sum);
-            if (acc)
-                sum = WHOLE(add)(sum, WHOLE(maskz_loadu)(columns, to));
-            WHOLE(mask_storeu)(to, columns, sum);
-        }
-}
-
 /* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a0, const element *b, char *c, int acc) {
@@ -253,7 +223,7 @@ static inline __attribute__((always_inline)) void group(const struct uk_small_ca
     int64_t turns = s->turns, ld = s->lda, ld3, ld5;
 
 #ifndef UK_RESOLVED
-    if (s->all) {
+    if (s->half) {
         few_columns(s, rows, a0, (const char *)b, c, acc);
         return;
     }
@@ -263,31 +233,12 @@ static inline __attribute__((always_inline)) void group(const struct uk_small_ca
 
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
                                                           int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
-    const uint64_t steps = (uint64_t)k + 3;
-
-    s->turns = (int64_t)(steps / 4);
-    s->enter = (int32_t)(3 - steps % 4);
-    s->lda = size * lda;
-    s->ldb = size * ldb;
-    s->ldc = size * ldc;
-    s->m = s->rows = m;
-    s->longer = 0;
-    s->a1 = 1;
-    s->before = A_COLUMNS ? 0 : size * s->enter;
+    prepare_sizes(s, k, lda, ldb, ldc, m);
     s->c_last = size * (n - V);
-    s->all = 0;
-    if (n <= UK_NR - V) {
-        s->turns = k;
-        s->before = 0;
-        s->all = (uint32_t)n;
-    }
-    if (m > UK_MR) {
-        const int64_t groups = (m + UK_MR - 1) / UK_MR;
-
-        s->rows = m / groups;
-        s->longer = m % groups;
-        s->a1 = groups - s->longer; /* the others */
-    }
+    s->a1 = m > UK_MR ? (m + UK_MR - 1) / UK_MR - s->longer : 1; /* the other groups */
+    s->half = 0;
+    if (n <= UK_NR - V)
+        prepare_few(s, k, n);
 }
 
 #if defined UK_RESOLVED && !A_COLUMNS
@@ -387,9 +338,9 @@ static enum uk_status run_groups(const struct uk_small_call *s, const void *a, c
                                  int acc) {
     const int64_t rows = s->longer * (s->rows + 1);
 
-    run_group[s->rows][s->all != 0](s, a, b, c, acc);
-    return run_group[s->rows - 1][s->all != 0](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b,
-                                               (char *)c + rows * s->ldc, acc);
+    run_group[s->rows][s->half != 0](s, a, b, c, acc);
+    return run_group[s->rows - 1][s->half != 0](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b,
+                                                (char *)c + rows * s->ldc, acc);
 }
 
 #define PASTE_(a, b) a##b
@@ -400,9 +351,9 @@ void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda,
 void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                 int64_t m, int64_t n) {
     prepare(s, k, lda, ldb, ldc, m, n);
-    s->run = s->longer ? run_groups : run_group[s->rows - 1][s->all != 0];
+    s->run = s->longer ? run_groups : run_group[s->rows - 1][s->half != 0];
 #if !A_COLUMNS
-    if (s->rows >= UK_MR - 1 && !s->all)
+    if (s->rows >= UK_MR - 1 && !s->half)
         s->ahead = s->rows == UK_MR ? run_tall_group[1] : s->longer ? run_tall_groups : run_tall_group[0];
 #endif
 }

@@ -121,9 +121,13 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
 
 enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
                             float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
-    if (!epilogue && sdirect_is_resolved(plan, alpha, a, b, beta, c))
-        return plan->swapped ? plan->resolved[0](plan->small, b, a, c, sdirect_adds(beta))
-                             : plan->resolved[0](plan->small, a, b, c, sdirect_adds(beta));
+    gemm_resolved *resolved = epilogue ? NULL : sdirect_resolved(plan, alpha, a, b, beta, c);
+
+    /* A jump that is taken costs the smallest products two cycles. */
+    if (__builtin_expect(resolved && !plan->swapped, 1))
+        return resolved(plan->small, a, b, c, sdirect_adds(beta));
+    if (resolved)
+        return resolved(plan->small, b, a, c, sdirect_adds(beta));
     return srun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
@@ -144,9 +148,13 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
 enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
                             double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
                             void *workspace) {
-    if (!epilogue && ddirect_is_resolved(plan, alpha, a, b, beta, c))
-        return plan->swapped ? plan->resolved[1](plan->small, b, a, c, ddirect_adds(beta))
-                             : plan->resolved[1](plan->small, a, b, c, ddirect_adds(beta));
+    gemm_resolved *resolved = epilogue ? NULL : ddirect_resolved(plan, alpha, a, b, beta, c);
+
+    /* A jump that is taken costs the smallest products two cycles. */
+    if (__builtin_expect(resolved && !plan->swapped, 1))
+        return resolved(plan->small, a, b, c, ddirect_adds(beta));
+    if (resolved)
+        return resolved(plan->small, b, a, c, ddirect_adds(beta));
     return drun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 

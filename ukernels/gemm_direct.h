@@ -118,6 +118,10 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
         __asm__ volatile("");   \
     } while (0)
 
+/* What a resolved call of a small product comes to. */
+typedef enum uk_status gemm_resolved(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                     int acc);
+
 /* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
 gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {

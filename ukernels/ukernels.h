@@ -86,7 +86,7 @@ struct uk_small_call {
     enum uk_status (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
     /* The same for many rows of A that come from afar; left as it was by kernels that have none. */
     enum uk_status (*ahead)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    int64_t turns, lda, ldb, ldc, m, rows, longer, before;
+    int64_t turns, lda, ldb, ldc, m, rows, longer, before, b_before, steps;
     int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
     int32_t enter;
     uint32_t all, half, rows_of_a, first[4], mask[4];
