@@ -119,8 +119,10 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
     return run(plan, &gemm_f32, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
-enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
-                            float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
+__attribute__((aligned(64))) enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha,
+                                                         const float *a, const float *b, float beta, float *c,
+                                                         const struct uk_sgemm_epilogue *epilogue,
+                                                         void *workspace) {
     gemm_resolved *resolved = epilogue ? NULL : sdirect_resolved(plan, alpha, a, b, beta, c);
 
     /* A jump that is taken costs the smallest products two cycles. */
@@ -145,9 +147,10 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
     return run(plan, &gemm_f64, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
-enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
-                            double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
-                            void *workspace) {
+__attribute__((aligned(64))) enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha,
+                                                         const double *a, const double *b, double beta,
+                                                         double *c, const struct uk_dgemm_epilogue *epilogue,
+                                                         void *workspace) {
     gemm_resolved *resolved = epilogue ? NULL : ddirect_resolved(plan, alpha, a, b, beta, c);
 
     /* A jump that is taken costs the smallest products two cycles. */
