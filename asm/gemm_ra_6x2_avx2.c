@@ -7,11 +7,16 @@
  *        (by     ...        ...                      ...
  *        turns)  row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, 23 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
+ * Bound: 12 FMAs, 8 loads, 24 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
  * cycles, the loads 4: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators cover a latency of 4 at two FMAs a
  * cycle, with 4 over.
  *
  * One index runs along six row pointers; rows that a tile lacks point at row 0.
+ *
+ * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k. They are
+ * asked for, to be written, some steps before the end: A and B bring 44 KB of floats in 512 steps, 56 KB of doubles, which
+ * is about all that the first cache holds. Tiles of few steps do not ask: their loop would end twice, which each time is
+ * hard to foresee.
  *
  * Edges: up to 3 rows, or up to a vector of columns, have loops of their own: 4 cycles per k, the latency of an FMA,
  * for which each sum waits; two sums for an element would be other bits than elsewhere.
@@ -21,26 +26,52 @@
 #include "tile_6x2_avx2.h"
 
 /* clang-format off */
+enum { FROM_END = 96 };
+
 #define A(i, n) BYTES "*" #n "(%[a" #i "], %[p], " BYTES ")"
-#define B(n)                                                   \
-    "vmovups 64*" #n "(%[b]), %%ymm12\n\t"                     \
+#define B(n)                                                                                              \
+    "vmovups 64*" #n "(%[b]), %%ymm12\n\t"                                                                \
     "vmovups 32 + 64*" #n "(%[b]), %%ymm13\n\t"
 #define NARROW_B(n) "vmovups 64*" #n "(%[b]), %%ymm12\n\t"
 
-#define NEXT(steps)                      \
-    "add $64*" #steps ", %[b]\n\t"       \
-    "add $" #steps ", %[p]\n\t"          \
+#define NEXT(steps)                                                                                       \
+    "add $64*" #steps ", %[b]\n\t"                                                                        \
+    "add $" #steps ", %[p]\n\t"                                                                           \
     "jl 1b\n\t"
 #define BACK "sub $64, %[b]\n\tdec %[p]\n\t"
 
-#define RUN(loop)                                                                                         \
+/* One step a turn: to index -late, and after the rows of C have been asked for, to the end. */
+#define LATE_LOOP(body)                                                                                   \
+    "8:\n\t"                                                                                              \
+    "mov %[late], %[until]\n\t"                                                                           \
+    ".p2align 4\n"                                                                                        \
+    "1:\n\t" body                                                                                         \
+    "add $64, %[b]\n\t"                                                                                   \
+    "add $1, %[p]\n\t"                                                                                    \
+    "cmp %[until], %[p]\n\t"                                                                              \
+    "jl 1b\n\t"                                                                                           \
+    "test %[until], %[until]\n\t"                                                                         \
+    "jz 3f\n\t"                                                                                           \
+    FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW FETCH_ROW                                           \
+    "movq $0, %[late]\n\t"                                                                                \
+    "jmp 8b\n\t"
+#define FETCH_ROW                                                                                         \
+    "prefetchw (%[f])\n\t"                                                                                \
+    "add %[ld], %[f]\n\t"
+
+/* The operands of loops that ask for C, and of those that do not. */
+#define C_ROWS                                                                                            \
+    , [f] "+&r"(f), [late] "+m"(late), [until] "=&r"(until)                                               \
+    : [ld] "r"((int64_t)sizeof(element) * ldc),
+#define NO_ROWS :
+#define RUN(loop, rows)                                                                                   \
     __asm__ volatile(ZEROS                                                                                \
                      "test %[p], %[p]\n\t"                                                                \
                      "jge 3f\n\t"                                                                         \
                      loop                                                                                 \
                      "3:"                                                                                 \
-                     : [b] "+&r"(b), [p] "+&r"(p), SUMS                                                   \
-                     : [a0] "r"(a), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3), [a4] "r"(a4), [a5] "r"(a5)  \
+                     : [b] "+&r"(b), [p] "+&r"(p), SUMS rows                                              \
+                       [a0] "r"(a), [a1] "r"(a1), [a2] "r"(a2), [a3] "r"(a3), [a4] "r"(a4), [a5] "r"(a5)  \
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
 
@@ -58,11 +89,14 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, eleme
     a4 = mr > 4 ? a + 4 * lda : a;
     a5 = mr > 5 ? a + 5 * lda : a;
     if (nr <= V) {
-        RUN(PAIRS(NARROW_B(0) NARROW_EVEN, NARROW_B(1) NARROW_ODD));
+        RUN(PAIRS(NARROW_B(0) NARROW_EVEN, NARROW_B(1) NARROW_ODD), NO_ROWS);
     } else if (mr <= 3) {
-        RUN(PAIRS(B(0) SHORT_EVEN, B(1) SHORT_ODD));
+        RUN(PAIRS(B(0) SHORT_EVEN, B(1) SHORT_ODD), NO_ROWS);
     } else {
-        RUN(LOOP(B(0) STEP, 1));
+        const element *f = c + nr - 1;
+        int64_t late = k < 2 * FROM_END ? 0 : -FROM_END, until;
+
+        RUN(LATE_LOOP(B(0) STEP), C_ROWS);
     }
     store_tile(c, ldc, c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51, acc, mr, nr, low, high);
 }
