@@ -127,10 +127,10 @@ __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product
     }
 }
 
-/* Of rows of A from afar, a block of them at a time that stays in the second cache for all kernels. */
+/* Of rows of A from afar, a block of them at a time that stays in the second cache, with those of C, for all kernels. */
 static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                               const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    const int64_t mr = d->piece[0].kernel->mr, some = TYPE.near / 2 / p->k / mr * mr,
+    const int64_t mr = d->piece[0].kernel->mr, some = TYPE.near / 2 / (p->k + p->n) / mr * mr,
                   most = d->pieces == 1 ? p->m
                          : some < mr    ? mr
                                         : some;
