@@ -12,8 +12,7 @@
  * Where loads into a part of a register take such a unit too (gemm_caches), rows that share a vector of R take it for all of
  * A's loads but every R-th, or for all if A is by columns, and first of all R masks, which come through one of the units: 8
  * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
- * for each row. 4 columns are a third, if there are rows enough for the masks; else they have kernels of their own. And where
- * the columns are fewer than those of a kernel of one vector at most, its vector of B takes one more, for its mask.
+ * for each row. 4 columns are a third, if there are rows enough for the masks; else they have kernels of their own.
  *
  * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
  * vectors of B that are as long as a line, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in
@@ -48,10 +47,10 @@ static double larger(double a, double b) {
 }
 
 /* Of a kernel's loads in a step of k those that take a unit, where such do. */
-static double merging_loads(const struct uk_kernel *k, int columns) {
+static double merging_loads(const struct uk_kernel *k) {
     const double a = k->loads - 1, shared = strstr(k->op, "_ta") ? a : a - a / k->row_step;
 
-    return (k->row_step > 1 ? shared : 0) + (k->fma <= k->mr && columns < k->nr);
+    return k->row_step > 1 ? shared : 0;
 }
 
 /* What the vectors of B, if they cross lines, add to a step of all groups of these rows: less to a longer step, nothing to
@@ -64,11 +63,11 @@ static double crossing_cycles(const struct uk_kernel *k, int rows) {
     return gemm_caches()->crossing * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
 }
 
-/* A step of k for so many rows and columns: of rows that share a vector some may be there for nothing. */
-static double step_cycles(const struct uk_kernel *k, int rows, int columns, bool crosses) {
+/* A step of k for so many rows: of those that share a vector some may be there for nothing. */
+static double step_cycles(const struct uk_kernel *k, int rows, bool crosses) {
     const struct gemm_caches *caches = gemm_caches();
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
-    const double merging = caches->merging_takes_unit ? merging_loads(k, columns) : 0;
+    const double merging = caches->merging_takes_unit ? merging_loads(k) : 0;
     const double units = (k->fma + k->other + merging) / caches->vector_units;
     const double loads = k->loads + (crosses ? k->fma / k->mr : 0);
 
@@ -113,7 +112,7 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
         const int columns = rest < k->nr ? rest : k->nr;
         const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
         const bool crosses = gemm_caches()->crossing > 0 && s->n % s->lanes && is_whole;
-        const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->rows, columns, crosses);
+        const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->rows, crosses);
 
         if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all))
             continue;
