@@ -159,8 +159,8 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
 
 /* So are so few columns that k is not cut (streams in gemm_cost.c): rows of A pass once, along a B that stays in the second
  * cache, a block of rows at a time where they have several kernels. But a kernel of more rows than may share a set of the
- * first cache does not suit rows that do; and for up to twice as many columns as a kernel has
- * rows of B begin with lines, one as the other: where they cross them packed panels are faster. */
+ * first cache does not suit rows that do. Beyond GEMM_WIDE, up to twice that, only if no rows of A share a set, and rows of B
+ * begin with lines: where they cross them packed panels are faster. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
     if (!t->last_is_far || p->n < 2 || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || !(t->is_alone || p->m * p->n * p->k <= t->direct_most) ||
