@@ -255,6 +255,6 @@ void NAME(UK_SYMBOL, _packing)(int64_t k, const element *a, const element *b, el
 #else
 void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_t ldc, int64_t acc,
                int64_t mr, int64_t nr) {
-    tile(k, a, b, c, ldc, acc, mr, nr, NULL, 0, 0, NULL);
+    tile(k, a, b, c, ldc, acc, mr, nr, a, 0, 0, NULL);
 }
 #endif
