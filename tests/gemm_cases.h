@@ -540,7 +540,7 @@ static int F(allocations_of)(int64_t n, bool batch) {
 
 /* A workspace serves the next calls of its size or less, and a larger one takes its place. */
 static void F(memory_kept)(void) {
-    const int64_t n = part() > 1 ? 140 : 150, n2 = part() > 1 ? 200 : 400, n3 = part() > 1 ? 300 : 800;
+    const int64_t n = part() > 1 ? 140 : 150, n2 = part() > 1 ? 260 : 400, n3 = part() > 1 ? 330 : 800;
     struct uk_gemm_plan small, middle, large;
 
     assert_int_equal(UK(gemm_plan)(&small, UK_ROW_MAJOR, UK_TRANSPOSE, UK_TRANSPOSE, n, n, n, n, n, n, NULL),
