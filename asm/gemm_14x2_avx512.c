@@ -129,17 +129,7 @@
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \
     "8:\n\t"                                                                                                    \
-    "test $1, %b[k]\n\t"                                                                                        \
-    "jz 1f\n\t"                                                                                                 \
-    "inc %[k]\n\t"                                                                                              \
-    back                                                                                                        \
-    "jmp 2f\n\t"                                                                                                \
-    ".p2align 5\n"                                                                                              \
-    "1:\n\t" even                                                                                               \
-    "2:\n\t" odd                                                                                                \
-    on                                                                                                          \
-    "sub $2, %[k]\n\t"                                                                                          \
-    "jnz 1b\n\t"                                                                                                \
+    TWO_A_TURN(even, odd, back, on)                                                                             \
     "subq $1, %[fetches]\n\t"                                                                                   \
     "js 3f\n\t"                                                                                                 \
     FETCH_C_ROW("(%[f])")                                                                                       \
