@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# bench_gemm.sh UK SOURCE: uk bench gemm on tiny sets: its JSON, its comparison, peers that are not there, refusals.
+# bench_gemm.sh UK SOURCE PEER: uk bench gemm on tiny sets: its JSON, its comparison, peers that are not there or wrong,
+# refusals.
 set -u
-uk=$1 source=$2
+uk=$1 source=$2 peer=$3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 export UK_PEERS=$folder/none
-mkdir none
+mkdir none one
 failures=0
 
 fail() {
@@ -73,6 +74,22 @@ for factor, name in (3, "faster_then.json"), (1 / 3, "slower_then.json"):
             b[key] /= factor
 run["benchmarks"] = [dict(b, name="other") for b in run["benchmarks"]]
 json.dump(run, open("others.json", "w", encoding="utf-8"))
+END
+
+# One peer: the best, measured once more; left out where its result is wrong.
+cp "$peer" one/libblis.so.4
+export UK_PEERS=$folder/one
+expect 0 '3x3x3 NN .*\| BLIS .*7x7x7 NN .*\| +- \| - .*\| one \| 8 \| .*, BLIS \|' 'BLIS: its result for 7x7x7 NN is wrong; left out' \
+    gemm --shapes tiny.txt --set one --peers blis --json=peer.json
+export UK_PEERS=$folder/none
+/usr/bin/python3 - <<'END' || fail "the JSON of a run with a peer"
+import json
+
+peer = [b for b in json.load(open("peer.json", encoding="utf-8"))["benchmarks"] if b["library"] == "BLIS"]
+assert len(peer) == 7, len(peer)
+for b in peer:
+    for key in ("ours_over_this", "ours_over_best"):
+        assert b[key] > 0, (b["name"], key, b[key])
 END
 
 expect 1 'two/16x17x18/TN/.*: slower, .*compared with faster_then.json: 1 slower, 0 faster, 0 within noise, 0 not in both' '' \
