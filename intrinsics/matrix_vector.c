@@ -9,7 +9,8 @@
  * gemv_t: 4 rows at a time, as many streams as above, x[p] of each in a register, so that y is read and written once for
  * 4 rows. y has up to 32 KB, what a first cache holds or most of it: shorter pieces of rows would be read more slowly.
  * From memory 2 vectors of each row at a time are read fastest; short rows, of matrices that are near, 4. Where all
- * columns have registers for their sums, they stay there for all rows, which are then read one after the other.
+ * columns have registers for their sums, they stay there for all rows, which are then read one after the other; one or
+ * two vectors of columns have 8 or 4 sums each, of every eighth or fourth row.
  *
  * `ahead`: where no near cache has the matrix, what is so far on in each row is asked for, if rows are as long, and gemv_t
  * reads 8 at a time. A row's end asks for the next rows' begin: hardware sees a new page only when it is read.
@@ -284,30 +285,46 @@ INLINE void add_rows(const int rows, const int unroll, const bool asks, int64_t 
     }
 }
 
+/* t[u] += factor * vector u of a row. */
+INLINE void add_short_row(const int vectors, const bool part, const real *a, real factor, vector *t,
+                          int64_t left) {
+    const vector f = all(factor);
+
+    (void)left;
+#pragma GCC unroll 16
+    for (int u = 0; u < vectors - part; u++)
+        t[u] = fma(f, load(a + u * V), t[u]);
+    if (part)
+        t[vectors - 1] = fma(f, load_part(a + (vectors - 1) * V, left), t[vectors - 1]);
+}
+
 /* The same for all rows of so many vectors, whose sums stay in registers; part: the last one has the columns left. */
 INLINE void add_short_rows(const int vectors, const bool part, int64_t k, const real *a, int64_t lda,
                            const real *x, real *y, int64_t acc, int64_t n) {
-    const int whole = vectors - part;
+    const int whole = vectors - part, chains = vectors > 2 ? 1 : 8 / vectors;
     const int64_t left = n - whole * V;
+    vector t[16] = {0};
+    int64_t p = 0;
 
     (void)left;
-    vector t[16];
-
 #pragma GCC unroll 16
-    for (int u = 0; u < whole; u++)
-        t[u] = acc ? load(y + u * V) : all(0);
-    if (part)
-        t[whole] = acc ? load_part(y + whole * V, left) : all(0);
+    for (int u = 0; u < whole && acc; u++)
+        t[u] = load(y + u * V);
+    if (part && acc)
+        t[whole] = load_part(y + whole * V, left);
 #pragma GCC unroll 1
-    for (int64_t p = 0; p < k; p++, a += lda) {
-        const vector factor = all(x[p]);
-
+    for (; p + chains <= k; p += chains, a += chains * lda)
+#pragma GCC unroll 8
+        for (int i = 0; i < chains; i++)
+            add_short_row(vectors, part, a + i * lda, x[p + i], t + i * vectors, left);
+#pragma GCC unroll 1
+    for (; p < k; p++, a += lda)
+        add_short_row(vectors, part, a, x[p], t, left);
+#pragma GCC unroll 8
+    for (int i = 1; i < chains; i++)
 #pragma GCC unroll 16
-        for (int u = 0; u < whole; u++)
-            t[u] = fma(factor, load(a + u * V), t[u]);
-        if (part)
-            t[whole] = fma(factor, load_part(a + whole * V, left), t[whole]);
-    }
+        for (int u = 0; u < vectors; u++)
+            t[u] += t[i * vectors + u];
 #pragma GCC unroll 16
     for (int u = 0; u < whole; u++)
         store(y + u * V, t[u]);

@@ -257,7 +257,8 @@ static bool plan_vector(struct uk_gemm_plan *p) {
     p->cycles = (double)p->k * (double)count * p->type->size / 16;
     p->nc = along == 1 ? k->mr : 64;
     p->row_tasks = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
-    p->row_tasks = gemm_least(p->row_tasks, gemm_parts(count, p->nc));
+    /* One or two vectors of columns have more sums each: no part of a longer row may be so short. */
+    p->row_tasks = gemm_least(p->row_tasks, gemm_parts(count, p->nc) / (along == 1 ? 1 : 2));
     p->row_tasks = p->row_tasks < 1 ? 1 : p->row_tasks;
     p->column_tasks = 1;
     if ((is_row ? p->a_step : p->b_step) != 1)
