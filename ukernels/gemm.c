@@ -119,18 +119,27 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
     return run(plan, &gemm_f32, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
+__attribute__((noinline)) static enum uk_status
+srun_swapped(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b, float beta,
+             float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
+    gemm_resolved *resolved = plan->resolved_swapped[0];
+
+    if (sdirect_is_resolved(resolved, alpha, a, b, beta, c, epilogue))
+        return resolved(plan->small, b, a, c, sdirect_adds(beta));
+    return srun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
+}
+
+/* The jump to the kernel is to end a line of code: each one more, as each jump that is taken, is a cycle or two of the
+ * smallest products' ten. */
 __attribute__((aligned(64))) enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha,
                                                          const float *a, const float *b, float beta, float *c,
                                                          const struct uk_sgemm_epilogue *epilogue,
                                                          void *workspace) {
-    gemm_resolved *resolved = epilogue ? NULL : sdirect_resolved(plan, alpha, a, b, beta, c);
+    gemm_resolved *resolved = plan->resolved[0];
 
-    /* A jump that is taken costs the smallest products two cycles. */
-    if (__builtin_expect(resolved && !plan->swapped, 1))
+    if (sdirect_is_resolved(resolved, alpha, a, b, beta, c, epilogue))
         return resolved(plan->small, a, b, c, sdirect_adds(beta));
-    if (resolved)
-        return resolved(plan->small, b, a, c, sdirect_adds(beta));
-    return srun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
+    return srun_swapped(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
 __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_plan *plan, double alpha,
@@ -147,18 +156,25 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
     return run(plan, &gemm_f64, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
+__attribute__((noinline)) static enum uk_status
+drun_swapped(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b, double beta,
+             double *c, const struct uk_dgemm_epilogue *epilogue, void *workspace) {
+    gemm_resolved *resolved = plan->resolved_swapped[1];
+
+    if (ddirect_is_resolved(resolved, alpha, a, b, beta, c, epilogue))
+        return resolved(plan->small, b, a, c, ddirect_adds(beta));
+    return drun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
+}
+
 __attribute__((aligned(64))) enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha,
                                                          const double *a, const double *b, double beta,
                                                          double *c, const struct uk_dgemm_epilogue *epilogue,
                                                          void *workspace) {
-    gemm_resolved *resolved = epilogue ? NULL : ddirect_resolved(plan, alpha, a, b, beta, c);
+    gemm_resolved *resolved = plan->resolved[1];
 
-    /* A jump that is taken costs the smallest products two cycles. */
-    if (__builtin_expect(resolved && !plan->swapped, 1))
+    if (ddirect_is_resolved(resolved, alpha, a, b, beta, c, epilogue))
         return resolved(plan->small, a, b, c, ddirect_adds(beta));
-    if (resolved)
-        return resolved(plan->small, b, a, c, ddirect_adds(beta));
-    return drun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
+    return drun_swapped(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
 /* ---- packing beforehand: the caller's A is the product's B if the layouts differ ---- */

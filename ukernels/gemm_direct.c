@@ -211,9 +211,10 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p
         n -= columns;
     }
     if (plan->b_column == 1)
-        plan->resolved[plan->type == &gemm_f64] = !is_afar ? d->pieces == 1 ? plan->small[0].run : run_pieces
-                                                  : d->pieces == 1 ? plan->small[0].ahead
-                                                                   : NULL;
+        (plan->swapped ? plan->resolved_swapped : plan->resolved)[plan->type == &gemm_f64] =
+            !is_afar         ? d->pieces == 1 ? plan->small[0].run : run_pieces
+            : d->pieces == 1 ? plan->small[0].ahead
+                             : NULL;
 }
 
 static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {

@@ -232,6 +232,7 @@ struct uk_gemm_options {
 /* A resolved call: shape, strides and flags, and the path, kernel, blocking and threads chosen for them. Made by
  * uk_sgemm_plan or uk_dgemm_plan; it may be copied, holds no memory, and needs no end. The fields are the library's. */
 struct uk_gemm_plan {
+    struct uk_small_call small[3];   /* for the kernels of `direct`; first, as it is passed on */
     int64_t m, n, k;                 /* of the row-major product that is computed */
     int64_t a_row, a_step;           /* strides of A along m and k */
     int64_t b_step, b_column;        /* of B along k and n */
@@ -253,10 +254,12 @@ struct uk_gemm_plan {
     bool swapped; /* column-major, or turned, but not both: A and B have changed places */
     bool turned;  /* C's columns are contiguous, not its rows */
     bool a_packed, b_packed;
-    /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. */
+    /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. And where
+     * A and B have changed places. */
     enum uk_status (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c,
                                   int acc);
-    struct uk_small_call small[3]; /* for the kernels of `direct` */
+    enum uk_status (*resolved_swapped[2])(const struct uk_small_call *s, const void *a, const void *b,
+                                          void *c, int acc);
 };
 
 /* options may be NULL: all zero. On failure *plan is not written. */
