@@ -303,6 +303,31 @@ static void same_bits(void **state) {
     }
 }
 
+/* One to eight columns beyond whole vectors, with as many rows or up to 15 more; k is turned in parts. */
+static void few_last_columns(void **state) {
+    (void)state;
+    for (int64_t i = 0; i < part_of(400); i++) {
+        const int64_t n = 16 * (1 + i % 4) + 1 + i / 4 % 8, m = n + i % 16, k = n + i % 9;
+        const bool rows = i % 3;
+        const struct shape s = {rows ? UK_ROW_MAJOR : UK_COLUMN_MAJOR,
+                                UK_NO_TRANSPOSE,
+                                UK_NO_TRANSPOSE,
+                                rows ? m : n,
+                                rows ? n : m,
+                                k,
+                                i % 5,
+                                1,
+                                (double)(i / 2 % 2)};
+
+        scheck(&s, true);
+        sguarded(&s);
+        sidentical(&s);
+        dcheck(&s, true);
+        dguarded(&s);
+        didentical(&s);
+    }
+}
+
 /* What small products take directly, and the plan's other ways. */
 static void same_bits_of_small(void **state) {
     (void)state;
@@ -474,6 +499,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(nan_is_overwritten),
         cmocka_unit_test(nothing_outside_is_touched),
         cmocka_unit_test(same_bits),
+        cmocka_unit_test(few_last_columns),
         cmocka_unit_test(same_bits_of_small),
         cmocka_unit_test(epilogues),
         cmocka_unit_test(batches),

@@ -14,6 +14,9 @@
  * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
  * for each row. 4 columns are a third, if there are rows enough for the masks; else they have kernels of their own.
  *
+ * Or the few last columns of an A in rows have vectors of its rows, which are turned in registers: 3 cycles for 16 rows of one or two, half
+ * a cycle more for each one more, where a vector of columns takes 8 and rows that share one 5.5 (turned_cycles).
+ *
  * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
  * vectors of B that are as long as a line, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in
  * groups of 6 take 4 % longer.
@@ -85,10 +88,28 @@ static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
 
+/* Whether it turns as many rows of A as a vector has elements (gemm_small_turned_avx512.c). */
+static bool is_turned(const struct uk_kernel *k) {
+    return k->row_step == k->mr && k->fma == k->nr;
+}
+
+/* A call of such a kernel: groups of mr rows, in whole turns of steps, with a load into half a register beside the
+ * shuffles, which have one unit, and then C's; beside the last group up to a lane of rows, each in a vector. */
+static double turned_cycles(const struct uk_kernel *k, int rows, int columns, int steps) {
+    const int lane = k->mr / 4, turn = 2 * lane, turned = (steps + turn - 1) / turn * turn;
+    const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
+    const int groups = (rows - beyond + k->mr - 1) / k->mr, units = gemm_caches()->vector_units;
+    const double all = ((k->other + 1) * turned + columns * steps) / units, shuffles = k->other * turned;
+    const double c = 5. * lane * ((columns + lane - 1) / lane);
+
+    return CALL + groups * (larger(all, shuffles) + c) + (beyond ? steps * (beyond + 1.) / units : 0);
+}
+
 struct search {
     const struct uk_kernel *const *kernel;
     int kernels, n, rows;
-    int lanes; /* of a vector */
+    int lanes;  /* of a vector */
+    bool turns; /* the last columns may turn A */
     double least;
     struct gemm_direct *best;
 };
@@ -105,16 +126,25 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
     return cycles == s->least && d->pieces < s->best->pieces && k->nr < s->best->piece[d->pieces].kernel->nr;
 }
 
+/* A call of one of the kernels for n columns. */
+static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
+                           int steps) {
+    const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
+    const bool crosses = gemm_caches()->crossing > 0 && s->n % s->lanes && is_whole;
+
+    return is_turned(k) ? turned_cycles(k, rows, columns, steps)
+                        : call_cycles(k) + steps * step_cycles(k, rows, crosses);
+}
+
 /* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
 static void complete(struct search *s, struct gemm_direct *d, double cycles, int rest, int widest) {
     for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
         const struct uk_kernel *k = s->kernel[i];
         const int columns = rest < k->nr ? rest : k->nr;
-        const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
-        const bool crosses = gemm_caches()->crossing > 0 && s->n % s->lanes && is_whole;
-        const double all = cycles + call_cycles(k) + s->n * step_cycles(k, s->rows, crosses);
+        const double all = cycles + piece_cycles(s, k, columns, s->rows, s->n);
 
-        if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all))
+        if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all) ||
+            (is_turned(k) && !(s->turns && d->pieces && columns == rest)))
             continue;
         d->piece[d->pieces].kernel = k;
         for (int j = 0; parts[j].symbol; j++)
@@ -130,6 +160,36 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
         }
         d->pieces--;
     }
+}
+
+static double direct_cycles(const struct search *s, const struct gemm_direct *d, int rows, int steps) {
+    double cycles = 0;
+
+    for (int i = 0; i < d->pieces; i++)
+        cycles += piece_cycles(s, d->piece[i].kernel, d->piece[i].columns, rows, steps);
+    return cycles;
+}
+
+/* The same for n columns with A in rows, if the last of them turn it: for how many rows and steps at least. Where loads into
+ * a part of a register take no unit, rows that share a vector cost less than there, and it has not been measured. */
+static void take_tall(struct gemm_type *t, struct search *s) {
+    struct gemm_direct d = {0}, *low = &t->direct[0][s->n], *tall = &t->tall[s->n];
+    int rows = s->n, steps = s->n;
+
+    if (!gemm_caches()->merging_takes_unit || low->pieces < 2)
+        return;
+    s->turns = true;
+    s->best = tall;
+    complete(s, &d, 0, s->n, GEMM_WIDTHS);
+    if (!tall->pieces || !is_turned(tall->piece[tall->pieces - 1].kernel))
+        return;
+    while (rows > 1 && direct_cycles(s, tall, rows - 1, s->n) < direct_cycles(s, low, rows - 1, s->n))
+        rows--;
+    while (steps > 1 && direct_cycles(s, tall, s->n, steps - 1) < direct_cycles(s, low, s->n, steps - 1))
+        steps--;
+    low->tall_rows = rows;
+    low->tall_steps = steps;
+    low->tall = tall;
 }
 
 /* Whether B by columns is turned, panel by panel, and not C (plan_either in gemm_plan.c): for as many rows as columns, for
@@ -170,6 +230,7 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
     const struct gemm_direct *d = &t->direct[p->a_columns][p->n < GEMM_WIDTHS ? p->n : GEMM_WIDE / t->size];
     const bool conflicts = !(p->lda * t->size & (t->way - 1));
 
+    d = gemm_direct_of(d, p->m, p->k);
     if (d->pieces && stays_near(t, p, d))
         return d;
     if (!d->pieces || p->a_columns || p->b_columns || p->n * t->size > 2 * GEMM_WIDE ||
@@ -261,11 +322,13 @@ void gemm_direct_fill(struct gemm_type *t) {
     }
     for (int form = 0; form < 2; form++)
         for (int n = 1; n < GEMM_WIDTHS; n++) {
-            struct search s = {t->whole[form],     t->wholes[form], n, rows_for(n), lanes, 0,
-                               &t->direct[form][n]};
+            struct search s = {t->whole[form], t->wholes[form], n, rows_for(n),
+                               lanes,          false,           0, &t->direct[form][n]};
             struct gemm_direct d = {0};
 
             complete(&s, &d, 0, n, GEMM_WIDTHS);
+            if (!form && n > lanes)
+                take_tall(t, &s);
             if (n > GEMM_FEW_COLUMNS)
                 continue;
             s.rows = n;

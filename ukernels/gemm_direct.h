@@ -106,6 +106,11 @@ static inline bool gemm_asks_for_rows(const struct gemm_type *t, const struct ge
            t->direct[0][p->n].pieces && t->direct[0][p->n].piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
 }
 
+/* Those for so many rows and steps; but of one kernel there are no others, which need not be asked for. */
+static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct *d, int64_t m, int64_t k) {
+    return d->tall && m >= d->tall_rows && k >= d->tall_steps ? d->tall : d;
+}
+
 /* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
 

@@ -26,11 +26,15 @@ static inline __attribute__((always_inline)) void DIRECT(run)(const struct gemm_
                                                               int64_t n, int64_t k, const ELEMENT *a,
                                                               int64_t lda, const ELEMENT *b, int64_t ldb,
                                                               ELEMENT beta, ELEMENT *c, int64_t ldc) {
-    const int last = d->pieces - 1;
+    int last = d->pieces - 1;
     struct uk_small_call s;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(m, n, beta, c, ldc);
+    if (last) {
+        d = gemm_direct_of(d, m, k);
+        last = d->pieces - 1;
+    }
     for (int i = 0; i < last; i++) {
         const int columns = d->piece[i].columns;
 

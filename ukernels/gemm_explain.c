@@ -50,7 +50,7 @@ static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     add_kernels(t, in_blocks || turned ? &direct[in_blocks ? most : p->n] : p->direct);
     if (in_blocks && p->n % most) {
         add(t, "last block: %lld columns\n", (long long)(p->n % most));
-        add_kernels(t, &direct[p->n % most]);
+        add_kernels(t, gemm_direct_of(&direct[p->n % most], p->m, p->k));
     }
 }
 

@@ -353,7 +353,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
     else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && !plan_small(&p))
         status = direct ? plan_tiles(&p) : plan_either(&p);
     if (direct && !p.a_packed && !p.b_packed) {
-        p.direct = direct;
+        p.direct = gemm_direct_of(direct, p.m, p.k);
         gemm_direct_prepare(&p, &product);
     }
     if (!status)

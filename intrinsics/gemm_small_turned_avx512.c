@@ -1,0 +1,374 @@
+/*
+ * Small products of few columns, any number of rows in one call, with a vector of rows for each column: V = 16 rows of A,
+ * or 8 of doubles, are turned in registers, and b is broadcast. One text for floats (UK_OP_sgemm_small) and doubles
+ * (UK_OP_dgemm_small). Up to UK_NR columns; A and B in place, in rows.
+ *
+ *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
+ *     v[i], w[i]     A's rows in halves of a vector, STEPS = 2 L steps of each: v of rows i and L + i, w of those 2 L on.
+ *                    unpack makes of them: lanes of L rows, of steps i and L + i for the rows of one half, then the other's;
+ *                    and one shuffle of v[i] and w[i] all rows at step i, another one those at step L + i.
+ *
+ * While a turn of STEPS steps is multiplied, the next one's rows are loaded and unpacked, a few shuffles to each step: all
+ * shuffles of 512 bits go through one unit on Intel's cores, and only one that is asked for evenly is not waited for.
+ * (With the shuffles of a turn in front of it 8 columns took 36 cycles, not 27.) The last turn is of the last STEPS steps,
+ * where those that have been computed are left out: nothing has masks.
+ *
+ * m rows are shared out evenly over as few groups as there can be; in a group of fewer than V rows the last lane begins
+ * before the last but one ends. Both compute the same, and all of a group that is added to is loaded before it is stored. Up
+ * to L rows beyond whole groups of up to L columns go with the last one, a row's columns in half a vector, b being loaded
+ * under a mask: behind it, each of their steps would wait for the one before. So have fewer rows, and all of fewer steps than
+ * a turn.
+ *
+ * Bound: for V rows and a step n multiply-adds, 3 shuffles and a load into half a register, (n + 4) / 2 cycles where all
+ * these go through two units, and 3 at least; doubles take a shuffle less. C takes 20 shuffles for L columns; doubles 8. A
+ * vector of columns takes V / 2 cycles, 4 columns with four rows in a vector 11 / 2 (gemm_merged_avx512.c).
+ */
+#include <immintrin.h>
+#include <stdbool.h>
+#include "ukernels.h"
+
+#define INLINE static inline __attribute__((always_inline))
+#ifdef UK_DOUBLE
+typedef double element;
+typedef __m512d vector;
+typedef __m256d half;
+enum { V = 8, L = 2 };
+#define WHOLE(name) _mm512_##name##_pd
+#define HALF(name) _mm256_##name##_pd
+#define LANE(name) _mm_##name##_pd
+#define TWO_HALVES(g, h) _mm512_insertf64x4(_mm512_castpd256_pd512(g), h, 1)
+#define SHUFFLE_LANES(v, w, which) _mm512_shuffle_f64x2(v, w, which)
+#define LANE_OF(v, q) _mm512_extractf64x2_pd(v, q)
+#define LANES_OF(x) _mm512_castpd128_pd512(x)
+#define INSERT_LANE(v, x, q) _mm512_insertf64x2(v, x, q)
+#define STEPS_FROM(F) F(0) F(1) F(2) F(3)
+#define COLUMNS(F) F(1) F(2) F(3) F(4)
+#define ROWS(F) F(1) F(2)
+#else
+typedef float element;
+typedef __m512 vector;
+typedef __m256 half;
+enum { V = 16, L = 4 };
+#define WHOLE(name) _mm512_##name##_ps
+#define HALF(name) _mm256_##name##_ps
+#define LANE(name) _mm_##name##_ps
+#define TWO_HALVES(g, h) _mm512_insertf32x8(_mm512_castps256_ps512(g), h, 1)
+#define SHUFFLE_LANES(v, w, which) _mm512_shuffle_f32x4(v, w, which)
+#define LANE_OF(v, q) _mm512_extractf32x4_ps(v, q)
+#define LANES_OF(x) _mm512_castps128_ps512(x)
+#define INSERT_LANE(v, x, q) _mm512_insertf32x4(v, x, q)
+#define STEPS_FROM(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+#define COLUMNS(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8)
+#define ROWS(F) F(1) F(2) F(3) F(4)
+#endif
+enum { STEPS = 2 * L, LANES = 4 };
+
+/* Compilers leave what is computed here where it is, among others. */
+#define PIN(x) __asm__ volatile("" : "+v"(x))
+
+/* Nor do they make a vector of pointers, which would go through memory. */
+#define ALONE(p) __asm__ volatile("" : "+r"(p))
+
+INLINE element *at(const void *p, int64_t bytes) {
+    return (element *)((const char *)p + bytes);
+}
+
+/* The low and the high elements of each lane of v and w in turn, or pairs of them. */
+INLINE void shuffle_two(vector *low, vector *high, vector v, vector w, bool pairs) {
+#ifdef UK_DOUBLE
+    (void)pairs;
+    *low = WHOLE(unpacklo)(v, w);
+    *high = WHOLE(unpackhi)(v, w);
+#else
+    const __m512d p = _mm512_castps_pd(v), q = _mm512_castps_pd(w);
+
+    *low = pairs ? _mm512_castpd_ps(_mm512_unpacklo_pd(p, q)) : WHOLE(unpacklo)(v, w);
+    *high = pairs ? _mm512_castpd_ps(_mm512_unpackhi_pd(p, q)) : WHOLE(unpackhi)(v, w);
+#endif
+    PIN(*low);
+    PIN(*high);
+}
+
+/* Part u of STEPS: each lane of v's vectors, a row in each, becomes its transpose, and so w's. What takes the place of a vector
+ * of the turn before is ready when that has been multiplied, which is the last one at the last step. */
+INLINE void unpack_part(int u, vector v[L], vector w[L]) {
+#ifdef UK_DOUBLE
+    if (u < STEPS - 1)
+        return;
+    shuffle_two(&v[0], &v[1], v[0], v[1], false);
+    shuffle_two(&w[0], &w[1], w[0], w[1], false);
+#else
+    vector *x = u % 2 ? v : w, even = x[1];
+
+    if (u > 0 && u <= L) { /* of rows 0 and 1 to 0 and 1, or of rows 2 and 3 to 2 and 3 */
+        const int i = u > 2 ? 2 : 0;
+
+        shuffle_two(&x[i], &x[i + 1], x[i], x[i + 1], false);
+    } else if (u == L + 1 || u == L + 2) { /* steps 0 and 1; what is left lies in 1 and 3 */
+        shuffle_two(&x[0], &even, x[0], x[2], true);
+        x[2] = x[1];
+        x[1] = even;
+    } else if (u == STEPS - 1) {
+        shuffle_two(&v[2], &v[3], v[2], v[3], true);
+        shuffle_two(&w[2], &w[3], w[2], w[3], true);
+    }
+#endif
+}
+
+INLINE void unpack(vector v[L], vector w[L]) {
+#pragma GCC unroll 8
+    for (int u = 0; u < STEPS; u++)
+        unpack_part(u, v, w);
+}
+
+INLINE void load(const element *const a[LANES], int64_t lda, vector v[L], vector w[L]) {
+#pragma GCC unroll 4
+    for (int i = 0; i < L; i++) {
+        v[i] = TWO_HALVES(HALF(loadu)(at(a[0], i * lda)), HALF(loadu)(at(a[1], i * lda)));
+        w[i] = TWO_HALVES(HALF(loadu)(at(a[2], i * lda)), HALF(loadu)(at(a[3], i * lda)));
+    }
+}
+
+/* All rows at step u of a turn. */
+INLINE vector at_step(int u, const vector v[L], const vector w[L]) {
+    vector x = u < L ? SHUFFLE_LANES(v[u % L], w[u % L], 0x88) : SHUFFLE_LANES(v[u % L], w[u % L], 0xdd);
+
+    PIN(x);
+    return x;
+}
+
+/* n columns. */
+INLINE void step(vector x, const element *b, int n, vector *sum) {
+#pragma GCC unroll 8
+    for (int j = 0; j < n; j++)
+        sum[j] = WHOLE(fmadd)(x, WHOLE(set1)(b[j]), sum[j]);
+}
+
+/* V rows of L columns, of which some are in C, by lanes of L rows. */
+INLINE void store(vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns, int acc) {
+    vector none[L];
+
+#pragma GCC unroll 4
+    for (int i = 0; i < L; i++)
+        none[i] = v[i];
+    unpack(v, none);
+    if (acc)
+#pragma GCC unroll 4
+        for (int i = 0; i < L; i++) {
+            vector old = LANES_OF(LANE(maskz_loadu)(columns, at(c[0], i * ldc)));
+
+            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[1], i * ldc)), 1);
+            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[2], i * ldc)), 2);
+            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[3], i * ldc)), 3);
+            v[i] = WHOLE(add)(v[i], old);
+        }
+#pragma GCC unroll 4
+    for (int i = 0; i < L; i++) {
+        LANE(mask_storeu)(at(c[0], i * ldc), columns, LANE_OF(v[i], 0));
+        LANE(mask_storeu)(at(c[1], i * ldc), columns, LANE_OF(v[i], 1));
+        LANE(mask_storeu)(at(c[2], i * ldc), columns, LANE_OF(v[i], 2));
+        LANE(mask_storeu)(at(c[3], i * ldc), columns, LANE_OF(v[i], 3));
+    }
+}
+
+/* A step of R rows, each with its columns in half a vector. */
+INLINE void row_step(const element *a, int64_t lda, const element *b, __mmask8 columns, int R, half *sum) {
+    if (!R)
+        return;
+    const half x = HALF(maskz_loadu)(columns, b);
+
+#pragma GCC unroll 4
+    for (int i = 0; i < R; i++)
+        sum[i] = HALF(fmadd)(HALF(set1)(*at(a, i * lda)), x, sum[i]);
+}
+
+INLINE void store_rows(element *c, int64_t ldc, __mmask8 columns, int acc, int R, const half *sum) {
+#pragma GCC unroll 4
+    for (int i = 0; i < R; i++) {
+        element *to = at(c, i * ldc);
+
+        HALF(mask_storeu)(to, columns, acc ? HALF(add)(sum[i], HALF(maskz_loadu)(columns, to)) : sum[i]);
+    }
+}
+
+/* `rows` rows, L to V, of n columns, and the next R, each with its columns in half a vector. */
+INLINE void group(const struct uk_small_call *s, int64_t rows, const element *from, const element *b,
+                  element *to, int acc, int n, int R) {
+    const int64_t lda = s->lda, ldb = s->ldb, last = rows - L;
+    const int64_t row[LANES] = {0, L < last ? L : last, 2 * L < last ? 2 * L : last, last};
+    const element *a[LANES];
+    element *c[LANES];
+    const element *next = at(from, rows * lda);
+    const __mmask8 columns = (__mmask8)((1u << n) - 1);
+    half row_sum[L];
+    vector sum[STEPS], v[L], w[L];
+
+#pragma GCC unroll 4
+    for (int q = 0; q < LANES; q++) {
+        a[q] = at(from, row[q] * lda);
+        c[q] = at(to, row[q] * s->ldc);
+        ALONE(a[q]);
+        ALONE(c[q]);
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < STEPS; j++)
+        sum[j] = WHOLE(setzero)();
+#pragma GCC unroll 4
+    for (int i = 0; i < R; i++)
+        row_sum[i] = HALF(setzero)();
+    load(a, lda, v, w);
+    unpack(v, w);
+#pragma GCC unroll 1
+    for (int64_t turns = s->turns; turns > 0; turns--) {
+        const int64_t on = turns > 1 ? STEPS * (int64_t)sizeof(element) : s->a_last;
+        vector next_v[L], next_w[L];
+
+#pragma GCC unroll 4
+        for (int q = 0; q < LANES; q++) {
+            a[q] = at(a[q], on);
+            ALONE(a[q]);
+        }
+        load(a, lda, next_v, next_w);
+#pragma GCC unroll 8
+        for (int u = 0; u < STEPS; u++) {
+            step(at_step(u, v, w), b, n, sum);
+            row_step(next + u, lda, b, columns, R, row_sum);
+            b = at(b, ldb);
+            unpack_part(u, next_v, next_w);
+        }
+#pragma GCC unroll 4
+        for (int i = 0; i < L; i++) {
+            v[i] = next_v[i];
+            w[i] = next_w[i];
+        }
+        next = at(next, on);
+    }
+#define FROM(u)                                          \
+    case u:                                              \
+        step(at_step(u, v, w), b, n, sum);               \
+        row_step(next + u, lda, b, columns, R, row_sum); \
+        b = at(b, ldb);                                  \
+        __attribute__((fallthrough));
+    switch (s->enter) { STEPS_FROM(FROM) default :; }
+#pragma GCC unroll 2
+    for (int j = 0; j < n; j += L) {
+        store(sum + j, c, s->ldc, (__mmask8)((1u << (n - j < L ? n - j : L)) - 1), acc);
+#pragma GCC unroll 4
+        for (int q = 0; q < LANES; q++) {
+            c[q] += L;
+            ALONE(c[q]);
+        }
+    }
+    store_rows(at(to, rows * s->ldc), s->ldc, columns, acc, R, row_sum);
+}
+
+/* R rows, each with its columns in half a vector. */
+INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const element *b, element *c,
+                        int acc, int n, int R) {
+    const __mmask8 columns = (__mmask8)((1u << n) - 1);
+    const int64_t ldb = s->ldb;
+    half sum[L];
+
+#pragma GCC unroll 4
+    for (int i = 0; i < R; i++)
+        sum[i] = HALF(setzero)();
+    /* Loops of few turns each, whose ends processors foresee. */
+#pragma GCC unroll 1
+    for (int64_t p = s->steps / STEPS; p > 0; p--)
+#pragma GCC unroll 8
+        for (int u = 0; u < STEPS; u++) {
+            row_step(a++, s->lda, b, columns, R, sum);
+            b = at(b, ldb);
+        }
+#pragma GCC unroll 1
+    for (int64_t p = s->steps % STEPS; p > 0; p--) {
+        row_step(a++, s->lda, b, columns, R, sum);
+        b = at(b, ldb);
+    }
+    store_rows(c, s->ldc, columns, acc, R, sum);
+}
+
+static void few_rows(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
+                     element *c, int acc, int n) {
+#define ROWS_OF(r)                          \
+    case r:                                 \
+        few_rows_of(s, a, b, c, acc, n, r); \
+        break;
+    switch (rows) { ROWS(ROWS_OF) }
+}
+
+/* The groups, the last one with the rows beyond; or all rows as those are. */
+INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
+                     int n) {
+    int64_t longer = s->longer, left = s->m, beyond = n <= L ? s->half : 0;
+
+#pragma GCC unroll 1
+    for (int64_t groups = s->a1 - (beyond != 0), rows; groups > 0; groups--) {
+        rows = s->rows + (longer-- > 0);
+        group(s, rows, a, b, c, acc, n, 0);
+        a = at(a, rows * s->lda);
+        c = at(c, rows * s->ldc);
+        left -= rows;
+    }
+#define BEYOND(r)                                           \
+    case r:                                                 \
+        group(s, s->rows, a, b, c, acc, n, n <= L ? r : 0); \
+        return;
+    switch (beyond) { ROWS(BEYOND) }
+#pragma GCC unroll 1
+    for (; left > 0; left -= L) {
+        few_rows(s, left < L ? left : L, a, b, c, acc, n);
+        a = at(a, L * s->lda);
+        c = at(c, L * s->ldc);
+    }
+}
+
+INLINE void prepare(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
+                    int64_t n) {
+    const int64_t size = sizeof(element), beyond = k < STEPS || m <= L ? m : m % V > L || n > L ? 0 : m % V;
+
+    s->steps = k;
+    s->turns = k < STEPS ? 0 : (k - 1) / STEPS;
+    s->a_last = size * (k - s->turns * STEPS);
+    s->enter = (int32_t)(STEPS + s->turns * STEPS - k);
+    s->lda = size * lda;
+    s->ldb = size * ldb;
+    s->ldc = size * ldc;
+    s->m = m;
+    s->half = (uint32_t)(beyond < m ? beyond : 0);
+    s->a1 = (m - beyond + V - 1) / V; /* groups */
+    s->rows = s->a1 ? (m - beyond) / s->a1 : 0;
+    s->longer = s->a1 ? (m - beyond) % s->a1 : 0;
+}
+
+#define RUN(n)                                                                                          \
+    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
+                                  int acc) {                                                            \
+        all_rows(s, a, b, c, acc, n);                                                                   \
+        return UK_OK;                                                                                   \
+    }
+COLUMNS(RUN)
+#define RUN_OF(n) run_##n,
+static enum uk_status (*const run[UK_NR])(const struct uk_small_call *s, const void *a, const void *b,
+                                          void *c, int acc) = {COLUMNS(RUN_OF)};
+
+#ifdef UK_RESOLVED
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+
+void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                int64_t m, int64_t n);
+void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                int64_t m, int64_t n) {
+    prepare(s, k, lda, ldb, ldc, m, n);
+    s->run = run[n - 1];
+}
+#else
+void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
+               int64_t ldc, int64_t acc, int64_t m, int64_t n) {
+    struct uk_small_call s;
+
+    prepare(&s, k, lda, ldb, ldc, m, n);
+    run[n - 1](&s, a, b, c, acc != 0);
+}
+#endif
