@@ -95,11 +95,14 @@ run_fours(const struct uk_small_call *s, const void *a, const void *b, void *c, 
     return UK_OK;
 }
 /* clang-format on */
-/* rows_of_a: the elements of the last rows, if they are less than four. */
-#define PREPARE_WHOLE(s, k, n)                                          \
-    do {                                                                \
-        if ((k) == 4 && (n) == 4 && (s)->lda == 16 && (s)->ldc == 16) { \
-            (s)->rows_of_a = (1u << 4 * ((s)->m % 4)) - 1;              \
-            (s)->run = (s)->m == 4 ? run_four : run_fours;              \
-        }                                                               \
-    } while (0)
+/* Whether it is such a product. rows_of_a: the elements of the last rows, if they are less than four. */
+static inline bool prepare_fours(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                 int64_t m, int64_t n) {
+    if (k != 4 || n != 4 || lda != 4 || ldc != 4)
+        return false;
+    s->ldb = size * ldb;
+    s->m = m;
+    s->rows_of_a = (1u << 4 * (m % 4)) - 1;
+    s->run = m == 4 ? run_four : run_fours;
+    return true;
+}

@@ -353,6 +353,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 #define RUN_OF(n) run_##n,
 #if defined UK_RESOLVED && R == 4 && V == 16 && !A_COLUMNS
 #include "gemm_fours_avx512.h"
+#define PREPARE_WHOLE prepare_fours
 #endif
 enum { STEP_OF_ROWS = R };
 #define BEGINS_GROUPS 1

@@ -5,7 +5,8 @@
  *     group(s, rows, a, b, c, acc) computes a group
  *     GROUPS(F)                    F(1, ...) F(2, ...) ...: the i-th group has up to i * STEP_OF_ROWS rows
  *     RUN_OF_ROWS(s, rows)         of a resolved call, if its code depends on more than the rows
- *     PREPARE_WHOLE(s, k, n)       of a resolved call: sets run, if it is another one for all of these rows
+ *     PREPARE_WHOLE(s, ...)        prepare's arguments, of a resolved call: if it has other code for all of these rows, prepares
+ *                                  for that, sets run, and is true
  * This makes of it the whole call; or, with UK_RESOLVED, the parts of calls that are repeated with the same sizes and
  * strides: what comes first, which also finds the code of the group, and that code.
  */
@@ -25,7 +26,7 @@ GROUPS(RUN)
 
 static enum uk_status (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b,
                                            void *c, int acc) = {GROUPS(RUN_OF)};
-#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows)-1) / STEP_OF_ROWS]
+#define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows) - 1) / STEP_OF_ROWS]
 #endif
 
 static enum uk_status run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
@@ -53,11 +54,12 @@ void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda,
                                 int64_t m, int64_t n);
 void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                 int64_t m, int64_t n) {
+#ifdef PREPARE_WHOLE
+    if (PREPARE_WHOLE(s, k, lda, ldb, ldc, m, n))
+        return;
+#endif
     prepare(s, k, lda, ldb, ldc, m, n);
     s->run = m > UK_MR ? run_groups : RUN_OF_ROWS(s, m);
-#ifdef PREPARE_WHOLE
-    PREPARE_WHOLE(s, k, n);
-#endif
 }
 #else
 void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,

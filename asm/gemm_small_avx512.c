@@ -411,18 +411,43 @@ static enum uk_status (*const run_group[2][UK_MR])(const struct uk_small_call *s
                                                    const void *b, void *c,
                                                    int acc) = {{GROUPS(SOME_OF)}, {GROUPS(WHOLE_OF)}};
 #define RUN_OF_ROWS(s, rows) run_group[(s)->all][(rows) - 1]
+#define HAS_STRAIGHT (UK_NR <= 8 && !A_COLUMNS && !SPREADS)
+#define HAS_FOURS (UK_NR == 4 && V == 16 && !A_COLUMNS)
+#if HAS_STRAIGHT
+#include "gemm_small_straight_avx512.h"
+#endif
+#if HAS_FOURS
+#include "gemm_fours_avx512.h"
+#endif
 #if !MASKS
 static enum uk_status run_few(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     few_columns(s, s->m, a, b, c, acc);
     return UK_OK;
 }
-#define PREPARE_WHOLE(s, k, n)  \
-    do {                        \
-        if ((s)->half)          \
-            (s)->run = run_few; \
-    } while (0)
-#elif UK_NR == 4 && V == 16 && !A_COLUMNS
-#include "gemm_fours_avx512.h"
+#endif
+
+#if HAS_STRAIGHT || !MASKS
+/* What has code of its own. */
+static inline bool prepare_whole(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                 int64_t m, int64_t n) {
+#if HAS_FOURS
+    if (prepare_fours(s, k, lda, ldb, ldc, m, n))
+        return true;
+#endif
+#if HAS_STRAIGHT
+    if (prepare_straight(s, k, lda, ldb, ldc, m, n))
+        return true;
+#endif
+#if !MASKS
+    if (UK_NR - n > ldb) {
+        prepare(s, k, lda, ldb, ldc, m, n);
+        s->run = run_few;
+        return true;
+    }
+#endif
+    return false;
+}
+#define PREPARE_WHOLE prepare_whole
 #endif
 #endif
 enum { STEP_OF_ROWS = 1 };

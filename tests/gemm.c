@@ -272,6 +272,31 @@ static void nothing_outside_is_touched(void **state) {
     }
 }
 
+/* Each of the smallest sizes may have code of its own. */
+static void nothing_outside_the_smallest(void **state) {
+    enum { MOST = 9 };
+
+    (void)state;
+    for (int64_t i = 0; i < MOST * MOST * MOST; i += part()) {
+        const int64_t m = 1 + i % MOST, n = 1 + i / MOST % MOST, k = 1 + i / MOST / MOST;
+
+        for (int form = 0; form < 4; form++) {
+            const struct shape s = {(m + n + k) % 2 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                    UK_NO_TRANSPOSE,
+                                    UK_NO_TRANSPOSE,
+                                    m,
+                                    n,
+                                    k,
+                                    form & 1 ? (m + n + k) % 5 : 0,
+                                    1,
+                                    form / 2};
+
+            sguarded(&s);
+            dguarded(&s);
+        }
+    }
+}
+
 /* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and AVX-512. Of 16 x 1003 x
  * 300 C is turned, if B is stored by columns. Of 80 columns, 16 would be summed up otherwise. */
 static void same_bits(void **state) {
@@ -498,6 +523,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(bounds_on_fractions),
         cmocka_unit_test(nan_is_overwritten),
         cmocka_unit_test(nothing_outside_is_touched),
+        cmocka_unit_test(nothing_outside_the_smallest),
         cmocka_unit_test(same_bits),
         cmocka_unit_test(few_last_columns),
         cmocka_unit_test(same_bits_of_small),
