@@ -16,7 +16,7 @@
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
  * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read. The
  * third cache answers after some 200 cycles, in which few rows of A go through 16 to 48 rows of B; rows 2 KB apart by a
- * multiple share their sets of the first cache, 12 ways: more than 4 of them would fall out unread.
+ * multiple share their sets of the first cache, 12 ways: more than 8 of them would fall out unread.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; where it lacks none the loads have
@@ -33,7 +33,7 @@
 /* Where the first step asks: some rows on. */
 static inline __attribute__((always_inline)) const element *row_ahead(const element *b, int64_t ldb,
                                                                       int64_t mr) {
-    return b + (ldb * size % 2048 == 0 ? 4 : mr < 8 ? 48 : 16) * ldb;
+    return b + (ldb * size % 2048 == 0 ? 8 : mr < 8 ? 48 : 16) * ldb;
 }
 #endif
 

@@ -19,7 +19,8 @@
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
  * halves of row p + 5 end in; what lies behind the last row is only fetched, never read. The distance is
  * small because rows 4 KB apart share their sets of the first cache, 8 or 12 ways: more would fall out unread.
- * Full tiles prefetch row p + FAR into the second cache: memory answers in the time of about so many steps.
+ * Full tiles prefetch row p + FAR into the second cache: memory answers in the time of about so many steps. Edge tiles ask
+ * for row p + 9 only.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; what is stored of them
@@ -32,17 +33,17 @@ enum { FAR = 32 };
 
 /* clang-format off */
 /* A row of B is in zmm28 and zmm29: on to the next one, and to the panel, n rows on. */
-#define NEXT_B(n)                                                                                               \
+#define NEXT_B(n, ahead)                                                                                        \
     "add %[ldb], %[b]\n\t"                                                                                      \
-    "prefetcht0 60(%[b], %[ldb], 4)\n\t"                                                                        \
-    "prefetcht0 124(%[b], %[ldb], 4)\n\t"                                                                       \
+    "prefetcht0 60(%[b], %[ldb], " ahead ")\n\t"                                                                \
+    "prefetcht0 124(%[b], %[ldb], " ahead ")\n\t"                                                               \
     "vmovu" P " %%zmm28, 128*" #n "(%[d])\n\t"                                                                  \
     "vmovu" P " %%zmm29, 64 + 128*" #n "(%[d])\n\t"
 #define STEP(n)                                                                                                 \
     LOAD_B                                                                                                      \
     "prefetcht1 60(%[b], %[far])\n\t"                                                                           \
     "prefetcht1 124(%[b], %[far])\n\t"                                                                          \
-    NEXT_B(n)                                                                                                   \
+    NEXT_B(n, "4")                                                                                              \
     ROWS_IN_PLACE(n)
 #define ADVANCE(steps)                                                                                          \
     ADVANCE_ROWS("$" BYTES "*" #steps)                                                                          \
@@ -58,7 +59,7 @@ enum { FAR = 32 };
                      : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [far] "r"(size * FAR * ldb) \
                      : CLOBBERS)
 #define SOME_ROWS(LOAD)                                                                                         \
-    __asm__ volatile(EDGE_TILE(LOAD NEXT_B(0) "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))                      \
+    __asm__ volatile(EDGE_TILE(LOAD NEXT_B(0, "8") "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))                 \
                      : MOVING, [d] "+&r"(d), [t] "=&r"(t), [skip] "=&r"(skip)                                   \
                      : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc),                      \
                        [up] "r"(mr - 1), EDGE_MASKS                                                             \

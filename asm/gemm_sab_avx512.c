@@ -18,8 +18,9 @@
  * from the first cache.
  *
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
- * halves of row p + 4 end in; what lies behind the last row is only fetched, never read. Rows 4 KB apart
- * share their sets of the first cache, 12 ways: more would fall out unread.
+ * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read. The third cache
+ * answers after some 200 cycles, 16 steps; rows 2 KB apart by a multiple share their sets of the first cache, 12 ways: more
+ * than 8 of them would fall out unread.
  *
  * A by columns (lda 1): the 14 elements of a step are side by side, in one line or two (three of doubles), and the next
  * step's csa away. If they are not in the first cache they hold up 14 loads at once, so step p asks for step p + 8's. Intel
@@ -36,6 +37,11 @@
 #include "ukernels.h"
 #include "tile_14_avx512.h"
 
+/* How far on the steps ask, from row to row of B. */
+static inline __attribute__((always_inline)) int64_t ahead_of(int64_t ldb) {
+    return (ldb * size % 2048 == 0 ? 8 : 16) * size * ldb;
+}
+
 /* clang-format off */
 #if UK_NR == 2 * V
 #define FETCH_ROW                                                                                               \
@@ -45,9 +51,9 @@
 #else
 #define FETCH_ROW "prefetchw 63(%[f])\n\t"
 #endif
-#define NEXT_B                                                                                                  \
-    "prefetcht0 60(%[b], %[ldb], 4)\n\t"                                                                        \
-    SECOND("prefetcht0 124(%[b], %[ldb], 4)\n\t")                                                               \
+#define NEXT_B(ahead)                                                                                           \
+    "prefetcht0 60(%[b], " ahead ")\n\t"                                                                        \
+    SECOND("prefetcht0 124(%[b], " ahead ")\n\t")                                                               \
     "add %[ldb], %[b]\n\t"
 /* A by columns: the lines of step p + 8. */
 #ifdef UK_OP_dgemm_sab
@@ -62,21 +68,22 @@
     __asm__ volatile(EACH_ROW(ZERO)                                                                             \
                      "test %[k], %[k]\n\t"                                                                      \
                      "jle 3f\n\t"                                                                               \
-                     FETCH_C(LOAD_B NEXT_B NEXT ROWS_IN_PLACE(0) FETCH_ROW, ADVANCE)                            \
+                     FETCH_C(LOAD_B NEXT_B("%[ahead]") NEXT ROWS_IN_PLACE(0) FETCH_ROW, ADVANCE)                \
                      ".p2align 5\n"                                                                             \
-                     "1:\n\t" LOAD_B NEXT_B NEXT ROWS_IN_PLACE(0)                                               \
+                     "1:\n\t" LOAD_B NEXT_B("%[ahead]") NEXT ROWS_IN_PLACE(0)                                   \
                      ADVANCE                                                                                    \
                      "dec %[k]\n\t"                                                                             \
                      "jnz 1b\n"                                                                                 \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
                      : MOVING, [f] "=&r"(f), [rows] "=&r"(rows)                                                 \
-                     : [lda] "r"(size * lda), [csa] "r"(size * csa), [ldb] "r"(size * ldb), [ld] "r"(size * ldc) \
+                     : [lda] "r"(size * lda), [csa] "r"(size * csa), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), \
+                       [ahead] "r"(ahead_of(ldb))                                                               \
                      : CLOBBERS)
 #define SOME_ROWS(LOAD, NEXT)                                                                                   \
-    __asm__ volatile(EDGE_TILE(LOAD NEXT_B NEXT "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE)                       \
+    __asm__ volatile(EDGE_TILE_WITH("mov %[ahead], %[skip]\n\t", LOAD NEXT_B("%[skip]") NEXT "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE) \
                      : MOVING, [t] "=&r"(t), [skip] "=&r"(skip)                                                 \
                      : [lda] "r"(size * lda), [csa] "r"(size * csa), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), \
-                       [up] "r"(mr - 1), EDGE_MASKS                                                             \
+                       [up] "r"(mr - 1), [ahead] "m"(ahead), EDGE_MASKS                                         \
                      : CLOBBERS)
 /* clang-format on */
 
@@ -86,6 +93,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
                                                             int64_t nr) {
     ROW_POINTERS;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
+    const int64_t ahead = ahead_of(ldb);
     int64_t t, skip;
 
     c += (mr - 1) * ldc;

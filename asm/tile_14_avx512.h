@@ -120,14 +120,15 @@
     "sub $2, %[k]\n\t"                                                                                          \
     "jnz 1b\n\t"
 /* An edge tile: in `step` stands a jump to %[t] before the rows, and behind them the pointers' way on. The table at label
- * 4 has, for each mr, where to enter. */
-#define EDGE_TILE(step)                                                                                         \
+ * 4 has, for each mr, where to enter. `begin` comes before the steps, in which %[skip] is free. */
+#define EDGE_TILE(step) EDGE_TILE_WITH(, step)
+#define EDGE_TILE_WITH(begin, step)                                                                             \
     EACH_ROW(ZERO)                                                                                              \
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \
     "lea 4f(%%rip), %[t]\n\t"                                                                                   \
     "movslq (%[t], %[up], 4), %[skip]\n\t"                                                                      \
-    "add %[skip], %[t]\n\t"                                                                                     \
+    "add %[skip], %[t]\n\t" begin                                                                               \
     ".p2align 5\n"                                                                                              \
     "1:\n\t" step                                                                                               \
     "dec %[k]\n\t"                                                                                              \
