@@ -19,8 +19,8 @@
  * Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. If a block's rows lie
  * in more pages than the first level of translations has (PAGES), each new page costs its translation (translate); rows
  * that do not begin with lines cost more, too (crossing). These are facts of the machine, in gemm_cache.c: B is packed
- * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if its rows share sets,
- * else 5 to 25. Tiles that read B in place ask for its rows, those of a packed B for A's next ones, which if they are
+ * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if more of its rows share
+ * sets than these have places, six if each has a page of its own, else up to 25. Tiles that read B in place ask for its rows, those of a packed B for A's next ones, which if they are
  * short no hardware sees as streams; it counts (unasked) where not all operands fit into the second cache, and all
  * columns are not the last ones, whose narrower tile asks for nothing. Rows of A that each begin in a page of their own,
  * more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for
@@ -149,13 +149,21 @@ bool gemm_copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t
     return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
 }
 
+/* Whether rows of B share so few sets of the second cache that a block of KC of them would fill half of their places. */
+static bool shares_sets(const struct uk_gemm_plan *p) {
+    return KC > kept(&gemm_caches()->second, p->b_step * p->type->size) / 2;
+}
+
 /* Whether few panels read rows of a B that comes from a far cache or memory: of their time its way is so much that half as
  * many rows at once, in half as many pages and places of a set, are worth C's second way: measured on Granite Rapids, 32 to
- * 64 rows, 2 to 8 %; of 100 rows nothing. As for the sets in which they stay the rows count twice: where pages lie anywhere
- * in memory, half the places are not enough for them all. */
+ * 64 rows, 2 to 8 %; of 100 rows nothing. Rows that share sets, up to 8 panels of them, are worth it even where only half of B
+ * is beyond that cache, and a k that would not be cut otherwise: Emerald Rapids, 3 to 6 % of 33 to 64 rows, 2 of 100. */
 static bool passes(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    const bool shared = shares_sets(p);
+
     return gemm_caches()->last_is_far && p->b_column == 1 && p->m > 2 * t->mr &&
-           gemm_parts(p->m, t->mr) <= 6 && p->n * p->k * p->type->size > gemm_caches()->second.size;
+           gemm_parts(p->m, t->mr) <= (shared ? 8 : 6) &&
+           p->n * p->k * p->type->size > gemm_caches()->second.size / (shared ? 2 : 1);
 }
 
 double gemm_b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
@@ -168,7 +176,7 @@ double gemm_b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int6
 
     if (source == GEMM_COPIED)
         return elements * size * (gemm_copies_as_read(p, t, a) ? caches->in_place.as_read : COPY);
-    if ((passes(p, t) ? 2 * kc : kc) > kept(&caches->second, stride) / 2)
+    if (kc > kept(&caches->second, stride) / (caches->last_is_far ? 1 : 2))
         cycles += elements * size / GEMM_LINE * caches->in_place.far;
     if (kc * stride > PAGES * PAGE)
         cycles += elements / t->nr * (double)gemm_least(stride, PAGE) / PAGE * caches->in_place.translate;
@@ -229,10 +237,11 @@ static bool streams(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
 
 int64_t gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
     const int64_t room = gemm_caches()->second.size / 2 / p->type->size / (4 * t->nr);
-    const int64_t longest = passes(p, t) ? KC / 2 : KC;
+    const bool few = passes(p, t);
+    const int64_t longest = few ? KC / 2 : KC, whole = few && shares_sets(p) ? longest : GEMM_K_WHOLE;
     const int64_t most = room > longest ? longest : room < 128 ? 128 : room;
 
-    if (p->k <= gemm_least(room, GEMM_K_WHOLE) || p->k <= most + most / 4 || streams(p, t))
+    if (p->k <= gemm_least(room, whole) || p->k <= most + most / 4 || streams(p, t))
         return p->k;
     return (gemm_parts(p->k, gemm_parts(p->k, most)) + 3) / 4 * 4;
 }
