@@ -362,26 +362,50 @@ static bool is_far(const struct operand *o) {
     return o->rows > 1 && o->stride > far_gap;
 }
 
-/* Address space for the i-th operand, of which only the pages with its rows exist. It had better lie where the last
- * kernel's lay: qemu-user keeps 16 bytes for every page that there ever was. */
-static bool reserve_rows(struct operand *o, int i, struct arena *space) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), element = bytes_of(o->type),
-                 row = (size_t)(o->length + o->over) * element;
-    void *hint = (void *)(uintptr_t)((UINT64_C(16) + 4 * (uint64_t)i) << 40);
+/* The pages with a row. */
+static void row_pages(const struct operand *o, int64_t r, char **start, size_t *bytes) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), element = bytes_of(o->type);
+    char *first = o->at + (size_t)(r * o->stride) * element;
 
-    space->size = ((size_t)extent(o) * element + page - 1) / page * page;
-    space->data = mmap(hint, space->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *start = first - (uintptr_t)first % page;
+    *bytes = (size_t)(first - *start) + (size_t)(o->length + o->over) * element;
+}
+
+/* Address space for the i-th operand, of which only the pages with its rows exist. qemu-user goes through all pages that are
+ * mapped, here millions: there the rows' pages are all that is, where nothing else lies. */
+static bool reserve_rows(struct operand *o, int i, struct arena *space) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    const bool whole = !getenv("UK_UNDER_QEMU");
+    void *hint = (void *)(uintptr_t)((UINT64_C(16) + 4 * (uint64_t)i) << 40);
+    size_t bytes;
+    char *start;
+
+    space->size = (size_t)extent(o) * bytes_of(o->type);
+    space->data = whole ? mmap(hint, space->size, PROT_NONE, flags, -1, 0) : hint;
     if (space->data == MAP_FAILED)
         return false;
     o->at = (char *)space->data;
     for (int64_t r = 0; r < o->rows; r++) {
-        const uintptr_t first = (uintptr_t)o->at + (size_t)(r * o->stride) * element,
-                        start = first / page * page;
-
-        if (mprotect((void *)start, first + row - start, PROT_READ | PROT_WRITE))
+        row_pages(o, r, &start, &bytes);
+        if (whole ? mprotect(start, bytes, PROT_READ | PROT_WRITE)
+                  : mmap(start, bytes, PROT_READ | PROT_WRITE, flags, -1, 0) != start)
             return false;
     }
     return true;
+}
+
+static void release_rows(const struct operand *o, const struct arena *space) {
+    size_t bytes;
+    char *start;
+
+    if (!getenv("UK_UNDER_QEMU")) {
+        munmap(space->data, space->size);
+        return;
+    }
+    for (int64_t r = 0; r < o->rows; r++) {
+        row_pages(o, r, &start, &bytes);
+        munmap(start, bytes);
+    }
 }
 
 /* The tile's elements row after row: to `dense`, or from there. */
@@ -450,9 +474,6 @@ static bool check_far_rows(struct check *c) {
         (struct shape){.k = FAR_K, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op->has_acc, .gap = far_gap};
     if (row_edges(c) && c->shape.mr > 2)
         c->shape.mr = 2;
-    /* Columns may be as far apart, and qemu-user looks at every page in between. */
-    if (getenv("UK_UNDER_QEMU") && column_edges(c) && c->shape.nr > 2)
-        c->shape.nr = 2;
     plan_of(c, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands && ok; i++) {
         struct operand *o = &c->plan.operand[i];
@@ -464,7 +485,7 @@ static bool check_far_rows(struct check *c) {
     ok = ok && run_far(c);
     for (int i = 0; i < OPERANDS; i++)
         if (space[i].size && space[i].data != MAP_FAILED)
-            munmap(space[i].data, space[i].size);
+            release_rows(&c->plan.operand[i], &space[i]);
     return ok;
 }
 
