@@ -83,7 +83,7 @@ static inline __attribute__((always_inline)) int64_t ahead_of(int64_t ldb) {
     __asm__ volatile(EDGE_TILE_WITH("mov %[ahead], %[skip]\n\t", LOAD NEXT_B("%[skip]") NEXT "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE) \
                      : MOVING, [t] "=&r"(t), [skip] "=&r"(skip)                                                 \
                      : [lda] "r"(size * lda), [csa] "r"(size * csa), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), \
-                       [up] "r"(mr - 1), [ahead] "m"(ahead), EDGE_MASKS                                         \
+                       [up] "m"(up), [ahead] "m"(ahead), EDGE_MASKS                                             \
                      : CLOBBERS)
 /* clang-format on */
 
@@ -93,7 +93,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
                                                             int64_t nr) {
     ROW_POINTERS;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
-    const int64_t ahead = ahead_of(ldb);
+    const int64_t ahead = ahead_of(ldb), up = mr - 1; /* in memory: there are not registers enough */
     int64_t t, skip;
 
     c += (mr - 1) * ldc;

@@ -127,7 +127,8 @@
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \
     "lea 4f(%%rip), %[t]\n\t"                                                                                   \
-    "movslq (%[t], %[up], 4), %[skip]\n\t"                                                                      \
+    "mov %[up], %[skip]\n\t"                                                                                    \
+    "movslq (%[t], %[skip], 4), %[skip]\n\t"                                                                    \
     "add %[skip], %[t]\n\t" begin                                                                               \
     ".p2align 5\n"                                                                                              \
     "1:\n\t" step                                                                                               \
