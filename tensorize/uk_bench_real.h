@@ -45,6 +45,12 @@ static void RUN(gemm_small_ta)(void *user) {
     ((FUNCTION(gemm_small_ta) *)k->function)(K, o->a, k->mr, o->b, k->nr, o->c, o->ldc, 1, k->mr, k->nr);
 }
 
+static void RUN(gemm_nt)(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    ((FUNCTION(gemm_nt) *)k->function)(K, o->a, LD, o->b, K, o->c, o->ldc, 1, k->mr, k->nr);
+}
+
 static void RUN(pack_t)(void *user) {
     const struct operands *o = user;
     ((FUNCTION(pack_t) *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->mr);

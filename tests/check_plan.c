@@ -86,6 +86,19 @@ static void plan_gemm_small_ta(const struct uk_kernel *row, const struct shape *
     add_tile(row, s, p);
 }
 
+/* B by columns. */
+static void plan_gemm_nt(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand b = rows_in_place(row, s->nr, s->k, s);
+
+    b.align = row->b_align;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, b);
+    add_number(p, s->k + s->gap);
+    add_tile(row, s, p);
+}
+
 static void plan_gemm_rap(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand b = rows_in_place(row, s->k, s->nr, s), d = panel(s->k, row->nr, row->nr, 1);
 
@@ -268,6 +281,8 @@ static const struct op ops[] = {
      .has_columns = true, .has_acc = true, .any_rows = true},
     {"sgemm_small_ta", (void (*)(void))uk_reference_sgemm_small_ta, plan_gemm_small_ta, .has_k = true,
      .has_rows = true, .has_columns = true, .has_acc = true, .any_rows = true},
+    {"sgemm_nt", (void (*)(void))uk_reference_sgemm_nt, plan_gemm_nt, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .any_rows = true},
     {"sgemm_rap", (void (*)(void))uk_reference_sgemm_rap, plan_gemm_rap, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true},
     {"sgemm_sab", (void (*)(void))uk_reference_sgemm_sab, plan_gemm_sab, .has_k = true, .has_rows = true,
@@ -334,6 +349,8 @@ static const struct op ops[] = {
      .has_columns = true, .has_acc = true, .any_rows = true, .types = ALL(F64)},
     {"dgemm_small_ta", (void (*)(void))uk_reference_dgemm_small_ta, plan_gemm_small_ta, .has_k = true,
      .has_rows = true, .has_columns = true, .has_acc = true, .any_rows = true, .types = ALL(F64)},
+    {"dgemm_nt", (void (*)(void))uk_reference_dgemm_nt, plan_gemm_nt, .has_k = true, .has_rows = true,
+     .has_columns = true, .has_acc = true, .any_rows = true, .types = ALL(F64)},
     {"dpack_t", (void (*)(void))uk_reference_dpack_t, plan_pack_t, .has_k = true, .has_rows = true,
      .types = ALL(F64)},
     {"dpack_n", (void (*)(void))uk_reference_dpack_n, plan_pack_n, .has_k = true, .has_columns = true,

@@ -47,7 +47,7 @@ static enum uk_status call(const struct gemm_type *type, const struct gemm_shape
     struct uk_gemm_plan plan;
     enum uk_status status;
 
-    if (alpha == 1 && gemm_run_vector(type, s, a, b, beta, c))
+    if (alpha == 1 && (gemm_run_vector(type, s, a, b, beta, c) || gemm_run_dots(type, s, a, b, beta, c)))
         return UK_OK;
     status = gemm_plan(&plan, type, s, NULL);
     return status ? status : run(&plan, type, alpha, a, b, beta, c, NULL, NULL);

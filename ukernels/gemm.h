@@ -38,6 +38,7 @@ enum gemm_path {
     GEMM_TILES,    /* by tiles */
     GEMM_VECTOR_N, /* m or n is 1: inner products along contiguous rows of the matrix */
     GEMM_VECTOR_T, /* m or n is 1: sums of contiguous rows */
+    GEMM_DOTS,     /* inner products of rows of A and columns of B, all contiguous */
 };
 
 /* The last steps, in the product's own layout. Bias and bounds are of the product's type. */
@@ -100,6 +101,21 @@ struct gemm_vector {
     bool is_row;   /* y is a row of C, else a column */
 };
 
+/* C[m, n] of inner products; strides from row to row of A, from column to column of B. */
+struct gemm_dots {
+    const struct uk_kernel *kernel;
+    int64_t m, n, k, k_block;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    int64_t ldb;
+    void *c;
+    int64_t ldc;
+    double alpha, beta;
+    const struct gemm_epilogue *epilogue;
+    int64_t row, column; /* of the first element, for the bias */
+};
+
 enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 3, GEMM_FEW_COLUMNS = 4 };
 
 /* How the columns of a small product are shared out: the first ones to the first kernel, and so on. A kernel takes any
@@ -125,6 +141,7 @@ struct gemm_type {
     void (*strip)(const struct gemm_strip *s);
     void (*vector_n)(const struct gemm_vector *v);
     void (*vector_t)(const struct gemm_vector *v);
+    void (*dots)(const struct gemm_dots *d);
     /* C[i, j] = beta C[i, j], then the epilogue */
     void (*scale)(int64_t m, int64_t n, void *c, int64_t ldc, double beta, const struct gemm_epilogue *e);
     /* Panel of width w: d[p*w + j] = j < n ? s[p*step + j*across] : 0 */
@@ -134,7 +151,7 @@ struct gemm_type {
     void (*copy_rows)(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                       int64_t step, void *d, int64_t ldd);
     /* The registry's names of what it has for this type, and the rows found. */
-    const char *form_op[GEMM_FORMS], *small_op, *small_ta_op;
+    const char *form_op[GEMM_FORMS], *small_op, *small_ta_op, *nt_op;
     const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
@@ -160,7 +177,8 @@ struct gemm_type {
     bool last_is_far;                     /* gemm_caches's */
     bool is_alone;                        /* there is one thread */
     _Atomic bool ready;                   /* all is filled in */
-    const struct uk_kernel *gemv_n, *gemv_t;
+    const struct uk_kernel *gemv_n, *gemv_t, *nt;
+    int nt_shift; /* nt's vectors have 2^nt_shift elements */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
 };
@@ -243,6 +261,9 @@ bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands
  * takes as long as 10000 multiply-adds. */
 bool gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
                      double beta, void *c);
+/* And for one of inner products, gemm_dots.h. */
+bool gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                   double beta, void *c);
 /* Whether an operand that would be touched is missing. */
 bool gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
 /* Runs `count` tasks on the plan's threads. */

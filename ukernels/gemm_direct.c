@@ -225,7 +225,8 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
     if (!t->last_is_far || p->n < 2 || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
         p->k > GEMM_MOST || !(t->is_alone || p->m * p->n * p->k <= t->direct_most) ||
         gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
-        gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n))
+        gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n) ||
+        (p->b_columns && !p->a_columns && gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)))
         return NULL;
     const struct gemm_direct *d = &t->direct[p->a_columns][p->n < GEMM_WIDTHS ? p->n : GEMM_WIDE / t->size];
     const bool conflicts = !(p->lda * t->size & (t->way - 1));

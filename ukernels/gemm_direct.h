@@ -111,6 +111,18 @@ static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct 
     return d->tall && m >= d->tall_rows && k >= d->tall_steps ? d->tall : d;
 }
 
+/* ---- gemm_dots.c ---- */
+
+/* Of fewer k they would be trees for the most part. */
+enum { GEMM_DOTS_LEAST = 48 };
+/* Whether inner products take the least time: of rows of A and columns of B, both contiguous, lda and ldb apart. */
+bool gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
+double gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
+/* Sums of so many k at a time. */
+int64_t gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);
+
+/* ---- gemm_direct.c ---- */
+
 /* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
 
@@ -148,7 +160,8 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     if (m == 1 || n == 1)
         GEMM_REQUIRE(m * n * k <= VECTOR_MOST);
     if (p->b_columns)
-        GEMM_REQUIRE(t->turn[1]);
+        GEMM_REQUIRE(t->turn[1] &&
+                     (k < GEMM_DOTS_LEAST || p->a_columns || !gemm_suits_dots(t, m, n, k, p->lda, p->ldb)));
     if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
         GEMM_REQUIRE(m <= t->few_rows);
     const struct gemm_direct *d = &t->direct[p->a_columns][n < GEMM_WIDTHS ? n : GEMM_WIDE / t->size];

@@ -294,6 +294,38 @@ static void vector_t(const struct gemm_vector *v) {
     }
 }
 
+/* ---- inner products ---- */
+
+/* Some columns, of so many rows as the scratch has room for. */
+static void dots_columns(const struct gemm_dots *d, int64_t i, int64_t m, int64_t j, int64_t n) {
+    rab_function *f = (rab_function *)d->kernel->function;
+    const ELEMENT *a = (const ELEMENT *)d->a + i * d->lda, *b = (const ELEMENT *)d->b + j * d->ldb;
+    ELEMENT *c = (ELEMENT *)d->c + i * d->ldc + j, scratch[GEMM_TILE_MOST];
+    const bool direct = d->alpha == 1 && (d->beta == 0 || d->beta == 1);
+    ELEMENT *to = direct ? c : scratch;
+    const int64_t ld = direct ? d->ldc : d->kernel->nr;
+
+    for (int64_t p = 0; p < d->k; p += d->k_block)
+        f(d->k - p < d->k_block ? d->k - p : d->k_block, a + p, d->lda, b + p, d->ldb, to, ld,
+          p || (direct && d->beta != 0), m, n);
+    if (!direct)
+        merge(m, n, (ELEMENT)d->alpha, scratch, ld, (ELEMENT)d->beta, c, d->ldc);
+    if (d->epilogue)
+        finish(m, n, c, d->ldc, d->epilogue, d->row + i, d->column + j);
+}
+
+static void dots(const struct gemm_dots *d) {
+    const int64_t width = d->kernel->nr, some = TYPE.near / d->k / d->kernel->mr * d->kernel->mr,
+                  room = GEMM_TILE_MOST / width, few = 2 * d->kernel->mr,
+                  most = some > room  ? room
+                         : some < few ? few
+                                      : some;
+
+    for (int64_t i = 0; i < d->m; i += most)
+        for (int64_t j = 0; j < d->n; j += width)
+            dots_columns(d, i, d->m - i < most ? d->m - i : most, j, d->n - j < width ? d->n - j : width);
+}
+
 /* ---- packing ---- */
 
 static const struct uk_kernel *of_width(const struct uk_kernel *const *rows, int count, int64_t width,
@@ -357,12 +389,14 @@ struct gemm_type TYPE = {
     .strip = strip,
     .vector_n = vector_n,
     .vector_t = vector_t,
+    .dots = dots,
     .scale = scale,
     .pack = pack,
     .copy_rows = copy_rows,
     .form_op = {NAME "gemm", NAME "gemm_ra", NAME "gemm_rab", NAME "gemm_sab", NAME "gemm_rap"},
     .small_op = NAME "gemm_small",
     .small_ta_op = NAME "gemm_small_ta",
+    .nt_op = NAME "gemm_nt",
     .gemv_n_op = NAME "gemv_n",
     .gemv_t_op = NAME "gemv_t",
     .pack_n_op = NAME "pack_n",

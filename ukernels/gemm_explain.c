@@ -82,6 +82,9 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *p, char *buffer, size_t size) 
         add_tiles(&t, p);
     else if (p->path == GEMM_SCALE)
         add(&t, "path: C is scaled, A and B are not read\n");
+    else if (p->path == GEMM_DOTS)
+        add(&t, "path: inner products of rows of A and columns of B\nkernel: %s\nblocks: kc %lld\n",
+            p->type->nt->symbol, (long long)p->kc);
     else
         add(&t, "path: matrix times vector, by %s\nkernel: %s\n",
             p->path == GEMM_VECTOR_N ? "inner products along contiguous rows" : "sums of contiguous rows",

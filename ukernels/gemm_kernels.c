@@ -163,12 +163,16 @@ static void look_up(struct gemm_type *t) {
             take_one(&t->gemv_n, k);
         else if (!strcmp(k->op, t->gemv_t_op))
             take_one(&t->gemv_t, k);
+        else if (!strcmp(k->op, t->nt_op))
+            take_one(&t->nt, k);
         else if (!strcmp(k->op, t->pack_n_op) && !k->a_over)
             take_pack(t->pack_n, &t->packs_n, k, false);
         else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)
             take_pack(t->pack_t, &t->packs_t, k, true);
     }
     drop_generic(t);
+    while (t->nt && (2 << t->nt_shift) * t->nt->fma <= t->nt->mr * t->nt->nr)
+        t->nt_shift++;
     for (int n = 1; n < GEMM_WIDTHS; n++) {
         t->for_columns[n] = gemm_width_for(t, n, false);
         t->in_place_for_columns[n] = gemm_width_for(t, n, true);

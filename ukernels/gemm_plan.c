@@ -266,6 +266,28 @@ static bool plan_vector(struct uk_gemm_plan *p) {
     return true;
 }
 
+/* Inner products, if they are faster: B by columns need not be turned. */
+static bool plan_dots(struct uk_gemm_plan *p) {
+    const struct uk_kernel *k = p->type->nt;
+
+    if (p->a_step != 1 || p->b_step != 1 ||
+        !gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column))
+        return false;
+    p->path = GEMM_DOTS;
+    p->cycles = gemm_dots_cycles(p->type, p->m, p->n, p->k, p->a_row, p->b_column);
+    p->kc = gemm_dots_block(p->type, p->m, p->k);
+    /* Of rows, or of columns. */
+    const int64_t threads =
+        p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
+    const int64_t rows = gemm_parts(p->m, k->mr), columns = gemm_parts(p->n, k->nr);
+    int64_t *tasks = rows > columns ? &p->row_tasks : &p->column_tasks;
+
+    p->rows = k->mr;
+    *tasks = gemm_least(threads, rows > columns ? rows : columns);
+    *tasks = *tasks < 1 ? 1 : *tasks;
+    return true;
+}
+
 /* ---- arguments ---- */
 
 static bool too_large(int64_t lines, int64_t ld, int size) {
@@ -350,7 +372,8 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
     p.b_packed = p.swapped ? options->a_packed : options->b_packed;
     if (!p.m || !p.n || !p.k)
         p.path = GEMM_SCALE;
-    else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && !plan_small(&p))
+    else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && (direct || !plan_dots(&p)) &&
+             !plan_small(&p))
         status = direct ? plan_tiles(&p) : plan_either(&p);
     if (direct && !p.a_packed && !p.b_packed) {
         p.direct = gemm_direct_of(direct, p.m, p.k);

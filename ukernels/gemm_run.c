@@ -288,6 +288,64 @@ static struct gemm_vector whole_vector(const struct task *t) {
     };
 }
 
+/* Packed operands are copied as they lie, closer. */
+static void run_dots(void *context, int64_t index, int64_t thread) {
+    const struct task *t = context;
+    const struct uk_gemm_plan *plan = t->plan;
+    const struct gemm_operands *o = t->o;
+    const int64_t leading = gemm_leading(plan->k, plan->type->size);
+    struct gemm_dots d = {.kernel = plan->type->nt,
+                          .k = plan->k,
+                          .k_block = plan->kc,
+                          .lda = plan->a_packed ? leading : plan->a_row,
+                          .ldb = plan->b_packed ? leading : plan->b_column,
+                          .ldc = plan->ldc,
+                          .alpha = o->alpha,
+                          .beta = o->beta,
+                          .epilogue = o->epilogue};
+    int64_t rows, columns;
+
+    (void)thread;
+    share(plan->row_tasks == 1 ? 0 : index, plan->row_tasks, plan->m, d.kernel->mr, &d.row, &rows);
+    share(plan->row_tasks == 1 ? index : 0, plan->column_tasks, plan->n, d.kernel->nr, &d.column, &columns);
+    d.m = rows - d.row;
+    d.n = columns - d.column;
+    d.a = at(plan, o->a, d.row * d.lda);
+    d.b = at(plan, o->b, d.column * d.ldb);
+    d.c = at_written(plan, o->c, d.row * d.ldc + d.column);
+    plan->type->dots(&d);
+}
+
+bool gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                   double beta, void *c) {
+    const struct gemm_product p = gemm_product_of(s);
+    const bool swapped = s->layout != UK_ROW_MAJOR;
+
+    GEMM_REQUIRE((uint64_t)(p.m - 2) < GEMM_MOST && (uint64_t)(p.n - 2) < GEMM_MOST);
+    GEMM_REQUIRE((uint64_t)(p.k - 1) < GEMM_MOST);
+    GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
+    GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
+    GEMM_REQUIRE(!gemm_leading_is_odd(p.lda, p.k) && !gemm_leading_is_odd(p.ldb, p.k));
+    GEMM_REQUIRE(!gemm_leading_is_odd(p.ldc, p.n));
+    GEMM_REQUIRE(a && b && c && !p.a_columns && p.b_columns);
+    GEMM_REQUIRE(gemm_suits_dots(t, p.m, p.n, p.k, p.lda, p.ldb));
+    GEMM_REQUIRE(t->is_alone || gemm_dots_cycles(t, p.m, p.n, p.k, p.lda, p.ldb) < 2 * GEMM_TASK);
+    t->dots(&(struct gemm_dots){.kernel = t->nt,
+                                .m = p.m,
+                                .n = p.n,
+                                .k = p.k,
+                                .k_block = gemm_dots_block(t, p.m, p.k),
+                                .a = swapped ? b : a,
+                                .lda = p.lda,
+                                .b = swapped ? a : b,
+                                .ldb = p.ldb,
+                                .c = c,
+                                .ldc = p.ldc,
+                                .alpha = 1,
+                                .beta = beta});
+    return true;
+}
+
 static void run_vector(void *context, int64_t index, int64_t thread) {
     const struct task *t = context;
     const struct uk_gemm_plan *plan = t->plan;
@@ -372,6 +430,10 @@ static void run_in(const struct uk_gemm_plan *plan, const struct gemm_operands *
 
     if (plan->path == GEMM_TILES) {
         gemm_parallel(plan, run_tiles, &task, plan->row_tasks * plan->column_tasks);
+        return;
+    }
+    if (plan->path == GEMM_DOTS) {
+        gemm_parallel(plan, run_dots, &task, plan->row_tasks * plan->column_tasks);
         return;
     }
     if (plan->b_block)

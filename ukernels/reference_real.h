@@ -45,6 +45,13 @@ void REFERENCE(gemm_small_ta)(int64_t MR, int64_t NR, int64_t KR, int64_t k, con
     REFERENCE(gemm_sab)(MR, NR, KR, k, a, 1, lda, b, ldb, c, ldc, acc, m, n);
 }
 
+void REFERENCE(gemm_nt)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,
+                        const real *b, int64_t ldb, real *c, int64_t ldc, int64_t acc, int64_t m, int64_t n) {
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            REFERENCE(dot)(MR, NR, KR, k, a + i * lda, b + j * ldb, c + i * ldc + j, acc);
+}
+
 void REFERENCE(pack_t)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *s, int64_t lds, real *d,
                        int64_t m) {
     (void)NR;

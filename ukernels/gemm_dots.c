@@ -1,0 +1,61 @@
+/*
+ * Products of a B by columns as inner products: which, and what they cost.
+ *
+ * Other kernels have a vector of columns of B, or of rows of A if C is turned: of few columns or rows some lanes, or most, are
+ * there for nothing, a step of k takes 4 cycles at least, the latency of its sums, and one operand is turned. Vectors along k
+ * are full, whatever m and n are, but their lanes have to be added up (TREE cycles for each group of rows), and where rows
+ * or columns do not begin with lines each load may cost something more (crossing in gemm_caches).
+ *
+ * Small products wait for the answer: there are no divisions, and sizes come in registers.
+ */
+#include "gemm_cost.h"
+#include "gemm_direct.h"
+
+enum { TREE = 45 };
+/* Cycles per byte that is turned, of operands that are near; and what these products take longer if theirs are not: blocks of
+ * four rows or columns are more streams than the others' panels. Measured on Emerald Rapids. */
+static const double TURN = 0.12, FAR = 1.45;
+
+static double vectors(const struct gemm_type *t, int64_t n) {
+    return (double)((n + (1 << t->nt_shift) - 1) >> t->nt_shift);
+}
+
+static double cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                     double crossing) {
+    const double groups = t->nt->mr == 4 ? (double)((m + 3) / 4) : (double)m / 3 + 0.5,
+                 fours = (double)((n + 3) / 4);
+    const double a = lda * t->size % GEMM_LINE ? crossing * (double)m : 0,
+                 b = ldb * t->size % GEMM_LINE ? crossing * groups * 4 : 0;
+    const bool is_far = (m + n) * k > 4 * t->near;
+
+    return (is_far ? FAR : 1) * fours * (vectors(t, k) * (2 * (double)m + a + b) + groups * TREE);
+}
+
+double gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
+                        int64_t ldb) {
+    return cycles(t, m, n, k, lda, ldb, gemm_caches()->crossing);
+}
+
+/* By vectors of columns, whose operand is turned. */
+static double turned_cycles(const struct gemm_type *t, int64_t rows, int64_t columns, int64_t k) {
+    const double multiply = (double)rows * vectors(t, columns) / 2;
+
+    return (double)k * ((multiply < 4 ? 4 : multiply) + TURN * (double)columns * t->size);
+}
+
+bool gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb) {
+    if (!t->nt || k < GEMM_DOTS_LEAST || m < 2 || n < 2 || (m | n | k) >= GEMM_MOST)
+        return false;
+    const double rows = turned_cycles(t, m, n, k), columns = turned_cycles(t, n, m, k),
+                 least = rows < columns ? rows : columns;
+
+    return cycles(t, m, n, k, lda, ldb, 0) < least && gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+}
+
+int64_t gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
+    const int64_t most = 8192 / t->size;
+
+    if (m <= t->nt->mr || k <= most)
+        return k;
+    return gemm_parts(gemm_parts(k, gemm_parts(k, most)), 16) * 16;
+}
