@@ -1,7 +1,8 @@
 /*
  * Small products of few columns, any number of rows in one call, with a vector of rows for each column: V = 16 rows of A,
  * or 8 of doubles, are turned in registers, and b is broadcast. One text for floats (UK_OP_sgemm_small) and doubles
- * (UK_OP_dgemm_small). Up to UK_NR columns; A and B in place, in rows.
+ * (UK_OP_dgemm_small), and for A stored by columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta), whose vectors are loaded as
+ * they are. Up to UK_NR columns; A and B in place.
  *
  *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
  *     v[i], w[i]     A's rows in halves of a vector, STEPS = 2 L steps of each: v of rows i and L + i, w of those 2 L on.
@@ -17,16 +18,23 @@
  * before the last but one ends. Both compute the same, and all of a group that is added to is loaded before it is stored. Up
  * to L rows beyond whole groups of up to L columns go with the last one, a row's columns in half a vector, b being loaded
  * under a mask: behind it, each of their steps would wait for the one before. So have fewer rows, and all of fewer steps than
- * a turn.
+ * a turn. With A by columns there are sums for several vectors of rows, as one column's would wait for their latency; the
+ * last one begins before the last but one ends, and is added to before that is stored.
  *
  * Bound: for V rows and a step n multiply-adds, 3 shuffles and a load into half a register, (n + 4) / 2 cycles where all
  * these go through two units, and 3 at least; doubles take a shuffle less. C takes 20 shuffles for L columns; doubles 8. A
- * vector of columns takes V / 2 cycles, 4 columns with four rows in a vector 11 / 2 (gemm_merged_avx512.c).
+ * vector of columns takes V / 2 cycles, 4 columns with four rows in a vector 11 / 2 (gemm_merged_avx512.c). With A by columns
+ * n / 2 cycles, and 4 for all vectors of rows together at least.
  */
 #include <immintrin.h>
 #include <stdbool.h>
 #include "ukernels.h"
 
+#if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
+#define A_COLUMNS 1
+#else
+#define A_COLUMNS 0
+#endif
 #define INLINE static inline __attribute__((always_inline))
 #ifdef UK_DOUBLE
 typedef double element;
@@ -121,6 +129,111 @@ INLINE void unpack(vector v[L], vector w[L]) {
         unpack_part(u, v, w);
 }
 
+/* V rows of L columns, of which some are in C, by lanes of L rows; C is added. */
+INLINE void complete(vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns, int acc) {
+    vector none[L];
+
+#pragma GCC unroll 4
+    for (int i = 0; i < L; i++)
+        none[i] = v[i];
+    unpack(v, none);
+    if (acc)
+#pragma GCC unroll 4
+        for (int i = 0; i < L; i++) {
+            vector old = LANES_OF(LANE(maskz_loadu)(columns, at(c[0], i * ldc)));
+
+            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[1], i * ldc)), 1);
+            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[2], i * ldc)), 2);
+            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[3], i * ldc)), 3);
+            v[i] = WHOLE(add)(v[i], old);
+        }
+}
+
+INLINE void store(const vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns) {
+#pragma GCC unroll 4
+    for (int i = 0; i < L; i++) {
+        LANE(mask_storeu)(at(c[0], i * ldc), columns, LANE_OF(v[i], 0));
+        LANE(mask_storeu)(at(c[1], i * ldc), columns, LANE_OF(v[i], 1));
+        LANE(mask_storeu)(at(c[2], i * ldc), columns, LANE_OF(v[i], 2));
+        LANE(mask_storeu)(at(c[3], i * ldc), columns, LANE_OF(v[i], 3));
+    }
+}
+
+/* The columns of n from j on, L at most. */
+INLINE __mmask8 some_columns(int n, int j) {
+    return (__mmask8)((1u << (n - j < L ? n - j : L)) - 1);
+}
+
+/* A step of R rows, each with its columns in half a vector. */
+INLINE void row_step(const element *a, int64_t lda, const element *b, __mmask8 columns, int R, half *sum) {
+    if (!R)
+        return;
+    const half x = HALF(maskz_loadu)(columns, b);
+
+#pragma GCC unroll 4
+    for (int i = 0; i < R; i++)
+        sum[i] = HALF(fmadd)(HALF(set1)(*at(a, i * lda)), x, sum[i]);
+}
+
+INLINE void store_rows(element *c, int64_t ldc, __mmask8 columns, int acc, int R, const half *sum) {
+#pragma GCC unroll 4
+    for (int i = 0; i < R; i++) {
+        element *to = at(c, i * ldc);
+
+        HALF(mask_storeu)(to, columns, acc ? HALF(add)(sum[i], HALF(maskz_loadu)(columns, to)) : sum[i]);
+    }
+}
+
+#if A_COLUMNS
+/* G vectors of rows, the last of which are also the last ones of the vector before where there are fewer, of n columns. */
+INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
+                  element *to, int acc, int n, int G) {
+    const int64_t size = sizeof(element), last = rows - V;
+    element *c[8][LANES];
+    vector sum[8][STEPS], x[8];
+
+#pragma GCC unroll 8
+    for (int g = 0; g < G; g++) {
+#pragma GCC unroll 8
+        for (int j = 0; j < STEPS; j++)
+            sum[g][j] = WHOLE(setzero)();
+#pragma GCC unroll 4
+        for (int q = 0; q < LANES; q++) {
+            c[g][q] = at(to, ((g < G - 1 ? g * V : last) + q * L) * s->ldc);
+            ALONE(c[g][q]);
+        }
+    }
+#pragma GCC unroll 1
+    for (int64_t p = s->steps; p > 0; p--) {
+#pragma GCC unroll 8
+        for (int g = 0; g < G; g++)
+            x[g] = WHOLE(loadu)(g < G - 1 ? a + g * V : at(a, last * size));
+#pragma GCC unroll 8
+        for (int j = 0; j < n; j++)
+#pragma GCC unroll 8
+            for (int g = 0; g < G; g++)
+                sum[g][j] = WHOLE(fmadd)(x[g], WHOLE(set1)(b[j]), sum[g][j]);
+        a = at(a, s->lda);
+        b = at(b, s->ldb);
+    }
+#pragma GCC unroll 2
+    for (int j = 0; j < n; j += L) {
+        complete(sum[G - 1] + j, c[G - 1], s->ldc, some_columns(n, j), acc);
+#pragma GCC unroll 8
+        for (int g = 0; g < G; g++) {
+            if (g < G - 1)
+                complete(sum[g] + j, c[g], s->ldc, some_columns(n, j), acc);
+            store(sum[g] + j, c[g], s->ldc, some_columns(n, j));
+#pragma GCC unroll 4
+            for (int q = 0; q < LANES; q++) {
+                c[g][q] += L;
+                ALONE(c[g][q]);
+            }
+        }
+    }
+}
+
+#else
 INLINE void load(const element *const a[LANES], int64_t lda, vector v[L], vector w[L]) {
 #pragma GCC unroll 4
     for (int i = 0; i < L; i++) {
@@ -142,53 +255,6 @@ INLINE void step(vector x, const element *b, int n, vector *sum) {
 #pragma GCC unroll 8
     for (int j = 0; j < n; j++)
         sum[j] = WHOLE(fmadd)(x, WHOLE(set1)(b[j]), sum[j]);
-}
-
-/* V rows of L columns, of which some are in C, by lanes of L rows. */
-INLINE void store(vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns, int acc) {
-    vector none[L];
-
-#pragma GCC unroll 4
-    for (int i = 0; i < L; i++)
-        none[i] = v[i];
-    unpack(v, none);
-    if (acc)
-#pragma GCC unroll 4
-        for (int i = 0; i < L; i++) {
-            vector old = LANES_OF(LANE(maskz_loadu)(columns, at(c[0], i * ldc)));
-
-            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[1], i * ldc)), 1);
-            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[2], i * ldc)), 2);
-            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[3], i * ldc)), 3);
-            v[i] = WHOLE(add)(v[i], old);
-        }
-#pragma GCC unroll 4
-    for (int i = 0; i < L; i++) {
-        LANE(mask_storeu)(at(c[0], i * ldc), columns, LANE_OF(v[i], 0));
-        LANE(mask_storeu)(at(c[1], i * ldc), columns, LANE_OF(v[i], 1));
-        LANE(mask_storeu)(at(c[2], i * ldc), columns, LANE_OF(v[i], 2));
-        LANE(mask_storeu)(at(c[3], i * ldc), columns, LANE_OF(v[i], 3));
-    }
-}
-
-/* A step of R rows, each with its columns in half a vector. */
-INLINE void row_step(const element *a, int64_t lda, const element *b, __mmask8 columns, int R, half *sum) {
-    if (!R)
-        return;
-    const half x = HALF(maskz_loadu)(columns, b);
-
-#pragma GCC unroll 4
-    for (int i = 0; i < R; i++)
-        sum[i] = HALF(fmadd)(HALF(set1)(*at(a, i * lda)), x, sum[i]);
-}
-
-INLINE void store_rows(element *c, int64_t ldc, __mmask8 columns, int acc, int R, const half *sum) {
-#pragma GCC unroll 4
-    for (int i = 0; i < R; i++) {
-        element *to = at(c, i * ldc);
-
-        HALF(mask_storeu)(to, columns, acc ? HALF(add)(sum[i], HALF(maskz_loadu)(columns, to)) : sum[i]);
-    }
 }
 
 /* `rows` rows, L to V, of n columns, and the next R, each with its columns in half a vector. */
@@ -252,7 +318,8 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
     switch (s->enter) { STEPS_FROM(FROM) default :; }
 #pragma GCC unroll 2
     for (int j = 0; j < n; j += L) {
-        store(sum + j, c, s->ldc, (__mmask8)((1u << (n - j < L ? n - j : L)) - 1), acc);
+        complete(sum + j, c, s->ldc, some_columns(n, j), acc);
+        store(sum + j, c, s->ldc, some_columns(n, j));
 #pragma GCC unroll 4
         for (int q = 0; q < LANES; q++) {
             c[q] += L;
@@ -262,11 +329,14 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
     store_rows(at(to, rows * s->ldc), s->ldc, columns, acc, R, row_sum);
 }
 
+#endif
+
 /* R rows, each with its columns in half a vector. */
 INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const element *b, element *c,
                         int acc, int n, int R) {
     const __mmask8 columns = (__mmask8)((1u << n) - 1);
-    const int64_t ldb = s->ldb;
+    const int64_t size = sizeof(element), ldb = s->ldb;
+    const int64_t row = A_COLUMNS ? size : s->lda, next = A_COLUMNS ? s->lda : size;
     half sum[L];
 
 #pragma GCC unroll 4
@@ -277,12 +347,14 @@ INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const e
     for (int64_t p = s->steps / STEPS; p > 0; p--)
 #pragma GCC unroll 8
         for (int u = 0; u < STEPS; u++) {
-            row_step(a++, s->lda, b, columns, R, sum);
+            row_step(a, row, b, columns, R, sum);
+            a = at(a, next);
             b = at(b, ldb);
         }
 #pragma GCC unroll 1
     for (int64_t p = s->steps % STEPS; p > 0; p--) {
-        row_step(a++, s->lda, b, columns, R, sum);
+        row_step(a, row, b, columns, R, sum);
+        a = at(a, next);
         b = at(b, ldb);
     }
     store_rows(c, s->ldc, columns, acc, R, sum);
@@ -297,6 +369,44 @@ static void few_rows(const struct uk_small_call *s, int64_t rows, const element 
     switch (rows) { ROWS(ROWS_OF) }
 }
 
+#if A_COLUMNS
+/* Vectors of rows, as many as there are sums for, shared out evenly: the longer groups last, so that none is less than one. */
+INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
+                     int n) {
+    const int most = n <= 2 ? 8 : n <= 4 ? 4 : 2;
+    const int64_t vectors = (s->m + V - 1) / V, groups = (vectors + most - 1) / most;
+    int64_t left = s->m;
+
+    if (left < V) {
+#pragma GCC unroll 1
+        for (; left > 0; left -= L) {
+            few_rows(s, left < L ? left : L, a, b, c, acc, n);
+            a += L;
+            c = at(c, L * s->ldc);
+        }
+        return;
+    }
+#pragma GCC unroll 1
+    for (int64_t i = 0; i < groups; i++) {
+        const int64_t some = vectors / groups + (i >= groups - vectors % groups);
+        const int64_t rows = some * V < left ? some * V : left;
+
+#define GROUP(g)                                               \
+    case g:                                                    \
+        group(s, rows, a, b, c, acc, n, g <= most ? g : most); \
+        break;
+        if (most == 8)
+            switch (some) { GROUP(1) GROUP(2) GROUP(3) GROUP(4) GROUP(5) GROUP(6) GROUP(7) GROUP(8) }
+        else if (most == 4)
+            switch (some) { GROUP(1) GROUP(2) GROUP(3) GROUP(4) }
+        else
+            switch (some) { GROUP(1) GROUP(2) }
+        a += rows;
+        c = at(c, rows * s->ldc);
+        left -= rows;
+    }
+}
+#else
 /* The groups, the last one with the rows beyond; or all rows as those are. */
 INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                      int n) {
@@ -322,6 +432,7 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
         c = at(c, L * s->ldc);
     }
 }
+#endif
 
 INLINE void prepare(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
                     int64_t n) {

@@ -356,9 +356,10 @@ static void few_last_columns(void **state) {
     for (int64_t i = 0; i < part_of(400); i++) {
         const int64_t n = 16 * (1 + i % 4) + 1 + i / 4 % 8, m = n + i % 16, k = n + i % 9;
         const bool rows = i % 3;
+        const enum uk_transpose turned = i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE; /* the A of rows */
         const struct shape s = {rows ? UK_ROW_MAJOR : UK_COLUMN_MAJOR,
-                                UK_NO_TRANSPOSE,
-                                UK_NO_TRANSPOSE,
+                                rows ? turned : UK_NO_TRANSPOSE,
+                                rows ? UK_NO_TRANSPOSE : turned,
                                 rows ? m : n,
                                 rows ? n : m,
                                 k,

@@ -167,16 +167,16 @@ struct gemm_type {
     const struct uk_kernel *whole[2][GEMM_TILES_MOST];
     int wholes[2];
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
-    struct gemm_direct tall[GEMM_WIDTHS]; /* what some of direct[0] point to */
-    const struct uk_kernel *turn[2];      /* pack_t of one vector of columns, and of two; or NULL */
-    int64_t way;                          /* bytes of a way of the first cache, a power of two */
-    int few_rows;                         /* so many of its lines may share a set */
-    int direct_most;                      /* multiply-adds of a small product */
-    int64_t near, last;                   /* elements of a quarter of the second cache; of the last one */
-    int64_t second_way;                   /* bytes of a way of the second cache */
-    bool last_is_far;                     /* gemm_caches's */
-    bool is_alone;                        /* there is one thread */
-    _Atomic bool ready;                   /* all is filled in */
+    struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
+    const struct uk_kernel *turn[2];         /* pack_t of one vector of columns, and of two; or NULL */
+    int64_t way;                             /* bytes of a way of the first cache, a power of two */
+    int few_rows;                            /* so many of its lines may share a set */
+    int direct_most;                         /* multiply-adds of a small product */
+    int64_t near, last;                      /* elements of a quarter of the second cache; of the last one */
+    int64_t second_way;                      /* bytes of a way of the second cache */
+    bool last_is_far;                        /* gemm_caches's */
+    bool is_alone;                           /* there is one thread */
+    _Atomic bool ready;                      /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t, *nt;
     int nt_shift; /* nt's vectors have 2^nt_shift elements */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];

@@ -10,12 +10,13 @@
  * are 16 and 4 rather than two vectors.
  *
  * Where loads into a part of a register take such a unit too (gemm_caches), rows that share a vector of R take it for all of
- * A's loads but every R-th, or for all if A is by columns, and first of all R masks, which come through one of the units: 8
+ * A's loads but every R-th, if it is by rows, and first of all R masks, which come through one of the units: 8
  * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
  * for each row. 4 columns are a third, if there are rows enough for the masks; else they have kernels of their own.
  *
- * Or the few last columns of an A in rows have vectors of its rows, which are turned in registers: 3 cycles for 16 rows of one or two, half
- * a cycle more for each one more, where a vector of columns takes 8 and rows that share one 5.5 (turned_cycles).
+ * Or the few last columns have vectors of rows. An A in rows is turned in registers: 3 cycles for 16 rows of one or two, half
+ * a cycle more for each one more, where a vector of columns takes 8 and rows that share one 5.5 (turned_cycles). Of an A by
+ * columns each takes half a cycle.
  *
  * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
  * vectors of B that are as long as a line, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in
@@ -49,11 +50,14 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* Of a kernel's loads in a step of k those that take a unit, where such do. */
+/* Of a kernel's loads in a step of k those that take a unit, where such do. Those of two neighbours of an A by columns do not,
+ * but for few steps, with the masks, they cost as much: half a vector for each row is as good for many. */
 static double merging_loads(const struct uk_kernel *k) {
-    const double a = k->loads - 1, shared = strstr(k->op, "_ta") ? a : a - a / k->row_step;
+    const double a = k->loads - 1;
 
-    return k->row_step > 1 ? shared : 0;
+    if (strstr(k->op, "_ta"))
+        return k->row_step == 2 ? a : 0;
+    return k->row_step > 1 ? a - a / k->row_step : 0;
 }
 
 /* What the vectors of B, if they cross lines, add to a step of all groups of these rows: less to a longer step, nothing to
@@ -88,20 +92,26 @@ static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
 
-/* Whether it turns as many rows of A as a vector has elements (gemm_small_turned_avx512.c). */
+/* Whether a vector has rows of A, which are turned if they are not by columns (gemm_small_turned_avx512.c). */
 static bool is_turned(const struct uk_kernel *k) {
     return k->row_step == k->mr && k->fma == k->nr;
 }
 
 /* A call of such a kernel: groups of mr rows, in whole turns of steps, with a load into half a register beside the
- * shuffles, which have one unit, and then C's; beside the last group up to a lane of rows, each in a vector. */
+ * shuffles, which have one unit, and then C's; beside the last group up to a lane of rows, each in a vector. With A by columns
+ * there are multiply-adds only, whose latency is 4; of less than a vector of rows each has one. */
 static double turned_cycles(const struct uk_kernel *k, int rows, int columns, int steps) {
     const int lane = k->mr / 4, turn = 2 * lane, turned = (steps + turn - 1) / turn * turn;
+    const int vectors = (rows + k->mr - 1) / k->mr;
     const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
     const int groups = (rows - beyond + k->mr - 1) / k->mr, units = gemm_caches()->vector_units;
     const double all = ((k->other + 1) * turned + columns * steps) / units, shuffles = k->other * turned;
     const double c = 5. * lane * ((columns + lane - 1) / lane);
 
+    if (!k->other && rows < k->mr)
+        return CALL + 4. * steps * ((rows + lane - 1) / lane);
+    if (!k->other)
+        return CALL + steps * larger(vectors * columns / 2., 4) + vectors * c;
     return CALL + groups * (larger(all, shuffles) + c) + (beyond ? steps * (beyond + 1.) / units : 0);
 }
 
@@ -109,7 +119,7 @@ struct search {
     const struct uk_kernel *const *kernel;
     int kernels, n, rows;
     int lanes;  /* of a vector */
-    bool turns; /* the last columns may turn A */
+    bool turns; /* the last columns may have vectors of rows */
     double least;
     struct gemm_direct *best;
 };
@@ -170,10 +180,10 @@ static double direct_cycles(const struct search *s, const struct gemm_direct *d,
     return cycles;
 }
 
-/* The same for n columns with A in rows, if the last of them turn it: for how many rows and steps at least. Where loads into
+/* The same for n columns, if the last of them have vectors of rows: for how many rows and steps at least. Where loads into
  * a part of a register take no unit, rows that share a vector cost less than there, and it has not been measured. */
-static void take_tall(struct gemm_type *t, struct search *s) {
-    struct gemm_direct d = {0}, *low = &t->direct[0][s->n], *tall = &t->tall[s->n];
+static void take_tall(struct gemm_type *t, int form, struct search *s) {
+    struct gemm_direct d = {0}, *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, steps = s->n;
 
     if (!gemm_caches()->merging_takes_unit || low->pieces < 2)
@@ -328,8 +338,8 @@ void gemm_direct_fill(struct gemm_type *t) {
             struct gemm_direct d = {0};
 
             complete(&s, &d, 0, n, GEMM_WIDTHS);
-            if (!form && n > lanes)
-                take_tall(t, &s);
+            if (n > lanes)
+                take_tall(t, form, &s);
             if (n > GEMM_FEW_COLUMNS)
                 continue;
             s.rows = n;
