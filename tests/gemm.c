@@ -320,14 +320,14 @@ static void nothing_outside_the_smallest(void **state) {
 
 /* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and AVX-512. Of 16 x 1003 x
  * 300 C is turned, if B is stored by columns. Of 80 columns, 16 would be summed up otherwise. The
- * last three are inner products, where rows and columns are contiguous. */
+ * last ones are inner products, where rows and columns are contiguous, or one operand is turned. */
 static void same_bits(void **state) {
-    int64_t shape[][3] = {{300, 310, 320},  {14, 33, 77},     {1, 5000, 700},   {5000, 1, 700},
-                          {6, 1000, 1000},  {1000, 6, 1000},  {64, 64, 4096},   {129, 1100, 1200},
-                          {1100, 129, 900}, {1, 1, 5000},     {31, 31, 31},     {512, 512, 512},
-                          {97, 17, 1030},   {700, 1500, 4},   {1024, 80, 2048}, {1500, 1028, 100},
-                          {28, 1031, 700},  {33, 1100, 1031}, {16, 1003, 300},  {1, 80, 20000},
-                          {5, 700, 1500},   {900, 6, 3000},   {9, 11, 5000}};
+    int64_t shape[][3] = {
+        {300, 310, 320},   {14, 33, 77},    {1, 5000, 700},    {5000, 1, 700},   {6, 1000, 1000},
+        {1000, 6, 1000},   {64, 64, 4096},  {129, 1100, 1200}, {1100, 129, 900}, {1, 1, 5000},
+        {31, 31, 31},      {512, 512, 512}, {97, 17, 1030},    {700, 1500, 4},   {1024, 80, 2048},
+        {1500, 1028, 100}, {28, 1031, 700}, {33, 1100, 1031},  {16, 1003, 300},  {1, 80, 20000},
+        {5, 700, 1500},    {900, 6, 3000},  {9, 11, 5000},     {700, 5, 1500},   {4, 300, 2000}};
 
     (void)state;
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {

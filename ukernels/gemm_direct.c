@@ -236,7 +236,9 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
         p->k > GEMM_MOST || !(t->is_alone || p->m * p->n * p->k <= t->direct_most) ||
         gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
         gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n) ||
-        (p->b_columns && !p->a_columns && gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)))
+        (p->b_columns && !p->a_columns && gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) ||
+        (p->b_columns == p->a_columns &&
+         gemm_suits_turned_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
         return NULL;
     const struct gemm_direct *d = &t->direct[p->a_columns][p->n < GEMM_WIDTHS ? p->n : GEMM_WIDE / t->size];
     const bool conflicts = !(p->lda * t->size & (t->way - 1));

@@ -117,6 +117,9 @@ static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct 
 enum { GEMM_DOTS_LEAST = 48 };
 /* Whether inner products take the least time: of rows of A and columns of B, both contiguous, lda and ldb apart. */
 bool gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
+/* The same if one has to be turned first: A, or B; the other's are ld apart. */
+bool gemm_suits_turned_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
+                            bool turns_a);
 double gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
 /* Sums of so many k at a time. */
 int64_t gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);

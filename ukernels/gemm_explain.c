@@ -83,7 +83,10 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *p, char *buffer, size_t size) 
     else if (p->path == GEMM_SCALE)
         add(&t, "path: C is scaled, A and B are not read\n");
     else if (p->path == GEMM_DOTS)
-        add(&t, "path: inner products of rows of A and columns of B\nkernel: %s\nblocks: kc %lld\n",
+        add(&t, "path: inner products of rows of A and columns of B%s\nkernel: %s\nblocks: kc %lld\n",
+            p->a_block   ? ", A turned first"
+            : p->b_block ? ", B turned first"
+                         : "",
             p->type->nt->symbol, (long long)p->kc);
     else
         add(&t, "path: matrix times vector, by %s\nkernel: %s\n",

@@ -15,9 +15,13 @@ int64_t gemm_leading(int64_t n, int size) {
     return n * size % 512 ? n : n + 64 / size;
 }
 
-/* Whether A, or the matrix that B is, is copied with its k as rows of the copy. */
+/* Whether A is copied with its k as rows of the copy, and B, of a product not by tiles. */
 static bool a_is_columns(const struct uk_gemm_plan *plan) {
-    return plan->path != GEMM_TILES && plan->a_step != 1;
+    return plan->path != GEMM_TILES && plan->path != GEMM_DOTS && plan->a_step != 1;
+}
+
+static bool b_is_rows(const struct uk_gemm_plan *plan) {
+    return plan->path != GEMM_DOTS && plan->b_column == 1;
 }
 
 static int64_t panels(int64_t n, int64_t width) {
@@ -46,8 +50,8 @@ size_t gemm_packed_b(const struct uk_gemm_plan *plan) {
         return 0;
     if (plan->path == GEMM_TILES)
         return bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr * plan->k);
-    return bytes(plan, plan->b_column == 1 ? plan->k * gemm_leading(plan->n, size)
-                                           : plan->n * gemm_leading(plan->k, size));
+    return bytes(plan, b_is_rows(plan) ? plan->k * gemm_leading(plan->n, size)
+                                       : plan->n * gemm_leading(plan->k, size));
 }
 
 /* n lines of an operand in panels, `taken` of them in each, which is `width` wide. */
@@ -122,7 +126,7 @@ void gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *pac
         return;
     if (plan->path == GEMM_TILES)
         gemm_pack_b(plan, b, 0, plan->n, 0, plan->k, packed);
-    else if (plan->b_column == 1)
+    else if (b_is_rows(plan))
         t->copy_rows(t, plan->k, plan->n, b, plan->b_step, 1, packed, gemm_leading(plan->n, t->size));
     else
         t->copy_rows(t, plan->n, plan->k, b, plan->b_column, plan->b_step, packed,

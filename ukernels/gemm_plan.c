@@ -266,15 +266,22 @@ static bool plan_vector(struct uk_gemm_plan *p) {
     return true;
 }
 
-/* Inner products, if they are faster: B by columns need not be turned. */
+/* Inner products, if they are faster; at most one operand is turned. */
 static bool plan_dots(struct uk_gemm_plan *p) {
     const struct uk_kernel *k = p->type->nt;
+    const bool turns_a = p->a_step != 1, turns_b = p->b_step != 1;
+    const int64_t leading = gemm_leading(p->k, p->type->size);
 
-    if (p->a_step != 1 || p->b_step != 1 ||
-        !gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column))
+    if ((turns_a && turns_b) ||
+        !(turns_a || turns_b
+              ? gemm_suits_turned_dots(p->type, p->m, p->n, p->k, turns_a ? p->b_column : p->a_row, turns_a)
+              : gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
         return false;
     p->path = GEMM_DOTS;
-    p->cycles = gemm_dots_cycles(p->type, p->m, p->n, p->k, p->a_row, p->b_column);
+    p->cycles = gemm_dots_cycles(p->type, p->m, p->n, p->k, turns_a ? leading : p->a_row,
+                                 turns_b ? leading : p->b_column);
+    p->a_block = turns_a && !p->a_packed ? p->m * leading : 0;
+    p->b_block = turns_b && !p->b_packed ? p->n * leading : 0;
     p->kc = gemm_dots_block(p->type, p->m, p->k);
     /* Of rows, or of columns. */
     const int64_t threads =

@@ -297,8 +297,8 @@ static void run_dots(void *context, int64_t index, int64_t thread) {
     struct gemm_dots d = {.kernel = plan->type->nt,
                           .k = plan->k,
                           .k_block = plan->kc,
-                          .lda = plan->a_packed ? leading : plan->a_row,
-                          .ldb = plan->b_packed ? leading : plan->b_column,
+                          .lda = plan->a_packed || plan->a_block ? leading : plan->a_row,
+                          .ldb = plan->b_packed || plan->b_block ? leading : plan->b_column,
                           .ldc = plan->ldc,
                           .alpha = o->alpha,
                           .beta = o->beta,
@@ -310,8 +310,8 @@ static void run_dots(void *context, int64_t index, int64_t thread) {
     share(plan->row_tasks == 1 ? index : 0, plan->column_tasks, plan->n, d.kernel->nr, &d.column, &columns);
     d.m = rows - d.row;
     d.n = columns - d.column;
-    d.a = at(plan, o->a, d.row * d.lda);
-    d.b = at(plan, o->b, d.column * d.ldb);
+    d.a = at(plan, plan->a_block ? t->work : o->a, d.row * d.lda);
+    d.b = at(plan, plan->b_block ? t->work : o->b, d.column * d.ldb);
     d.c = at_written(plan, o->c, d.row * d.ldc + d.column);
     plan->type->dots(&d);
 }
@@ -433,6 +433,10 @@ static void run_in(const struct uk_gemm_plan *plan, const struct gemm_operands *
         return;
     }
     if (plan->path == GEMM_DOTS) {
+        if (plan->a_block)
+            gemm_pack_whole_a(plan, o->a, workspace);
+        if (plan->b_block)
+            gemm_pack_whole_b(plan, o->b, workspace);
         gemm_parallel(plan, run_dots, &task, plan->row_tasks * plan->column_tasks);
         return;
     }
