@@ -37,30 +37,37 @@ INLINE void add_columns(four_sums sums, real *c, int64_t acc, int64_t n) {
         c[j] = (acc ? c[j] : 0) + s[j];
 }
 
-/* So many rows. */
-INLINE void add_group(const int rows, int64_t k, const real *a, int64_t lda, const real *const *column,
-                      real *c, int64_t ldc, int64_t acc, int64_t n) {
-    vector t[ROWS * COLUMNS] = {0};
-    int64_t p = 0;
+/* Columns of B: the first, and from it to the others. */
+struct columns {
+    const real *first;
+    int64_t to[COLUMNS];
+};
 
-#define STEP(load_it)                                                                             \
-    do {                                                                                          \
-        vector row[ROWS];                                                                         \
-                                                                                                  \
-        _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) row[i] = load_it(a + i * lda + p); \
-        _Pragma("GCC unroll 4") for (int j = 0; j < COLUMNS; j++) {                               \
-            const vector b = load_it(column[j] + p);                                              \
-                                                                                                  \
-            _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) t[i * COLUMNS + j] =           \
-                fma(row[i], b, t[i * COLUMNS + j]);                                               \
-        }                                                                                         \
+/* So many rows. What compilers know of a and b they would keep a pointer for, to each row and column. */
+INLINE void add_group(const int rows, int64_t k, const real *a, int64_t lda, struct columns column, real *c,
+                      int64_t ldc, int64_t acc, int64_t n) {
+    vector t[ROWS * COLUMNS] = {0};
+    const real *b = column.first;
+
+#define STEP(load_it)                                                                         \
+    do {                                                                                      \
+        vector row[ROWS];                                                                     \
+                                                                                              \
+        __asm__("" : "+r"(a), "+r"(b));                                                       \
+        _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) row[i] = load_it(a + i * lda); \
+        _Pragma("GCC unroll 4") for (int j = 0; j < COLUMNS; j++) {                           \
+            const vector x = load_it(b + column.to[j]);                                       \
+                                                                                              \
+            _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) t[i * COLUMNS + j] =       \
+                fma(row[i], x, t[i * COLUMNS + j]);                                           \
+        }                                                                                     \
     } while (0)
-#define load_left(at) load_part(at, k - p)
+#define load_left(at) load_part(at, k)
 
 #pragma GCC unroll 1
-    for (; p + V <= k; p += V)
+    for (; k >= V; k -= V, a += V, b += V)
         STEP(load);
-    if (p < k)
+    if (k)
         STEP(load_left);
 #pragma GCC unroll 4
     for (int i = 0; i < rows; i++)
@@ -70,10 +77,10 @@ INLINE void add_group(const int rows, int64_t k, const real *a, int64_t lda, con
 
 void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *b, int64_t ldb, real *c, int64_t ldc,
                int64_t acc, int64_t m, int64_t n) {
-    const real *column[COLUMNS];
+    struct columns column = {b, {0}};
 
-    for (int j = 0; j < COLUMNS; j++)
-        column[j] = b + (j < n ? j : n - 1) * ldb;
+    for (int j = 1; j < COLUMNS; j++)
+        column.to[j] = (j < n ? j : n - 1) * ldb;
     for (; m >= ROWS; m -= ROWS, a += ROWS * lda, c += ROWS * ldc)
         add_group(ROWS, k, a, lda, column, c, ldc, acc, n);
     if (ROWS > 3 && m == 3)

@@ -172,7 +172,8 @@ INLINE void row_step(const element *a, int64_t lda, const element *b, __mmask8 c
 
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
-        sum[i] = HALF(fmadd)(HALF(set1)(*at(a, i * lda)), x, sum[i]);
+        sum[i] = HALF(mask_fmadd)(HALF(set1)(*at(a, i * lda)), (__mmask8)-1, x,
+                                  sum[i]); /* plain: gcc wants FMA beside AVX-512 */
 }
 
 INLINE void store_rows(element *c, int64_t ldc, __mmask8 columns, int acc, int R, const half *sum) {
@@ -272,9 +273,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
 #pragma GCC unroll 4
     for (int q = 0; q < LANES; q++) {
         a[q] = at(from, row[q] * lda);
-        c[q] = at(to, row[q] * s->ldc);
         ALONE(a[q]);
-        ALONE(c[q]);
     }
 #pragma GCC unroll 8
     for (int j = 0; j < STEPS; j++)
@@ -300,6 +299,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
             step(at_step(u, v, w), b, n, sum);
             row_step(next + u, lda, b, columns, R, row_sum);
             b = at(b, ldb);
+            ALONE(b);
             unpack_part(u, next_v, next_w);
         }
 #pragma GCC unroll 4
@@ -316,6 +316,12 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
         b = at(b, ldb);                                  \
         __attribute__((fallthrough));
     switch (s->enter) { STEPS_FROM(FROM) default :; }
+    ALONE(to); /* the loop has no registers for C's rows */
+#pragma GCC unroll 4
+    for (int q = 0; q < LANES; q++) {
+        c[q] = at(to, row[q] * s->ldc);
+        ALONE(c[q]);
+    }
 #pragma GCC unroll 2
     for (int j = 0; j < n; j += L) {
         complete(sum + j, c, s->ldc, some_columns(n, j), acc);
@@ -459,11 +465,12 @@ INLINE void prepare(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb
         return UK_OK;                                                                                   \
     }
 COLUMNS(RUN)
+
+#ifdef UK_RESOLVED
 #define RUN_OF(n) run_##n,
 static enum uk_status (*const run[UK_NR])(const struct uk_small_call *s, const void *a, const void *b,
                                           void *c, int acc) = {COLUMNS(RUN_OF)};
 
-#ifdef UK_RESOLVED
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 
@@ -480,6 +487,10 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64
     struct uk_small_call s;
 
     prepare(&s, k, lda, ldb, ldc, m, n);
-    run[n - 1](&s, a, b, c, acc != 0);
+#define CALL_OF(n)                      \
+    case n:                             \
+        run_##n(&s, a, b, c, acc != 0); \
+        return;
+    switch (n) { COLUMNS(CALL_OF) }
 }
 #endif
