@@ -36,9 +36,16 @@
 #define A_COLUMNS 0
 #endif
 #define INLINE static inline __attribute__((always_inline))
+/* A kernel is one function. */
+#ifdef UK_RESOLVED
+#define PART static
+#else
+#define PART INLINE
+#endif
 #ifdef UK_DOUBLE
 typedef double element;
 typedef __m512d vector;
+typedef __m128d lane;
 typedef __m256d half;
 enum { V = 8, L = 2 };
 #define WHOLE(name) _mm512_##name##_pd
@@ -55,6 +62,7 @@ enum { V = 8, L = 2 };
 #else
 typedef float element;
 typedef __m512 vector;
+typedef __m128 lane;
 typedef __m256 half;
 enum { V = 16, L = 4 };
 #define WHOLE(name) _mm512_##name##_ps
@@ -149,13 +157,22 @@ INLINE void complete(vector v[L], element *const c[LANES], int64_t ldc, __mmask8
         }
 }
 
+/* A lane extracted to memory under a mask, as gcc would have it, faults at what the mask leaves out. */
+#define STORE_LANE(i, q)                                       \
+    do {                                                       \
+        lane part = LANE_OF(v[i], q);                          \
+                                                               \
+        PIN(part);                                             \
+        LANE(mask_storeu)(at(c[q], (i) * ldc), columns, part); \
+    } while (0)
+
 INLINE void store(const vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns) {
 #pragma GCC unroll 4
     for (int i = 0; i < L; i++) {
-        LANE(mask_storeu)(at(c[0], i * ldc), columns, LANE_OF(v[i], 0));
-        LANE(mask_storeu)(at(c[1], i * ldc), columns, LANE_OF(v[i], 1));
-        LANE(mask_storeu)(at(c[2], i * ldc), columns, LANE_OF(v[i], 2));
-        LANE(mask_storeu)(at(c[3], i * ldc), columns, LANE_OF(v[i], 3));
+        STORE_LANE(i, 0);
+        STORE_LANE(i, 1);
+        STORE_LANE(i, 2);
+        STORE_LANE(i, 3);
     }
 }
 
@@ -366,13 +383,28 @@ INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const e
     store_rows(c, s->ldc, columns, acc, R, sum);
 }
 
-static void few_rows(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
+INLINE void few_rows(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
                      element *c, int acc, int n) {
 #define ROWS_OF(r)                          \
     case r:                                 \
         few_rows_of(s, a, b, c, acc, n, r); \
         break;
     switch (rows) { ROWS(ROWS_OF) }
+}
+
+/* All rows, where there is no group of them. */
+PART void all_few(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
+                  int64_t n) {
+#pragma GCC unroll 1
+    for (int64_t left = s->m; left > 0; left -= L) {
+        few_rows(s, left < L ? left : L, a, b, c, acc, (int)n);
+        a = at(a, A_COLUMNS ? L * (int64_t)sizeof(element) : L * s->lda);
+        c = at(c, L * s->ldc);
+    }
+}
+
+INLINE bool is_few(const struct uk_small_call *s) {
+    return A_COLUMNS ? s->m < V : !s->a1;
 }
 
 #if A_COLUMNS
@@ -383,15 +415,6 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
     const int64_t vectors = (s->m + V - 1) / V, groups = (vectors + most - 1) / most;
     int64_t left = s->m;
 
-    if (left < V) {
-#pragma GCC unroll 1
-        for (; left > 0; left -= L) {
-            few_rows(s, left < L ? left : L, a, b, c, acc, n);
-            a += L;
-            c = at(c, L * s->ldc);
-        }
-        return;
-    }
 #pragma GCC unroll 1
     for (int64_t i = 0; i < groups; i++) {
         const int64_t some = vectors / groups + (i >= groups - vectors % groups);
@@ -416,7 +439,7 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
 /* The groups, the last one with the rows beyond; or all rows as those are. */
 INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                      int n) {
-    int64_t longer = s->longer, left = s->m, beyond = n <= L ? s->half : 0;
+    int64_t longer = s->longer, beyond = n <= L ? s->half : 0;
 
 #pragma GCC unroll 1
     for (int64_t groups = s->a1 - (beyond != 0), rows; groups > 0; groups--) {
@@ -424,19 +447,12 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
         group(s, rows, a, b, c, acc, n, 0);
         a = at(a, rows * s->lda);
         c = at(c, rows * s->ldc);
-        left -= rows;
     }
 #define BEYOND(r)                                           \
     case r:                                                 \
         group(s, s->rows, a, b, c, acc, n, n <= L ? r : 0); \
         return;
     switch (beyond) { ROWS(BEYOND) }
-#pragma GCC unroll 1
-    for (; left > 0; left -= L) {
-        few_rows(s, left < L ? left : L, a, b, c, acc, n);
-        a = at(a, L * s->lda);
-        c = at(c, L * s->ldc);
-    }
 }
 #endif
 
@@ -458,15 +474,17 @@ INLINE void prepare(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb
     s->longer = s->a1 ? (m - beyond) % s->a1 : 0;
 }
 
+#ifdef UK_RESOLVED
 #define RUN(n)                                                                                          \
     static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
                                   int acc) {                                                            \
-        all_rows(s, a, b, c, acc, n);                                                                   \
+        if (is_few(s))                                                                                  \
+            all_few(s, a, b, c, acc, n);                                                                \
+        else                                                                                            \
+            all_rows(s, a, b, c, acc, n);                                                               \
         return UK_OK;                                                                                   \
     }
 COLUMNS(RUN)
-
-#ifdef UK_RESOLVED
 #define RUN_OF(n) run_##n,
 static enum uk_status (*const run[UK_NR])(const struct uk_small_call *s, const void *a, const void *b,
                                           void *c, int acc) = {COLUMNS(RUN_OF)};
@@ -487,10 +505,14 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64
     struct uk_small_call s;
 
     prepare(&s, k, lda, ldb, ldc, m, n);
-#define CALL_OF(n)                      \
-    case n:                             \
-        run_##n(&s, a, b, c, acc != 0); \
+    if (is_few(&s)) {
+        all_few(&s, a, b, c, acc != 0, n);
         return;
-    switch (n) { COLUMNS(CALL_OF) }
+    }
+#define ALL_OF(n)                           \
+    case n:                                 \
+        all_rows(&s, a, b, c, acc != 0, n); \
+        return;
+    switch (n) { COLUMNS(ALL_OF) }
 }
 #endif
