@@ -18,6 +18,7 @@
  *
  * Every element is one sum in the order of k, to which C is added last, as all tiles of a block of k have it: the bits
  * are those of the plan's other ways, which serve what is packed beforehand, alpha, and epilogues.
+ * Inner products (gemm_dots.c), which are none of these, have a sum for each lane of a vector, whatever way they are called.
  */
 #ifndef GEMM_DIRECT_H
 #define GEMM_DIRECT_H
