@@ -216,9 +216,18 @@ static void environment_hides_features(void **state) {
 }
 
 static void features_are_listed(void **state) {
-    char name[32];
+    char name[32], cut[4];
+    int count;
+    const struct uk_kernel *kernel = uk_kernels(&count);
 
     (void)state;
+    for (int i = 0; i < count; i++) { /* a name that is cut is looked up whole */
+        const bool lacks = uk_cpu_lacks(kernel[i].features, name, sizeof name);
+
+        assert_int_equal(uk_cpu_lacks(kernel[i].features, cut, sizeof cut), lacks);
+        assert_memory_equal(cut, name, strlen(cut));
+        assert_int_equal(uk_cpu_lacks(kernel[i].features, NULL, 0), lacks);
+    }
     assert_false(uk_cpu_lacks("", name, sizeof name));
     assert_string_equal(name, "");
     assert_true(uk_cpu_lacks("nosuch,avx2", name, sizeof name));

@@ -90,13 +90,18 @@ static bool lists(const char *list, const char *feature) {
 }
 
 static bool lacks(const char *features, bool (*has)(const char *), char *name, size_t size) {
+    char whole[32]; /* no feature's name is longer */
+
     for (size_t n; *features; features += n + (features[n] == ',')) {
         n = head(features);
-        snprintf(name, size, "%.*s", (int)n, features);
-        if (!has(name))
+        snprintf(whole, sizeof whole, "%.*s", (int)n, features);
+        if (n >= sizeof whole || !has(whole)) {
+            snprintf(name, size, "%.*s", (int)n, features);
             return true;
+        }
     }
-    name[0] = 0;
+    if (size)
+        name[0] = 0;
     return false;
 }
 
