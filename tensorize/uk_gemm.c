@@ -28,12 +28,15 @@ int uk_command_gemm(const struct uk_arguments *a) {
     bool columns, ta, tb, f64;
     int status = a->explain ? UK_EXIT_OK
                             : uk_complain(UK_EXIT_USAGE, "uk gemm needs --explain: uk gemm --explain M N K");
+    const char *message;
     for (int i = 0; i < 3 && !status; i++)
         status = read_size(a->positional[i], &size[i]);
     if (status || (status = one_of("--layout", a->layout, "row", "column", &columns)) ||
         (status = one_of("--ta", a->ta, "n", "t", &ta)) || (status = one_of("--tb", a->tb, "n", "t", &tb)) ||
         (status = one_of("--type", a->type, "f32", "f64", &f64)))
         return status;
+    if (uk_cpu_status(&message))
+        return uk_complain(UK_EXIT_WRONG, "%s", message);
     const int64_t m = size[0], n = size[1], k = size[2];
     const int64_t lda = columns == ta ? k : m, ldb = columns == tb ? n : k, ldc = columns ? m : n;
     const struct uk_gemm_options options = {.threads = (int)a->threads};

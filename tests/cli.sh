@@ -57,6 +57,7 @@ expect 0 'product: dgemm, 20 x 30 x 40' '' gemm --explain 20 30 40 --type=f64 --
 expect 2 '' 'uk gemm needs --explain' gemm 20 30 40
 expect 2 '' 'expected row or column' gemm --explain 20 30 40 --layout=x
 expect 2 '' 'expected a size' gemm --explain 20 30 -- -4
+UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is no instruction set; known are generic' gemm --explain 20 30 40
 expect 2 '' "unknown option '--chek'; did you mean '--check'" run matmul.uk --chek
 expect 2 '' "unknown option '--json'" run matmul.uk --json
 expect 2 '' 'uk run needs a FILE' run
