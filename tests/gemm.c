@@ -511,34 +511,6 @@ static void works_after_fork(void **state) {
     assert_true(sright(300));
 }
 
-static void explained(void **state) {
-    struct uk_gemm_plan plan;
-    char text[1024], cut[16];
-
-    (void)state;
-    assert_int_equal(uk_sgemm_plan(&plan, UK_COLUMN_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 300, 200, 150, 300,
-                                   200, 300, NULL),
-                     UK_OK);
-    const size_t length = uk_gemm_explain(&plan, text, sizeof text);
-    assert_int_equal(length, strlen(text));
-    assert_non_null(strstr(text, plan.direct ? "kernel of columns 0 to" : "kernel: uk_sgemm"));
-    assert_non_null(strstr(text, "sgemm, 200 x 300 x 150"));
-    assert_int_equal(uk_gemm_explain(&plan, cut, sizeof cut), length);
-    assert_int_equal(strlen(cut), 15);
-    assert_int_equal(uk_gemm_explain(&plan, NULL, 0), length);
-    /* A small product's kernels share out its columns, in blocks where B is turned. */
-    assert_int_equal(
-        uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 9, 50, 30, 30, 30, 50, NULL),
-        UK_OK);
-    uk_gemm_explain(&plan, text, sizeof text);
-    if (plan.direct) {
-        assert_non_null(strstr(text, "turned in panels"));
-        assert_non_null(strstr(text, "blocks: 32 columns each"));
-        assert_non_null(strstr(text, "last block: 18 columns"));
-        assert_non_null(strstr(text, "kernel of columns 0 to"));
-    }
-}
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_on_integers),
@@ -560,7 +532,6 @@ int main(int argc, char **argv) {
         cmocka_unit_test(huge_memory_is_not_kept),
         cmocka_unit_test(several_threads_call),
         cmocka_unit_test(works_after_fork),
-        cmocka_unit_test(explained),
     };
 
     if (argc > 1)

@@ -58,13 +58,25 @@ __attribute__((noinline)) static enum uk_status sgemm_by_plan(enum uk_layout lay
                                                               int64_t k, float alpha, const float *a,
                                                               int64_t lda, const float *b, int64_t ldb,
                                                               float beta, float *c, int64_t ldc) {
-    return call(gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b,
-                beta, c);
+    return call(&gemm_f32, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta,
+                c);
+}
+
+/* The first call of all, before which no product is known to be small: others may add up in another order. */
+__attribute__((noinline)) static enum uk_status sgemm_first(enum uk_layout layout, enum uk_transpose ta,
+                                                            enum uk_transpose tb, int64_t m, int64_t n,
+                                                            int64_t k, float alpha, const float *a,
+                                                            int64_t lda, const float *b, int64_t ldb,
+                                                            float beta, float *c, int64_t ldc) {
+    gemm_type_f32();
+    return uk_sgemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
                         int64_t ldb, float beta, float *c, int64_t ldc) {
+    if (!atomic_load_explicit(&gemm_f32.ready, memory_order_acquire))
+        return sgemm_first(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     return sdirect_call(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
                ? UK_OK
                : sgemm_by_plan(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
@@ -75,13 +87,25 @@ __attribute__((noinline)) static enum uk_status dgemm_by_plan(enum uk_layout lay
                                                               int64_t k, double alpha, const double *a,
                                                               int64_t lda, const double *b, int64_t ldb,
                                                               double beta, double *c, int64_t ldc) {
-    return call(gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b,
-                beta, c);
+    return call(&gemm_f64, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta,
+                c);
+}
+
+/* The first call of all, before which no product is known to be small: others may add up in another order. */
+__attribute__((noinline)) static enum uk_status dgemm_first(enum uk_layout layout, enum uk_transpose ta,
+                                                            enum uk_transpose tb, int64_t m, int64_t n,
+                                                            int64_t k, double alpha, const double *a,
+                                                            int64_t lda, const double *b, int64_t ldb,
+                                                            double beta, double *c, int64_t ldc) {
+    gemm_type_f64();
+    return uk_dgemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, double alpha, const double *a, int64_t lda, const double *b,
                         int64_t ldb, double beta, double *c, int64_t ldc) {
+    if (!atomic_load_explicit(&gemm_f64.ready, memory_order_acquire))
+        return dgemm_first(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     return ddirect_call(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
                ? UK_OK
                : dgemm_by_plan(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);

@@ -281,6 +281,8 @@ void gemm_give_memory(void *memory);
 
 /* From row to row of a copy of rows of n elements. */
 int64_t gemm_leading(int64_t n, int size);
+/* Of so many elements; SIZE_MAX: more than addresses have room for, and no allocation gives. */
+size_t gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements);
 /* Bytes of the whole operand, packed. */
 size_t gemm_packed_a(const struct uk_gemm_plan *plan);
 size_t gemm_packed_b(const struct uk_gemm_plan *plan);

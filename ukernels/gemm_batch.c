@@ -4,7 +4,7 @@
 struct batch {
     struct uk_gemm_plan plan;
     struct gemm_operands common;
-    /* Pointers to pointers; or the first operand and strides in bytes. */
+    /* Pointers to pointers; or the first operand and strides in elements. */
     const void *const *a, *const *b;
     void *const *c;
     const char *first_a, *first_b;
@@ -17,12 +17,13 @@ struct batch {
 
 static struct gemm_operands item(const struct batch *t, int64_t i) {
     struct gemm_operands o = t->common;
-    const void *a = t->a ? t->a[i] : t->first_a ? t->first_a + i * t->stride_a : NULL;
-    const void *b = t->b ? t->b[i] : t->first_b ? t->first_b + i * t->stride_b : NULL;
+    const int size = t->plan.type->size;
+    const void *a = t->a ? t->a[i] : t->first_a ? t->first_a + i * t->stride_a * size : NULL;
+    const void *b = t->b ? t->b[i] : t->first_b ? t->first_b + i * t->stride_b * size : NULL;
 
     o.a = t->plan.swapped ? b : a;
     o.b = t->plan.swapped ? a : b;
-    o.c = t->c ? t->c[i] : t->first_c ? t->first_c + i * t->stride_c : NULL;
+    o.c = t->c ? t->c[i] : t->first_c ? t->first_c + i * t->stride_c * size : NULL;
     return o;
 }
 
@@ -41,11 +42,23 @@ static void run_group(void *context, int64_t index, int64_t thread) {
     }
 }
 
+/* A workspace for each group; false: there is no memory. */
+static bool take_workspace(struct batch *t) {
+    const size_t one = uk_gemm_workspace(&t->plan), lines = one / 64 + (one % 64 != 0);
+    size_t all;
+
+    t->slice = lines * 64;
+    if (__builtin_mul_overflow(lines, 64 * (size_t)t->groups, &all))
+        return false;
+    t->workspace = all ? gemm_take_memory(all) : NULL;
+    return !all || t->workspace;
+}
+
 static enum uk_status run_batch(struct batch *t, const struct gemm_type *type, const struct gemm_shape *shape,
                                 int64_t count) {
     enum uk_status status = count < 0 ? UK_INVALID_SIZE : gemm_plan(&t->plan, type, shape, NULL);
 
-    if (status || !count)
+    if (status || !count || !t->plan.m || !t->plan.n)
         return status;
     t->count = count;
     t->groups = 1;
@@ -61,8 +74,7 @@ static enum uk_status run_batch(struct batch *t, const struct gemm_type *type, c
     }
     if (status)
         return status;
-    t->slice = (uk_gemm_workspace(&t->plan) + 63) / 64 * 64;
-    if (t->slice && !(t->workspace = gemm_take_memory(t->slice * (size_t)t->groups)))
+    if (!take_workspace(t))
         return UK_OUT_OF_MEMORY;
     gemm_parallel(&t->plan, run_group, t, t->groups);
     gemm_give_memory(t->workspace);
@@ -74,8 +86,6 @@ static enum uk_status by_pointers(const struct gemm_type *type, const struct gem
                                   const void *a, const void *b, double beta, const void *c, int64_t count) {
     struct batch t = {.common = {.alpha = alpha, .beta = beta}, .a = a, .b = b, .c = c};
 
-    if (count > 0 && (!a || !b || !c))
-        return UK_INVALID_ARGUMENT;
     return run_batch(&t, type, shape, count);
 }
 
@@ -87,9 +97,9 @@ static enum uk_status by_strides(const struct gemm_type *type, const struct gemm
                       .first_a = a,
                       .first_b = b,
                       .first_c = c,
-                      .stride_a = stride_a * type->size,
-                      .stride_b = stride_b * type->size,
-                      .stride_c = stride_c * type->size};
+                      .stride_a = stride_a,
+                      .stride_b = stride_b,
+                      .stride_c = stride_c};
 
     return run_batch(&t, type, shape, count);
 }

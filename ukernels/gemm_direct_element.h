@@ -200,7 +200,6 @@ static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enu
     GEMM_REQUIRE(a);
     GEMM_REQUIRE(b);
     GEMM_REQUIRE(c);
-    GEMM_REQUIRE(atomic_load_explicit(&TYPE.ready, memory_order_acquire));
     if (layout == UK_ROW_MAJOR)
         return DIRECT(call_product)((struct gemm_product){m, n, k, lda, ldb, ldc, ta, tb}, a, b, beta, c);
     GEMM_REQUIRE(layout == UK_COLUMN_MAJOR);

@@ -272,22 +272,22 @@ static void vector_n(const struct gemm_vector *v) {
     }
 }
 
-/* In equal pieces. */
+/* In equal pieces: a short one would be added up otherwise. */
 static void vector_t(const struct gemm_vector *v) {
     enum { MOST = 32768 / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
     const ELEMENT *a = v->matrix;
     ELEMENT t[MOST] __attribute__((aligned(64)));
     const int64_t widest = v->kernel->nr < MOST ? v->kernel->nr : MOST;
-    const int64_t pieces = (v->count + widest - 1) / widest, even = (v->count + pieces - 1) / pieces;
-    const int64_t most = (even + LANES - 1) / LANES * LANES;
+    const int64_t pieces = (v->count + widest - 1) / widest, vectors = (v->count + LANES - 1) / LANES;
 
     if (pieces == 1 && v->y_step == 1 && v->alpha == 1 && v->beta == 0 && !v->epilogue) {
         f(v->k, a, v->stride, v->x, v->y, 0, v->ahead, v->count);
         return;
     }
-    for (int64_t i = 0; i < v->count; i += most) {
-        const int64_t count = v->count - i < most ? v->count - i : most;
+    for (int64_t piece = 0; piece < pieces; piece++) {
+        const int64_t i = piece * vectors / pieces * LANES, end = (piece + 1) * vectors / pieces * LANES,
+                      count = (end < v->count ? end : v->count) - i;
 
         f(v->k, a + i, v->stride, v->x, t, 0, v->ahead, count);
         merge_vector(v, t, i, count);

@@ -28,8 +28,10 @@ static int64_t panels(int64_t n, int64_t width) {
     return (n + width - 1) / width;
 }
 
-static size_t bytes(const struct uk_gemm_plan *plan, int64_t elements) {
-    return (size_t)elements * (size_t)plan->type->size;
+size_t gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements) {
+    size_t bytes;
+
+    return __builtin_mul_overflow(elements, plan->type->size, &bytes) ? SIZE_MAX : bytes;
 }
 
 size_t gemm_packed_a(const struct uk_gemm_plan *plan) {
@@ -38,9 +40,9 @@ size_t gemm_packed_a(const struct uk_gemm_plan *plan) {
     if (!plan->m || !plan->k)
         return 0;
     if (plan->path == GEMM_TILES && plan->a_source == GEMM_COPIED)
-        return bytes(plan, panels(plan->m, plan->rows) * plan->tile->mr * plan->k);
-    return bytes(plan, a_is_columns(plan) ? plan->k * gemm_leading(plan->m, size)
-                                          : plan->m * gemm_leading(plan->k, size));
+        return gemm_bytes(plan, panels(plan->m, plan->rows) * plan->tile->mr * plan->k);
+    return gemm_bytes(plan, a_is_columns(plan) ? plan->k * gemm_leading(plan->m, size)
+                                               : plan->m * gemm_leading(plan->k, size));
 }
 
 size_t gemm_packed_b(const struct uk_gemm_plan *plan) {
@@ -49,9 +51,9 @@ size_t gemm_packed_b(const struct uk_gemm_plan *plan) {
     if (!plan->n || !plan->k)
         return 0;
     if (plan->path == GEMM_TILES)
-        return bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr * plan->k);
-    return bytes(plan, b_is_rows(plan) ? plan->k * gemm_leading(plan->n, size)
-                                       : plan->n * gemm_leading(plan->k, size));
+        return gemm_bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr * plan->k);
+    return gemm_bytes(plan, b_is_rows(plan) ? plan->k * gemm_leading(plan->n, size)
+                                            : plan->n * gemm_leading(plan->k, size));
 }
 
 /* n lines of an operand in panels, `taken` of them in each, which is `width` wide. */

@@ -297,12 +297,13 @@ static bool plan_dots(struct uk_gemm_plan *p) {
 
 /* ---- arguments ---- */
 
+/* Panels of few lines are as wide as a tile: what is packed has up to 64 times as many elements. */
 static bool too_large(int64_t lines, int64_t ld, int size) {
     int64_t elements, bytes;
     ptrdiff_t last; /* where addresses have 32 bits, so has this */
 
     return __builtin_mul_overflow(lines, ld, &elements) ||
-           __builtin_mul_overflow(elements, 2 * size, &bytes) ||
+           __builtin_mul_overflow(elements, 128 * size, &bytes) ||
            __builtin_mul_overflow(elements, size, &last);
 }
 
@@ -394,5 +395,5 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
     const int64_t tasks = plan->path == GEMM_TILES ? plan->row_tasks * plan->column_tasks : 1;
 
-    return (size_t)(tasks * (plan->a_block + plan->b_block)) * (size_t)plan->type->size;
+    return gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
 }

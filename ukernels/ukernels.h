@@ -145,7 +145,7 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
 /* Whether this CPU and its system have a feature ("avx2", "fma", "avx512f", ...) and UK_ISA leaves it. */
 bool uk_cpu_has(const char *feature);
 /* The first feature of a list "avx2,fma" that this CPU lacks or UK_ISA hides, copied to name (cut to
- * size); false and "" if there is none. */
+ * size, which may be 0); false and "" if there is none. */
 bool uk_cpu_lacks(const char *features, char *name, size_t size);
 /* UK_OK; or what is wrong with UK_ISA in the environment, with a sentence in *message (static):
  * UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this CPU lacks it. Only generic
@@ -179,7 +179,7 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
  *
  * On anything but UK_OK nothing has been written: UK_INVALID_ARGUMENT is an enum out of range, or a null operand that
  * would be read or written; UK_INVALID_SIZE a negative size, a leading dimension that is too small, or a matrix of
- * 2^63 bytes and more (2^31, where addresses have 32 bits); UK_OUT_OF_MEMORY that the workspace could not be allocated; UK_UNSUPPORTED that this build
+ * 2^56 bytes and more (2^31, where addresses have 32 bits); UK_OUT_OF_MEMORY that the workspace could not be allocated; UK_UNSUPPORTED that this build
  * has no kernel of the type for this CPU. Memory outside the operands is neither read nor written.
  *
  * Element (i, j) of C is the same to the last bit whatever the number of threads, and whether an operand was packed
@@ -305,7 +305,7 @@ void uk_release_memory(void);
 /* Packing beforehand: pack with a plan, then run plans with a_packed or b_packed set and `packed` in the operand's
  * place, as often and from as many threads as one likes. What was packed is for plans of the same type, layout, ta, tb,
  * m, n, k, lda, ldb and ldc: their options may differ. `packed` has uk_gemm_packed_a_size(plan) bytes (_b_) and is
- * best aligned to 64; 0 bytes: an empty operand. */
+ * best aligned to 64; 0 bytes: an empty operand; SIZE_MAX: more than 32 bits address. */
 size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan);
 size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan);
 enum uk_status uk_sgemm_pack_a(const struct uk_gemm_plan *plan, const float *a, float *packed);

@@ -1,0 +1,201 @@
+/*
+ * What calls of matrix products promise beside the numbers: the first call of a process is as the next ones, long vectors
+ * have the same bits whoever shares them, batches of nothing need nothing, sizes that are too large are refused.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "emulated.h"
+#include "ukernels.h"
+
+static uint32_t seed = 1;
+
+static float fraction(void) {
+    seed = seed * 1664525u + 1013904223u;
+    return (float)(seed >> 8) / (1 << 23) - 1;
+}
+
+/* ---- the first call ---- */
+
+/* A row times a matrix, twice: exit status 0 if the bits are the same. */
+static int twice(enum uk_transpose tb, int64_t n, int64_t k) {
+    enum { MOST = 256 };
+    float a[MOST], b[MOST], c[2][MOST] = {{0}};
+
+    for (int64_t i = 0; i < n * k; i++) {
+        a[i % k] = fraction();
+        b[i] = fraction();
+    }
+    for (int i = 0; i < 2; i++)
+        if (uk_sgemm(UK_ROW_MAJOR, UK_NO_TRANSPOSE, tb, 1, n, k, 1, a, k, b, tb ? k : n, 0, c[i], n))
+            return 2;
+    return memcmp(c[0], c[1], sizeof c[0]) != 0;
+}
+
+/* Before any other call of this process: in children of its own. */
+static void first_call_is_as_the_next(void **state) {
+    static const int64_t shape[][2] = {{4, 60}, {2, 100}, {16, 16}, {7, 30}, {1, 250}};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof shape / sizeof *shape; i++) {
+        int status = 0;
+        const pid_t child = fork();
+
+        if (!child)
+            _exit(twice(i % 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE, shape[i / 2][0], shape[i / 2][1]));
+        assert_true(child > 0 && waitpid(child, &status, 0) == child);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status))
+            fail_msg("1 x %lld x %lld: status %d", (long long)shape[i / 2][0], (long long)shape[i / 2][1],
+                     WEXITSTATUS(status));
+    }
+}
+
+/* ---- long vectors ---- */
+
+static float *zeros(size_t elements) {
+    float *p = mmap(NULL, elements * sizeof *p, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    assert_ptr_not_equal(p, MAP_FAILED);
+    return p;
+}
+
+/* A few columns beyond 510 times the most that are computed at once, and only they are not 0. */
+static void long_rows_have_the_same_bits(void **state) {
+    enum { K = 9, LAST = 20 };
+    const int64_t n = 510 * 8192 + LAST;
+
+    (void)state;
+    SKIP_UNDER_QEMU("it takes too long");
+    float *b = zeros((size_t)(K * n)), *c[2] = {zeros((size_t)n), zeros((size_t)n)}, x[K];
+
+    for (int p = 0; p < K; p++) {
+        x[p] = fraction();
+        for (int64_t j = n - LAST; j < n; j++)
+            b[p * n + j] = fraction();
+    }
+    for (int i = 0; i < 2; i++) {
+        const struct uk_gemm_options options = {.threads = i + 1};
+        struct uk_gemm_plan plan;
+
+        assert_int_equal(
+            uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, 1, n, K, K, n, n, &options),
+            UK_OK);
+        assert_int_equal(uk_sgemm_run(&plan, 1, x, b, 0, c[i], NULL, NULL), UK_OK);
+    }
+    assert_memory_equal(c[0] + n - LAST, c[1] + n - LAST, LAST * sizeof **c);
+    munmap(b, (size_t)(K * n) * sizeof *b);
+    munmap(c[0], (size_t)n * sizeof **c);
+    munmap(c[1], (size_t)n * sizeof **c);
+}
+
+/* ---- batches ---- */
+
+static void batches_of_nothing(void **state) {
+    float c[2] = {3, 5};
+    float *const to[] = {c, c + 1};
+    const enum uk_layout rows = UK_ROW_MAJOR;
+    const enum uk_transpose no = UK_NO_TRANSPOSE;
+
+    (void)state;
+    /* k = 0, alpha = 0: no arrays of A and B are needed */
+    assert_int_equal(uk_sgemm_batch(rows, no, no, 1, 1, 0, 1, NULL, 1, NULL, 1, 2, to, 1, 2), UK_OK);
+    assert_true(c[0] == 6 && c[1] == 10);
+    assert_int_equal(uk_sgemm_batch(rows, no, no, 1, 1, 4, 0, NULL, 4, NULL, 1, 2, to, 1, 2), UK_OK);
+    assert_true(c[0] == 12 && c[1] == 20);
+    assert_int_equal(uk_sgemm_batch(rows, no, no, 1, 1, 4, 1, NULL, 4, NULL, 1, 2, to, 1, 2),
+                     UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_sgemm_batch(rows, no, no, 1, 1, 0, 1, NULL, 1, NULL, 1, 2, NULL, 1, 2),
+                     UK_INVALID_ARGUMENT);
+    /* empty products: no array at all, and no time for each */
+    assert_int_equal(uk_sgemm_batch(rows, no, no, 0, 1, 1, 1, NULL, 1, NULL, 1, 0, NULL, 1, INT64_MAX),
+                     UK_OK);
+    assert_int_equal(
+        uk_sgemm_batch_strided(rows, no, no, 1, 0, 1, 1, NULL, 1, 0, NULL, 1, 0, 0, NULL, 1, 0, INT64_MAX),
+        UK_OK);
+    /* strides of one product do not matter */
+    assert_int_equal(uk_sgemm_batch_strided(rows, no, no, 1, 1, 1, 1, c, 1, INT64_MAX, c, 1, INT64_MIN, 0,
+                                            c + 1, 1, INT64_MAX, 1),
+                     UK_OK);
+    assert_true(c[0] == 12 && c[1] == 144);
+}
+
+/* ---- sizes ---- */
+
+/* What is packed is larger than the matrix, and its size still a number of bytes. */
+static void sizes_do_not_overflow(void **state) {
+    struct uk_gemm_plan plan;
+    const enum uk_layout rows = UK_ROW_MAJOR;
+    const enum uk_transpose no = UK_NO_TRANSPOSE;
+
+    (void)state;
+    for (int64_t few = 1; few < 70; few++)
+        for (int power = 24; power < 62; power++) {
+            const int64_t k = INT64_C(1) << power;
+            const int is_long = few % 3;
+            const int64_t m = is_long == 1 ? k : few, n = is_long == 2 ? k : few, steps = is_long ? few : k;
+
+            if (uk_dgemm_plan(&plan, rows, no, no, m, n, steps, steps, n, n, NULL))
+                continue;
+            assert_true(power < 53);
+            const size_t size = sizeof(double), a = uk_gemm_packed_a_size(&plan),
+                         b = uk_gemm_packed_b_size(&plan);
+            assert_true(a / size / (size_t)m >= (size_t)steps && b / size / (size_t)n >= (size_t)steps);
+            assert_true(uk_gemm_workspace(&plan) < (size_t)1 << 31);
+        }
+    assert_int_equal(uk_sgemm_plan(&plan, rows, no, no, 2, 2, INT64_C(1) << 57, INT64_C(1) << 57, 2, 2, NULL),
+                     UK_INVALID_SIZE);
+}
+
+/* ---- in words ---- */
+
+static void explained(void **state) {
+    struct uk_gemm_plan plan;
+    char text[1024], cut[16];
+
+    (void)state;
+    assert_int_equal(uk_sgemm_plan(&plan, UK_COLUMN_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 300, 200, 150, 300,
+                                   200, 300, NULL),
+                     UK_OK);
+    const size_t length = uk_gemm_explain(&plan, text, sizeof text);
+    assert_int_equal(length, strlen(text));
+    assert_non_null(strstr(text, plan.direct ? "kernel of columns 0 to" : "kernel: uk_sgemm"));
+    assert_non_null(strstr(text, "sgemm, 200 x 300 x 150"));
+    assert_int_equal(uk_gemm_explain(&plan, cut, sizeof cut), length);
+    assert_int_equal(strlen(cut), 15);
+    assert_int_equal(uk_gemm_explain(&plan, NULL, 0), length);
+    /* A small product's kernels share out its columns, in blocks where B is turned. */
+    assert_int_equal(
+        uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 9, 50, 30, 30, 30, 50, NULL),
+        UK_OK);
+    uk_gemm_explain(&plan, text, sizeof text);
+    if (plan.direct) {
+        assert_non_null(strstr(text, "turned in panels"));
+        assert_non_null(strstr(text, "blocks: 32 columns each"));
+        assert_non_null(strstr(text, "last block: 18 columns"));
+        assert_non_null(strstr(text, "kernel of columns 0 to"));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_call_is_as_the_next),
+        cmocka_unit_test(long_rows_have_the_same_bits),
+        cmocka_unit_test(batches_of_nothing),
+        cmocka_unit_test(sizes_do_not_overflow),
+        cmocka_unit_test(explained),
+    };
+
+    setenv("UK_NUM_THREADS", "2", 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
