@@ -1,58 +1,80 @@
 /*
- * Packs m rows of length k into a panel of width UK_MR, transposed in registers: squares of 16 x 16 floats
- * (UK_OP_spack_t), or, of fewer k, blocks of 16 rows x 4 k; blocks of 8 rows x 2 k of doubles (UK_OP_dpack_t). Rows m and
- * up read row m - 1 again and are zeroed in the block; the last block of a row ends at k, over elements that are already
- * packed.
+ * Packs m rows of length k into a panel of width UK_MR, transposed in registers: blocks of 16 rows x 4 k of floats
+ * (UK_OP_spack_t), of 8 rows x 2 k of doubles (UK_OP_dpack_t). Rows m and up read row m - 1 again and are zeroed in the
+ * block; the last block of a row ends at k, over elements that are already packed, and what is shorter than one is loaded
+ * under masks.
  *
  *     blocks of floats     v0: rows 0 4 8 12   v1: rows 1 5 9 13   v2: rows 2 6 10 14   v3: rows 3 7 11 15   (4 k in each lane)
  *                          unpack by floats, then by pairs: lane q of the p-th result is rows 4q .. 4q + 3 at k = p.
  *     blocks of doubles    v0: rows 0 2 4 6    v1: rows 1 3 5 7                                              (2 k in each lane)
  *                          unpack: lane q of the p-th result is rows 2q, 2q + 1 at k = p.
- *     squares              unpack rows 4r .. 4r + 3: lane q of the p-th result is these rows at k = 4q + p; the lanes of the
+ *     squares of floats    unpack rows 4r .. 4r + 3: lane q of the p-th result is these rows at k = 4q + p; the lanes of the
  *                          four p-th results change places as a 4 x 4 matrix.
  *
- * A square loads each line of the source once: rows that lie a multiple of 4 KB apart share a set of the first cache, which
- * would lose the line before its next part is loaded.
+ * A square, 16 x 16, loads each line of the source once: rows that lie a multiple of 4 KB apart share a set of the first
+ * cache, which would lose the line before its next part is loaded.
  *
- * Bound: a square is 16 loads, 64 shuffles and 16 stores; with two ports for shuffles 32 cycles, 8 elements per cycle.
- * A block of floats is 16 loads, 12 of them merged under a mask, 8 shuffles and 4 stores: 10 cycles, 6.4 elements per
- * cycle. One of doubles is 8 loads, 6 of them merged, 2 shuffles and 2 stores: 4 cycles, 4 elements per cycle. All as long
- * as the source is in the first cache.
+ * Bound: a block of floats is 16 loads, 12 of them merged under a mask, 8 shuffles and 4 stores: 10 cycles, 6.4 elements per
+ * cycle. One of doubles is 8 loads, 6 of them merged, 2 shuffles and 2 stores: 4 cycles, 4 elements per cycle. A square
+ * is 16 loads, 64 shuffles and 16 stores: 32 cycles with two ports for shuffles, 64 with one. All as long as the source is
+ * in the first cache.
  */
 #include <immintrin.h>
+#include <stdbool.h>
 #include "ukernels.h"
+
+#define INLINE static inline __attribute__((always_inline))
 
 #ifdef UK_OP_dpack_t
 typedef double element;
-enum { V = 8, STEP = 2 };
+typedef __m512d vector;
+typedef __mmask8 mask;
+enum { V = 8, STEP = 2, STEP_MASK = (1 << STEP) - 1 };
 
-/* v with 2 doubles at s in the lane that the mask says. */
-static inline __attribute__((always_inline)) __m512d lane(__m512d v, __mmask8 mask, const double *s) {
-    return _mm512_mask_broadcast_f64x2(v, mask, _mm_loadu_pd(s));
+INLINE vector whole(vector v, mask to, const element *s) {
+    const __m128d x = _mm_loadu_pd(s);
+
+    return to == STEP_MASK ? _mm512_broadcast_f64x2(x) : _mm512_mask_broadcast_f64x2(v, to, x);
 }
 
-/* Rows row[0] .. row[rows - 1] from s, k by k, to d. Of each k's rows those in keep are data, the others 0. */
-static inline __attribute__((always_inline)) void block(const double *s, const int64_t *row, int rows,
-                                                        uint32_t keep, double *d) {
-    const __mmask8 width = (__mmask8)((1u << rows) - 1), data = (__mmask8)keep;
-    __m512d v[2];
+/* The same of elements that the mask says, and no others are read. */
+INLINE vector part(vector v, mask to, const element *s) {
+    __asm__("vbroadcastf64x2 (%[s]), %[v]%{%[to]%}" : [v] "+v"(v) : [s] "r"(s), [to] "Yk"(to) : "memory");
+    return v;
+}
 
-    for (int r = 0; r < 2; r++) {
-        v[r] = _mm512_broadcast_f64x2(_mm_loadu_pd(s + row[r]));
-        v[r] = 2 + r < rows ? lane(v[r], 0x0c, s + row[2 + r]) : v[r];
-        v[r] = 4 + r < rows ? lane(v[r], 0x30, s + row[4 + r]) : v[r];
-        v[r] = 6 + r < rows ? lane(v[r], 0xc0, s + row[6 + r]) : v[r];
-    }
-    const __m512d first = _mm512_unpacklo_pd(v[0], v[1]), second = _mm512_unpackhi_pd(v[0], v[1]);
+INLINE void store(element *d, mask width, mask data, vector v) {
+    _mm512_mask_storeu_pd(d, width, data == width ? v : _mm512_maskz_mov_pd(data, v));
+}
 
-    _mm512_mask_storeu_pd(d, width, data == width ? first : _mm512_maskz_mov_pd(data, first));
-    _mm512_mask_storeu_pd(d + UK_MR, width, data == width ? second : _mm512_maskz_mov_pd(data, second));
+INLINE void unpack(const vector *row, vector *v) {
+    const vector first = _mm512_unpacklo_pd(row[0], row[1]), second = _mm512_unpackhi_pd(row[0], row[1]);
+
+    v[0] = first;
+    v[1] = second;
 }
 #else
 typedef float element;
-enum { V = 16, STEP = 4 };
+typedef __m512 vector;
+typedef __mmask16 mask;
+enum { V = 16, STEP = 4, STEP_MASK = (1 << STEP) - 1 };
 
-static inline __attribute__((always_inline)) void unpack(const __m512 *row, __m512 *v) {
+INLINE vector whole(vector v, mask to, const element *s) {
+    const __m128 x = _mm_loadu_ps(s);
+
+    return to == STEP_MASK ? _mm512_broadcast_f32x4(x) : _mm512_mask_broadcast_f32x4(v, to, x);
+}
+
+INLINE vector part(vector v, mask to, const element *s) {
+    __asm__("vbroadcastf32x4 (%[s]), %[v]%{%[to]%}" : [v] "+v"(v) : [s] "r"(s), [to] "Yk"(to) : "memory");
+    return v;
+}
+
+INLINE void store(element *d, mask width, mask data, vector v) {
+    _mm512_mask_storeu_ps(d, width, data == width ? v : _mm512_maskz_mov_ps(data, v));
+}
+
+INLINE void unpack(const vector *row, vector *v) {
     const __m512d even01 = _mm512_castps_pd(_mm512_unpacklo_ps(row[0], row[1]));
     const __m512d even23 = _mm512_castps_pd(_mm512_unpacklo_ps(row[2], row[3]));
     const __m512d odd01 = _mm512_castps_pd(_mm512_unpackhi_ps(row[0], row[1]));
@@ -63,44 +85,65 @@ static inline __attribute__((always_inline)) void unpack(const __m512 *row, __m5
     v[2] = _mm512_castpd_ps(_mm512_unpacklo_pd(odd01, odd23));
     v[3] = _mm512_castpd_ps(_mm512_unpackhi_pd(odd01, odd23));
 }
+#endif
 
-static inline __attribute__((always_inline)) void store(float *d, __mmask16 width, __mmask16 data, __m512 v) {
-    _mm512_mask_storeu_ps(d, width, data == width ? v : _mm512_maskz_mov_ps(data, v));
+enum { BLOCKS = (UK_MR + V - 1) / V, LEFT = UK_MR - V * (BLOCKS - 1), LANES = V / STEP };
+
+/* Rows lds apart, all of a panel's; or so far from the first. */
+struct rows {
+    const element *first;
+    int64_t lds;
+    const int64_t *offset;
+    bool all;
+};
+
+INLINE const element *row(struct rows s, int r) {
+    return s.first + (s.all ? r * s.lds : s.offset[r]);
 }
 
-/* v with 4 floats at s in the lane that the mask says. */
-static inline __attribute__((always_inline)) __m512 lane(__m512 v, __mmask16 mask, const float *s) {
-    return _mm512_mask_broadcast_f32x4(v, mask, _mm_loadu_ps(s));
+/* Those some rows and steps further on; compilers would keep a pointer to each. */
+INLINE struct rows further(struct rows s, int r, int64_t p) {
+    s.first += p + (s.all ? r * s.lds : 0);
+    s.offset += s.all ? 0 : r;
+    __asm__("" : "+r"(s.first));
+    return s;
 }
 
-/* Rows row[0] .. row[rows - 1] from s, k by k, to d. Of each k's rows those in keep are data, the others 0.
- */
-static inline __attribute__((always_inline)) void block(const float *s, const int64_t *row, int rows,
-                                                        uint32_t keep, float *d) {
-    const __mmask16 width = (__mmask16)((1u << rows) - 1), data = (__mmask16)keep;
-    __m512 v[4];
+/* Of `count` rows k steps, STEP or fewer, to d. Of each step's elements those in keep are data, the others 0. */
+INLINE void block(struct rows s, int count, uint32_t keep, int k, element *d) {
+    const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
+    const unsigned steps = (1u << k) - 1;
+    vector v[STEP];
 
-    for (int r = 0; r < 4; r++) {
-        v[r] = _mm512_broadcast_f32x4(_mm_loadu_ps(s + row[r]));
-        v[r] = 4 + r < rows ? lane(v[r], 0x00f0, s + row[4 + r]) : v[r];
-        v[r] = 8 + r < rows ? lane(v[r], 0x0f00, s + row[8 + r]) : v[r];
-        v[r] = 12 + r < rows ? lane(v[r], 0xf000, s + row[12 + r]) : v[r];
-    }
+    for (int r = 0; r < STEP; r++)
+        v[r] = (vector){0};
+    for (int g = 0; g < LANES && keep; g++, s = further(s, STEP, 0))
+        for (int r = 0; r < STEP && STEP * g + r < count; r++)
+            v[r] = k == STEP ? whole(v[r], (mask)(steps << STEP * g), row(s, r))
+                             : part(v[r], (mask)(steps << STEP * g), row(s, r));
     unpack(v, v);
-    for (int p = 0; p < 4; p++)
+    for (int p = 0; p < k; p++)
         store(d + p * UK_MR, width, data, v[p]);
 }
 
-/* The same of 16 k. */
-static inline __attribute__((always_inline)) void square(const float *s, const int64_t *row, int rows,
-                                                         uint32_t keep, float *d) {
-    const __mmask16 width = (__mmask16)((1u << rows) - 1), data = (__mmask16)keep;
-    __m512 v[V];
+/* All rows of the panel. */
+INLINE void blocks(struct rows s, uint32_t keep, int k, element *d) {
+#pragma GCC unroll 4
+    for (int b = 0; b < BLOCKS; b++)
+        block(further(s, b * V, 0), b < BLOCKS - 1 ? V : LEFT, keep >> V * b, k, d + V * b);
+}
 
-    for (int r = 0; r < V; r++)
-        v[r] = _mm512_loadu_ps(s + row[r < rows ? r : rows - 1]);
-    for (int r = 0; r < V; r += STEP)
-        unpack(v + r, v + r);
+#ifdef UK_OP_spack_t
+/* V steps. */
+INLINE void square(struct rows s, int count, uint32_t keep, element *d) {
+    const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
+    vector v[V];
+
+    for (int g = 0; g < V; g += STEP, s = further(s, STEP, 0)) {
+        for (int r = 0; r < STEP; r++)
+            v[g + r] = _mm512_loadu_ps(g + r < count ? row(s, r) : s.first);
+        unpack(v + g, v + g);
+    }
     for (int p = 0; p < STEP; p++) {
         const __m512 *q = v + p;
         const __m512 even01 = _mm512_shuffle_f32x4(q[0], q[STEP], 0x88),
@@ -115,39 +158,39 @@ static inline __attribute__((always_inline)) void square(const float *s, const i
     }
 }
 #endif
-enum { BLOCKS = (UK_MR + V - 1) / V, LEFT = UK_MR - V * (BLOCKS - 1) };
+
+INLINE void pack(int64_t k, struct rows s, uint32_t keep, element *d) {
+    if (k == 1)
+        blocks(s, keep, 1, d);
+    else if (STEP > 2 && k == 2)
+        blocks(s, keep, 2, d);
+    else if (STEP > 3 && k == 3)
+        blocks(s, keep, 3, d);
+#ifdef UK_OP_spack_t
+    else if (k >= V && s.lds * sizeof(element) % 4096 == 0)
+        for (int64_t p = 0; p < k; p += V) {
+            const int64_t q = p < k - V ? p : k - V;
+
+            for (int b = 0; b < BLOCKS; b++)
+                square(further(s, b * V, q), b < BLOCKS - 1 ? V : LEFT, keep >> V * b, d + V * b + q * UK_MR);
+        }
+#endif
+    else
+        for (int64_t p = 0; p < k; p += STEP) {
+            const int64_t q = p < k - STEP ? p : k - STEP;
+
+            blocks(further(s, 0, q), keep, STEP, d + q * UK_MR);
+        }
+}
 
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
-    const uint32_t keep = m < 32 ? (1u << m) - 1 : ~0u;
-    int64_t row[UK_MR];
+    int64_t offset[UK_MR];
 
-    if (k < STEP) {
-#pragma GCC unroll 1
-        for (int64_t i = 0; i < k * UK_MR; i++)
-            d[i] = i % UK_MR < m ? s[i % UK_MR * lds + i / UK_MR] : 0;
+    if (m == UK_MR) {
+        pack(k, (struct rows){s, lds, NULL, true}, ~0u, d);
         return;
     }
     for (int i = 0; i < UK_MR; i++)
-        row[i] = (i < m ? i : m - 1) * lds;
-#ifdef UK_OP_spack_t
-    if (k >= V) {
-        for (int64_t p = 0; p < k; p += V) {
-            const int64_t q = p < k - V ? p : k - V;
-            element *to = d + q * UK_MR;
-
-            for (int b = 0; b < BLOCKS - 1; b++)
-                square(s + q, row + V * b, V, keep >> V * b & ((1u << V) - 1), to + V * b);
-            square(s + q, row + V * (BLOCKS - 1), LEFT, keep >> V * (BLOCKS - 1), to + V * (BLOCKS - 1));
-        }
-        return;
-    }
-#endif
-    for (int64_t p = 0; p < k; p += STEP) {
-        const int64_t q = p < k - STEP ? p : k - STEP;
-        element *to = d + q * UK_MR;
-
-        for (int b = 0; b < BLOCKS - 1; b++)
-            block(s + q, row + V * b, V, keep >> V * b & ((1u << V) - 1), to + V * b);
-        block(s + q, row + V * (BLOCKS - 1), LEFT, keep >> V * (BLOCKS - 1), to + V * (BLOCKS - 1));
-    }
+        offset[i] = (i < m ? i : m - 1) * lds;
+    pack(k, (struct rows){s, lds, offset, false}, (1u << m) - 1, d);
 }

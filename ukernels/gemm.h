@@ -168,6 +168,7 @@ struct gemm_type {
     int wholes[2];
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
     struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
+    int many; /* columns, from which on there are more kernels than those: GEMM_WIDTHS or less */
     const struct uk_kernel *turn[2];         /* pack_t of one vector of columns, and of two; or NULL */
     int64_t way;                             /* bytes of a way of the first cache, a power of two */
     int few_rows;                            /* so many of its lines may share a set */

@@ -224,7 +224,7 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
            2 * (p->m * p->k + p->n * p->k + p->m * p->n) <= eighths * t->near &&
            (p->a_columns || p->lda * t->size & (t->way - 1) || p->m <= t->few_rows) &&
            (p->b_columns ? suits_turning(t, p)
-                         : p->n < GEMM_WIDTHS || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
+                         : p->n < t->many || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
 /* So are so few columns that k is not cut (streams in gemm_cost.c): rows of A pass once, along a B that stays in the second
@@ -240,7 +240,7 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
         (p->b_columns == p->a_columns &&
          gemm_suits_turned_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
         return NULL;
-    const struct gemm_direct *d = &t->direct[p->a_columns][p->n < GEMM_WIDTHS ? p->n : GEMM_WIDE / t->size];
+    const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, p->n);
     const bool conflicts = !(p->lda * t->size & (t->way - 1));
 
     d = gemm_direct_of(d, p->m, p->k);
@@ -276,7 +276,7 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p
     const bool is_afar = gemm_comes_from_afar(plan->type, p);
     int64_t n = plan->n;
 
-    if (n >= GEMM_WIDTHS)
+    if (n >= plan->type->many)
         return;
     for (int i = 0; i < d->pieces; i++) {
         const int64_t columns = i + 1 < d->pieces ? d->piece[i].columns : n;
@@ -348,4 +348,7 @@ void gemm_direct_fill(struct gemm_type *t) {
             s.best = &t->direct_few[form][n];
             complete(&s, &d, 0, n, GEMM_WIDTHS);
         }
+    while (t->many < GEMM_WIDTHS &&
+           (!t->many || (t->direct[0][t->many].pieces && t->direct[1][t->many].pieces)))
+        t->many++;
 }

@@ -43,10 +43,23 @@ struct gemm_product {
     bool a_columns, b_columns; /* stored by columns */
 };
 
+/* Whether B by columns is by rows as well: a single column, or a row whose elements are side by side. */
+static inline bool gemm_is_by_rows(const struct gemm_product *p) {
+    return (p->n == 1 && p->ldb >= p->k) || (p->k == 1 && p->ldb == 1);
+}
+
+/* The same with that B by rows. */
+static inline struct gemm_product gemm_by_rows(const struct gemm_product *p) {
+    struct gemm_product q = *p;
+
+    q.b_columns = false;
+    q.ldb = p->n;
+    return q;
+}
+
 static inline struct gemm_product gemm_product_of(const struct gemm_shape *s) {
     const bool rows = s->layout == UK_ROW_MAJOR;
-
-    return (struct gemm_product){
+    const struct gemm_product p = {
         .m = rows ? s->m : s->n,
         .n = rows ? s->n : s->m,
         .k = s->k,
@@ -56,6 +69,8 @@ static inline struct gemm_product gemm_product_of(const struct gemm_shape *s) {
         .a_columns = (rows ? s->ta : s->tb) == UK_TRANSPOSE,
         .b_columns = (rows ? s->tb : s->ta) == UK_TRANSPOSE,
     };
+
+    return p.b_columns && gemm_is_by_rows(&p) ? gemm_by_rows(&p) : p;
 }
 
 /* Whether a leading dimension is wrong, or so large that it may overflow: others look into that. */
@@ -81,7 +96,7 @@ static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64
                                      int64_t ldb) {
     const int64_t stride = ldb * t->size, step = stride & -stride; /* the power of two in it */
 
-    return n >= GEMM_WIDTHS &&
+    return n >= t->many &&
            (m * n > t->last || (t->last_is_far && !gemm_is_near(t, m, n, k) &&
                                 k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
 }
@@ -90,7 +105,7 @@ static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64
  * compute, up to twice as many steps as a tile has rows, after which its part of B is more than that of C. A few columns at
  * a time read A again and again, from the second cache. */
 static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_product *p) {
-    return t->is_alone && !p->b_columns && p->n >= GEMM_WIDTHS && p->k <= 2 * GEMM_TALL &&
+    return t->is_alone && !p->b_columns && p->n >= t->many && p->k <= 2 * GEMM_TALL &&
            (p->m * p->k <= t->near || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
@@ -103,8 +118,13 @@ static inline bool gemm_comes_from_afar(const struct gemm_type *t, const struct 
 /* Whether a product whose work is not small has one kernel of several vectors, which asks for rows of A from afar, or more
  * of which such a one is the first. */
 static inline bool gemm_asks_for_rows(const struct gemm_type *t, const struct gemm_product *p) {
-    return t->is_alone && t->last_is_far && !p->a_columns && !p->b_columns && p->n < GEMM_WIDTHS &&
-           t->direct[0][p->n].pieces && t->direct[0][p->n].piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
+    return t->is_alone && t->last_is_far && !p->a_columns && !p->b_columns && p->n < t->many &&
+           t->direct[0][p->n].piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
+}
+
+/* Those of n columns, or of the widest part of them. */
+static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t, bool a_columns, int64_t n) {
+    return &t->direct[a_columns][n < t->many ? n : GEMM_WIDE / t->size];
 }
 
 /* Those for so many rows and steps; but of one kernel there are no others, which need not be asked for. */
@@ -168,7 +188,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
                      (k < GEMM_DOTS_LEAST || p->a_columns || !gemm_suits_dots(t, m, n, k, p->lda, p->ldb)));
     if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
         GEMM_REQUIRE(m <= t->few_rows);
-    const struct gemm_direct *d = &t->direct[p->a_columns][n < GEMM_WIDTHS ? n : GEMM_WIDE / t->size];
+    const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, n);
 
     if (n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS)
         d = &t->direct_few[p->a_columns][n];

@@ -156,9 +156,13 @@ static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_pro
 __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
                                                         const struct gemm_product *p, const ELEMENT *a,
                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    if (p->b_columns)
+    if (p->b_columns && gemm_is_by_rows(p)) {
+        const struct gemm_product q = gemm_by_rows(p);
+
+        DIRECT(run_large)(d, &q, a, b, beta, c);
+    } else if (p->b_columns)
         DIRECT(run_turned)(p, a, b, beta, c);
-    else if (p->n >= GEMM_WIDTHS)
+    else if (p->n >= TYPE.many)
         (gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, p->ldb) ? DIRECT(run_rows) : DIRECT(run_wide))(p, a, b,
                                                                                                    beta, c);
     else if (gemm_comes_from_afar(&TYPE, p))
@@ -172,7 +176,7 @@ static inline __attribute__((always_inline)) void DIRECT(run_product)(const stru
                                                                       const struct gemm_product *p,
                                                                       const ELEMENT *a, const ELEMENT *b,
                                                                       ELEMENT beta, ELEMENT *c) {
-    if (p->b_columns || p->n >= GEMM_WIDTHS || p->m * p->k > TYPE.near / 4) {
+    if (p->b_columns || p->n >= TYPE.many || p->m * p->k > TYPE.near / 4) {
         const struct gemm_product copy = *p; /* p itself stays in registers */
 
         DIRECT(run_large)(d, &copy, a, b, beta, c);
@@ -227,7 +231,7 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan
                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const struct gemm_direct *d = plan->direct;
 
-    if (plan->b_column != 1 || plan->n >= GEMM_WIDTHS || plan->m * plan->k > TYPE.near / 4) {
+    if (plan->b_column != 1 || plan->n >= TYPE.many || plan->m * plan->k > TYPE.near / 4) {
         DIRECT(run_plan_product)(plan, a, b, beta, c);
         return;
     }

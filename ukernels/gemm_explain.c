@@ -40,7 +40,7 @@ static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     const int64_t most = turned    ? 2 * GEMM_VECTOR / p->type->size
                          : by_rows ? gemm_direct_width(p->type, p->a_step != 1, p->m, p->ldc)
                                    : GEMM_WIDE / p->type->size;
-    const bool in_blocks = turned ? p->n > most : p->n >= GEMM_WIDTHS;
+    const bool in_blocks = turned ? p->n > most : p->n >= p->type->many;
     const struct gemm_direct *direct = p->type->direct[p->a_step != 1];
 
     add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",

@@ -337,25 +337,21 @@ static void set_threads(struct uk_gemm_plan *p, const struct uk_gemm_options *o)
 }
 
 /* The row-major product: A and B as they are, or the transposes changed about. */
-static struct uk_gemm_plan normalized(const struct gemm_type *type, const struct gemm_shape *s) {
-    const bool rows = s->layout == UK_ROW_MAJOR;
-    const bool a_turned = (rows ? s->ta : s->tb) == UK_TRANSPOSE,
-               b_turned = (rows ? s->tb : s->ta) == UK_TRANSPOSE;
-    const int64_t lda = rows ? s->lda : s->ldb, ldb = rows ? s->ldb : s->lda;
-
+static struct uk_gemm_plan normalized(const struct gemm_type *type, const struct gemm_product *p,
+                                      bool swapped) {
     return (struct uk_gemm_plan){
-        .m = rows ? s->m : s->n,
-        .n = rows ? s->n : s->m,
-        .k = s->k,
-        .a_row = a_turned ? 1 : lda,
-        .a_step = a_turned ? lda : 1,
-        .b_step = b_turned ? 1 : ldb,
-        .b_column = b_turned ? ldb : 1,
-        .ldc = s->ldc,
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .a_row = p->a_columns ? 1 : p->lda,
+        .a_step = p->a_columns ? p->lda : 1,
+        .b_step = p->b_columns ? 1 : p->ldb,
+        .b_column = p->b_columns ? p->ldb : 1,
+        .ldc = p->ldc,
         .row_tasks = 1,
         .column_tasks = 1,
         .type = type,
-        .swapped = !rows,
+        .swapped = swapped,
     };
 }
 
@@ -371,8 +367,8 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
     if (options->threads < 0)
         return UK_INVALID_ARGUMENT;
 
-    struct uk_gemm_plan p = normalized(type, shape);
     const struct gemm_product product = gemm_product_of(shape);
+    struct uk_gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
     const struct gemm_direct *direct = gemm_direct_for(type, &product);
 
     set_threads(&p, options);
