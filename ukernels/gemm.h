@@ -262,7 +262,7 @@ bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands
  * takes as long as 10000 multiply-adds. */
 bool gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
                      double beta, void *c);
-/* And for one of inner products, gemm_dots.h. */
+/* And for one of inner products. */
 bool gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
                    double beta, void *c);
 /* Whether an operand that would be touched is missing. */

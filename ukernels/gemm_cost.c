@@ -31,7 +31,8 @@
  * Blocks. k is cut into equal blocks of some KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a
  * long block has few columns, for each of which the panels of A come from the third cache. Where that is far k is not cut if
  * all of B, of few columns, takes no more than half of the second cache: rows of A then come once and in full, not in runs of
- * kc, each in pages of its own.
+ * kc, each in pages of its own. Nor is that of a small product (gemm_direct.h), which has one sum for each element, where it
+ * is computed by tiles.
  */
 #include "gemm_cost.h"
 
@@ -241,7 +242,7 @@ int64_t gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
     const int64_t longest = few ? KC / 2 : KC, whole = few && shares_sets(p) ? longest : GEMM_K_WHOLE;
     const int64_t most = room > longest ? longest : room < 128 ? 128 : room;
 
-    if (p->k <= gemm_least(room, whole) || p->k <= most + most / 4 || streams(p, t))
+    if (p->whole || p->k <= gemm_least(room, whole) || p->k <= most + most / 4 || streams(p, t))
         return p->k;
     return (gemm_parts(p->k, gemm_parts(p->k, most)) + 3) / 4 * 4;
 }

@@ -231,10 +231,9 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
  * cache, a block of rows at a time where they have several kernels. But a kernel of more rows than may share a set of the
  * first cache does not suit rows that do. Beyond GEMM_WIDE, up to twice that, only if no rows of A share a set, and rows of B
  * begin with lines: where they cross them packed panels are faster. */
-const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
-    if (!t->last_is_far || p->n < 2 || p->m < 2 || p->m > GEMM_MOST || p->k < GEMM_WIDTHS ||
-        p->k > GEMM_MOST || !(t->is_alone || p->m * p->n * p->k <= t->direct_most) ||
-        gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
+static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
+    if (!t->last_is_far || (uint64_t)(p->n - 2) > GEMM_MOST || p->m < 2 || p->m > GEMM_MOST ||
+        p->k < GEMM_WIDTHS || p->k > GEMM_MOST || gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
         gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n) ||
         (p->b_columns && !p->a_columns && gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) ||
         (p->b_columns == p->a_columns &&
@@ -253,6 +252,16 @@ const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, cons
         (conflicts && p->m > t->few_rows && d->piece[0].kernel->mr > t->few_rows))
         return NULL;
     return d;
+}
+
+const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
+    const struct gemm_direct *d = for_long_sums(t, p);
+
+    return d && (t->is_alone || p->m * p->n * p->k <= t->direct_most) ? d : NULL;
+}
+
+bool gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
+    return for_long_sums(t, p);
 }
 
 /* A resolved call of several kernels; s is the plan's. */

@@ -149,6 +149,8 @@ int64_t gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);
 
 /* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
+/* Whether it is one for some number of threads: its k then is in one block whatever way it takes. */
+bool gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
 
 /* Returns 0 where the condition does not hold. One test after another: compilers would make sums and vectors of several,
  * which takes longer than the smallest products. */

@@ -374,6 +374,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
     set_threads(&p, options);
     p.a_packed = p.swapped ? options->b_packed : options->a_packed;
     p.b_packed = p.swapped ? options->a_packed : options->b_packed;
+    p.whole = gemm_is_whole(type, &product);
     if (!p.m || !p.n || !p.k)
         p.path = GEMM_SCALE;
     else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && (direct || !plan_dots(&p)) &&

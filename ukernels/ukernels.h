@@ -254,6 +254,7 @@ struct uk_gemm_plan {
     bool swapped; /* column-major, or turned, but not both: A and B have changed places */
     bool turned;  /* C's columns are contiguous, not its rows */
     bool a_packed, b_packed;
+    bool whole; /* k is not cut */
     /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. And where
      * A and B have changed places. */
     enum uk_status (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c,

@@ -1,0 +1,127 @@
+/*
+ * The order in which a product's terms are added up, as plans have it, on machines of other caches than this one: the same for
+ * one thread and for two, and for small products in place and packed beforehand.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "gemm.h"
+
+enum { SHAPES = 40000 };
+
+static struct gemm_caches machine;
+const struct gemm_caches *__wrap_gemm_caches(void);
+
+const struct gemm_caches *__wrap_gemm_caches(void) {
+    return &machine;
+}
+
+static uint32_t seed;
+
+static int64_t next(int64_t n) {
+    seed = seed * 1664525u + 1013904223u;
+    return (int64_t)(seed >> 8) % n;
+}
+
+/* From 1 to 2^bits, small ones as often as large ones. */
+static int64_t draw(int bits) {
+    return 1 + next((int64_t)1 << (1 + next(bits)));
+}
+
+static int64_t round_up(int64_t n) {
+    const int64_t step = (int64_t)1 << next(13);
+
+    return next(2) ? n : (n + step - 1) / step * step;
+}
+
+struct order {
+    int64_t block; /* of k */
+    unsigned char path;
+};
+
+/* Of the index-th shape; small products: each element is one sum, as of tiles with one block. */
+static struct order order_of(int64_t index, bool packed) {
+    struct uk_gemm_plan p;
+    const struct uk_gemm_options options = {.b_packed = packed};
+
+    seed = (uint32_t)index;
+    next(2);
+    const enum uk_transpose ta = next(2) ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                            tb = next(2) ? UK_TRANSPOSE : UK_NO_TRANSPOSE;
+    const int64_t m = next(3) ? draw(20) : 1 + next(400), n = next(3) ? draw(20) : 1 + next(160),
+                  k = next(2) ? draw(15) : 128 + next(1200);
+    const int64_t lda = round_up(ta ? m : k), ldb = round_up(tb ? k : n);
+
+    assert_int_equal(
+        (index % 2 ? uk_sgemm_plan : uk_dgemm_plan)(&p, UK_ROW_MAJOR, ta, tb, m, n, k, lda, ldb, n, &options),
+        UK_OK);
+    return (struct order){p.direct && p.path == GEMM_TILES ? k : p.kc, p.path};
+}
+
+/* In a process that has not called before, with so many threads. */
+static void find_orders(struct order *order, const char *threads, bool packed) {
+    int status = 0;
+    const pid_t child = fork();
+
+    if (!child) {
+        setenv("UK_NUM_THREADS", threads, 1);
+        for (int64_t i = 0; i < SHAPES; i++)
+            order[i] = order_of(i, packed);
+        _exit(0);
+    }
+    assert_true(child > 0 && waitpid(child, &status, 0) == child);
+    assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+static void compare(const struct order *order, const struct order *other, const char *what) {
+    for (int64_t i = 0; i < SHAPES; i++)
+        if (order[i].block != other[i].block || order[i].path != other[i].path)
+            fail_msg("caches of %lld, %lld and %lld bytes: shape %lld has blocks of %lld, but %lld %s",
+                     (long long)machine.first.size, (long long)machine.second.size,
+                     (long long)machine.last.size, (long long)i, (long long)order[i].block,
+                     (long long)other[i].block, what);
+}
+
+/* Intel's of several years, and one that no CPU has, each with a last cache that is far or near. */
+static void orders_depend_on_the_shape(void **state) {
+    static const struct gemm_caches caches[] = {
+        {.first = {32768, 8}, .second = {262144, 4}, .last = {8 << 20, 16}},
+        {.first = {32768, 8}, .second = {1 << 20, 16}, .last = {20 << 20, 11}},
+        {.first = {49152, 12}, .second = {1310720, 20}, .last = {30 << 20, 12}},
+        {.first = {49152, 12}, .second = {2 << 20, 16}, .last = {256 << 20, 16}},
+        {.first = {49152, 12}, .second = {3 << 20, 12}, .last = {36 << 20, 12}},
+        {.first = {16384, 2}, .second = {131072, 2}, .last = {1 << 20, 2}},
+    };
+    const size_t bytes = SHAPES * sizeof(struct order);
+    struct order *all =
+        mmap(NULL, 3 * bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(all, MAP_FAILED);
+    for (size_t i = 0; i < 2 * sizeof caches / sizeof *caches; i++) {
+        machine = caches[i / 2];
+        machine.cores = machine.vector_units = 2;
+        machine.last_is_far = machine.merging_takes_unit = i % 2;
+        machine.crossing = i % 2 ? 0.9 : 0;
+        machine.turned = 1.03;
+        find_orders(all, "1", false);
+        find_orders(all + SHAPES, "2", false);
+        find_orders(all + 2 * SHAPES, "1", true);
+        compare(all, all + SHAPES, "with two threads");
+        compare(all, all + 2 * SHAPES, "with B packed");
+    }
+    munmap(all, 3 * bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(orders_depend_on_the_shape)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
