@@ -1,5 +1,6 @@
-/* uk_parallel_for: every index once, threads told apart, nested, from several threads, after fork. */
+/* uk_parallel_for: every index once, threads told apart, nested, from several threads, after fork; without threads. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,6 +50,39 @@ static int loop_is_right(int *threads_seen) {
     *threads_seen = atomic_load(&r->most) + 1;
     free(r);
     return right;
+}
+
+/* The system lacks some of the threads: none is used. As many as are left are created, and end. */
+static int threads_left = -1;
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                          void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                          void *argument);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                          void *argument) {
+    if (!threads_left)
+        return EAGAIN;
+    threads_left -= threads_left > 0;
+    return __real_pthread_create(thread, attributes, start, argument);
+}
+
+static void mark_alone(void *context, int64_t index, int64_t thread) {
+    int *done = context;
+
+    done[index] += thread == 0;
+}
+
+static void without_threads(void **state) {
+    int done[COUNT] = {0};
+
+    (void)state;
+    threads_left = THREADS - 2;
+    uk_parallel_for(mark_alone, done, COUNT);
+    assert_int_equal(threads_left, 0); /* tried, before a pool waits for one that is not there */
+    threads_left = -1;
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(done[i], 1);
 }
 
 static void every_index_once(void **state) {
@@ -147,8 +181,9 @@ static void after_fork(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_index_once), cmocka_unit_test(empty_loops), cmocka_unit_test(nested_is_serial),
-        cmocka_unit_test(several_callers),  cmocka_unit_test(after_fork),
+        /* First, while there is no pool. */
+        cmocka_unit_test(without_threads),  cmocka_unit_test(every_index_once), cmocka_unit_test(empty_loops),
+        cmocka_unit_test(nested_is_serial), cmocka_unit_test(several_callers),  cmocka_unit_test(after_fork),
     };
 
     setenv("UK_NUM_THREADS", "4", 1);

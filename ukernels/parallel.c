@@ -54,9 +54,33 @@ int uk_num_threads(void) {
     return threads;
 }
 
+static void *wait_for(void *held) {
+    pthread_mutex_lock(held);
+    pthread_mutex_unlock(held);
+    return NULL;
+}
+
+/* Whether the system gives a pool its threads: it waits forever for those that it could not create. Twice as many, since
+ * limits count the ones that have been tried for a moment after they have ended. */
+static bool are_threads_left(void) {
+    pthread_t tried[2 * MAX_THREADS];
+    pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    const int most = 2 * (threads - 1);
+    int count = 0;
+
+    pthread_mutex_lock(&held);
+    while (count < most && !pthread_create(&tried[count], NULL, wait_for, &held))
+        count++;
+    pthread_mutex_unlock(&held);
+    for (int i = 0; i < count; i++)
+        pthread_join(tried[i], NULL);
+    pthread_mutex_destroy(&held);
+    return count == most;
+}
+
 static pthreadpool_t get_pool(void) {
     pthread_mutex_lock(&lock);
-    if (!pool)
+    if (!pool && are_threads_left())
         pool = pthreadpool_create((size_t)threads);
     pthreadpool_t p = pool;
     pthread_mutex_unlock(&lock);

@@ -3,7 +3,7 @@
  *
  * Link with -lukernels. Nothing in here prints or aborts, and nothing allocates but matrix products that are given no
  * workspace. Two things stay: the pool of threads that uk_parallel_for makes, and the memory of such products
- * (uk_release_memory).
+ * (uk_release_memory). What is asked of the CPU is asked once, of libcpuinfo, which allocates, and prints if it cannot.
  */
 #ifndef UKERNELS_H
 #define UKERNELS_H
@@ -161,8 +161,8 @@ int uk_num_threads(void);
  * Runs task(context, index, thread) for each index in [0, count), in any order and in parallel, and returns
  * when all are done. `thread` is in [0, uk_num_threads()), and no two tasks of one call run at once with the
  * same. The pool is made by the first call and again after fork; its threads sleep between calls. Any number
- * of threads may call at the same time. Called from inside a task, or when no pool can be made, it runs the
- * tasks one after another, on thread 0.
+ * of threads may call at the same time. Called from inside a task, or when no pool can be made because
+ * threads or memory lack, it runs the tasks one after another, on thread 0.
  */
 void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
                      int64_t count);
