@@ -153,6 +153,15 @@ static void sizes_do_not_overflow(void **state) {
             assert_true(a / size / (size_t)m >= (size_t)steps && b / size / (size_t)n >= (size_t)steps);
             assert_true(uk_gemm_workspace(&plan) < (size_t)1 << 31);
         }
+    /* Nor do estimates, as UBSan sees. */
+    for (int power = 10; power < 26; power++)
+        for (int form = 0; form < 4; form++) {
+            const int64_t n = INT64_C(1) << power;
+
+            assert_int_equal(uk_sgemm_plan(&plan, rows, form & 1 ? UK_TRANSPOSE : no,
+                                           form & 2 ? UK_TRANSPOSE : no, n, n, n, n, n, n, NULL),
+                             sizeof(void *) == 4 && power > 14 ? UK_INVALID_SIZE : UK_OK);
+        }
     assert_int_equal(uk_sgemm_plan(&plan, rows, no, no, 2, 2, INT64_C(1) << 57, INT64_C(1) << 57, 2, 2, NULL),
                      UK_INVALID_SIZE);
 }

@@ -120,7 +120,7 @@ static double columns_again(const struct uk_gemm_plan *p, const struct gemm_tile
         step += caches->columns.far * lines;
     else if (block > (double)kept(&caches->first, stride) / 2)
         step += caches->columns.near * lines;
-    return (double)(p->k * gemm_parts(p->m, t->mr) * again) * step;
+    return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * step;
 }
 
 double gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
