@@ -28,6 +28,11 @@
  * group, which are too many streams, and too short, for the hardware to see. Two vectors ask for 128 bytes of a row in the 28
  * steps in which a group of 14 goes through 112, and so on.
  *
+ * So has a C that comes from behind the first cache (s->asking): behind each turn it asks, to be written, for the lines of one
+ * of the group's rows, of two or four if there are few turns. Stores wait for lines in the order in which they came, and
+ * those they ask for themselves, at the end of a group, leave no places for lines of A and B: evenly spread requests do. Two
+ * vectors, whose calls go along rows of C, also ask for what the next call needs of B, from the second cache.
+ *
  * Bound: the FMAs: rows * vectors per k, two a cycle. Loads beside them: per k the vectors of b and a row's element once,
  * 16 for 28 FMAs with two vectors, 12 for 27 with three, 10 for 24 with four. n columns can have n / (V * vectors) of the
  * peak at most.
@@ -158,11 +163,12 @@
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
+#define ALL_TURNS [all_turns] "i"(offsetof(struct uk_small_call, turns))
 /* The pointer of the rows beyond. */
 #define FAR_0
 #define FAR_7 , [a7] "=&r"(a7)
-/* n rows, whose last pointer is `far`; fetch: what a turn asks for, with its operands. */
-#define GROUP(n, far, fetch, ...)                                                                           \
+/* n rows, whose last pointer is `far`; what a step asks for, and a turn, with its operands. */
+#define GROUP(n, far, ask, fetch, ...)                                                                      \
     __asm__ volatile(ROWS_##n(ZERO_ROW, 0)                                                                  \
                      "test %[turns], %[turns]\n\t"                                                          \
                      "jle 5f\n\t"                                                                           \
@@ -175,10 +181,10 @@
                      "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
                      "jmp 1f\n\t"                                                                           \
                      ".p2align 5\n"                                                                         \
-                     "1:\n\t" STEP(0, n)                                                                    \
-                     "2:\n\t" STEP(1, n)                                                                    \
-                     "3:\n\t" STEP(2, n)                                                                    \
-                     "4:\n\t" STEP(3, n)                                                                    \
+                     "1:\n\t" ask STEP(0, n)                                                                \
+                     "2:\n\t" ask STEP(1, n)                                                                \
+                     "3:\n\t" ask STEP(2, n)                                                                \
+                     "4:\n\t" ask STEP(3, n)                                                                \
                      A_ON_##far                                                                             \
                      fetch                                                                                  \
                      "dec %[turns]\n\t"                                                                     \
@@ -197,7 +203,7 @@
                      ROWS_##n(STORE_ROW, 0)                                                                 \
                      : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
                        [b] "+&r"(b) FAR_##far __VA_ARGS__                                                   \
-                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), [last] "r"(s->c_last), AT(enter), AT(ldc) \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), [last] "r"(s->c_last), AT(enter), AT(ldc), ALL_TURNS \
                      : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5",                      \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
@@ -213,7 +219,7 @@
 #elif UK_MR == 6
 #define GROUPS GROUPS_6
 #endif
-#define CASE(n, far) case n: GROUP(n, far, ); break;
+#define CASE(n, far) case n: GROUP(n, far, , ); break;
 /* clang-format on */
 
 /* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
@@ -272,7 +278,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     "7:\n\t"
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
-#define AHEAD_CASE(n, far) case n: GROUP(n, far, FETCH(n), , [f] "+&r"(f), [pairs] "+&r"(pairs)); break;
+#define AHEAD_CASE(n, far) case n: GROUP(n, far, , FETCH(n), , [f] "+&r"(f), [pairs] "+&r"(pairs)); break;
 /* clang-format on */
 #if UK_MR == 14
 #define TALL_GROUPS(F) F(13, 7) F(14, 7)
@@ -288,6 +294,39 @@ ahead_group(const struct uk_small_call *s, int64_t rows, const char *a0, const e
     int64_t turns = s->turns, ld = s->lda, ld3, ld5, pairs = (rows + 1) / 2;
 
     switch (rows) { TALL_GROUPS(AHEAD_CASE) }
+}
+#endif
+
+#if defined UK_RESOLVED && NV != 3
+/* clang-format off */
+/* The groups that ask for C. Those of fewer rows come where all are few. */
+#if NV == 2
+#define ASKING_LEAST 8
+#define ASKING_GROUPS(F) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
+#define ASK_B "prefetcht0 128 + 60(%[b])\n\tprefetcht0 128 + 124(%[b])\n\t"
+#define ASK_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\t"
+#else
+#define ASKING_LEAST 4
+#define ASKING_GROUPS(F) F(4, 0) F(5, 0) F(6, 0)
+#define ASK_B
+#define ASK_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\tprefetchw 188(%[f])\n\tprefetchw 252(%[f])\n\t"
+#endif
+/* For the lines that a row's vectors end in, if a row is left. */
+#define ASK_ROW "dec %[left]\n\tjs 7f\n\t" ASK_LINES "add %c[ldc](%[s]), %[f]\n\t"
+#define ASK(n)                                                                                              \
+    ASK_ROW "cmpq $" #n ", %c[all_turns](%[s])\n\tjge 7f\n\t"                                           \
+    ASK_ROW "cmpq $(" #n " + 1) / 2, %c[all_turns](%[s])\n\tjge 7f\n\t"                                 \
+    ASK_ROW ASK_ROW "7:\n\t"
+#define ASKING_CASE(n, far) case n: GROUP(n, far, ASK_B, ASK(n), , [f] "+&r"(f), [left] "+&r"(left)); break;
+/* clang-format on */
+
+static inline __attribute__((always_inline)) void asking_group(const struct uk_small_call *s, int64_t rows,
+                                                               const char *a0, const element *b, char *c,
+                                                               int acc) {
+    const char *a7 __attribute__((unused)), *f = c;
+    int64_t turns = s->turns, ld = s->lda, ld3, ld5, left = rows;
+
+    switch (rows) { ASKING_GROUPS(ASKING_CASE) }
 }
 #endif
 
@@ -333,6 +372,24 @@ static enum uk_status run_tall_groups(const struct uk_small_call *s, const void 
 }
 #endif
 
+#if NV != 3
+#define RUN_ASKING(n, far) RUN_BY(run_asking, asking_group, n)
+#define RUN_ASKING_OF(n, far) run_asking_##n,
+ASKING_GROUPS(RUN_ASKING)
+
+static enum uk_status (*const run_asking_group[])(const struct uk_small_call *s, const void *a, const void *b,
+                                                  void *c, int acc) = {ASKING_GROUPS(RUN_ASKING_OF)};
+
+static enum uk_status run_asking_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                        int acc) {
+    const int64_t rows = s->longer * (s->rows + 1);
+
+    run_asking_group[s->rows + 1 - ASKING_LEAST](s, a, b, c, acc);
+    return run_asking_group[s->rows - ASKING_LEAST](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda),
+                                                    b, (char *)c + rows * s->ldc, acc);
+}
+#endif
+
 /* The longer groups, then the others. */
 static enum uk_status run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
                                  int acc) {
@@ -352,6 +409,10 @@ void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda,
                                 int64_t m, int64_t n) {
     prepare(s, k, lda, ldb, ldc, m, n);
     s->run = s->longer ? run_groups : run_group[s->rows - 1][s->half != 0];
+#if NV != 3
+    if (s->rows >= ASKING_LEAST && !s->half)
+        s->asking = s->longer ? run_asking_groups : run_asking_group[s->rows - ASKING_LEAST];
+#endif
 #if !A_COLUMNS
     if (s->rows >= UK_MR - 1 && !s->half)
         s->ahead = s->rows == UK_MR ? run_tall_group[1] : s->longer ? run_tall_groups : run_tall_group[0];

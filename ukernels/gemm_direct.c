@@ -308,7 +308,8 @@ static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {
 }
 
 int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
-    const bool far_apart = t->last_is_far && m > 2 * GEMM_TALL && ldc * t->size >= 2 * PAGE;
+    const bool shares =
+        t->last_is_far && m > 2 * GEMM_TALL && ldc * t->size >= 2 * PAGE && gemm_shares_sets(t, ldc);
     int64_t least = INT64_MAX;
     int width = t->whole[a_columns][0]->nr;
 
@@ -316,7 +317,7 @@ int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int6
         const struct uk_kernel *k = t->whole[a_columns][i];
         const int64_t groups = (m + k->mr - 1) / k->mr;
 
-        if (far_apart && k->mr > 2 * t->few_rows)
+        if (shares && k->mr > 2 * t->few_rows)
             continue;
         if (k->fma >= 2 * k->mr && (groups < least || (groups == least && k->nr > width))) {
             least = groups;

@@ -10,8 +10,8 @@
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
  *     turned, two vectors of columns after the other, into a panel that stays in the first cache;
  *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. Where there is but one, updates of a
- *     large C by a few steps of k are small products too, and if the last cache is far any number of rows whose kernel asks
- *     for those to come: tiles, a call for 14 rows, take 5 to 10 % longer where k is 27 to 64;
+ *     large C are small products too, by few steps of k or where the last cache is far, and if it is any number of rows
+ *     whose kernel asks for those to come: tiles, a call for 14 rows, take 5 to 10 % longer where k is 27 to 64;
  *   - there is more than a vector. Long vectors, m = 1 or n = 1, are bound by memory, and summed in an order of their
  *     own; from VECTOR_MOST elements on their kernels, which start with more sums, are ahead.
  * Which kernels: for n columns those whose cycles are least, as gemm_direct.c estimates them once from kernels.def.
@@ -101,12 +101,30 @@ static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64
                                 k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
 }
 
+/* Whether rows of C, or of B, so share sets of the first cache, four or fewer for all of them, that what a tile has of both
+ * hardly stays there together. */
+static inline bool gemm_shares_sets(const struct gemm_type *t, int64_t ld) {
+    return !(ld * t->size & (t->way / 4 - 1));
+}
+
+/* Whether kernels that go along rows of C ask for it, and for B: its lines stay in the first cache until they are needed. */
+static inline bool gemm_asks_along_rows(const struct gemm_type *t, const struct gemm_product *p) {
+    return t->last_is_far && !gemm_shares_sets(t, p->ldb) && !gemm_shares_sets(t, p->ldc);
+}
+
 /* Whether a product is a small one, were it not for its work, on one thread: C comes and goes while there is little to
  * compute, up to twice as many steps as a tile has rows, after which its part of B is more than that of C. A few columns at
- * a time read A again and again, from the second cache. */
+ * a time read A again and again, from the second cache. Along rows of a C that is asked for there may be more steps: tiles,
+ * for which B is packed, took Emerald Rapids 1 to 12 % longer where k is 29 to 64, and not where it is 96. */
 static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_product *p) {
-    return t->is_alone && !p->b_columns && p->n >= t->many && p->k <= 2 * GEMM_TALL &&
-           (p->m * p->k <= t->near || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
+    enum { ASKED_MOST = 64 };
+
+    if (!t->is_alone || p->b_columns || p->n < t->many)
+        return false;
+    if (p->k <= 2 * GEMM_TALL && p->m * p->k <= t->near)
+        return true;
+    return (p->k <= 2 * GEMM_TALL || (p->k <= ASKED_MOST && gemm_asks_along_rows(t, p))) &&
+           gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb);
 }
 
 /* Whether A, B and C are more than stays in the second cache, wherever their pages lie in it, and rows of A come from far
@@ -199,9 +217,8 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
 }
 
 /* The columns that a few rows at a time take in one call: of the kernels of two vectors or more those of the one that goes
- * through B least often, and of such the widest. Where the last cache is far, and rows of C as long as two pages, their lines
- * may share sets of the first cache and are streams too many: a kernel of no more rows than it has ways, if groups are three
- * or more. */
+ * through B least often, and of such the widest. Where the last cache is far, and rows of C as long as two pages share sets
+ * of the first one: a kernel of no more rows than it has ways, if groups are three or more. */
 int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc);
 
 /* What a plan's kernels need beside the operands. */

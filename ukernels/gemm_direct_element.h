@@ -66,22 +66,29 @@ __attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_produ
     }
 }
 
+/* A call's code, or that which asks for C. */
+static inline gemm_resolved *DIRECT(code)(const struct uk_small_call *s, bool asks) {
+    return asks && s->asking ? s->asking : s->run;
+}
+
 /* The same with many columns, four vectors of them at a time by the same kernels. */
 __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product *p, const ELEMENT *a,
                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     enum { WIDTH = GEMM_WIDE / sizeof(ELEMENT) };
     const struct gemm_direct *d = &TYPE.direct[p->a_columns][WIDTH];
     const int64_t wide = p->n / WIDTH * WIDTH;
+    const bool asks = TYPE.last_is_far && p->m * p->n * TYPE.size > 2 * TYPE.few_rows * TYPE.way &&
+                      !gemm_shares_sets(&TYPE, p->ldc);
     int64_t from = 0;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
     for (int i = 0; i < d->pieces; i++) {
-        struct uk_small_call s;
+        struct uk_small_call s = {0};
 
         d->piece[i].prepare(&s, p->k, p->lda, p->ldb, p->ldc, p->m, d->piece[i].columns);
         for (int64_t j = from; j < wide; j += WIDTH)
-            s.run(&s, a, b + j, c + j, beta != 0);
+            DIRECT(code)(&s, asks)(&s, a, b + j, c + j, beta != 0);
         from += d->piece[i].columns;
     }
     b += wide;
@@ -98,18 +105,19 @@ static void DIRECT(run_rows_of)(const struct gemm_product *p, const ELEMENT *a, 
     const int64_t last = p->n % width, wide = p->n - last;
     const struct gemm_direct *d = &TYPE.direct[p->a_columns][width], *tail = &TYPE.direct[p->a_columns][last];
     const int64_t mr = d->piece[0].kernel->mr, groups = (p->m + mr - 1) / mr;
+    const bool asks = gemm_asks_along_rows(&TYPE, p);
 
     for (int64_t g = 0, i = 0, rows; g < groups; g++, i += rows) {
         const ELEMENT *from = a + i * (p->a_columns ? 1 : p->lda);
         ELEMENT *to = c + i * p->ldc;
-        struct uk_small_call s[GEMM_PIECES];
+        struct uk_small_call s[GEMM_PIECES] = {0};
 
         rows = (g + 1) * p->m / groups - i;
         for (int q = 0; q < d->pieces; q++)
             d->piece[q].prepare(&s[q], p->k, p->lda, p->ldb, p->ldc, rows, d->piece[q].columns);
         for (int64_t j = 0; j < wide;)
             for (int q = 0; q < d->pieces; j += d->piece[q++].columns)
-                s[q].run(&s[q], from, b + j, to + j, beta != 0);
+                DIRECT(code)(&s[q], asks)(&s[q], from, b + j, to + j, beta != 0);
         to += wide;
         if (last)
             DIRECT(run)(tail, rows, last, p->k, from, p->lda, b + wide, p->ldb, beta != 0, to, p->ldc);

@@ -86,6 +86,8 @@ struct uk_small_call {
     enum uk_status (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
     /* The same for many rows of A that come from afar; left as it was by kernels that have none. */
     enum uk_status (*ahead)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    /* The same for a C that comes from behind the first cache; left as it was, too. */
+    enum uk_status (*asking)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
     int64_t turns, lda, ldb, ldc, m, rows, longer, before, b_before, steps;
     int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
     int32_t enter;
