@@ -61,13 +61,15 @@ static double merging_loads(const struct uk_kernel *k) {
 }
 
 /* What the vectors of B, if they cross lines, add to a step of all groups of these rows: less to a longer step, nothing to
- * one of HIDDEN cycles. Measured with 8 to 14 rows of two vectors, 0.9 to 0.2 cycles, and with 4 to 6 of four, 1.6 to 0.6. */
+ * one of HIDDEN cycles. Measured with 8 to 14 rows of two vectors, 0.9 to 0.2 cycles, and with 4 to 6 of four, 1.6 to 0.6; of
+ * three, 6 to 9 rows, two thirds of what that would be. */
 static double crossing_cycles(const struct uk_kernel *k, int rows) {
     enum { HIDDEN = 15 };
     const int groups = (rows + k->mr - 1) / k->mr;
     const double vectors = k->fma / k->mr, step = rows * vectors / 2 / groups;
+    const double each = vectors == 3 ? gemm_caches()->crossing * 2 / 3 : gemm_caches()->crossing;
 
-    return gemm_caches()->crossing * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
+    return each * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
 }
 
 /* A step of k for so many rows: of those that share a vector some may be there for nothing. */
@@ -120,6 +122,7 @@ struct search {
     int kernels, n, rows;
     int lanes;  /* of a vector */
     bool turns; /* the last columns may have vectors of rows */
+    bool parts; /* one kernel is too few */
     double least;
     struct gemm_direct *best;
 };
@@ -154,7 +157,8 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
         const double all = cycles + piece_cycles(s, k, columns, s->rows, s->n);
 
         if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all) ||
-            (is_turned(k) && !(s->turns && d->pieces && columns == rest)))
+            (is_turned(k) && !(s->turns && d->pieces && columns == rest)) ||
+            (s->parts && !d->pieces && columns == rest))
             continue;
         d->piece[d->pieces].kernel = k;
         for (int j = 0; parts[j].symbol; j++)
@@ -181,18 +185,26 @@ static double direct_cycles(const struct search *s, const struct gemm_direct *d,
 }
 
 /* The same for n columns, if the last of them have vectors of rows: for how many rows and steps at least. Where loads into
- * a part of a register take no unit, rows that share a vector cost less than there, and it has not been measured. */
+ * a part of a register take no unit, rows that share a vector cost less than there, and it has not been measured. Fewer rows
+ * or steps have several kernels then, too: calls of one do not ask (gemm_direct_of). Up to two vectors one is best for few. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct d = {0}, *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, steps = s->n;
 
-    if (!gemm_caches()->merging_takes_unit || low->pieces < 2)
+    if (!gemm_caches()->merging_takes_unit || (low->pieces < 2 && s->n <= 2 * s->lanes))
         return;
     s->turns = true;
     s->best = tall;
     complete(s, &d, 0, s->n, GEMM_WIDTHS);
     if (!tall->pieces || !is_turned(tall->piece[tall->pieces - 1].kernel))
         return;
+    if (low->pieces < 2) {
+        s->parts = true;
+        s->turns = false;
+        s->best = low;
+        low->pieces = 0;
+        complete(s, &d, 0, s->n, GEMM_WIDTHS);
+    }
     while (rows > 1 && direct_cycles(s, tall, rows - 1, s->n) < direct_cycles(s, low, rows - 1, s->n))
         rows--;
     while (steps > 1 && direct_cycles(s, tall, s->n, steps - 1) < direct_cycles(s, low, s->n, steps - 1))
@@ -345,8 +357,8 @@ void gemm_direct_fill(struct gemm_type *t) {
     }
     for (int form = 0; form < 2; form++)
         for (int n = 1; n < GEMM_WIDTHS; n++) {
-            struct search s = {t->whole[form], t->wholes[form], n, rows_for(n),
-                               lanes,          false,           0, &t->direct[form][n]};
+            struct search s = {t->whole[form], t->wholes[form], n, rows_for(n),        lanes,
+                               false,          false,           0, &t->direct[form][n]};
             struct gemm_direct d = {0};
 
             complete(&s, &d, 0, n, GEMM_WIDTHS);
