@@ -145,6 +145,7 @@ static pthreadpool_t callers_pool(void) {
 #define SGEMM uk_sgemm
 #define UK(name) uk_s##name
 #include "gemm_cases.h"
+#include "gemm_plan_cases.h"
 #undef ELEMENT
 #undef F
 #undef EPSILON
@@ -156,6 +157,7 @@ static pthreadpool_t callers_pool(void) {
 #define SGEMM uk_dgemm
 #define UK(name) uk_d##name
 #include "gemm_cases.h"
+#include "gemm_plan_cases.h"
 
 /* ---- the lists of cases ---- */
 
@@ -430,6 +432,10 @@ static void wrong_arguments(void **state) {
     (void)state;
     swrong();
     dwrong();
+    stoo_large();
+    dtoo_large();
+    swrong_type();
+    dwrong_type();
 }
 
 static void allocation_failure(void **state) {

@@ -59,9 +59,12 @@ static struct order order_of(int64_t index, bool packed) {
                   k = next(2) ? draw(15) : 128 + next(1200);
     const int64_t lda = round_up(ta ? m : k), ldb = round_up(tb ? k : n);
 
-    assert_int_equal(
-        (index % 2 ? uk_sgemm_plan : uk_dgemm_plan)(&p, UK_ROW_MAJOR, ta, tb, m, n, k, lda, ldb, n, &options),
-        UK_OK);
+    const enum uk_status status =
+        (index % 2 ? uk_sgemm_plan : uk_dgemm_plan)(&p, UK_ROW_MAJOR, ta, tb, m, n, k, lda, ldb, n, &options);
+
+    if (status == UK_INVALID_SIZE && sizeof(void *) == 4)
+        return (struct order){0}; /* too large for its addresses */
+    assert_int_equal(status, UK_OK);
     return (struct order){p.direct && p.path == GEMM_TILES ? k : p.kc, p.path};
 }
 
