@@ -185,7 +185,8 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
  * has no kernel of the type for this CPU. Memory outside the operands is neither read nor written.
  *
  * Element (i, j) of C is the same to the last bit whatever the number of threads, and whether an operand was packed
- * beforehand or not. All functions may be called from any number of threads at once, and after fork.
+ * beforehand or not. All functions may be called from any number of threads at once, and after fork. A call takes up to
+ * 64 KB of stack.
  */
 enum uk_layout { UK_ROW_MAJOR, UK_COLUMN_MAJOR };
 enum uk_transpose { UK_NO_TRANSPOSE, UK_TRANSPOSE };
