@@ -232,6 +232,7 @@ struct gemm_caches {
         double translate; /* a row in another page, if there are many */
         double crossing;  /* a row whose vectors do not begin with lines */
         double as_read;   /* a byte of a copy that the first panel of rows makes as it reads */
+        double beside;    /* a byte of a copy of A that tiles make beside their steps */
         double unasked;   /* a line of A from behind the second cache, for which such tiles do not ask */
     } in_place;
     /* A by columns: a copy's cycles per byte; and what each tile takes again that reads it in place: a line of a step that

@@ -9,8 +9,8 @@
  *
  * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte, once per
  * element, whichever way the source lies; what a B costs that the first panel of rows copies as it reads is a fact of the
- * machine (as_read). A copy of A in rows takes more (ROWS; TURN where columns become rows), and its tiles read as many
- * streams as rows.
+ * machine (as_read), and so is that of an A whose tiles pack the next panel, two rows each (beside). A copy of A
+ * in rows takes more (ROWS; TURN where columns become rows), and its tiles read as many streams as rows.
  *
  * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far apart
  * that they share too few sets of the first cache, each line is fetched again for each element (conflict, per row and
@@ -20,23 +20,25 @@
  * in more pages than the first level of translations has (PAGES), each new page costs its translation (translate); rows
  * that do not begin with lines cost more, too (crossing). These are facts of the machine, in gemm_cache.c: B is packed
  * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if more of its rows share
- * sets than these have places, six if each has a page of its own, else up to 25. Tiles that read B in place ask for its rows, those of a packed B for A's next ones, which if they are
- * short no hardware sees as streams; it counts (unasked) where not all operands fit into the second cache, and all
- * columns are not the last ones, whose narrower tile asks for nothing. Rows of A that each begin in a page of their own,
+ * sets than these have places, six if each has a page of its own, else up to 25. Tiles that read B in place ask for its
+ * rows, those of a packed B for A's next ones, which if they are short no hardware sees as streams; it counts (unasked)
+ * where not all operands fit into the second cache, and all columns are not the last ones, whose narrower tile asks for
+ * nothing. Rows of A that each begin in a page of their own,
  * more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for
  * every block of columns. Where A is by columns, a step's elements are in one line or two. If the first cache keeps too
  * few of a block's, each comes again for every tile of the row (columns.near, or .far if the second cache loses it too),
  * and so do translations; all nothing on Zen 5. Granite Rapids packs A for more than some 12 to 30 tiles, or 4.
  *
- * Blocks. k is cut into equal blocks of some KC if it is longer than GEMM_K_WHOLE: C is read and written once per block, but a
- * long block has few columns, for each of which the panels of A come from the third cache. Where that is far k is not cut if
- * all of B, of few columns, takes no more than half of the second cache: rows of A then come once and in full, not in runs of
- * kc, each in pages of its own. Nor is that of a small product (gemm_direct.h), which has one sum for each element, where it
- * is computed by tiles.
+ * Blocks. A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes through
+ * as well; on Emerald Rapids 768 KB are no faster, and 1 MB 1 to 2 % slower. k is cut into equal blocks of some KC if it is
+ * longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has few columns, for each of which the
+ * panels of A come from the third cache. Where that is far k is not cut if all of B, of few columns, takes no more than half
+ * of the second cache: rows of A then come once and in full, not in runs of kc, each in pages of its own. Nor is that of a
+ * small product (gemm_direct.h), which has one sum for each element, where it is computed by tiles.
  */
 #include "gemm_cost.h"
 
-enum { CALL = 40, KC = 512, PAGE = 4096, PAGES = 64, TRANSLATED = 3072, NEAR = 12 };
+enum { CALL = 40, KC = 512, PAGE = 4096, PAGES = 64, TRANSLATED = 3072, NEAR = 12, BLOCK = 512 << 10 };
 static const double COPY = GEMM_COPY, ROWS = 0.11, TURN = GEMM_TURN, WALK = 30, FLAT = 1.12;
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
@@ -99,7 +101,7 @@ bool gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gem
 }
 
 /* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
-static bool conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+bool gemm_conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
     return p->a_step == 1 &&
            gemm_least(p->m, t->mr) * 3 / 2 > kept(&gemm_caches()->first, p->a_row * p->type->size);
 }
@@ -123,6 +125,24 @@ static double columns_again(const struct uk_gemm_plan *p, const struct gemm_tile
     return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * step;
 }
 
+int64_t gemm_room(const struct uk_gemm_plan *p) {
+    return gemm_least(gemm_caches()->second.size / 2, BLOCK) / p->type->size;
+}
+
+int64_t gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
+    const int64_t most = room / kc / t->nr * t->nr, few = 4 * t->nr;
+
+    return gemm_parts(gemm_parts(n, gemm_parts(n, most < few ? few : most)), t->nr) * t->nr;
+}
+
+/* Whether the tiles of a row are enough to pack the next panel of A. */
+static bool tiles_pack(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
+    const int64_t columns = gemm_least(p->n, gemm_columns(t, p->n, kc, gemm_room(p)));
+
+    return t->packing && gemm_asks(p, t, GEMM_PANELS) && p->a_step == 1 && columns >= t->mr / 2 * t->nr &&
+           gemm_panel_rows(t->kernel[GEMM_PANELS], p->m) == t->mr;
+}
+
 double gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
                    enum gemm_source source, enum gemm_source b) {
     const int size = p->type->size;
@@ -130,13 +150,15 @@ double gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int6
     const double elements = (double)p->m * (double)p->k, copy = caches->columns.copy;
     double cycles = 0;
 
+    if (source == GEMM_COPIED && b == GEMM_COPIED && tiles_pack(p, t, kc))
+        return elements * size * caches->in_place.beside;
     if (source == GEMM_COPIED)
         return elements * size * (p->a_step == 1 ? COPY : copy);
     if (source == GEMM_ROWS)
         return elements * size * (p->a_step == 1 ? ROWS : TURN - COPY + copy);
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
         cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
-    if (conflicts(p, t))
+    if (gemm_conflicts(p, t))
         cycles += elements * (double)gemm_parts(p->n, t->nr) * caches->in_place.conflict;
     if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * PAGE &&
         ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
@@ -233,7 +255,7 @@ const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n, 
 static bool streams(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
     return gemm_caches()->last_is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
            p->n * p->k * p->type->size <= gemm_caches()->second.size / 2 &&
-           (p->n <= 2 * t->nr || !conflicts(p, t));
+           (p->n <= 2 * t->nr || !gemm_conflicts(p, t));
 }
 
 int64_t gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {

@@ -34,6 +34,13 @@ double gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int6
 double gemm_b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
                    enum gemm_source b);
 
+/* How many elements a block of B has room for; and how many columns it has then, of blocks of equal width. */
+int64_t gemm_room(const struct uk_gemm_plan *p);
+int64_t gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room);
+
+/* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
+bool gemm_conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t);
+
 /* Whether the tiles ask for what is needed of B next. */
 bool gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form);
 

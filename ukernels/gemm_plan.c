@@ -5,9 +5,6 @@
  * B by columns can be had without a copy, as A in rows for the product of the transposes, whose tiles are turned on their way
  * to C: GEMM_TURN per byte of C instead of GEMM_COPY per byte of B, for sums of one block.
  *
- * A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes through as
- * well, and a longer block saves less than 1 % of A's way from the third cache.
- *
  * What decides the order in which an element's products are added (the tile, kc, the kernel's form) depends on shape and
  * strides only: not on threads, nor on what has been packed beforehand. The width of the tile depends on n alone, or on m
  * where C is turned.
@@ -15,8 +12,6 @@
 #include "gemm_cost.h"
 #include "gemm_direct.h"
 #include "pool.h"
-
-enum { BLOCK = 512 << 10 };
 
 /* Forms that take B in place take panels too. */
 static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum gemm_source a,
@@ -117,10 +112,16 @@ static void split(struct uk_gemm_plan *p) {
     }
 }
 
+/* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
+static bool packs_as_read(const struct uk_gemm_plan *p) {
+    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
+           gemm_copies_as_read(p, p->tile, (enum gemm_source)p->a_source);
+}
+
 static void block(struct uk_gemm_plan *p, const struct choice *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
     const struct gemm_caches *caches = gemm_caches();
-    int64_t columns, rows, room = gemm_least(caches->second.size / 2, BLOCK) / size;
+    int64_t columns, rows, room = gemm_room(p);
 
     p->tile = c->tile;
     p->form = (unsigned char)c->form;
@@ -137,27 +138,22 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
     if (p->row_tasks * p->column_tasks > caches->cores)
         room /= 2; /* two tasks to a core */
-    p->nc = room / p->kc / nr * nr;
-    p->nc = p->nc < 4 * nr ? 4 * nr : p->nc;
-    p->nc = gemm_parts(gemm_parts(columns, gemm_parts(columns, p->nc)), nr) * nr; /* balanced */
+    p->nc = gemm_columns(c->tile, columns, p->kc, room);
     /* Where A is packed it stays for all blocks of columns, for which its panels come from the third cache or, slowly enough,
      * from memory. More rows than this, 4096 x 512 doubles, would pack B again. */
     p->mc = (17 << 20) / size / p->kc / p->rows * p->rows;
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
     p->a_leading = gemm_leading(p->kc, size);
+    p->first = packs_as_read(p) ? p->tile->kernel[GEMM_RAP] : NULL;
+    p->a_padding =
+        p->first && c->a == GEMM_COPIED && gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
     p->a_block = c->a == GEMM_IN_PLACE ? 0
                  : c->a == GEMM_ROWS   ? p->mc * p->a_leading
-                                       : p->mc / p->rows * mr * p->kc;
+                                       : p->mc / p->rows * mr * p->kc + p->a_padding;
     p->b_block = c->b == GEMM_IN_PLACE ? 0 : p->nc * p->kc;
     p->a_block = gemm_parts(p->a_block * size, GEMM_LINE) * GEMM_LINE / size; /* each begins with a line */
     p->b_block = gemm_parts(p->b_block * size, GEMM_LINE) * GEMM_LINE / size;
-}
-
-/* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
-static bool packs_as_read(const struct uk_gemm_plan *p) {
-    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
-           gemm_copies_as_read(p, p->tile, (enum gemm_source)p->a_source);
 }
 
 static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
@@ -174,7 +170,6 @@ static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
     p->path = GEMM_TILES;
     block(p, &best);
     find_tail(p);
-    p->first = packs_as_read(p) ? best.tile->kernel[GEMM_RAP] : NULL;
     return UK_OK;
 }
 

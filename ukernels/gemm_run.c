@@ -42,8 +42,10 @@ static void find_a(const struct uk_gemm_plan *plan, const struct gemm_operands *
     const int mr = plan->tile->mr;
 
     if (plan->a_source == GEMM_COPIED) {
+        const int64_t behind = i > w->i0 ? plan->a_padding : 0;
+
         s->a = plan->a_packed ? at(plan, o->a, i / plan->rows * mr * plan->k + w->p * mr)
-                              : at(plan, w->a, (i - w->i0) / plan->rows * mr * w->k);
+                              : at(plan, w->a, (i - w->i0) / plan->rows * mr * w->k + behind);
         s->a_row = 1;
         s->a_step = mr;
     } else if (plan->a_packed) {
@@ -80,14 +82,17 @@ static void find_b(const struct uk_gemm_plan *plan, const struct gemm_operands *
     }
 }
 
-/* The first panel of rows of a block of B: B in place, its rows go to its panels as they are read. A too, or in the copy
- * of its rows if they are columns. */
+/* The first panel of rows of a block of B: B in place, its rows go to its panels as they are read. A too, or in a copy of
+ * its rows if they are columns or share sets. */
 static void pack_b_as_read(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
                            const struct block *w, struct gemm_strip *s) {
     s->kernel = plan->first;
     s->form = GEMM_RAP;
     s->tail = NULL;
-    if (plan->a_step == 1) {
+    if (plan->a_padding) {
+        s->a_row = gemm_leading(w->k, plan->type->size);
+        s->a_step = 1;
+    } else if (plan->a_step == 1) {
         s->a = at(plan, o->a, w->i0 * plan->a_row + w->p);
         s->a_row = plan->a_row;
         s->a_step = 1;
@@ -159,12 +164,23 @@ static bool can_copy(const struct uk_gemm_plan *plan, const struct block *w) {
            plan->rows == t->mr && w->n >= t->mr / 2 * t->nr;
 }
 
+/* The panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack B, is rows, or stays
+ * where it is. */
+static void pack_a(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+                   int64_t i, int64_t rows, void *to) {
+    if (!plan->first || i > w->i0 || plan->a_source != GEMM_COPIED)
+        gemm_pack_a(plan, o->a, i, rows, w->p, w->k, to);
+    else if (plan->a_padding)
+        plan->type->copy_rows(plan->type, rows, w->k, at(plan, o->a, i * plan->a_row + w->p), plan->a_row, 1,
+                              to, gemm_leading(w->k, plan->type->size));
+}
+
 /* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
  * at a time, which share the lines and pages of their source. */
 static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                      bool pack_a, struct gemm_next *next) {
-    const int64_t group = plan->a_row == 1 ? 8 * plan->rows : plan->rows;
-    const bool copies = pack_a && can_copy(plan, w);
+                      bool packs_a, struct gemm_next *next) {
+    const int64_t group = plan->a_row == 1 && plan->a_step != 1 ? 8 * plan->rows : plan->rows;
+    const bool copies = packs_a && can_copy(plan, w);
     bool is_packed = false; /* this panel, by the tiles of the one before */
     struct gemm_strip s = {
         .kernel = plan->tile->kernel[plan->form],
@@ -188,8 +204,8 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
         s.row = i;
         find_a(plan, o, w, i, &s);
         s.c = at_written(plan, o->c, plan->turned ? w->j0 * plan->ldc + i : i * plan->ldc + w->j0);
-        if (pack_a && !is_packed && (i - w->i0) % group == 0)
-            gemm_pack_a(plan, o->a, i, least(group, w->i0 + w->m - i), w->p, w->k, (void *)s.a);
+        if (packs_a && !is_packed && (i - w->i0) % group == 0)
+            pack_a(plan, o, w, i, least(group, w->i0 + w->m - i), (void *)s.a);
         if (plan->first && i == w->i0) {
             struct gemm_strip first = s;
 
@@ -199,7 +215,7 @@ static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operand
             is_packed = copies && i + plan->rows < w->i0 + w->m;
             if (is_packed)
                 *next = copy_panel(plan, o, w, i);
-            else if (plan->asking && plan->form == GEMM_PANELS && !pack_a)
+            else if (plan->asking && plan->form == GEMM_PANELS && !packs_a)
                 *next = ask_for_panel(plan, o, w, i);
             plan->type->strip(&s);
         }

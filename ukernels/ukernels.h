@@ -244,6 +244,7 @@ struct uk_gemm_plan {
     int64_t row_tasks, column_tasks; /* the grid that threads share */
     int64_t a_block, b_block;        /* elements of a task's packed blocks */
     int64_t a_leading;               /* of rows of A that are copied */
+    int64_t a_padding;               /* elements behind the first panel, which is rows; 0: it is none */
     const struct gemm_type *type;
     const struct gemm_tile *tile;
     const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
