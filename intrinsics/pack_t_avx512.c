@@ -2,7 +2,7 @@
  * Packs m rows of length k into a panel of width UK_MR, transposed in registers: blocks of 16 rows x 4 k of floats
  * (UK_OP_spack_t), of 8 rows x 2 k of doubles (UK_OP_dpack_t). Rows m and up read row m - 1 again and are zeroed in the
  * block; the last block of a row ends at k, over elements that are already packed, and what is shorter than one is loaded
- * under masks.
+ * under masks. UK_OP_sturn and UK_OP_dturn store steps as far apart as they are asked to.
  *
  *     blocks of floats     v0: rows 0 4 8 12   v1: rows 1 5 9 13   v2: rows 2 6 10 14   v3: rows 3 7 11 15   (4 k in each lane)
  *                          unpack by floats, then by pairs: lane q of the p-th result is rows 4q .. 4q + 3 at k = p.
@@ -25,7 +25,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#ifdef UK_OP_dpack_t
+#if defined UK_OP_dpack_t || defined UK_OP_dturn
+#define UK_FLOATS 0
 typedef double element;
 typedef __m512d vector;
 typedef __mmask8 mask;
@@ -54,6 +55,7 @@ INLINE void unpack(const vector *row, vector *v) {
     v[1] = second;
 }
 #else
+#define UK_FLOATS 1
 typedef float element;
 typedef __m512 vector;
 typedef __mmask16 mask;
@@ -109,33 +111,50 @@ INLINE struct rows further(struct rows s, int r, int64_t p) {
     return s;
 }
 
+/* Where they go: from step to step ldd apart. */
+struct columns {
+    element *d;
+    int64_t ldd;
+};
+
+/* From a row and a step on. */
+INLINE struct columns from(struct columns d, int r, int64_t p) {
+    d.d += r + p * d.ldd;
+    return d;
+}
+
 /* Of `count` rows k steps, STEP or fewer, to d. Of each step's elements those in keep are data, the others 0. */
-INLINE void block(struct rows s, int count, uint32_t keep, int k, element *d) {
+INLINE void block(struct rows s, int count, uint32_t keep, int k, struct columns d) {
     const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
     const unsigned steps = (1u << k) - 1;
     vector v[STEP];
 
+    if (!keep) {
+        for (int p = 0; p < k; p++)
+            store(d.d + p * d.ldd, width, width, (vector){0});
+        return;
+    }
     for (int r = 0; r < STEP; r++)
         v[r] = (vector){0};
-    for (int g = 0; g < LANES && keep; g++, s = further(s, STEP, 0))
+    for (int g = 0; g < LANES; g++, s = further(s, STEP, 0))
         for (int r = 0; r < STEP && STEP * g + r < count; r++)
             v[r] = k == STEP ? whole(v[r], (mask)(steps << STEP * g), row(s, r))
                              : part(v[r], (mask)(steps << STEP * g), row(s, r));
     unpack(v, v);
     for (int p = 0; p < k; p++)
-        store(d + p * UK_MR, width, data, v[p]);
+        store(d.d + p * d.ldd, width, data, v[p]);
 }
 
 /* All rows of the panel. */
-INLINE void blocks(struct rows s, uint32_t keep, int k, element *d) {
+INLINE void blocks(struct rows s, uint32_t keep, int k, struct columns d) {
 #pragma GCC unroll 4
     for (int b = 0; b < BLOCKS; b++)
-        block(further(s, b * V, 0), b < BLOCKS - 1 ? V : LEFT, keep >> V * b, k, d + V * b);
+        block(further(s, b * V, 0), b < BLOCKS - 1 ? V : LEFT, keep >> V * b, k, from(d, V * b, 0));
 }
 
-#ifdef UK_OP_spack_t
+#if UK_FLOATS
 /* V steps. */
-INLINE void square(struct rows s, int count, uint32_t keep, element *d) {
+INLINE void square(struct rows s, int count, uint32_t keep, struct columns d) {
     const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
     vector v[V];
 
@@ -151,39 +170,39 @@ INLINE void square(struct rows s, int count, uint32_t keep, element *d) {
         const __m512 even23 = _mm512_shuffle_f32x4(q[2 * STEP], q[3 * STEP], 0x88);
         const __m512 odd23 = _mm512_shuffle_f32x4(q[2 * STEP], q[3 * STEP], 0xdd);
 
-        store(d + p * UK_MR, width, data, _mm512_shuffle_f32x4(even01, even23, 0x88));
-        store(d + (STEP + p) * UK_MR, width, data, _mm512_shuffle_f32x4(odd01, odd23, 0x88));
-        store(d + (2 * STEP + p) * UK_MR, width, data, _mm512_shuffle_f32x4(even01, even23, 0xdd));
-        store(d + (3 * STEP + p) * UK_MR, width, data, _mm512_shuffle_f32x4(odd01, odd23, 0xdd));
+        store(d.d + p * d.ldd, width, data, _mm512_shuffle_f32x4(even01, even23, 0x88));
+        store(d.d + (STEP + p) * d.ldd, width, data, _mm512_shuffle_f32x4(odd01, odd23, 0x88));
+        store(d.d + (2 * STEP + p) * d.ldd, width, data, _mm512_shuffle_f32x4(even01, even23, 0xdd));
+        store(d.d + (3 * STEP + p) * d.ldd, width, data, _mm512_shuffle_f32x4(odd01, odd23, 0xdd));
     }
 }
 #endif
 
-INLINE void pack(int64_t k, struct rows s, uint32_t keep, element *d) {
+INLINE void pack(int64_t k, struct rows s, uint32_t keep, struct columns d) {
     if (k == 1)
         blocks(s, keep, 1, d);
     else if (STEP > 2 && k == 2)
         blocks(s, keep, 2, d);
     else if (STEP > 3 && k == 3)
         blocks(s, keep, 3, d);
-#ifdef UK_OP_spack_t
+#if UK_FLOATS
     else if (k >= V && s.lds * sizeof(element) % 4096 == 0)
         for (int64_t p = 0; p < k; p += V) {
             const int64_t q = p < k - V ? p : k - V;
 
             for (int b = 0; b < BLOCKS; b++)
-                square(further(s, b * V, q), b < BLOCKS - 1 ? V : LEFT, keep >> V * b, d + V * b + q * UK_MR);
+                square(further(s, b * V, q), b < BLOCKS - 1 ? V : LEFT, keep >> V * b, from(d, V * b, q));
         }
 #endif
     else
         for (int64_t p = 0; p < k; p += STEP) {
             const int64_t q = p < k - STEP ? p : k - STEP;
 
-            blocks(further(s, 0, q), keep, STEP, d + q * UK_MR);
+            blocks(further(s, 0, q), keep, STEP, from(d, 0, q));
         }
 }
 
-void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
+INLINE void turn(int64_t k, const element *s, int64_t lds, struct columns d, int64_t m) {
     int64_t offset[UK_MR];
 
     if (m == UK_MR) {
@@ -194,3 +213,13 @@ void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) 
         offset[i] = (i < m ? i : m - 1) * lds;
     pack(k, (struct rows){s, lds, offset, false}, (1u << m) - 1, d);
 }
+
+#if defined UK_OP_sturn || defined UK_OP_dturn
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
+    turn(k, s, lds, (struct columns){d, ldd}, m);
+}
+#else
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
+    turn(k, s, lds, (struct columns){d, UK_MR}, m);
+}
+#endif

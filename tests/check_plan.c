@@ -181,6 +181,19 @@ static void plan_pack_t(const struct uk_kernel *row, const struct shape *s, stru
     add_number(p, s->mr);
 }
 
+static void plan_turn(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand d = panel(s->k, row->mr, row->mr, row->b_align);
+
+    d.output = true;
+    d.stride = row->mr + s->gap;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, d);
+    add_number(p, d.stride);
+    add_number(p, s->mr);
+}
+
 static void plan_pack_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand d = panel(s->k, row->nr, row->nr, row->b_align);
 
@@ -315,6 +328,7 @@ static const struct op ops[] = {
      .types = ALL(F16)},
     {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true},
     {"spack_t", (void (*)(void))uk_reference_spack_t, plan_pack_t, .has_k = true, .has_rows = true},
+    {"sturn", (void (*)(void))uk_reference_sturn, plan_turn, .has_k = true, .has_rows = true},
     {"spack_n", (void (*)(void))uk_reference_spack_n, plan_pack_n, .has_k = true, .has_columns = true},
     {"u8pack_t", (void (*)(void))uk_reference_u8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true,
      .any_rows = true, .types = ALL(U8)},
@@ -352,6 +366,8 @@ static const struct op ops[] = {
     {"dgemm_nt", (void (*)(void))uk_reference_dgemm_nt, plan_gemm_nt, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .any_rows = true, .types = ALL(F64)},
     {"dpack_t", (void (*)(void))uk_reference_dpack_t, plan_pack_t, .has_k = true, .has_rows = true,
+     .types = ALL(F64)},
+    {"dturn", (void (*)(void))uk_reference_dturn, plan_turn, .has_k = true, .has_rows = true,
      .types = ALL(F64)},
     {"dpack_n", (void (*)(void))uk_reference_dpack_n, plan_pack_n, .has_k = true, .has_columns = true,
      .types = ALL(F64)},

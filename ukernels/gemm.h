@@ -152,7 +152,7 @@ struct gemm_type {
                       int64_t step, void *d, int64_t ldd);
     /* The registry's names of what it has for this type, and the rows found. */
     const char *form_op[GEMM_FORMS], *small_op, *small_ta_op, *nt_op;
-    const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op;
+    const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op, *turn_op;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
     /* The tile for n columns, of n < GEMM_WIDTHS. */
@@ -169,7 +169,8 @@ struct gemm_type {
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
     struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
     int many; /* columns, from which on there are more kernels than those: GEMM_WIDTHS or less */
-    const struct uk_kernel *turn[2];         /* pack_t of one vector of columns, and of two; or NULL */
+    const struct uk_kernel *turn,
+        *turn_few[2]; /* B's columns, or NULL; pack_t of a vector of them, and of two */
     int64_t way;                             /* bytes of a way of the first cache, a power of two */
     int few_rows;                            /* so many of its lines may share a set */
     int direct_most;                         /* multiply-adds of a small product */

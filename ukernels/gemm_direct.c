@@ -219,7 +219,7 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
 static bool suits_turning(const struct gemm_type *t, const struct gemm_product *p) {
     const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
 
-    return t->turn[1] && (p->m >= p->n || p->m >= 2 * GEMM_TALL || columns <= width) &&
+    return t->turn && (p->m >= p->n || p->m >= 2 * GEMM_TALL || columns <= width) &&
            p->k * width <= GEMM_TURNED;
 }
 
@@ -312,11 +312,19 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p
                              : NULL;
 }
 
-static const struct uk_kernel *turn_of(const struct gemm_type *t, int width) {
-    for (int i = 0; i < t->packs_t; i++)
-        if (t->pack_t[i]->mr == width)
-            return t->pack_t[i];
-    return NULL;
+int64_t gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows) {
+    enum { WIDE = GEMM_WIDE / GEMM_VECTOR, NEAR = GEMM_TURNED / 4 };
+    const int64_t lanes = GEMM_VECTOR / t->size, all = (n + 2 * lanes - 1) / (2 * lanes) * 2;
+    const int64_t line = k * GEMM_VECTOR, room = GEMM_TURNED / line, near = by_rows ? room : NEAR / line;
+    const int64_t most = room <= WIDE ? room / 2 * 2 : near > WIDE ? (near - 1) / WIDE * WIDE : WIDE;
+
+    return (all < most ? all : most) * lanes;
+}
+
+int64_t gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
+    const int64_t lanes = GEMM_VECTOR / t->size;
+
+    return GEMM_TURNED / (k * GEMM_VECTOR) > GEMM_WIDE / GEMM_VECTOR ? columns | lanes : columns;
 }
 
 int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
@@ -347,14 +355,21 @@ static int rows_for(int columns) {
     return columns > 1 && columns < MANY / 2 && gemm_caches()->merging_takes_unit ? MANY : columns;
 }
 
+static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
+    for (int i = 0; i < t->packs_t; i++)
+        if (t->pack_t[i]->mr == width)
+            return t->pack_t[i];
+    return NULL;
+}
+
 void gemm_direct_fill(struct gemm_type *t) {
     /* Of the only vectors that such kernels have. */
     const int lanes = GEMM_VECTOR / t->size;
 
-    if (turn_of(t, lanes) && t->wholes[0] && t->wholes[1]) {
-        t->turn[0] = turn_of(t, lanes);
-        t->turn[1] = turn_of(t, 2 * lanes);
-    }
+    t->turn_few[0] = pack_of(t, lanes);
+    t->turn_few[1] = pack_of(t, 2 * lanes);
+    if (!t->wholes[0] || !t->wholes[1] || !t->turn_few[0] || !t->turn_few[1])
+        t->turn = NULL;
     for (int form = 0; form < 2; form++)
         for (int n = 1; n < GEMM_WIDTHS; n++) {
             struct search s = {t->whole[form], t->wholes[form], n, rows_for(n),        lanes,

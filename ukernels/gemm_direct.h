@@ -8,7 +8,7 @@
  *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
  *     (conflict in gemm_cost.c);
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
- *     turned, two vectors of columns after the other, into a panel that stays in the first cache;
+ *     turned, as many columns at a time as stay in the first cache;
  *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. Where there is but one, updates of a
  *     large C are small products too, by few steps of k or where the last cache is far, and if it is any number of rows
  *     whose kernel asks for those to come: tiles, a call for 14 rows, take 5 to 10 % longer where k is 27 to 64;
@@ -28,7 +28,7 @@
 /* Bytes: of a vector; of the columns that are computed together where there are many. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 
-/* Bytes of a panel of B that is turned, two vectors of columns or one. */
+/* Bytes of those columns of B that are turned at a time. */
 enum { GEMM_TURNED = 32 << 10 };
 
 /* The most rows, columns or steps of a small product. */
@@ -204,7 +204,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     if (m == 1 || n == 1)
         GEMM_REQUIRE(m * n * k <= VECTOR_MOST);
     if (p->b_columns)
-        GEMM_REQUIRE(t->turn[1] &&
+        GEMM_REQUIRE(t->turn &&
                      (k < GEMM_DOTS_LEAST || p->a_columns || !gemm_suits_dots(t, m, n, k, p->lda, p->ldb)));
     if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
         GEMM_REQUIRE(m <= t->few_rows);
@@ -220,6 +220,12 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
  * through B least often, and of such the widest. Where the last cache is far, and rows of C as long as two pages share sets
  * of the first one: a kernel of no more rows than it has ways, if groups are three or more. */
 int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc);
+
+/* How many columns of a B by columns are turned at a time, at least two vectors if k is 256 or less, and how far apart the rows
+ * of that many are: no power of two, of which few sets of the first cache would have them all, but of so many k that they
+ * fill it. */
+int64_t gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows);
+int64_t gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k);
 
 /* What a plan's kernels need beside the operands. */
 void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p);

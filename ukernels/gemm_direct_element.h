@@ -48,24 +48,6 @@ static inline __attribute__((always_inline)) void DIRECT(run)(const struct gemm_
     s.run(&s, a, b, c, beta != 0);
 }
 
-typedef void DIRECT(turn_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t m);
-
-/* The same with B by columns, two vectors of them at a time. */
-__attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a,
-                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    enum { LANES = GEMM_VECTOR / sizeof(ELEMENT) };
-    ELEMENT panel[GEMM_TURNED / sizeof(ELEMENT)] __attribute__((aligned(64)));
-
-    for (int64_t j = 0; j < p->n; j += 2 * LANES) {
-        const int64_t columns = p->n - j < 2 * LANES ? p->n - j : 2 * LANES;
-        const struct uk_kernel *turn = TYPE.turn[columns > LANES];
-        const struct gemm_direct *d = &TYPE.direct[p->a_columns][columns];
-
-        ((DIRECT(turn_function) *)turn->function)(p->k, b + j * p->ldb, p->ldb, panel, columns);
-        DIRECT(run)(d, p->m, columns, p->k, a, p->lda, panel, turn->mr, beta, c + j, p->ldc);
-    }
-}
-
 /* A call's code, or that which asks for C. */
 static inline gemm_resolved *DIRECT(code)(const struct uk_small_call *s, bool asks) {
     return asks && s->asking ? s->asking : s->run;
@@ -160,23 +142,75 @@ static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_pro
         }
 }
 
-/* Those of many columns or rows, and of B by columns. */
-__attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
-                                                        const struct gemm_product *p, const ELEMENT *a,
-                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    if (p->b_columns && gemm_is_by_rows(p)) {
-        const struct gemm_product q = gemm_by_rows(p);
-
-        DIRECT(run_large)(d, &q, a, b, beta, c);
-    } else if (p->b_columns)
-        DIRECT(run_turned)(p, a, b, beta, c);
-    else if (p->n >= TYPE.many)
+/* Those of many columns or rows. */
+static void DIRECT(run_many)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
+                             const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    if (p->n >= TYPE.many)
         (gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, p->ldb) ? DIRECT(run_rows) : DIRECT(run_wide))(p, a, b,
                                                                                                    beta, c);
     else if (gemm_comes_from_afar(&TYPE, p))
         DIRECT(run_ahead)(d, p, a, b, beta, c);
     else
         DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);
+}
+
+typedef void DIRECT(pack_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t m);
+typedef void DIRECT(turn_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t ldd,
+                                   int64_t m);
+
+/* The same with B by columns, two vectors of them at most. */
+__attribute__((noinline)) static void DIRECT(run_few_turned)(const struct gemm_product *p, const ELEMENT *a,
+                                                             const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    const struct uk_kernel *turn = TYPE.turn_few[p->n > TYPE.turn_few[0]->mr];
+    ELEMENT panel[GEMM_TURNED / sizeof(ELEMENT)] __attribute__((aligned(64)));
+
+    ((DIRECT(pack_function) *)turn->function)(p->k, b, p->ldb, panel, p->n);
+    DIRECT(run)(&TYPE.direct[p->a_columns][p->n], p->m, p->n, p->k, a, p->lda, panel, turn->mr, beta, c,
+                p->ldc);
+}
+
+/* The same with B by columns, as many of them at a time as there is room for once they are turned. */
+__attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a,
+                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    ELEMENT turned[GEMM_TURNED / sizeof(ELEMENT)] __attribute__((aligned(64)));
+    const bool by_rows = p->m > GEMM_TALL && gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, 1);
+    const int64_t most = gemm_turned_columns(&TYPE, p->n, p->k, by_rows);
+    struct gemm_product block = *p;
+
+    if (beta != 0 && beta != 1)
+        DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
+    block.b_columns = false;
+    block.ldb = gemm_turned_leading(&TYPE, most, p->k);
+    for (int64_t j = 0; j < p->n; j += most) {
+        block.n = p->n - j < most ? p->n - j : most;
+        for (int64_t i = 0, columns; i < block.n; i += columns) {
+            columns = block.n - i < TYPE.turn->mr ? block.n - i : TYPE.turn->mr;
+            ((DIRECT(turn_function) *)TYPE.turn->function)(p->k, b + (j + i) * p->ldb, p->ldb, turned + i,
+                                                           block.ldb, columns);
+        }
+        if (by_rows && block.n >= TYPE.many)
+            DIRECT(run_rows_of)(&block, a, turned, beta != 0, c + j);
+        else
+            DIRECT(run_many)(gemm_direct_at(&TYPE, p->a_columns, block.n), &block, a, turned, beta != 0,
+                             c + j);
+    }
+}
+
+/* Those of many columns or rows, and of B by columns. */
+__attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
+                                                        const struct gemm_product *p, const ELEMENT *a,
+                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    if (!p->b_columns) {
+        DIRECT(run_many)(d, p, a, b, beta, c);
+    } else if (gemm_is_by_rows(p)) {
+        const struct gemm_product q = gemm_by_rows(p);
+
+        DIRECT(run_many)(d, &q, a, b, beta, c);
+    } else if (p->n <= TYPE.turn_few[1]->mr) {
+        DIRECT(run_few_turned)(p, a, b, beta, c);
+    } else {
+        DIRECT(run_turned)(p, a, b, beta, c);
+    }
 }
 
 /* Any of them. */

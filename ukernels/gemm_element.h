@@ -401,4 +401,5 @@ struct gemm_type TYPE = {
     .gemv_t_op = NAME "gemv_t",
     .pack_n_op = NAME "pack_n",
     .pack_t_op = NAME "pack_t",
+    .turn_op = NAME "turn",
 };

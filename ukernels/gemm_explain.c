@@ -35,22 +35,26 @@ static void add_kernels(struct text *t, const struct gemm_direct *d) {
 }
 
 static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
-    const bool turned = p->b_column != 1,
-               by_rows = !turned && gemm_goes_by_rows(p->type, p->m, p->n, p->k, p->b_step);
-    const int64_t most = turned    ? 2 * GEMM_VECTOR / p->type->size
-                         : by_rows ? gemm_direct_width(p->type, p->a_step != 1, p->m, p->ldc)
-                                   : GEMM_WIDE / p->type->size;
-    const bool in_blocks = turned ? p->n > most : p->n >= p->type->many;
-    const struct gemm_direct *direct = p->type->direct[p->a_step != 1];
+    const struct gemm_type *type = p->type;
+    const bool turned = p->b_column != 1, a_columns = p->a_step != 1;
+    const bool by_rows =
+        (!turned || p->m > GEMM_TALL) && gemm_goes_by_rows(type, p->m, p->n, p->k, turned ? 1 : p->b_step);
+    const int64_t together = turned ? gemm_turned_columns(type, p->n, p->k, by_rows) : p->n,
+                  n = together < p->n ? together : p->n;
+    const int64_t most = by_rows ? gemm_direct_width(type, a_columns, p->m, p->ldc) : GEMM_WIDE / type->size;
+    const bool in_blocks = n >= type->many;
+    const struct gemm_direct *direct = type->direct[a_columns];
 
     add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",
-        turned ? "turned in panels on the stack" : "read in place");
+        turned ? "turned on the stack" : "read in place");
+    if (n < p->n)
+        add(t, "B: %lld columns at a time\n", (long long)n);
     if (in_blocks)
         add(t, "blocks: %lld columns each\n", (long long)most);
-    add_kernels(t, in_blocks || turned ? &direct[in_blocks ? most : p->n] : p->direct);
-    if (in_blocks && p->n % most) {
-        add(t, "last block: %lld columns\n", (long long)(p->n % most));
-        add_kernels(t, gemm_direct_of(&direct[p->n % most], p->m, p->k));
+    add_kernels(t, in_blocks || turned ? &direct[in_blocks ? most : n] : p->direct);
+    if (in_blocks && n % most) {
+        add(t, "last block: %lld columns\n", (long long)(n % most));
+        add_kernels(t, gemm_direct_of(&direct[n % most], p->m, p->k));
     }
 }
 

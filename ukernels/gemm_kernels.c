@@ -165,6 +165,8 @@ static void look_up(struct gemm_type *t) {
             take_one(&t->gemv_t, k);
         else if (!strcmp(k->op, t->nt_op))
             take_one(&t->nt, k);
+        else if (!strcmp(k->op, t->turn_op))
+            take_one(&t->turn, k);
         else if (!strcmp(k->op, t->pack_n_op) && !k->a_over)
             take_pack(t->pack_n, &t->packs_n, k, false);
         else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)
