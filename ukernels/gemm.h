@@ -170,15 +170,15 @@ struct gemm_type {
     struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
     int many; /* columns, from which on there are more kernels than those: GEMM_WIDTHS or less */
     const struct uk_kernel *turn,
-        *turn_few[2]; /* B's columns, or NULL; pack_t of a vector of them, and of two */
-    int64_t way;                             /* bytes of a way of the first cache, a power of two */
-    int few_rows;                            /* so many of its lines may share a set */
-    int direct_most;                         /* multiply-adds of a small product */
-    int64_t near, last;                      /* elements of a quarter of the second cache; of the last one */
-    int64_t second_way;                      /* bytes of a way of the second cache */
-    bool last_is_far;                        /* gemm_caches's */
-    bool is_alone;                           /* there is one thread */
-    _Atomic bool ready;                      /* all is filled in */
+        *turn_few[2];   /* B's columns, or NULL; pack_t of a vector of them, and of two */
+    int64_t way;        /* bytes of a way of the first cache, a power of two */
+    int few_rows;       /* so many of its lines may share a set */
+    int direct_most;    /* multiply-adds of a small product */
+    int64_t near, last; /* elements of a quarter of the second cache; of the last one */
+    int64_t second_way; /* bytes of a way of the second cache */
+    bool last_is_far;   /* gemm_caches's */
+    bool is_alone;      /* there is one thread */
+    _Atomic bool ready; /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t, *nt;
     int nt_shift; /* nt's vectors have 2^nt_shift elements */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];

@@ -13,7 +13,8 @@
  *     large C are small products too, by few steps of k or where the last cache is far, and if it is any number of rows
  *     whose kernel asks for those to come: tiles, a call for 14 rows, take 5 to 10 % longer where k is 27 to 64;
  *   - there is more than a vector. Long vectors, m = 1 or n = 1, are bound by memory, and summed in an order of their
- *     own; from VECTOR_MOST elements on their kernels, which start with more sums, are ahead.
+ *     own; from VECTOR_MOST elements on their kernels, which start with more sums, are ahead, and from VECTOR_STEPS on
+ *     if the vector is along k, or B by columns: a sum waits 4 cycles for each.
  * Which kernels: for n columns those whose cycles are least, as gemm_direct.c estimates them once from kernels.def.
  *
  * Every element is one sum in the order of k, to which C is added last, as all tiles of a block of k have it: the bits
@@ -186,7 +187,7 @@ typedef enum uk_status gemm_resolved(const struct uk_small_call *s, const void *
 /* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
 gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { VECTOR_MOST = 256 };
+    enum { VECTOR_MOST = 256, VECTOR_STEPS = 20 };
     const int64_t n = p->n, k = p->k, m = p->m;
 
     GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
@@ -202,7 +203,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldb, p->b_columns ? k : n));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldc, n));
     if (m == 1 || n == 1)
-        GEMM_REQUIRE(m * n * k <= VECTOR_MOST);
+        GEMM_REQUIRE(m * n * k <= VECTOR_MOST && (k <= VECTOR_STEPS || (n > 1 && !p->b_columns)));
     if (p->b_columns)
         GEMM_REQUIRE(t->turn &&
                      (k < GEMM_DOTS_LEAST || p->a_columns || !gemm_suits_dots(t, m, n, k, p->lda, p->ldb)));
