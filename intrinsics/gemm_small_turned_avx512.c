@@ -19,7 +19,8 @@
  * to L rows beyond whole groups of up to L columns go with the last one, a row's columns in half a vector, b being loaded
  * under a mask: behind it, each of their steps would wait for the one before. So have fewer rows, and all of fewer steps than
  * a turn. With A by columns there are sums for several vectors of rows, as one column's would wait for their latency; the
- * last one begins before the last but one ends, and is added to before that is stored.
+ * last one begins before the last but one ends, and is added to before that is stored. The sums wait in memory for that, one
+ * text for any number of vectors: a text for each was three quarters of the code.
  *
  * Bound: for V rows and a step n multiply-adds, 3 shuffles and a load into half a register, (n + 4) / 2 cycles where all
  * these go through two units, and 3 at least; doubles take a shuffle less. C takes 20 shuffles for L columns; doubles 8. A
@@ -106,46 +107,22 @@ INLINE void shuffle_two(vector *low, vector *high, vector v, vector w, bool pair
     PIN(*high);
 }
 
-/* Part u of STEPS: each lane of v's vectors, a row in each, becomes its transpose, and so w's. What takes the place of a vector
- * of the turn before is ready when that has been multiplied, which is the last one at the last step. */
-INLINE void unpack_part(int u, vector v[L], vector w[L]) {
-#ifdef UK_DOUBLE
-    if (u < STEPS - 1)
-        return;
+/* Lanes of rows of v become their transposes, and nothing else is shuffled beside. */
+INLINE void transpose(vector v[L]) {
     shuffle_two(&v[0], &v[1], v[0], v[1], false);
-    shuffle_two(&w[0], &w[1], w[0], w[1], false);
-#else
-    vector *x = u % 2 ? v : w, even = x[1];
+#ifndef UK_DOUBLE
+    shuffle_two(&v[2], &v[3], v[2], v[3], false);
 
-    if (u > 0 && u <= L) { /* of rows 0 and 1 to 0 and 1, or of rows 2 and 3 to 2 and 3 */
-        const int i = u > 2 ? 2 : 0;
+    const vector high = v[1];
 
-        shuffle_two(&x[i], &x[i + 1], x[i], x[i + 1], false);
-    } else if (u == L + 1 || u == L + 2) { /* steps 0 and 1; what is left lies in 1 and 3 */
-        shuffle_two(&x[0], &even, x[0], x[2], true);
-        x[2] = x[1];
-        x[1] = even;
-    } else if (u == STEPS - 1) {
-        shuffle_two(&v[2], &v[3], v[2], v[3], true);
-        shuffle_two(&w[2], &w[3], w[2], w[3], true);
-    }
+    shuffle_two(&v[0], &v[1], v[0], v[2], true);
+    shuffle_two(&v[2], &v[3], high, v[3], true);
 #endif
-}
-
-INLINE void unpack(vector v[L], vector w[L]) {
-#pragma GCC unroll 8
-    for (int u = 0; u < STEPS; u++)
-        unpack_part(u, v, w);
 }
 
 /* V rows of L columns, of which some are in C, by lanes of L rows; C is added. */
 INLINE void complete(vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns, int acc) {
-    vector none[L];
-
-#pragma GCC unroll 4
-    for (int i = 0; i < L; i++)
-        none[i] = v[i];
-    unpack(v, none);
+    transpose(v);
     if (acc)
 #pragma GCC unroll 4
         for (int i = 0; i < L; i++) {
@@ -204,24 +181,18 @@ INLINE void store_rows(element *c, int64_t ldc, __mmask8 columns, int acc, int R
 }
 
 #if A_COLUMNS
-/* G vectors of rows, the last of which are also the last ones of the vector before where there are fewer, of n columns. */
+/* The sums of G vectors of rows, the last of which are also the last ones of the vector before where there are fewer, of n
+ * columns. */
 INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
-                  element *to, int acc, int n, int G) {
+                  vector sums[8][STEPS], int n, int G) {
     const int64_t size = sizeof(element), last = rows - V;
-    element *c[8][LANES];
     vector sum[8][STEPS], x[8];
 
 #pragma GCC unroll 8
-    for (int g = 0; g < G; g++) {
+    for (int g = 0; g < G; g++)
 #pragma GCC unroll 8
-        for (int j = 0; j < STEPS; j++)
+        for (int j = 0; j < n; j++)
             sum[g][j] = WHOLE(setzero)();
-#pragma GCC unroll 4
-        for (int q = 0; q < LANES; q++) {
-            c[g][q] = at(to, ((g < G - 1 ? g * V : last) + q * L) * s->ldc);
-            ALONE(c[g][q]);
-        }
-    }
 #pragma GCC unroll 1
     for (int64_t p = s->steps; p > 0; p--) {
 #pragma GCC unroll 8
@@ -235,24 +206,84 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a,
         a = at(a, s->lda);
         b = at(b, s->ldb);
     }
-#pragma GCC unroll 2
-    for (int j = 0; j < n; j += L) {
-        complete(sum[G - 1] + j, c[G - 1], s->ldc, some_columns(n, j), acc);
 #pragma GCC unroll 8
-        for (int g = 0; g < G; g++) {
-            if (g < G - 1)
-                complete(sum[g] + j, c[g], s->ldc, some_columns(n, j), acc);
-            store(sum[g] + j, c[g], s->ldc, some_columns(n, j));
+    for (int g = 0; g < G; g++)
+#pragma GCC unroll 8
+        for (int j = 0; j < n; j++)
+            sums[g][j] = sum[g][j];
+}
+
+/* C's rows from that one on, of columns from j on: by lanes. */
+INLINE void lanes_of(element *const to, int64_t row, int64_t ldc, element *c[LANES]) {
 #pragma GCC unroll 4
-            for (int q = 0; q < LANES; q++) {
-                c[g][q] += L;
-                ALONE(c[g][q]);
-            }
+    for (int q = 0; q < LANES; q++) {
+        c[q] = at(to, (row + q * L) * ldc);
+        ALONE(c[q]);
+    }
+}
+
+INLINE void take_sums(const vector sums[STEPS], int n, int j, vector v[L]) {
+#pragma GCC unroll 4
+    for (int i = 0; i < L; i++)
+        v[i] = j + i < n ? sums[j + i] : WHOLE(setzero)();
+}
+
+/* C of those vectors: one text for any number. The last one is added to before the one before is stored. */
+INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][STEPS], element *to, int acc,
+                   int n, int64_t G) {
+    element *c[LANES];
+    vector v[L], last[L];
+
+#pragma GCC unroll 2
+    for (int j = 0; j < n; j += L, to += L) {
+        take_sums(sums[G - 1], n, j, last);
+        lanes_of(to, rows - V, s->ldc, c);
+        complete(last, c, s->ldc, some_columns(n, j), acc);
+#pragma GCC unroll 1
+        for (int64_t g = 0; g < G - 1; g++) {
+            take_sums(sums[g], n, j, v);
+            lanes_of(to, g * V, s->ldc, c);
+            complete(v, c, s->ldc, some_columns(n, j), acc);
+            store(v, c, s->ldc, some_columns(n, j));
         }
+        lanes_of(to, rows - V, s->ldc, c);
+        store(last, c, s->ldc, some_columns(n, j));
     }
 }
 
 #else
+/* Part u of STEPS: each lane of v's vectors, a row in each, becomes its transpose, and so w's. What takes the place of a vector
+ * of the turn before is ready when that has been multiplied, which is the last one at the last step. */
+INLINE void unpack_part(int u, vector v[L], vector w[L]) {
+#ifdef UK_DOUBLE
+    if (u < STEPS - 1)
+        return;
+    shuffle_two(&v[0], &v[1], v[0], v[1], false);
+    shuffle_two(&w[0], &w[1], w[0], w[1], false);
+#else
+    vector *x = u % 2 ? v : w, even = x[1];
+
+    if (u > 0 && u <= L) { /* of rows 0 and 1 to 0 and 1, or of rows 2 and 3 to 2 and 3 */
+        const int i = u > 2 ? 2 : 0;
+
+        shuffle_two(&x[i], &x[i + 1], x[i], x[i + 1], false);
+    } else if (u == L + 1 || u == L + 2) { /* steps 0 and 1; what is left lies in 1 and 3 */
+        shuffle_two(&x[0], &even, x[0], x[2], true);
+        x[2] = x[1];
+        x[1] = even;
+    } else if (u == STEPS - 1) {
+        shuffle_two(&v[2], &v[3], v[2], v[3], true);
+        shuffle_two(&w[2], &w[3], w[2], w[3], true);
+    }
+#endif
+}
+
+INLINE void unpack(vector v[L], vector w[L]) {
+#pragma GCC unroll 8
+    for (int u = 0; u < STEPS; u++)
+        unpack_part(u, v, w);
+}
+
 INLINE void load(const element *const a[LANES], int64_t lda, vector v[L], vector w[L]) {
 #pragma GCC unroll 4
     for (int i = 0; i < L; i++) {
@@ -415,15 +446,16 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
     const int most = n <= 2 ? 8 : n <= 4 ? 4 : 2;
     const int64_t vectors = (s->m + V - 1) / V, groups = (vectors + most - 1) / most;
     int64_t left = s->m;
+    vector sums[8][STEPS];
 
 #pragma GCC unroll 1
     for (int64_t i = 0; i < groups; i++) {
         const int64_t some = vectors / groups + (i >= groups - vectors % groups);
         const int64_t rows = some * V < left ? some * V : left;
 
-#define GROUP(g)                                               \
-    case g:                                                    \
-        group(s, rows, a, b, c, acc, n, g <= most ? g : most); \
+#define GROUP(g)                                             \
+    case g:                                                  \
+        group(s, rows, a, b, sums, n, g <= most ? g : most); \
         break;
         if (most == 8)
             switch (some) { GROUP(1) GROUP(2) GROUP(3) GROUP(4) GROUP(5) GROUP(6) GROUP(7) GROUP(8) }
@@ -431,6 +463,7 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
             switch (some) { GROUP(1) GROUP(2) GROUP(3) GROUP(4) }
         else
             switch (some) { GROUP(1) GROUP(2) }
+        finish(s, rows, sums, c, acc, n, some);
         a += rows;
         c = at(c, rows * s->ldc);
         left -= rows;
