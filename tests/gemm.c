@@ -378,9 +378,27 @@ static void few_last_columns(void **state) {
     }
 }
 
-/* What small products take directly, and the plan's other ways. */
+/* What small products take directly, and the plan's other ways; vectors, which are up to 256 multiply-adds. */
 static void same_bits_of_small(void **state) {
+    static const int64_t vector[][3] = {{1, 1, 111}, {12, 1, 10}, {1, 12, 10},
+                                        {3, 1, 60},  {1, 4, 60},  {1, 7, 40}};
+
     (void)state;
+    for (int form = 0; form < 8; form++)
+        for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
+            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    vector[i][0],
+                                    vector[i][1],
+                                    vector[i][2],
+                                    i % 2 ? 3 : 0,
+                                    1,
+                                    (double)(i % 3 / 2)};
+
+            sidentical(&s);
+            didentical(&s);
+        }
     for (int64_t i = 0; i < part_of(160); i++) {
         struct shape s = draw(i);
 

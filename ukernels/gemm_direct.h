@@ -44,9 +44,14 @@ struct gemm_product {
     bool a_columns, b_columns; /* stored by columns */
 };
 
+/* Whether a leading dimension is wrong, or so large that it may overflow: others look into that. */
+static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
+    return (uint64_t)(ld - length) >> 30;
+}
+
 /* Whether B by columns is by rows as well: a single column, or a row whose elements are side by side. */
 static inline bool gemm_is_by_rows(const struct gemm_product *p) {
-    return (p->n == 1 && p->ldb >= p->k) || (p->k == 1 && p->ldb == 1);
+    return (p->n == 1 && !gemm_leading_is_odd(p->ldb, p->k)) || (p->k == 1 && p->ldb == 1);
 }
 
 /* The same with that B by rows. */
@@ -72,11 +77,6 @@ static inline struct gemm_product gemm_product_of(const struct gemm_shape *s) {
     };
 
     return p.b_columns && gemm_is_by_rows(&p) ? gemm_by_rows(&p) : p;
-}
-
-/* Whether a leading dimension is wrong, or so large that it may overflow: others look into that. */
-static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
-    return (uint64_t)(ld - length) >> 30;
 }
 
 /* Whether a few columns at a time keep what they need near: their part of B in half of the first cache, all operands in
@@ -205,8 +205,8 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     if (m == 1 || n == 1)
         GEMM_REQUIRE(m * n * k <= VECTOR_MOST && (k <= VECTOR_STEPS || (n > 1 && !p->b_columns)));
     if (p->b_columns)
-        GEMM_REQUIRE(t->turn &&
-                     (k < GEMM_DOTS_LEAST || p->a_columns || !gemm_suits_dots(t, m, n, k, p->lda, p->ldb)));
+        GEMM_REQUIRE(gemm_is_by_rows(p) || (t->turn && (k < GEMM_DOTS_LEAST || p->a_columns ||
+                                                        !gemm_suits_dots(t, m, n, k, p->lda, p->ldb))));
     if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
         GEMM_REQUIRE(m <= t->few_rows);
     const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, n);
