@@ -170,7 +170,9 @@ struct gemm_type {
     struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
     int many; /* columns, from which on there are more kernels than those: GEMM_WIDTHS or less */
     const struct uk_kernel *turn,
-        *turn_few[2];   /* B's columns, or NULL; pack_t of a vector of them, and of two */
+        *turn_few[2]; /* B's columns, or NULL; pack_t of a vector of them, and of two */
+    const struct uk_kernel
+        *panel_first;   /* rows that pack two vectors of columns of B as they read them; or NULL */
     int64_t way;        /* bytes of a way of the first cache, a power of two */
     int few_rows;       /* so many of its lines may share a set */
     int direct_most;    /* multiply-adds of a small product */

@@ -370,6 +370,9 @@ void gemm_direct_fill(struct gemm_type *t) {
     t->turn_few[1] = pack_of(t, 2 * lanes);
     if (!t->wholes[0] || !t->wholes[1] || !t->turn_few[0] || !t->turn_few[1])
         t->turn = NULL;
+    for (int i = 0; i < t->tiles && t->wholes[0]; i++)
+        if (t->tile[i].nr == 2 * lanes && t->tile[i].kernel[GEMM_RAP])
+            t->panel_first = t->tile[i].kernel[GEMM_RAP];
     for (int form = 0; form < 2; form++)
         for (int n = 1; n < GEMM_WIDTHS; n++) {
             struct search s = {t->whole[form], t->wholes[form], n, rows_for(n),        lanes,

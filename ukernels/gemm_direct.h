@@ -4,7 +4,8 @@
  * Which products. Nothing is packed, so nothing is paid beside the multiply-adds but the calls, while
  *   - the columns of B and the rows of A that are multiplied together stay in the first two caches: k <= 128, or all
  *     operands in the second, or so few columns that rows of A are read once; and of many columns a few vectors at a time,
- *     all rows of C for each of them, or a few rows of C at a time, all columns for each;
+ *     all rows of C for each of them, or a few rows of C at a time, all columns for each; but few columns of a B whose rows
+ *     share sets are copied, by the first rows as they read them, into a panel that stays in the first cache;
  *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
  *     (conflict in gemm_cost.c);
  *   - rows of B are contiguous: a kernel loads vectors of them. A may be stored by rows or by columns. B by columns is
@@ -29,7 +30,7 @@
 /* Bytes: of a vector; of the columns that are computed together where there are many. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 
-/* Bytes of those columns of B that are turned at a time. */
+/* Bytes of those columns of B that are turned at a time, or copied. */
 enum { GEMM_TURNED = 32 << 10 };
 
 /* The most rows, columns or steps of a small product. */
@@ -113,6 +114,18 @@ static inline bool gemm_asks_along_rows(const struct gemm_type *t, const struct 
     return t->last_is_far && !gemm_shares_sets(t, p->ldb) && !gemm_shares_sets(t, p->ldc);
 }
 
+/* Whether many columns are computed a panel of two vectors at a time, all rows of C for each: if the rows of B share sets, so
+ * that what is asked for, and a few columns even while a few rows go through them, falls out unread, and there are steps
+ * enough that lines of C, each in a page of its own, come in time. Measured on Emerald Rapids, rows 1 to 16 KB apart: 33 to 500
+ * rows by 48 to 128 steps 1 to 12 % faster than along rows, nine at a time, and than tiles; 1000 rows 1 % slower. */
+static inline bool gemm_goes_by_panels(const struct gemm_type *t, const struct gemm_product *p) {
+    enum { ROWS_MOST = 512 };
+
+    return t->last_is_far && t->panel_first && !p->a_columns && !p->b_columns && p->n >= t->many &&
+           p->m > 2 * GEMM_TALL && p->m <= ROWS_MOST && p->k > 3 * GEMM_TALL &&
+           p->k * 2 * GEMM_VECTOR <= GEMM_TURNED && gemm_shares_sets(t, p->ldb);
+}
+
 /* Whether a product is a small one, were it not for its work, on one thread: C comes and goes while there is little to
  * compute, up to twice as many steps as a tile has rows, after which its part of B is more than that of C. A few columns at
  * a time read A again and again, from the second cache. Along rows of a C that is asked for there may be more steps: tiles,
@@ -122,7 +135,7 @@ static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_p
 
     if (!t->is_alone || p->b_columns || p->n < t->many)
         return false;
-    if (p->k <= 2 * GEMM_TALL && p->m * p->k <= t->near)
+    if ((p->k <= 2 * GEMM_TALL && p->m * p->k <= t->near) || gemm_goes_by_panels(t, p))
         return true;
     return (p->k <= 2 * GEMM_TALL || (p->k <= ASKED_MOST && gemm_asks_along_rows(t, p))) &&
            gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb);

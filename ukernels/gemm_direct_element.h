@@ -80,6 +80,36 @@ __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product
         DIRECT(run)(d, p->m, p->n - wide, p->k, a, p->lda, b, p->ldb, beta != 0, c, p->ldc);
 }
 
+typedef void DIRECT(first_function)(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
+                                    ELEMENT *d, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
+
+/* The same with rows of B that share sets, a panel at a time. */
+__attribute__((noinline)) static void DIRECT(run_panels)(const struct gemm_product *p, const ELEMENT *a,
+                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    enum { WIDTH = 2 * GEMM_VECTOR / sizeof(ELEMENT) };
+    ELEMENT panel[GEMM_TURNED / sizeof(ELEMENT)] __attribute__((aligned(64)));
+    DIRECT(first_function) *const first = (DIRECT(first_function) *)TYPE.panel_first->function;
+    const int64_t rows = TYPE.panel_first->mr, m = p->m - rows;
+    const struct gemm_direct *d = &TYPE.direct[0][WIDTH];
+    const ELEMENT *from = a + rows * p->lda;
+    struct uk_small_call s = {0};
+
+    if (beta != 0 && beta != 1)
+        DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
+    d->piece[0].prepare(&s, p->k, p->lda, WIDTH, p->ldc, m, WIDTH);
+    for (int64_t j = 0; j < p->n; j += WIDTH) {
+        const int64_t columns = p->n - j < WIDTH ? p->n - j : WIDTH;
+        ELEMENT *to = c + rows * p->ldc + j;
+
+        first(p->k, a, p->lda, b + j, p->ldb, panel, c + j, p->ldc, beta != 0, rows, columns);
+        if (columns == WIDTH && d->pieces == 1)
+            DIRECT(code)(&s, true)(&s, from, panel, to, beta != 0);
+        else
+            DIRECT(run)(&TYPE.direct[0][columns], m, columns, p->k, from, p->lda, panel, WIDTH, beta != 0, to,
+                        p->ldc);
+    }
+}
+
 /* The same, a few rows at a time. */
 static void DIRECT(run_rows_of)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
                                 ELEMENT beta, ELEMENT *c) {
@@ -200,7 +230,9 @@ __attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_produ
 __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
                                                         const struct gemm_product *p, const ELEMENT *a,
                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    if (!p->b_columns) {
+    if (gemm_goes_by_panels(&TYPE, p)) {
+        DIRECT(run_panels)(p, a, b, beta, c);
+    } else if (!p->b_columns) {
         DIRECT(run_many)(d, p, a, b, beta, c);
     } else if (gemm_is_by_rows(p)) {
         const struct gemm_product q = gemm_by_rows(p);

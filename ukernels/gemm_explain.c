@@ -37,16 +37,25 @@ static void add_kernels(struct text *t, const struct gemm_direct *d) {
 static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     const struct gemm_type *type = p->type;
     const bool turned = p->b_column != 1, a_columns = p->a_step != 1;
-    const bool by_rows =
-        (!turned || p->m > GEMM_TALL) && gemm_goes_by_rows(type, p->m, p->n, p->k, turned ? 1 : p->b_step);
+    const struct gemm_product product = {
+        .m = p->m, .n = p->n, .k = p->k, .ldb = p->b_step, .a_columns = a_columns, .b_columns = turned};
+    const bool by_panels = gemm_goes_by_panels(type, &product);
+    const bool by_rows = !by_panels && (!turned || p->m > GEMM_TALL) &&
+                         gemm_goes_by_rows(type, p->m, p->n, p->k, turned ? 1 : p->b_step);
     const int64_t together = turned ? gemm_turned_columns(type, p->n, p->k, by_rows) : p->n,
                   n = together < p->n ? together : p->n;
-    const int64_t most = by_rows ? gemm_direct_width(type, a_columns, p->m, p->ldc) : GEMM_WIDE / type->size;
+    const int64_t most = by_panels ? 2 * GEMM_VECTOR / type->size
+                         : by_rows ? gemm_direct_width(type, a_columns, p->m, p->ldc)
+                                   : GEMM_WIDE / type->size;
     const bool in_blocks = n >= type->many;
     const struct gemm_direct *direct = type->direct[a_columns];
 
     add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",
-        turned ? "turned on the stack" : "read in place");
+        turned      ? "turned on the stack"
+        : by_panels ? "packed in panels on the stack"
+                    : "read in place");
+    if (by_panels)
+        add(t, "kernel of the first rows, which packs B: %s\n", type->panel_first->symbol);
     if (n < p->n)
         add(t, "B: %lld columns at a time\n", (long long)n);
     if (in_blocks)
