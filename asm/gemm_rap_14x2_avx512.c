@@ -19,8 +19,8 @@
  * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
  * halves of row p + 5 end in; what lies behind the last row is only fetched, never read. The distance is
  * small because rows 4 KB apart share their sets of the first cache, 8 or 12 ways: more would fall out unread.
- * Full tiles prefetch row p + FAR into the second cache: memory answers in the time of about so many steps. Edge tiles ask
- * for row p + 9 only.
+ * Full tiles prefetch row p + FAR into the second cache: memory answers in the time of about so many steps. Of few steps, for
+ * whose first rows that would be too late, the next tile's row p. Edge tiles ask for row p + 9 only.
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; what is stored of them
@@ -29,7 +29,7 @@
 #include "ukernels.h"
 #include "tile_14_avx512.h"
 
-enum { FAR = 32 };
+enum { FAR = 32, SHORT = 4 * FAR };
 
 /* clang-format off */
 /* A row of B is in zmm28 and zmm29: on to the next one, and to the panel, n rows on. */
@@ -56,7 +56,7 @@ enum { FAR = 32 };
                      TWO_A_TURN(STEP(0), STEP(1), ADVANCE(-1), ADVANCE(2))                                      \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
                      : MOVING, [d] "+&r"(d)                                                                     \
-                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [far] "r"(size * FAR * ldb) \
+                     : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [far] "r"(far) \
                      : CLOBBERS)
 #define SOME_ROWS(LOAD)                                                                                         \
     __asm__ volatile(EDGE_TILE(LOAD NEXT_B(0, "8") "jmp *%[t]\n\t" ROWS_IN_PLACE(0) ADVANCE(1))                 \
@@ -84,6 +84,7 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64
                element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     if (mr == 14 && nr == UK_NR) {
         ROW_POINTERS;
+        const int64_t far = k > SHORT ? size * FAR * ldb : size * UK_NR;
 
         if (acc)
             FULL_TILE(ADD_STORE);
