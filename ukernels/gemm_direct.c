@@ -329,7 +329,7 @@ int64_t gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t 
 
 int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
     const bool shares =
-        t->last_is_far && m > 2 * GEMM_TALL && ldc * t->size >= 2 * PAGE && gemm_shares_sets(t, ldc);
+        t->last_is_far && m > 2 * GEMM_TALL && ldc * t->size >= 2 * PAGE && gemm_shares_sets(t, ldc, 4);
     int64_t least = INT64_MAX;
     int width = t->whole[a_columns][0]->nr;
 

@@ -103,15 +103,15 @@ static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64
                                 k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
 }
 
-/* Whether rows of C, or of B, so share sets of the first cache, four or fewer for all of them, that what a tile has of both
- * hardly stays there together. */
-static inline bool gemm_shares_sets(const struct gemm_type *t, int64_t ld) {
-    return !(ld * t->size & (t->way / 4 - 1));
+/* Whether rows of C, or of B, have so few sets of the first cache, for all of them, that what a tile has of both hardly stays
+ * there together: four, or of few rows two. */
+static inline bool gemm_shares_sets(const struct gemm_type *t, int64_t ld, int sets) {
+    return !(ld * t->size & (t->way / sets - 1));
 }
 
 /* Whether kernels that go along rows of C ask for it, and for B: its lines stay in the first cache until they are needed. */
 static inline bool gemm_asks_along_rows(const struct gemm_type *t, const struct gemm_product *p) {
-    return t->last_is_far && !gemm_shares_sets(t, p->ldb) && !gemm_shares_sets(t, p->ldc);
+    return t->last_is_far && !gemm_shares_sets(t, p->ldb, 4) && !gemm_shares_sets(t, p->ldc, 4);
 }
 
 /* Whether many columns are computed a panel of two vectors at a time, all rows of C for each: if the rows of B share sets, so
@@ -123,7 +123,7 @@ static inline bool gemm_goes_by_panels(const struct gemm_type *t, const struct g
 
     return t->last_is_far && t->panel_first && !p->a_columns && !p->b_columns && p->n >= t->many &&
            p->m > 2 * GEMM_TALL && p->m <= ROWS_MOST && p->k > 3 * GEMM_TALL &&
-           p->k * 2 * GEMM_VECTOR <= GEMM_TURNED && gemm_shares_sets(t, p->ldb);
+           p->k * 2 * GEMM_VECTOR <= GEMM_TURNED && gemm_shares_sets(t, p->ldb, 4);
 }
 
 /* Whether a product is a small one, were it not for its work, on one thread: C comes and goes while there is little to

@@ -60,7 +60,7 @@ __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product
     const struct gemm_direct *d = &TYPE.direct[p->a_columns][WIDTH];
     const int64_t wide = p->n / WIDTH * WIDTH;
     const bool asks = TYPE.last_is_far && p->m * p->n * TYPE.size > 2 * TYPE.few_rows * TYPE.way &&
-                      !gemm_shares_sets(&TYPE, p->ldc);
+                      !gemm_shares_sets(&TYPE, p->ldc, 2);
     int64_t from = 0;
 
     if (beta != 0 && beta != 1)
