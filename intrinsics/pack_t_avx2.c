@@ -1,7 +1,9 @@
 /*
  * Packs m rows of length k into a panel of width UK_MR: blocks of 8 rows x 4 k of floats (UK_OP_spack_t), or 4 rows x
- * 2 k of doubles (UK_OP_dpack_t), are transposed in registers. Rows m and up read row m - 1 again and are zeroed in the
- * block; the last block of a row ends at k, over elements that are already packed.
+ * 2 k of doubles (UK_OP_dpack_t), are transposed in registers. Of a block with some rows, those that lack read the last
+ * row again and are zeroed; one without rows is zeroed alone. The last block of a row ends at k, over elements that
+ * are already packed, and of a shorter row no others are loaded. UK_OP_sturn and UK_OP_dturn store steps as far apart
+ * as they are asked to.
  *
  *     floats    v0: rows 0 4   v1: rows 1 5   v2: rows 2 6   v3: rows 3 7     (4 k in each half)
  *               unpack by floats, then by pairs: half q of the p-th result is rows 4q .. 4q + 3 at k = p.
@@ -13,53 +15,67 @@
  * stores: 2 cycles, 4 elements per cycle. Both as long as the source is in the first cache.
  */
 #include <immintrin.h>
+#include <stddef.h>
 #include "ukernels.h"
 
-#ifdef UK_OP_dpack_t
+#define INLINE static inline __attribute__((always_inline))
+
+#if defined UK_OP_dpack_t || defined UK_OP_dturn
 typedef double element;
+typedef __m256d vector;
+typedef __m128d half;
 enum { V = 4, STEP = 2 };
 
-/* Rows row[0] .. row[rows - 1] from s, k by k, to d; `left` of them are data, the others 0. */
-static inline __attribute__((always_inline)) void block(const double *s, const int64_t *row, int rows,
-                                                        int64_t left, double *d) {
-    const __m256d keep =
-        _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(left), _mm256_set_epi64x(3, 2, 1, 0)));
-    __m256d v[2];
+/* k steps of a row. */
+INLINE half load(const double *s, int k) {
+    return k == STEP ? _mm_loadu_pd(s) : _mm_load_sd(s);
+}
 
-    for (int r = 0; r < 2; r++) {
-        v[r] = _mm256_castpd128_pd256(_mm_loadu_pd(s + row[r]));
-        if (2 + r < rows)
-            v[r] = _mm256_insertf128_pd(v[r], _mm_loadu_pd(s + row[2 + r]), 1);
-    }
-    const __m256d at[] = {_mm256_unpacklo_pd(v[0], v[1]), _mm256_unpackhi_pd(v[0], v[1])};
+INLINE vector join(half low, half high) {
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
+}
 
-    for (int p = 0; p < 2; p++, d += UK_MR) {
-        const __m256d x = left >= rows ? at[p] : _mm256_and_pd(at[p], keep);
+/* Of the elements of rows v, those of each step. */
+INLINE void unpack(vector *v) {
+    const vector first = _mm256_unpacklo_pd(v[0], v[1]);
 
-        if (rows == 4)
-            _mm256_storeu_pd(d, x);
-        else
-            _mm_storeu_pd(d, _mm256_castpd256_pd128(x));
-    }
+    v[1] = _mm256_unpackhi_pd(v[0], v[1]);
+    v[0] = first;
+}
+
+/* The first `left` elements, and 0. */
+INLINE vector keep(vector v, int64_t left) {
+    return _mm256_and_pd(
+        v, _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(left), _mm256_set_epi64x(3, 2, 1, 0))));
+}
+
+/* The first `width` elements. */
+INLINE void store(double *d, int width, vector v) {
+    if (width == V)
+        _mm256_storeu_pd(d, v);
+    else
+        _mm_storeu_pd(d, _mm256_castpd256_pd128(v));
 }
 _Static_assert(UK_MR % 2 == 0, "a block has 4 rows or 2");
 #else
 typedef float element;
+typedef __m256 vector;
+typedef __m128 half;
 enum { V = 8, STEP = 4 };
 
-/* Rows row[0] .. row[rows - 1] from s, k by k, to d; `left` of them are data, the others 0. */
-static inline __attribute__((always_inline)) void block(const float *s, const int64_t *row, int rows,
-                                                        int64_t left, float *d) {
-    const __m256i lanes = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-    const __m256i width = _mm256_cmpgt_epi32(_mm256_set1_epi32(rows), lanes);
-    const __m256 keep = _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), lanes));
-    __m256 v[4];
+/* k steps of a row. */
+INLINE half load(const float *s, int k) {
+    return k == STEP ? _mm_loadu_ps(s)
+           : k == 1  ? _mm_load_ss(s)
+                    : _mm_maskload_ps(s, k == 2 ? _mm_set_epi32(0, 0, -1, -1) : _mm_set_epi32(0, -1, -1, -1));
+}
 
-    for (int r = 0; r < 4; r++) {
-        v[r] = _mm256_castps128_ps256(_mm_loadu_ps(s + row[r]));
-        if (4 + r < rows)
-            v[r] = _mm256_insertf128_ps(v[r], _mm_loadu_ps(s + row[4 + r]), 1);
-    }
+INLINE vector join(half low, half high) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+}
+
+/* Of the elements of rows v, those of each step. */
+INLINE void unpack(vector *v) {
     const __m256d even01 = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1]));
     const __m256d even23 = _mm256_castps_pd(_mm256_unpacklo_ps(v[2], v[3]));
     const __m256d odd01 = _mm256_castps_pd(_mm256_unpackhi_ps(v[0], v[1]));
@@ -69,35 +85,105 @@ static inline __attribute__((always_inline)) void block(const float *s, const in
     v[1] = _mm256_castpd_ps(_mm256_unpackhi_pd(even01, even23));
     v[2] = _mm256_castpd_ps(_mm256_unpacklo_pd(odd01, odd23));
     v[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(odd01, odd23));
-    for (int p = 0; p < 4; p++, d += UK_MR) {
-        const __m256 x = left >= rows ? v[p] : _mm256_and_ps(v[p], keep);
+}
 
-        if (rows == 8)
-            _mm256_storeu_ps(d, x);
-        else if (rows == 4)
-            _mm_storeu_ps(d, _mm256_castps256_ps128(x));
-        else
-            _mm256_maskstore_ps(d, width, x);
-    }
+/* The first `left` elements, and 0. */
+INLINE vector keep(vector v, int64_t left) {
+    return _mm256_and_ps(v, _mm256_castsi256_ps(_mm256_cmpgt_epi32(
+                                _mm256_set1_epi32((int)left), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))));
+}
+
+/* The first `width` elements. */
+INLINE void store(float *d, int width, vector v) {
+    if (width == V)
+        _mm256_storeu_ps(d, v);
+    else if (width == STEP)
+        _mm_storeu_ps(d, _mm256_castps256_ps128(v));
+    else
+        _mm256_maskstore_ps(
+            d, _mm256_cmpgt_epi32(_mm256_set1_epi32(width), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0)), v);
 }
 #endif
 
-void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
-    int64_t row[UK_MR];
+/* Rows lds apart, or, if there are fewer than a panel's, so far from the first. */
+struct rows {
+    const element *first;
+    int64_t lds;
+    const int64_t *offset;
+};
 
-    if (k < STEP) {
-#pragma GCC unroll 1
-        for (int64_t i = 0; i < k * UK_MR; i++)
-            d[i] = i % UK_MR < m ? s[i % UK_MR * lds + i / UK_MR] : 0;
-        return;
+INLINE const element *row(struct rows s, int r) {
+    return s.first + (s.offset ? s.offset[r] : r * s.lds);
+}
+
+/* Of `width` rows k steps, STEP or fewer, to d; `left` of them are data, the others 0. */
+INLINE void block(struct rows s, int width, int64_t left, int k, element *d, int64_t ldd) {
+    vector v[STEP];
+
+    for (int r = 0; r < STEP; r++)
+        v[r] = (vector){0};
+    for (int r = 0; r < STEP && left > 0; r++) {
+        const half low = load(row(s, r), k);
+
+        v[r] = join(low, STEP + r < width ? load(row(s, STEP + r), k) : low);
     }
-    for (int i = 0; i < UK_MR; i++)
-        row[i] = (i < m ? i : m - 1) * lds;
-#pragma GCC unroll 1
-    for (int64_t p = 0; p < k; p += STEP) {
-        const int64_t q = p < k - STEP ? p : k - STEP;
+    unpack(v);
+    for (int p = 0; p < k; p++)
+        store(d + p * ldd, width, left >= width ? v[p] : keep(v[p], left));
+}
 
-        for (int i = 0; i < UK_MR; i += V)
-            block(s + q, row + i, UK_MR - i < V ? UK_MR - i : V, m - i, d + q * UK_MR + i);
+/* All rows of the panel. */
+INLINE void blocks(struct rows s, int64_t m, int k, element *d, int64_t ldd) {
+#pragma GCC unroll 8
+    for (int i = 0; i < UK_MR; i += V) {
+        block(s, UK_MR - i < V ? UK_MR - i : V, m - i, k, d + i, ldd);
+        if (s.offset)
+            s.offset += V;
+        else
+            s.first += V * s.lds;
+        __asm__("" : "+r"(s.first)); /* compilers would keep a pointer to each row */
     }
 }
+
+INLINE void pack(int64_t k, struct rows s, int64_t m, element *d, int64_t ldd) {
+    const element *first = s.first;
+
+    if (k == 1)
+        blocks(s, m, 1, d, ldd);
+    else if (STEP > 2 && k == 2)
+        blocks(s, m, 2, d, ldd);
+    else if (STEP > 3 && k == 3)
+        blocks(s, m, 3, d, ldd);
+    else
+#pragma GCC unroll 1
+        for (int64_t p = 0; p < k; p += STEP) {
+            const int64_t q = p < k - STEP ? p : k - STEP;
+
+            s.first = first + q;
+            blocks(s, m, STEP, d + q * ldd, ldd);
+        }
+}
+
+INLINE void turn(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
+    int64_t offset[UK_MR], last = 0;
+
+    if (m == UK_MR) {
+        pack(k, (struct rows){s, lds, NULL}, UK_MR, d, ldd);
+        return;
+    }
+    for (int i = 0; i < UK_MR; i++) {
+        offset[i] = last;
+        last += i + 1 < m ? lds : 0;
+    }
+    pack(k, (struct rows){s, lds, offset}, m, d, ldd);
+}
+
+#if defined UK_OP_sturn || defined UK_OP_dturn
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
+    turn(k, s, lds, d, ldd, m);
+}
+#else
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
+    turn(k, s, lds, d, UK_MR, m);
+}
+#endif

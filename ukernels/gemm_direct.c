@@ -223,6 +223,15 @@ static bool suits_turning(const struct gemm_type *t, const struct gemm_product *
            p->k * width <= GEMM_TURNED;
 }
 
+/* Shorter vectors turn B in twice the time, and tiles that have C turned need fewer of them for few rows: from 640 bytes
+ * of a column on they are ahead, by up to a third, where turning does not suit long sums either. Of 512 bytes they are not. */
+bool gemm_turns_long(const struct gemm_type *t, const struct gemm_product *p) {
+    enum { HALVES_MOST = 640 };
+
+    return (p->a_columns || !gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) &&
+           (gemm_turns_wide(t) || p->k * t->size <= HALVES_MOST || suits_turning(t, p));
+}
+
 /* Products of any length whose operands stay in the second cache together, wherever their pages lie in it, while k is not
  * cut: A is not copied, nor B, whose rows come fast enough to be read again by every group of rows. Measured on Emerald
  * Rapids, 2 MB: with AVX-512 products of 5/8 of it, 2 to 400 rows or columns and cubes of up to 320, are 0 to 30 % faster

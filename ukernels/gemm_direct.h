@@ -15,7 +15,8 @@
  *     whose kernel asks for those to come: tiles, a call for 14 rows, take 5 to 10 % longer where k is 27 to 64;
  *   - there is more than a vector. Long vectors, m = 1 or n = 1, are bound by memory, and summed in an order of their
  *     own; from VECTOR_MOST elements on their kernels, which start with more sums, are ahead, and from VECTOR_STEPS on
- *     if the vector is along k, or B by columns: a sum waits 4 cycles for each.
+ *     if the vector is along k, or B by columns: a sum waits 4 cycles for each. With AVX2, to turn such a B takes longer than
+ *     their inner products from a lane of steps on.
  * Which kernels: for n columns those whose cycles are least, as gemm_direct.c estimates them once from kernels.def.
  *
  * Every element is one sum in the order of k, to which C is added last, as all tiles of a block of k have it: the bits
@@ -154,6 +155,11 @@ static inline bool gemm_asks_for_rows(const struct gemm_type *t, const struct ge
            t->direct[0][p->n].piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
 }
 
+/* Whether columns of B are turned two vectors at a time, by vectors of GEMM_VECTOR. */
+static inline bool gemm_turns_wide(const struct gemm_type *t) {
+    return t->turn->mr * t->size > GEMM_VECTOR;
+}
+
 /* Those of n columns, or of the widest part of them. */
 static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t, bool a_columns, int64_t n) {
     return &t->direct[a_columns][n < t->many ? n : GEMM_WIDE / t->size];
@@ -179,6 +185,8 @@ int64_t gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);
 
 /* ---- gemm_direct.c ---- */
 
+/* Whether a B by columns of GEMM_DOTS_LEAST steps or more, up to GEMM_WIDTHS, is turned for a small product's kernels. */
+bool gemm_turns_long(const struct gemm_type *t, const struct gemm_product *p);
 /* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
 /* Whether it is one for some number of threads: its k then is in one block whatever way it takes. */
@@ -200,7 +208,7 @@ typedef enum uk_status gemm_resolved(const struct uk_small_call *s, const void *
 /* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
 gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { VECTOR_MOST = 256, VECTOR_STEPS = 20 };
+    enum { VECTOR_MOST = 256, VECTOR_STEPS = 20, TURN_LANE = 16 };
     const int64_t n = p->n, k = p->k, m = p->m;
 
     GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
@@ -215,11 +223,13 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     GEMM_REQUIRE(!gemm_leading_is_odd(p->lda, p->a_columns ? m : k));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldb, p->b_columns ? k : n));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldc, n));
-    if (m == 1 || n == 1)
+    if (m == 1 || n == 1) {
         GEMM_REQUIRE(m * n * k <= VECTOR_MOST && (k <= VECTOR_STEPS || (n > 1 && !p->b_columns)));
+        if (n > 1 && p->b_columns && t->turn)
+            GEMM_REQUIRE(gemm_turns_wide(t) || k * t->size < TURN_LANE);
+    }
     if (p->b_columns)
-        GEMM_REQUIRE(gemm_is_by_rows(p) || (t->turn && (k < GEMM_DOTS_LEAST || p->a_columns ||
-                                                        !gemm_suits_dots(t, m, n, k, p->lda, p->ldb))));
+        GEMM_REQUIRE(gemm_is_by_rows(p) || (t->turn && (k < GEMM_DOTS_LEAST || gemm_turns_long(t, p))));
     if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
         GEMM_REQUIRE(m <= t->few_rows);
     const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, n);
