@@ -29,9 +29,9 @@ static int64_t panels(int64_t n, int64_t width) {
 }
 
 size_t gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements) {
-    size_t bytes;
+    const size_t size = (size_t)plan->type->size;
 
-    return __builtin_mul_overflow(elements, plan->type->size, &bytes) ? SIZE_MAX : bytes;
+    return (uint64_t)elements > SIZE_MAX / size ? SIZE_MAX : (size_t)elements * size;
 }
 
 size_t gemm_packed_a(const struct uk_gemm_plan *plan) {
