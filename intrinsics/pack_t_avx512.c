@@ -106,7 +106,8 @@ INLINE const element *row(struct rows s, int r) {
 /* Those some rows and steps further on; compilers would keep a pointer to each. */
 INLINE struct rows further(struct rows s, int r, int64_t p) {
     s.first += p + (s.all ? r * s.lds : 0);
-    s.offset += s.all ? 0 : r;
+    if (!s.all)
+        s.offset += r;
     __asm__("" : "+r"(s.first));
     return s;
 }
