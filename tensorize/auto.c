@@ -1,4 +1,5 @@
 /* The automatic schedule of a stage: the cheapest kernel, then its tiling (tiling.c). */
+#include <limits.h>
 #include <string.h>
 #include "tiling.h"
 
@@ -55,6 +56,16 @@ static const double same_tile_margin = 0.9;
 struct plan {
     struct uk_fit fit;
     double cycles;
+    bool fills_plainly; /* panels, by plain loops: no kernel fills such */
+    bool is_wasted;     /* plain loops take less time */
+};
+
+/* Of the kernels that do not fit, the one whose first difference was found last. */
+struct nearest {
+    const char *kernel; /* NULL: there is none */
+    int reached;
+    bool is_wasted;
+    char why[256];
 };
 
 /* The size's value for the estimate: what --define or a `size` item says, or what is assumed to be equal. */
@@ -286,8 +297,7 @@ static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, co
 
     for (int i = 0; i < st->loops; i++)
         terms *= uk_values_told(s, st, st->loop[i]);
-    return p->fit.units && p->fit.intrinsic->row && (s->options->allow_loops || s->target->interpreted) &&
-           p->cycles > plain_cycles * terms;
+    return p->fit.units && p->fit.intrinsic->row && uk_may_loop(s) && p->cycles > plain_cycles * terms;
 }
 
 static void report_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
@@ -309,7 +319,7 @@ static bool stands_in(const struct plan *first, const struct plan *p) {
                            *y = p->fit.intrinsic->row;
 
     return x && y && !strcmp(x->op, y->op) && x->mr == y->mr && x->nr == y->nr &&
-           !strcmp(x->arch, "any") == !strcmp(y->arch, "any") &&
+           first->fills_plainly == p->fills_plainly && !strcmp(x->arch, "any") == !strcmp(y->arch, "any") &&
            p->cycles >= first->cycles * same_tile_margin;
 }
 
@@ -365,10 +375,13 @@ static bool is_contiguous(const struct uk_operand *o, const struct uk_fit *f) {
     return any;
 }
 
-/* Panels that no kernel fills would be filled by plain loops. */
-static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+/* Panels that no kernel fills are filled by plain loops, where these are allowed. */
+static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage *st, struct plan *plan,
                                    struct uk_text *why) {
-    for (int o = 1; o < st->operands && !s->options->allow_loops && !s->target->interpreted; o++) {
+    const struct uk_fit *f = &plan->fit;
+
+    plan->fills_plainly = false;
+    for (int o = 1; o < st->operands && !plan->fills_plainly; o++) {
         const struct uk_panel *p = &f->panel[o];
         const struct uk_operand *x = &st->operand[o];
         bool found = !p->width;
@@ -377,6 +390,9 @@ static enum uk_status check_panels(struct uk_schedule *s, const struct uk_stage 
         if (status)
             return status;
         if (found && (!p->group || is_contiguous(x, f)))
+            continue;
+        plan->fills_plainly = uk_may_loop(s);
+        if (plan->fills_plainly)
             continue;
         why->length = 0;
         uk_put(why, "no kernel fills panels of %lld elements of %s", (long long)p->width, x->tensor->name);
@@ -393,12 +409,15 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     bool by_first_tile;
     enum uk_status status = uk_fits(s, st, i, &p->fit, why);
 
+    p->is_wasted = false;
+    if (!status)
+        s->reached = INT_MAX; /* the declaration is what the stage computes */
     if (!status && p->fit.axes == 0) {
         why->length = 0;
         uk_put(why, "no loop of the stage is an axis of it");
         return UK_NO_MATCH;
     }
-    if (status || (status = check_panels(s, st, &p->fit, why)))
+    if (status || (status = check_panels(s, st, p, why)))
         return status;
     if (packs_windows(st, &p->fit)) {
         why->length = 0;
@@ -408,7 +427,7 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     if ((status = uk_has_packing(s, &p->fit, &by_first_tile)))
         return status;
     p->cycles = estimate(s, st, &p->fit, by_first_tile ? first_tile_cycles : pack_cycles);
-    if (is_wasted(s, st, p)) {
+    if ((p->is_wasted = is_wasted(s, st, p))) {
         why->length = 0;
         uk_put(why, "fits, but plain loops take less: its tile would be nearly empty");
         return UK_NO_MATCH;
@@ -416,10 +435,35 @@ static enum uk_status plan_by(struct uk_schedule *s, struct uk_stage *st, struct
     return pack_if_cheaper(s, st, p);
 }
 
+/* A plan that no plain loops fill panels for goes first. */
+static bool is_better(const struct plan *p, const struct plan *than) {
+    if (p->fills_plainly != than->fills_plainly)
+        return than->fills_plainly;
+    return p->cycles < than->cycles;
+}
+
+static void note_nearest(const struct uk_schedule *s, struct nearest *n, const struct plan *p,
+                         const char *kernel, const char *why) {
+    if (n->kernel && s->reached <= n->reached)
+        return;
+    *n = (struct nearest){.kernel = kernel, .reached = s->reached, .is_wasted = p->is_wasted};
+    snprintf(n->why, sizeof n->why, "%s", why);
+}
+
+/* What the note about the stage says. */
+static void tell_why(struct uk_schedule *s, struct uk_stage *st, const struct nearest *n) {
+    st->plain_why =
+        n->is_wasted
+            ? uk_format(s->arena, "they take less time than %s, whose tile would be nearly empty", n->kernel)
+        : n->kernel ? uk_format(s->arena, "no kernel computes it; nearest is %s: %s", n->kernel, n->why)
+                    : "no kernel computes it";
+}
+
 static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const char *how, struct plan *best) {
     struct uk_candidate c = {0};
     struct uk_text why = {0}, all = {0};
     struct plan p, tile[MOST_TILES];
+    struct nearest nearest = {0};
     int tiles = 0, n;
     enum uk_status status;
 
@@ -433,6 +477,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const c
         if (status == UK_NO_MATCH) {
             const char *text = why.text && why.length ? why.text : "no reason";
 
+            note_nearest(s, &nearest, &p, c.intrinsic->name, text);
             uk_put(&all, "\n  %s: %s", c.intrinsic->name, text);
             if (s->report)
                 uk_put(s->report, "  %-34s %s\n", c.intrinsic->name, text);
@@ -448,13 +493,15 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const c
             continue;
         if (tiles < MOST_TILES)
             tile[tiles++] = p;
-        if (!best->fit.intrinsic || p.cycles < best->cycles)
+        if (!best->fit.intrinsic || is_better(&p, best))
             *best = p;
     }
-    if (!status && !best->fit.intrinsic && !s->options->allow_loops && !s->target->interpreted)
+    if (!status && !best->fit.intrinsic && !uk_may_loop(s))
         status = uk_fail(s->context, UK_NO_MATCH, st->statement->at,
-                         "no kernel computes stage %s; allow plain loops to run it without%s", st->name,
-                         all.text ? all.text : "");
+                         "no kernel computes stage %s; do not require kernels, and it runs as plain loops%s",
+                         st->name, all.text ? all.text : "");
+    else if (!status && !best->fit.intrinsic)
+        tell_why(s, st, &nearest);
     if (!status && best->fit.intrinsic && s->report)
         uk_put(s->report, "  taken: %s, the cheapest\n", best->fit.intrinsic->name);
     uk_text_free(why.text);
@@ -476,7 +523,7 @@ static enum uk_status choose_turned(struct uk_schedule *s, struct uk_stage *st, 
     status = choose(s, st, ", its tiles turned", p);
     memcpy(st->operand, kept, sizeof kept);
     if (status == UK_NO_MATCH)
-        return uk_context_enter(s->context, s->context->file), UK_OK;
+        return uk_context_forget(s->context), UK_OK;
     if (status || !p->fit.intrinsic)
         return status;
     p->cycles += turning.cycles;
@@ -502,10 +549,10 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     if (turned.fit.intrinsic && (status == UK_NO_MATCH || (!status && p.fit.intrinsic))) {
         if (s->report)
             uk_put(s->report, "  with its tiles turned: about %.3g cycles in all\n", turned.cycles);
-        if (status || turned.cycles < p.cycles)
+        if (status || is_better(&turned, &p))
             p = turned;
         if (status)
-            uk_context_enter(s->context, s->context->file);
+            uk_context_forget(s->context);
         status = UK_OK;
     }
     return status || !p.fit.intrinsic ? status : uk_schedule_stage(s, st, &p.fit);

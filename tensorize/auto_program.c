@@ -23,7 +23,7 @@ static enum uk_status try_step(struct uk_schedule *s, struct uk_step *step, bool
     *done = !status;
     if (status != UK_REFUSED && status != UK_UNSUPPORTED)
         return status;
-    uk_context_enter(s->context, s->context->file);
+    uk_context_forget(s->context);
     return UK_OK;
 }
 

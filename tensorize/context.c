@@ -33,12 +33,16 @@ const char *uk_context_time(const struct uk_context *c, int i, double *milliseco
     return c->spent.stage[i].name;
 }
 
-void uk_context_enter(struct uk_context *c, const char *file) {
+void uk_context_forget(struct uk_context *c) {
     free(c->message);
     c->message = NULL;
+    c->failed = false;
+}
+
+void uk_context_enter(struct uk_context *c, const char *file) {
+    uk_context_forget(c);
     free(c->notes.text);
     c->notes = (struct uk_text){0};
-    c->failed = false;
     c->file = file;
 }
 
@@ -47,7 +51,7 @@ void uk_text_free(char *text) {
 }
 
 const char *uk_context_notes(const struct uk_context *c) {
-    return c && c->notes.text ? c->notes.text : "";
+    return c && !c->failed && c->notes.text ? c->notes.text : "";
 }
 
 /* "FILE:LINE:COLUMN: ", as far as they are known. */

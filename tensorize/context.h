@@ -23,6 +23,8 @@ struct uk_context {
 
 /* Forgets the last error and sets the file that messages name; called at every entry from outside. */
 void uk_context_enter(struct uk_context *c, const char *file);
+/* Forgets the last error, of something that was only tried; the notes stay. */
+void uk_context_forget(struct uk_context *c);
 /* The status of the recorded error; memory ran out if none is. */
 enum uk_status uk_failure(struct uk_context *c);
 /* Provided by the back end (b may be NULL) and by the scheduler. */

@@ -16,7 +16,7 @@ static enum uk_status tensorize_copy(struct uk_schedule *s, struct uk_stage *st)
         status = uk_apply_tensorize(s, st, tile, "auto", st->statement->at);
         s->report = report;
         if (status == UK_NO_MATCH)
-            uk_context_enter(s->context, s->context->file); /* a try that failed is no error */
+            uk_context_forget(s->context); /* a try that failed is no error */
     }
     if (report && !status)
         uk_put(report, "%s", quiet.text ? quiet.text : "");
@@ -99,21 +99,28 @@ static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st
     return uk_is_cheap(s, st->parent, once && all < copied ? all : copied);
 }
 
+/* Plain loops that nobody wrote a step for are noted, or refused where kernels are required. */
 static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
+    const char *why = st->is_copy     ? "no kernel packs it"
+                      : st->plain_why ? st->plain_why
+                                      : "no step tensorizes it";
+
     if (uk_is_empty(st->parent ? st->parent : st))
         return UK_OK;
     if (s->report)
         uk_put(s->report, "stage %s runs as plain loops\n", st->name);
-    if (s->options->allow_loops || s->target->interpreted || ends_tile(st) || is_cheap_copy(s, st))
+    if (s->target->interpreted || ends_tile(st) || is_cheap_copy(s, st))
         return UK_OK;
+    if (uk_may_loop(s))
+        return uk_note(s->context, st->statement->at, "%s %s runs as plain loops: %s",
+                       st->is_copy ? "the copy" : "stage", st->name, why);
     return uk_fail(
         s->context, UK_NO_MATCH, st->statement->at,
-        st->is_copy
-            ? "the copy %s would run as plain loops: no kernel packs it; allow plain loops, or pack along "
-              "another dimension"
-            : "stage %s would run as plain loops: no step tensorizes it; add `tensorize LOOP auto`, leave "
-              "the schedule out, or allow plain loops",
-        st->name);
+        st->is_copy ? "the copy %s would run as plain loops: %s; pack along another dimension, or do not "
+                      "require kernels"
+                    : "stage %s would run as plain loops: %s; add `tensorize LOOP auto`, leave the schedule "
+                      "out, or do not require kernels",
+        st->name, why);
 }
 
 /* The loops of an attached stage need no isl: their bounds are read off, and full tiles get constants. */

@@ -152,6 +152,7 @@ static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile
         t->m.scalars++;
     t->m.sizes = i->declaration->size_count;
     if (t->m.tensors > UK_MAX_OPERANDS || t->m.sizes > UK_MAX_SIZES || t->m.scalars > UK_MAX_SCALARS) {
+        s->reached = -1;
         uk_put(why, "the declaration has more than %d tensors, %d sizes or %d scalars", UK_MAX_OPERANDS,
                UK_MAX_SIZES, UK_MAX_SCALARS);
         return UK_NO_MATCH;
@@ -179,8 +180,10 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
 }
 
 /* Undoes what a match that failed has used. */
-static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, int loop_ids) {
+static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, const struct uk_attempt *t,
+                              int loop_ids) {
     s->loop_ids = loop_ids;
+    s->reached = t->best;
     if (s->context->failed)
         return uk_failure(s->context);
     uk_arena_release(s->arena, mark);
@@ -188,9 +191,10 @@ static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, int lo
 }
 
 /* A kernel of several statements computes no stage alone. */
-static bool is_one_statement(const struct uk_intrinsic *i, struct uk_text *why) {
+static bool is_one_statement(struct uk_schedule *s, const struct uk_intrinsic *i, struct uk_text *why) {
     if (i->declaration->statements == i->computes)
         return true;
+    s->reached = -1;
     uk_put(why, "copies %s too: it takes the place of that copy where another kernel first reads it",
            i->declaration->statements->left.tensor->name);
     return false;
@@ -199,7 +203,8 @@ static bool is_one_statement(const struct uk_intrinsic *i, struct uk_text *why) 
 enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
                         struct uk_match **out, struct uk_text *why) {
     *out = NULL;
-    return is_one_statement(i, why) ? uk_match_statement(s, st, tile, i, i->computes, out, why) : UK_NO_MATCH;
+    return is_one_statement(s, i, why) ? uk_match_statement(s, st, tile, i, i->computes, out, why)
+                                       : UK_NO_MATCH;
 }
 
 enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
@@ -214,7 +219,7 @@ enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, in
     if (status)
         return status;
     if (!prove(t))
-        return give_up(s, mark, loop_ids);
+        return give_up(s, mark, t, loop_ids);
     for (int v = 0; v < t->m.axes; v++)
         t->m.most[v] = uk_match_most(t, v);
     s->loop_ids = loop_ids;
@@ -330,7 +335,7 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     bool fits;
 
     *out = (struct uk_fit){.intrinsic = i};
-    if (!is_one_statement(i, why))
+    if (!is_one_statement(s, i, why))
         return UK_NO_MATCH;
     enum uk_status status = begin(s, st, 0, i, i->computes, why, &t);
     if (status)
@@ -342,7 +347,7 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     if (fits && st->statement->reduce != UK_REDUCE_NONE && !i->form[UK_FORM_UPDATE].given)
         fits = uk_differ(t, "the sum has to be split, and the kernel has no `update`");
     if (!fits)
-        return give_up(s, mark, loop_ids);
+        return give_up(s, mark, t, loop_ids);
     s->loop_ids = loop_ids;
     if (!uk_match_is_divided(t)) /* whose maps stay */
         uk_arena_release(s->arena, mark);

@@ -85,8 +85,9 @@ struct uk_stage {
     struct uk_index *inside; /* loops were fused by a change of view: uk_inside_condition before that */
     bool is_filtered; /* its `where` has relations that are no bounds: they are asked at every instance */
     bool is_copy;
-    bool is_reset; /* the separate initialization of a reduction */
-    int tile;      /* tensorized: position of the nest's first loop; else = loops */
+    bool is_reset;         /* the separate initialization of a reduction */
+    const char *plain_why; /* the automatic schedule found no kernel: why; or NULL */
+    int tile;              /* tensorized: position of the nest's first loop; else = loops */
     struct uk_match *match;
     struct uk_packing *packing; /* the tiles that another kernel computes; or NULL */
     struct uk_stage *next;      /* in order of execution; copies of one place in the order of their steps */
@@ -110,9 +111,15 @@ struct uk_schedule {
     int raised;
     const struct uk_var *raised_size[UK_MAX_SIZES];
     struct uk_stage *declared; /* the matcher's: the declaration that it is at */
+    int reached;               /* how far the last attempt to match got, where it failed */
     const char *wanted_stage,
         *wanted_kernel; /* automatic schedules: no other kernel for this stage; or NULL */
 };
+
+/* Whether what no kernel computes may run as plain loops. */
+static inline bool uk_may_loop(const struct uk_schedule *s) {
+    return !s->options->require_kernels || s->target->interpreted;
+}
 
 /* ---- linear.c: forms and polynomials ---- */
 

@@ -62,8 +62,9 @@ struct uk_context *uk_context_create(void);
 void uk_context_destroy(struct uk_context *c);
 /* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. */
 const char *uk_context_message(const struct uk_context *c);
-/* What the last call with c says though it went well, "FILE:LINE:COLUMN: note: ...", each with a newline: that the kernel
- * of an imported object is called and not inlined, for instance. "" if it says nothing. Valid until the next call. */
+/* What the last call with c says though it went well, "FILE:LINE:COLUMN: note: ...", each with a newline: that a stage
+ * runs as plain loops, for instance, or that the kernel of an imported object is called and not inlined. "" if it says
+ * nothing. Valid until the next call. */
 const char *uk_context_notes(const struct uk_context *c);
 /* Frees a text that the library returned. */
 void uk_text_free(char *text);
@@ -289,9 +290,10 @@ struct uk_options {
     /* "native" (default), "x86_64-avx2", "x86_64-avx512", "aarch64-neon", "armv7-neon", each with "+feature..." in LLVM's
      * spelling ("+f16" is "+fullfp16"); a core, "cortex-a53", "cortex-a76", "neoverse-n1", ...; or "interp". */
     const char *target;
-    /* Plain loops where no kernel fits; otherwise that is UK_NO_MATCH, but for copies that are cheap: 2 cycles an element
-     * against 16 terms a cycle of the tensorized stage that reads them, less than its time. uk_explain names them. */
-    bool allow_loops;
+    /* A stage that no kernel computes runs as plain loops, and a note says which and why; if this is set it is
+     * UK_NO_MATCH instead, but for copies that are cheap: 2 cycles an element against 16 terms a cycle of the tensorized
+     * stage that reads them, less than its time. uk_explain names them. */
+    bool require_kernels;
     int threads; /* auto schedules make a loop parallel only if this is > 1 */
     /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a
      * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns
@@ -397,7 +399,7 @@ enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *ke
  */
 
 /* The automatic schedule, then, for each statement, the automatic schedule with each of the kernels that fit it,
- * and, if plain loops are allowed, with none. *cursor is 0 before the first call; *steps is NULL after the last one. An
+ * and, unless kernels are required, with none. *cursor is 0 before the first call; *steps is NULL after the last one. An
  * empty text, of the first call only, stands for plain loops. */
 enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor,
                                  char **steps);

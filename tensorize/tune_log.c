@@ -53,7 +53,7 @@ static int make_key(struct tune_log *l, struct uk_job *job) {
     hash(&h, text);
     uk_text_free(text);
     snprintf(rest, sizeof rest, "%s/%d/%d/%s", job->options.target ? job->options.target : "native",
-             job->options.threads, job->options.allow_loops, isa ? isa : "");
+             job->options.threads, job->options.require_kernels, isa ? isa : "");
     hash(&h, rest);
     for (const struct uk_var *v = job->program->sizes; v; v = v->next) {
         snprintf(rest, sizeof rest, "%s=%" PRId64, v->name, l->sizes[v->number]);

@@ -223,7 +223,7 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
         const char *kernel = kernel_number(&v, (*cursor - 1) % (kernels + 1));
 
         ++*cursor;
-        status = kernel || v.options->allow_loops ? start_with(&v, t, kernel, steps) : UK_OK;
+        status = kernel || !v.options->require_kernels ? start_with(&v, t, kernel, steps) : UK_OK;
     }
     return visit_end(&v, status);
 }

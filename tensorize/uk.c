@@ -57,7 +57,7 @@ static const struct option {
     {"--schedule", "FILE", TEXT, PROGRAMS, "take the steps from this file instead of the program's own"},
     {"--threads", "N", COUNT_OF, PROGRAMS | BENCH | GEMM,
      "threads; more than 1 lets automatic schedules make a loop parallel"},
-    {"--allow-loops", NULL, FLAG, PROGRAMS, "plain loops where no kernel fits, instead of an error"},
+    {"--require-kernels", NULL, FLAG, PROGRAMS, "an error where no kernel fits, instead of plain loops and a note"},
     {"--name", "NAME", TEXT, COMPILE, "name of the generated function (default: the file's)"},
     {"--emit", "WHAT", TEXT, COMPILE,
      "schedule, loops, llvm, linked, optimized, asm, object (default), header or shared"},
@@ -235,8 +235,8 @@ static int take_option(struct uk_arguments *a, const struct option *o, const cha
     const char **const texts[] = {&a->target, &a->emit,      &a->out,    &a->schedule, &a->name,
                                   &a->log,    &a->workspace, &a->set,    &a->type,     &a->shapes,
                                   &a->peers,  &a->compare,   &a->layout, &a->ta,       &a->tb};
-    static const char *const flag_names[] = {"--time", "--check", "--allow-loops", "--explain", "--static"};
-    bool *const flags[] = {&a->time, &a->check, &a->allow_loops, &a->explain, &a->is_static};
+    static const char *const flag_names[] = {"--time", "--check", "--require-kernels", "--explain", "--static"};
+    bool *const flags[] = {&a->time, &a->check, &a->require_kernels, &a->explain, &a->is_static};
     switch (o->kind) {
     case FLAG:
         for (int i = 0; i < COUNT(flags); i++)

@@ -30,7 +30,7 @@ struct uk_arguments {
     const char *log;
     int64_t time_limit, trials;                                    /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */
-    bool time, check, allow_loops, json, explain, is_static;
+    bool time, check, require_kernels, json, explain, is_static;
     const char *layout, *ta, *tb; /* of uk gemm */
 };
 

@@ -84,8 +84,9 @@ int uk_job_prepare(struct uk_job *job, const struct uk_arguments *a) {
     *job = (struct uk_job){.context = uk_context_create()};
     if (!job->context)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
-    job->options = (struct uk_options){
-        .target = a->target, .allow_loops = a->allow_loops, .threads = a->threads ? (int)a->threads : 1};
+    job->options = (struct uk_options){.target = a->target,
+                                       .require_kernels = a->require_kernels,
+                                       .threads = a->threads ? (int)a->threads : 1};
     return UK_EXIT_OK;
 }
 

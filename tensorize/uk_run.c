@@ -7,6 +7,11 @@
 #include <string.h>
 #include "uk.h"
 
+/* What was imported as machine code is called, and a note says so. */
+static bool are_inlined(const struct uk_job *job) {
+    return !strstr(uk_context_notes(job->context), "called, not inlined");
+}
+
 static void print_kernels(const struct uk_job *job, const struct uk_module *m) {
     const char *target = job->options.target ? job->options.target : "native";
     printf("%s for %s:", job->program->name, target);
@@ -14,9 +19,9 @@ static void print_kernels(const struct uk_job *job, const struct uk_module *m) {
         printf(" no kernel");
     for (int i = 0; uk_module_kernel(m, i); i++)
         printf("%s %s", i ? "," : "", uk_module_kernel(m, i));
-    printf("%s\n", !uk_module_kernel(m, 0)           ? ""
-                   : *uk_context_notes(job->context) ? " (not all inlined, see the notes)"
-                                                     : " (inlined: 0 calls left)");
+    printf("%s\n", !uk_module_kernel(m, 0) ? ""
+                   : are_inlined(job)      ? " (inlined: 0 calls left)"
+                                           : " (not all inlined, see the notes)");
 }
 
 static void print_sizes(const struct uk_program *p, const int64_t *sizes) {
@@ -74,9 +79,9 @@ static int print_emulation(struct uk_job *job, const struct uk_emulation *e) {
     }
     uk_text_free(text);
     printf("%s, run by %s -cpu %s\n",
-           !*between                         ? " no kernel"
-           : *uk_context_notes(job->context) ? " (not all inlined, see the notes)"
-                                             : " (inlined: 0 calls left)",
+           !*between          ? " no kernel"
+           : are_inlined(job) ? " (inlined: 0 calls left)"
+                              : " (not all inlined, see the notes)",
            program, cpu);
     return UK_EXIT_OK;
 }

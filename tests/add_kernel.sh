@@ -87,8 +87,8 @@ $uk bench "$kernel" | has "uk bench"
 
 # Its panels' widths have no packing kernels: those copies are plain loops.
 step tensorized
-$uk compile matmul.uk --allow-loops --emit=loops | has "the loops"
-$uk run matmul.uk --allow-loops --check
+$uk compile matmul.uk --emit=loops | has "the loops"
+$uk run matmul.uk --check
 
 step the same for Arm
 kernel=$arm
@@ -99,5 +99,5 @@ grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$kernel" test.log
 $uk kernels --target=aarch64-neon | has "uk kernels"
 $uk show "$kernel" --asm --target=cortex-a76 | has "its assembly"
 sed -i "s/ uk_sgemm_5x4_generic_c/ $kernel/" matmul.uk
-$uk compile matmul.uk --allow-loops --target=aarch64-neon --emit=linked | has "the linked module"
-$uk compile matmul.uk --allow-loops --target=aarch64-neon --emit=object -o matmul.o
+$uk compile matmul.uk --target=aarch64-neon --emit=linked | has "the linked module"
+$uk compile matmul.uk --target=aarch64-neon --emit=object -o matmul.o

@@ -79,8 +79,9 @@ expect 1 '' 'no.uk: cannot read: No such file' run no.uk
 expect 1 '' 'not a regular file' run .
 expect 1 '' '^bad.uk:[0-9]+:[0-9]+: error: ' run bad.uk
 expect 1 '' 'error: .*no_such_kernel' compile matmul.uk --schedule=steps.uk --emit=schedule
-expect 1 '' '^softly.uk:.*error: ' run softly.uk --size N=4
-expect 0 'check: within [0-9]+ roundings' '' run softly.uk --size N=4 --allow-loops --check
+expect 1 '' '^softly.uk:3:1: error: no kernel computes stage Y' run softly.uk --size N=4 --require-kernels
+plain='softly.uk:3:1: note: stage Y runs as plain loops: no kernel computes it; nearest is uk_'
+expect 0 'check: within [0-9]+ roundings' "^$plain" run softly.uk --size N=4 --check
 expect 1 '' 'error: .*no-such-target' compile matmul.uk --target=no-such-target --emit=asm
 
 # Kernels against their declarations.
@@ -147,20 +148,20 @@ END
 done
 
 # Several programs as one piece of code.
-expect 0 '' '' compile matmul.uk softly.uk --allow-loops --emit=shared -o both.so
+expect 0 '' "^$plain" compile matmul.uk softly.uk --emit=shared -o both.so
 [[ $(nm -D --defined-only both.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] || fail 'both.so: functions'
 nm -D --undefined-only both.so | grep -vE '@GLIBC' && fail 'both.so needs more than libc and libm'
-expect 0 '' '' compile matmul.uk softly.uk --allow-loops -o both.o
+expect 0 '' "^$plain" compile matmul.uk softly.uk -o both.o
 cp both.o again.o
 expect 0 '' 'compiled in parse [0-9.]+, .*link .*assemble [0-9.]+: [0-9.]+ ms' \
-    compile matmul.uk softly.uk --allow-loops --size M=8 --time -o both.o
-expect 0 '' '' compile matmul.uk softly.uk --allow-loops -o both.o
+    compile matmul.uk softly.uk --size M=8 --time -o both.o
+expect 0 '' "^$plain" compile matmul.uk softly.uk -o both.o
 cmp -s both.o again.o || fail 'the same programs give another object'
 expect 0 '' '' compile matmul.uk --threads=2 --emit=shared -o threads.so
 [[ $(nm -D --undefined-only threads.so | grep -o 'uk_.*' | sort | tr '\n' ' ') == 'uk_num_threads uk_parallel_for ' ]] ||
     fail 'threads.so: what it needs'
-expect 0 'int matmul\(.*int softly\(' '' compile matmul.uk softly.uk --allow-loops --emit=header
-expect 0 '# matmul.*# softly' '' compile matmul.uk softly.uk --allow-loops --emit=loops
+expect 0 'int matmul\(.*int softly\(' "^$plain" compile matmul.uk softly.uk --emit=header
+expect 0 '# matmul.*# softly' "^$plain" compile matmul.uk softly.uk --emit=loops
 expect 1 '' 'function matmul is made of matmul.uk too; give one' compile matmul.uk matmul.uk -o both.o
 expect 2 '' 'name is for one program, and there are 2' compile matmul.uk softly.uk --name=f -o both.o
 expect 2 '' "none of the programs has a size 'Q'" compile matmul.uk softly.uk --size Q=1 -o both.o
@@ -237,7 +238,7 @@ for target in aarch64-neon neoverse-v1 armv7-neon; do
     for program in attention conv2d_1x1 conv2d_1x1_u8i8 conv2d_3x3 conv2d_3x3_s2 conv2d_3x3_u8i8 conv2d_depthwise \
         conv2d_nchw matmul matmul_acc matmul_bf16 matmul_f16 matmul_i8 matmul_nt matmul_tn matmul_tt mlp \
         resnet50_1x1 vadd; do
-        expect 0 '' '' compile $program.uk --allow-loops --target=$target -o other.o
+        expect 0 '' '.*' compile $program.uk --target=$target -o other.o
         llvm-nm-19 -u other.o >needed || fail "$program for $target cannot be read"
         grep -vE ' (aligned_alloc|free|memcpy|memset|expf|__aeabi_u?ldivmod)$' needed &&
             fail "$program for $target needs more than it should"
@@ -250,7 +251,7 @@ for target in aarch64-neon armv7-neon; do
 done
 # A shared object needs that architecture's C library (Debian: libc6-dev-arm64-cross).
 if [[ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ]]; then
-    expect 0 '' '' compile matmul.uk softly.uk --allow-loops --target=aarch64-neon --emit=shared -o other.so
+    expect 0 '' "^$plain" compile matmul.uk softly.uk --target=aarch64-neon --emit=shared -o other.so
     [[ $(llvm-nm-19 -D --defined-only other.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] ||
         fail 'other.so: functions'
 else

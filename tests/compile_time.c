@@ -30,7 +30,8 @@ static void compile(struct uk_context *c, const char *text, struct row *row) {
     struct uk_program *p;
     struct uk_module *m;
 
-    if (uk_program_parse(c, "matmul.uk", text, strlen(text), &p) || uk_compile(p, NULL, &m))
+    if (uk_program_parse(c, "matmul.uk", text, strlen(text), &p) ||
+        uk_compile(p, &(struct uk_options){.require_kernels = true}, &m))
         fail_msg("%s", uk_context_message(c));
     while (row->stages < STAGES &&
            (row->stage[row->stages] = uk_module_time(m, row->stages, &row->milliseconds[row->stages])))

@@ -213,7 +213,7 @@ static void run(struct convolution *v, const char *target, struct uk_program *p,
 
 /* A kernel runs it, or, where there is none and that is said, plain loops do. */
 static bool compile(struct uk_context *c, struct uk_program *p, const char *target, struct uk_module **m) {
-    struct uk_options options = {.target = target};
+    struct uk_options options = {.target = target, .require_kernels = true};
     enum uk_status status = uk_compile(p, &options, m);
 
     if (status == UK_OK)
@@ -221,7 +221,7 @@ static bool compile(struct uk_context *c, struct uk_program *p, const char *targ
     if (status != UK_NO_MATCH)
         fail_msg("%s", uk_context_message(c));
     print_message("%s: plain loops for %s\n", target, uk_context_message(c));
-    options.allow_loops = true;
+    options.require_kernels = false;
     if (uk_compile(p, &options, m))
         fail_msg("%s", uk_context_message(c));
     return false;

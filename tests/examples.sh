@@ -47,8 +47,8 @@ grep -q avx2 /proc/cpuinfo || {
     echo "skipped: this CPU has no AVX2, which link_object and vadd.uk need"
     exit 77
 }
-"$stage/bin/uk" compile "$examples/matmul.uk" --target=$target --emit=object -o "$work/matmul.o"
-"$stage/bin/uk" compile "$examples/matmul.uk" --target=$target --emit=header -o "$work/matmul.h"
+"$stage/bin/uk" compile "$examples/matmul.uk" --require-kernels --target=$target --emit=object -o "$work/matmul.o"
+"$stage/bin/uk" compile "$examples/matmul.uk" --require-kernels --target=$target --emit=header -o "$work/matmul.h"
 $cc "${flags[@]}" "-I$work" "$examples/link_object/main.c" "$work/matmul.o" -o "$work/link_object"
 expect '5 11' "$work/link_object"
 if ldd "$work/link_object" | grep -qE 'LLVM|ukernels|uktensorize'; then
@@ -81,39 +81,39 @@ for way in builtin linked; do
 done
 
 for program in matmul matmul_tn matmul_nt matmul_tt matmul_acc; do
-    expect 'check: equal' "$stage/bin/uk" run "$examples/$program.uk" \
+    expect 'check: equal' "$stage/bin/uk" run "$examples/$program.uk" --require-kernels \
         --size M=100 --size N=70 --size K=33 --check
 done
-expect 'check: equal' "$stage/bin/uk" run "$examples/resnet50_1x1.uk" --define M=49 --define N=64 --define K=32 --check
+expect 'check: equal' "$stage/bin/uk" run "$examples/resnet50_1x1.uk" --require-kernels --define M=49 --define N=64 --define K=32 --check
 for size in 70 1 0; do
-    expect 'check: equal' "$stage/bin/uk" run "$examples/mlp.uk" --size B=$size --check
-    expect 'check: within' "$stage/bin/uk" run "$examples/attention.uk" --size L=$size --check --allow-loops
+    expect 'check: equal' "$stage/bin/uk" run "$examples/mlp.uk" --require-kernels --size B=$size --check
+    expect 'check: within' "$stage/bin/uk" run "$examples/attention.uk" --size L=$size --check
 done
 for program in conv2d_3x3 conv2d_3x3_s2 conv2d_1x1; do
     for size in 14 9 1 0; do
-        expect 'check: equal' "$stage/bin/uk" run "$examples/$program.uk" --size N=2 --size H=$size --size W=$((size + 3)) \
+        expect 'check: equal' "$stage/bin/uk" run "$examples/$program.uk" --require-kernels --size N=2 --size H=$size --size W=$((size + 3)) \
             --size C=17 --size O=40 --check
     done
 done
 for n in 16 100 7; do
-    expect 'vadd_16' "$stage/bin/uk" run "$examples/vadd.uk" --size N=$n --check
+    expect 'vadd_16' "$stage/bin/uk" run "$examples/vadd.uk" --require-kernels --size N=$n --check
 done
 expect 'vadd_16 compute: ok' "$stage/bin/uk" verify "$examples/vadd.uk"
 for form in reset update; do
     expect "gemm_4x24 $form: ok" "$stage/bin/uk" verify "$examples/matmul_4x24.uk"
 done
 for size in 480 101 3 0; do
-    expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_4x24.uk" --size M=$size --size N=$size --check
+    expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_4x24.uk" --require-kernels --size M=$size --size N=$size --check
 done
 for size in 13 1 0; do
-    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_nchw.uk" --size H=$size --size C=5 --size O=21 --check
-    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_depthwise.uk" --size W=$size --size H=9 --size C=37 --check
+    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_nchw.uk" --require-kernels --size H=$size --size C=5 --size O=21 --check
+    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_depthwise.uk" --require-kernels --size W=$size --size H=9 --size C=37 --check
 done
 if grep -q avx512dq /proc/cpuinfo; then
-    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_scheduled.uk" --size H=9 --size C=20 --size O=40 \
+    expect 'check: equal' "$stage/bin/uk" run "$examples/conv2d_scheduled.uk" --require-kernels --size H=9 --size C=20 --size O=40 \
         --target=x86_64-avx512 --check
-    expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_scheduled.uk" --size M=300 --size N=70 --size K=600 --check
+    expect 'check: equal' "$stage/bin/uk" run "$examples/matmul_scheduled.uk" --require-kernels --size M=300 --size N=70 --size K=600 --check
 fi
-expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_scheduled.uk" \
+expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_scheduled.uk" --require-kernels \
     --target=x86_64-avx512 --emit=loops
 echo "all examples"

@@ -114,7 +114,7 @@ static bool run_one(const struct attempt *t, struct uk_function *f, const struct
 
 static enum uk_status lower(const struct attempt *t, struct uk_text *steps, struct uk_function **f) {
     const struct uk_target *target;
-    const struct uk_options o = {.target = "native", .allow_loops = true};
+    const struct uk_options o = {.target = "native"};
 
     uk_context_enter(context, "steps");
     if (uk_target_find(context, o.target, &target))
@@ -139,7 +139,7 @@ static bool same_steps_again(const struct attempt *t, const char *steps, struct 
 }
 
 static bool run_compiled(const struct attempt *t) {
-    const struct uk_options o = {.target = "native", .allow_loops = true};
+    const struct uk_options o = {.target = "native"};
     struct uk_module *m;
 
     if (uk_compile(t->program, &o, &m)) {

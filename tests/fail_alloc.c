@@ -145,7 +145,7 @@ static const struct {
 enum { PROGRAMS = sizeof program / sizeof *program };
 
 static enum uk_status compile(struct uk_context *c, int n) {
-    const struct uk_options o = {.target = program[n].target, .allow_loops = true, .threads = 2};
+    const struct uk_options o = {.target = program[n].target, .threads = 2};
     struct uk_program *p;
     struct uk_module *m;
     char *text = NULL;

@@ -6,10 +6,10 @@
  *     #  split(M, N, K; A, B, C)
  *     #  ...
  *
- * A section begins with `#= KIND [TARGET] [allow-loops] [threads=N] [show=KERNEL ...] [SIZE=VALUE ...]`; KIND
- * is loops, schedule, explain or error (the message of a compilation that must be refused), TARGET is
- * x86_64-avx512 unless it is said. Every section is one compilation. What can be lowered is also scheduled
- * again from its printed steps: the loops must be the same.
+ * A section begins with `#= KIND [TARGET] [plain-loops] [threads=N] [show=KERNEL ...] [SIZE=VALUE ...]`; KIND
+ * is loops, schedule, explain, notes (what is said of a compilation that went well) or error (the message of one
+ * that must be refused), TARGET is x86_64-avx512 unless it is said. Kernels are required unless it says plain-loops. Every section is one
+ * compilation. What can be lowered is also scheduled again from its printed steps: the loops must be the same.
  *
  *     golden DIRECTORY [--update] [NAME...]
  *
@@ -70,7 +70,7 @@ struct section {
     const char *head; /* the marker's line, as it is in the file */
     size_t head_length;
     char kind[16], target[32];
-    bool allow_loops;
+    bool plain_loops;
     int threads, defines, shown;
     char show[MAX_SHOWN][64];
     char name[MAX_DEFINES][32];
@@ -81,8 +81,8 @@ struct section {
 static void read_option(struct section *s, const char *word) {
     const char *equal = strchr(word, '=');
 
-    if (!strcmp(word, "allow-loops")) {
-        s->allow_loops = true;
+    if (!strcmp(word, "plain-loops")) {
+        s->plain_loops = true;
     } else if (!strncmp(word, "threads=", 8)) {
         s->threads = atoi(word + 8);
     } else if (!strncmp(word, "show=", 5)) {
@@ -145,8 +145,12 @@ static bool wants_error(const struct section *s) {
     return !strcmp(s->kind, "error");
 }
 
+static bool wants_notes(const struct section *s) {
+    return !strcmp(s->kind, "notes");
+}
+
 static enum uk_status produce_from(struct uk_program *p, const struct section *s, char **out) {
-    struct uk_options o = {.target = s->target, .allow_loops = s->allow_loops, .threads = s->threads};
+    struct uk_options o = {.target = s->target, .require_kernels = !s->plain_loops, .threads = s->threads};
     enum uk_status status = UK_OK;
     size_t length;
 
@@ -158,14 +162,14 @@ static enum uk_status produce_from(struct uk_program *p, const struct section *s
         status = uk_explain(p, &o, out);
         return status == UK_NO_MATCH && *out ? UK_OK : status;
     }
-    if (strcmp(s->kind, "loops") && strcmp(s->kind, "schedule") && !wants_error(s))
-        fail_msg("#= %s: a section is loops, schedule, explain or error", s->kind);
+    if (strcmp(s->kind, "loops") && strcmp(s->kind, "schedule") && !wants_notes(s) && !wants_error(s))
+        fail_msg("#= %s: a section is loops, schedule, explain, notes or error", s->kind);
     return uk_emit(p, &o, !strcmp(s->kind, "schedule") ? UK_EMIT_SCHEDULE : UK_EMIT_LOOPS, out, &length);
 }
 
 /* The printed steps, applied to the program again, give the same loops. */
 static void check_steps(struct uk_context *c, struct uk_program *p, const struct section *s) {
-    struct uk_options o = {.target = s->target, .allow_loops = s->allow_loops, .threads = s->threads};
+    struct uk_options o = {.target = s->target, .require_kernels = !s->plain_loops, .threads = s->threads};
     char *steps = NULL, *before = NULL, *after = NULL;
     size_t n, length;
 
@@ -219,7 +223,7 @@ static struct text produce(const char *name, const struct text *file, size_t end
     if ((status != UK_OK) != wants_error(s))
         fail_msg("%s: %.*s: %s", name, (int)s->head_length, s->head,
                  status ? uk_context_message(c) : "it is not refused");
-    const char *text = status ? uk_context_message(c) : out;
+    const char *text = status ? uk_context_message(c) : wants_notes(s) ? uk_context_notes(c) : out;
     for (const char *line = text; *line; line = next_line(line))
         if (!is_left_out(line, file, end, s)) {
             put(&result, line, strcspn(line, "\n"));

@@ -71,6 +71,8 @@ static struct uk_program *parse(const char *name, const char *text) {
     return p;
 }
 
+static const struct uk_options strict = {.require_kernels = true};
+
 /* It computes Z; what the compiler said is returned, to be freed. */
 static char *works(const char *imports) {
     char *text, *notes;
@@ -81,7 +83,7 @@ static char *works(const char *imports) {
     assert_true(asprintf(&text, "%s%s%s", imports, PLAIN, PROGRAM) > 0);
     struct uk_program *p = parse("sum", text);
 
-    if (uk_compile(p, NULL, &m))
+    if (uk_compile(p, &strict, &m))
         fail_msg("%s", uk_context_message(context));
     notes = strdup(uk_context_notes(context));
     for (int i = 0; i < 11; i++) {
@@ -109,7 +111,7 @@ static void silent(const char *imports) {
 static void refuses(const char *text, const char *target, enum uk_status status, const char *const word[]) {
     struct uk_program *p = parse("sum", text);
     struct uk_module *m;
-    const struct uk_options options = {.target = target};
+    const struct uk_options options = {.target = target, .require_kernels = true};
     enum uk_status got = uk_compile(p, &options, &m);
 
     assert_null(m);
@@ -167,8 +169,8 @@ static void object_output(void **state) {
 
     (void)state;
     write_object("add.o", ADD);
-    assert_int_equal(uk_emit(p, NULL, UK_EMIT_OBJECT, &bytes, &length), UK_OK);
-    assert_int_equal(uk_emit(p, NULL, UK_EMIT_OBJECT, &again, &again_length), UK_OK);
+    assert_int_equal(uk_emit(p, &strict, UK_EMIT_OBJECT, &bytes, &length), UK_OK);
+    assert_int_equal(uk_emit(p, &strict, UK_EMIT_OBJECT, &again, &again_length), UK_OK);
     assert_int_equal(length, again_length);
     assert_memory_equal(bytes, again, length);
     snprintf(path, sizeof path, "%s/linked.o", folder);
@@ -224,7 +226,7 @@ static void objects_refused(void **state) {
 
 /* Cut anywhere, or with any byte changed: refused, or of no consequence; never a crash. */
 static void break_objects(const char *triple, const char *target) {
-    const struct uk_options options = {.target = target};
+    const struct uk_options options = {.target = target, .require_kernels = true};
     char path[256], bytes[8192];
 
     write_file("object.c", ADD);
@@ -300,7 +302,7 @@ static void in_schedule(void **state) {
     assert_true(asprintf(&text, "%s%s  pragma import \"one.c\"\n", PLAIN, PROGRAM) > 0);
     struct uk_program *p = parse("sum", text);
 
-    assert_int_equal(uk_compile(p, NULL, &m), UK_OK);
+    assert_int_equal(uk_compile(p, &strict, &m), UK_OK);
     uk_module_destroy(m);
     uk_program_destroy(p);
     free(text);
@@ -354,7 +356,7 @@ static void instructions(void **state) {
 /* An object is emitted, or the reason has these words. */
 static void emits(const char *text, const char *target, enum uk_status status, const char *const word[]) {
     struct uk_program *p = parse("sum", text);
-    const struct uk_options options = {.target = target};
+    const struct uk_options options = {.target = target, .require_kernels = true};
     char *object = NULL;
     size_t length;
     enum uk_status got = uk_emit(p, &options, UK_EMIT_OBJECT, &object, &length);
@@ -456,7 +458,7 @@ static void result_ignored(void **state) {
     struct uk_module *m;
 
     (void)state;
-    assert_int_equal(uk_compile(p, NULL, &m), UK_OK);
+    assert_int_equal(uk_compile(p, &strict, &m), UK_OK);
     assert_int_equal(uk_module_call(m, &n, NULL, (void *[]){(void *)(uintptr_t)x, (void *)(uintptr_t)x, z}),
                      UK_OK);
     assert_true(z[3] == 8);
@@ -484,7 +486,7 @@ static void shared_symbol(void **state) {
     assert_true(asprintf(&text, "%s%s%s%s", IMPORT, PLAIN, twice, both) > 0);
     struct uk_program *p = parse("sum", text);
 
-    if (uk_compile(p, NULL, &m))
+    if (uk_compile(p, &strict, &m))
         fail_msg("%s", uk_context_message(context));
     for (int i = 0; i < 8; i++)
         x[i] = y[i] = (float)i;
@@ -513,7 +515,7 @@ static void narrow_sizes(void **state) {
     struct uk_module *m;
 
     (void)state;
-    if (uk_compile(p, NULL, &m))
+    if (uk_compile(p, &strict, &m))
         fail_msg("%s", uk_context_message(context));
     assert_int_equal(uk_module_call(m, (int64_t[]){1, 4, INT64_C(1) << 31}, NULL, (void *[]){c}),
                      UK_INVALID_SIZE);

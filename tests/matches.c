@@ -127,7 +127,7 @@ static char *read_file(const char *path) {
 }
 
 static void program(void **state) {
-    const struct uk_options o = {.target = "native", .allow_loops = true};
+    const struct uk_options o = {.target = "native"};
     const struct uk_target *target;
     struct uk_program *p;
     struct uk_function *f;

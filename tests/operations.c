@@ -294,7 +294,7 @@ static void interpret(struct uk_program *p, const struct job *j, void *const *te
 static void compile_and_call(struct uk_program *p, const struct job *j, void *const *tensors) {
     struct uk_module *m;
 
-    if (uk_compile(p, &(struct uk_options){.allow_loops = true}, &m))
+    if (uk_compile(p, NULL, &m))
         fail_msg("%s: %s", j->what, uk_context_message(context));
     assert_int_equal(uk_module_call(m, (int64_t[]){j->n}, NULL, tensors), UK_OK);
     uk_module_destroy(m);

@@ -24,7 +24,7 @@ static const char scale_text[] = "scalar s f32\n"
                                  "tensor X f32 [N]\n"
                                  "tensor Y f32 [N]\n"
                                  "Y[i] = s * X[i]\n";
-static const struct uk_options plain = {.target = TARGET, .allow_loops = true};
+static const struct uk_options plain = {.target = TARGET};
 
 static struct uk_program *parsed(struct uk_context *c, const char *file, const char *text) {
     struct uk_program *p;
@@ -101,7 +101,7 @@ static void refused(struct uk_program *const p[], int count, const struct uk_opt
 
 static void refusals(void **state) {
     struct uk_context *c = uk_context_create(), *other = uk_context_create();
-    const struct uk_options strict = {.target = TARGET};
+    const struct uk_options strict = {.target = TARGET, .require_kernels = true};
     struct uk_program *p = parsed(c, "matmul.uk", matmul_text), *far = parsed(other, "scale.uk", scale_text);
     struct uk_program *same = parsed(c, "a/matmul.uk", scale_text), *libc = parsed(c, "free.uk", scale_text);
     struct uk_program *odd = parsed(c, "odd.uk", "tensor X f64 [N]\ntensor Y f64 [N]\nY[i] = X[i] * X[i]\n");
@@ -121,7 +121,7 @@ static void refusals(void **state) {
     assert_int_equal(uk_compile_programs((struct uk_program *[]){p, odd}, 2, &strict, &m), UK_NO_MATCH);
     assert_non_null(strstr(uk_context_message(c), "odd.uk:"));
     assert_int_equal(uk_compile_programs((struct uk_program *[]){p, libc}, 2,
-                                         &(struct uk_options){.target = "interp", .allow_loops = true}, &m),
+                                         &(struct uk_options){.target = "interp"}, &m),
                      UK_UNSUPPORTED);
     assert_int_equal(uk_compile_programs(NULL, 0, &plain, &m), UK_INVALID_ARGUMENT);
     uk_program_destroy(p);

@@ -125,7 +125,7 @@ static void put_case(struct architecture *a, struct uk_program *p, uint64_t x, c
 
 static bool add(struct architecture *a, struct uk_program *p, uint64_t x, const char *name,
                 const char *target) {
-    const struct uk_options o = {.target = target, .allow_loops = true};
+    const struct uk_options o = {.target = target};
     char *object = NULL, *header = NULL;
     size_t length, header_length;
     enum uk_status status = uk_emit(p, &o, UK_EMIT_OBJECT, &object, &length);

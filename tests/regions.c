@@ -155,8 +155,7 @@ static const char *target_of(const char *steps, const char *otherwise) {
 
 static void interpreted(const struct example *e, const char *steps, int threads) {
     const struct uk_target *target;
-    const struct uk_options o = {
-        .target = target_of(steps, "interp"), .allow_loops = true, .threads = threads};
+    const struct uk_options o = {.target = target_of(steps, "interp"), .threads = threads};
     struct attempt t = {.e = e, .steps = steps, .target = o.target, .program = parse(e, steps)};
 
     uk_context_enter(context, "program.uk");
@@ -168,8 +167,7 @@ static void interpreted(const struct example *e, const char *steps, int threads)
 }
 
 static void compiled(const struct example *e, const char *steps, int threads) {
-    const struct uk_options o = {
-        .target = target_of(steps, "native"), .allow_loops = true, .threads = threads};
+    const struct uk_options o = {.target = target_of(steps, "native"), .threads = threads};
     struct attempt t = {.e = e, .steps = steps, .target = o.target, .program = parse(e, steps)};
 
     if (uk_compile(t.program, &o, &t.module))

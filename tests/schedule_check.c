@@ -205,7 +205,7 @@ static bool run_and_compare(const struct attempt *t, struct uk_function *f, cons
 
 static enum uk_status lower(const struct attempt *t, struct uk_text *steps, struct uk_function **f) {
     const struct uk_target *target;
-    const struct uk_options o = {.target = t->target, .allow_loops = true, .threads = t->threads};
+    const struct uk_options o = {.target = t->target, .threads = t->threads};
 
     uk_context_enter(check_context, "program.uk");
     if (uk_target_find(check_context, t->target, &target))

@@ -146,7 +146,8 @@ struct compiled {
 };
 
 static void compile(struct compiled *x, const struct program *source) {
-    const struct uk_options options = {.target = source->target, .threads = source->threads};
+    const struct uk_options options = {
+        .target = source->target, .require_kernels = true, .threads = source->threads};
     char text[2048];
     int n = snprintf(text, sizeof text, "%s%s", source->text, source->schedule ? source->schedule : "");
 

@@ -45,7 +45,7 @@ static bool compile_and_run(struct worker *w, struct uk_context *c, int round) {
         b[i] = (float)((i * 3 + round) % 7 - 3);
     if (uk_program_parse(c, "matmul.uk", text, strlen(text), &p))
         return failed(w, c, "parse");
-    enum uk_status s = uk_compile(p, &(struct uk_options){.threads = o.threads, .allow_loops = true}, &m);
+    enum uk_status s = uk_compile(p, &o, &m);
     if (s)
         failed(w, c, "compile");
     if (!s && (uk_module_call(m, size, NULL, tensor) ||
@@ -56,8 +56,7 @@ static bool compile_and_run(struct worker *w, struct uk_context *c, int round) {
         failed(w, c, "wrong result");
     if (!s) {
         uk_module_destroy(m);
-        s = uk_emit(p, &(struct uk_options){.target = "x86_64-avx512", .allow_loops = true}, UK_EMIT_OBJECT,
-                    &object, &length);
+        s = uk_emit(p, &(struct uk_options){.target = "x86_64-avx512"}, UK_EMIT_OBJECT, &object, &length);
         if (s)
             failed(w, c, "emit");
         uk_text_free(object);

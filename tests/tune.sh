@@ -96,10 +96,10 @@ expect 1 'precious:1: this is no trial of uk tune' tune matmul.uk "${small[@]}" 
 
 # Nothing is written that did not work.
 printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
-expect 1 'error: .*allow plain loops' tune softly.uk --size N=1000 -o precious
+expect 1 'error: .*do not require kernels' tune softly.uk --size N=1000 --require-kernels -o precious
 [[ $(<precious) == 'a text of mine' ]] || fail 'a refused program overwrote -o'
-expect 0 'schedules measured' tune softly.uk --size N=1000 --allow-loops --threads=1 --time-limit=20 --trials=4 -o soft.uk
-expect 0 '^$' run softly.uk --size N=1000 --allow-loops --schedule=soft.uk --check
+expect 0 'schedules measured' tune softly.uk --size N=1000 --threads=1 --time-limit=20 --trials=4 -o soft.uk
+expect 0 'note: stage Y runs as plain loops: no step tensorizes it$' run softly.uk --size N=1000 --schedule=soft.uk --check
 
 # A candidate that crashes, one that never ends, one that is wrong: the rest goes on. The user's kernel is what auto
 # takes first.

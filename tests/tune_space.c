@@ -68,7 +68,7 @@ static void fill(float (*data)[MOST], int tensors) {
         }
 }
 
-static const struct uk_options avx2 = {.target = "x86_64-avx2", .allow_loops = true, .threads = 2};
+static const struct uk_options avx2 = {.target = "x86_64-avx2", .threads = 2};
 
 /* The steps, as a user would give them, compute what the statements say: kernels as they are declared. */
 static void must_be_right(int i, const char *steps) {
@@ -127,7 +127,8 @@ static void starts(void **state) {
 }
 
 static void start_refused(void **state) {
-    const struct uk_options no_loops = {.target = "x86_64-avx2"}, unknown = {.target = "pdp11"};
+    const struct uk_options no_loops = {.target = "x86_64-avx2", .require_kernels = true};
+    const struct uk_options unknown = {.target = "pdp11"};
     static const char text[] = "tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n";
     struct uk_program *p;
     char *steps;
@@ -137,7 +138,7 @@ static void start_refused(void **state) {
     assert_int_equal(uk_program_parse(context, "softly.uk", text, strlen(text), &p), UK_OK);
     assert_int_equal(uk_schedule_start(p, &no_loops, &cursor, &steps), UK_NO_MATCH);
     assert_null(steps);
-    assert_non_null(strstr(uk_context_message(context), "allow plain loops"));
+    assert_non_null(strstr(uk_context_message(context), "do not require kernels"));
     cursor = 0;
     assert_int_equal(uk_schedule_start(p, &unknown, &cursor, &steps), UK_INVALID_ARGUMENT);
     assert_null(steps);

@@ -29,7 +29,8 @@ struct code {
 static const struct uk_options *options(int threads) {
     static struct uk_options o;
 
-    o = (struct uk_options){.target = "x86_64-avx2", .workspace_argument = true, .threads = threads};
+    o = (struct uk_options){
+        .target = "x86_64-avx2", .require_kernels = true, .workspace_argument = true, .threads = threads};
     return &o;
 }
 
@@ -158,7 +159,8 @@ static void nothing_is_allocated(void **state) {
 
     (void)state;
     for (int argument = 0; argument < 2; argument++) {
-        const struct uk_options o = {.target = "x86_64-avx2", .workspace_argument = argument};
+        const struct uk_options o = {
+            .target = "x86_64-avx2", .require_kernels = true, .workspace_argument = argument};
 
         if (uk_program_parse(c, "matmul.uk", text, strlen(text), &p) ||
             uk_emit(p, &o, UK_EMIT_OBJECT, &object, &length))

@@ -13,11 +13,12 @@ for tool in qemu-aarch64 qemu-arm; do
     command -v $tool >/dev/null || { echo "run_emulated skipped: $tool is not installed; ./uk-setup test installs it"; exit 77; }
 done
 
-# says TEXT ARGUMENT...: uk run prints it, and is done.
-says() {
+# computes TEXT ARGUMENT...: uk run prints it, and is done. says: the same, on kernels.
+computes() {
     "$uk" run "${@:2}" >"$work/out" 2>&1 || { echo "uk run ${*:2}:"; cat "$work/out"; exit 1; }
     grep -qE "$1" "$work/out" || { echo "uk run ${*:2} does not say '$1', but:"; cat "$work/out"; exit 1; }
 }
+says() { computes "$1" --require-kernels "${@:2}"; }
 
 # refuses STATUS TEXT ARGUMENT...: in the PATH that `path` names.
 path=$PATH
@@ -47,9 +48,9 @@ for target in aarch64-neon aarch64-neon+dotprod+i8mm+bf16 armv7-neon; do
     says 'check: equal' conv2d_3x3.uk --size H=13 --size W=11 --size C=20 --size O=33 --target=$target --check
     says 'check: (equal|within)' conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --target=$target --check
     says 'check: (equal|within)' conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --target=$target --check
-    says 'check: equal' conv2d_depthwise.uk --allow-loops --size H=13 --size W=11 --size C=20 --target=$target --check
-    says 'check: within' attention.uk --allow-loops --size L=13 --target=$target --check
-    says 'check: equal' mlp.uk --allow-loops --target=$target --check
+    computes 'check: equal' conv2d_depthwise.uk --size H=13 --size W=11 --size C=20 --target=$target --check
+    computes 'check: within' attention.uk --size L=13 --target=$target --check
+    computes 'check: equal' mlp.uk --target=$target --check
     refuses 1 'refused its arguments: invalid size' matmul.uk "${odd[@]}" --size lda=3 --target=$target
     refuses 2 '^uk: error: --time: target .* runs under an emulator' matmul.uk "${odd[@]}" --target=$target --time
     path=$work refuses 1 "qemu-a.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
@@ -130,8 +131,8 @@ schedule
   parallel mo
 END
 for target in aarch64-neon armv7-neon; do
-    "$uk" compile "$work/parallel.uk" --allow-loops --target=$target --emit=loops | grep -q parallel
-    says 'check: equal' "$work/parallel.uk" --allow-loops --size M=100 --size N=9 --size K=7 --target=$target --check
+    "$uk" compile "$work/parallel.uk" --target=$target --emit=loops | grep -q parallel
+    computes 'check: equal' "$work/parallel.uk" --size M=100 --size N=9 --size K=7 --target=$target --check
     says 'check: equal' matmul.uk --size M=200 --size N=150 --size K=130 --threads=2 --target=$target --check
 done
 
@@ -165,8 +166,8 @@ int main(void) {
 END
 for target in aarch64-neon:aarch64-linux-gnu:qemu-aarch64 armv7-neon:armv7-linux-gnueabihf:qemu-arm; do
     IFS=: read -r target triple qemu <<<"$target"
-    "$uk" compile matmul_tn.uk --workspace=argument --target="$target" -o "$work/work.o"
-    "$uk" compile matmul_tn.uk --workspace=argument --target="$target" --emit=header -o "$work/matmul_tn.h"
+    "$uk" compile matmul_tn.uk --require-kernels --workspace=argument --target="$target" -o "$work/work.o"
+    "$uk" compile matmul_tn.uk --require-kernels --workspace=argument --target="$target" --emit=header -o "$work/matmul_tn.h"
     "$clang" --target="$triple" -static -fuse-ld=lld -o "$work/work" "$work/main.c" "$work/work.o"
     "$qemu" "$work/work"
 done
@@ -236,8 +237,8 @@ END
 for target in armv7-neon:armv7-linux-gnueabihf:qemu-arm aarch64-neon:aarch64-linux-gnu:qemu-aarch64; do
     IFS=: read -r target triple qemu <<<"$target"
     for program in packs rows; do
-        "$uk" compile "$work/$program.uk" --workspace=argument --allow-loops --target="$target" -o "$work/$program.o"
-        "$uk" compile "$work/$program.uk" --workspace=argument --allow-loops --target="$target" --emit=header -o "$work/$program.h"
+        "$uk" compile "$work/$program.uk" --workspace=argument --target="$target" -o "$work/$program.o"
+        "$uk" compile "$work/$program.uk" --workspace=argument --target="$target" --emit=header -o "$work/$program.h"
     done
     "$clang" --target="$triple" -static -fuse-ld=lld -o "$work/limits" "$work/limits.c" "$work/packs.o" "$work/rows.o"
     "$qemu" "$work/limits" || { echo "limits of $target"; exit 1; }

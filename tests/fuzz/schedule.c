@@ -113,7 +113,7 @@ static void run_loops(struct uk_context *c, struct uk_program *p, struct uk_func
 static enum uk_status lower(struct uk_context *c, struct uk_program *p, struct uk_text *steps,
                             struct uk_function **f) {
     const struct uk_target *target;
-    const struct uk_options o = {.target = "interp", .allow_loops = true, .threads = 2};
+    const struct uk_options o = {.target = "interp", .threads = 2};
 
     uk_context_enter(c, "fuzz.uk");
     must(!uk_target_find(c, "interp", &target));
