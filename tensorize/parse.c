@@ -11,7 +11,8 @@ void *uk_expected(struct uk_parser *ps, const char *what, const char *hint) {
         return uk_program_fail(ps->p, UK_SYNTAX, t->at, "expected %s, found the end of the %s; %s", what,
                                t->kind == UK_T_END ? "text" : "line", hint);
     if (t->kind == UK_T_STRING || t->kind == UK_T_BLOCK)
-        return uk_program_fail(ps->p, UK_SYNTAX, t->at, "expected %s, found a string; %s", what, hint);
+        return uk_program_fail(ps->p, UK_SYNTAX, t->at, "expected %s, found a %s; %s", what,
+                               t->kind == UK_T_STRING ? "string" : "text", hint);
     return uk_program_fail(ps->p, UK_SYNTAX, t->at, "expected %s, found '%.*s'; %s", what,
                            (int)(t->n < 40 ? t->n : 40), t->s, hint);
 }
@@ -90,7 +91,7 @@ enum uk_type uk_expect_type(struct uk_parser *ps) {
 static bool parse_size(struct uk_parser *ps) {
     do {
         struct uk_position at = ps->t->at;
-        const char *name = uk_expect_name(ps, "the name of a size");
+        const char *name = uk_expect_name(ps, "a size name");
         int64_t value;
 
         if (!name)
@@ -118,7 +119,7 @@ static struct uk_index *one_stride(struct uk_parser *ps) {
             factor = uk_expect_int(ps, "an integer", &value) ? uk_integer(ps->p, value) : NULL;
         } else {
             struct uk_position at = ps->t->at;
-            const char *name = uk_expect_name(ps, "a size or an integer");
+            const char *name = uk_expect_name(ps, e ? "a size name" : "an integer or a size name");
 
             ps->p->at = at;
             factor = name ? uk_size(ps->p, name) : NULL;
@@ -169,7 +170,7 @@ static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned 
         return uk_expected(ps, "the end of the line",
                            "attributes of a tensor are layout, stride, align, over and in");
     if (*given & 1u << i)
-        return uk_program_fail(ps->p, UK_SYNTAX, ps->t->at, "%s stands twice; give it once", names[i]);
+        return uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "%s stands twice; give it once", names[i]);
     *given |= 1u << i;
     ps->t++;
     ps->p->at = ps->t->at;
@@ -179,7 +180,7 @@ static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned 
     case 1:
         return parse_strides(ps, t, strides);
     case 2:
-        if (!uk_expect_int(ps, "a number of bytes", &align))
+        if (!uk_expect_int(ps, "an alignment", &align))
             return false;
         uk_tensor_align(ps->p, t, align > 1 << 20 ? 1 << 20 : (int)align);
         return !ps->p->status;
@@ -199,7 +200,7 @@ static bool parse_attribute(struct uk_parser *ps, struct uk_tensor *t, unsigned 
 bool uk_parse_tensor(struct uk_parser *ps) {
     enum uk_tensor_kind kind = uk_token_is(&ps->t[-1], "temp") ? UK_TENSOR_TEMP : UK_TENSOR_ARGUMENT;
     struct uk_position at = ps->t->at;
-    const char *name = uk_expect_name(ps, "the name of a tensor");
+    const char *name = uk_expect_name(ps, "a tensor name");
     enum uk_type type = name ? uk_expect_type(ps) : UK_TYPES;
     int strides = 0;
     unsigned given = 0;
@@ -228,7 +229,7 @@ bool uk_parse_tensor(struct uk_parser *ps) {
 
 bool uk_parse_scalar(struct uk_parser *ps) {
     struct uk_position at = ps->t->at;
-    const char *name = uk_expect_name(ps, "the name of a scalar");
+    const char *name = uk_expect_name(ps, "a scalar name");
     enum uk_type type = name ? uk_expect_type(ps) : UK_TYPES;
 
     ps->p->at = at;
@@ -241,20 +242,39 @@ bool uk_parse_assume(struct uk_parser *ps) {
     return !ps->p->status;
 }
 
-/* max(k) reduces, max(a, b) of scalars and max(inf, a) are the function. */
+/* Whether a value begins after the bracket that closes max(a, b: then it reduces. A sign is an operator too: there
+ * the first name decides. */
+static bool value_follows(const struct uk_parser *ps, const struct uk_token *name,
+                          const struct uk_token *close) {
+    const struct uk_token *t = close + 1;
+
+    if (!uk_token_is(t, "-"))
+        return t->kind != UK_T_NEWLINE && t->kind != UK_T_END &&
+               (t->kind != UK_T_MARK || uk_token_is(t, "("));
+    for (const struct uk_scalar *s = ps->p->scalars; s; s = s->next)
+        if (uk_token_is(name, s->name))
+            return false;
+    return true;
+}
+
+/* max(k) A[k] reduces; max(a, b) and max(inf, a) are the function. */
 static bool reduction_ahead(const struct uk_parser *ps) {
     const struct uk_token *t = ps->t;
 
     if (uk_token_is(t, "scan") || uk_token_is(t, "sum") || uk_token_is(t, "prod"))
         return true;
-    if ((!uk_token_is(t, "max") && !uk_token_is(t, "min")) || !uk_token_is(t + 1, "(") ||
-        t[2].kind != UK_T_WORD || uk_token_is(t + 2, "inf") ||
-        !(uk_token_is(t + 3, ")") || uk_token_is(t + 3, ",") || uk_token_is(t + 3, "where")))
+    if ((!uk_token_is(t, "max") && !uk_token_is(t, "min")) || !uk_token_is(t + 1, "("))
         return false;
-    for (const struct uk_scalar *s = ps->p->scalars; s; s = s->next)
-        if (uk_token_is(t + 2, s->name))
+    for (const struct uk_token *name = t + 2;; name += 2) {
+        if (name->kind != UK_T_WORD || uk_is_reserved(name->s, name->n))
             return false;
-    return true;
+        if (uk_token_is(name + 1, "where"))
+            return true;
+        if (uk_token_is(name + 1, ")"))
+            return value_follows(ps, t + 2, name + 1);
+        if (!uk_token_is(name + 1, ","))
+            return false;
+    }
 }
 
 static bool parse_reduction(struct uk_parser *ps, struct uk_reduction *r) {
@@ -332,7 +352,7 @@ struct uk_import *uk_parse_import(struct uk_parser *ps) {
     if (t->kind != UK_T_STRING) {
         i->kind = uk_token_is(t, "ll") ? UK_IMPORT_LL_TEXT : UK_IMPORT_C_TEXT;
         if (!uk_accept(ps, "ll") && !uk_accept(ps, "c"))
-            return uk_expected(ps, "a file name in quotes, ll or c", "write pragma import \"kernel.c\"");
+            return uk_expected(ps, "a string, 'll' or 'c'", "write pragma import \"kernel.c\"");
         t = ps->t;
         if (t->kind != UK_T_BLOCK)
             return uk_expected(ps, "a text", "put it between two \"\"\"");

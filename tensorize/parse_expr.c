@@ -82,7 +82,7 @@ static bool times_ahead(const struct uk_parser *ps) {
 }
 
 static struct uk_index *affine_term(struct uk_parser *ps) {
-    bool leads = ps->t->kind == UK_T_INT && uk_token_is(ps->t + 1, "*");
+    bool leads = ps->t->kind == UK_T_INT && uk_token_is(ps->t + 1, "*") && ps->t[2].kind != UK_T_INT;
     struct uk_index *e = affine_factor(ps);
     int64_t value;
 
@@ -91,7 +91,9 @@ static struct uk_index *affine_term(struct uk_parser *ps) {
         struct uk_index *x = affine_factor(ps);
 
         if (x && times_ahead(ps))
-            return uk_expected(ps, "the end of the product", "write (2*p) / 3, not 2*p / 3");
+            return uk_program_fail(ps->p, UK_SYNTAX, ps->t->at,
+                                   "%.*s after an integer times an operand; write (2*p) / 3, not 2*p / 3",
+                                   (int)ps->t->n, ps->t->s);
         return x ? uk_times(ps->p, e, x) : NULL;
     }
     while (e && times_ahead(ps)) {
@@ -216,7 +218,7 @@ struct uk_map *uk_parse_layout(struct uk_parser *ps) {
 
 struct uk_tensor *uk_parse_access(struct uk_parser *ps, struct uk_index *index[]) {
     struct uk_token *t = ps->t;
-    const char *name = uk_expect_name(ps, "an element of a tensor");
+    const char *name = uk_expect_name(ps, "an element");
     struct uk_tensor *x = name ? uk_find_tensor(ps->p, name) : NULL;
 
     if (!name)
@@ -287,7 +289,7 @@ static int arguments(struct uk_parser *ps, struct uk_expr *list[], int room) {
         return -1;
     do {
         if (n == room) {
-            uk_program_fail(ps->p, UK_SYNTAX, ps->t->at, "more than %d operands; nest the calls", room);
+            uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "more than %d operands; nest the calls", room);
             return -1;
         }
         if (!(list[n++] = uk_parse_expression(ps)))
@@ -324,7 +326,7 @@ static struct uk_expr *comparison(struct uk_parser *ps) {
         int r = l ? relation_ahead(ps) : 0;
 
         if (l && r < 0)
-            return uk_expected(ps, "a comparison", "write one of < <= > >= == != between two values");
+            return uk_expected(ps, "a relation", "write one of < <= > >= == != between two values");
         struct uk_position at = ps->t->at;
 
         ps->t += l != NULL;

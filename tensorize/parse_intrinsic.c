@@ -7,7 +7,7 @@
 static const char *expect_feature(struct uk_parser *ps) {
     enum uk_type type = uk_accept_type(ps);
 
-    return type == UK_TYPES ? uk_expect_name(ps, "a feature of the target") : uk_type_names[type];
+    return type == UK_TYPES ? uk_expect_name(ps, "a feature") : uk_type_names[type];
 }
 
 static bool parse_requires(struct uk_parser *ps, struct uk_intrinsic *i) {
@@ -33,7 +33,7 @@ static bool parse_exec_scope(struct uk_parser *ps, enum uk_exec_scope *scope) {
             *scope = (enum uk_exec_scope)i;
             return true;
         }
-    return uk_expected(ps, "a scope", "scopes of a kernel are thread, wave and block");
+    return uk_expected(ps, "an execution scope", "scopes of a kernel are thread, wave and block");
 }
 
 static bool parse_ctype(struct uk_parser *ps, int *ctype) {
@@ -114,7 +114,7 @@ static bool parse_form(struct uk_parser *ps, struct uk_form *f, const char *word
     if (f->given)
         return uk_program_fail(ps->p, UK_REFUSED, f->at, "%s is given twice; give it once", word);
     f->given = true;
-    if (!parse_ctype(ps, &f->result) || !(f->symbol = uk_expect_name(ps, "the name of a function")))
+    if (!parse_ctype(ps, &f->result) || !(f->symbol = uk_expect_name(ps, "a C function")))
         return false;
     for (size_t k = 0; ps->t[k].kind != UK_T_NEWLINE && ps->t[k].kind != UK_T_END; k++)
         room += uk_token_is(&ps->t[k], ",");
@@ -152,7 +152,7 @@ static bool parse_part(struct uk_parser *ps, struct uk_intrinsic *i) {
             return parse_form(ps, &i->form[k], forms[k]);
     if (ps->t->kind == UK_T_WORD && (uk_token_is(ps->t + 1, "[") || uk_token_is(ps->t + 1, ":")))
         return uk_parse_statement(ps);
-    return uk_expected(ps, "a part of the intrinsic or end",
+    return uk_expected(ps, "a part or 'end'",
                        "parts are tensor, scalar, assume, a statement, compute, reset and update");
 }
 
@@ -221,7 +221,7 @@ static bool check_intrinsic(struct uk_intrinsic *i) {
 
 /* ps->p is the declaration here; the memory is the parent's. */
 static bool parse_declaration(struct uk_parser *ps, struct uk_intrinsic *i) {
-    if (!(i->name = uk_expect_name(ps, "the name of the intrinsic")))
+    if (!(i->name = uk_expect_name(ps, "a kernel name")))
         return false;
     i->declaration->name = i->name;
     if (uk_accept(ps, "requires") && !parse_requires(ps, i))

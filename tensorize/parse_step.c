@@ -1,4 +1,5 @@
 /* Steps of a schedule. What they mean, and whether they are legal, is the scheduler's. */
+#include <stdio.h>
 #include <string.h>
 #include "parse.h"
 
@@ -64,25 +65,27 @@ static bool parse_names(struct uk_parser *ps, struct uk_step *s, int n) {
 
 static bool parse_positive(struct uk_parser *ps, const char *what, int64_t *value) {
     struct uk_position at = ps->t->at;
+    char expected[32];
 
-    if (!uk_expect_int(ps, what, value))
+    snprintf(expected, sizeof expected, "a %s", what);
+    if (!uk_expect_int(ps, expected, value))
         return false;
     if (*value > 0)
         return true;
-    return uk_program_fail(ps->p, UK_REFUSED, at, "%s is 0; take 1 or more", what);
+    return uk_program_fail(ps->p, UK_REFUSED, at, "the %s is 0; take 1 or more", what);
 }
 
 static bool parse_split(struct uk_parser *ps, struct uk_step *s) {
     if (!parse_loops(ps, s, 1, false))
         return false;
     s->parts = uk_accept(ps, "parts");
-    return parse_positive(ps, s->parts ? "the number of parts" : "the factor", &s->number[0]) &&
+    return parse_positive(ps, s->parts ? "number of parts" : "factor", &s->number[0]) &&
            parse_names(ps, s, 2);
 }
 
 static bool parse_tile(struct uk_parser *ps, struct uk_step *s) {
-    return parse_loops(ps, s, 2, false) && parse_positive(ps, "the factor", &s->number[0]) &&
-           parse_positive(ps, "the factor", &s->number[1]) && parse_names(ps, s, 4);
+    return parse_loops(ps, s, 2, false) && parse_positive(ps, "factor", &s->number[0]) &&
+           parse_positive(ps, "factor", &s->number[1]) && parse_names(ps, s, 4);
 }
 
 static bool parse_fuse(struct uk_parser *ps, struct uk_step *s) {
@@ -113,7 +116,7 @@ static bool parse_bind(struct uk_parser *ps, struct uk_step *s) {
     if (!uk_expect(ps, ".", hint))
         return false;
     if (!uk_next_is(ps, "x") && !uk_next_is(ps, "y") && !uk_next_is(ps, "z"))
-        return uk_expected(ps, "x, y or z", hint);
+        return uk_expected(ps, "'x', 'y' or 'z'", hint);
     s->bind_axis = *ps->t++->s;
     return true;
 }
@@ -123,14 +126,15 @@ static bool parse_layout(struct uk_parser *ps, struct uk_step *s) {
 }
 
 static bool parse_pack(struct uk_parser *ps, struct uk_step *s) {
-    if (!(s->subject = uk_expect_name(ps, "a tensor")) || !parse_place(ps, s))
+    if (!(s->subject = uk_expect_name(ps, "a tensor name")) || !parse_place(ps, s))
         return false;
     if (uk_accept(ps, "layout")) {
         if (!parse_layout(ps, s))
             return false;
     } else {
-        if (!uk_expect(ps, "panel", "give the panel's width, or a layout") ||
-            !parse_positive(ps, "the panel's width", &s->number[0]))
+        if (!uk_accept(ps, "panel"))
+            return uk_expected(ps, "'panel' or 'layout'", "give the width of the panels, or a map");
+        if (!parse_positive(ps, "panel width", &s->number[0]))
             return false;
         s->has_panel = true;
         s->has_along = uk_accept(ps, "along");
@@ -143,7 +147,7 @@ static bool parse_pack(struct uk_parser *ps, struct uk_step *s) {
 static bool parse_cache(struct uk_parser *ps, struct uk_step *s) {
     static const char *const scopes[] = {"global", "shared", "register"};
 
-    if (!(s->subject = uk_expect_name(ps, "a tensor")) || !parse_place(ps, s))
+    if (!(s->subject = uk_expect_name(ps, "a tensor name")) || !parse_place(ps, s))
         return false;
     if (uk_accept(ps, "in")) {
         int i = 0;
@@ -178,7 +182,7 @@ static bool parse_tensorize(struct uk_parser *ps, struct uk_step *s) {
     if (uk_accept(ps, "auto"))
         s->subject = "auto";
     else
-        s->subject = uk_expect_name(ps, "a kernel or auto");
+        s->subject = uk_expect_name(ps, "a kernel name or 'auto'");
     return s->subject;
 }
 

@@ -130,7 +130,7 @@ static const struct {
     {"schedule", "\nschedule\n"},
     {"tensor A f32[N,\r\n  M]\r\nA[i,j] =\r\n  (1 +\r\n 2) # end\r\n",
      "tensor A f32 [N, M]\nA[i, j] = 1 + 2\n"},
-    {"tensor A f32 [2*3, N*1 + 0]\nassume 1 <= N <= 6 and N*4/4 > 0\nA[i, j] = ((1))",
+    {"tensor A f32 [2*3*4/4, N*1 + 0]\nassume 1 <= N <= 6 and N*4/4 > 0\nA[i, j] = ((1))",
      "tensor A f32 [6, N]\nassume 1 <= N\nassume N <= 6\nassume N > 0\nA[i, j] = 1\n"},
     {"tensor A f32 [N]\ntensor B f32 [M]\nsize L = 5, K\nA[i] = B[2*i + 3 - 4]",
      "size N, M, L = 5, K\ntensor A f32 [N]\ntensor B f32 [M]\nA[i] = B[2 * i - 1]\n"},
