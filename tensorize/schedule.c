@@ -406,11 +406,6 @@ static enum uk_status tensorize(struct uk_schedule *s, const struct uk_step *ste
 }
 
 static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
-    static const char *const not_built[] = {
-        [UK_STEP_BIND] = "bind",
-        [UK_STEP_IMPORT] = NULL,
-    };
-
     switch (step->kind) {
     case UK_STEP_SPLIT:
         return split(s, step);
@@ -442,12 +437,12 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
         return tensorize(s, step);
     case UK_STEP_IMPORT:
         return UK_OK; /* the linker takes imports from the program, wherever they stand */
-    default:
-        return uk_fail(
-            s->context, UK_UNSUPPORTED, step->at,
-            "%s is not built yet; the steps that are: split, tile, reorder, parallel, pack, tensorize",
-            not_built[step->kind]);
+    case UK_STEP_BIND:
+        break;
     }
+    return uk_fail(s->context, UK_UNSUPPORTED, step->at,
+                   "bind %s: the target %s has no blocks and threads, only GPUs have; make the loop parallel",
+                   step->loop[0].loop, s->target->name);
 }
 
 enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps) {

@@ -221,9 +221,25 @@ enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, st
     return UK_OK;
 }
 
+static enum uk_status check_scopes(struct uk_schedule *s) {
+    static const char *const names[] = {
+        [UK_SCOPE_GLOBAL] = "global", [UK_SCOPE_SHARED] = "shared", [UK_SCOPE_REGISTER] = "register"};
+
+    for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
+        if (t->scope != UK_SCOPE_GLOBAL)
+            return uk_fail(
+                s->context, UK_REFUSED, t->at,
+                "%s in %s: the target %s has no memory of that scope, only GPUs have; leave `in %s` out",
+                t->name, names[t->scope], s->target->name, names[t->scope]);
+    return UK_OK;
+}
+
 enum uk_status uk_stages_create(struct uk_schedule *s) {
     struct uk_stage **end = &s->stages;
+    enum uk_status refused = check_scopes(s);
 
+    if (refused)
+        return refused;
     for (struct uk_statement *t = s->program->statements; t; t = t->next) {
         struct uk_statement *part = uk_statement_parts(s, t);
 
