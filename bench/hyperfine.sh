@@ -21,7 +21,7 @@ add() {
         return
     fi
     library=$(realpath "$library")
-    "${CC:-clang-19}" -O2 -o "$program" bench/hyperfine_gemm.c "$library" -Wl,--export-dynamic-symbol=mkl_serv_get_cpu_true \
+    "${CC:-cc}" -O2 -o "$program" bench/hyperfine_gemm.c "$library" -Wl,--export-dynamic-symbol=mkl_serv_get_cpu_true \
         -Wl,-rpath,"$(dirname "$library")" -Wl,--allow-shlib-undefined "$@"
     names+=("$name")
     commands+=("$program")

@@ -38,12 +38,12 @@ static enum uk_status unreadable(struct uk_build *b, const struct uk_source *s, 
     if (known && epoch > 0)
         status = uk_fail(b->context, UK_LINK, s->at,
                          "%s: bitcode of a newer LLVM (epoch %u, written by %s), this one is "
-                         "LLVM " LLVM_VERSION_STRING "; compile it with clang-19, or import LLVM's text form",
+                         "LLVM " LLVM_VERSION_STRING "; compile it with clang-" UK_LLVM ", or import LLVM's text form",
                          s->name, epoch, producer);
     else if (is_bitcode(data, size))
         status = uk_fail(b->context, UK_LINK, s->at,
                          "%s: not valid bitcode, cut off or of another LLVM than "
-                         "LLVM " LLVM_VERSION_STRING " (written by %s): %s; compile it again with clang-19",
+                         "LLVM " LLVM_VERSION_STRING " (written by %s): %s; compile it again with clang-" UK_LLVM,
                          s->name, producer, heard);
     else
         status = uk_fail(b->context, UK_LINK, s->at, "%s: not valid LLVM IR: %s", s->name, heard);

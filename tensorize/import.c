@@ -163,7 +163,7 @@ static enum uk_status spawn(struct uk_build *b, const struct source *s, char **a
     if (end == UK_TOOL_NOT_STARTED)
         return uk_fail(c, UK_UNSUPPORTED, s->import->at,
                        "import %s: cannot start the C compiler " UK_CLANG
-                       ": %s; install clang-19, or import bitcode",
+                       ": %s; install clang-" UK_LLVM ", or import bitcode",
                        s->name, strerror(errno));
     if (end == UK_TOOL_TOO_LONG)
         return uk_fail(c, UK_LINK, s->import->at, "import %s: the C compiler took more than %d seconds",

@@ -17,7 +17,7 @@ static enum uk_status link_failed(struct uk_build *b, enum uk_tool_end end, cons
     if (end == UK_TOOL_NOT_STARTED)
         return uk_fail(b->context, UK_UNSUPPORTED, nowhere,
                        "cannot start the linker's driver " UK_CLANG
-                       ": %s; install clang-19 and lld-19, or emit an object and link that",
+                       ": %s; install clang-" UK_LLVM " and lld-" UK_LLVM ", or emit an object and link that",
                        strerror(errno));
     if (end == UK_TOOL_TOO_LONG)
         return uk_fail(b->context, UK_LINK, nowhere, "the linker took more than %d seconds", UK_TOOL_SECONDS);

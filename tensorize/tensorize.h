@@ -310,7 +310,7 @@ enum uk_emit {
     UK_EMIT_ASM,
     UK_EMIT_OBJECT,
     UK_EMIT_HEADER,
-    UK_EMIT_SHARED, /* a shared object, linked by clang-19 and lld; it may need libc and libm, and libukernels where a loop
+    UK_EMIT_SHARED, /* a shared object, linked by clang and lld; it may need libc and libm, and libukernels where a loop
                      * is parallel */
 };
 

@@ -270,8 +270,8 @@ static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, dou
     if (error)
         return uk_complain(
             UK_EXIT_WRONG,
-            "%s: %s; uk bench --static needs llvm-mca, which the package llvm-19 has: install it, or set "
-            "UK_LLVM_MCA to its path",
+            "%s: %s; uk bench --static needs llvm-mca, which the package llvm-" UK_LLVM
+            " has: install it, or set UK_LLVM_MCA to its path",
             mca_path(), strerror(error));
     return UK_EXIT_OK;
 }

@@ -130,7 +130,7 @@ static int check_tools(const struct uk_emulator *e, const char *target) {
                            target, e->program);
     if (access(UK_LLD, X_OK))
         return uk_complain(UK_EXIT_WRONG,
-                           "target %s: there is no linker for it (%s); install Debian's lld-19", target,
+                           "target %s: there is no linker for it (%s); install Debian's lld-" UK_LLVM, target,
                            UK_LLD);
     if (access(e->libc, R_OK))
         return uk_complain(UK_EXIT_WRONG,
@@ -327,11 +327,11 @@ static int link_runner(const struct uk_emulation *e, const char *code) {
     if (uk_is_interrupted())
         return UK_EXIT_WRONG;
     if (result < 0)
-        return uk_complain(UK_EXIT_WRONG, "cannot start " UK_CLANG ": %s; install clang-19 and lld-19",
+        return uk_complain(UK_EXIT_WRONG, "cannot start " UK_CLANG ": %s; install clang-" UK_LLVM " and lld-" UK_LLVM,
                            strerror(errno));
     if (result)
         return uk_complain(UK_EXIT_WRONG,
-                           UK_CLANG " could not link for %s, see above; it needs Debian's %s, %s and lld-19",
+                           UK_CLANG " could not link for %s, see above; it needs Debian's %s, %s and lld-" UK_LLVM,
                            e->emulator->triple, e->emulator->libc_package, e->emulator->libgcc_package);
     return UK_EXIT_OK;
 }

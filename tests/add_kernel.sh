@@ -61,7 +61,7 @@ has() {
 }
 
 step built
-CC=${CC:-clang-19} CC_LD=lld meson setup build --buildtype=debug -Dbitcode="$build/ukernels" -Dobjects="$build/ukernels" \
+CC_LD=lld meson setup build --buildtype=debug -Dbitcode="$build/ukernels" -Dobjects="$build/ukernels" \
     >setup.log || { cat setup.log; exit 1; }
 ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
     "ukernels/aarch64.$arm.ll" >build.log ||

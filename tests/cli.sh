@@ -204,7 +204,7 @@ done
 expect 0 'uk_sgemm_8x12_neon_asm +neoverse-v1 +6[.0-9]* +6[.0-9]* ' '' bench --static uk_sgemm_8x12_neon_asm --target=neoverse-v1
 expect 0 'uk_sgemm_14x32_avx512_asm +skylake-avx512 +1[45][.0-9]* +14[.0-9]* .* 59.6 %' '' bench --static uk_sgemm_14x32_avx512_asm
 expect 0 'uk_sgemm_4x8_armv7neon_asm +cortex-a9 +8[.0-9]* +8[.0-9]* +(9[5-9]|100) % +8[2-9]' '' bench --static uk_sgemm_4x8_armv7neon_asm
-UK_LLVM_MCA=/no/where expect 1 'kernel' '/no/where: No such file.*package llvm-19.*UK_LLVM_MCA' bench --static uk_sgemm_8x12_neon_asm
+UK_LLVM_MCA=/no/where expect 1 'kernel' '/no/where: No such file.*package llvm-[0-9]+ .*UK_LLVM_MCA' bench --static uk_sgemm_8x12_neon_asm
 expect 2 '' 'nothing is measured' bench --static --json uk_sgemm_8x12_neon_asm
 expect 2 '' 'unknown kernel' bench --static nothing
 expect 1 'kernel' 'there is no loop' bench --static uk_vadd_1x8_neon_intrin
@@ -239,7 +239,7 @@ for target in aarch64-neon neoverse-v1 armv7-neon; do
         conv2d_nchw matmul matmul_acc matmul_bf16 matmul_f16 matmul_i8 matmul_nt matmul_tn matmul_tt mlp \
         resnet50_1x1 vadd; do
         expect 0 '' '.*' compile $program.uk --target=$target -o other.o
-        llvm-nm-19 -u other.o >needed || fail "$program for $target cannot be read"
+        "$LLVM_BIN/llvm-nm" -u other.o >needed || fail "$program for $target cannot be read"
         grep -vE ' (aligned_alloc|free|memcpy|memset|expf|__aeabi_u?ldivmod)$' needed &&
             fail "$program for $target needs more than it should"
     done
@@ -252,7 +252,7 @@ done
 # A shared object needs that architecture's C library (Debian: libc6-dev-arm64-cross).
 if [[ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ]]; then
     expect 0 '' "^$plain" compile matmul.uk softly.uk --target=aarch64-neon --emit=shared -o other.so
-    [[ $(llvm-nm-19 -D --defined-only other.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] ||
+    [[ $("$LLVM_BIN/llvm-nm" -D --defined-only other.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] ||
         fail 'other.so: functions'
 else
     expect 1 '' 'does not link \(it needs the C library for aarch64\)' \

@@ -6,7 +6,7 @@ stage=$1
 examples=$2/examples
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cc=${CC:-cc}
+cc=cc
 
 if [[ ! -x $stage/bin/uk ]]; then
     echo "$stage/bin/uk is not there; run ./uk-setup test, or meson install first" >&2
@@ -66,7 +66,7 @@ not_called() {
     "$bin/llvm-objdump" -d "$1" | grep -E 'vfmadd231ps.*ymm' >/dev/null || { echo "$1 does not have the kernel's code" >&2; exit 1; }
 }
 
-bin=$(llvm-config-19 --bindir)
+bin=$LLVM_BIN
 /usr/bin/python3 "$2/tests/bitcode.py" "$bin" "$stage/lib/ukernels/bitcode" "$3"
 bitcode=$stage/lib/ukernels/bitcode/x86_64-avx2/uk_sgemm_6x16_avx2_asm.bc
 clang=("$bin/clang" -O2 -mavx2 -mfma "${flags[@]}")

@@ -549,7 +549,11 @@ int main(int argc, char **argv) {
         cmocka_unit_test(other_architectures),
     };
 
-    clang = argc > 1 ? argv[1] : "clang-19";
+    if (argc != 2) {
+        fprintf(stderr, "usage: import_test CLANG\n");
+        return 2;
+    }
+    clang = argv[1];
     context = uk_context_create();
     if (!context || !mkdtemp(folder))
         return 1;

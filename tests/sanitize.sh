@@ -10,7 +10,7 @@ export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_st
 flags='-gline-tables-only -mllvm -asan-instrumentation-with-call-threshold=500'
 if [[ ! -f $build/build.ninja ]]; then
     # Compiled further, it would not run faster: most of the time is LLVM's and isl's, which are not instrumented.
-    CC=${CC:-clang-19} CC_LD=lld meson setup "$build" "$source" -Db_sanitize=address,undefined -Doptimization=1 \
+    CC_LD=lld meson setup "$build" "$source" -Db_sanitize=address,undefined -Doptimization=1 \
         -Dc_args="$flags" -Dbitcode="$2/ukernels" >"$2/sanitized.log" || { cat "$2/sanitized.log"; exit 1; }
 fi
 meson compile -C "$build" >"$2/sanitized.log" || { tail -n 50 "$2/sanitized.log"; exit 1; }

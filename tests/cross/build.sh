@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Makes the build folder of libukernels for another architecture: cross-<arch> in the build folder given. What Debian has
 # no cross package for comes into sysroot/<arch> there. Arguments: aarch64 or armv7, the source tree, the build folder.
+# UK_LLVM is the version of LLVM's tools, if not the one of meson_options.txt.
 set -euo pipefail
 arch=$1 source=$(realpath "$2") build=$(realpath "$3")
+llvm=${UK_LLVM:-$(sed -n "s/^option('llvm', .* value: '\(.*\)',/\1/p" "$source/meson_options.txt")}
 
 case $arch in
 aarch64) debian=arm64 ;;
@@ -18,7 +20,7 @@ done
 
 folder=$build/cross-$arch
 if [[ ! -f $folder/build.ninja ]]; then
-    printf "[constants]\nsysroot = '%s'\n" "$build/sysroot/$arch" >"$build/sysroot/$arch.ini"
+    printf "[constants]\nsysroot = '%s'\nllvm = '%s'\n" "$build/sysroot/$arch" "$llvm" >"$build/sysroot/$arch.ini"
     meson setup "$folder" "$source" --cross-file "$build/sysroot/$arch.ini" \
-        --cross-file "$source/tests/cross/$arch.ini" -Dtensorize=false >"$folder.log" || { cat "$folder.log" >&2; exit 1; }
+        --cross-file "$source/tests/cross/$arch.ini" -Dtensorize=false -Dllvm="$llvm" >"$folder.log" || { cat "$folder.log" >&2; exit 1; }
 fi

@@ -77,7 +77,7 @@ END
 for target in aarch64-neon:aarch64-linux-gnu:arm64 armv7-neon:arm-linux-gnueabihf:armhf; do
     IFS=: read -r target triple debian <<<"$target"
     for missing in "/usr/$triple/lib/libc.a=libc6-dev-$debian-cross" "/usr/lib/gcc-cross/$triple=libgcc-12-dev-$debian-cross" \
-        ld.lld=lld-19; do
+        "ld.lld=lld-${UK_LLVM:?}"; do
         HIDDEN=${missing%=*} LD_PRELOAD=$work/hide.so refuses 1 \
             "^uk: error: target $target: there is no .*${missing%=*}.*; install Debian's ${missing#*=}$" matmul.uk --target="$target"
     done
@@ -97,8 +97,7 @@ interrupted() {
     local status=0 pid
     env --default-signal="$1" "$uk" run matmul.uk --size M=400 --size N=400 --size K=20000 --target=aarch64-neon >"$work/out" 2>&1 &
     pid=$!
-    for ((i = 0; i < 600; i++)); do
-        "${@:2}" && break
+    while kill -0 $pid && ! "${@:2}"; do
         sleep 0.05
     done
     kill -"$1" $pid

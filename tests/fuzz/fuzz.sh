@@ -8,7 +8,7 @@ build=$2/fuzzed
 seconds=$3
 
 if [[ ! -f $build/build.ninja ]]; then
-    CC=clang-19 CC_LD=lld meson setup "$build" "$source" -Dfuzz=true -Db_sanitize=address,undefined -Doptimization=1 \
+    CC_LD=lld meson setup "$build" "$source" -Dfuzz=true -Db_sanitize=address,undefined -Doptimization=1 \
         -Dc_args=-gline-tables-only -Dbitcode="$2/ukernels" -Dobjects="$2/ukernels" >"$2/fuzzed.log" ||
         { cat "$2/fuzzed.log"; exit 1; }
 fi
@@ -27,7 +27,7 @@ for target in parser schedule; do
     (
         cd "$build"
         ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 "tests/fuzz_$target" \
-            -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 -max_len=4096 -dict="$source/tests/fuzz/uk.dict" \
+            -max_total_time="$seconds" -timeout=200 -rss_limit_mb=4096 -max_len=4096 -dict="$source/tests/fuzz/uk.dict" \
             -artifact_prefix="$build/crash-$target-" "corpus_$target" "$seeds" >"fuzz_$target.log" 2>&1
     ) &
     pid+=($!)

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# What `meson install` puts into the default prefix (Debian's libdir is lib/<triple>), found by pkg-config and by CMake,
+# where it was installed to (the folder staged by the build) and where it was moved. Builds in a folder of its own inside
+# the one that runs this. Arguments: the source tree, that build folder, the folder where it is staged.
+set -Eeuo pipefail
+source=$1 build=$2/installed stage=$3
+examples=$source/examples
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'echo "install.sh: line $LINENO: $BASH_COMMAND failed" >&2' ERR
+
+if [[ ! -f $build/build.ninja ]]; then
+    meson setup "$build" "$source" --buildtype=plain -Dtests=disabled -Dbitcode="$2/ukernels" -Dobjects="$2/ukernels" \
+        >"$2/installed.log" || { cat "$2/installed.log"; exit 1; }
+fi
+{ ninja -C "$build" && DESTDIR=$work/first meson install -C "$build" --no-rebuild; } >"$2/installed.log" ||
+    { tail -n 50 "$2/installed.log"; exit 1; }
+mv "$work/first/usr/local" "$work/moved"
+
+cat >"$work/matmul.uk" <<'TEXT'
+tensor A f32 [M, K]
+tensor B f32 [K, N]
+tensor C f32 [M, N]
+C[m, n] = sum(k) A[m, k] * B[k, n]
+TEXT
+
+# prints WHAT COMMAND...: the command succeeds and prints WHAT.
+prints() {
+    "${@:2}" >"$work/out" 2>&1 && grep -qF -- "$1" "$work/out" && return
+    echo "$(printf '%q ' "${@:2}") does not print '$1':" >&2
+    cat "$work/out" >&2
+    exit 1
+}
+
+# The lines of README for a shell, which sets what the commands below need of paths.
+lines=$(sed -n '/^    export PATH=/,/^$/p' "$source/README.md")
+grep -q PKG_CONFIG_PATH <<<"$lines" && grep -q MANPATH <<<"$lines"
+
+# check PREFIX. The second build's archive has no kernels: it takes those of the first.
+check() {
+    echo "in $1"
+    (
+        libraries=$(dirname "$(find "$1" -name libukernels.a)")
+        lines=${lines//\$PWD\/build\/stage\/lib/$libraries}
+        eval "${lines//\$PWD\/build\/stage/$1}"
+        [[ $(command -v uk) == "$1/bin/uk" ]]
+        prints 'check: equal' uk run "$work/matmul.uk" --size M=20 --size N=30 --size K=10 --check
+        for page in 1/uk 5/uk 3/uk_tensorize 3/ukblas 3/ukernels; do
+            [[ $(man -w "${page%/*}" "${page#*/}") == "$1/"* ]]
+        done
+        cd "$work"
+        for program in use_kernel:ukernels use_blas:ukblas compile_program:uktensorize; do
+            read -ra flags < <(pkg-config --cflags --libs "${program#*:}")
+            cc -std=c17 -Werror "$examples/${program%:*}.c" "${flags[@]}" "-Wl,-rpath,$libraries" -o program
+            prints "$(printed "${program%:*}")" ./program
+        done
+        archive=()
+        if [[ $1 == "$stage" ]]; then
+            archive=(use_kernel:ukernels_static)
+            read -ra flags < <(pkg-config --static --cflags --libs ukernels)
+            cc -std=c17 -Werror "$examples/use_kernel.c" "${flags[@]/-lukernels/-l:libukernels.a}" -o program
+            prints "$(printed use_kernel)" ./program
+            ! ldd program | grep -F libukernels
+        fi
+
+        rm -rf project
+        mkdir project
+        cat >project/CMakeLists.txt <<TEXT
+cmake_minimum_required(VERSION 3.20)
+project(uses C)
+find_package(ukernels 0.1 REQUIRED COMPONENTS tensorize)
+foreach(program use_kernel:ukernels ${archive[@]} use_blas:ukblas compile_program:uktensorize)
+  string(REPLACE ":" ";" words \${program})
+  list(GET words 0 file)
+  list(GET words 1 library)
+  add_executable(\${file}_\${library} $examples/\${file}.c)
+  target_link_libraries(\${file}_\${library} PRIVATE ukernels::\${library})
+endforeach()
+TEXT
+        cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$1" >log 2>&1 && cmake --build project/build >>log 2>&1 ||
+            { cat log >&2; exit 1; }
+        for program in project/build/*_uk*; do
+            file=${program##*/}
+            prints "$(printed "${file%_uk*}")" "$program"
+        done
+        sed -i 's/COMPONENTS tensorize/COMPONENTS nothing/' project/CMakeLists.txt
+        ! cmake -S project -B project/other -DCMAKE_PREFIX_PATH="$1" >log 2>&1
+        grep -q 'has no component nothing' log
+        sed -i 's/0\.1 REQUIRED COMPONENTS nothing/0.2 REQUIRED/' project/CMakeLists.txt
+        ! cmake -S project -B project/newer -DCMAKE_PREFIX_PATH="$1" >log 2>&1
+    )
+}
+
+# printed PROGRAM: a line of what the example prints.
+printed() {
+    case $1 in
+    use_kernel) echo 'C[1][2] = 4' ;;
+    use_blas | compile_program) echo '10 11' ;;
+    esac
+}
+
+check "$stage"
+check "$work/moved"
