@@ -92,8 +92,12 @@ static bool is_fused(const struct uk_stage *st) {
 static enum uk_status find_stage(struct uk_attaching *a) {
     struct uk_stage *st = a->st = uk_stage_find(a->s, a->step->subject);
 
-    if (!st)
-        return uk_refuse_attach(a, "there is no stage of that name; name one of the statements");
+    if (!st) {
+        const char *near = uk_near_stage(a->s, a->step->subject);
+
+        return uk_refuse_attach(a, "there is no stage of that name%s%s; name one of the statements",
+                                near ? "; did you mean " : "", near ? near : "");
+    }
     if (st == a->at)
         return uk_refuse_attach(a, "the loop is the stage's own; name a loop of the stage to attach it to");
     if (st->is_copy)

@@ -1,6 +1,7 @@
 /* Which kernels may compute a nest: the program's own intrinsics, then every row of the registry. */
 #include <stdlib.h>
 #include <string.h>
+#include "nearest.h"
 #include "schedule.h"
 
 static struct uk_intrinsic *parse_row(struct uk_context *c, const struct uk_kernel *row) {
@@ -178,6 +179,20 @@ static void report_taken(struct uk_schedule *s, const struct uk_stage *st, const
         uk_put(s->report, "  taken: %s, the program's own\n", best->intrinsic->name);
 }
 
+static enum uk_status no_kernel(struct uk_schedule *s, struct uk_position at, const char *name) {
+    struct uk_near near = {.word = name};
+    int count;
+    const struct uk_kernel *row = uk_kernels(&count);
+
+    for (const struct uk_intrinsic *i = s->program->intrinsics; i; i = i->next)
+        uk_nearer(&near, i->name);
+    for (int k = 0; k < count; k++)
+        uk_nearer(&near, row[k].symbol);
+    return uk_fail(s->context, UK_REFUSED, at,
+                   "tensorize: there is no kernel %s%s%s; `uk kernels` lists those there are", name,
+                   near.name ? "; did you mean " : "", near.name ? near.name : "");
+}
+
 enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
                                   struct uk_position at) {
     struct uk_candidate c = {0};
@@ -214,8 +229,7 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
         st->match = best;
         status = UK_OK;
     } else if (!c.seen) {
-        status = uk_fail(s->context, UK_REFUSED, at,
-                         "tensorize: there is no kernel %s; `uk kernels` lists those there are", kernel);
+        status = no_kernel(s, at, kernel);
     } else {
         status = uk_fail(s->context, UK_NO_MATCH, at, "tensorize %s.%s %s: no kernel computes this nest%s%s",
                          st->name, st->loop[tile]->var->name, kernel, all.text ? all.text : "; ",

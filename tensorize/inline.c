@@ -180,12 +180,15 @@ static void drop_operands(const struct inlining *i, struct uk_stage *r) {
 
 enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step) {
     struct inlining i = {.s = s, .step = step, .stage = uk_stage_find(s, step->subject)};
-    enum uk_status status;
+    const char *near = i.stage ? NULL : uk_near_stage(s, step->subject);
 
     if (!i.stage)
         return uk_fail(s->context, UK_REFUSED, step->at,
-                       "compute_inline: there is no stage %s; name one of the statements", step->subject);
+                       "compute_inline: there is no stage %s%s%s; name one of the statements", step->subject,
+                       near ? "; did you mean " : "", near ? near : "");
     i.tensor = i.stage->operand[0].tensor;
+    enum uk_status status;
+
     if ((status = check_stage(&i)) || (status = check_readers(&i)))
         return status;
     for (struct uk_stage *r = s->stages; r; r = r->next) {

@@ -1,5 +1,6 @@
 /* Stages and the primitives that change their loops: each checks, then changes. */
 #include <string.h>
+#include "nearest.h"
 #include "schedule.h"
 
 /* ---- looking up ---- */
@@ -32,15 +33,35 @@ static int position_of(const struct uk_stage *st, const char *name) {
 static enum uk_status no_loop(struct uk_schedule *s, const struct uk_loop_name *name,
                               const struct uk_stage *only) {
     struct uk_text t = {0};
+    struct uk_near near = {.word = name->loop};
 
     for (const struct uk_stage *st = s->stages; st; st = st->next)
-        for (int i = st->prefix; i < st->loops && (!only || only == st); i++)
+        for (int i = st->prefix; i < st->loops && (!only || only == st); i++) {
+            uk_nearer(&near, st->loop[i]->var->name);
             uk_put(&t, "%s%s.%s", t.length ? ", " : "", st->name, st->loop[i]->var->name);
+        }
     enum uk_status status =
-        uk_fail(s->context, UK_REFUSED, name->at, "there is no loop %s%s%s; the loops are %s",
-                name->stage ? name->stage : "", name->stage ? "." : "", name->loop, t.text ? t.text : "none");
+        uk_fail(s->context, UK_REFUSED, name->at, "there is no loop %s%s%s%s%s; the loops are %s",
+                name->stage ? name->stage : "", name->stage ? "." : "", name->loop,
+                near.name ? "; did you mean " : "", near.name ? near.name : "", t.text ? t.text : "none");
     uk_text_free(t.text);
     return status;
+}
+
+const char *uk_near_stage(const struct uk_schedule *s, const char *word) {
+    struct uk_near near = {.word = word};
+
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        uk_nearer(&near, st->name);
+    return near.name;
+}
+
+static enum uk_status no_stage(struct uk_schedule *s, const struct uk_loop_name *name) {
+    const char *near = uk_near_stage(s, name->stage);
+
+    return uk_fail(s->context, UK_REFUSED, name->at,
+                   "there is no stage %s%s%s; name one of the statements or copies", name->stage,
+                   near ? "; did you mean " : "", near ? near : "");
 }
 
 enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
@@ -50,8 +71,7 @@ enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *na
     if (name->stage) {
         found = uk_stage_find(s, name->stage);
         if (!found)
-            return uk_fail(s->context, UK_REFUSED, name->at,
-                           "there is no stage %s; name one of the statements or copies", name->stage);
+            return no_stage(s, name);
         s->last = found;
         *position = position_of(found, name->loop);
         *st = found;

@@ -208,6 +208,8 @@ enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st);
 enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
 /* storage.c: decides where temps live, once all steps are applied. */
 enum uk_status uk_place_temps(struct uk_schedule *s);
+/* The name of the stage that is probably meant by a word that names none, or NULL. */
+const char *uk_near_stage(const struct uk_schedule *s, const char *word);
 /* How many of the stage's first loops are around all accesses to the tensor that it writes, and outside of the
  * sum that grows there. */
 int uk_home_prefix(const struct uk_schedule *s, const struct uk_stage *st);

@@ -7,6 +7,7 @@
 #include <llvm-c/Target.h>
 #include "arch.h"
 #include "backend.h"
+#include "nearest.h"
 
 bool uk_target_has(const struct uk_target *t, const char *feature) {
     for (const char *const *h = t->has; *h; h++)
@@ -275,19 +276,28 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
 static enum uk_status unknown_target(struct uk_context *c, const char *name) {
     const struct uk_arch *const *arch = uk_archs;
     struct uk_text list = {0};
+    char base[64];
+    struct uk_near near = {.word = base};
+    const size_t n = strcspn(name, "+");
 
+    snprintf(base, sizeof base, "%.*s", n < sizeof base ? (int)n : 0, name);
     while (*arch && strncmp(name, (*arch)->prefix, strcspn((*arch)->prefix, "-")))
         arch++;
     uk_put(&list, "native");
     for (const struct uk_target *t = uk_targets; t->name; t++)
         if (!t->interpreted && (!*arch || t->arch == *arch))
             uk_put(&list, ", %s", t->name);
+    uk_nearer(&near, "native");
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        uk_nearer(&near, t->name);
     enum uk_status s =
-        list.failed ? uk_out_of_memory(c)
-                    : uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-                              "unknown target '%s'; the known ones%s%s are %s (each with +feature...) and "
-                              "interp",
-                              name, *arch ? " of " : "", *arch ? (*arch)->name : "", list.text);
+        list.failed
+            ? uk_out_of_memory(c)
+            : uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                      "unknown target '%s'%s%s%s; the known ones%s%s are %s (each with +feature...) "
+                      "and interp",
+                      name, near.name ? "; did you mean '" : "", near.name ? near.name : "",
+                      near.name ? "'" : "", *arch ? " of " : "", *arch ? (*arch)->name : "", list.text);
 
     uk_text_free(list.text);
     return s;

@@ -144,6 +144,8 @@ int tune_log_open(struct tune_log *l, struct uk_job *job, const struct uk_argume
     int status = make_key(l, job);
     if (status || !a->log)
         return status;
+    if (uk_is_stdin(a->log))
+        return uk_complain(UK_EXIT_USAGE, "--log is read and written; give a file");
     l->file = open(a->log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (l->file < 0)
         return uk_complain(UK_EXIT_WRONG, "%s: cannot write: %s", a->log, strerror(errno));

@@ -2,7 +2,9 @@
 #ifndef UK_COMMAND_H
 #define UK_COMMAND_H
 
+#include <stdio.h>
 #include "bench.h"
+#include "nearest.h"
 #include "program.h"
 
 /* Exit statuses. */
@@ -30,7 +32,7 @@ struct uk_arguments {
     const char *log;
     int64_t time_limit, trials;                                    /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */
-    bool time, check, require_kernels, json, explain, is_static;
+    bool time, check, require_kernels, json, explain, is_static, completion;
     const char *layout, *ta, *tb; /* of uk gemm */
 };
 
@@ -38,14 +40,24 @@ struct uk_arguments {
 
 /* Prints "uk: error: ..." on standard error and returns the exit status. */
 int uk_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The name nearest to `word`, or NULL if none is near. */
-const char *uk_nearest(const char *word, const char *const names[], int count);
+
+/* ---- uk_help.c ---- */
+
+struct uk_command;
+/* Of one command; NULL: of all. */
+void uk_print_help(FILE *out, const struct uk_command *c);
+/* Complains about a word that is no command, or no option of `c`, and names the nearest one that is. Exit status. */
+int uk_unknown(const char *what, const char *word, const struct uk_command *c);
 
 /* ---- uk_file.c ---- */
 
-/* The whole file; free it. NULL: the reason has been printed. */
+/* Whether the name stands for standard input. */
+bool uk_is_stdin(const char *path);
+/* The file's name in messages. */
+const char *uk_file_text(const char *path);
+/* The whole file, or standard input; free it. NULL: the reason has been printed. */
 char *uk_read_file(const char *path, size_t *length);
-/* Writes to a new file and renames it to `path`; to standard output if path is NULL. Exit status. */
+/* Writes to a new file and renames it to `path`; to standard output if path is NULL or -. Exit status. */
 int uk_write_output(const char *path, const char *bytes, size_t length);
 
 /* ---- uk_program.c: what run, compile and explain share ---- */
@@ -54,6 +66,8 @@ struct uk_job {
     struct uk_context *context;
     struct uk_program *program;
     struct uk_options options;
+    char *text, *steps; /* of the program's file and of --schedule's; NULL: not read, or none */
+    size_t length, steps_length;
     double parse_time; /* seconds, from text to program */
 };
 
@@ -64,6 +78,8 @@ int uk_job_prepare(struct uk_job *job, const struct uk_arguments *a);
 void uk_job_end(struct uk_job *job);
 /* The same in a context that exists. */
 int uk_job_load(struct uk_job *job, const struct uk_arguments *a);
+/* The same from the texts that the job has. */
+int uk_job_parse(struct uk_job *job, const struct uk_arguments *a);
 /* Prints the context's message; exit status for this library status. */
 int uk_job_failed(const struct uk_job *job, enum uk_status status);
 /* Prints what the context's last call has to say though it went well. */
@@ -178,6 +194,7 @@ int uk_command_show(const struct uk_arguments *a);
 int uk_command_bench(const struct uk_arguments *a);
 int uk_command_verify(const struct uk_arguments *a);
 int uk_command_gemm(const struct uk_arguments *a);
+int uk_command_help(const struct uk_arguments *a);
 
 /* uk_time.c: times a compiled program beside the peak and the peers. */
 int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m,

@@ -122,8 +122,6 @@ static int read_shapes(struct session *s) {
 static int settle(struct session *s) {
     const struct uk_arguments *a = s->a;
     char count[16];
-    if (a->type && strcmp(a->type, "f32") && strcmp(a->type, "f64"))
-        return uk_complain(UK_EXIT_USAGE, "--type %s: expected f32 or f64", a->type);
     s->type = a->type && !strcmp(a->type, "f64") ? BENCH_F64 : BENCH_F32;
     if (a->target && strcmp(a->target, "native") && strcmp(a->target, "x86_64-avx2") &&
         strcmp(a->target, "x86_64-avx512"))

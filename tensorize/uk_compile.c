@@ -9,21 +9,12 @@ static const char *const stages[] = {
     [UK_EMIT_LINKED] = "linked",     [UK_EMIT_OPTIMIZED] = "optimized", [UK_EMIT_ASM] = "asm",
     [UK_EMIT_OBJECT] = "object",     [UK_EMIT_HEADER] = "header",       [UK_EMIT_SHARED] = "shared",
 };
-enum { STAGES = sizeof stages / sizeof *stages };
 
 /* What --emit asks for, an enum uk_emit; -1: that has been complained about. */
 static int find_stage(const struct uk_arguments *a) {
     int what = a->emit ? 0 : UK_EMIT_OBJECT;
-    while (a->emit && what < STAGES && strcmp(a->emit, stages[what]))
+    while (a->emit && strcmp(a->emit, stages[what])) /* the option's table has these words only */
         what++;
-    if (what == STAGES) {
-        const char *near = uk_nearest(a->emit, stages, STAGES);
-        uk_complain(0,
-                    "--emit=%s is unknown%s%s; it is one of schedule, loops, llvm, linked, optimized, asm, "
-                    "object, header, shared",
-                    a->emit, near ? "; did you mean " : "", near ? near : "");
-        return -1;
-    }
     if ((what == UK_EMIT_OBJECT || what == UK_EMIT_SHARED) && !a->out) {
         uk_complain(0, "%s is not printed; give -o OUT, or another --emit",
                     what == UK_EMIT_OBJECT ? "an object" : "a shared object");
@@ -32,17 +23,17 @@ static int find_stage(const struct uk_arguments *a) {
     return what;
 }
 
-/* Options that are about one program, and those with few values. */
+/* Options that are about one program. */
 static int check_options(const struct uk_arguments *a) {
-    if (a->workspace && strcmp(a->workspace, "argument") && strcmp(a->workspace, "allocate"))
-        return uk_complain(UK_EXIT_USAGE, "--workspace=%s is unknown; it is allocate or argument",
-                           a->workspace);
     const char *option = a->name ? "--name" : a->schedule ? "--schedule" : NULL;
     if (a->positionals > 1 && option)
         return uk_complain(UK_EXIT_USAGE,
                            "%s is for one program, and there are %d; leave it out, or compile them one "
                            "by one",
                            option, a->positionals);
+    for (int i = 0, inputs = 0; i < a->positionals; i++)
+        if (uk_is_stdin(a->positional[i]) && inputs++)
+            return uk_complain(UK_EXIT_USAGE, "standard input is one program; give the others as files");
     return UK_EXIT_OK;
 }
 
@@ -55,6 +46,8 @@ static int load_all(struct uk_job *job, struct uk_program **program, const struc
         one.programs = a->positionals;
         int status = uk_job_load(&next, &one);
         program[i] = next.program;
+        free(next.text);
+        free(next.steps);
         job->parse_time += next.parse_time;
         if (status)
             return status;

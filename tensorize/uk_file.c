@@ -8,26 +8,56 @@
 #include <unistd.h>
 #include "uk.h"
 
+bool uk_is_stdin(const char *path) {
+    return !strcmp(path, "-");
+}
+
+const char *uk_file_text(const char *path) {
+    return uk_is_stdin(path) ? "<stdin>" : path;
+}
+
+static char *read_failed(const char *path, const char *why, char *text) {
+    uk_complain(0, "%s: %s", uk_file_text(path), why);
+    free(text);
+    return NULL;
+}
+
+/* To the end, of a length that is not known before. */
+static char *read_all(FILE *f, const char *path, size_t *length) {
+    size_t room = 1 << 16;
+    char *text = malloc(room);
+    *length = 0;
+    while (text && !feof(f) && !ferror(f)) {
+        *length += fread(text + *length, 1, room - 1 - *length, f);
+        if (*length > UK_MAX_IMPORT)
+            return read_failed(path, "longer than 64 MiB", text);
+        if (*length < room - 1)
+            continue;
+        char *more = realloc(text, room *= 2);
+        if (!more)
+            return read_failed(path, "out of memory", text);
+        text = more;
+    }
+    if (!text)
+        return read_failed(path, "out of memory", NULL);
+    text[*length] = 0;
+    return text;
+}
+
 char *uk_read_file(const char *path, size_t *length) {
-    FILE *f = fopen(path, "rb");
+    FILE *f = uk_is_stdin(path) ? stdin : fopen(path, "rb");
     struct stat s;
     char *text = NULL;
     if (!f || fstat(fileno(f), &s)) {
-        uk_complain(0, "%s: cannot read: %s", path, strerror(errno));
-    } else if (!S_ISREG(s.st_mode) || s.st_size > UK_MAX_IMPORT) {
+        uk_complain(0, "%s: cannot read: %s", uk_file_text(path), strerror(errno));
+    } else if (f != stdin && (!S_ISREG(s.st_mode) || s.st_size > UK_MAX_IMPORT)) {
         uk_complain(0, "%s: not a regular file of 64 MiB or less", path);
-    } else if (!(text = malloc((size_t)s.st_size + 1))) {
-        uk_complain(0, "%s: out of memory", path);
-    } else {
-        *length = fread(text, 1, (size_t)s.st_size, f);
-        text[*length] = 0;
-        if (ferror(f)) {
-            uk_complain(0, "%s: cannot read: %s", path, strerror(errno));
-            free(text);
-            text = NULL;
-        }
+    } else if ((text = read_all(f, path, length)) && ferror(f)) {
+        uk_complain(0, "%s: cannot read: %s", uk_file_text(path), strerror(errno));
+        free(text);
+        text = NULL;
     }
-    if (f)
+    if (f && f != stdin)
         fclose(f);
     return text;
 }
@@ -48,7 +78,7 @@ static bool write_and_close(FILE *f, const char *bytes, size_t length) {
 
 int uk_write_output(const char *path, const char *bytes, size_t length) {
     struct stat s;
-    if (!path)
+    if (!path || !strcmp(path, "-"))
         return fwrite(bytes, 1, length, stdout) == length ? UK_EXIT_OK : write_failed("standard output");
     /* A device or a pipe cannot be replaced: it is written to. */
     if (!stat(path, &s) && !S_ISREG(s.st_mode)) {

@@ -5,12 +5,8 @@
 #include <string.h>
 #include "uk.h"
 
-/* Which of two words an option has. Exit status. */
-static int one_of(const char *option, const char *value, const char *no, const char *yes, bool *out) {
-    *out = value && !strcmp(value, yes);
-    if (value && !*out && strcmp(value, no))
-        return uk_complain(UK_EXIT_USAGE, "%s %s: expected %s or %s", option, value, no, yes);
-    return UK_EXIT_OK;
+static bool is(const char *value, const char *word) {
+    return value && !strcmp(value, word);
 }
 
 static int read_size(const char *text, int64_t *size) {
@@ -25,15 +21,14 @@ static int read_size(const char *text, int64_t *size) {
 
 int uk_command_gemm(const struct uk_arguments *a) {
     int64_t size[3];
-    bool columns, ta, tb, f64;
+    const bool columns = is(a->layout, "column"), ta = is(a->ta, "t"), tb = is(a->tb, "t"),
+               f64 = is(a->type, "f64");
     int status = a->explain ? UK_EXIT_OK
                             : uk_complain(UK_EXIT_USAGE, "uk gemm needs --explain: uk gemm --explain M N K");
     const char *message;
     for (int i = 0; i < 3 && !status; i++)
         status = read_size(a->positional[i], &size[i]);
-    if (status || (status = one_of("--layout", a->layout, "row", "column", &columns)) ||
-        (status = one_of("--ta", a->ta, "n", "t", &ta)) || (status = one_of("--tb", a->tb, "n", "t", &tb)) ||
-        (status = one_of("--type", a->type, "f32", "f64", &f64)))
+    if (status)
         return status;
     if (uk_cpu_status(&message))
         return uk_complain(UK_EXIT_WRONG, "%s", message);

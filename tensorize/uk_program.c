@@ -24,6 +24,20 @@ static struct uk_var *find_size(const struct uk_program *p, const char *name) {
     return v;
 }
 
+static int no_size(const struct uk_program *p, const char *file, const char *name) {
+    struct uk_near near = {.word = name};
+    struct uk_text list = {0};
+    for (const struct uk_var *v = p->sizes; v; v = v->next) {
+        uk_nearer(&near, v->name);
+        uk_put(&list, "%s%s", list.length ? ", " : "", v->name);
+    }
+    uk_complain(0, "%s has no size '%s'%s%s%s; its sizes are %s", file, name,
+                near.name ? "; did you mean '" : "", near.name ? near.name : "", near.name ? "'" : "",
+                list.length ? list.text : "none");
+    free(list.text);
+    return UK_EXIT_USAGE;
+}
+
 /* --define makes constants; --size is what automatic schedules reckon with, as if the program's text said so.
  */
 static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
@@ -33,7 +47,7 @@ static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
         if (!v && a->programs > 1) /* another one may */
             continue;
         if (!v)
-            return uk_complain(UK_EXIT_USAGE, "%s has no size '%s'", a->positional[0], b->name);
+            return no_size(job->program, uk_file_text(a->positional[0]), b->name);
         a->binding[i].is_used = true;
         if (b->value < 0)
             return uk_complain(UK_EXIT_USAGE, "size %s: %lld is negative; give one >= 0", b->name,
@@ -59,25 +73,28 @@ static int rename_program(struct uk_program *p, const char *name) {
     return p->name ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
 }
 
-int uk_job_load(struct uk_job *job, const struct uk_arguments *a) {
-    size_t length;
-    char *text = uk_read_file(a->positional[0], &length);
-    if (!text)
-        return UK_EXIT_WRONG;
+int uk_job_parse(struct uk_job *job, const struct uk_arguments *a) {
+    const char *file = uk_file_text(a->positional[0]);
     double start = bench_seconds();
-    enum uk_status status = uk_program_parse(job->context, a->positional[0], text, length, &job->program);
+    enum uk_status status = uk_program_parse(job->context, file, job->text, job->length, &job->program);
     job->parse_time = bench_seconds() - start;
-    free(text);
-    if (!status && a->schedule) {
-        if (!(text = uk_read_file(a->schedule, &length)))
-            return UK_EXIT_WRONG;
-        status = uk_program_schedule(job->program, a->schedule, text, length);
-        free(text);
-    }
+    if (!status && job->steps)
+        status = uk_program_schedule(job->program, uk_file_text(a->schedule), job->steps, job->steps_length);
     if (status)
         return uk_job_failed(job, status);
-    int exit_status = a->name ? rename_program(job->program, a->name) : UK_EXIT_OK;
+    const char *name = a->name ? a->name : uk_is_stdin(a->positional[0]) ? "program" : NULL;
+    int exit_status = name ? rename_program(job->program, name) : UK_EXIT_OK;
     return exit_status ? exit_status : bind_sizes(job, a);
+}
+
+int uk_job_load(struct uk_job *job, const struct uk_arguments *a) {
+    if (a->schedule && uk_is_stdin(a->schedule) && uk_is_stdin(a->positional[0]))
+        return uk_complain(UK_EXIT_USAGE,
+                           "program and --schedule are both standard input; give one as a file");
+    if (!(job->text = uk_read_file(a->positional[0], &job->length)) ||
+        (a->schedule && !(job->steps = uk_read_file(a->schedule, &job->steps_length))))
+        return UK_EXIT_WRONG;
+    return uk_job_parse(job, a);
 }
 
 int uk_job_prepare(struct uk_job *job, const struct uk_arguments *a) {
@@ -96,6 +113,8 @@ int uk_job_begin(struct uk_job *job, const struct uk_arguments *a) {
 }
 
 void uk_job_end(struct uk_job *job) {
+    free(job->text);
+    free(job->steps);
     uk_program_destroy(job->program);
     uk_context_destroy(job->context);
 }

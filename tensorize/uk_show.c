@@ -70,15 +70,13 @@ const struct uk_kernel *uk_kernel_named(const char *name) {
         return k;
     int count;
     const struct uk_kernel *all = uk_kernels(&count);
-    const char **names = calloc((size_t)count + 1, sizeof *names);
-    for (int i = 0; names && i < count; i++)
-        names[i] = all[i].symbol;
-    const char *near = names ? uk_nearest(name, names, count) : NULL;
-    if (near)
-        uk_complain(0, "unknown kernel '%s'; did you mean '%s'? 'uk kernels' lists them", name, near);
+    struct uk_near near = {.word = name};
+    for (int i = 0; i < count; i++)
+        uk_nearer(&near, all[i].symbol);
+    if (near.name)
+        uk_complain(0, "unknown kernel '%s'; did you mean '%s'? 'uk kernels' lists them", name, near.name);
     else
         uk_complain(0, "unknown kernel '%s'; 'uk kernels' lists them", name);
-    free(names);
     return NULL;
 }
 

@@ -45,14 +45,15 @@ static double compile_time(const struct uk_job *job, const struct uk_module *m) 
 
 /* From text to code, and once more in the same context, where much is known already. */
 static int print_stages(const struct uk_job *job, const struct uk_arguments *a, const struct uk_module *m) {
-    struct uk_job again = {.context = job->context, .options = job->options};
+    struct uk_job again = *job;
     struct uk_module *second = NULL;
     double milliseconds;
     printf("compiled in parse %.1f", 1e3 * job->parse_time);
     for (int i = 0; uk_module_time(m, i, &milliseconds); i++)
         printf(", %s %.1f", uk_module_time(m, i, &milliseconds), milliseconds);
     printf(": %.1f ms", compile_time(job, m));
-    int status = uk_job_load(&again, a);
+    again.program = NULL;
+    int status = uk_job_parse(&again, a);
     if (!status) {
         enum uk_status compiled = uk_compile(again.program, &again.options, &second);
         if (compiled)

@@ -47,15 +47,19 @@ kernel=uk_sgemm_6x16_avx2_asm
 
 # What is asked for.
 expect 0 '^usage: uk COMMAND' '' --help
-expect 0 '^usage: uk COMMAND' '' run --help
+expect 0 '^usage: uk run FILE' '' run --help
+expect 0 '^usage: uk run FILE' '' run matmul.uk -h
+expect 0 '^usage: uk run FILE' '' help run
+expect 2 '' "unknown command 'rnu'; did you mean 'run'. 'uk help' lists them" help rnu
+expect 2 '' "unknown option '--verison'" --verison
 expect 0 '^uk [0-9]' '' --version
 expect 2 '' '^usage: uk COMMAND'
 expect 2 '' "unknown command 'kernls'; did you mean 'kernels'" kernls
-expect 2 '' "unknown command 'zzzzzzzz'; 'uk --help' lists them" zzzzzzzz
+expect 2 '' "unknown command 'zzzzzzzz'; 'uk help' lists them" zzzzzzzz
 expect 0 'product: sgemm, 30 x 20 x 40' '' gemm --explain 20 30 40 --layout=column
 expect 0 'product: dgemm, 20 x 30 x 40' '' gemm --explain 20 30 40 --type=f64 --ta=t
 expect 2 '' 'uk gemm needs --explain' gemm 20 30 40
-expect 2 '' 'expected row or column' gemm --explain 20 30 40 --layout=x
+expect 2 '' 'layout=x is unknown; it is one of row, column' gemm --explain 20 30 40 --layout=x
 expect 2 '' 'expected a size' gemm --explain 20 30 -- -4
 UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is no instruction set; known are generic' gemm --explain 20 30 40
 expect 2 '' "unknown option '--chek'; did you mean '--check'" run matmul.uk --chek
@@ -67,7 +71,9 @@ expect 2 '' 'check takes no value' run matmul.uk --check=yes
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M
 expect 2 '' 'expected NAME=INTEGER' run matmul.uk --define M=12x
 expect 2 '' 'give it once' run matmul.uk --define M=12 --size M=13
-expect 2 '' "has no size 'Q'" run matmul.uk --define Q=12
+expect 2 '' "matmul.uk has no size 'Q'; its sizes are M, N, K, lda, ldb, ldc" run matmul.uk --define Q=12
+expect 2 '' "has no size 'ldd'; did you mean 'lda'" compile matmul.uk --size ldd=12 --emit=loops
+expect 1 '' "unknown target 'cortex-a67.f16'; did you mean 'cortex-a76'" compile matmul.uk --target=cortex-a67+f16 --emit=asm
 expect 2 '' 'negative' run matmul.uk --size M=-1
 expect 2 '' 'expected a number from 1 to 1024' run matmul.uk --threads 0
 expect 2 '' 'size N of .* has no value; give --size N=' run softly.uk
@@ -83,6 +89,28 @@ expect 1 '' '^softly.uk:3:1: error: no kernel computes stage Y' run softly.uk --
 plain='softly.uk:3:1: note: stage Y runs as plain loops: no kernel computes it; nearest is uk_'
 expect 0 'check: within [0-9]+ roundings' "^$plain" run softly.uk --size N=4 --check
 expect 1 '' 'error: .*no-such-target' compile matmul.uk --target=no-such-target --emit=asm
+
+# Standard input where a file is taken.
+input() {
+    local text=$1
+    shift
+    cat "$text" >"$work/input"
+    expect "$@" <"$work/input"
+}
+input matmul.uk 0 '^program for native.*check: equal' '' run - --size M=5 --size N=7 --size K=3 --check
+UK_PEERS=$work input matmul.uk 0 'again in the same process' '' run - --size M=8 --size N=8 --size K=8 --time
+input matmul.uk 0 'int product\(' '' compile - --name=product --emit=header
+input matmul.uk 0 'int program\(.*int softly\(' "^$plain" compile - softly.uk --emit=header -o -
+input bad.uk 1 '' '^<stdin>:[0-9]+:[0-9]+: error: ' explain -
+input vadd.uk 0 '^vadd_16 compute: ok' '' verify -
+input matmul.uk 2 '' "^uk: error: <stdin> has no size 'Q'" run - --size Q=1
+input softly.uk 2 '' 'size N of <stdin> has no value' run -
+printf 'schedule\n  unroll C.k\n' >plain.uk
+input plain.uk 1 '' '<stdin>:2:' run matmul.uk --schedule=- --size M=5 --size N=7 --size K=3
+input matmul.uk 2 '' 'both standard input; give one as a file' run - --schedule=-
+input matmul.uk 2 '' 'standard input is one program' compile - - --emit=loops
+input matmul.uk 2 '' '--log is read and written; give a file' tune - --log=- --size M=9
+[[ ! -e ./- ]] || fail 'a file of the name - was made'
 
 # Kernels against their declarations.
 expect 0 '^vadd_16 compute: ok, [0-9]+ cases$' '' verify vadd.uk
@@ -168,7 +196,7 @@ expect 2 '' "none of the programs has a size 'Q'" compile matmul.uk softly.uk --
 expect 0 '' '' compile matmul.uk --workspace=argument -o work.o
 [[ $(nm work.o | grep -c ' U ') == 0 ]] || fail 'work.o needs other functions'
 expect 0 'int64_t matmul_workspace\(' '' compile matmul.uk --workspace=argument --emit=header
-expect 2 '' 'workspace=stack is unknown; it is allocate or argument' compile matmul.uk --workspace=stack -o work.o
+expect 2 '' 'workspace=stack is unknown; it is one of allocate, argument' compile matmul.uk --workspace=stack -o work.o
 expect 2 '' 'a shared object is not printed; give -o OUT' compile matmul.uk --emit=shared
 expect 1 '' 'error' compile bad.uk -o kept
 [[ $(cat kept) == precious ]] || fail 'a refused program overwrote its output'
