@@ -60,6 +60,10 @@ static const char *const reserved[] = {
     "i8",          "u8",
 };
 
+const char *uk_reserved_word(size_t i) {
+    return i < sizeof reserved / sizeof *reserved ? reserved[i] : NULL;
+}
+
 bool uk_is_reserved(const char *s, size_t n) {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (strlen(reserved[i]) == n && !memcmp(reserved[i], s, n))

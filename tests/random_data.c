@@ -40,11 +40,16 @@ static int64_t size_of(const char *name, uint64_t *x, int which) {
 }
 
 void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, int which) {
+    assert_true(uk_program_sizes(p) <= RANDOM_DATA_SIZES);
+    for (int i = 0; i < uk_program_sizes(p); i++)
+        d->size[i] = size_of(uk_program_size_name(p, i), &x, which);
+    random_data_fill(d, p, x);
+}
+
+void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x) {
     d->tensors = uk_program_tensors(p);
     assert_true(d->tensors <= RANDOM_DATA_TENSORS && uk_program_sizes(p) <= RANDOM_DATA_SIZES &&
                 uk_program_scalars(p) <= RANDOM_DATA_SCALARS);
-    for (int i = 0; i < uk_program_sizes(p); i++)
-        d->size[i] = size_of(uk_program_size_name(p, i), &x, which);
     for (int i = 0; i < uk_program_scalars(p); i++)
         d->scalar[i] = random_below(&x, 3);
     for (int i = 0; i < d->tensors; i++) {

@@ -25,6 +25,8 @@ struct random_data {
     enum uk_status status;             /* of the interpreter */
 };
 
+/* From x, for the sizes in d->size. */
+void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x);
 /* From x; `which` of the shapes: small extents, all of them 1, one of them 0. */
 void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, int which);
 /* What `got` is before a run. */

@@ -1,0 +1,219 @@
+/*
+ * The examples of uk.5, taken out of the page. A block of the page (.nf to .fi) is
+ *
+ *     a program, which is compiled for this machine and compared with the interpreter, for several sizes;
+ *     or begins with "f(": the loops of the program before it, for the target interp, to the letter;
+ *     or begins with "f.uk:": the message with which the program before it is refused, broken into lines.
+ *
+ *     page UK.5
+ */
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "manual.h"
+#include "random_data.h"
+#include "random_program.h"
+#include "schedule.h"
+
+static const char *page;
+static struct manual_block *blocks;
+static size_t block_count;
+
+static bool begins(const char *text, const char *with) {
+    return !strncmp(text, with, strlen(with));
+}
+
+static bool is_program(const struct manual_block *b) {
+    return strcmp(b->section, "GRAMMAR") && !begins(b->text, "f(") && !begins(b->text, "f.uk:");
+}
+
+static bool is_refused(const struct manual_block *b) {
+    return b + 1 < blocks + block_count && begins(b[1].text, "f.uk:");
+}
+
+static struct uk_program *parse(struct uk_context *c, const struct manual_block *b) {
+    struct uk_program *p;
+
+    if (uk_program_parse(c, "f.uk", b->text, strlen(b->text), &p))
+        fail_msg("%s:%d: %s", page, b->line, uk_context_message(c));
+    return p;
+}
+
+/* Line breaks and the spaces around them are one space. */
+static void join_lines(const char *text, char *to, size_t room) {
+    size_t n = 0;
+
+    for (; *text && n + 1 < room; text++)
+        if (!isspace((unsigned char)*text))
+            to[n++] = *text;
+        else if (n && to[n - 1] != ' ')
+            to[n++] = ' ';
+    while (n && to[n - 1] == ' ')
+        n--;
+    to[n] = 0;
+}
+
+static void refusals_are_what_the_page_says(void **state) {
+    (void)state;
+    int refused = 0;
+
+    for (struct manual_block *b = blocks; b < blocks + block_count; b++) {
+        struct uk_options o = {.target = "interp"};
+        struct uk_context *c;
+        struct uk_program *p = NULL;
+        char wanted[2048], got[2048], *loops = NULL;
+        size_t n;
+
+        if (!is_program(b) || !is_refused(b))
+            continue;
+        assert_non_null(c = uk_context_create());
+        if (!uk_program_parse(c, "f.uk", b->text, strlen(b->text), &p) &&
+            !uk_emit(p, &o, UK_EMIT_LOOPS, &loops, &n))
+            fail_msg("%s:%d: the program is not refused", page, b->line);
+        join_lines(b[1].text, wanted, sizeof wanted);
+        join_lines(uk_context_message(c), got, sizeof got);
+        if (strcmp(wanted, got))
+            fail_msg("%s:%d: the page has\n%s\nand the message is\n%s", page, b[1].line, wanted, got);
+        uk_program_destroy(p);
+        uk_context_destroy(c);
+        refused++;
+    }
+    assert_true(refused >= 8);
+}
+
+static void loops_are_what_the_page_says(void **state) {
+    (void)state;
+    int shown = 0;
+
+    for (struct manual_block *b = blocks; b < blocks + block_count; b++) {
+        struct uk_options o = {.target = "interp"};
+        char *loops;
+        size_t n;
+
+        if (!begins(b->text, "f("))
+            continue;
+        assert_true(b > blocks && is_program(b - 1));
+        struct uk_context *c = uk_context_create();
+        struct uk_program *p = parse(c, b - 1);
+        if (uk_emit(p, &o, UK_EMIT_LOOPS, &loops, &n))
+            fail_msg("%s:%d: %s", page, b[-1].line, uk_context_message(c));
+        if (strcmp(loops, b->text))
+            fail_msg("%s:%d: the page has\n%s\nand the loops are\n%s", page, b->line, b->text, loops);
+        uk_text_free(loops);
+        uk_program_destroy(p);
+        uk_context_destroy(c);
+        shown++;
+    }
+    assert_true(shown >= 15);
+}
+
+enum { SHAPES = 4 };
+
+/* As the program has them, one more, 1, and 0; sizes without a value follow. A stride is not smaller than a row. */
+static void choose_sizes(const struct uk_program *p, int shape, int64_t *size) {
+    for (int i = 0; i < uk_program_sizes(p); i++) {
+        int64_t value = uk_program_size_default(p, i);
+        bool leading = begins(uk_program_size_name(p, i), "ld");
+
+        value = value >= 0 ? value : leading ? 320 : 5;
+        size[i] = shape == 0 || leading ? value : shape == 1 ? value + 1 : shape == 2;
+    }
+}
+
+/* Returns whether the sizes are legal: if not, the function must refuse them too. */
+static bool run(const struct manual_block *b, struct uk_program *p, const struct uk_module *m, int shape) {
+    struct random_data d;
+    char where[64], sizes[256];
+
+    choose_sizes(p, shape, d.size);
+    random_data_fill(&d, p, (uint64_t)b->line);
+    random_data_begin(&d);
+    int status = uk_module_call(m, d.size, d.scalar, d.origin);
+    random_data_shape(p, &d, sizes, sizeof sizes);
+    if (status != (int)d.status)
+        fail_msg("%s:%d:%s: the function returns %d, the interpreter %d", page, b->line, sizes, status,
+                 (int)d.status);
+    if (!status && !random_data_same(&d, p, where))
+        fail_msg("%s:%d:%s: %s is not what the interpreter has", page, b->line, sizes, where);
+    random_data_free(&d);
+    return !status;
+}
+
+static void programs_run(void **state) {
+    (void)state;
+    int programs = 0, runs = 0;
+
+    for (struct manual_block *b = blocks; b < blocks + block_count; b++) {
+        struct uk_module *m;
+
+        if (!is_program(b) || is_refused(b))
+            continue;
+        struct uk_context *c = uk_context_create();
+        struct uk_program *p = parse(c, b);
+        if (uk_compile(p, NULL, &m))
+            fail_msg("%s:%d: %s", page, b->line, uk_context_message(c));
+        if (!run(b, p, m, 0))
+            fail_msg("%s:%d: the sizes of the example are refused", page, b->line);
+        for (int shape = 1; shape < SHAPES; shape++)
+            runs += run(b, p, m, shape);
+        uk_module_destroy(m);
+        uk_program_destroy(p);
+        uk_context_destroy(c);
+        programs++;
+    }
+    print_message("%d programs, %d more runs\n", programs, runs);
+    assert_true(programs >= 35 && runs >= programs);
+}
+
+/* Every limit of the code is in the page: ".TP", the number, what it counts. */
+static void limits_are_those_of_the_code(void **state) {
+    static const struct {
+        int limit;
+        const char *of;
+    } limits[] = {
+        {UK_MAX_IMPORT, "bytes of a text"},
+        {UK_MAX_LINE, "bytes of a line"},
+        {UK_MAX_NESTING, "brackets inside each other"},
+        {UK_MAX_DEPTH, "operators inside each other"},
+        {UK_MAX_DIMS, "dimensions of a tensor"},
+        {UK_MAX_OPERANDS, "accesses of a statement"},
+        {UK_MAX_LOOPS, "loops"},
+        {UK_MAX_BOUNDS, "bounds of a stage"},
+        {UK_MAX_STAGES, "stages"},
+        {UK_MAX_SIZES, "sizes and strides of an intrinsic"},
+    };
+    char *source = manual_source(page);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        char entry[128];
+
+        snprintf(entry, sizeof entry, "\n.TP\n%d\n%s", limits[i].limit, limits[i].of);
+        if (!strstr(source, entry))
+            fail_msg("%s does not say that the limit is %d %s", page, limits[i].limit, limits[i].of);
+    }
+    free(source);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_are_what_the_page_says),
+        cmocka_unit_test(loops_are_what_the_page_says),
+        cmocka_unit_test(programs_run),
+        cmocka_unit_test(limits_are_those_of_the_code),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: page UK.5\n");
+        return 2;
+    }
+    page = argv[1];
+    blocks = manual_read(page, &block_count);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    manual_free(blocks, block_count);
+    return failed;
+}
