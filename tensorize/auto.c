@@ -540,6 +540,9 @@ static enum uk_status choose_turned(struct uk_schedule *s, struct uk_stage *st, 
 /* Turned tiles read pixels one by one, however far apart they are: only others want a copy of strided windows. */
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     struct plan p = {0}, turned = {0};
+
+    if (uk_is_empty(st)) /* loops of our own set what is left to 0 */
+        return UK_OK;
     enum uk_status status = choose_turned(s, st, &turned);
 
     if (!status && !turned.fit.intrinsic)

@@ -176,6 +176,8 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
     const struct uk_operand *y = &st->operand[0];
     int columns = st->tile - 1, last = y->tensor->dims - 1;
 
+    if (!st->match) /* nothing to add up */
+        return st->loops && !uk_is_reduced(st, st->loop[0]);
     if (columns < 1 || last < 1 || y->tensor->layout || y->index[last].general)
         return st->tile;
     const struct uk_loop *l = st->loop[columns], *outer = st->loop[columns - 1];
@@ -187,7 +189,7 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
 
 /* What reads the output of st element by element runs after its tiles, and what reads that after it. */
 static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
-    if (!st->match || st->tile == st->prefix)
+    if (!st->match && !uk_is_empty(st))
         return UK_OK;
     for (struct uk_stage *e = st->next; e; e = e->next) {
         bool follows = reads(e, st->operand[0].tensor), done;

@@ -43,12 +43,14 @@ bool uk_index_is_int(const struct uk_index *e, int64_t *value) {
 }
 
 bool uk_index_equal(const struct uk_index *a, const struct uk_index *b) {
+    int64_t x, y;
+
     if (a == b)
         return true;
+    if (uk_index_is_int(a, &x) && uk_index_is_int(b, &y))
+        return x == y;
     if (!a || !b || a->op != b->op)
         return false;
-    if (a->op == UK_I_INT)
-        return a->value == b->value;
     if (a->op == UK_I_VAR)
         return a->var == b->var;
     return uk_index_equal(a->a, b->a) && uk_index_equal(a->b, b->b) && uk_index_equal(a->c, b->c);

@@ -77,7 +77,7 @@ static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
 static bool ends_tile(const struct uk_stage *st) {
     const struct uk_stage *root = root_of(st);
 
-    return st->after && root->match && st->statement->reduce == UK_REDUCE_NONE;
+    return st->after && (root->match || uk_is_empty(root)) && st->statement->reduce == UK_REDUCE_NONE;
 }
 
 /* A copy of few elements beside what its reader computes. Inside loops that each choose a part of the source, all runs

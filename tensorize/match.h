@@ -99,6 +99,8 @@ bool uk_match_roles(struct uk_attempt *t);
 /* Do the pads that the program wrote have nothing to do in this nest? */
 bool uk_match_pads(struct uk_attempt *t);
 bool uk_match_tiles(struct uk_attempt *t);
+/* Is all in memory that the kernel reads of the operand beyond the tile? */
+bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p);
 
 /* The declaration's access and the nest's operand that give a tensor's origin. */
 static inline const struct uk_operand *uk_match_declared(const struct uk_attempt *t, int tensor) {

@@ -134,6 +134,11 @@ static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declare
     return true;
 }
 
+/* The sum has one group at most: whatever the step from one to the next, none is made. */
+static bool has_one_group(const struct uk_attempt *t, int axis) {
+    return t->divisor[axis] && !t->fit && uk_constant_extent(t->view, t->quotient[axis]) == 1;
+}
+
 static bool same_steps(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     bool divided = t->divisor[axis] > 0;
 
@@ -144,7 +149,7 @@ static bool same_steps(struct uk_attempt *t, int axis, const struct uk_loop *l) 
     for (int i = 0; divided && i < t->pairs; i++)
         if (!same_step(t, &t->pair[i], t->ks->iterators + axis, t->remainder[axis]))
             return false;
-    for (int i = 0; i < t->pairs; i++)
+    for (int i = 0; i < t->pairs && !has_one_group(t, axis); i++)
         if (!same_step(t, &t->pair[i], axis, divided ? t->quotient[axis] : l))
             return false;
     return true;
@@ -360,6 +365,24 @@ static bool check_offsets(struct uk_attempt *t) {
     return true;
 }
 
+/* Constant strides may be those of panels by themselves. Then the operand is read in place if whole panels are in memory,
+ * and else packed; where guards let tiles begin inside a panel, neither. */
+static bool check_in_place(struct uk_attempt *t) {
+    for (int i = 0; i < t->pairs && t->whole; i++) {
+        const struct uk_pair *p = &t->pair[i];
+        const struct uk_tensor *x = t->view->operand[p->operand].tensor;
+        struct uk_panel panel = declared_panel(t, p->tensor);
+
+        if (!panel.width || t->fit->panel[p->operand].width || x->layout || x->kind == UK_TENSOR_PACKED ||
+            uk_match_over(t, p))
+            continue;
+        if (t->m.axis[panel.lane] && uk_starts_late(t->st, t->m.axis[panel.lane]))
+            return false;
+        t->fit->panel[p->operand] = panel;
+    }
+    return true;
+}
+
 bool uk_match_axes(struct uk_attempt *t) {
-    return choose_axes(t) && check_offsets(t);
+    return choose_axes(t) && check_in_place(t) && check_offsets(t);
 }

@@ -157,6 +157,10 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
         for (int d = 0; d < v->operand[o].tensor->stored_dims; d++)
             if (!uk_affine_split(s, &v->operand[o].index[d], l, f, outer, inner))
                 return false;
+    /* A loop that stays at 0 moves no address. */
+    for (int o = 0; o < v->operands && !t->fit && uk_constant_extent(v, outer) == 1; o++)
+        for (int d = 0; d < v->operand[o].tensor->stored_dims; d++)
+            v->operand[o].index[d].coefficient[outer->id] = 0;
     t->view = v;
     t->quotient[axis] = outer;
     t->remainder[axis] = inner;

@@ -156,6 +156,21 @@ bool uk_match_roles(struct uk_attempt *t) {
     return true;
 }
 
+/* Has the loop, but for ranges of the program that are shorter, exactly n values: was it split by n? */
+static bool is_split_by(const struct uk_attempt *t, const struct uk_loop *l, int64_t n) {
+    for (int b = 0; b < t->st->bounds; b++) {
+        const struct uk_bound *of = &t->st->bound[b];
+        int64_t upper;
+        bool alone = of->form.coefficient[l->id] == 1 && !of->is_guard;
+
+        for (int i = 0; i < t->st->loops; i++)
+            alone &= t->st->loop[i] == l || !of->form.coefficient[t->st->loop[i]->id];
+        if (alone && uk_index_is_int(of->upper, &upper) && upper == n)
+            return true;
+    }
+    return false;
+}
+
 static bool check_extents(struct uk_attempt *t) {
     struct uk_index *value[UK_MAX_LOOPS] = {0};
     struct uk_arena *a = t->s->arena;
@@ -174,7 +189,7 @@ static bool check_extents(struct uk_attempt *t) {
                              ? c == t->m.fixed[v]
                              : uk_proves(t->s, t->st, t->tile, uk_index_op(a, UK_I_EQ, e, t->ks->extent[v]));
         int64_t most = uk_constant_extent(t->st, t->m.axis[v]);
-        if (!t->m.always[v] && most != t->m.fixed[v])
+        if (!t->m.always[v] && most != t->m.fixed[v] && !is_split_by(t, t->m.axis[v], t->m.fixed[v]))
             return uk_differ(t, "%s takes exactly %lld along %s, the loop %s has %s%.0lld; split it by %lld",
                              t->k->name, (long long)t->m.fixed[v], t->ks->iterator[v]->name,
                              t->m.axis[v]->var->name, most < 0 ? "no constant extent" : "at most ",
@@ -303,7 +318,7 @@ static bool has_room(const struct uk_attempt *t, const struct uk_operand *o, int
     return true;
 }
 
-static bool check_over(struct uk_attempt *t, const struct uk_pair *p) {
+bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p) {
     const struct uk_operand *k = &t->declared->operand[p->declared], *o = &t->view->operand[p->operand];
     const struct uk_access *a = k->expr ? &k->expr->access : &t->ks->left;
 
@@ -517,7 +532,7 @@ bool uk_match_tiles(struct uk_attempt *t) {
     if (!uk_match_pads(t) || !check_extents(t) || !check_assumptions(t))
         return false;
     for (int i = 0; i < t->pairs; i++)
-        if (!check_over(t, &t->pair[i]))
+        if (!uk_match_over(t, &t->pair[i]))
             return false;
     for (int n = 0; n < t->m.tensors; n++)
         if (t->first[n] >= 0 && !check_alignment(t, n))

@@ -128,6 +128,7 @@ struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct 
                                  struct uk_index *r);
 /* A number, or a size that --define made one. */
 bool uk_index_is_int(const struct uk_index *e, int64_t *value);
+/* The same expression; numbers, and sizes that --define made numbers, by their values. */
 bool uk_index_equal(const struct uk_index *a, const struct uk_index *b);
 /* value[v] for VAR is asked from the callback; overflow wraps are reported through *overflow. */
 int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk_var *, void *), void *user,

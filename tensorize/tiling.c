@@ -91,15 +91,13 @@ enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step) {
     return step ? uk_apply_steps(s, step) : uk_out_of_memory(s->context);
 }
 
-enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
-                           const char *suffix, struct uk_loop **outer) {
+/* uk_split_by, however short the loop is. */
+static enum uk_status split_always(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l,
+                                   int64_t factor, const char *suffix, struct uk_loop **outer) {
     struct uk_step *step;
-    int64_t n = uk_constant_extent(st, *l);
     int at = uk_loop_position(st, *l);
 
     *outer = NULL;
-    if (n >= 0 && n <= factor)
-        return UK_OK;
     const char *base = st->statement->iterator[(*l)->iterator]->name;
     if (!(step = uk_step_on(s, UK_STEP_SPLIT, st, l, 1)) ||
         !(step->name = uk_alloc(s->arena, 2 * sizeof *step->name)))
@@ -116,6 +114,14 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
     *outer = st->loop[at];
     *l = st->loop[at + 1];
     return UK_OK;
+}
+
+enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
+                           const char *suffix, struct uk_loop **outer) {
+    int64_t n = uk_constant_extent(st, *l);
+
+    *outer = NULL;
+    return n >= 0 && n <= factor ? UK_OK : split_always(s, st, l, factor, suffix, outer);
 }
 
 /* ---- a stage's tiling, built step by step ---- */
@@ -340,6 +346,30 @@ static enum uk_status order_tile(struct tiling *t) {
     return UK_OK;
 }
 
+/* Does another stage read the output where it is? */
+static bool is_followed(const struct tiling *t) {
+    for (const struct uk_stage *e = t->s->stages; e; e = e->next)
+        for (int o = 1; o < e->operands && e != t->st; o++)
+            if (e->operand[o].tensor == t->st->operand[0].tensor)
+                return true;
+    return false;
+}
+
+/* Constant extents that one tile holds leave no loop outside of it, after which what follows the tile could run. */
+static enum uk_status split_one_tile(struct tiling *t) {
+    struct uk_loop *outer;
+    int v = 0;
+
+    while (v < t->fit->axes && (uk_is_reduced(t->st, t->axis[v]) || !t->fit->most[v]))
+        v++;
+    if (t->loops || v == t->fit->axes || !is_followed(t))
+        return UK_OK;
+    enum uk_status status = split_always(t->s, t->st, &t->axis[v], t->fit->most[v], "o", &outer);
+    if (!status)
+        t->order[t->loops++] = outer;
+    return status;
+}
+
 static enum uk_status split_tiles(struct tiling *t) {
     for (int i = 0; i < t->fit->axes; i++) {
         struct uk_loop *outer = NULL;
@@ -352,7 +382,7 @@ static enum uk_status split_tiles(struct tiling *t) {
         if (outer)
             t->order[t->loops++] = outer;
     }
-    return UK_OK;
+    return split_one_tile(t);
 }
 
 /* Rows of B by PACK_ROWS, and in them all panels, instead of one panel after the other through all rows. */
