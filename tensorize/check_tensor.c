@@ -124,6 +124,11 @@ static bool check_layout(struct uk_program *p, struct uk_tensor *t) {
     return true;
 }
 
+/* Unless both are constants, the sizes decide. */
+static bool is_as_large(const struct uk_index *over, const struct uk_index *extent) {
+    return over->op != UK_I_INT || extent->op != UK_I_INT || over->value >= extent->value;
+}
+
 bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
     struct uk_index *stride = t->has_strides ? NULL : uk_index_int(&p->arena, 1);
 
@@ -135,6 +140,10 @@ bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
         if (t->shape[i]->op == UK_I_INT && t->shape[i]->value < 0)
             return uk_program_fail(p, UK_REFUSED, t->shape[i]->at,
                                    "extent %d of %s is negative; give one >= 0", i, t->name);
+        if (t->has_over && !is_as_large(t->over[i], t->shape[i]))
+            return uk_program_fail(
+                p, UK_REFUSED, t->over[i]->at,
+                "`over` of %s: extent %d is smaller than the shape's; give one that is not", t->name, i);
         t->stored[i] = t->has_over ? t->over[i] : t->shape[i];
     }
     if (t->layout && !check_layout(p, t))

@@ -209,9 +209,31 @@ static enum uk_status check_arguments(struct uk_schedule *s, struct uk_stage *st
     return status;
 }
 
+/* What may be read beyond a tensor begins at its end. */
+static enum uk_status check_over(struct uk_schedule *s, struct uk_function *f) {
+    enum uk_status status = UK_OK;
+    int64_t over, extent;
+
+    for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
+        for (int d = 0; d < t->dims && t->has_over && !status; d++)
+            if (!uk_index_is_int(t->over[d], &over) || !uk_index_is_int(t->shape[d], &extent)) {
+                if (!uk_index_equal(t->over[d], t->shape[d]))
+                    status = uk_add_check(s, f, uk_index_op(s->arena, UK_I_GE, t->over[d], t->shape[d]));
+            } else if (over < extent) {
+                status = uk_fail(s->context, UK_REFUSED, t->over[d]->at,
+                                 "`over` of %s: extent %d is smaller than the shape's; define a larger size",
+                                 t->name, d);
+            }
+    return status;
+}
+
 /* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is inside
  * its tensor. */
 static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
+    enum uk_status over = check_over(s, f);
+
+    if (over)
+        return over;
     for (const struct uk_assume *a = s->program->assumes; a; a = a->next) {
         enum uk_status status = uk_add_check(s, f, a->relation);
 

@@ -18,6 +18,12 @@ static bool check_shape(struct uk_frame *f, const struct uk_tensor *t) {
         if (uk_index_eval(t->shape[i], uk_frame_value, f, &overflow) < 0 || overflow)
             return refuse(f, UK_INVALID_SIZE, t->at, t->name,
                           "has an extent that is negative or overflows; take another size");
+    for (int i = 0; t->has_over && i < t->dims; i++)
+        if (uk_index_eval(t->over[i], uk_frame_value, f, &overflow) <
+                uk_index_eval(t->shape[i], uk_frame_value, f, &overflow) ||
+            overflow)
+            return refuse(f, UK_INVALID_SIZE, t->at, t->name,
+                          "has an `over` that is smaller than its shape; take other sizes");
     return true;
 }
 
