@@ -158,6 +158,8 @@ struct uk_batch {
     struct uk_mark *before; /* of each program's arena */
     struct uk_text *steps;  /* as applied */
 };
+/* There are programs, and none is NULL. */
+bool uk_batch_is_whole(struct uk_program *const programs[], int count);
 enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
                               const struct uk_options *options);
 void uk_batch_end(struct uk_batch *b);

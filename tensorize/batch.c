@@ -32,6 +32,21 @@ static enum uk_status check_names(struct uk_context *c, struct uk_program *const
     return UK_OK;
 }
 
+bool uk_batch_is_whole(struct uk_program *const programs[], int count) {
+    for (int i = 0; i < count; i++)
+        if (!programs[i])
+            return false;
+    return count > 0;
+}
+
+static enum uk_status check_all(struct uk_program *const programs[], int count) {
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < count && !s; i++)
+        s = uk_program_check(programs[i]);
+    return s;
+}
+
 static enum uk_status lower_all(struct uk_batch *b, const struct uk_options *o) {
     enum uk_status s = UK_OK;
 
@@ -64,6 +79,8 @@ enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const progr
     if (!b->function || !b->before || !b->steps)
         return uk_out_of_memory(c);
     enum uk_status s = check_names(c, programs, count);
+    if (!s)
+        s = check_all(programs, count);
     if (!s)
         s = uk_target_find(c, o->target ? o->target : "native", &b->target);
     return s ? s : lower_all(b, o);

@@ -267,29 +267,43 @@ static bool check_new_name(struct uk_program *p, const struct uk_step *s, int n)
     return !other;
 }
 
-enum uk_status uk_check_program(struct uk_program *p) {
-    if (p->status || p->checked)
-        return p->status;
+/* The rules; p->at is what a failure without a position of its own is of. */
+static enum uk_status check_rules(struct uk_program *p) {
     if (p->assumed) {
         uk_program_fail(p, UK_REFUSED, p->assumed->at, "%s is no size; use it in a shape, or add `size %s`",
                         p->assumed->name, p->assumed->name);
         return p->status;
     }
     for (struct uk_tensor *t = p->tensors; t; t = t->next) {
+        p->at = t->at;
         if (!uk_check_tensor(p, t))
             return p->status;
         t->is_read = t->is_written = false;
     }
-    for (const struct uk_assume *a = p->assumes; a; a = a->next)
+    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
+        p->at = a->at;
         if (!uk_check_affine(p, a->relation->a, false) || !uk_check_affine(p, a->relation->b, false))
             return p->status;
-    for (struct uk_statement *s = p->statements; s; s = s->next)
+    }
+    for (struct uk_statement *s = p->statements; s; s = s->next) {
+        p->at = s->at;
         if (!check_statement(p, s))
             return p->status;
+    }
     for (const struct uk_step *s = p->steps; s; s = s->next)
         for (int i = 0; i < s->names; i++)
             if (!check_new_name(p, s, i))
                 return p->status;
-    p->checked = true;
     return UK_OK;
+}
+
+enum uk_status uk_check_program(struct uk_program *p) {
+    if (p->status || p->checked)
+        return p->status;
+    struct uk_position before = p->at;
+    enum uk_status status = check_rules(p);
+
+    p->at = before;
+    p->checked = !status;
+    return status;
 }

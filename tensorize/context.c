@@ -54,13 +54,26 @@ const char *uk_context_notes(const struct uk_context *c) {
     return c && !c->failed && c->notes.text ? c->notes.text : "";
 }
 
-/* "FILE:LINE:COLUMN: ", as far as they are known. */
+/* "FILE:LINE:COLUMN: " or "NAME: ITEM NUMBER: ", as far as they are known. */
 static void put_position(struct uk_text *t, const struct uk_context *c, struct uk_position at) {
+    static const char *const items[] = {
+        [UK_ITEM_NEXT] = "before statement",
+        [UK_ITEM_STATEMENT] = "statement",
+        [UK_ITEM_STEP] = "step",
+        [UK_ITEM_TENSOR] = "tensor",
+        [UK_ITEM_SCALAR] = "scalar",
+        [UK_ITEM_ASSUMPTION] = "assumption",
+        [UK_ITEM_INTRINSIC] = "intrinsic",
+        [UK_ITEM_IMPORT] = "import",
+    };
+
     if (c->file)
         uk_put(t, "%s:", c->file);
     if (at.line > 0)
         uk_put(t, "%d:%d:", at.line, at.column);
-    if (c->file || at.line > 0)
+    if (at.line < 0)
+        uk_put(t, "%s%s %d:", c->file ? " " : "", items[at.column], -at.line);
+    if (c->file || at.line)
         uk_put(t, " ");
 }
 
@@ -112,6 +125,17 @@ enum uk_status uk_out_of_memory(struct uk_context *c) {
         c->status = UK_OUT_OF_MEMORY;
     c->failed = true; /* no message is allocated: uk_context_message has a constant one */
     return c->status;
+}
+
+enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const char *message) {
+    struct uk_text t = {0};
+
+    if (message)
+        uk_put(&t, "%s", message);
+    c->failed = true;
+    c->status = status;
+    c->message = t.text;
+    return status;
 }
 
 enum uk_status uk_failure(struct uk_context *c) {

@@ -88,7 +88,7 @@ enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
 
     *bytes = NULL;
     *length = 0;
-    if (count < 1)
+    if (!uk_batch_is_whole(programs, count))
         return UK_INVALID_ARGUMENT;
     c = programs[0]->context;
     enum uk_status s = uk_batch_begin(&b, programs, count, options);
@@ -109,15 +109,17 @@ enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, e
 
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text) {
     static const struct uk_options none;
-    struct uk_context *c = p->context;
     struct uk_text report = {0};
-    struct uk_mark before = uk_arena_mark(&p->arena);
     const struct uk_target *t;
     struct uk_function *f;
 
     *text = NULL;
-    uk_context_enter(c, p->file);
-    enum uk_status s = uk_target_find(c, options && options->target ? options->target : "native", &t);
+    enum uk_status s = uk_program_check(p);
+    if (s)
+        return s;
+    struct uk_context *c = p->context;
+    struct uk_mark before = uk_arena_mark(&p->arena);
+    s = uk_target_find(c, options && options->target ? options->target : "native", &t);
     if (!s)
         s = uk_lower(p, t, options ? options : &none, &report, NULL, &f);
     uk_arena_release(&p->arena, before);

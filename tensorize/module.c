@@ -272,14 +272,16 @@ static enum uk_status compile(struct uk_program *p, const struct uk_options *o, 
 
 enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options, struct uk_module **out) {
     *out = NULL;
-    uk_context_enter(p->context, p->file);
+    enum uk_status s = uk_program_check(p);
+    if (s)
+        return s;
     struct uk_module *m = uk_module_create();
     if (!m)
         return uk_out_of_memory(p->context);
     struct uk_mark before = uk_arena_mark(&p->arena);
     p->context->spent = (struct uk_times){0};
     p->context->times = &p->context->spent;
-    enum uk_status s = compile(p, options, m);
+    s = compile(p, options, m);
     p->context->times = NULL;
     if (s || !m->program) /* the interpreter goes on with the loops */
         uk_arena_release(&p->arena, before);
@@ -321,7 +323,7 @@ enum uk_status uk_compile_programs(struct uk_program *const programs[], int coun
     struct uk_batch b;
 
     *out = NULL;
-    if (count < 1)
+    if (!uk_batch_is_whole(programs, count))
         return UK_INVALID_ARGUMENT;
     if (count == 1)
         return uk_compile(programs[0], options, out);

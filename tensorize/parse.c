@@ -487,19 +487,19 @@ enum uk_status uk_program_parse(struct uk_context *c, const char *file, const ch
     return UK_OK;
 }
 
-/* Tokens of a piece of text that a call gave: errors in it have no position in a file. */
+/* Tokens of a text that a call gave: errors in it are where the call is. */
 static enum uk_status lex_piece(struct uk_parser *ps, const char *text) {
+    uk_context_enter(ps->p->context, ps->p->file);
     enum uk_status status = uk_lex(ps->p->context, text, strlen(text), &ps->list);
 
     ps->t = ps->list;
-    ps->p->at = (struct uk_position){0, 0};
     for (struct uk_token *t = ps->list; t && !status; t++) {
         t->at = ps->p->at;
         if (t->kind == UK_T_END)
             break;
     }
     if (status)
-        ps->p->status = status;
+        uk_program_keep_failure(ps->p, status);
     return status;
 }
 

@@ -264,7 +264,7 @@ bool uk_parse_intrinsic_item(struct uk_parser *ps, struct uk_intrinsic **out) {
 
     if (parse_with_arena(ps, p->context, p->file, &p->arena, out))
         return true;
-    p->status = failure_of(*out);
+    uk_program_keep_failure(p, failure_of(*out));
     return false;
 }
 

@@ -65,10 +65,32 @@ enum uk_status uk_program_status(const struct uk_program *p) {
 enum uk_status uk_program_check(struct uk_program *p) {
     if (!p)
         return UK_INVALID_ARGUMENT;
-    if (p->status)
-        return p->status;
     uk_context_enter(p->context, p->file);
-    return uk_check_program(p);
+    return p->status ? uk_fail_again(p->context, p->status, p->failure) : uk_check_program(p);
+}
+
+struct uk_position uk_begin_item(struct uk_program *p, enum uk_item kind, int number) {
+    struct uk_position before = p->at;
+
+    if (!before.line)
+        p->at = (struct uk_position){-number, (int)kind};
+    return before;
+}
+
+/* Where a call is that makes a part of a later statement. */
+static struct uk_position next_statement(const struct uk_program *p) {
+    int number = 1;
+
+    for (const struct uk_statement *s = p->statements; s; s = s->next)
+        number++;
+    return (struct uk_position){-number, UK_ITEM_NEXT};
+}
+
+void uk_program_keep_failure(struct uk_program *p, enum uk_status status) {
+    const char *message = p->context->message;
+
+    p->status = status;
+    p->failure = message ? uk_strdup(&p->arena, message) : NULL;
 }
 
 void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_position at, const char *format,
@@ -76,9 +98,8 @@ void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_pos
     char stack[512], *what = stack;
     va_list ap;
 
-    if (p->status)
+    if (!uk_may_build(p))
         return NULL;
-    p->status = status;
     uk_context_enter(p->context, p->file);
     va_start(ap, format);
     int n = vsnprintf(stack, sizeof stack, format, ap);
@@ -88,14 +109,19 @@ void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_pos
         vsnprintf(what, (size_t)n + 1, format, ap);
         va_end(ap);
     }
+    if (!at.line)
+        at = p->at.line ? p->at : next_statement(p);
     uk_fail(p->context, status, at, "%s", what ? what : stack);
+    uk_program_keep_failure(p, status);
     return NULL;
 }
 
 void *uk_program_made(struct uk_program *p, void *made) {
-    if (!made && !p->status)
-        p->status = uk_out_of_memory(p->context);
-    if (p->status)
+    if (uk_may_build(p) && !made) {
+        uk_context_enter(p->context, p->file);
+        uk_program_keep_failure(p, uk_out_of_memory(p->context));
+    }
+    if (!uk_may_build(p))
         return NULL;
     p->checked = false;
     return made;
@@ -205,7 +231,7 @@ static struct uk_var *find_or_make_size(struct uk_program *p, const char *name) 
 }
 
 struct uk_index *uk_size(struct uk_program *p, const char *name) {
-    struct uk_var *v = p->status ? NULL : find_or_make_size(p, name);
+    struct uk_var *v = uk_may_build(p) ? find_or_make_size(p, name) : NULL;
 
     return v ? leaf(p, uk_index_var(&p->arena, v)) : NULL;
 }
@@ -227,7 +253,7 @@ struct uk_index *uk_size_default(struct uk_program *p, const char *name, int64_t
 struct uk_index *uk_assumed(struct uk_program *p, const char *name) {
     struct uk_var *v;
 
-    if (p->status)
+    if (!uk_may_build(p))
         return NULL;
     v = uk_find_var(p->sizes, name);
     if (!v)
@@ -243,7 +269,7 @@ struct uk_index *uk_assumed(struct uk_program *p, const char *name) {
 struct uk_index *uk_iterator(struct uk_program *p, const char *name) {
     struct uk_var *v;
 
-    if (p->status)
+    if (!uk_may_build(p))
         return NULL;
     v = name ? uk_find_var(p->iterators, name) : NULL;
     if (!v) {
@@ -255,12 +281,12 @@ struct uk_index *uk_iterator(struct uk_program *p, const char *name) {
 }
 
 struct uk_index *uk_integer(struct uk_program *p, int64_t value) {
-    return p->status ? NULL : leaf(p, uk_index_int(&p->arena, value));
+    return uk_may_build(p) ? leaf(p, uk_index_int(&p->arena, value)) : NULL;
 }
 
 static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struct uk_index *a,
                                 struct uk_index *b) {
-    if (p->status)
+    if (!uk_may_build(p))
         return NULL;
     if (!a || !b)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
@@ -293,7 +319,7 @@ struct uk_index *uk_times(struct uk_program *p, struct uk_index *a, struct uk_in
 
 static struct uk_index *by_constant(struct uk_program *p, enum uk_index_op op, struct uk_index *a,
                                     int64_t divisor) {
-    if (!p->status && divisor <= 0)
+    if (uk_may_build(p) && divisor <= 0)
         return uk_program_fail(p, UK_REFUSED, p->at,
                                "the divisor %lld is not positive; divide by a constant > 0",
                                (long long)divisor);
@@ -309,7 +335,7 @@ struct uk_index *uk_mod(struct uk_program *p, struct uk_index *a, int64_t diviso
 }
 
 struct uk_index *uk_relate(struct uk_program *p, enum uk_relation r, struct uk_index *a, struct uk_index *b) {
-    if ((unsigned)r > UK_GREATER_EQUAL)
+    if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "no such relation; take one of enum uk_relation");
     return combine(p, (enum uk_index_op)(UK_I_EQ + (int)r), a, b);
@@ -319,25 +345,30 @@ struct uk_index *uk_both(struct uk_program *p, struct uk_index *a, struct uk_ind
     return combine(p, UK_I_AND, a, b);
 }
 
-void uk_assume(struct uk_program *p, struct uk_index *relation) {
+static void add_assumption(struct uk_program *p, struct uk_index *relation) {
     struct uk_assume **link = &p->assumes, *assume;
+    int number = 1;
 
-    if (p->status)
-        return;
     if (relation && relation->op == UK_I_AND) {
-        uk_assume(p, relation->a);
-        uk_assume(p, relation->b);
+        add_assumption(p, relation->a);
+        add_assumption(p, relation->b);
         return;
     }
-    if (!relation || relation->op < UK_I_EQ || relation->op > UK_I_GE) {
+    for (; *link; link = &(*link)->next)
+        number++;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_ASSUMPTION, number);
+
+    if (!relation || relation->op < UK_I_EQ || relation->op > UK_I_GE)
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_assume takes a relation; make it by uk_relate");
-        return;
+    else if ((assume = uk_program_made(p, uk_alloc(&p->arena, sizeof *assume)))) {
+        assume->relation = relation;
+        assume->at = relation->at.line ? relation->at : p->at;
+        *link = assume;
     }
-    if (!(assume = uk_program_made(p, uk_alloc(&p->arena, sizeof *assume))))
-        return;
-    assume->relation = relation;
-    assume->at = relation->at;
-    while (*link)
-        link = &(*link)->next;
-    *link = assume;
+    p->at = before;
+}
+
+void uk_assume(struct uk_program *p, struct uk_index *relation) {
+    if (uk_may_build(p))
+        add_assumption(p, relation);
 }

@@ -53,14 +53,27 @@ void uk_put(struct uk_text *t, const char *format, ...) __attribute__((format(pr
 
 /* ---- errors (context.c) ---- */
 
+/* Of a text, from 1. Of a program made by calls: -line is the number, from 1, of an item of kind `column`. 0: unknown. */
 struct uk_position {
-    int line, column; /* from 1; 0: built through the C API, no position */
+    int line, column;
+};
+enum uk_item {
+    UK_ITEM_NEXT, /* what a later statement is made of; the number is that statement's */
+    UK_ITEM_STATEMENT,
+    UK_ITEM_STEP,
+    UK_ITEM_TENSOR,
+    UK_ITEM_SCALAR,
+    UK_ITEM_ASSUMPTION,
+    UK_ITEM_INTRINSIC,
+    UK_ITEM_IMPORT,
 };
 
 /* Records "FILE:LINE:COLUMN: error: MESSAGE" in the context (the first error wins) and returns status. */
 enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format,
                        ...) __attribute__((format(printf, 4, 5)));
 enum uk_status uk_out_of_memory(struct uk_context *c);
+/* Records a message that uk_fail made before; NULL: there was no memory for it. */
+enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const char *message);
 /* Adds "FILE:LINE:COLUMN: note: TEXT" to what uk_context_notes returns, once. */
 enum uk_status uk_note(struct uk_context *c, struct uk_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -331,10 +344,11 @@ struct uk_program {
     struct uk_step *steps;    /* as written or as added */
     bool has_schedule;        /* the word `schedule` was there, or a step was added */
     enum uk_status status;    /* sticky */
+    const char *failure;      /* the message of that; or NULL */
     struct uk_var *iterators; /* of all statements: one variable per name */
     struct uk_var *assumed;   /* names that so far only `assume` has used */
     bool checked;             /* by uk_check_program, and not changed since */
-    struct uk_position at;    /* where the builders are in the text */
+    struct uk_position at;    /* where the builders are in the text, or what they make */
 };
 
 /* ---- intrinsics: what a kernel computes ---- */
@@ -458,9 +472,18 @@ void uk_print_loops(struct uk_text *t, const struct uk_function *f);
 
 /* ---- building (program.c): what the parser and the C API share beside tensorize.h ---- */
 
+/* Whether a building call may go on: there is a program, and no call before has failed. */
+static inline bool uk_may_build(const struct uk_program *p) {
+    return p && !p->status;
+}
+/* A building call begins to make the object; returns p->at as it was, to be restored at its end. Where a text is parsed
+ * its positions stay. */
+struct uk_position uk_begin_item(struct uk_program *p, enum uk_item kind, int number);
 /* Makes the program's status sticky and records the message; the first one wins. Returns NULL. */
 void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_position at, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
+/* Makes the status, whose message the context has, sticky. */
+void uk_program_keep_failure(struct uk_program *p, enum uk_status status);
 /* Passes a result on; NULL in a program without a failure means that memory ran out. */
 void *uk_program_made(struct uk_program *p, void *made);
 struct uk_var *uk_find_var(struct uk_var *list, const char *name);
@@ -504,8 +527,8 @@ bool uk_same_extent(const struct uk_program *p, const struct uk_index *a, const 
 int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const struct uk_var *, void *),
                            void *user);
 
-/* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser and before a C-API program
- * is used. */
+/* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser, and by uk_program_check() with which
+ * every use of a program begins: what it computes outlives the memory that the use itself takes and gives back. */
 enum uk_status uk_check_program(struct uk_program *p);
 /* Parses the items of one `intrinsic ... end` text (the expansion of a registry row). */
 enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, const char *text,

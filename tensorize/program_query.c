@@ -3,16 +3,10 @@
 #include <string.h>
 #include "context.h"
 
-enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const char *text, size_t length) {
-    if (!p)
-        return UK_INVALID_ARGUMENT;
-    if (p->status)
-        return p->status;
-    struct uk_step *steps = p->steps;
+/* The text's steps; its failure is no failure of the program. */
+static enum uk_status read_steps(struct uk_program *p, const char *file, const char *text, size_t length) {
     const char *own = p->file;
-    bool had = p->has_schedule;
 
-    uk_context_enter(p->context, p->file);
     if (!file || (!text && length))
         return uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                        "the text or its file name is NULL; give both");
@@ -22,17 +16,32 @@ enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const
         return uk_out_of_memory(p->context);
     }
     p->context->file = p->file;
-    p->steps = NULL;
     enum uk_status status = uk_parse_steps(p, text ? text : "", length, false);
 
     if (!status)
         status = uk_check_program(p);
+    if (status) {
+        p->status = UK_OK;
+        p->failure = NULL;
+        p->file = own;
+    }
+    return status;
+}
+
+enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const char *text, size_t length) {
+    if (!p)
+        return UK_INVALID_ARGUMENT;
+    struct uk_step *steps = p->steps;
+    bool had = p->has_schedule;
+
+    p->steps = NULL; /* what is wrong with them alone does not matter: they are replaced */
+    enum uk_status status = uk_program_check(p);
+    if (!status)
+        status = read_steps(p, file, text, length);
     if (status) { /* the program stays what it was */
         p->steps = steps;
         p->has_schedule = had;
-        p->status = UK_OK;
         p->checked = false;
-        p->file = own;
     }
     return status;
 }
@@ -43,8 +52,9 @@ enum uk_status uk_program_print(struct uk_program *p, char **text) {
     if (!p || !text)
         return UK_INVALID_ARGUMENT;
     *text = NULL;
-    if (uk_program_check(p))
-        return p->status;
+    enum uk_status status = uk_program_check(p);
+    if (status)
+        return status;
     uk_print_program(&t, p);
     if (!t.text)
         uk_put(&t, "%s", "");
@@ -56,12 +66,10 @@ enum uk_status uk_program_print(struct uk_program *p, char **text) {
 
 enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t value) {
     struct uk_position nowhere = {0, 0};
+    enum uk_status status = uk_program_check(p);
 
-    if (!p)
-        return UK_INVALID_ARGUMENT;
-    if (p->status)
-        return p->status;
-    uk_context_enter(p->context, p->file);
+    if (status)
+        return status;
     struct uk_var *v = size ? uk_find_var(p->sizes, size) : NULL;
 
     if (!v)
@@ -75,12 +83,20 @@ enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t
     return UK_OK;
 }
 
+/* The program, or NULL if it cannot be used; the context's message is changed then only. */
+static const struct uk_program *usable(const struct uk_program *p) {
+    const bool known = p && p->checked && !p->status;
+
+    /* What a check computes is part of the program; the caller's view of it does not change. */
+    return known || !uk_program_check((struct uk_program *)(uintptr_t)p) ? p : NULL;
+}
+
 int uk_program_sizes(const struct uk_program *p) {
-    return p ? p->size_count : 0;
+    return usable(p) ? p->size_count : 0;
 }
 
 static const struct uk_var *size_at(const struct uk_program *p, int i) {
-    const struct uk_var *v = p ? p->sizes : NULL;
+    const struct uk_var *v = usable(p) ? p->sizes : NULL;
 
     while (v && v->number != i)
         v = v->next;
@@ -102,13 +118,13 @@ int64_t uk_program_size_default(const struct uk_program *p, int i) {
 int uk_program_scalars(const struct uk_program *p) {
     int n = 0;
 
-    for (const struct uk_scalar *s = p ? p->scalars : NULL; s; s = s->next)
+    for (const struct uk_scalar *s = usable(p) ? p->scalars : NULL; s; s = s->next)
         n++;
     return n;
 }
 
 const char *uk_program_scalar_name(const struct uk_program *p, int i) {
-    const struct uk_scalar *s = p && i >= 0 ? p->scalars : NULL;
+    const struct uk_scalar *s = usable(p) && i >= 0 ? p->scalars : NULL;
 
     for (; s && i; s = s->next)
         i--;
@@ -116,7 +132,7 @@ const char *uk_program_scalar_name(const struct uk_program *p, int i) {
 }
 
 static const struct uk_tensor *argument_at(const struct uk_program *p, int i) {
-    const struct uk_tensor *t = p && i >= 0 ? p->tensors : NULL;
+    const struct uk_tensor *t = usable(p) && i >= 0 ? p->tensors : NULL;
 
     for (; t; t = t->next)
         if (t->kind == UK_TENSOR_ARGUMENT && !i--)
@@ -127,7 +143,7 @@ static const struct uk_tensor *argument_at(const struct uk_program *p, int i) {
 int uk_program_tensors(const struct uk_program *p) {
     int n = 0;
 
-    for (const struct uk_tensor *t = p ? p->tensors : NULL; t; t = t->next)
+    for (const struct uk_tensor *t = usable(p) ? p->tensors : NULL; t; t = t->next)
         n += t->kind == UK_TENSOR_ARGUMENT;
     return n;
 }
@@ -179,7 +195,5 @@ int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const str
 int64_t uk_program_tensor_elements(const struct uk_program *p, int i, const int64_t *sizes) {
     const struct uk_tensor *t = argument_at(p, i);
 
-    return t && p->checked && (sizes || !p->size_count)
-               ? uk_tensor_elements(t, size_value, (void *)(uintptr_t)sizes)
-               : -1;
+    return t && (sizes || !p->size_count) ? uk_tensor_elements(t, size_value, (void *)(uintptr_t)sizes) : -1;
 }

@@ -5,22 +5,40 @@
 #include <string.h>
 #include "context.h"
 
+/* The next step begins. */
+static struct uk_position begin_step(struct uk_program *p) {
+    int number = 1;
+
+    for (const struct uk_step *s = p->steps; s; s = s->next)
+        number++;
+    return uk_begin_item(p, UK_ITEM_STEP, number);
+}
+
 void uk_step(struct uk_program *p, const char *text) {
-    if (p->status)
+    if (!uk_may_build(p))
         return;
+    struct uk_position before = begin_step(p);
+
     if (!text)
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "the step is NULL; give its text");
     else
         uk_parse_steps(p, text, strlen(text), true);
+    p->at = before;
+}
+
+static void fail_step(struct uk_program *p, const char *what) {
+    struct uk_position before = begin_step(p);
+
+    uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s", what);
+    p->at = before;
 }
 
 /* A name that is pasted into a step: a loop may have one dot; nothing else is let through. */
 static const char *word(struct uk_program *p, const char *s) {
-    if (!p->status &&
+    if (uk_may_build(p) &&
         (!s || !*s || s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")]))
-        uk_program_fail(
-            p, UK_INVALID_ARGUMENT, p->at,
-            "a name of a step is NULL or no identifier; take letters, digits, _ and one dot for loops");
+        fail_step(p,
+                  "a name of a step is NULL or no identifier; take letters, digits, _ and one dot for loops");
     return s ? s : "";
 }
 
@@ -30,7 +48,7 @@ static void step(struct uk_program *p, const char *format, ...) {
     char *text;
     va_list ap;
 
-    if (p->status)
+    if (!uk_may_build(p))
         return;
     va_start(ap, format);
     int n = vsnprintf(NULL, 0, format, ap);
@@ -67,7 +85,7 @@ void uk_fuse(struct uk_program *p, const char *a, const char *b, const char *nam
 static void step_of_loops(struct uk_program *p, const char *what, int n, const char *const loops[]) {
     struct uk_text t = {0};
 
-    if (p->status)
+    if (!uk_may_build(p))
         return;
     uk_put(&t, "%s", what);
     for (int i = 0; i < n; i++)
@@ -113,9 +131,8 @@ static void cache(struct uk_program *p, const char *what, const char *tensor, co
                   enum uk_scope scope, const char *name) {
     static const char *const scopes[] = {"global", "shared", "register"};
 
-    if (!p->status && (unsigned)scope > UK_SCOPE_REGISTER)
-        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s has no such scope; take one of enum uk_scope",
-                        what);
+    if (uk_may_build(p) && (unsigned)scope > UK_SCOPE_REGISTER)
+        fail_step(p, "there is no such scope; take one of enum uk_scope");
     else
         step(p, "%s %s at %s in %s%s%s", what, word(p, tensor), word(p, place), scopes[scope],
              name ? " -> " : "", name ? word(p, name) : "");
@@ -152,19 +169,24 @@ void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel) {
 }
 
 void uk_intrinsic(struct uk_program *p, const char *text) {
-    if (p->status)
+    int number = 1;
+
+    if (!uk_may_build(p))
         return;
+    for (const struct uk_intrinsic *i = p->intrinsics; i; i = i->next)
+        number++;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_INTRINSIC, number);
+
     if (!text)
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "the intrinsic is NULL; give its text");
     else
         uk_parse_item(p, text);
+    p->at = before;
 }
 
-static void import(struct uk_program *p, int kind, const char *text) {
-    struct uk_import **link = &p->imports, *i;
+static void add_import(struct uk_program *p, struct uk_import **link, int kind, const char *text) {
+    struct uk_import *i;
 
-    if (p->status)
-        return;
     if (!text || !*text) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "an import is empty; give a path or a text");
         return;
@@ -176,9 +198,21 @@ static void import(struct uk_program *p, int kind, const char *text) {
         return;
     i->kind = kind;
     i->at = p->at;
-    while (*link)
-        link = &(*link)->next;
     *link = i;
+}
+
+static void import(struct uk_program *p, int kind, const char *text) {
+    if (!uk_may_build(p))
+        return;
+    struct uk_import **end = &p->imports;
+    int number = 1;
+
+    for (; *end; end = &(*end)->next)
+        number++;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_IMPORT, number);
+
+    add_import(p, end, kind, text);
+    p->at = before;
 }
 
 void uk_import_file(struct uk_program *p, const char *path) {

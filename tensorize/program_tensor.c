@@ -23,7 +23,7 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
                                 enum uk_type type) {
     struct uk_tensor **link = &p->tensors, *t;
 
-    if (p->status)
+    if (!uk_may_build(p))
         return NULL;
     if ((unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
@@ -43,9 +43,18 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
     return *link = t;
 }
 
-static struct uk_tensor *add_shaped(struct uk_program *p, enum uk_tensor_kind kind, const char *name,
-                                    enum uk_type type, int dims, struct uk_index *const shape[],
-                                    struct uk_index *const strides[]) {
+/* The tensor's place among the program's, from 1; of one to come, if it is NULL. */
+static int tensor_number(const struct uk_program *p, const struct uk_tensor *tensor) {
+    int number = 1;
+
+    for (const struct uk_tensor *t = p->tensors; t && t != tensor; t = t->next)
+        number++;
+    return number;
+}
+
+static struct uk_tensor *make_shaped(struct uk_program *p, enum uk_tensor_kind kind, const char *name,
+                                     enum uk_type type, int dims, struct uk_index *const shape[],
+                                     struct uk_index *const strides[]) {
     struct uk_tensor *t = uk_add_tensor(p, kind, name, type);
 
     if (!t)
@@ -61,6 +70,18 @@ static struct uk_tensor *add_shaped(struct uk_program *p, enum uk_tensor_kind ki
     return t;
 }
 
+static struct uk_tensor *add_shaped(struct uk_program *p, enum uk_tensor_kind kind, const char *name,
+                                    enum uk_type type, int dims, struct uk_index *const shape[],
+                                    struct uk_index *const strides[]) {
+    if (!uk_may_build(p))
+        return NULL;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, NULL));
+    struct uk_tensor *t = make_shaped(p, kind, name, type, dims, shape, strides);
+
+    p->at = before;
+    return t;
+}
+
 struct uk_tensor *uk_tensor(struct uk_program *p, const char *name, enum uk_type type, int dims,
                             struct uk_index *const shape[], struct uk_index *const strides[]) {
     return add_shaped(p, UK_TENSOR_ARGUMENT, name, type, dims, shape, strides);
@@ -73,60 +94,64 @@ struct uk_tensor *uk_temp(struct uk_program *p, const char *name, enum uk_type t
 
 void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map,
                       struct uk_index *const strides[]) {
-    if (p->status)
+    if (!uk_may_build(p))
         return;
     if (!t || !map) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                         "uk_tensor_layout takes a tensor and a map; one is NULL");
         return;
     }
-    t->layout = uk_parse_map(p, map);
-    if (!t->layout)
-        return;
-    t->stored_dims = t->layout->to_count;
-    t->has_strides = strides != NULL;
-    if (strides)
-        uk_set_dims(p, "stride", t->stored_dims, strides, t->stride);
+    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
+
+    if ((t->layout = uk_parse_map(p, map))) {
+        t->stored_dims = t->layout->to_count;
+        t->has_strides = strides != NULL;
+        if (strides)
+            uk_set_dims(p, "stride", t->stored_dims, strides, t->stride);
+    }
+    p->at = before;
     p->checked = false;
 }
 
 void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes) {
-    if (p->status)
+    if (!uk_may_build(p))
         return;
     if (!t || bytes <= 0 || (bytes & (bytes - 1)) || bytes > 4096)
         uk_program_fail(p, UK_REFUSED, p->at, "align of %s is %d; take a power of two up to 4096",
                         t ? t->name : "NULL", bytes);
     else
         t->align = bytes;
+    p->checked = false;
 }
 
 void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *const over[]) {
-    if (p->status)
+    if (!uk_may_build(p))
         return;
     if (!t) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_tensor_over takes a tensor; it is NULL");
         return;
     }
+    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
+
     t->has_over = uk_set_dims(p, "extent", t->dims, over, t->over);
+    p->at = before;
     p->checked = false;
 }
 
 void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope) {
-    if (p->status)
+    if (!uk_may_build(p))
         return;
     if (!t || (unsigned)scope > UK_SCOPE_REGISTER)
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                        "uk_tensor_scope takes a tensor and one of enum uk_scope");
+                        "there is no such tensor or scope; take a tensor and one of enum uk_scope");
     else
         t->scope = scope;
     p->checked = false;
 }
 
-struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type type) {
+static struct uk_scalar *add_scalar(struct uk_program *p, const char *name, enum uk_type type) {
     struct uk_scalar **link = &p->scalars, *s;
 
-    if (p->status)
-        return NULL;
     if ((unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "a scalar has no such type; take one of enum uk_type");
@@ -141,8 +166,17 @@ struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type t
     s->at = p->at;
     while (*link)
         link = &(*link)->next;
-    *link = s;
-    return uk_scalar_value(p, s);
+    return *link = s;
+}
+
+struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type type) {
+    if (!uk_may_build(p))
+        return NULL;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_SCALAR, uk_scalar_number(p->scalars, NULL) + 1);
+    struct uk_scalar *s = add_scalar(p, name, type);
+
+    p->at = before;
+    return s ? uk_scalar_value(p, s) : NULL;
 }
 
 static bool set_reduction(struct uk_program *p, struct uk_statement *s, const struct uk_reduction *r) {
@@ -180,13 +214,11 @@ static bool label_is_taken(const struct uk_program *p, const char *label) {
     return false;
 }
 
-void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
-                  struct uk_index *const index[], enum uk_assign assign, const struct uk_reduction *reduction,
-                  struct uk_expr *value) {
-    struct uk_statement **link = &p->statements, *s;
+static void add_statement(struct uk_program *p, struct uk_statement **link, const char *label,
+                          struct uk_tensor *t, struct uk_index *const index[], enum uk_assign assign,
+                          const struct uk_reduction *reduction, struct uk_expr *value) {
+    struct uk_statement *s;
 
-    if (p->status)
-        return;
     if (!t || !value || (unsigned)assign > UK_ASSIGN_MIN) {
         uk_program_fail(
             p, UK_INVALID_ARGUMENT, p->at,
@@ -210,7 +242,21 @@ void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
     if (!uk_set_dims(p, "index", t->dims, index, s->left.index) ||
         (reduction && !set_reduction(p, s, reduction)))
         return;
-    while (*link)
-        link = &(*link)->next;
     *link = s;
+}
+
+void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
+                  struct uk_index *const index[], enum uk_assign assign, const struct uk_reduction *reduction,
+                  struct uk_expr *value) {
+    if (!uk_may_build(p))
+        return;
+    struct uk_statement **end = &p->statements;
+    int number = 1;
+
+    for (; *end; end = &(*end)->next)
+        number++;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_STATEMENT, number);
+
+    add_statement(p, end, label, t, index, assign, reduction, value);
+    p->at = before;
 }

@@ -4,7 +4,7 @@
 #include "context.h"
 
 static struct uk_expr *leaf(struct uk_program *p, enum uk_expr_op op) {
-    struct uk_expr *e = p->status ? NULL : uk_program_made(p, uk_alloc(&p->arena, sizeof *e));
+    struct uk_expr *e = uk_may_build(p) ? uk_program_made(p, uk_alloc(&p->arena, sizeof *e)) : NULL;
 
     if (e) {
         e->op = op;
@@ -87,7 +87,7 @@ struct uk_expr *uk_literal(struct uk_program *p, int64_t value) {
 struct uk_expr *uk_number(struct uk_program *p, double value) {
     struct uk_expr *e;
 
-    if (p->status)
+    if (!uk_may_build(p))
         return NULL;
     if (isnan(value))
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
@@ -109,7 +109,7 @@ struct uk_expr *uk_index_value(struct uk_program *p, struct uk_index *index) {
 }
 
 struct uk_expr *uk_pad(struct uk_program *p, struct uk_expr *element, struct uk_expr *outside) {
-    if (element && element->op != UK_E_ACCESS)
+    if (uk_may_build(p) && element && element->op != UK_E_ACCESS)
         return uk_program_fail(p, UK_REFUSED, element->at,
                                "pad takes an element of a tensor; write pad(X[i], 0)");
     return binary(p, UK_E_PAD, element, outside);
@@ -147,13 +147,16 @@ struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struc
     static const char *const names[] = {"min", "max", "exp", "tanh", "sqrt", "abs", "round"};
     int f = 0;
 
-    if (p->status)
+    if (!uk_may_build(p))
         return NULL;
     while (f < 7 && (!function || strcmp(names[f], function)))
         f++;
     if (f == 7)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "no such function; there are min, max, exp, tanh, sqrt, abs and round");
+    if (!argument)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "the arguments of %s are NULL; pass an array of %d", names[f], n);
     if (f < 2 ? n < 2 : n != 1)
         return uk_program_fail(p, UK_REFUSED, p->at, "%s has %d argument%s; it takes %s", names[f], n,
                                n == 1 ? "" : "s", f < 2 ? "two or more" : "one");
@@ -169,7 +172,7 @@ struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struc
 struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr *a) {
     struct uk_expr *e;
 
-    if ((unsigned)type >= UK_TYPES)
+    if (uk_may_build(p) && (unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "no such type to cast to; take one of enum uk_type");
     e = node(p, UK_E_CAST, 1, &a);
@@ -184,7 +187,7 @@ struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struc
 }
 
 struct uk_expr *uk_compare(struct uk_program *p, enum uk_relation r, struct uk_expr *a, struct uk_expr *b) {
-    if ((unsigned)r > UK_GREATER_EQUAL)
+    if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "no such relation; take one of enum uk_relation");
     return binary(p, (enum uk_expr_op)(UK_E_EQ + (int)r), a, b);

@@ -35,8 +35,8 @@
  * what was asked. What is passed in is copied, or not needed after the call.
  * Errors: functions return enum uk_status; the text is in uk_context_message() until the next call with the same
  * context. Outputs are NULL then, and the program is as it was. Calls that build a program are sticky instead: after the
- * first failure the later ones do nothing, and the failure comes back from uk_program_status() and from every use of the
- * program. The library prints nothing, and does not end the process; but LLVM and GMP do where their own allocations fail.
+ * first failure the later ones do nothing, and the failure comes back from uk_program_status() and, with its message, from
+ * every use of the program. The library prints nothing, and does not end the process; but LLVM and GMP do where their own allocations fail.
  */
 #ifndef UK_TENSORIZE_H
 #define UK_TENSORIZE_H
@@ -60,7 +60,10 @@ enum uk_type { UK_F64, UK_F32, UK_F16, UK_BF16, UK_I64, UK_I32, UK_I16, UK_I8, U
 struct uk_context *uk_context_create(void);
 /* After everything that was made with it. */
 void uk_context_destroy(struct uk_context *c);
-/* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. */
+/* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. In a program made
+ * by calls the function's name stands for the file, and the item that a call makes for the line: "matmul: step 2: error:
+ * ..."; items are counted from 1 by kind (statement, step, tensor, scalar, assumption, intrinsic, import), and
+ * "before statement 2" is an expression that is made before that statement. */
 const char *uk_context_message(const struct uk_context *c);
 /* What the last call with c says though it went well, "FILE:LINE:COLUMN: note: ...", each with a newline: that a stage
  * runs as plain loops, for instance, or that the kernel of an imported object is called and not inlined. "" if it says
@@ -88,7 +91,7 @@ enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t
 enum uk_status uk_program_status(const struct uk_program *p);
 
 /* What the generated function takes, in order: sizes, scalars, tensors; i counts from 0. Sizes that have been defined are
- * still counted here. */
+ * still counted here. A program that cannot be used takes nothing: 0, NULL, -1, UK_TYPES or false. */
 int uk_program_sizes(const struct uk_program *p);
 const char *uk_program_size_name(const struct uk_program *p, int i);
 /* The `size` item's value, or -1. */
@@ -130,8 +133,9 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  *         fprintf(stderr, "%s\n", uk_context_message(c));
  *
  * Handles belong to the program, may be used any number of times, and need no freeing. A call that fails returns
- * NULL and makes the program's status sticky; passing that NULL on is harmless. The rules of the language are
- * checked by uk_program_check(), and before the program is used in any other way.
+ * NULL and makes the program's status sticky; passing that NULL on is harmless, and so is a program that is NULL. The
+ * rules of the language are checked by uk_program_check(), and before the program is used in any other way; what they
+ * refuse is sticky, too.
  */
 struct uk_index; /* an integer: of sizes, iterators and constants; or a relation between two of them */
 struct uk_expr;  /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */

@@ -26,7 +26,6 @@ static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const s
     enum uk_status status = uk_program_check(p);
     if (status)
         return status;
-    uk_context_enter(p->context, p->file);
     v->saved = *p;
     v->mark = uk_arena_mark(&p->arena);
     v->imports_end = &p->imports;
@@ -37,17 +36,17 @@ static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const s
 
 /* Whether memory ran out, whatever the status of the call that met it first: then there is no message. */
 static bool ran_out(const struct visit *v) {
-    return v->p->context->failed && !v->p->context->message;
+    return v->p && v->p->context->failed && !v->p->context->message;
 }
 
 /* The status to return. */
 static enum uk_status visit_end(struct visit *v, enum uk_status status) {
-    struct uk_arena arena = v->p->arena;
-
     if (status && ran_out(v))
         status = UK_OUT_OF_MEMORY;
     if (!v->imports_end)
         return status; /* it did not begin */
+    struct uk_arena arena = v->p->arena;
+
     *v->p = v->saved;
     v->p->arena = arena;
     *v->imports_end = NULL; /* a step may have imported something */

@@ -206,7 +206,6 @@ enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *o
     enum uk_status s = uk_program_check(p);
     if (s)
         return s;
-    uk_context_enter(p->context, p->file);
     for (const struct uk_intrinsic *i = p->intrinsics; i; i = i->next)
         count++;
     if (!count)

@@ -297,8 +297,9 @@ static void failures_are_sticky(void **state) {
     assert_null(uk_tensor(p, "A", UK_F32, 1, (struct uk_index *[]){NULL}, NULL));
     uk_split(p, "i", 4, "io", "ii");
     assert_int_equal(uk_program_status(p), UK_SYNTAX);
-    assert_string_equal(uk_context_message(c),
-                        "f: error: sum is a word of the language; choose another name for the size");
+    assert_string_equal(
+        uk_context_message(c),
+        "f: before statement 1: error: sum is a word of the language; choose another name for the size");
     assert_int_equal(uk_program_print(p, &text), UK_SYNTAX);
     assert_null(text);
     uk_program_destroy(p);
@@ -310,7 +311,7 @@ static void failures_are_sticky(void **state) {
 
     assert_int_equal(uk_program_create(c, "f", &p), UK_OK);
     uk_split(p, "i", 0, "io", "ii");
-    assert_string_equal(uk_context_message(c), "f: error: the factor is 0; take 1 or more");
+    assert_string_equal(uk_context_message(c), "f: step 1: error: the factor is 0; take 1 or more");
     uk_program_destroy(p);
     uk_context_destroy(c);
 }

@@ -1,0 +1,525 @@
+/* Programs made by calls: what fails in one comes back from whatever is done with the program afterwards. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "tensorize.h"
+
+static const struct uk_options plain = {.target = "x86_64-avx2"};
+
+/* What the calls below are given; X is an input, Y an output, T a temp. */
+struct parts {
+    struct uk_index *n, *m, *i, *relation;
+    struct uk_tensor *X, *Y, *T;
+    struct uk_expr *x, *condition;
+};
+
+static struct parts declare(struct uk_program *p) {
+    struct parts b = {.n = uk_size(p, "N"), .m = uk_integer(p, 7), .i = uk_iterator(p, "i")};
+
+    b.relation = uk_relate(p, UK_GREATER, b.n, uk_integer(p, 0));
+    b.X = uk_tensor(p, "X", UK_F32, 1, &b.n, NULL);
+    b.Y = uk_tensor(p, "Y", UK_F32, 1, &b.n, NULL);
+    b.T = uk_temp(p, "T", UK_F32, 1, &b.n, NULL);
+    b.x = uk_element(p, b.X, &b.i);
+    b.condition = uk_compare(p, UK_LESS, b.x, uk_number(p, 1));
+    return b;
+}
+
+/* T[i] = X[i], Y[i] = T[i] */
+static void state_all(struct uk_program *p, const struct parts *b) {
+    uk_statement(p, NULL, b->T, &b->i, UK_ASSIGN, NULL, b->x);
+    uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, NULL, uk_element(p, b->T, &b->i));
+}
+
+static struct uk_program *create(struct uk_context *c, const char *name) {
+    struct uk_program *p;
+
+    assert_int_equal(uk_program_create(c, name, &p), UK_OK);
+    return p;
+}
+
+/* Every building call, with arguments that it refuses. `b` are the parts of p. */
+#define NINE ((struct uk_index *[]){b->n, b->n, b->n, b->n, b->n, b->n, b->n, b->n, b->n})
+#define FOUR ((const char *const[]){"a", "b", "c", "d"})
+#define ANY_RELATION ((enum uk_relation)17)
+#define ANY_SCOPE ((enum uk_scope)17)
+#define REFUSED_CALLS(CALL)                                                                           \
+    CALL(uk_size(p, "1x"))                                                                            \
+    CALL(uk_size(p, NULL))                                                                            \
+    CALL(uk_size_default(p, "N", -1))                                                                 \
+    CALL(uk_iterator(p, "sum"))                                                                       \
+    CALL(uk_plus(p, b->n, NULL))                                                                      \
+    CALL(uk_minus(p, b->relation, b->n))                                                              \
+    CALL(uk_times(p, NULL, NULL))                                                                     \
+    CALL(uk_floordiv(p, b->n, 0))                                                                     \
+    CALL(uk_mod(p, b->n, -1))                                                                         \
+    CALL(uk_relate(p, ANY_RELATION, b->n, b->n))                                                      \
+    CALL(uk_relate(p, UK_LESS, b->n, NULL))                                                           \
+    CALL(uk_both(p, b->n, b->relation))                                                               \
+    CALL(uk_assume(p, NULL))                                                                          \
+    CALL(uk_assume(p, b->n))                                                                          \
+    CALL(uk_tensor(p, "Z", UK_F32, 9, NINE, NULL))                                                    \
+    CALL(uk_tensor(p, "X", UK_F32, 1, &b->n, NULL))                                                   \
+    CALL(uk_tensor(p, "Z", UK_TYPES, 1, &b->n, NULL))                                                 \
+    CALL(uk_tensor(p, "Z", UK_F32, 1, NULL, NULL))                                                    \
+    CALL(uk_temp(p, "Z", UK_F32, 1, &b->relation, NULL))                                              \
+    CALL(uk_tensor_layout(p, b->X, "(i) -> [j]", NULL))                                               \
+    CALL(uk_tensor_layout(p, b->X, "(i) -> [i \1]", NULL))                                            \
+    CALL(uk_tensor_layout(p, NULL, "(i) -> [i]", NULL))                                               \
+    CALL(uk_tensor_align(p, b->X, 3))                                                                 \
+    CALL(uk_tensor_over(p, b->X, NULL))                                                               \
+    CALL(uk_tensor_over(p, NULL, &b->n))                                                              \
+    CALL(uk_tensor_scope(p, b->T, ANY_SCOPE))                                                         \
+    CALL(uk_scalar(p, "s", UK_TYPES))                                                                 \
+    CALL(uk_element(p, NULL, &b->i))                                                                  \
+    CALL(uk_element(p, b->X, (struct uk_index *[]){NULL}))                                            \
+    CALL(uk_pad(p, uk_number(p, 1), uk_number(p, 0)))                                                 \
+    CALL(uk_pad(p, b->x, NULL))                                                                       \
+    CALL(uk_number(p, NAN))                                                                           \
+    CALL(uk_index_value(p, NULL))                                                                     \
+    CALL(uk_add(p, b->x, NULL))                                                                       \
+    CALL(uk_subtract(p, b->condition, b->x))                                                          \
+    CALL(uk_multiply(p, NULL, b->x))                                                                  \
+    CALL(uk_divide(p, b->x, NULL))                                                                    \
+    CALL(uk_shift_left(p, b->x, NULL))                                                                \
+    CALL(uk_shift_right(p, b->x, NULL))                                                               \
+    CALL(uk_negate(p, NULL))                                                                          \
+    CALL(uk_call(p, "sin", 1, &b->x))                                                                 \
+    CALL(uk_call(p, "max", 1, &b->x))                                                                 \
+    CALL(uk_call(p, "max", 2, NULL))                                                                  \
+    CALL(uk_call(p, "exp", 1, NULL))                                                                  \
+    CALL(uk_cast(p, UK_TYPES, b->x))                                                                  \
+    CALL(uk_cast(p, UK_I8, NULL))                                                                     \
+    CALL(uk_select(p, b->x, b->x, b->x))                                                              \
+    CALL(uk_compare(p, ANY_RELATION, b->x, b->x))                                                     \
+    CALL(uk_and(p, b->x, b->condition))                                                               \
+    CALL(uk_or(p, b->condition, NULL))                                                                \
+    CALL(uk_not(p, b->x))                                                                             \
+    CALL(uk_statement(p, NULL, NULL, &b->i, UK_ASSIGN, NULL, b->x))                                   \
+    CALL(uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, NULL, NULL))                                   \
+    CALL(uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, &(struct uk_reduction){.iterators = 1}, b->x)) \
+    CALL(uk_intrinsic(p, NULL))                                                                       \
+    CALL(uk_intrinsic(p, "intrinsic f\nend\n"))                                                       \
+    CALL(uk_import_file(p, ""))                                                                       \
+    CALL(uk_import_llvm(p, NULL))                                                                     \
+    CALL(uk_import_c(p, NULL))                                                                        \
+    CALL(uk_step(p, NULL))                                                                            \
+    CALL(uk_step(p, "sort Y.i"))                                                                      \
+    CALL(uk_step(p, "parallel \1"))                                                                   \
+    CALL(uk_split(p, "Y.i", 0, "io", "ii"))                                                           \
+    CALL(uk_split(p, "Y.i", 4, NULL, "ii"))                                                           \
+    CALL(uk_split_parts(p, "Y.i", 0, "io", "ii"))                                                     \
+    CALL(uk_tile(p, "Y.i", "T.i", 4, 4, NULL))                                                        \
+    CALL(uk_tile(p, "Y.i", "T.i", 4, 0, FOUR))                                                        \
+    CALL(uk_fuse(p, "Y.i", "Y.i j", "f"))                                                             \
+    CALL(uk_reorder(p, 0, NULL))                                                                      \
+    CALL(uk_reorder(p, 2, NULL))                                                                      \
+    CALL(uk_unroll(p, NULL))                                                                          \
+    CALL(uk_vectorize(p, ""))                                                                         \
+    CALL(uk_parallel(p, 0, NULL))                                                                     \
+    CALL(uk_bind(p, "Y.i", "block.w"))                                                                \
+    CALL(uk_pack(p, "X", "root", 0, -1, NULL))                                                        \
+    CALL(uk_cache_read(p, "X", "root", ANY_SCOPE, NULL))                                              \
+    CALL(uk_cache_write(p, "Y", NULL, UK_SCOPE_GLOBAL, NULL))                                         \
+    CALL(uk_compute_at(p, "T", NULL))                                                                 \
+    CALL(uk_reverse_compute_at(p, NULL, "T.i"))                                                       \
+    CALL(uk_compute_inline(p, "T\n"))                                                                 \
+    CALL(uk_rfactor(p, "Y.i", NULL))                                                                  \
+    CALL(uk_tensorize(p, "Y.i", NULL))
+
+/* Rules that a program breaks as a whole: the calls succeed, every use of the program fails. */
+#define BROKEN_RULES(CALL)                                                                                   \
+    CALL(uk_statement(p, NULL, b->X, &b->i, UK_ASSIGN, NULL,                                                 \
+                      uk_element(p, uk_tensor(p, "Z", UK_F32, 1, &b->m, NULL), &b->i)))                      \
+    CALL(uk_statement(p, NULL, b->Y, (struct uk_index *[]){uk_times(p, b->n, b->i)}, UK_ASSIGN, NULL, b->x)) \
+    CALL(uk_statement(p, NULL, b->X, &b->i, UK_ASSIGN_ADD, NULL,                                             \
+                      uk_element(p, uk_temp(p, "U", UK_F32, 1, &b->n, NULL), &b->i)))                        \
+    CALL(uk_tensor_layout(p, b->X, "(i, j) -> [i, j]", NULL))                                                \
+    CALL(uk_assume(p, uk_relate(p, UK_EQUAL, uk_times(p, b->n, b->n), b->n)))                                \
+    CALL(uk_split(p, "Y.i", 4, "X", "ii"))
+
+/* Makes the call of that number; returns its text, or NULL if there is none. */
+#define CALL(...)            \
+    if (!number--) {         \
+        (void)(__VA_ARGS__); \
+        return #__VA_ARGS__; \
+    }
+static const char *refused_call(struct uk_program *p, const struct parts *b, int number) {
+    REFUSED_CALLS(CALL)
+    return NULL;
+}
+
+static const char *broken_rule(struct uk_program *p, const struct parts *b, int number) {
+    BROKEN_RULES(CALL)
+    return NULL;
+}
+#undef CALL
+
+/* ---- what can be done with a program ---- */
+
+static enum uk_status use_check(struct uk_program *p) {
+    return uk_program_check(p);
+}
+
+static enum uk_status use_print(struct uk_program *p) {
+    char *text = (char *)p;
+    const enum uk_status s = uk_program_print(p, &text);
+
+    assert_true(!s == (text != NULL));
+    uk_text_free(text);
+    return s;
+}
+
+static enum uk_status use_define(struct uk_program *p) {
+    return uk_program_define(p, "N", 8);
+}
+
+static enum uk_status use_schedule(struct uk_program *p) {
+    return uk_program_schedule(p, "other.uk", "", 0);
+}
+
+static enum uk_status use_interpret(struct uk_program *p) {
+    float x[2] = {1, 2}, y[2] = {0};
+
+    return uk_program_interpret(p, (int64_t[]){2}, NULL, (void *[]){x, y});
+}
+
+static enum uk_status compile_for(struct uk_program *p, const char *target) {
+    const struct uk_options o = {.target = target};
+    struct uk_module *m = (struct uk_module *)p;
+    const enum uk_status s = uk_compile(p, &o, &m);
+
+    assert_true(!s == (m != NULL));
+    uk_module_destroy(m);
+    return s;
+}
+
+static enum uk_status use_compile(struct uk_program *p) {
+    return compile_for(p, "x86_64-avx2");
+}
+
+static enum uk_status use_compile_interp(struct uk_program *p) {
+    return compile_for(p, "interp");
+}
+
+static enum uk_status emit_what(struct uk_program *const p[], int count, enum uk_emit what) {
+    char *bytes = (char *)p;
+    size_t length = 1;
+    const enum uk_status s = count == 1 ? uk_emit(p[0], &plain, what, &bytes, &length)
+                                        : uk_emit_programs(p, count, &plain, what, &bytes, &length);
+
+    assert_true(!s == (bytes != NULL) && !s == (length > 0));
+    uk_text_free(bytes);
+    return s;
+}
+
+static enum uk_status use_emit_schedule(struct uk_program *p) {
+    return emit_what(&p, 1, UK_EMIT_SCHEDULE);
+}
+
+static enum uk_status use_emit_loops(struct uk_program *p) {
+    return emit_what(&p, 1, UK_EMIT_LOOPS);
+}
+
+static enum uk_status use_emit_llvm(struct uk_program *p) {
+    return emit_what(&p, 1, UK_EMIT_LLVM);
+}
+
+static enum uk_status use_emit_object(struct uk_program *p) {
+    return emit_what(&p, 1, UK_EMIT_OBJECT);
+}
+
+static enum uk_status use_emit_header(struct uk_program *p) {
+    return emit_what(&p, 1, UK_EMIT_HEADER);
+}
+
+static enum uk_status use_explain(struct uk_program *p) {
+    char *text = (char *)p;
+    const enum uk_status s = uk_explain(p, &plain, &text);
+
+    assert_true(!s == (text != NULL));
+    uk_text_free(text);
+    return s;
+}
+
+static enum uk_status use_verify(struct uk_program *p) {
+    const struct uk_verify_options o = {.target = "x86_64-avx2", .cases = 1};
+    char *report = (char *)p;
+    const enum uk_status s = uk_verify(p, &o, &report);
+
+    assert_true(!s == (report != NULL));
+    uk_text_free(report);
+    return s;
+}
+
+static enum uk_status use_schedule_start(struct uk_program *p) {
+    char *steps = (char *)p;
+    int cursor = 0;
+    const enum uk_status s = uk_schedule_start(p, &plain, &cursor, &steps);
+
+    assert_true(!s == (steps != NULL));
+    uk_text_free(steps);
+    return s;
+}
+
+static enum uk_status use_schedule_change(struct uk_program *p) {
+    char *steps = (char *)p;
+    uint64_t random = 1;
+    const enum uk_status s = uk_schedule_change(p, &plain, "split Y.i 4 -> io ii", &random, &steps);
+
+    assert_true(!s == (steps != NULL));
+    uk_text_free(steps);
+    return s;
+}
+
+static enum uk_status use_schedule_bound(struct uk_program *p) {
+    double operations = -1;
+    const enum uk_status s = uk_schedule_bound(p, &plain, "", &operations);
+
+    assert_true(operations == 0);
+    return s;
+}
+
+static const struct {
+    const char *name;
+    enum uk_status (*use)(struct uk_program *p);
+} uses[] = {
+    {"check", use_check},
+    {"print", use_print},
+    {"define", use_define},
+    {"schedule", use_schedule},
+    {"interpret", use_interpret},
+    {"compile", use_compile},
+    {"compile for interp", use_compile_interp},
+    {"emit the schedule", use_emit_schedule},
+    {"emit the loops", use_emit_loops},
+    {"emit LLVM", use_emit_llvm},
+    {"emit an object", use_emit_object},
+    {"emit the header", use_emit_header},
+    {"explain", use_explain},
+    {"verify", use_verify},
+    {"uk_schedule_start", use_schedule_start},
+    {"uk_schedule_change", use_schedule_change},
+    {"uk_schedule_bound", use_schedule_bound},
+};
+enum { USES = sizeof uses / sizeof *uses };
+
+/* ---- tests ---- */
+
+/* An intrinsic, for what is verified. */
+static void declare_kernel(struct uk_program *p) {
+    uk_import_c(p, "void copy_4(const float *a, float *b) {\n"
+                   "    for (int i = 0; i < 4; i++)\n"
+                   "        b[i] = a[i];\n"
+                   "}\n");
+    uk_intrinsic(p, "intrinsic copy_4\n"
+                    "  tensor a f32 [4]\n"
+                    "  tensor b f32 [4]\n"
+                    "  b[i] = a[i]\n"
+                    "  compute void copy_4(ptr a, ptr b)\n"
+                    "end\n");
+}
+
+static struct uk_program *whole(struct uk_context *c, const char *name) {
+    struct uk_program *p = create(c, name);
+    const struct parts b = declare(p);
+
+    declare_kernel(p);
+    state_all(p, &b);
+    return p;
+}
+
+static void a_whole_program_is_used(void **state) {
+    (void)state;
+    for (int i = 0; i < USES; i++) {
+        struct uk_context *c = uk_context_create();
+        struct uk_program *p = whole(c, "whole");
+
+        if (uses[i].use(p))
+            fail_msg("%s: %s", uses[i].name, uk_context_message(c));
+        assert_int_equal(uk_program_status(p), UK_OK);
+        uk_program_destroy(p);
+        uk_context_destroy(c);
+    }
+}
+
+static void expect_failure(struct uk_context *c, struct uk_program *p, enum uk_status expected,
+                           const char *message, const char *call, int use) {
+    assert_int_equal(uk_target_runs(c, "interp"), UK_OK); /* forgets the message */
+    const enum uk_status s = uses[use].use(p);
+
+    if (s != expected)
+        fail_msg("%s, then %s: status %d, not %d", call, uses[use].name, s, expected);
+    if (strcmp(uk_context_message(c), message))
+        fail_msg("%s, then %s: \"%s\", not \"%s\"", call, uses[use].name, uk_context_message(c), message);
+}
+
+/* What a program takes is not known either. */
+static void expect_no_answers(struct uk_program *p) {
+    assert_int_equal(uk_program_sizes(p), 0);
+    assert_null(uk_program_size_name(p, 0));
+    assert_int_equal(uk_program_size_default(p, 0), -1);
+    assert_int_equal(uk_program_scalars(p), 0);
+    assert_null(uk_program_scalar_name(p, 0));
+    assert_int_equal(uk_program_tensors(p), 0);
+    assert_null(uk_program_tensor_name(p, 0));
+    assert_int_equal(uk_program_tensor_type(p, 0), UK_TYPES);
+    assert_false(uk_program_tensor_written(p, 1));
+    assert_int_equal(uk_program_tensor_elements(p, 0, (int64_t[]){4}), -1);
+}
+
+/* The failure of a call stays, whatever succeeds before it and is called after it. */
+static void failed_calls_fail_every_use(void **state) {
+    struct uk_context *c = uk_context_create();
+    const char *call = "";
+
+    (void)state;
+    for (int i = 0; call; i++) {
+        struct uk_program *p = create(c, "broken"), *good = whole(c, "good");
+        const struct parts b = declare(p);
+        char message[512];
+
+        declare_kernel(p);
+        assert_int_equal(uk_program_status(p), UK_OK);
+        if ((call = refused_call(p, &b, i))) {
+            const enum uk_status s = uk_program_status(p);
+
+            snprintf(message, sizeof message, "%s", uk_context_message(c));
+            if (!s || strncmp(message, "broken:", 7) || !strstr(message, "; "))
+                fail_msg("%s: status %d, \"%s\"", call, s, message);
+            state_all(p, &b);
+            assert_int_equal(uk_program_status(p), s);
+            for (int k = 0; k < USES; k++)
+                expect_failure(c, p, s, message, call, k);
+            expect_no_answers(p);
+            struct uk_program *const both[] = {good, p};
+            struct uk_module *m = (struct uk_module *)p;
+
+            assert_int_equal(uk_compile_programs(both, 2, &plain, &m), s);
+            assert_null(m);
+            assert_string_equal(uk_context_message(c), message);
+            assert_int_equal(emit_what(both, 2, UK_EMIT_SCHEDULE), s);
+            assert_string_equal(uk_context_message(c), message);
+        }
+        uk_program_destroy(p);
+        uk_program_destroy(good);
+    }
+    uk_context_destroy(c);
+}
+
+/* A program that nobody checked is checked by its first use, whichever that is. */
+static void broken_rules_fail_every_use(void **state) {
+    struct uk_context *c = uk_context_create();
+    const char *call = "";
+
+    (void)state;
+    for (int i = 0; call; i++)
+        for (int k = 0; call && k < USES + 1; k++) {
+            struct uk_program *p = create(c, "broken"), *other = create(c, "broken");
+            const struct parts b = declare(p), o = declare(other);
+            char message[512];
+
+            declare_kernel(p);
+            declare_kernel(other);
+            state_all(p, &b);
+            state_all(other, &o);
+            call = broken_rule(p, &b, i);
+            broken_rule(other, &o, i);
+            if (call) {
+                const enum uk_status s = uk_program_check(other);
+                /* A schedule takes the place of steps that are wrong. */
+                const bool replaced = k < USES && uses[k].use == use_schedule && strstr(call, "uk_split");
+
+                assert_int_equal(uk_program_status(p), UK_OK);
+                snprintf(message, sizeof message, "%s", uk_context_message(c));
+                if (!s || strncmp(message, "broken: ", 8))
+                    fail_msg("%s: status %d, \"%s\"", call, s, message);
+                if (k == USES)
+                    expect_no_answers(p);
+                else
+                    expect_failure(c, p, replaced ? UK_OK : s, replaced ? "" : message, call, k);
+            }
+            uk_program_destroy(p);
+            uk_program_destroy(other);
+        }
+    uk_context_destroy(c);
+}
+
+/* uk_program_create() may have failed: nothing that is done with its NULL does harm. */
+static void no_program_is_harmless(void **state) {
+    const struct parts none = {0};
+
+    (void)state;
+    declare(NULL);
+    declare_kernel(NULL);
+    state_all(NULL, &none);
+    for (int i = 0; refused_call(NULL, &none, i); i++)
+        ;
+    for (int i = 0; broken_rule(NULL, &none, i); i++)
+        ;
+    for (int i = 0; i < USES; i++)
+        assert_int_equal(uses[i].use(NULL), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_program_status(NULL), UK_INVALID_ARGUMENT);
+    expect_no_answers(NULL);
+    uk_program_destroy(NULL);
+}
+
+/* What a message says of the place: an item of a text, or one that a call made, by its kind and number. */
+static void messages_name_the_item(void **state) {
+    static const char *const expected[][2] = {
+        {"uk_floordiv(p, b->n, 0)", "broken: before statement 1: error: the divisor 0 is not positive; "},
+        {"uk_tensor(p, \"Z\", UK_F32, 9,", "broken: tensor 4: error: Z has 9 dimensions; "},
+        {"uk_scalar(p, \"s\", UK_TYPES)", "broken: scalar 1: error: a scalar has no such type; "},
+        {"uk_assume(p, NULL)", "broken: assumption 1: error: uk_assume takes a relation; "},
+        {"uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, NULL, NULL)", "broken: statement 1: error: "},
+        {"uk_intrinsic(p, NULL)", "broken: intrinsic 2: error: the intrinsic is NULL; "},
+        {"uk_import_file(p, \"\")", "broken: import 2: error: an import is empty; "},
+        {"uk_split(p, \"Y.i\", 0, ", "broken: step 1: error: the factor is 0; take 1 or more"},
+        {"uk_split(p, \"Y.i\", 4, NULL", "broken: step 1: error: a name of a step is NULL "},
+        {"uk_cache_read(p, \"X\"", "broken: step 1: error: there is no such scope; "},
+    };
+    struct uk_context *c = uk_context_create();
+    const char *call = "";
+    size_t found = 0;
+
+    (void)state;
+    for (int i = 0; call; i++) {
+        struct uk_program *p = create(c, "broken");
+        const struct parts b = declare(p);
+
+        declare_kernel(p);
+        call = refused_call(p, &b, i);
+        for (size_t k = 0; call && k < sizeof expected / sizeof *expected; k++)
+            if (!strncmp(call, expected[k][0], strlen(expected[k][0]))) {
+                found++;
+                if (strncmp(uk_context_message(c), expected[k][1], strlen(expected[k][1])))
+                    fail_msg("%s: %s", call, uk_context_message(c));
+            }
+        uk_program_destroy(p);
+    }
+    assert_int_equal(found, sizeof expected / sizeof *expected);
+
+    struct uk_program *p = whole(c, "late");
+    uk_split(p, "Y.i", 4, "io", "ii");
+    uk_split(p, "Y.j", 4, "jo", "ji");
+    assert_int_not_equal(use_emit_loops(p), UK_OK);
+    assert_memory_equal(uk_context_message(c), "late: step 2: error: ", 21);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_program_is_used),     cmocka_unit_test(failed_calls_fail_every_use),
+        cmocka_unit_test(broken_rules_fail_every_use), cmocka_unit_test(no_program_is_harmless),
+        cmocka_unit_test(messages_name_the_item),
+    };
+
+    if (!__builtin_cpu_supports("avx2"))
+        return 77;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
