@@ -74,15 +74,18 @@ static void F(identical)(const struct shape *s) {
 
 /* ---- epilogues ---- */
 
+/* Every 12th i is a zeroed epilogue, of which nothing may be seen. */
 static void F(epilogue)(const struct shape *s, int64_t i) {
     struct F(data) d;
     struct uk_gemm_plan plan;
     enum { MOST = 1024 };
     ELEMENT rows[MOST], columns[MOST];
     const struct UK(gemm_epilogue) e = {
-        .scale = i % 2 ? 2 : 1,
-        .low = i % 3 ? 0 : (ELEMENT)-INFINITY,
-        .high = i % 5 ? (ELEMENT)INFINITY : 6,
+        .scale = (ELEMENT)(i % 3),
+        .low = i / 3 % 4 == 2 ? (ELEMENT)-INFINITY : 0,
+        .high = i / 3 % 4 == 3   ? 6
+                : i / 3 % 4 == 0 ? 0
+                                 : (ELEMENT)INFINITY,
         .row_bias = i % 4 & 1 ? rows : NULL,
         .column_bias = i % 4 & 2 ? columns : NULL,
     };
@@ -96,8 +99,10 @@ static void F(epilogue)(const struct shape *s, int64_t i) {
         for (int64_t c = 0; c < s->n; c++) {
             ELEMENT *x = &d.expected[at(&d.c, r, c)];
 
-            *x = e.scale * *x + (e.row_bias ? rows[r] : 0) + (e.column_bias ? columns[c] : 0);
-            *x = *x < e.low ? e.low : *x > e.high ? e.high : *x;
+            *x = (e.scale != 0 ? e.scale : 1) * *x + (e.row_bias ? rows[r] : 0) +
+                 (e.column_bias ? columns[c] : 0);
+            if (e.low != 0 || e.high != 0)
+                *x = *x < e.low ? e.low : *x > e.high ? e.high : *x;
         }
     assert_int_equal(
         UK(gemm_plan)(&plan, s->layout, s->ta, s->tb, s->m, s->n, s->k, d.a.ld, d.b.ld, d.c.ld, NULL), UK_OK);

@@ -1,4 +1,5 @@
 /* Matrix products: the functions that programs call. */
+#include <math.h>
 #include "gemm_direct.h"
 
 #define ELEMENT float
@@ -129,6 +130,15 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                      options);
 }
 
+/* What the caller's epilogue means: zeros change nothing. */
+static struct gemm_epilogue epilogue_given(double scale, double low, double high, const void *row_bias,
+                                           const void *column_bias) {
+    const bool clamps = low != 0 || high != 0;
+
+    return (struct gemm_epilogue){scale != 0 ? scale : 1, clamps ? low : -HUGE_VAL, clamps ? high : HUGE_VAL,
+                                  row_bias, column_bias};
+}
+
 __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_plan *plan, float alpha,
                                                          const float *a, const float *b, float beta, float *c,
                                                          const struct uk_sgemm_epilogue *epilogue,
@@ -138,8 +148,8 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
     if (!epilogue && sdirect_call_plan(plan, alpha, a, b, beta, c))
         return UK_OK;
     if (epilogue)
-        e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
-                                   epilogue->column_bias};
+        e = epilogue_given(epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
+                           epilogue->column_bias);
     return run(plan, &gemm_f32, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
@@ -175,8 +185,8 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
     if (!epilogue && ddirect_call_plan(plan, alpha, a, b, beta, c))
         return UK_OK;
     if (epilogue)
-        e = (struct gemm_epilogue){epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
-                                   epilogue->column_bias};
+        e = epilogue_given(epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
+                           epilogue->column_bias);
     return run(plan, &gemm_f64, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 

@@ -277,10 +277,11 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
 
 /* What is done to each element of C last, while its tile is in the first cache:
  *     c = min(max(scale * c + row_bias[i] + column_bias[j], low), high)
- * i and j are the row and column of C in the caller's layout. A NaN in c stays. */
+ * i and j are the row and column of C in the caller's layout. A NaN in c stays. Zero-initialize; every zero means that
+ * nothing is done: a scale of 0 is one of 1, and low and high that are both 0 do not clamp. A clamp sets both. */
 struct uk_sgemm_epilogue {
-    float scale;              /* 1: none */
-    float low, high;          /* relu: 0 and INFINITY; no clamp: -INFINITY and INFINITY */
+    float scale;              /* 0 or 1: none */
+    float low, high;          /* relu: 0 and INFINITY; no clamp: both 0, or -INFINITY and INFINITY */
     const float *row_bias;    /* m elements, or NULL */
     const float *column_bias; /* n elements, or NULL */
 };
