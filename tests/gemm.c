@@ -6,22 +6,8 @@
 #define _GNU_SOURCE
 #include <float.h>
 #include <math.h>
-#include <pthread.h>
 #include <pthreadpool.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
-#include "arena.h"
-#include "emulated.h"
-#include "gemm.h"
+#include "gemm_shape.h"
 
 /* ---- allocations that fail ---- */
 
@@ -33,92 +19,6 @@ static _Thread_local int allocations;
 void *__wrap_aligned_alloc(size_t alignment, size_t size) {
     allocations++;
     return allocation_fails ? NULL : __real_aligned_alloc(alignment, size);
-}
-
-/* ---- under an emulator ---- */
-
-/* An emulator is a hundred times slower: UK_GEMM_PART=n is for one n-th of the random cases, and of the multiply-adds
- * of the largest ones. */
-static int64_t part(void) {
-    return getenv("UK_GEMM_PART") ? atoll(getenv("UK_GEMM_PART")) : 1;
-}
-
-static int64_t part_of(int64_t cases) {
-    return (cases - 1) / part() + 1;
-}
-
-/* Sizes m, n, k: halved, the largest first, until there are few enough multiply-adds, so many millions without UK_GEMM_PART. */
-static void shrink(int64_t size[3], int64_t millions) {
-    while (part() > 1 && size[0] * size[1] * size[2] > (millions << 20) / part())
-        size[size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2] /= 2;
-}
-
-/* Blocks are smaller too, so that shrunk shapes have several: an eighth of the multiply-adds is a quarter of an operand. */
-const struct gemm_caches *__real_gemm_caches(void);
-const struct gemm_caches *__wrap_gemm_caches(void);
-static struct gemm_caches smaller_caches;
-static bool own_caches; /* the machine's, whatever the part */
-
-static void make_caches(void) {
-    smaller_caches = *__real_gemm_caches();
-    for (int64_t p = part(); p > 1; p /= 8) {
-        smaller_caches.second.size /= 4;
-        smaller_caches.last.size /= 4;
-    }
-}
-
-const struct gemm_caches *__wrap_gemm_caches(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, make_caches);
-    return own_caches ? __real_gemm_caches() : &smaller_caches;
-}
-
-/* ---- a case, of either type ---- */
-
-struct shape {
-    enum uk_layout layout;
-    enum uk_transpose ta, tb;
-    int64_t m, n, k, pad; /* leading dimensions are `pad` more than they have to be */
-    double alpha, beta;
-};
-
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-struct operand {
-    int64_t lines, length, ld, elements;
-    bool by_rows; /* a line is a row */
-};
-
-static struct operand operand(const struct shape *s, bool transposed, int64_t rows, int64_t columns) {
-    struct operand o = {.by_rows = (s->layout == UK_ROW_MAJOR) != transposed};
-
-    o.lines = o.by_rows ? rows : columns;
-    o.length = o.by_rows ? columns : rows;
-    o.ld = larger(o.length, 1) + s->pad;
-    o.elements = o.lines && o.length ? (o.lines - 1) * o.ld + o.length : 0;
-    return o;
-}
-
-static int64_t at(const struct operand *o, int64_t row, int64_t column) {
-    return o->by_rows ? row * o->ld + column : column * o->ld + row;
-}
-
-static uint32_t seed = 1;
-
-static uint32_t next(void) {
-    seed = seed * 1664525u + 1013904223u;
-    return seed >> 8;
-}
-
-static double small_integer(void) {
-    return (double)(next() % 9) - 4;
-}
-
-static double fraction(void) {
-    return (double)next() / (1 << 23) - 1;
 }
 
 static void nothing(void *context, size_t index) {
@@ -144,6 +44,7 @@ static pthreadpool_t callers_pool(void) {
 #define EPSILON FLT_EPSILON
 #define SGEMM uk_sgemm
 #define UK(name) uk_s##name
+#include "gemm_data.h"
 #include "gemm_cases.h"
 #include "gemm_plan_cases.h"
 #undef ELEMENT
@@ -156,10 +57,15 @@ static pthreadpool_t callers_pool(void) {
 #define EPSILON DBL_EPSILON
 #define SGEMM uk_dgemm
 #define UK(name) uk_d##name
+#include "gemm_data.h"
 #include "gemm_cases.h"
 #include "gemm_plan_cases.h"
 
 /* ---- the lists of cases ---- */
+
+static int64_t part_of(int64_t cases) {
+    return (cases - 1) / part() + 1;
+}
 
 static const int64_t sizes[] = {0,  1,  2,  3,  5,  7,  8,  13, 14, 15, 16,  17,
                                 31, 32, 33, 47, 48, 49, 63, 64, 65, 97, 130, 257};
@@ -286,12 +192,26 @@ static void nan_is_overwritten(void **state) {
 static void nothing_outside_is_touched(void **state) {
     (void)state;
     for (int64_t i = 0; i < part_of(400); i++) {
-        struct shape s = draw(i);
+        const struct shape s = draw(i);
 
-        s.alpha = s.alpha == 0 ? 1 : s.alpha;
         sguarded(&s);
         if (i % 2)
             dguarded(&s);
+    }
+    /* C is transposed, and scaled only. */
+    for (int form = 0; form < 16; form++) {
+        const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                form & 8 ? 1003 : 16,
+                                form & 8 ? 16 : 1003,
+                                300,
+                                form % 3,
+                                0,
+                                form % 5 - 1};
+
+        sguarded(&s);
+        dguarded(&s);
     }
 }
 
@@ -329,7 +249,8 @@ static void same_bits(void **state) {
         {1000, 6, 1000},   {64, 64, 4096},  {129, 1100, 1200}, {1100, 129, 900}, {1, 1, 5000},
         {31, 31, 31},      {512, 512, 512}, {97, 17, 1030},    {700, 1500, 4},   {1024, 80, 2048},
         {1500, 1028, 100}, {28, 1031, 700}, {33, 1100, 1031},  {16, 1003, 300},  {1, 80, 20000},
-        {5, 700, 1500},    {900, 6, 3000},  {9, 11, 5000},     {700, 5, 1500},   {4, 300, 2000}};
+        {5, 700, 1500},    {900, 6, 3000},  {9, 11, 5000},     {700, 5, 1500},   {4, 300, 2000},
+        {1, 128, 700},     {1, 1024, 900},  {512, 1, 1100},    {100, 4096, 512}, {13, 600, 1100}};
 
     (void)state;
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
@@ -418,6 +339,28 @@ static void epilogues(void **state) {
         s.n = larger(s.n, 1);
         sepilogue(&s, i);
         depilogue(&s, i);
+    }
+    /* Several threads: vectors, inner products, tiles by rows and by columns. */
+    int64_t shape[][3] = {{1, 3000, 2000}, {3000, 1, 2000}, {9, 700, 5000}, {600, 700, 300}, {40, 9000, 60}};
+
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        shrink(shape[i], 100);
+        for (int form = 0; form < 8; form++) {
+            const struct shape s = {form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                                    form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                    shape[i][0],
+                                    shape[i][1],
+                                    shape[i][2],
+                                    form % 3,
+                                    1,
+                                    form % 2};
+
+            /* With both biases. */
+            sepilogue(&s, 4 * form + 3);
+            if (form % 3 == 0)
+                depilogue(&s, 4 * form + 3);
+        }
     }
     /* C is turned. */
     for (int i = 0; i < 4; i++) {

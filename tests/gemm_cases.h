@@ -1,17 +1,4 @@
-/* The checks of tests/gemm.c for one element type: ELEMENT, with F(name) and UK(name) its functions. What calls compute. */
-
-typedef ELEMENT F(element);
-
-struct F(data) {
-    struct operand a, b, c;
-    ELEMENT *pa, *pb, *pc, *expected; /* expected: C as it should be, padding included */
-    double *bound;                    /* sum of |a b|; NULL for integers */
-};
-
-static void F(fill)(ELEMENT *p, int64_t n, bool integers) {
-    for (int64_t i = 0; i < n; i++)
-        p[i] = (ELEMENT)(integers ? small_integer() : fraction());
-}
+/* The checks of tests/gemm.c for one element type, after gemm_data.h. What calls compute. */
 
 static void F(make)(const struct shape *s, struct F(data) * d, bool integers) {
     d->a = operand(s, s->ta == UK_TRANSPOSE, s->m, s->k);
@@ -35,16 +22,6 @@ static void F(unmake)(struct F(data) * d) {
     free(d->pc);
     free(d->expected);
     free(d->bound);
-}
-
-/* One element by the definition, summed in double. */
-static double F(element_of)(const struct shape *s, const struct F(data) * d, int64_t i, int64_t j) {
-    double sum = 0;
-
-    for (int64_t p = 0; p < s->k && s->alpha != 0; p++)
-        sum += (double)d->pa[at(&d->a, i, p)] * (double)d->pb[at(&d->b, p, j)];
-    return (s->alpha == 0 ? 0 : s->alpha * sum) +
-           (s->beta == 0 ? 0 : s->beta * (double)d->pc[at(&d->c, i, j)]);
 }
 
 /* Row after row, without padding. */
@@ -87,19 +64,6 @@ static void F(expect)(const struct shape *s, struct F(data) * d) {
     free(sum);
     free(a);
     free(b);
-}
-
-static void F(describe)(const struct shape *s) {
-    print_message("%s %s A%s B%s m %lld n %lld k %lld pad %lld alpha %g beta %g\n",
-                  sizeof(ELEMENT) == 4 ? "f32" : "f64",
-                  s->layout == UK_ROW_MAJOR ? "row-major" : "column-major", s->ta ? "'" : "",
-                  s->tb ? "'" : "", (long long)s->m, (long long)s->n, (long long)s->k, (long long)s->pad,
-                  s->alpha, s->beta);
-}
-
-static enum uk_status F(call)(const struct shape *s, const struct F(data) * d) {
-    return SGEMM(s->layout, s->ta, s->tb, s->m, s->n, s->k, (ELEMENT)s->alpha, d->pa, d->a.ld, d->pb, d->b.ld,
-                 (ELEMENT)s->beta, d->pc, d->c.ld);
 }
 
 /* Everything, the padding of C too. */

@@ -2,13 +2,6 @@
 
 /* ---- plans: threads, packing, workspace ---- */
 
-static ELEMENT *F(memory)(size_t bytes) {
-    ELEMENT *p = __real_aligned_alloc(64, (bytes + 127) / 64 * 64);
-
-    assert_non_null(p);
-    return p;
-}
-
 /* C computed by a plan with these options; free it. */
 static ELEMENT *F(by_plan)(const struct shape *s, const struct F(data) * d, struct uk_gemm_options o) {
     struct uk_gemm_plan plan;
@@ -40,6 +33,26 @@ static ELEMENT *F(by_plan)(const struct shape *s, const struct F(data) * d, stru
     return c;
 }
 
+/* Some elements of C beside the sum of their definition. */
+static void F(near_definition)(const struct shape *s, const struct F(data) * d, const ELEMENT *c) {
+    enum { SAMPLES = 60 };
+
+    for (int sample = 0; sample < SAMPLES && s->m && s->n; sample++) {
+        const int64_t i = sample < 4 ? (sample & 1) * (s->m - 1) : next() % s->m;
+        const int64_t j = sample < 4 ? (sample >> 1) * (s->n - 1) : next() % s->n;
+        const double x = (double)c[at(&d->c, i, j)], expected = F(element_of)(s, d, i, j);
+        double size = fabs(s->beta * (double)d->pc[at(&d->c, i, j)]);
+
+        for (int64_t p = 0; p < s->k; p++)
+            size += fabs(s->alpha * (double)d->pa[at(&d->a, i, p)] * (double)d->pb[at(&d->b, p, j)]);
+        if (!(fabs(x - expected) <= ((double)s->k + 4) * EPSILON * size)) {
+            F(describe)(s);
+            fail_msg("element %lld, %lld is %.9g, not %.9g", (long long)i, (long long)j, x, expected);
+        }
+    }
+}
+
+/* The same bits with any number of threads, packed or not, and those of the sums. */
 static void F(identical)(const struct shape *s) {
     struct F(data) d;
     pthreadpool_t pool = callers_pool();
@@ -57,6 +70,7 @@ static void F(identical)(const struct shape *s) {
     const size_t bytes = (size_t)d.c.elements * sizeof(ELEMENT);
     ELEMENT *one = F(by_plan)(s, &d, (struct uk_gemm_options){.threads = 1});
 
+    F(near_definition)(s, &d, one);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         ELEMENT *c = F(by_plan)(s, &d, options[i]);
 
@@ -78,8 +92,7 @@ static void F(identical)(const struct shape *s) {
 static void F(epilogue)(const struct shape *s, int64_t i) {
     struct F(data) d;
     struct uk_gemm_plan plan;
-    enum { MOST = 1024 };
-    ELEMENT rows[MOST], columns[MOST];
+    ELEMENT *rows = malloc((size_t)s->m * sizeof *rows), *columns = malloc((size_t)s->n * sizeof *columns);
     const struct UK(gemm_epilogue) e = {
         .scale = (ELEMENT)(i % 3),
         .low = i / 3 % 4 == 2 ? (ELEMENT)-INFINITY : 0,
@@ -90,9 +103,9 @@ static void F(epilogue)(const struct shape *s, int64_t i) {
         .column_bias = i % 4 & 2 ? columns : NULL,
     };
 
-    assert_true(s->m <= MOST && s->n <= MOST);
-    F(fill)(rows, MOST, true);
-    F(fill)(columns, MOST, true);
+    assert_true(rows && columns);
+    F(fill)(rows, s->m, true);
+    F(fill)(columns, s->n, true);
     F(make)(s, &d, true);
     F(expect)(s, &d);
     for (int64_t r = 0; r < s->m; r++)
@@ -110,6 +123,8 @@ static void F(epilogue)(const struct shape *s, int64_t i) {
                      UK_OK);
     F(compare)(s, &d, true);
     F(unmake)(&d);
+    free(rows);
+    free(columns);
 }
 
 /* ---- batches ---- */

@@ -1,0 +1,234 @@
+/*
+ * Matrix products whose operands lie where mistakes show: each row, or column, at the end or the beginning of a page whose
+ * neighbour may not be touched; rows so far apart that offsets need more than 32 bits; batches whose strides go down, or far.
+ * Blocks of memory that are kept, between pages, too.
+ */
+#define _GNU_SOURCE
+#include "gemm_shape.h"
+
+enum { MOST_PRODUCTS = 64 };
+
+/* ---- allocations, counted; while they are `paged`, each ends at a page that may not be touched ---- */
+
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *memory);
+void __wrap_free(void *memory);
+static bool paged;
+static int allocations;
+static struct {
+    unsigned char *map, *memory;
+    size_t bytes;
+} paged_block;
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), span = (size + page - 1) / page * page;
+
+    allocations++;
+    if (!paged)
+        return __real_aligned_alloc(alignment, size);
+    assert_null(paged_block.map);
+    paged_block.bytes = span + page;
+    paged_block.map = mmap(NULL, span + page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(paged_block.map, MAP_FAILED);
+    assert_int_equal(mprotect(paged_block.map, span, PROT_READ | PROT_WRITE), 0);
+    paged_block.memory = paged_block.map + span - size;
+    return paged_block.memory;
+}
+
+void __wrap_free(void *memory) {
+    if (!memory || memory != paged_block.memory) {
+        __real_free(memory);
+        return;
+    }
+    munmap(paged_block.map, paged_block.bytes);
+    memset(&paged_block, 0, sizeof paged_block);
+}
+
+/* ---- workspaces of products that may run at once ---- */
+
+enum uk_status __real_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                               void *workspace);
+enum uk_status __wrap_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                               void *workspace);
+static atomic_int runs;
+static struct { uintptr_t begin, end; } workspaces[MOST_PRODUCTS];
+
+enum uk_status __wrap_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                               void *workspace) {
+    const int i = atomic_fetch_add(&runs, 1);
+
+    if (i < MOST_PRODUCTS) {
+        workspaces[i].begin = (uintptr_t)workspace;
+        workspaces[i].end = (uintptr_t)workspace + (workspace ? uk_gemm_workspace(plan) : 0);
+    }
+    return __real_gemm_run(plan, o, workspace);
+}
+
+/* How many there were; each two are one, or apart. */
+static int different_workspaces(void) {
+    const int count = atomic_load(&runs) < MOST_PRODUCTS ? atomic_load(&runs) : MOST_PRODUCTS;
+    int different = 0;
+
+    for (int i = 0; i < count; i++) {
+        bool is_new = workspaces[i].begin != workspaces[i].end;
+
+        for (int j = 0; j < i; j++) {
+            is_new = is_new && workspaces[i].begin != workspaces[j].begin;
+            assert_true(workspaces[i].begin == workspaces[j].begin ||
+                        workspaces[i].end <= workspaces[j].begin || workspaces[j].end <= workspaces[i].begin);
+        }
+        different += is_new;
+    }
+    return different;
+}
+
+/* The functions for each element type are the same text. */
+#define ELEMENT float
+#define F(name) s##name
+#define SGEMM uk_sgemm
+#define UK(name) uk_s##name
+#include "gemm_data.h"
+#include "gemm_place_cases.h"
+#undef ELEMENT
+#undef F
+#undef SGEMM
+#undef UK
+#define ELEMENT double
+#define F(name) d##name
+#define SGEMM uk_dgemm
+#define UK(name) uk_d##name
+#include "gemm_data.h"
+#include "gemm_place_cases.h"
+
+static struct shape of_form(int form, const int64_t size[3], double alpha, double beta) {
+    return (struct shape){.layout = form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
+                          .ta = form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                          .tb = form & 4 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                          .m = size[0],
+                          .n = size[1],
+                          .k = size[2],
+                          .alpha = alpha,
+                          .beta = beta};
+}
+
+/* Small products, vectors, inner products, tiles with whole and with last rows and columns, C transposed. */
+static void lines_lie_between_pages(void **state) {
+    static const int64_t size[][3] = {{1, 1, 1},    {3, 5, 4},    {7, 33, 20},   {14, 48, 31},  {31, 30, 29},
+                                      {1, 300, 90}, {300, 1, 90}, {1, 40, 9},    {9, 11, 700},  {4, 5, 1000},
+                                      {70, 90, 77}, {33, 66, 99}, {16, 200, 60}, {200, 17, 130}};
+
+    (void)state;
+    for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
+        for (int form = 0; form<8; form += part()> 1 ? 3 : 1) {
+            const double alpha = (i + form) % 4 ? 1 : form % 3 - 1, beta = (double)((i + form) % 3);
+            const struct shape s = of_form(form, size[i], alpha, beta);
+
+            for (int at_end = 0; at_end < 2; at_end++) {
+                splaced(&s, 0, at_end, false);
+                dplaced(&s, 0, at_end, false);
+                splaced(&s, 0, at_end, true);
+                if (form % 2)
+                    dplaced(&s, 0, at_end, true);
+            }
+        }
+}
+
+/* The first and the last line of each operand are 6 GiB apart. */
+static void offsets_need_more_than_32_bits(void **state) {
+    static const int64_t size[][3] = {{3, 5, 4},    {1, 40, 9},   {40, 1, 9},   {1, 900, 40}, {900, 1, 40},
+                                      {4, 5, 1000}, {40, 50, 60}, {15, 33, 64}, {70, 130, 90}};
+
+    (void)state;
+    if (sizeof(void *) == 4) {
+        print_message("gemm_places: skipped, offsets of more than 32 bits: addresses have 32\n");
+        skip();
+    }
+    for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
+        for (int form = 0; form < 8; form++) {
+            const struct shape s = of_form(form, size[i], 1, form % 2);
+            int64_t most = s.m < s.n ? s.n : s.m;
+
+            most = most < s.k ? s.k : most;
+            const size_t distance = ((size_t)6 << 30) / (size_t)(most < 8 ? most - 1 + (most == 1) : 8);
+
+            splaced(&s, distance, form % 3, false);
+            dplaced(&s, distance, form % 3, form % 2);
+        }
+}
+
+/* Products of several threads, each with a workspace: 150 x 150 x 150 packs both operands. */
+static void batches_go_down_and_far(void **state) {
+    int64_t size[][3] = {{5, 7, 3}, {1, 33, 20}, {33, 1, 20}, {64, 64, 64}, {150, 150, 150}};
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        shrink(size[i], 4);
+        for (int down = 0; down < 8; down++) {
+            const struct shape s = of_form(i < 3 ? down ^ 5 : 6, size[i], 1, down % 2);
+            const size_t far = sizeof(void *) > 4 ? (size_t)3 << 30 : 0;
+
+            atomic_store(&runs, 0);
+            sstrided(&s, i == 4 ? 6 : 9, 0, down);
+            if (i == 4 && part() == 1)
+                assert_int_equal(different_workspaces(), uk_num_threads());
+            dstrided(&s, i == 4 ? 6 : 9, 0, down);
+            if (i < 3)
+                sstrided(&s, 3, far, down);
+        }
+    }
+}
+
+/* ---- memory that is kept ---- */
+
+struct taken {
+    size_t size;
+    unsigned char *memory;
+};
+
+static void take(void *argument) {
+    struct taken *t = argument;
+
+    t->memory = gemm_take_memory(t->size);
+    if (t->memory)
+        memset(t->memory, 1, t->size);
+}
+
+/* A block serves sizes up to its own, to the byte. */
+static void blocks_are_large_enough(void **state) {
+    const void *where;
+
+    (void)state;
+    paged = true;
+    for (size_t size = 128; size < 20000; size += 1 + size / 7) {
+        for (int more = -64; more <= 64; more += 32) {
+            struct taken first = {size, NULL}, second = {(size_t)((int)size + more), NULL};
+
+            uk_release_memory();
+            allocations = 0;
+            assert_true(run_guarded(take, &first, &where) && first.memory);
+            gemm_give_memory(first.memory);
+            if (!run_guarded(take, &second, &where))
+                fail_msg("a block of %zu bytes is given for %zu", first.size, second.size);
+            assert_non_null(second.memory);
+            assert_int_equal(allocations, more > 0 ? 2 : 1);
+            gemm_give_memory(second.memory);
+        }
+    }
+    uk_release_memory();
+    paged = false;
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_lie_between_pages),
+        cmocka_unit_test(offsets_need_more_than_32_bits),
+        cmocka_unit_test(batches_go_down_and_far),
+        cmocka_unit_test(blocks_are_large_enough),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    setenv("UK_NUM_THREADS", "2", 0);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

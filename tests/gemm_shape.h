@@ -1,0 +1,104 @@
+/* What the tests of matrix products share: the sizes of an emulator, shapes and operands. Each
+ * program includes it once. */
+#ifndef GEMM_SHAPE_H
+#define GEMM_SHAPE_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "arena.h"
+#include "emulated.h"
+#include "gemm.h"
+
+/* ---- under an emulator ---- */
+
+/* An emulator is a hundred times slower: UK_GEMM_PART=n is for one n-th of the random cases, and of the multiply-adds
+ * of the largest ones. */
+static int64_t part(void) {
+    return getenv("UK_GEMM_PART") ? atoll(getenv("UK_GEMM_PART")) : 1;
+}
+
+/* Sizes m, n, k: halved, the largest first, until there are few enough multiply-adds, so many millions without UK_GEMM_PART. */
+static void shrink(int64_t size[3], int64_t millions) {
+    while (part() > 1 && size[0] * size[1] * size[2] > (millions << 20) / part())
+        size[size[0] >= size[1] && size[0] >= size[2] ? 0 : size[1] >= size[2] ? 1 : 2] /= 2;
+}
+
+/* Blocks are smaller too, so that shrunk shapes have several: an eighth of the multiply-adds is a quarter of an operand. */
+const struct gemm_caches *__real_gemm_caches(void);
+const struct gemm_caches *__wrap_gemm_caches(void);
+static struct gemm_caches smaller_caches;
+static bool own_caches; /* the machine's, whatever the part */
+
+static void make_caches(void) {
+    smaller_caches = *__real_gemm_caches();
+    for (int64_t p = part(); p > 1; p /= 8) {
+        smaller_caches.second.size /= 4;
+        smaller_caches.last.size /= 4;
+    }
+}
+
+const struct gemm_caches *__wrap_gemm_caches(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, make_caches);
+    return own_caches ? __real_gemm_caches() : &smaller_caches;
+}
+
+/* ---- a case, of either type ---- */
+
+struct shape {
+    enum uk_layout layout;
+    enum uk_transpose ta, tb;
+    int64_t m, n, k, pad; /* leading dimensions are `pad` more than they have to be */
+    double alpha, beta;
+};
+
+static int64_t larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+struct operand {
+    int64_t lines, length, ld, elements;
+    bool by_rows; /* a line is a row */
+};
+
+static struct operand operand(const struct shape *s, bool transposed, int64_t rows, int64_t columns) {
+    struct operand o = {.by_rows = (s->layout == UK_ROW_MAJOR) != transposed};
+
+    o.lines = o.by_rows ? rows : columns;
+    o.length = o.by_rows ? columns : rows;
+    o.ld = larger(o.length, 1) + s->pad;
+    o.elements = o.lines && o.length ? (o.lines - 1) * o.ld + o.length : 0;
+    return o;
+}
+
+static int64_t at(const struct operand *o, int64_t row, int64_t column) {
+    return o->by_rows ? row * o->ld + column : column * o->ld + row;
+}
+
+static uint32_t seed = 1;
+
+static uint32_t next(void) {
+    seed = seed * 1664525u + 1013904223u;
+    return seed >> 8;
+}
+
+static double small_integer(void) {
+    return (double)(next() % 9) - 4;
+}
+
+static double fraction(void) {
+    return (double)next() / (1 << 23) - 1;
+}
+
+#endif
