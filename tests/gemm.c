@@ -403,6 +403,8 @@ static void allocation_failure(void **state) {
     (void)state;
     sno_memory();
     dno_memory();
+    sno_memory_for_small();
+    dno_memory_for_small();
 }
 
 static void memory_is_kept(void **state) {

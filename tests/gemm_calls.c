@@ -189,10 +189,36 @@ static void explained(void **state) {
         UK_OK);
     uk_gemm_explain(&plan, text, sizeof text);
     if (plan.direct) {
-        assert_non_null(strstr(text, "turned on the stack"));
+        assert_non_null(strstr(text, "turned first"));
         assert_non_null(strstr(text, "B: 64 columns at a time"));
         assert_non_null(strstr(text, "kernel of columns 0 to"));
     }
+}
+
+/* Whatever the number of threads, set while the program runs. */
+static void threads_do_not_change_bits(void **state) {
+    enum { N = 400 };
+    static const int number[] = {1, 3, 2, 5, 1};
+    static float a[N * N], b[N * N], first[N * N], c[N * N];
+
+    (void)state;
+    for (int i = 0; i < N * N; i++) {
+        a[i] = (float)(i % 97) / 97;
+        b[i] = (float)(i % 89) / 89;
+    }
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        struct uk_gemm_plan plan;
+        float *to = i ? c : first;
+
+        assert_int_equal(uk_set_num_threads(number[i]), UK_OK);
+        assert_int_equal(
+            uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, N, N, N, N, N, N, NULL), UK_OK);
+        assert_int_equal(plan.threads, number[i]);
+        assert_int_equal(
+            uk_sgemm(UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, N, N, N, 1, a, N, b, N, 0, to, N), UK_OK);
+        assert_memory_equal(to, first, sizeof first);
+    }
+    assert_int_equal(uk_set_num_threads(0), UK_OK);
 }
 
 int main(void) {
@@ -202,6 +228,7 @@ int main(void) {
         cmocka_unit_test(batches_of_nothing),
         cmocka_unit_test(sizes_do_not_overflow),
         cmocka_unit_test(explained),
+        cmocka_unit_test(threads_do_not_change_bits),
     };
 
     setenv("UK_NUM_THREADS", "2", 0);

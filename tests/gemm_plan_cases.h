@@ -306,6 +306,38 @@ static void F(no_memory)(void) {
     }
 }
 
+/* Small products whose copy of B has no memory: a few columns at a time, and the same bits. */
+static void F(no_memory_for_small)(void) {
+    static const int64_t shape[][3] = {
+        {9, 20, 200}, {30, 100, 120}, {64, 64, 64}, {5, 33, 250}, {40, 31, 127}};
+
+    for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        const struct shape s = {UK_ROW_MAJOR, i % 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+                                UK_TRANSPOSE, shape[i][0],
+                                shape[i][1],  shape[i][2],
+                                (int64_t)i,   1,
+                                i % 3 ? 1 : 0};
+        struct uk_gemm_plan plan;
+        struct F(data) d;
+
+        F(make)(&s, &d, false);
+        const size_t bytes = (size_t)d.c.elements * sizeof(ELEMENT);
+        ELEMENT *c = F(by_plan)(&s, &d, (struct uk_gemm_options){.threads = 1});
+
+        assert_int_equal(
+            UK(gemm_plan)(&plan, s.layout, s.ta, s.tb, s.m, s.n, s.k, d.a.ld, d.b.ld, d.c.ld, NULL), UK_OK);
+        uk_release_memory();
+        allocation_fails = true;
+        const enum uk_status status = F(call)(&s, &d);
+        allocation_fails = false;
+        assert_int_equal(status, plan.direct ? UK_OK : status);
+        if (!status)
+            assert_memory_equal(d.pc, c, bytes);
+        free(c);
+        F(unmake)(&d);
+    }
+}
+
 /* The allocations of a call that is given no workspace. */
 static int F(allocations_of)(int64_t n, bool batch) {
     const struct shape s = {UK_ROW_MAJOR, UK_TRANSPOSE, UK_TRANSPOSE, n, n, n, 0, 1, 0};

@@ -14,24 +14,25 @@
 #include "emulated.h"
 #include "ukernels.h"
 
-enum { COUNT = 1000, THREADS = 4 };
+enum { COUNT = 1000, THREADS = 4, MOST = 16 };
 
 struct run {
     atomic_int done[COUNT];
-    atomic_int busy[THREADS];
+    atomic_int busy[MOST];
     atomic_int wrong, most; /* most: threads seen */
+    int threads;            /* that there may be */
 };
 
 static void mark(void *context, int64_t index, int64_t thread) {
     struct run *r = context;
 
-    if (thread < 0 || thread >= uk_num_threads() || atomic_fetch_add(&r->busy[thread], 1))
+    if (thread < 0 || thread >= r->threads || atomic_fetch_add(&r->busy[thread], 1))
         atomic_fetch_add(&r->wrong, 1);
     atomic_fetch_add(&r->done[index], 1);
     if (thread > atomic_load(&r->most))
         atomic_store(&r->most, (int)thread);
     /* The first index waits for another thread, which a busy machine may keep from running for long. */
-    for (int ms = 0; index == 0 && ms < 10000 && !atomic_load(&r->most); ms++)
+    for (int ms = 0; index == 0 && r->threads > 1 && ms < 10000 && !atomic_load(&r->most); ms++)
         usleep(1000);
     atomic_fetch_sub(&r->busy[thread], 1);
 }
@@ -43,6 +44,7 @@ static int loop_is_right(int *threads_seen) {
 
     if (!r)
         return 0;
+    r->threads = uk_num_threads();
     uk_parallel_for(mark, r, COUNT);
     for (int i = 0; i < COUNT; i++)
         right = right && atomic_load(&r->done[i]) == 1;
@@ -149,6 +151,19 @@ static void *caller(void *wrong) {
     return NULL;
 }
 
+/* Loops that do not wait for a second thread, which they may not have. */
+static void *short_caller(void *wrong) {
+    for (int i = 0; i < 100; i++) {
+        struct run r = {.threads = uk_num_threads(), .most = 1};
+
+        uk_parallel_for(mark, &r, COUNT);
+        for (int j = 0; j < COUNT; j++)
+            if (atomic_load(&r.done[j]) != 1 || atomic_load(&r.wrong))
+                atomic_fetch_add((atomic_int *)wrong, 1);
+    }
+    return NULL;
+}
+
 static void several_callers(void **state) {
     pthread_t threads[3];
     atomic_int wrong = 0;
@@ -179,11 +194,86 @@ static void after_fork(void **state) {
     assert_true(loop_is_right(&seen));
 }
 
+static void set_threads(void **state) {
+    static const int number[] = {2, 7, 3, 1, 16, 4};
+    int seen;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        assert_int_equal(uk_set_num_threads(number[i]), UK_OK);
+        assert_int_equal(uk_num_threads(), number[i]);
+        assert_true(loop_is_right(&seen));
+        assert_true(seen <= number[i] && (seen > 1 || number[i] == 1));
+    }
+    assert_int_equal(uk_set_num_threads(3), UK_OK);
+    assert_int_equal(uk_set_num_threads(-1), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_set_num_threads(1025), UK_INVALID_ARGUMENT);
+    assert_int_equal(uk_num_threads(), 3);
+    assert_int_equal(uk_set_num_threads(0), UK_OK);
+    assert_int_equal(uk_num_threads(), THREADS);
+}
+
+static void *set_to_16(void *nothing) {
+    uk_set_num_threads(16);
+    return nothing;
+}
+
+static void below_4(void *context, int64_t index, int64_t thread) {
+    (void)index;
+    if (thread >= THREADS)
+        atomic_fetch_add((atomic_int *)context, 1);
+    usleep(100);
+}
+
+/* Who has made room for four threads has four, though another thread has set more since. */
+static void room_is_enough(void **state) {
+    pthread_t other;
+    atomic_int wrong = 0;
+
+    (void)state;
+    assert_int_equal(uk_num_threads(), THREADS);
+    assert_int_equal(pthread_create(&other, NULL, set_to_16, NULL), 0);
+    pthread_join(other, NULL);
+    uk_parallel_for(below_4, &wrong, COUNT);
+    assert_int_equal(atomic_load(&wrong), 0);
+    assert_int_equal(uk_num_threads(), 16);
+    assert_int_equal(uk_set_num_threads(0), UK_OK);
+}
+
+static atomic_bool ends;
+
+static void *set_again_and_again(void *nothing) {
+    for (int i = 0; !atomic_load(&ends); i++) {
+        uk_set_num_threads(1 + i % MOST);
+        usleep(200);
+    }
+    return nothing;
+}
+
+static void set_while_others_compute(void **state) {
+    pthread_t setter, callers[3];
+    atomic_int wrong = 0;
+
+    (void)state;
+    assert_int_equal(pthread_create(&setter, NULL, set_again_and_again, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&callers[i], NULL, short_caller, &wrong), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(callers[i], NULL);
+    atomic_store(&ends, true);
+    pthread_join(setter, NULL);
+    assert_int_equal(atomic_load(&wrong), 0);
+    assert_int_equal(uk_set_num_threads(0), UK_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* First, while there is no pool. */
-        cmocka_unit_test(without_threads),  cmocka_unit_test(every_index_once), cmocka_unit_test(empty_loops),
-        cmocka_unit_test(nested_is_serial), cmocka_unit_test(several_callers),  cmocka_unit_test(after_fork),
+        cmocka_unit_test(without_threads), cmocka_unit_test(every_index_once),
+        cmocka_unit_test(empty_loops),     cmocka_unit_test(nested_is_serial),
+        cmocka_unit_test(several_callers), cmocka_unit_test(set_threads),
+        cmocka_unit_test(room_is_enough),  cmocka_unit_test(set_while_others_compute),
+        cmocka_unit_test(after_fork),
     };
 
     setenv("UK_NUM_THREADS", "4", 1);

@@ -17,13 +17,13 @@
 #define DIRECT(name) ddirect_##name
 #include "gemm_direct_element.h"
 
-bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
+bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     if (!plan->direct || o->alpha != 1 || o->epilogue)
         return false;
     if (plan->type == &gemm_f32)
-        sdirect_run_plan(plan, o->a, o->b, (float)o->beta, o->c);
+        sdirect_run_plan(plan, o->a, o->b, (float)o->beta, o->c, workspace);
     else
-        ddirect_run_plan(plan, o->a, o->b, o->beta, o->c);
+        ddirect_run_plan(plan, o->a, o->b, o->beta, o->c, workspace);
     return true;
 }
 
@@ -145,7 +145,7 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
                                                          void *workspace) {
     struct gemm_epilogue e;
 
-    if (!epilogue && sdirect_call_plan(plan, alpha, a, b, beta, c))
+    if (!epilogue && sdirect_call_plan(plan, alpha, a, b, beta, c, workspace))
         return UK_OK;
     if (epilogue)
         e = epilogue_given(epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
@@ -182,7 +182,7 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
                                                          void *workspace) {
     struct gemm_epilogue e;
 
-    if (!epilogue && ddirect_call_plan(plan, alpha, a, b, beta, c))
+    if (!epilogue && ddirect_call_plan(plan, alpha, a, b, beta, c, workspace))
         return UK_OK;
     if (epilogue)
         e = epilogue_given(epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,

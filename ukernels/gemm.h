@@ -175,11 +175,9 @@ struct gemm_type {
         *panel_first;   /* rows that pack two vectors of columns of B as they read them; or NULL */
     int64_t way;        /* bytes of a way of the first cache, a power of two */
     int few_rows;       /* so many of its lines may share a set */
-    int direct_most;    /* multiply-adds of a small product */
     int64_t near, last; /* elements of a quarter of the second cache; of the last one */
     int64_t second_way; /* bytes of a way of the second cache */
     bool last_is_far;   /* gemm_caches's */
-    bool is_alone;      /* there is one thread */
     _Atomic bool ready; /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t, *nt;
     int nt_shift; /* nt's vectors have 2^nt_shift elements */
@@ -190,8 +188,9 @@ struct gemm_type {
 /* The longest sum that is not cut for its length alone. */
 enum { GEMM_K_WHOLE = 800 };
 
-/* The most elements of a tile: its scratch is on the stack. */
-enum { GEMM_TILE_MOST = 2048 };
+/* Scratch is on the stack, of which a call takes 16 KB at most: the most elements of a tile, two of which a tile of a C by
+ * columns needs, and of rows of several tiles. */
+enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
 /* ---- gemm_f32.c, gemm_f64.c ---- */
 extern struct gemm_type gemm_f32, gemm_f64;
@@ -260,8 +259,8 @@ struct gemm_operands {
 
 /* `workspace` may be NULL. */
 enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
-/* The same for a small product, without a workspace; false: it is none, and nothing has been done. */
-bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
+/* The same for a small product; false: it is none, and nothing has been done. */
+bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* The same for a product of matrix and vector, alpha being 1, that takes one thread and no workspace: without a plan, which
  * takes as long as 10000 multiply-adds. */
 bool gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,

@@ -35,10 +35,10 @@ static void run_group(void *context, int64_t index, int64_t thread) {
     (void)thread;
     for (int64_t i = begin; i < end; i++) {
         const struct gemm_operands o = item(t, i);
+        void *workspace = t->workspace ? t->workspace + (size_t)index * t->slice : NULL;
 
-        if (gemm_run_direct(&t->plan, &o))
-            continue;
-        gemm_run(&t->plan, &o, t->workspace ? t->workspace + (size_t)index * t->slice : NULL);
+        if (!gemm_run_direct(&t->plan, &o, workspace))
+            gemm_run(&t->plan, &o, workspace);
     }
 }
 

@@ -278,7 +278,7 @@ static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const 
 const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
     const struct gemm_direct *d = for_long_sums(t, p);
 
-    return d && (t->is_alone || p->m * p->n * p->k <= t->direct_most) ? d : NULL;
+    return d && (uk_is_alone() || p->m * p->n * p->k <= GEMM_WORK_MOST) ? d : NULL;
 }
 
 bool gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {

@@ -27,15 +27,20 @@
 #define GEMM_DIRECT_H
 
 #include "gemm.h"
+#include "pool.h"
 
 /* Bytes: of a vector; of the columns that are computed together where there are many. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 
-/* Bytes of those columns of B that are turned at a time, or copied. */
-enum { GEMM_TURNED = 32 << 10 };
+/* Bytes of those columns of B that are turned at a time, or copied; so many of them have room on the stack. */
+enum { GEMM_TURNED = 32 << 10, GEMM_COPY_ON_STACK = 8 << 10 };
 
 /* The most rows, columns or steps of a small product. */
 enum { GEMM_MOST = 1 << 24 };
+
+/* The most multiply-adds of a small product, and where there is one thread: a second one is worth waking from twice GEMM_TASK
+ * cycles on. */
+enum { GEMM_WORK_MOST = 1 << 21, GEMM_WORK_ALONE = 1 << 24 };
 
 /* Rows of C that two vectors of columns have registers for, and four. */
 enum { GEMM_TALL = 14, GEMM_LOW = 6 };
@@ -45,6 +50,20 @@ struct gemm_product {
     int64_t m, n, k, lda, ldb, ldc;
     bool a_columns, b_columns; /* stored by columns */
 };
+
+/* A plan's. */
+static inline struct gemm_product gemm_product_of_plan(const struct uk_gemm_plan *plan) {
+    const bool a_columns = plan->a_step != 1, b_columns = plan->b_column != 1;
+
+    return (struct gemm_product){.m = plan->m,
+                                 .n = plan->n,
+                                 .k = plan->k,
+                                 .lda = a_columns ? plan->a_step : plan->a_row,
+                                 .ldb = b_columns ? plan->b_column : plan->b_step,
+                                 .ldc = plan->ldc,
+                                 .a_columns = a_columns,
+                                 .b_columns = b_columns};
+}
 
 /* Whether a leading dimension is wrong, or so large that it may overflow: others look into that. */
 static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
@@ -127,6 +146,19 @@ static inline bool gemm_goes_by_panels(const struct gemm_type *t, const struct g
            p->k * 2 * GEMM_VECTOR <= GEMM_TURNED && gemm_shares_sets(t, p->ldb, 4);
 }
 
+/* The bytes for what is copied of B at a time; 0: it is read in place. */
+static inline int64_t gemm_direct_copy(const struct gemm_type *t, const struct gemm_product *p) {
+    if (gemm_goes_by_panels(t, p))
+        return p->k * 2 * GEMM_VECTOR;
+    if (!p->b_columns || gemm_is_by_rows(p))
+        return 0;
+    /* Of all columns: up to two vectors; or an even number, and one to keep rows out of the same sets. */
+    const uint64_t vectors = ((uint64_t)(p->n * t->size) + GEMM_VECTOR - 1) / GEMM_VECTOR;
+    const int64_t all = p->k * GEMM_VECTOR * (int64_t)(vectors <= 2 ? vectors : (vectors + 1) | 1);
+
+    return all < GEMM_TURNED ? all : GEMM_TURNED;
+}
+
 /* Whether a product is a small one, were it not for its work, on one thread: C comes and goes while there is little to
  * compute, up to twice as many steps as a tile has rows, after which its part of B is more than that of C. A few columns at
  * a time read A again and again, from the second cache. Along rows of a C that is asked for there may be more steps: tiles,
@@ -134,7 +166,7 @@ static inline bool gemm_goes_by_panels(const struct gemm_type *t, const struct g
 static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_product *p) {
     enum { ASKED_MOST = 64 };
 
-    if (!t->is_alone || p->b_columns || p->n < t->many)
+    if (!uk_is_alone() || p->b_columns || p->n < t->many)
         return false;
     if ((p->k <= 2 * GEMM_TALL && p->m * p->k <= t->near) || gemm_goes_by_panels(t, p))
         return true;
@@ -151,7 +183,7 @@ static inline bool gemm_comes_from_afar(const struct gemm_type *t, const struct 
 /* Whether a product whose work is not small has one kernel of several vectors, which asks for rows of A from afar, or more
  * of which such a one is the first. */
 static inline bool gemm_asks_for_rows(const struct gemm_type *t, const struct gemm_product *p) {
-    return t->is_alone && t->last_is_far && !p->a_columns && !p->b_columns && p->n < t->many &&
+    return uk_is_alone() && t->last_is_far && !p->a_columns && !p->b_columns && p->n < t->many &&
            t->direct[0][p->n].piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
 }
 
@@ -218,7 +250,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
         return gemm_direct_for_stream(t, &copy);
     }
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
-    if (m * n * k > t->direct_most)
+    if (m * n * k > GEMM_WORK_MOST && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone()))
         GEMM_REQUIRE(gemm_is_update(t, p) || gemm_asks_for_rows(t, p));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->lda, p->a_columns ? m : k));
     GEMM_REQUIRE(!gemm_leading_is_odd(p->ldb, p->b_columns ? k : n));

@@ -84,10 +84,9 @@ typedef void DIRECT(first_function)(int64_t k, const ELEMENT *a, int64_t lda, co
                                     ELEMENT *d, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 
 /* The same with rows of B that share sets, a panel at a time. */
-__attribute__((noinline)) static void DIRECT(run_panels)(const struct gemm_product *p, const ELEMENT *a,
-                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+static void DIRECT(run_panels)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta,
+                               ELEMENT *c, ELEMENT *panel) {
     enum { WIDTH = 2 * GEMM_VECTOR / sizeof(ELEMENT) };
-    ELEMENT panel[GEMM_TURNED / sizeof(ELEMENT)] __attribute__((aligned(64)));
     DIRECT(first_function) *const first = (DIRECT(first_function) *)TYPE.panel_first->function;
     const int64_t rows = TYPE.panel_first->mr, m = p->m - rows;
     const struct gemm_direct *d = &TYPE.direct[0][WIDTH];
@@ -189,10 +188,9 @@ typedef void DIRECT(turn_function)(int64_t k, const ELEMENT *s, int64_t lds, ELE
                                    int64_t m);
 
 /* The same with B by columns, two vectors of them at most. */
-__attribute__((noinline)) static void DIRECT(run_few_turned)(const struct gemm_product *p, const ELEMENT *a,
-                                                             const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+static void DIRECT(run_few_turned)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
+                                   ELEMENT beta, ELEMENT *c, ELEMENT *panel) {
     const struct uk_kernel *turn = TYPE.turn_few[p->n > TYPE.turn_few[0]->mr];
-    ELEMENT panel[GEMM_TURNED / sizeof(ELEMENT)] __attribute__((aligned(64)));
 
     ((DIRECT(pack_function) *)turn->function)(p->k, b, p->ldb, panel, p->n);
     DIRECT(run)(&TYPE.direct[p->a_columns][p->n], p->m, p->n, p->k, a, p->lda, panel, turn->mr, beta, c,
@@ -200,9 +198,8 @@ __attribute__((noinline)) static void DIRECT(run_few_turned)(const struct gemm_p
 }
 
 /* The same with B by columns, as many of them at a time as there is room for once they are turned. */
-__attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a,
-                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    ELEMENT turned[GEMM_TURNED / sizeof(ELEMENT)] __attribute__((aligned(64)));
+static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta,
+                               ELEMENT *c, ELEMENT *turned) {
     const bool by_rows = p->m > GEMM_TALL && gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, 1);
     const int64_t most = gemm_turned_columns(&TYPE, p->n, p->k, by_rows);
     struct gemm_product block = *p;
@@ -226,34 +223,97 @@ __attribute__((noinline)) static void DIRECT(run_turned)(const struct gemm_produ
     }
 }
 
+/* Those that copy B, to gemm_direct_copy bytes. */
+static void DIRECT(run_copied)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta,
+                               ELEMENT *c, ELEMENT *copy) {
+    if (!p->b_columns)
+        DIRECT(run_panels)(p, a, b, beta, c, copy);
+    else if (p->n <= TYPE.turn_few[1]->mr)
+        DIRECT(run_few_turned)(p, a, b, beta, c, copy);
+    else
+        DIRECT(run_turned)(p, a, b, beta, c, copy);
+}
+
+__attribute__((noinline)) static void DIRECT(run_few_near)(const struct gemm_product *p, const ELEMENT *a,
+                                                           const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
+
+    DIRECT(run_few_turned)(p, a, b, beta, c, copy);
+}
+
+__attribute__((noinline)) static void DIRECT(run_copied_near)(const struct gemm_product *p, const ELEMENT *a,
+                                                              const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
+
+    DIRECT(run_copied)(p, a, b, beta, c, copy);
+}
+
+/* B by columns where there is no memory: fewer at a time. */
+__attribute__((noinline)) static void DIRECT(run_narrow)(const struct gemm_product *p, const ELEMENT *a,
+                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+    ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
+    const int64_t most = GEMM_COPY_ON_STACK / (p->k * TYPE.size);
+    struct gemm_product block = *p;
+
+    block.b_columns = false;
+    block.ldb = most;
+    for (int64_t j = 0; j < p->n; j += most) {
+        block.n = p->n - j < most ? p->n - j : most;
+        TYPE.copy_rows(&TYPE, p->k, block.n, b + j * p->ldb, 1, p->ldb, copy, most);
+        DIRECT(run_many)(gemm_direct_at(&TYPE, p->a_columns, block.n), &block, a, copy, beta, c + j);
+    }
+}
+
+__attribute__((noinline)) static void DIRECT(run_copied_any)(const struct gemm_direct *d,
+                                                             const struct gemm_product *p, const ELEMENT *a,
+                                                             const ELEMENT *b, ELEMENT beta, ELEMENT *c,
+                                                             void *workspace) {
+    const int64_t bytes = gemm_direct_copy(&TYPE, p);
+
+    if (bytes <= GEMM_COPY_ON_STACK) {
+        DIRECT(run_copied_near)(p, a, b, beta, c);
+        return;
+    }
+    void *memory = workspace ? workspace : gemm_take_memory((size_t)bytes);
+
+    if (memory)
+        DIRECT(run_copied)(p, a, b, beta, c, memory);
+    else if (p->b_columns)
+        DIRECT(run_narrow)(p, a, b, beta, c);
+    else
+        DIRECT(run_many)(d, p, a, b, beta, c);
+    if (!workspace)
+        gemm_give_memory(memory);
+}
+
 /* Those of many columns or rows, and of B by columns. */
 __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
                                                         const struct gemm_product *p, const ELEMENT *a,
-                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    if (gemm_goes_by_panels(&TYPE, p)) {
-        DIRECT(run_panels)(p, a, b, beta, c);
-    } else if (!p->b_columns) {
-        DIRECT(run_many)(d, p, a, b, beta, c);
-    } else if (gemm_is_by_rows(p)) {
+                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c,
+                                                        void *workspace) {
+    enum { FEW_STEPS = GEMM_COPY_ON_STACK / (2 * GEMM_VECTOR) };
+
+    if (p->b_columns && gemm_is_by_rows(p)) {
         const struct gemm_product q = gemm_by_rows(p);
 
         DIRECT(run_many)(d, &q, a, b, beta, c);
-    } else if (p->n <= TYPE.turn_few[1]->mr) {
-        DIRECT(run_few_turned)(p, a, b, beta, c);
+    } else if (p->b_columns && p->k <= FEW_STEPS && p->n <= TYPE.turn_few[1]->mr) {
+        DIRECT(run_few_near)(p, a, b, beta, c);
+    } else if (p->b_columns || gemm_goes_by_panels(&TYPE, p)) {
+        DIRECT(run_copied_any)(d, p, a, b, beta, c, workspace);
     } else {
-        DIRECT(run_turned)(p, a, b, beta, c);
+        DIRECT(run_many)(d, p, a, b, beta, c);
     }
 }
 
 /* Any of them. */
-static inline __attribute__((always_inline)) void DIRECT(run_product)(const struct gemm_direct *d,
-                                                                      const struct gemm_product *p,
-                                                                      const ELEMENT *a, const ELEMENT *b,
-                                                                      ELEMENT beta, ELEMENT *c) {
+static inline __attribute__((always_inline)) void
+DIRECT(run_product)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
+                    const ELEMENT *b, ELEMENT beta, ELEMENT *c, void *workspace) {
     if (p->b_columns || p->n >= TYPE.many || p->m * p->k > TYPE.near / 4) {
         const struct gemm_product copy = *p; /* p itself stays in registers */
 
-        DIRECT(run_large)(d, &copy, a, b, beta, c);
+        DIRECT(run_large)(d, &copy, a, b, beta, c, workspace);
         return;
     }
     DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);
@@ -266,7 +326,7 @@ DIRECT(call_product)(struct gemm_product p, const ELEMENT *a, const ELEMENT *b, 
 
     if (!d)
         return false;
-    DIRECT(run_product)(d, &p, a, b, beta, c);
+    DIRECT(run_product)(d, &p, a, b, beta, c, NULL);
     return true;
 }
 
@@ -286,27 +346,20 @@ static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enu
 
 __attribute__((noinline)) static void DIRECT(run_plan_product)(const struct uk_gemm_plan *plan,
                                                                const ELEMENT *a, const ELEMENT *b,
-                                                               ELEMENT beta, ELEMENT *c) {
-    const bool a_columns = plan->a_step != 1;
-    const struct gemm_product p = {.m = plan->m,
-                                   .n = plan->n,
-                                   .k = plan->k,
-                                   .lda = a_columns ? plan->a_step : plan->a_row,
-                                   .ldb = plan->b_column != 1 ? plan->b_column : plan->b_step,
-                                   .ldc = plan->ldc,
-                                   .a_columns = a_columns,
-                                   .b_columns = plan->b_column != 1};
+                                                               ELEMENT beta, ELEMENT *c, void *workspace) {
+    const struct gemm_product p = gemm_product_of_plan(plan);
 
-    DIRECT(run_product)(plan->direct, &p, a, b, beta, c);
+    DIRECT(run_product)(plan->direct, &p, a, b, beta, c, workspace);
 }
 
 /* The same for the plan of one. a and b are the row-major product's. */
 __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan *plan, const ELEMENT *a,
-                                                       const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+                                                       const ELEMENT *b, ELEMENT beta, ELEMENT *c,
+                                                       void *workspace) {
     const struct gemm_direct *d = plan->direct;
 
     if (plan->b_column != 1 || plan->n >= TYPE.many || plan->m * plan->k > TYPE.near / 4) {
-        DIRECT(run_plan_product)(plan, a, b, beta, c);
+        DIRECT(run_plan_product)(plan, a, b, beta, c, workspace);
         return;
     }
     if (beta != 0 && beta != 1)
@@ -320,10 +373,10 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan
 
 /* The same with the caller's operands; false: it is none, or an argument is wrong. */
 static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
-                                     const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
+                                     const ELEMENT *b, ELEMENT beta, ELEMENT *c, void *workspace) {
     if (plan->type != &TYPE || !plan->direct || alpha != 1 || !a || !b || !c)
         return false;
-    DIRECT(run_plan)(plan, plan->swapped ? b : a, plan->swapped ? a : b, beta, c);
+    DIRECT(run_plan)(plan, plan->swapped ? b : a, plan->swapped ? a : b, beta, c, workspace);
     return true;
 }
 

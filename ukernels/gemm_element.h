@@ -140,19 +140,25 @@ static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct g
     }
 }
 
-/* One tile at c. Where alpha is 1, the kernel writes it in place. */
-static void tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t nr) {
-    if (s->alpha == 1) {
-        if (s->beta != 0 && s->beta != 1)
-            scale_tile(s->rows, nr, (ELEMENT)s->beta, c, s->ldc);
-        call(s, b, c, s->ldc, s->beta != 0, nr);
-    } else {
-        ELEMENT scratch[GEMM_TILE_MOST] __attribute__((aligned(64)));
-        const int width = s->kernel->nr;
+/* One tile at c, for any alpha. In a function of its own, as all that has scratch: their frames would add up. */
+__attribute__((noinline)) static void scaled_tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c,
+                                                  int64_t nr) {
+    ELEMENT scratch[GEMM_SCRATCH] __attribute__((aligned(64)));
+    const int width = s->kernel->nr;
 
-        call(s, b, scratch, width, 0, nr);
-        merge(s->rows, nr, (ELEMENT)s->alpha, scratch, width, (ELEMENT)s->beta, c, s->ldc);
+    call(s, b, scratch, width, 0, nr);
+    merge(s->rows, nr, (ELEMENT)s->alpha, scratch, width, (ELEMENT)s->beta, c, s->ldc);
+}
+
+/* Where alpha is 1, the kernel writes it in place. */
+static void tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t nr) {
+    if (s->alpha != 1) {
+        scaled_tile(s, b, c, nr);
+        return;
     }
+    if (s->beta != 0 && s->beta != 1)
+        scale_tile(s->rows, nr, (ELEMENT)s->beta, c, s->ldc);
+    call(s, b, c, s->ldc, s->beta != 0, nr);
 }
 
 struct gemm_type TYPE;
@@ -175,8 +181,8 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
                  int64_t across, int w, void *to);
 
 /* One tile of a C by columns, the first of which is `column`; with the epilogue. */
-static void turned_tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t nr,
-                        int64_t column) {
+__attribute__((noinline)) static void turned_tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c,
+                                                  int64_t nr, int64_t column) {
     ELEMENT scratch[GEMM_TILE_MOST] __attribute__((aligned(64))),
         turned[GEMM_TILE_MOST] __attribute__((aligned(64)));
     const int width = s->kernel->nr, height = s->kernel->mr;
@@ -272,25 +278,26 @@ static void vector_n(const struct gemm_vector *v) {
     }
 }
 
-/* In equal pieces: a short one would be added up otherwise. */
+/* In equal parts: a short one would be added up otherwise. They are summed up in y where it needs no more than that. */
 static void vector_t(const struct gemm_vector *v) {
-    enum { MOST = 32768 / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
+    enum { MOST = 8192 / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
     const ELEMENT *a = v->matrix;
     ELEMENT t[MOST] __attribute__((aligned(64)));
-    const int64_t widest = v->kernel->nr < MOST ? v->kernel->nr : MOST;
-    const int64_t pieces = (v->count + widest - 1) / widest, vectors = (v->count + LANES - 1) / LANES;
+    const bool in_place = v->y_step == 1 && v->alpha == 1 && v->beta == 0;
+    const int64_t widest = in_place || v->kernel->nr < MOST ? v->kernel->nr : MOST;
+    const int64_t parts = (v->count + widest - 1) / widest, vectors = (v->count + LANES - 1) / LANES;
 
-    if (pieces == 1 && v->y_step == 1 && v->alpha == 1 && v->beta == 0 && !v->epilogue) {
-        f(v->k, a, v->stride, v->x, v->y, 0, v->ahead, v->count);
-        return;
-    }
-    for (int64_t piece = 0; piece < pieces; piece++) {
-        const int64_t i = piece * vectors / pieces * LANES, end = (piece + 1) * vectors / pieces * LANES,
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t i = part * vectors / parts * LANES, end = (part + 1) * vectors / parts * LANES,
                       count = (end < v->count ? end : v->count) - i;
+        ELEMENT *y = (ELEMENT *)v->y + i;
 
-        f(v->k, a + i, v->stride, v->x, t, 0, v->ahead, count);
-        merge_vector(v, t, i, count);
+        f(v->k, a + i, v->stride, v->x, in_place ? y : t, 0, v->ahead, count);
+        if (!in_place)
+            merge_vector(v, t, i, count);
+        else if (v->epilogue)
+            finish_vector(v, y, i, count);
     }
 }
 
@@ -300,7 +307,7 @@ static void vector_t(const struct gemm_vector *v) {
 static void dots_columns(const struct gemm_dots *d, int64_t i, int64_t m, int64_t j, int64_t n) {
     rab_function *f = (rab_function *)d->kernel->function;
     const ELEMENT *a = (const ELEMENT *)d->a + i * d->lda, *b = (const ELEMENT *)d->b + j * d->ldb;
-    ELEMENT *c = (ELEMENT *)d->c + i * d->ldc + j, scratch[GEMM_TILE_MOST];
+    ELEMENT *c = (ELEMENT *)d->c + i * d->ldc + j, scratch[GEMM_SCRATCH];
     const bool direct = d->alpha == 1 && (d->beta == 0 || d->beta == 1);
     ELEMENT *to = direct ? c : scratch;
     const int64_t ld = direct ? d->ldc : d->kernel->nr;
@@ -316,7 +323,7 @@ static void dots_columns(const struct gemm_dots *d, int64_t i, int64_t m, int64_
 
 static void dots(const struct gemm_dots *d) {
     const int64_t width = d->kernel->nr, some = TYPE.near / d->k / d->kernel->mr * d->kernel->mr,
-                  room = GEMM_TILE_MOST / width, few = 2 * d->kernel->mr,
+                  room = GEMM_SCRATCH / width, few = 2 * d->kernel->mr,
                   most = some > room  ? room
                          : some < few ? few
                                       : some;

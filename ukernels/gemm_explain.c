@@ -37,8 +37,7 @@ static void add_kernels(struct text *t, const struct gemm_direct *d) {
 static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     const struct gemm_type *type = p->type;
     const bool turned = p->b_column != 1, a_columns = p->a_step != 1;
-    const struct gemm_product product = {
-        .m = p->m, .n = p->n, .k = p->k, .ldb = p->b_step, .a_columns = a_columns, .b_columns = turned};
+    const struct gemm_product product = gemm_product_of_plan(p);
     const bool by_panels = gemm_goes_by_panels(type, &product);
     const bool by_rows = !by_panels && (!turned || p->m > GEMM_TALL) &&
                          gemm_goes_by_rows(type, p->m, p->n, p->k, turned ? 1 : p->b_step);
@@ -51,8 +50,8 @@ static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     const struct gemm_direct *direct = type->direct[a_columns];
 
     add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",
-        turned      ? "turned on the stack"
-        : by_panels ? "packed in panels on the stack"
+        turned      ? "turned first"
+        : by_panels ? "packed in panels first"
                     : "read in place");
     if (by_panels)
         add(t, "kernel of the first rows, which packs B: %s\n", type->panel_first->symbol);

@@ -183,9 +183,6 @@ static void look_up(struct gemm_type *t) {
 
     t->way = first->size / first->ways;
     t->few_rows = (int)first->ways / 2;
-    /* A second thread is worth waking from twice GEMM_TASK cycles on. */
-    t->is_alone = uk_num_threads() == 1;
-    t->direct_most = t->is_alone ? 1 << 24 : 1 << 21;
     t->near = gemm_caches()->second.size / 4 / t->size;
     t->last = gemm_caches()->last.size / t->size;
     t->second_way = gemm_caches()->second.size / gemm_caches()->second.ways;
@@ -195,6 +192,7 @@ static void look_up(struct gemm_type *t) {
 }
 
 static void look_up_all(void) {
+    uk_count_threads(); /* which small products look at without a call */
     look_up(&gemm_f32);
     look_up(&gemm_f64);
 }

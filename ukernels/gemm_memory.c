@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include "gemm.h"
 
-enum { SLOTS = 8 };
+enum { SLOTS = 8, LEAST = 64 << 10 /* bytes: small products are all served by any block */ };
 static const size_t KEPT_MOST = (size_t)64 << 20; /* a larger block goes back at once */
 
 struct block {
@@ -29,6 +29,7 @@ static struct block *take_from(int i) {
 void *gemm_take_memory(size_t size) {
     size_t whole;
 
+    size = size > LEAST ? size : LEAST;
     for (int i = 0; i < SLOTS; i++) {
         struct block *b = take_from(i);
 

@@ -222,8 +222,8 @@ static bool plan_small(struct uk_gemm_plan *p) {
         p->a_row * p->type->size % (first->size / first->ways) == 0)
         return false; /* rows that share a set: a_cost knows */
     const struct uk_kernel *k = t->kernel[form];
-    /* One call takes as many rows as the scratch of a tile. */
-    const unsigned m = (unsigned)p->m, high = (unsigned)(whole ? GEMM_TILE_MOST / k->nr : k->mr);
+    /* One call takes as many rows as there is scratch for. */
+    const unsigned m = (unsigned)p->m, high = (unsigned)(whole ? GEMM_SCRATCH / k->nr : k->mr);
     const unsigned panels = (m + high - 1) / high, even = (m + panels - 1) / panels;
     const unsigned step = (unsigned)k->row_step;
 
@@ -325,7 +325,7 @@ static enum uk_status check(const struct gemm_shape *s, int size) {
 }
 
 static void set_threads(struct uk_gemm_plan *p, const struct uk_gemm_options *o) {
-    const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_num_threads();
+    const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_count_threads();
 
     p->pool = o->pool;
     p->threads = (int)(o->threads > 0 ? gemm_least(o->threads, most) : most);
@@ -386,6 +386,9 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
 
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
     const int64_t tasks = plan->path == GEMM_TILES ? plan->row_tasks * plan->column_tasks : 1;
+    const size_t blocks = gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
+    const struct gemm_product p = gemm_product_of_plan(plan);
+    const int64_t copy = plan->direct ? gemm_direct_copy(plan->type, &p) : 0;
 
-    return gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
+    return copy > GEMM_COPY_ON_STACK && (size_t)copy > blocks ? (size_t)copy : blocks;
 }

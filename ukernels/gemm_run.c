@@ -345,7 +345,7 @@ bool gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const 
     GEMM_REQUIRE(!gemm_leading_is_odd(p.ldc, p.n));
     GEMM_REQUIRE(a && b && c && !p.a_columns && p.b_columns);
     GEMM_REQUIRE(gemm_suits_dots(t, p.m, p.n, p.k, p.lda, p.ldb));
-    GEMM_REQUIRE(t->is_alone || gemm_dots_cycles(t, p.m, p.n, p.k, p.lda, p.ldb) < 2 * GEMM_TASK);
+    GEMM_REQUIRE(uk_is_alone() || gemm_dots_cycles(t, p.m, p.n, p.k, p.lda, p.ldb) < 2 * GEMM_TASK);
     t->dots(&(struct gemm_dots){.kernel = t->nt,
                                 .m = p.m,
                                 .n = p.n,
@@ -395,7 +395,7 @@ bool gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, cons
     GEMM_REQUIRE(!gemm_leading_is_odd(p.ldb, p.b_columns ? p.k : p.n));
     GEMM_REQUIRE(!gemm_leading_is_odd(p.ldc, p.n));
     GEMM_REQUIRE((is_row ? !p.a_columns || p.lda == 1 : p.b_columns || p.ldb == 1) && a && b && c);
-    GEMM_REQUIRE(t->is_alone || (double)p.k * (double)count * t->size / 16 < 2 * GEMM_TASK);
+    GEMM_REQUIRE(uk_is_alone() || (double)p.k * (double)count * t->size / 16 < 2 * GEMM_TASK);
 
     const struct gemm_vector v = {
         .kernel = along ? t->gemv_n : t->gemv_t,
@@ -473,8 +473,16 @@ static void scale(const struct uk_gemm_plan *plan, const struct gemm_operands *o
     }
 }
 
+/* A workspace of few bytes. */
+enum { ON_STACK = 2048 };
+__attribute__((noinline)) static void run_near(const struct uk_gemm_plan *plan,
+                                               const struct gemm_operands *o) {
+    char memory[ON_STACK] __attribute__((aligned(64)));
+
+    run_in(plan, o, memory);
+}
+
 enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
-    enum { ON_STACK = 16384 };
     const size_t size = uk_gemm_workspace(plan);
 
     if (gemm_lacks_operand(plan, o))
@@ -484,9 +492,7 @@ enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_opera
     } else if (!size || workspace) {
         run_in(plan, o, workspace);
     } else if (size <= ON_STACK) {
-        char memory[ON_STACK] __attribute__((aligned(64)));
-
-        run_in(plan, o, memory);
+        run_near(plan, o);
     } else {
         void *memory = gemm_take_memory(size);
 

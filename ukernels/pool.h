@@ -2,9 +2,20 @@
 #ifndef UK_POOL_H
 #define UK_POOL_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pthreadpool;
+
+/* How many threads calls take; 0 before the first call of this. Unlike uk_num_threads it promises nothing for later. */
+int uk_count_threads(void);
+extern _Atomic int uk_threads;
+
+/* Whether calls take one thread, after a call of uk_count_threads. */
+static inline bool uk_is_alone(void) {
+    return atomic_load_explicit(&uk_threads, memory_order_relaxed) == 1;
+}
 
 int64_t uk_pool_threads(struct pthreadpool *pool);
 /* uk_parallel_for on this pool; `thread` is always 0. Not from one of its tasks. */

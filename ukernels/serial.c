@@ -2,8 +2,18 @@
 #include "pool.h"
 #include "ukernels.h"
 
+_Atomic int uk_threads = 1;
+
+int uk_count_threads(void) {
+    return 1;
+}
+
 int uk_num_threads(void) {
     return 1;
+}
+
+enum uk_status uk_set_num_threads(int threads) {
+    return threads < 0 || threads > 1024 ? UK_INVALID_ARGUMENT : UK_OK;
 }
 
 void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,

@@ -156,13 +156,20 @@ enum uk_status uk_cpu_status(const char **message);
 
 /* ---- threads ---- */
 
-/* How many threads uk_parallel_for uses: UK_NUM_THREADS if it is a number from 1 to 1024, else the CPUs that
- * this process may run on. The same during the life of the process. */
+/* How many threads uk_parallel_for and matrix products use: what uk_set_num_threads has set, or else UK_NUM_THREADS if it is a
+ * number from 1 to 1024 (any other text is ignored), or else the CPUs that this process may run on. */
 int uk_num_threads(void);
+/* Sets the number for calls that begin later, of all threads of the process: 1 to 1024; 0: what it was at first.
+ * UK_INVALID_ARGUMENT: any other, and nothing has changed. Any thread may call it at any time, also while others compute: their
+ * calls end as they began. No result of a matrix product depends on it. Plans keep the number that they were made with. Memory
+ * that a caller has made for each thread, such as what NAME_workspace of a generated function returned, has to be made anew when
+ * the number grows. A build without threads always uses one. */
+enum uk_status uk_set_num_threads(int threads);
 /*
  * Runs task(context, index, thread) for each index in [0, count), in any order and in parallel, and returns
- * when all are done. `thread` is in [0, uk_num_threads()), and no two tasks of one call run at once with the
- * same. The pool is made by the first call and again after fork; its threads sleep between calls. Any number
+ * when all are done. `thread` is less than uk_num_threads(), and than what that last returned to the calling thread, whatever
+ * others have set since; no two tasks of one call run at once with the same. The pool is made by the first call, again
+ * after fork, and by the first call with another number of threads; its threads sleep between calls. Any number
  * of threads may call at the same time. Called from inside a task, or when no pool can be made because
  * threads or memory lack, it runs the tasks one after another, on thread 0.
  */
@@ -185,8 +192,8 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
  * has no kernel of the type for this CPU. Memory outside the operands is neither read nor written.
  *
  * Element (i, j) of C is the same to the last bit whatever the number of threads, and whether an operand was packed
- * beforehand or not. All functions may be called from any number of threads at once, and after fork. A call takes up to
- * 64 KB of stack.
+ * beforehand or not. All functions may be called from any number of threads at once, and after fork. A call, and
+ * each of its tasks on other threads, takes up to 16 KB of stack, if the compiler optimizes and no sanitizer is in it.
  */
 enum uk_layout { UK_ROW_MAJOR, UK_COLUMN_MAJOR };
 enum uk_transpose { UK_NO_TRANSPOSE, UK_TRANSPOSE };
