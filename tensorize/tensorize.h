@@ -416,6 +416,10 @@ enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options 
  * operations the target would do at its peak in the time that the kernels take at least. 0: nothing is known. */
 enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *options, const char *steps,
                                  double *operations);
+/* The same with what float sums in plain loops are likely to take, an addition after the other: no bound, since short sums
+ * overlap, but good enough to leave out what is many times slower than the best. */
+enum uk_status uk_schedule_cost(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                double *operations);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

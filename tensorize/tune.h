@@ -10,7 +10,8 @@ enum tune_outcome {
     TUNE_CRASH,
     TUNE_TIMEOUT,
     TUNE_WRONG, /* computes something else than auto's */
-    TUNE_BOUND, /* not measured: its kernels cannot be as fast as the best */
+    TUNE_BOUND,  /* not measured: its kernels cannot be as fast as the best */
+    TUNE_BEHIND, /* not measured: the cost rule puts it far behind the best */
     TUNE_OUTCOMES
 };
 
@@ -78,7 +79,10 @@ struct tune_bench {
     double reference_seconds;    /* per call; 0: not measured yet */
     struct tune_results *shared; /* what the reference computes, for the processes */
     size_t shared_bytes;
-    double limit; /* seconds for one trial */
+    double limit;         /* seconds for one trial: of CPU time for each thread, and four times as many on the clock */
+    double end;           /* by bench_seconds(): when no trial goes on */
+    void (*tick)(void *); /* called about once a second while a trial runs */
+    void *user;           /* its argument */
 };
 
 /* Sizes, operands, shared memory; no reference yet. Exit status. */
@@ -86,7 +90,7 @@ int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a);
 void tune_bench_free(struct tune_bench *b);
 /* Compiles the reference; the next trial of the same steps makes what the others are compared with. */
 enum uk_status tune_set_reference(struct tune_bench *b, const char *steps);
-/* Measures t->steps in turns with the reference. False: interrupted. */
+/* Measures t->steps in turns with the reference. False: interrupted, or the end came first. */
 bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volatile int *interrupted);
 
 #endif

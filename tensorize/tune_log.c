@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "tune.h"
 
-static const char *const outcomes[TUNE_OUTCOMES] = {"ok", "refused", "crash", "timeout", "wrong", "bound"};
+static const char *const outcomes[TUNE_OUTCOMES] = {"ok", "refused", "crash", "timeout", "wrong", "bound", "behind"};
 
 const char *tune_outcome_text(enum tune_outcome outcome) {
     return outcomes[outcome];

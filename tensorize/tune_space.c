@@ -272,8 +272,47 @@ enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options 
 
 /* ---- how fast it could be ---- */
 
-enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *options, const char *steps,
-                                 double *operations) {
+/* Multiply-adds of the stage, by the program's `size` items. */
+static double terms_of(const struct uk_draft *d, const struct uk_stage *st) {
+    double terms = 1;
+
+    for (int i = 0; i < st->iterators; i++)
+        terms *= uk_size_told(d->s, st->statement->extent[i]);
+    return terms;
+}
+
+/* What the target does at its peak meanwhile: f32 operations of a cycle. */
+static double peak_of(const struct visit *v) {
+    return 2 * v->target->machine.fma_per_cycle * v->target->machine.vector_bytes / 4;
+}
+
+/* Of the stage's kernel, at least; 0: it has none whose instructions are counted. */
+static double kernel_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st) {
+    const struct uk_kernel *row = st->match ? st->match->intrinsic->row : NULL;
+
+    return row && row->fma > 0 && !st->is_copy
+               ? 2 * terms_of(d, st) / uk_kernel_bound(v->target, row) * peak_of(v)
+               : 0;
+}
+
+/* Of a float sum in plain loops, the innermost of which is summed over: each addition waits for the one before, since the
+ * order of roundings is kept. */
+static double chain_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st) {
+    const double add_cycles = 4; /* from an addition's operand to its result: 3 to 5 on the cores there are */
+    const struct uk_loop *last = st->loops > st->prefix ? st->loop[st->loops - 1] : NULL;
+
+    return !st->match && !st->is_copy && !st->is_reset && st->statement->reduce == UK_REDUCE_SUM &&
+                   uk_type_is_float(st->statement->left.tensor->type) && last && uk_is_reduced(st, last)
+               ? terms_of(d, st) * add_cycles * peak_of(v)
+               : 0;
+}
+
+typedef double count_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st);
+
+/* The sum over the stages of what some of these count. */
+static enum uk_status sum_operations(struct uk_program *p, const struct uk_options *options,
+                                     const char *steps, count_operations *const counts[],
+                                     double *operations) {
     struct visit v;
     struct uk_draft *d = NULL;
 
@@ -283,16 +322,22 @@ enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *
         status = uk_out_of_memory(p->context);
     if (!status)
         status = read_draft(&v, steps, d);
-    for (const struct uk_stage *st = status ? NULL : d->s->stages; st; st = st->next) {
-        const struct uk_kernel *row = st->match ? st->match->intrinsic->row : NULL;
-        const struct uk_machine *m = &v.target->machine;
-        double work = 2;
-
-        if (!row || !(row->fma > 0) || st->is_copy)
-            continue;
-        for (int i = 0; i < st->iterators; i++)
-            work *= uk_size_told(d->s, st->statement->extent[i]);
-        *operations += work / uk_kernel_bound(v.target, row) * 2 * m->fma_per_cycle * m->vector_bytes / 4;
-    }
+    for (const struct uk_stage *st = status ? NULL : d->s->stages; st; st = st->next)
+        for (int i = 0; counts[i]; i++)
+            *operations += counts[i](&v, d, st);
     return visit_end(&v, status);
+}
+
+enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                 double *operations) {
+    count_operations *const counts[] = {kernel_operations, NULL};
+
+    return sum_operations(p, options, steps, counts, operations);
+}
+
+enum uk_status uk_schedule_cost(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                double *operations) {
+    count_operations *const counts[] = {kernel_operations, chain_operations, NULL};
+
+    return sum_operations(p, options, steps, counts, operations);
 }

@@ -234,10 +234,15 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
     struct report r = {0};
     int nowhere = open("/dev/null", O_RDWR);
 
+    const rlim_t seconds = (rlim_t)ceil(b->limit * b->job.options.threads);
+
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    /* What other processes take from this one is not counted; the parent looks at the clock for what only waits. */
+    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
     r.outcome = try_candidate(b, steps, rounds, &r);
@@ -247,7 +252,8 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
 /* ---- in the parent ---- */
 
 /* What the child reports before the deadline; false: nothing whole. */
-static bool receive(int in, double deadline, volatile int *interrupted, struct report *r, bool *late) {
+static bool receive(const struct tune_bench *b, int in, double deadline, volatile int *interrupted,
+                    struct report *r, bool *late) {
     size_t have = 0;
 
     *late = false;
@@ -259,8 +265,10 @@ static bool receive(int in, double deadline, volatile int *interrupted, struct r
             *late = true;
             return false;
         }
-        if (poll(&p, 1, left < 1000 ? (int)(1e3 * left) + 1 : 1000000) <= 0)
+        if (poll(&p, 1, left < 1 ? (int)(1e3 * left) + 1 : 1000) <= 0) {
+            b->tick(b->user);
             continue;
+        }
         ssize_t n = read(in, (char *)r + have, sizeof *r - have);
         if (n <= 0)
             return false;
@@ -269,13 +277,17 @@ static bool receive(int in, double deadline, volatile int *interrupted, struct r
     return have == sizeof *r;
 }
 
-static void describe_end(struct tune_trial *t, int status) {
+static void describe_end(struct tune_trial *t, int status, double limit) {
     t->outcome = TUNE_CRASH;
-    if (WIFSIGNALED(status))
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
+        t->outcome = TUNE_TIMEOUT;
+        snprintf(t->message, sizeof t->message, "not done after %.1f s of CPU time", limit);
+    } else if (WIFSIGNALED(status)) {
         snprintf(t->message, sizeof t->message, "signal %d: %s", WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
-    else
+    } else {
         snprintf(t->message, sizeof t->message, "exit status %d", WEXITSTATUS(status));
+    }
 }
 
 bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volatile int *interrupted) {
@@ -298,7 +310,8 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
         be_child(b, t->steps, rounds, pipes[1]);
     }
     close(pipes[1]);
-    bool whole = child > 0 && receive(pipes[0], bench_seconds() + b->limit, interrupted, &r, &late);
+    const double latest = bench_seconds() + 4 * b->limit;
+    bool whole = child > 0 && receive(b, pipes[0], fmin(latest, b->end), interrupted, &r, &late);
     close(pipes[0]);
     if (child < 0) {
         snprintf(t->message, sizeof t->message, "no process: %s", strerror(errno));
@@ -317,9 +330,9 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
         memcpy(t->message, r.message, sizeof t->message);
     } else if (late) {
         t->outcome = TUNE_TIMEOUT;
-        snprintf(t->message, sizeof t->message, "not done after %.1f s", b->limit);
+        snprintf(t->message, sizeof t->message, "not done after %.1f s", 4 * b->limit);
     } else {
-        describe_end(t, status);
+        describe_end(t, status, b->limit);
     }
-    return !*interrupted;
+    return !*interrupted && (whole || !late || latest < b->end);
 }

@@ -30,7 +30,7 @@ struct uk_arguments {
     int64_t threads;  /* 0: not given */
     int64_t seed;     /* of what is drawn at random */
     const char *log;
-    int64_t time_limit, trials;                                    /* 0: not given */
+    int64_t time_limit, trial_limit, trials;                       /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */
     bool time, check, require_kernels, json, explain, is_static, completion;
     const char *layout, *ta, *tb; /* of uk gemm */

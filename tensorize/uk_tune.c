@@ -16,6 +16,7 @@
 
 enum {
     TIME_LIMIT = 60,
+    PROGRESS = 5, /* seconds between two lines of it */
     FINALISTS = 8,
     DECISIONS = 3,
     REPEATED = 300, /* so many changes in a row that lead to known schedules: there is nothing new */
@@ -25,6 +26,8 @@ static const double search_share = 0.8; /* of the time; the rest is for deciding
 static const double least_gain = 0.005; /* less than this is never more than noise */
 /* A bound must be above the best time by this, and above the reference's bound: the best may owe its time to noise. */
 static const double bound_margin = 1.1;
+/* What the cost rule puts so far behind the best is not run. */
+static const double behind_margin = 30;
 
 struct tune {
     struct tune_bench bench;
@@ -36,46 +39,77 @@ struct tune {
     int most, measured, count[TUNE_OUTCOMES];
     double peak, best;      /* operations per second; speed */
     double reference_bound; /* seconds that its kernels take at least */
+    double best_cost;       /* of the best, by the cost rule; 0: nothing is known */
+    double shown;           /* when progress was printed last */
 };
 
-static volatile int interrupted;
+static volatile int interrupted; /* the signal's number */
 
 static void interrupt(int number) {
-    (void)number;
-    interrupted = 1;
+    interrupted = number;
 }
 
 static double passed(const struct tune *t) {
     return bench_seconds() - t->begun;
 }
 
+/* What the cost rule says of these steps; 0: nothing. */
+static double cost(struct tune *t, const char *steps) {
+    double operations;
+    enum uk_status status = uk_schedule_cost(t->bench.job.program, &t->bench.job.options, steps, &operations);
+
+    return status ? 0 : operations;
+}
+
 /* ---- progress ---- */
 
+/* A line each few seconds, or one that changes on a terminal. */
+static void show_progress(void *user) {
+    struct tune *t = user;
+    bool terminal = isatty(STDERR_FILENO);
+
+    if (!terminal && passed(t) < t->shown + PROGRESS)
+        return;
+    t->shown = passed(t);
+    fprintf(stderr, "%s%6.1f s", terminal ? "\r\033[K" : "", t->shown);
+    if (isfinite(t->limit))
+        fprintf(stderr, " of %.0f", t->limit);
+    fprintf(stderr, ", trial %d", t->measured);
+    if (t->most < INT32_MAX)
+        fprintf(stderr, " of %d", t->most);
+    fprintf(stderr, ", best %.3f x%s", t->best, terminal ? "" : "\n");
+}
+
 static void show_trial(struct tune *t, const struct tune_trial *trial) {
-    bool terminal = isatty(STDERR_FILENO), better = trial->outcome == TUNE_OK && trial->speed > t->best;
+    const char *clear = isatty(STDERR_FILENO) ? "\r\033[K" : "";
 
     t->count[trial->outcome]++;
-    if (better) {
+    if (trial->outcome == TUNE_OK && trial->speed > t->best) {
         t->best = trial->speed;
-        fprintf(stderr, "%s%6.1f s, trial %d: %.4g ms, %.3f x the speed of the start\n",
-                terminal ? "\r\033[K" : "", passed(t), t->measured, 1e3 * trial->seconds, trial->speed);
-    } else if (trial->outcome != TUNE_OK && trial->outcome != TUNE_BOUND &&
+        t->best_cost = cost(t, trial->steps);
+        t->shown = passed(t);
+        fprintf(stderr, "%s%6.1f s, trial %d: %.4g ms, %.3f x the speed of the start\n", clear, passed(t),
+                t->measured, 1e3 * trial->seconds, trial->speed);
+    } else if (trial->outcome != TUNE_OK && trial->outcome < TUNE_BOUND &&
                (trial->outcome != TUNE_REFUSED || !t->reference)) {
-        fprintf(stderr, "%s%6.1f s, trial %d: %s: %s\n", terminal ? "\r\033[K" : "", passed(t), t->measured,
+        fprintf(stderr, "%s%6.1f s, trial %d: %s: %s\n", clear, passed(t), t->measured,
                 tune_outcome_text(trial->outcome), trial->message);
     }
-    if (terminal)
-        fprintf(stderr, "\r\033[K%6.1f s of %.0f, trial %d, best %.3f x", passed(t), t->limit, t->measured,
-                t->best);
+    show_progress(t);
 }
 
 static void show_counts(const struct tune *t) {
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "\r\033[K");
     fprintf(stderr, "%d schedules measured in %.1f s", t->measured, passed(t));
-    for (int i = TUNE_REFUSED; i < TUNE_OUTCOMES; i++)
+    for (int i = TUNE_REFUSED; i < TUNE_BOUND; i++)
         if (t->count[i])
             fprintf(stderr, ", %d %s", t->count[i], tune_outcome_text((enum tune_outcome)i));
+    if (t->count[TUNE_BOUND])
+        fprintf(stderr, "; %d not run, whose kernels cannot be as fast as the best", t->count[TUNE_BOUND]);
+    if (t->count[TUNE_BEHIND])
+        fprintf(stderr, "; %d not run, more than %g x behind the best by the cost rule",
+                t->count[TUNE_BEHIND], behind_margin);
     fprintf(stderr, "\n");
 }
 
@@ -104,6 +138,15 @@ static bool is_bounded(struct tune *t, const char *steps, struct tune_trial *tri
     return true;
 }
 
+static bool is_behind(struct tune *t, const char *steps, struct tune_trial *trial) {
+    double operations = t->best_cost > 0 ? cost(t, steps) : 0;
+
+    if (operations <= behind_margin * t->best_cost)
+        return false;
+    snprintf(trial->message, sizeof trial->message, "%.0f x the cost of the best", operations / t->best_cost);
+    return true;
+}
+
 /* Logs the trial and keeps it; exit status. */
 static int keep(struct tune *t, struct tune_trial trial) {
     int status = tune_log_add(&t->log, &trial, t->search.trials);
@@ -114,7 +157,7 @@ static int keep(struct tune *t, struct tune_trial trial) {
     return status;
 }
 
-/* Takes over the steps. Exit status; what is interrupted is not kept. */
+/* Takes over the steps. Exit status; what has no end in time is not kept. */
 static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
     struct tune_trial trial = {.steps = steps, .is_start = is_start};
 
@@ -123,10 +166,11 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
         uk_text_free(steps);
         return UK_EXIT_OK;
     }
-    if (is_bounded(t, steps, &trial)) {
-        trial.outcome = TUNE_BOUND;
+    trial.outcome = is_bounded(t, steps, &trial)  ? TUNE_BOUND
+                    : is_behind(t, steps, &trial) ? TUNE_BEHIND
+                                                  : TUNE_OK;
+    if (trial.outcome != TUNE_OK)
         return keep(t, trial);
-    }
     bool is_slow = t->bench.reference_seconds > 0.1;
     bool whole = tune_measure(&t->bench, &trial, is_slow ? 1 : TUNE_QUICK, &interrupted);
     /* What looks best may owe it to noise, and the search goes on from it. */
@@ -295,12 +339,13 @@ static int second_look(struct tune *t, int *finalist, int *count) {
     return status;
 }
 
-/* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference. Exit status. */
+/* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference. *steps is NULL if
+ * there was no time for that. Exit status. */
 static int decide(struct tune *t, const char **steps, double *speed) {
     const char *name = t->reference_is_auto ? "the automatic schedule" : "the first schedule that worked";
     int finalist[FINALISTS], count, status = second_look(t, finalist, &count);
 
-    *steps = t->reference;
+    *steps = NULL;
     *speed = 1;
     t->bench.limit *= 4;
     for (int i = 0; i < count && i < DECISIONS && !status && !interrupted; i++) {
@@ -322,12 +367,24 @@ static int decide(struct tune *t, const char **steps, double *speed) {
         else
             fprintf(stderr, "the best failed when it was measured again: %s\n", last.message);
     }
-    if (!status && !interrupted)
+    if (!status && !interrupted && passed(t) < t->limit) {
         fprintf(stderr, "nothing is faster: the result is %s\n", name);
+        *steps = t->reference;
+    }
     return status;
 }
 
-static int write_result(const struct tune *t, const struct uk_arguments *a, const char *steps, double speed) {
+/* What is written when nothing was decided: the fastest so far, if it is no slower than the reference. */
+static const char *best_so_far(const struct tune *t, double *speed) {
+    const struct tune_trial *best = tune_rank(&t->search, 0);
+    bool faster = best && best->speed > 1 + least_gain;
+
+    *speed = faster ? best->speed : 1;
+    return faster ? best->steps : t->reference;
+}
+
+static int write_result(const struct tune *t, const struct uk_arguments *a, const char *steps, double speed,
+                        bool decided) {
     struct uk_text text = {0};
 
     uk_put(&text, "# uk tune: %s for %s, %d thread%s", t->bench.job.program->name,
@@ -336,7 +393,8 @@ static int write_result(const struct tune *t, const struct uk_arguments *a, cons
     for (const struct uk_var *v = t->bench.job.program->sizes; v; v = v->next)
         uk_put(&text, ", %s=%lld", v->name, (long long)t->bench.sizes[v->number]);
     if (steps != t->reference)
-        uk_put(&text, ": %.3f x the speed of %s\n", speed, t->reference_is_auto ? "auto" : "the start");
+        uk_put(&text, ": %.3f x the speed of %s%s\n", speed, t->reference_is_auto ? "auto" : "the start",
+               decided ? "" : ", in a first look");
     else
         uk_put(&text, ": %s\n", t->reference_is_auto ? "auto" : "the first that works");
     uk_put(&text, "schedule\n%s", steps);
@@ -360,9 +418,12 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
     if (runs)
         return uk_job_failed(&t->bench.job, runs);
     t->begun = bench_seconds();
-    t->limit = a->time_limit ? (double)a->time_limit : TIME_LIMIT;
+    t->limit = a->time_limit ? (double)a->time_limit : a->trials ? HUGE_VAL : TIME_LIMIT;
     t->most = a->trials ? (int)a->trials : INT32_MAX;
-    t->bench.limit = t->limit / 4 < 1 ? 1 : t->limit / 4 > 30 ? 30 : t->limit / 4;
+    t->bench.limit = a->trial_limit ? (double)a->trial_limit : fmin(fmax(t->limit / 4, 1), 30);
+    t->bench.end = t->begun + t->limit;
+    t->bench.tick = show_progress;
+    t->bench.user = t;
     t->search.random = (uint64_t)a->seed;
     for (int i = 0; i < 3; i++) {
         double peak = bench_peak(uk_target_isa(t->bench.job.options.target), t->bench.job.options.threads);
@@ -374,9 +435,13 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
     if (a->log && (t->search.trials || t->log.others))
         fprintf(stderr, "%s has %d trials of this program and these sizes, and %d of others\n", a->log,
                 t->search.trials, t->log.others);
-    struct sigaction act = {.sa_handler = interrupt};
+    struct sigaction act = {.sa_handler = interrupt}, before;
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, NULL, &before);
+    if (before.sa_handler != SIG_IGN) /* nohup's */
+        sigaction(SIGHUP, &act, NULL);
+    signal(SIGPIPE, SIG_IGN); /* nobody reads the progress any more: that is no reason to lose the result */
     return UK_EXIT_OK;
 }
 
@@ -390,16 +455,27 @@ static int tune(struct tune *t, const struct uk_arguments *a) {
     if (status)
         return status;
     show_counts(t);
-    if (!interrupted && !t->reference)
+    if (!t->reference && interrupted)
+        return uk_complain(UK_EXIT_WRONG, "interrupted before a schedule had worked: nothing is written");
+    if (!t->reference)
         return uk_complain(UK_EXIT_WRONG,
-                           "no schedule works within %.1f s; give more --time-limit, or see the --log",
-                           t->bench.limit);
+                           "no schedule worked; see the --log, or give more --time-limit or --trial-limit");
     if (!interrupted && (status = decide(t, &steps, &speed)))
         return status;
+    bool decided = steps;
+    if (!decided)
+        steps = best_so_far(t, &speed);
+    if ((status = write_result(t, a, steps, speed, decided)))
+        return status;
+    const char *where = a->out ? a->out : "standard output";
     if (interrupted)
-        return uk_complain(UK_EXIT_WRONG, a->log ? "interrupted; the same command goes on from the log"
-                                                 : "interrupted; with --log FILE it could go on");
-    return write_result(t, a, steps, speed);
+        return uk_complain(UK_EXIT_WRONG,
+                           "interrupted: %s has the best so far, %.3f x the speed of the start%s", where,
+                           speed, a->log ? "; the same command goes on from the log" : "");
+    if (!decided)
+        fprintf(stderr, "the time is over: %s has the best so far, %.3f x the speed of the start\n", where,
+                speed);
+    return UK_EXIT_OK;
 }
 
 int uk_command_tune(const struct uk_arguments *a) {

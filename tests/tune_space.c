@@ -231,6 +231,25 @@ static void bounds(void **state) {
     uk_program_destroy(p);
 }
 
+/* Sums of which each addition waits for the one before are far behind kernels; across sums nothing is known. */
+static void costs(void **state) {
+    static const char kernel[] = "split C.m 6 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni k\n"
+                                 "pack A at root panel 6\npack B at root panel 16\n"
+                                 "tensorize mi uk_sgemm_6x16_avx2_asm\n";
+    struct uk_program *p = parse(0);
+    double work = 2.0 * 37 * 41 * 19, operations;
+
+    (void)state;
+    assert_int_equal(uk_schedule_cost(p, &avx2, kernel, &operations), UK_OK);
+    assert_true(fabs(operations - work) < 1e-6 * work);
+    assert_int_equal(uk_schedule_cost(p, &avx2, "reorder C.n C.m\n", &operations), UK_OK);
+    assert_true(operations > 30 * work);
+    assert_int_equal(uk_schedule_cost(p, &avx2, "reorder C.k C.m\n", &operations), UK_OK);
+    assert_true(operations == 0);
+    assert_int_not_equal(uk_schedule_cost(p, &avx2, "splat\n", &operations), UK_OK);
+    uk_program_destroy(p);
+}
+
 /* ---- memory ---- */
 
 void *__real_uk_alloc(struct uk_arena *a, size_t n);
@@ -337,7 +356,8 @@ static void climbing(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts),         cmocka_unit_test(start_refused), cmocka_unit_test(changes),
-        cmocka_unit_test(change_refused), cmocka_unit_test(bounds),        cmocka_unit_test(climbing),
+        cmocka_unit_test(change_refused), cmocka_unit_test(bounds),
+        cmocka_unit_test(costs),        cmocka_unit_test(climbing),
         cmocka_unit_test(no_memory),
     };
 
