@@ -116,4 +116,18 @@ if grep -q avx512dq /proc/cpuinfo; then
 fi
 expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_scheduled.uk" --require-kernels \
     --target=x86_64-avx512 --emit=loops
+
+# What ./uk-setup demo prints is one screen; what it leaves out is in its log.
+UK=$stage/bin/uk UK_PEERS=$work/nowhere "$examples/demo.sh" --quick --log "$work/demo.log" >"$work/demo"
+(($(wc -l <"$work/demo") <= 50)) || { echo "the demo prints $(wc -l <"$work/demo") lines, more than a screen" >&2; exit 1; }
+if grep -nE '.{121}' "$work/demo"; then
+    echo 'the demo prints these lines, which are wider than 120 columns' >&2
+    exit 1
+fi
+for what in 'Y\[m, n\] = sum\(k\)' 'for k in 0 \.\. 128' '^  taken +uk_sgemm_' '^  not +uk_[^ ]+ +[^ ]' 'call uk_sgemm_' \
+    'The inner loop, [0-9]+ instructions, of which [1-9][0-9]* multiply-adds' 'vfmadd231ps .*mm' \
+    '^784x256x128 +[0-9.]+ +[0-9]+ #+ +3x3 56x56x64>64 +[0-9.]+ +[0-9]+ #+$' '^49x512x2048 +- +-'; do
+    grep -qE "$what" "$work/demo" || { cat "$work/demo"; echo "the demo does not print '$what'" >&2; exit 1; }
+done
+grep -q 'check: equal' "$work/demo.log" || { echo 'the log of the demo lacks the runs' >&2; exit 1; }
 echo "all examples"
