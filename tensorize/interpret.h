@@ -89,6 +89,17 @@ struct uk_code *uk_compile_value(struct uk_frame *f, const struct uk_expr *e, bo
 union uk_value uk_run_value(struct uk_frame *f, const struct uk_code *c);
 /* Whether a PAD's element exists. */
 bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
+
+/* Many indices of an iterator at a time (interpret_block.c). */
+enum { UK_BLOCK = 128 };
+/* Whether the pad's element is inside at all indices of the iterator of that slot, or at none. */
+bool uk_is_inside_alike(const struct uk_code *pad, int slot);
+/* Whether the expression can be computed so along the iterator of that slot, for what writes `target` meanwhile. */
+bool uk_has_blocks(const struct uk_code *c, int slot, const struct uk_storage *target);
+/* value[i] at index f->slot[slot] + i, for n of them, at most UK_BLOCK: what uk_run_value() gives there. */
+void uk_run_block(struct uk_frame *f, const struct uk_code *c, int slot, int n, union uk_value *value);
+/* sum[i] = uk_reduced(sum[i], term[i]) for n of them. */
+void uk_reduce_block(enum uk_expr_op op, enum uk_type t, int n, union uk_value *sum, const union uk_value *term);
 /* target = or op= value, rounded to the type. */
 void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t element, union uk_value v);
 

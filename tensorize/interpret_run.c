@@ -20,6 +20,8 @@ struct run {
     struct uk_bounds *bounds; /* accesses whose intervals prove nothing */
     bool any_left, any;       /* whether there is an iteration of the left ones, of all */
     union uk_value sum;       /* of the reduction, or of the scan so far */
+    bool has_blocks;          /* the innermost iterator of the left side is run by blocks */
+    union uk_value *sums;     /* of a block */
 };
 
 static bool out_of_bounds(struct run *r, const struct uk_access *a, int dim, int64_t least, int64_t most,
@@ -147,11 +149,12 @@ static union uk_value identity(enum uk_reduce reduce, enum uk_type t) {
     }
 }
 
-static void add_term(struct run *r) {
-    static const enum uk_expr_op ops[] = {UK_E_ADD, UK_E_ADD, UK_E_MUL, UK_E_MAX, UK_E_MIN};
+static const enum uk_expr_op reduce_ops[] = {UK_E_ADD, UK_E_ADD, UK_E_MUL, UK_E_MAX, UK_E_MIN};
 
+static void add_term(struct run *r) {
     if (!is_left_out(r))
-        r->sum = uk_reduced(ops[r->s->reduce], r->target->tensor->type, r->sum, uk_run_value(r->f, r->right));
+        r->sum = uk_reduced(reduce_ops[r->s->reduce], r->target->tensor->type, r->sum,
+                            uk_run_value(r->f, r->right));
 }
 
 static void reduce(struct run *r, int level) {
@@ -184,6 +187,66 @@ static void run_element(struct run *r) {
     uk_assign_value(r->assign, r->target, at, v);
 }
 
+/* ---- by blocks ---- */
+
+/* Whether all that decides what happens at an index is the same along the innermost iterator of the left side. */
+static bool has_blocks(const struct run *r) {
+    const int slot = r->s->left_iterators - 1;
+
+    if (slot < 0 || r->extent[slot] < 4 || r->s->where || r->s->scan || r->form == UK_FORM_RESET ||
+        r->left.trees)
+        return false;
+    for (int i = 0; i < r->guards; i++)
+        if (!uk_is_inside_alike(r->guard[i], slot))
+            return false;
+    return uk_has_blocks(r->right, slot, r->target);
+}
+
+/* The terms of n sums, each in the order that it has alone. */
+static void reduce_block(struct run *r, int level, int n) {
+    union uk_value term[UK_BLOCK];
+    int64_t *i = &r->f->slot[level];
+
+    if (level == r->s->iterators) {
+        if (is_left_out(r))
+            return;
+        uk_run_block(r->f, r->right, r->s->left_iterators - 1, n, term);
+        uk_reduce_block(reduce_ops[r->s->reduce], r->target->tensor->type, n, r->sums, term);
+        return;
+    }
+    for (*i = 0; *i < r->extent[level]; ++*i)
+        reduce_block(r, level + 1, n);
+}
+
+/* All indices of the innermost iterator of the left side. */
+static void run_blocks(struct run *r) {
+    union uk_value sums[UK_BLOCK];
+    const int slot = r->s->left_iterators - 1;
+    const int64_t extent = r->extent[slot];
+
+    r->sums = sums;
+    for (int64_t first = 0; first < extent; first += UK_BLOCK) {
+        const int n = extent - first < UK_BLOCK ? (int)(extent - first) : UK_BLOCK;
+
+        r->f->slot[slot] = first;
+        for (int i = 0; i < n; i++)
+            sums[i] = r->initial;
+        if (r->s->reduce)
+            reduce_block(r, r->s->left_iterators, n);
+        else
+            uk_run_block(r->f, r->right, slot, n, sums);
+        for (int i = 0; i < n; i++) {
+            r->f->slot[slot] = first + i;
+            int64_t at = uk_flat_value(r->f, &r->left);
+
+            if (at < 0 || at >= r->target->elements)
+                r->f->overflow = true;
+            else
+                uk_assign_value(r->assign, r->target, at, sums[i]);
+        }
+    }
+}
+
 /* The scanned iterator, which runs innermost; -1 without a scan. */
 static int scanned(const struct uk_statement *s) {
     for (int i = 0; s->scan && i < s->left_iterators; i++)
@@ -193,6 +256,10 @@ static int scanned(const struct uk_statement *s) {
 }
 
 static void run_left(struct run *r, int level, int scan) {
+    if (r->has_blocks && level == r->s->left_iterators - 1) {
+        run_blocks(r);
+        return;
+    }
     if (level == scan) {
         run_left(r, level + 1, scan);
         return;
@@ -259,6 +326,7 @@ enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum
             return f->status;
         return UK_OK;
     }
+    r.has_blocks = has_blocks(&r);
     run_left(&r, 0, scanned(s));
     if (f->overflow && !f->status)
         f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "a subscript overflows; take smaller sizes");
