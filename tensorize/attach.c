@@ -113,6 +113,8 @@ static enum uk_status find_stage(struct uk_attaching *a) {
             return uk_refuse_attach(a, "%s is attached to the stage; put this step before that one", c->name);
     if (is_fused(st))
         return uk_refuse_attach(a, "loops of the stage are fused already; put this step before fuse");
+    if (st->loops + a->prefix > UK_MAX_LOOPS)
+        return uk_refuse_attach(a, "together that is more than %d loops; split less", UK_MAX_LOOPS);
     return UK_OK;
 }
 
@@ -237,12 +239,12 @@ enum uk_status uk_attach_loops(struct uk_attaching *a) {
     int own = st->loops;
     enum uk_status status;
 
-    if (own + a->prefix > UK_MAX_LOOPS)
-        return uk_refuse_attach(a, "together that is more than %d loops; split less", UK_MAX_LOOPS);
+    uk_loops_apart(st, a->at->loop, a->prefix);
     memmove(&st->loop[a->prefix], &st->loop[0], sizeof st->loop[0] * (size_t)own);
     memcpy(&st->loop[0], a->at->loop, sizeof st->loop[0] * (size_t)a->prefix);
     st->loops = st->tile = own + a->prefix;
     st->parent = a->at;
+    a->at->attached++;
     st->prefix = a->prefix;
     for (int i = 0; i < a->prefix; i++)
         for (int l = a->prefix; l < st->loops && a->at->loop[i]->kind == UK_LOOP_PARALLEL; l++)

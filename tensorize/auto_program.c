@@ -71,20 +71,25 @@ static enum uk_status inline_stages(struct uk_schedule *s) {
 
 /* ---- loops that are one ---- */
 
-/* st, and what reads its output element by element, directly or not: all that runs tile by tile. */
-static int find_group(struct uk_stage *st, struct uk_stage **group) {
-    int n = 0;
+/* st, and what reads its output element by element, directly or not, as the list in_group: all that runs tile by
+ * tile. */
+static void find_group(struct uk_stage *st) {
+    struct uk_stage *last = st;
 
-    group[n++] = st;
-    for (struct uk_stage *e = st->next; e && n < UK_MAX_STAGES; e = e->next) {
+    st->in_group = NULL;
+    for (struct uk_stage *e = st->next; e; e = e->next) {
         bool follows = false;
 
-        for (int i = 0; i < n; i++)
-            follows |= reads(e, group[i]->operand[0].tensor);
-        if (follows && !e->parent && !e->match && is_elementwise(e))
-            group[n++] = e;
+        if (e->parent || e->match || !is_elementwise(e))
+            continue;
+        for (const struct uk_stage *g = st; g && !follows; g = g->in_group)
+            follows = reads(e, g->operand[0].tensor);
+        if (!follows)
+            continue;
+        e->in_group = NULL;
+        last->in_group = e;
+        last = e;
     }
-    return n;
 }
 
 /* The position of the loop that indexes dimension d of the stage's output, alone; -1: there is none. */
@@ -123,22 +128,22 @@ static bool can_fuse(struct uk_schedule *s, struct uk_stage *st, int d, int e) {
 /* Rows that lie one after the other in everything that is accessed are one row: the pixels of a 1x1 convolution
  * are the rows of a product. */
 static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
-    struct uk_stage *group[UK_MAX_STAGES];
-    int n = find_group(st, group), inner = st->operand[0].tensor->dims - 1;
+    int inner = st->operand[0].tensor->dims - 1;
 
-    if (st->statement->reduce == UK_REDUCE_NONE)
+    if (st->statement->reduce == UK_REDUCE_NONE || !inner)
         return UK_OK;
+    find_group(st);
     for (int d = inner - 1; d >= 0; d--) {
         bool all = true;
 
-        for (int i = 0; i < n && all; i++)
-            all = group[i]->operand[0].tensor->dims > inner && can_fuse(s, group[i], d, inner);
+        for (struct uk_stage *g = st; g && all; g = g->in_group)
+            all = g->operand[0].tensor->dims > inner && can_fuse(s, g, d, inner);
         if (!all) {
             inner = d;
             continue;
         }
-        for (int i = 0; i < n; i++) {
-            enum uk_status status = fuse_dimensions(s, group[i], d, inner);
+        for (struct uk_stage *g = st; g; g = g->in_group) {
+            enum uk_status status = fuse_dimensions(s, g, d, inner);
 
             if (status)
                 return status;

@@ -139,13 +139,18 @@ static enum uk_status create_stage(struct writing *w, const char *name) {
 
     if (!st || !(st->statement = create_statement(w, name)))
         return uk_out_of_memory(w->s->context);
+    if ((status = uk_count_stage(w->s, st, name, w->a.step->at)))
+        return status;
+    if (w->t->dims + w->a.prefix > UK_MAX_LOOPS)
+        return uk_refuse_attach(&w->a, "together that is more than %d loops; split less", UK_MAX_LOOPS);
     st->name = name;
     st->after = true;
-    st->iterators = st->loops = w->t->dims;
+    st->iterators = w->t->dims;
     for (int d = 0; d < w->t->dims; d++) {
         st->loop[d] = uk_loop_create(w->s, st, st->statement->iterator[d]->name, d);
         if (!st->loop[d])
             return w->s->context->failed ? UK_REFUSED : UK_OUT_OF_MEMORY;
+        st->loops++;
         st->iterator[d].coefficient[st->loop[d]->id] = 1;
         w->a.part[d] = &w->stored->part[d];
     }

@@ -225,33 +225,50 @@ static void call(struct uk_codegen *g, const struct uk_node *n) {
         widen(g, LLVMBuildCall2(g->b, type, f, arg, (unsigned)form->arguments, ""), form);
 }
 
-void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
-    for (; n && !g->status; n = n->next) {
-        struct uk_binding *outside = g->bindings;
+void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
+    struct uk_binding *outside = g->bindings;
 
-        switch (n->op) {
-        case UK_N_FOR:
-            if (n->loop == UK_LOOP_PARALLEL && !g->in_parallel)
-                uk_cg_parallel(g, n);
-            else
-                loop(g, n);
-            break;
-        case UK_N_IF:
-            condition(g, n);
-            break;
-        case UK_N_LET:
-            uk_cg_bind(g, n->var, uk_cg_index(g, n->value), uk_cg_not_negative(g, n->value));
-            uk_cg_nodes(g, n->body);
-            break;
-        case UK_N_CALL:
-            call(g, n);
-            break;
-        case UK_N_STORE:
-            uk_cg_store(g, n);
-            break;
-        }
-        g->bindings = outside;
+    switch (n->op) {
+    case UK_N_FOR:
+        if (n->loop == UK_LOOP_PARALLEL && !g->in_parallel)
+            uk_cg_parallel(g, n);
+        else
+            loop(g, n);
+        break;
+    case UK_N_IF:
+        condition(g, n);
+        break;
+    case UK_N_LET:
+        uk_cg_bind(g, n->var, uk_cg_index(g, n->value), uk_cg_not_negative(g, n->value));
+        uk_cg_nodes(g, n->body);
+        break;
+    case UK_N_CALL:
+        call(g, n);
+        break;
+    case UK_N_STORE:
+        uk_cg_store(g, n);
+        break;
     }
+    g->bindings = outside;
+}
+
+void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
+    for (; n && !g->status; n = n->next)
+        uk_cg_node(g, n);
+}
+
+/* Up to so many nests are optimized as one function. */
+enum { MOST_TOGETHER = 12 };
+
+static void body(struct uk_codegen *g) {
+    int nests = 0;
+
+    for (const struct uk_node *n = g->f->body; n; n = n->next)
+        nests++;
+    if (nests <= MOST_TOGETHER)
+        uk_cg_nodes(g, g->f->body);
+    for (const struct uk_node *n = g->f->body; n && nests > MOST_TOGETHER && !g->status; n = n->next)
+        uk_cg_nest(g, n);
 }
 
 /* ---- the function ---- */
@@ -367,7 +384,7 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     }
     work = uk_cg_workspace(g);
     uk_cg_alias_scopes(g);
-    uk_cg_nodes(g, g->f->body);
+    body(g);
     if (work && !g->f->work_argument) {
         LLVMTypeRef free_type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
 

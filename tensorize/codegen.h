@@ -39,6 +39,7 @@ struct uk_codegen {
     LLVMTypeRef size;      /* size_t of the target */
     LLVMValueRef function; /* being written */
     LLVMValueRef thread;   /* 0 outside a parallel loop */
+    struct uk_frame *frame; /* of a function inside another one; or NULL */
     bool in_parallel;
     struct uk_binding *bindings;
     struct uk_place *places;
@@ -92,12 +93,17 @@ LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g);
 
 /* codegen_task.c: a parallel loop as a function of (context, index, thread), and the call that runs it. */
 void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
+/* A nest as a function of its own, and the call. */
+void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
+/* A value of the function being written, or of one around it, in the former. NULL of NULL. */
+LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
 
 /* codegen.c */
 void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
 /* Returns `status` at once if `bad`; goes on in a block of that name. */
 void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name);
 void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name);
+void uk_cg_node(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n);
 LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name);
 LLVMValueRef uk_cg_declare(struct uk_codegen *g, const char *name, LLVMTypeRef type);

@@ -105,7 +105,7 @@ static LLVMValueRef variable(struct uk_codegen *g, const struct uk_var *v) {
     const struct uk_binding *b = find(g, v);
 
     if (b)
-        return b->value;
+        return uk_cg_local(g, b->value);
     if (v->definition)
         return uk_cg_index(g, v->definition);
     uk_cg_fail(g, UK_INTERNAL, "the loops use a variable outside the loop that makes it", v->name);
@@ -195,9 +195,9 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
 
     if (!p)
         return LLVMGetPoison(g->ptr);
-    base = p->base;
+    base = uk_cg_local(g, p->base);
     if (p->thread_stride) {
-        LLVMValueRef skip = uk_cg_arithmetic(g, UK_I_MUL, g->thread, p->thread_stride);
+        LLVMValueRef skip = uk_cg_arithmetic(g, UK_I_MUL, g->thread, uk_cg_local(g, p->thread_stride));
 
         base = LLVMBuildInBoundsGEP2(g->b, g->i8, base, &skip, 1, t->name);
     }

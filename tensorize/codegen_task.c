@@ -1,16 +1,28 @@
 /*
- * A parallel loop becomes a function task(context, index, thread); the context is a struct on the caller's
- * stack with every value that the body may use. Two perfectly nested parallel loops become one grid.
+ * A parallel loop becomes a function task(context, index, thread); the context is an array on the caller's
+ * stack with every value that the body uses, eight bytes each. Two perfectly nested parallel loops become one grid.
+ * In a long program every nest is a function of its own as well: what LLVM takes for a function grows faster than it.
  */
 #include <string.h>
 #include "codegen.h"
 
-/* A value of the outer function that the task reads from its context, and where the task keeps its own copy.
- */
+/* A value of the outer function that the inner one reads from its context. */
 struct capture {
-    LLVMValueRef *slot;
-    LLVMValueRef outer;
+    LLVMValueRef outer, inner;
+    unsigned field;
     struct capture *next;
+};
+
+/* The function that is written, inside of another one. */
+struct uk_frame {
+    struct uk_frame *outer;
+    LLVMBasicBlockRef entry; /* reads the context; ends when the function does */
+    unsigned fields;
+    struct capture *captures;
+    /* the outer function's state */
+    LLVMValueRef function, thread;
+    LLVMBasicBlockRef here;
+    bool in_parallel;
 };
 
 struct grid {
@@ -44,51 +56,48 @@ static struct grid make_grid(struct uk_codegen *g, const struct uk_node *n) {
     return grid;
 }
 
-static struct capture *capture(struct uk_codegen *g, LLVMValueRef *slot, struct capture *list) {
-    if (!*slot || LLVMIsConstant(*slot))
-        return list;
-    struct capture *c = uk_alloc(&g->arena, sizeof *c);
+/* ---- a function inside another one ---- */
 
+static LLVMValueRef owner(LLVMValueRef v) {
+    if (LLVMIsAInstruction(v))
+        return LLVMGetBasicBlockParent(LLVMGetInstructionParent(v));
+    return LLVMIsAArgument(v) ? LLVMGetParamParent(v) : NULL;
+}
+
+static LLVMValueRef field_at(struct uk_codegen *g, LLVMValueRef context, unsigned field) {
+    LLVMValueRef at = uk_cg_int(g, field);
+
+    return LLVMBuildInBoundsGEP2(g->b, g->i64, context, &at, 1, "");
+}
+
+/* The value in `function`, which frame f writes: its own, a constant, or one that its context brings. Only what is
+ * used is brought, so that a function costs what is in it, and not what is in the program. */
+static LLVMValueRef local(struct uk_codegen *g, struct uk_frame *f, LLVMValueRef function, LLVMValueRef v) {
+    LLVMValueRef of = v ? owner(v) : NULL;
+    size_t length;
+
+    if (!of || of == function || !f)
+        return v;
+    for (const struct capture *c = f->captures; c; c = c->next)
+        if (c->outer == v)
+            return c->inner;
+    struct capture *c = uk_alloc(&g->arena, sizeof *c);
     if (!c) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
-        return list;
+        return LLVMGetPoison(LLVMTypeOf(v));
     }
-    *c = (struct capture){slot, *slot, list};
-    return c;
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b);
+    LLVMPositionBuilderAtEnd(g->b, f->entry);
+    *c = (struct capture){v, NULL, f->fields++, f->captures};
+    c->inner = LLVMBuildLoad2(g->b, LLVMTypeOf(v), field_at(g, LLVMGetParam(function, 0), c->field),
+                              LLVMGetValueName2(v, &length));
+    f->captures = c;
+    LLVMPositionBuilderAtEnd(g->b, here);
+    return c->inner;
 }
 
-static struct capture *capture_all(struct uk_codegen *g, struct grid *grid) {
-    struct capture *list = NULL;
-
-    for (struct uk_binding *b = g->bindings; b; b = b->next)
-        list = capture(g, &b->value, list);
-    for (struct uk_given_scalar *s = g->scalars; s; s = s->next)
-        list = capture(g, &s->value, list);
-    for (struct uk_place *p = g->places; p; p = p->next) {
-        list = capture(g, &p->base, list);
-        list = capture(g, &p->thread_stride, list);
-    }
-    for (int i = 0; i < 2; i++) {
-        list = capture(g, &grid->lower[i], list);
-        list = capture(g, &grid->count[i], list);
-    }
-    return list;
-}
-
-static LLVMTypeRef context_type(struct uk_codegen *g, const struct capture *list) {
-    unsigned n = 0;
-
-    for (const struct capture *c = list; c; c = c->next)
-        n++;
-    LLVMTypeRef *field = uk_alloc(&g->arena, (n + 1) * sizeof *field);
-    if (!field) {
-        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
-        return g->i64;
-    }
-    n = 0;
-    for (const struct capture *c = list; c; c = c->next)
-        field[n++] = LLVMTypeOf(c->outer);
-    return LLVMStructTypeInContext(g->llvm, field, n, false);
+LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v) {
+    return local(g, g->frame, g->function, v);
 }
 
 /* In the entry block, so that a parallel loop inside a serial one does not grow the stack. */
@@ -112,69 +121,84 @@ static void bind_grid(struct uk_codegen *g, const struct grid *grid, LLVMValueRe
         const struct uk_node *n = grid->loop[i];
         LLVMValueRef at = index;
 
-        if (grid->loop[1])
-            at = i ? LLVMBuildURem(g->b, index, grid->count[1], "")
-                   : LLVMBuildUDiv(g->b, index, grid->count[1], "");
+        if (grid->loop[1]) {
+            LLVMValueRef count = uk_cg_local(g, grid->count[1]);
+
+            at = i ? LLVMBuildURem(g->b, index, count, "") : LLVMBuildUDiv(g->b, index, count, "");
+        }
         at = uk_cg_arithmetic(g, UK_I_MUL, at, uk_cg_int(g, n->step));
-        at = uk_cg_arithmetic(g, UK_I_ADD, at, grid->lower[i]);
+        at = uk_cg_arithmetic(g, UK_I_ADD, at, uk_cg_local(g, grid->lower[i]));
         if (LLVMIsAInstruction(at))
             LLVMSetValueName2(at, n->var->name, strlen(n->var->name));
         uk_cg_bind(g, n->var, at, uk_cg_not_negative(g, n->lower));
     }
 }
 
-static LLVMValueRef task_function(struct uk_codegen *g, LLVMTypeRef context, struct capture *list,
-                                  struct grid *grid) {
-    LLVMTypeRef parameter[] = {g->ptr, g->i64, g->i64};
-    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), parameter, 3, false);
-    char *name = uk_format(&g->arena, "%s.%s%d", g->f->name, grid->loop[0]->var->name, g->tasks++);
-    LLVMValueRef f = LLVMAddFunction(g->module, name ? name : "", type);
-    struct uk_binding *outside = g->bindings;
-    unsigned n = 0;
+/* Begins NAME.LABELn(context, ...), a function of the module's own. */
+static LLVMValueRef enter(struct uk_codegen *g, struct uk_frame *f, LLVMTypeRef type, const char *label) {
+    char *name = uk_format(&g->arena, "%s.%s%d", g->f->name, label, g->tasks++);
 
-    LLVMSetLinkage(f, LLVMInternalLinkage);
-    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
-    uk_cg_whole_vectors(g, f);
-    g->function = f;
-    g->in_parallel = true;
-    g->thread = LLVMGetParam(f, 2);
-    LLVMSetValueName2(g->thread, "thread", 6);
-    LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
-    for (struct capture *c = list; c; c = c->next, n++) {
-        LLVMValueRef at = LLVMBuildStructGEP2(g->b, context, LLVMGetParam(f, 0), n, "");
-        size_t length;
-        const char *label = LLVMGetValueName2(c->outer, &length);
+    *f = (struct uk_frame){.outer = g->frame,
+                           .function = g->function,
+                           .thread = g->thread,
+                           .here = LLVMGetInsertBlock(g->b),
+                           .in_parallel = g->in_parallel};
+    g->function = LLVMAddFunction(g->module, name ? name : "", type);
+    g->frame = f;
+    LLVMSetLinkage(g->function, LLVMInternalLinkage);
+    uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+    uk_cg_whole_vectors(g, g->function);
+    f->entry = uk_cg_block(g, "entry");
+    LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "body"));
+    return g->function;
+}
 
-        *c->slot = LLVMBuildLoad2(g->b, LLVMTypeOf(c->outer), at, label);
-    }
-    bind_grid(g, grid, LLVMGetParam(f, 1));
-    uk_cg_nodes(g, (grid->loop[1] ? grid->loop[1] : grid->loop[0])->body);
+/* Ends it. Returns the context, which is written where the outer function goes on. */
+static LLVMValueRef leave(struct uk_codegen *g, struct uk_frame *f) {
+    LLVMValueRef inner = g->function, context;
+
     LLVMBuildRetVoid(g->b);
-    for (struct capture *c = list; c; c = c->next)
-        *c->slot = c->outer;
-    g->bindings = outside;
-    return f;
+    LLVMPositionBuilderAtEnd(g->b, f->entry);
+    LLVMBuildBr(g->b, LLVMGetNextBasicBlock(LLVMGetEntryBasicBlock(inner)));
+    g->function = f->function;
+    g->thread = f->thread;
+    g->in_parallel = f->in_parallel;
+    g->frame = f->outer;
+    LLVMPositionBuilderAtEnd(g->b, f->here);
+    context = entry_alloca(g, LLVMArrayType2(g->i64, f->fields));
+    for (const struct capture *c = f->captures; c; c = c->next)
+        LLVMBuildStore(g->b, uk_cg_local(g, c->outer), field_at(g, context, c->field));
+    return context;
 }
 
 void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n) {
     struct grid grid = make_grid(g, n);
     LLVMValueRef total =
         grid.loop[1] ? uk_cg_arithmetic(g, UK_I_MUL, grid.count[0], grid.count[1]) : grid.count[0];
-    struct capture *list = capture_all(g, &grid);
-    LLVMTypeRef type = context_type(g, list), parameter[] = {g->ptr, g->ptr, g->i64};
-    LLVMTypeRef run_type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), parameter, 3, false);
-    LLVMValueRef context = entry_alloca(g, type), outer = g->function, thread = g->thread;
-    LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b);
-    unsigned i = 0;
+    LLVMTypeRef nothing = LLVMVoidTypeInContext(g->llvm), parameter[] = {g->ptr, g->i64, g->i64};
+    LLVMTypeRef run_type = LLVMFunctionType(nothing, (LLVMTypeRef[]){g->ptr, g->ptr, g->i64}, 3, false);
+    struct uk_binding *outside = g->bindings;
+    struct uk_frame f;
+    LLVMValueRef task = enter(g, &f, LLVMFunctionType(nothing, parameter, 3, false), grid.loop[0]->var->name);
 
-    for (struct capture *c = list; c; c = c->next, i++)
-        LLVMBuildStore(g->b, c->outer, LLVMBuildStructGEP2(g->b, type, context, i, ""));
-    LLVMValueRef task = task_function(g, type, list, &grid);
-
-    g->function = outer;
-    g->thread = thread;
-    g->in_parallel = false;
-    LLVMPositionBuilderAtEnd(g->b, here);
+    g->in_parallel = true;
+    g->thread = LLVMGetParam(task, 2);
+    LLVMSetValueName2(g->thread, "thread", 6);
+    bind_grid(g, &grid, LLVMGetParam(task, 1));
+    uk_cg_nodes(g, (grid.loop[1] ? grid.loop[1] : grid.loop[0])->body);
+    g->bindings = outside;
+    LLVMValueRef context = leave(g, &f);
     LLVMBuildCall2(g->b, run_type, uk_cg_declare(g, "uk_parallel_for", run_type),
                    (LLVMValueRef[]){task, context, total}, 3, "");
+}
+
+void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
+    struct uk_frame f;
+    LLVMValueRef nest = enter(g, &f, type, "nest");
+
+    uk_cg_attribute(g, nest, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);
+    uk_cg_node(g, n);
+    LLVMValueRef context = leave(g, &f);
+    LLVMBuildCall2(g->b, type, nest, &context, 1, "");
 }

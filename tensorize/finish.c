@@ -61,6 +61,8 @@ static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
     while (first < st->tile && !uk_is_reduced(st, st->loop[first]))
         first++;
     reset->parent = st;
+    reset->attached = 0;
+    st->attached++;
     reset->after = false;
     reset->prefix = reset->tile = first;
     for (int i = first; i < reset->loops; i++)

@@ -126,17 +126,19 @@ static bool find_source(struct fusing *f) {
 
     f->source = (struct uk_operand){.tensor = copy->operand[1].tensor, .expr = read->expr};
     for (int d = 0; d < f->source.tensor->stored_dims; d++) {
+        const struct uk_affine *from = &copy->operand[1].index[d];
         struct uk_affine *form = &f->source.index[d];
 
-        *form = copy->operand[1].index[d];
-        if (form->general)
+        if (from->general)
             return false;
+        *form = *from;
+        for (int i = copy->prefix; i < copy->loops; i++)
+            form->coefficient[copy->loop[i]->id] = 0;
         for (int i = copy->prefix; i < copy->loops; i++) {
             const struct uk_loop *l = copy->loop[i];
-            int64_t times = form->coefficient[l->id];
+            int64_t times = from->coefficient[l->id];
             int at = dimension_of(copy, l);
 
-            form->coefficient[l->id] = 0;
             if (at < 0 || read->index[at].general ||
                 (times && uk_affine_add(f->s, form, &read->index[at], times)))
                 return false;
@@ -335,12 +337,13 @@ enum uk_status uk_has_packing(struct uk_schedule *s, const struct uk_fit *fit, b
     return status;
 }
 
-static void leave_out(struct uk_schedule *s, const struct uk_stage *copy) {
+static void leave_out(struct uk_schedule *s, struct uk_stage *copy) {
     struct uk_stage **at = &s->stages;
 
     while (*at != copy)
         at = &(*at)->next;
     *at = copy->next;
+    copy->is_gone = true;
 }
 
 enum uk_status uk_fuse_copy(struct uk_schedule *s, struct uk_stage *copy) {

@@ -203,6 +203,7 @@ enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step
     while (*at != i.stage)
         at = &(*at)->next;
     *at = i.stage->next;
+    i.stage->is_gone = true;
     if (s->last == i.stage)
         s->last = NULL;
     return UK_OK;

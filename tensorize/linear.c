@@ -39,6 +39,24 @@ static bool is_rest(const struct uk_affine *f) {
     return !f->general;
 }
 
+/* The stage's loops that the form has, in the order in which they were made: ids are used again. */
+static int loops_of(const struct uk_stage *st, const struct uk_affine *f,
+                    const struct uk_loop *found[UK_MAX_LOOPS]) {
+    int n = 0;
+
+    for (int i = 0; i < st->loops; i++) {
+        int at = n;
+
+        if (!f->coefficient[st->loop[i]->id])
+            continue;
+        for (; at > 0 && found[at - 1]->var->number > st->loop[i]->var->number; at--)
+            found[at] = found[at - 1];
+        found[at] = st->loop[i];
+        n++;
+    }
+    return n;
+}
+
 struct uk_index *uk_affine_value(struct uk_schedule *s, const struct uk_stage *st, const struct uk_affine *f,
                                  struct uk_index *const *value) {
     struct uk_index *e = f->general;
@@ -51,10 +69,13 @@ struct uk_index *uk_affine_value(struct uk_schedule *s, const struct uk_stage *s
         }
         return e;
     }
-    for (int l = 0; l < UK_MAX_LOOPS; l++)
-        if (f->coefficient[l] && value[l])
+    const struct uk_loop *loop[UK_MAX_LOOPS];
+    int n = loops_of(st, f, loop);
+    for (int i = 0; i < n; i++)
+        if (value[loop[i]->id])
             e = uk_sum(s, e,
-                       uk_index_op(s->arena, UK_I_MUL, uk_index_int(s->arena, f->coefficient[l]), value[l]));
+                       uk_index_op(s->arena, UK_I_MUL, uk_index_int(s->arena, f->coefficient[loop[i]->id]),
+                                   value[loop[i]->id]));
     if (f->rest)
         e = uk_sum(s, e, f->rest);
     return e ? e : uk_index_int(s->arena, 0);

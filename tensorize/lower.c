@@ -16,34 +16,37 @@ struct nest {
     struct uk_schedule *s;
     struct uk_stage *main; /* the stage at the root */
     int stages;
-    struct uk_stage *stage[UK_MAX_STAGES]; /* main, and all that is attached to it or to those, in order */
-    isl_set *set[UK_MAX_STAGES];
+    struct member *member; /* main, and all that is attached to it or to those, in order */
 };
 
-/* A group of stages of the nest: bit i for stage[i]. */
-typedef uint32_t group;
-_Static_assert(UK_MAX_STAGES <= 32, "a group has a bit for every stage");
+struct member {
+    struct uk_stage *stage;
+    isl_set *set;
+};
 
-/* stage[m] and everything attached to it, directly or not. */
-static group subtree(const struct nest *n, int m) {
-    group g = 0;
+/* Of a nest, stage[m] with what is attached to it, directly or not, inside more than its first `depth` loops;
+ * depth -1: all of it. */
+struct group {
+    int m, depth;
+};
 
-    for (int i = 0; i < n->stages; i++)
-        for (const struct uk_stage *st = n->stage[i]; st; st = st->parent)
-            if (st == n->stage[m])
-                g |= (group)1 << i;
-    return g;
+static bool is_in(const struct nest *n, struct group g, int i) {
+    const struct uk_stage *main = n->member[g.m].stage, *st = n->member[i].stage;
+
+    while (st && st != main && st->parent != main)
+        st = st->parent;
+    return st && (st == main || st->prefix > g.depth);
 }
 
 /* isl leaves loops that run once out of its AST, so each band is below a mark that says which loop it is. */
-static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, group g, struct uk_loop *l,
-                                      int position) {
+static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, struct group g,
+                                      struct uk_loop *l, int position) {
     isl_union_pw_aff *f = NULL;
 
     for (int i = 0; i < n->stages; i++) {
-        if (!(g >> i & 1))
+        if (!is_in(n, g, i))
             continue;
-        isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(n->set[i]));
+        isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(n->member[i].set));
         isl_aff *a = isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)position);
         isl_union_pw_aff *u = isl_union_pw_aff_from_aff(a);
 
@@ -54,79 +57,82 @@ static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, g
     return isl_schedule_node_child(isl_schedule_node_child(node, 0), 0);
 }
 
-static isl_union_set *filter(struct nest *n, group g) {
+static isl_union_set *filter(struct nest *n, struct group g) {
     isl_union_set *u = NULL;
 
     for (int i = 0; i < n->stages; i++)
-        if (g >> i & 1) {
-            isl_union_set *one = isl_union_set_from_set(isl_set_copy(n->set[i]));
+        if (is_in(n, g, i)) {
+            isl_union_set *one = isl_union_set_from_set(isl_set_copy(n->member[i].set));
 
             u = u ? isl_union_set_union(u, one) : one;
         }
     return u;
 }
 
-static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, group g, int m, int depth);
+static bool is_attached(const struct nest *n, int i, int m, int depth) {
+    const struct uk_stage *st = n->member[i].stage;
 
-/* What is attached to stage[m] at this depth goes before or after the rest of the group. On return, node is
- * the leaf of the rest, and g the rest. */
-static isl_schedule_node *insert_attached(isl_schedule_node *node, struct nest *n, group *g, int m,
-                                          int depth) {
-    int part[UK_MAX_STAGES + 1], parts = 0, rest = 0;
-    group left = *g;
+    return st->parent == n->member[m].stage && st->prefix == depth;
+}
 
-    for (int after = 0; after < 2; after++) {
-        for (int i = 0; i < n->stages; i++) {
-            const struct uk_stage *st = n->stage[i];
+static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, int m, int depth);
 
-            if (st->parent != n->stage[m] || st->prefix != depth || st->after != after)
-                continue;
-            part[parts++] = i;
-            left &= ~subtree(n, i);
+/* What is attached to stage[m] at this depth goes before or after the rest of it. On return, node is the leaf of
+ * the rest. */
+static isl_schedule_node *insert_attached(isl_schedule_node *node, struct nest *n, int m, int depth) {
+    const struct group left = {m, depth};
+    int parts = 1, rest = 0, position = 0;
+    isl_union_set_list *list;
+
+    for (int i = 0; i < n->stages; i++)
+        if (is_attached(n, i, m, depth)) {
+            rest += !n->member[i].stage->after;
+            parts++;
         }
-        if (!after) {
-            rest = parts;
-            part[parts++] = m;
-        }
-    }
-    *g = left;
     if (parts == 1)
         return node;
-    isl_union_set_list *list = isl_union_set_list_alloc(n->s->context->isl, parts);
-    for (int i = 0; i < parts; i++)
-        list = isl_union_set_list_add(list, filter(n, i == rest ? left : subtree(n, part[i])));
+    list = isl_union_set_list_alloc(n->s->context->isl, parts);
+    for (int after = 0; after < 2; after++) {
+        for (int i = 0; i < n->stages; i++)
+            if (is_attached(n, i, m, depth) && n->member[i].stage->after == after)
+                list = isl_union_set_list_add(list, filter(n, (struct group){i, -1}));
+        if (!after)
+            list = isl_union_set_list_add(list, filter(n, left));
+    }
     node = isl_schedule_node_insert_sequence(node, list);
-    for (int i = 0; i < parts; i++) {
-        if (i == rest)
-            continue;
-        node = isl_schedule_node_child(isl_schedule_node_child(node, i), 0);
-        node = insert_stage(node, n, subtree(n, part[i]), part[i], depth);
-        node = isl_schedule_node_ancestor(node, 2);
+    for (int after = 0; after < 2; after++) {
+        for (int i = 0; i < n->stages; i++) {
+            if (!is_attached(n, i, m, depth) || n->member[i].stage->after != after)
+                continue;
+            node = isl_schedule_node_child(isl_schedule_node_child(node, position++), 0);
+            node = insert_stage(node, n, i, depth);
+            node = isl_schedule_node_ancestor(node, 2);
+        }
+        position += !after;
     }
     return isl_schedule_node_child(isl_schedule_node_child(node, rest), 0);
 }
 
-/* The loops of stage[m] from `depth` on; node is a leaf for the group, which shares the loops before, and is
+/* The loops of stage[m] from `depth` on; node is a leaf for all of it, which shares the loops before, and is
  * again on return. */
-static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, group g, int m, int depth) {
-    struct uk_stage *st = n->stage[m];
+static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, int m, int depth) {
+    struct uk_stage *st = n->member[m].stage;
     int level = (int)isl_schedule_node_get_tree_depth(node);
 
     for (int d = depth; d <= st->tile; d++) {
-        node = insert_attached(node, n, &g, m, d);
+        node = insert_attached(node, n, m, d);
         if (d < st->tile)
-            node = insert_loop(node, n, g, st->loop[d], d);
+            node = insert_loop(node, n, (struct group){m, d}, st->loop[d], d);
     }
     return isl_schedule_node_ancestor(node, (int)isl_schedule_node_get_tree_depth(node) - level);
 }
 
 static isl_schedule *schedule_tree(struct nest *n) {
-    group all = subtree(n, 0);
-    isl_schedule *tree = isl_schedule_from_domain(filter(n, all));
+    isl_schedule *tree = isl_schedule_from_domain(filter(n, (struct group){0, -1}));
     isl_schedule_node *node = isl_schedule_node_child(isl_schedule_get_root(tree), 0);
 
     isl_schedule_free(tree);
-    node = insert_stage(node, n, all, 0, 0);
+    node = insert_stage(node, n, 0, 0);
     tree = isl_schedule_node_get_schedule(node);
     isl_schedule_node_free(node);
     return tree;
@@ -227,8 +233,8 @@ static struct uk_index *expression(struct nest *n, const struct scope *scope, is
 
 static struct uk_stage *stage_named(struct nest *n, const char *name) {
     for (int i = 0; i < n->stages; i++)
-        if (!strcmp(isl_set_get_tuple_name(n->set[i]), name))
-            return n->stage[i];
+        if (!strcmp(isl_set_get_tuple_name(n->member[i].set), name))
+            return n->member[i].stage;
     return NULL;
 }
 
@@ -384,7 +390,9 @@ struct uk_index *uk_condition_index(struct uk_schedule *s, isl_set *set) {
 /* A sum over several tiles that something follows: what follows runs in the last of them. */
 static bool ends_in(const struct nest *n, const struct uk_stage *st) {
     for (int i = 0; i < n->stages; i++)
-        for (int q = 0; n->stage[i]->parent == st && n->stage[i]->after && q < n->stage[i]->prefix; q++)
+        for (int q = 0;
+             n->member[i].stage->parent == st && n->member[i].stage->after && q < n->member[i].stage->prefix;
+             q++)
             if (uk_is_reduced(st, st->loop[q]))
                 return true;
     return false;
@@ -395,7 +403,7 @@ static bool ends_in(const struct nest *n, const struct uk_stage *st) {
 static enum uk_status raise_sizes(struct nest *n) {
     n->s->raised = 0;
     for (int i = 0; i < n->stages; i++) {
-        const struct uk_stage *st = n->stage[i];
+        const struct uk_stage *st = n->member[i].stage;
         bool follows = ends_in(n, st);
 
         for (int v = 0; (follows || (st->match && st->match->first)) && v < st->iterators; v++) {
@@ -427,14 +435,19 @@ static bool must_exist(const struct nest *n, int iterator) {
     if (!n->main->reduced[iterator] || (e->op == UK_I_VAR && uk_is_raised(n->s, e->var)))
         return true;
     for (int i = 1; i < n->stages; i++)
-        if (!n->stage[i]->is_copy)
+        if (!n->member[i].stage->is_copy)
             return false;
     return true;
 }
 
 static isl_set *nest_context(struct nest *n) {
     struct uk_stage *st = n->main;
-    isl_set *set = uk_context_set(n->s);
+    isl_set *set;
+
+    uk_scope_begin(n->s);
+    for (int i = 0; i < n->stages; i++)
+        uk_scope_stage(n->s, n->member[i].stage);
+    set = uk_context_set(n->s);
 
     for (int i = 0; i < st->iterators; i++) {
         if (!must_exist(n, i))
@@ -480,16 +493,18 @@ static struct uk_node *guarded(struct nest *n, struct uk_node *body) {
  * would have isl write a version of the loops for each place where one stage runs and another does not. */
 static bool make_sets(struct nest *n, isl_set *context) {
     for (int i = 0; i < n->stages; i++) {
-        const struct uk_stage *st = n->stage[i]->match ? uk_without_guards(n->s, n->stage[i]) : n->stage[i];
+        const struct uk_stage *st =
+            n->member[i].stage->match ? uk_without_guards(n->s, n->member[i].stage) : n->member[i].stage;
         char name[24];
 
         if (!st) {
             while (i-- > 0)
-                isl_set_free(n->set[i]);
+                isl_set_free(n->member[i].set);
             return false;
         }
         snprintf(name, sizeof name, "S%d", i);
-        n->set[i] = isl_set_intersect_params(uk_outer_set(n->s, st, st->tile, name), isl_set_copy(context));
+        n->member[i].set =
+            isl_set_intersect_params(uk_outer_set(n->s, st, st->tile, name), isl_set_copy(context));
     }
     return true;
 }
@@ -503,6 +518,27 @@ static bool is_nothing(isl_ast_node *node) {
 
     isl_ast_node_list_free(list);
     return nothing;
+}
+
+static enum uk_status check_sizes(struct uk_schedule *s, const struct uk_stage *st, isl_set *context) {
+    if (isl_set_is_empty(context) != isl_bool_true)
+        return UK_OK;
+    enum uk_status status = uk_isl_status(s);
+    return status ? status
+                  : uk_fail(s->context, UK_REFUSED, st->statement->at,
+                            "no sizes fulfil the assumptions; correct `assume` or --define");
+}
+
+/* Of all sizes: a nest has only its own. */
+static enum uk_status check_assumptions(struct uk_schedule *s) {
+    if (!s->program->assumes || !s->stages)
+        return UK_OK;
+    uk_scope_all(s);
+    isl_set *context = uk_context_set(s);
+    enum uk_status status = check_sizes(s, s->stages, context);
+
+    isl_set_free(context);
+    return status;
 }
 
 static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
@@ -520,12 +556,9 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     if (status)
         return status;
     isl_set *context = nest_context(n);
-    if (isl_set_is_empty(context) == isl_bool_true) {
+    if ((status = check_sizes(s, n->main, context))) {
         isl_set_free(context);
-        status = uk_isl_status(s);
-        return status ? status
-                      : uk_fail(s->context, UK_REFUSED, n->main->statement->at,
-                                "no sizes fulfil the assumptions; correct `assume` or --define");
+        return status;
     }
     if (!make_sets(n, context)) {
         isl_set_free(context);
@@ -544,22 +577,35 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
     }
     isl_ast_node_free(node);
     for (int i = 0; i < n->stages; i++)
-        isl_set_free(n->set[i]);
+        isl_set_free(n->member[i].set);
     s->raised = 0;
     return status;
 }
 
-static bool is_in_nest(const struct uk_stage *st, const struct uk_stage *main) {
-    while (st && st != main)
-        st = st->parent;
-    return st;
+/* Every stage joins the list of the nest that it is in: its root's. */
+static int link_nests(struct uk_schedule *s) {
+    int stages = 0;
+
+    for (struct uk_stage *st = s->stages; st; st = st->next, stages++)
+        st->in_nest = st->last_in_nest = NULL;
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        struct uk_stage *root = st;
+
+        while (root->parent)
+            root = root->parent;
+        if (st == root)
+            continue;
+        *(root->last_in_nest ? &root->last_in_nest->in_nest : &root->in_nest) = st;
+        root->last_in_nest = st;
+    }
+    return stages;
 }
 
 static enum uk_status collect(struct nest *n) {
     n->stages = 0;
-    n->stage[n->stages++] = n->main;
-    for (struct uk_stage *st = n->s->stages; st; st = st->next) {
-        if (st == n->main || !is_in_nest(st, n->main) || (st->is_copy && uk_is_empty(st->parent)))
+    n->member[n->stages++].stage = n->main;
+    for (struct uk_stage *st = n->main->in_nest; st; st = st->in_nest) {
+        if (st->is_copy && uk_is_empty(st->parent))
             continue;
         if (st->prefix > st->parent->tile)
             return uk_fail(n->s->context, UK_REFUSED, st->statement->at,
@@ -567,10 +613,7 @@ static enum uk_status collect(struct nest *n) {
                            st->name,
                            st->is_copy ? "pack outside of the tensorized loops"
                                        : "attach it outside of the tensorized loops");
-        if (n->stages == UK_MAX_STAGES)
-            return uk_fail(n->s->context, UK_REFUSED, st->statement->at, "more than %d stages in one nest",
-                           UK_MAX_STAGES);
-        n->stage[n->stages++] = st;
+        n->member[n->stages++].stage = st;
     }
     return UK_OK;
 }
@@ -580,15 +623,16 @@ enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out) {
     struct uk_node **end = out;
 
     *out = NULL;
-    if (!n)
+    if (!n || !(n->member = uk_alloc(s->arena, sizeof *n->member * (size_t)(link_nests(s) + 1))))
         return uk_out_of_memory(s->context);
     n->s = s;
+    enum uk_status status = check_assumptions(s);
+    if (status)
+        return status;
     for (n->main = s->stages; n->main; n->main = n->main->next) {
         if (n->main->parent)
             continue;
-        enum uk_status status = collect(n);
-
-        if (!status)
+        if (!(status = collect(n)))
             status = lower_nest(n, end);
         if (status)
             return status;

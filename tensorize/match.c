@@ -181,8 +181,8 @@ static enum uk_status keep_operands(struct uk_attempt *t) {
 
 /* Undoes what a match that failed has used. */
 static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, const struct uk_attempt *t,
-                              int loop_ids) {
-    s->loop_ids = loop_ids;
+                              int all_loops) {
+    s->all_loops = all_loops;
     s->reached = t->best;
     if (s->context->failed)
         return uk_failure(s->context);
@@ -211,7 +211,7 @@ enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, in
                                   struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
                                   struct uk_text *why) {
     struct uk_mark mark = mark_scratch(s);
-    int loop_ids = s->loop_ids;
+    int all_loops = s->all_loops;
     struct uk_attempt *t;
     enum uk_status status = begin(s, st, tile, i, ks, why, &t);
 
@@ -219,10 +219,10 @@ enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, in
     if (status)
         return status;
     if (!prove(t))
-        return give_up(s, mark, t, loop_ids);
+        return give_up(s, mark, t, all_loops);
     for (int v = 0; v < t->m.axes; v++)
         t->m.most[v] = uk_match_most(t, v);
-    s->loop_ids = loop_ids;
+    s->all_loops = all_loops;
     *out = &t->m;
     return keep_operands(t);
 }
@@ -330,7 +330,7 @@ static bool describe_fit(struct uk_attempt *t) {
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
                        struct uk_text *why) {
     struct uk_mark mark = mark_scratch(s);
-    int loop_ids = s->loop_ids;
+    int all_loops = s->all_loops;
     struct uk_attempt *t;
     bool fits;
 
@@ -347,8 +347,8 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
     if (fits && st->statement->reduce != UK_REDUCE_NONE && !i->form[UK_FORM_UPDATE].given)
         fits = uk_differ(t, "the sum has to be split, and the kernel has no `update`");
     if (!fits)
-        return give_up(s, mark, t, loop_ids);
-    s->loop_ids = loop_ids;
+        return give_up(s, mark, t, all_loops);
+    s->all_loops = all_loops;
     if (!uk_match_is_divided(t)) /* whose maps stay */
         uk_arena_release(s->arena, mark);
     return UK_OK;

@@ -206,7 +206,7 @@ struct uk_chosen {
     struct uk_match m;
     struct uk_fit fit;
     struct uk_stage *view;
-    int score, loop_ids;
+    int score, all_loops;
     struct uk_rank rank;
 };
 
@@ -252,7 +252,7 @@ static bool complete(struct uk_attempt *t) {
                                         .fit = *t->fit,
                                         .view = t->view,
                                         .score = t->score,
-                                        .loop_ids = t->s->loop_ids,
+                                        .all_loops = t->s->all_loops,
                                         .rank = rank};
     return false;
 }
@@ -273,7 +273,7 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
         struct uk_match saved = t->m;
         struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};
         struct uk_stage *view = t->view;
-        int score = t->score, loop_ids = t->s->loop_ids;
+        int score = t->score, all_loops = t->s->all_loops;
 
         if (t->tries++ > MOST_TRIES)
             return uk_differ(t, "too many loops could be the kernel's axes; tensorize fewer loops");
@@ -285,7 +285,7 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
         t->m = saved;
         t->view = view;
         t->score = score;
-        t->s->loop_ids = loop_ids;
+        t->s->all_loops = all_loops;
         if (t->fit)
             *t->fit = fit;
     }
@@ -305,7 +305,7 @@ static bool choose_axes(struct uk_attempt *t) {
     *t->fit = chosen.fit;
     t->view = chosen.view;
     t->score = chosen.score;
-    t->s->loop_ids = chosen.loop_ids;
+    t->s->all_loops = chosen.all_loops;
     return true;
 }
 

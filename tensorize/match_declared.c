@@ -126,7 +126,8 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     int at = uk_loop_position(t->view, l);
     struct uk_stage *v;
 
-    if (s->loop_ids + 2 > UK_MAX_LOOPS)
+    if (__builtin_popcountll(t->view->kept_ids) + t->view->loops + 2 > UK_MAX_LOOPS ||
+        s->all_loops + 2 > UK_MAX_ALL_LOOPS)
         return uk_differ(t, "the schedule has too many loops to divide %s by %lld", l->var->name,
                          (long long)f);
     if (uk_starts_late(t->st, l))
@@ -135,14 +136,10 @@ bool uk_match_divide(struct uk_attempt *t, int axis, const struct uk_loop *l) {
     if (!(v = uk_alloc(s->arena, sizeof *v)))
         return uk_out_of_memory(s->context), false;
     *v = *t->view;
-    struct uk_loop *outer = uk_loop_create(s, v, l->var->name, l->iterator);
-    struct uk_loop *inner = outer ? uk_loop_create(s, v, l->var->name, l->iterator) : NULL;
-    if (!inner)
+    v->kept_ids |= (uint64_t)1 << l->id; /* forms of the stage itself have it */
+    if (!uk_loop_divide(s, v, at, l->var->name, l->var->name))
         return false;
-    memmove(&v->loop[at + 1], &v->loop[at], sizeof v->loop[0] * (size_t)(v->loops - at));
-    v->loops++;
-    v->loop[at] = outer;
-    v->loop[at + 1] = inner;
+    struct uk_loop *outer = v->loop[at], *inner = v->loop[at + 1];
     for (int i = 0; i < v->bounds; i++)
         if (!uk_affine_split(s, &v->bound[i].form, l, f, outer, inner))
             return false;

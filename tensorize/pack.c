@@ -6,16 +6,6 @@
 #include <string.h>
 #include "region.h"
 
-bool uk_name_taken(const struct uk_schedule *s, const char *name) {
-    for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
-        if (!strcmp(t->name, name))
-            return true;
-    for (const struct uk_var *v = s->program->sizes; v; v = v->next)
-        if (!strcmp(v->name, name))
-            return true;
-    return uk_stage_find(s, name);
-}
-
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what) {
     static const char *const scopes[] = {
         [UK_SCOPE_GLOBAL] = "global", [UK_SCOPE_SHARED] = "shared", [UK_SCOPE_REGISTER] = "register"};
@@ -429,9 +419,12 @@ static enum uk_status create_copy(struct packing *p) {
 
     if (!c || !(c->statement = create_statement(p)))
         return uk_out_of_memory(s->context);
+    if ((status = uk_count_stage(s, c, p->tensor->name, p->step->at)))
+        return status;
     c->name = p->tensor->name;
     for (c->parent = p->consumer; !p->prefix && c->parent->parent;)
         c->parent = c->parent->parent;
+    c->parent->attached++;
     c->prefix = c->loops = p->prefix;
     c->is_copy = true;
     memcpy(c->loop, p->consumer->loop, sizeof c->loop[0] * (size_t)p->prefix);

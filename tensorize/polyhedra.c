@@ -54,29 +54,9 @@ bool uk_mentions(const struct uk_index *e, const struct uk_var *v) {
     return e && (e->var == v || uk_mentions(e->a, v) || uk_mentions(e->b, v) || uk_mentions(e->c, v));
 }
 
-/* Sizes that bound something; strides only if something is assumed of them. */
-static bool is_parameter(const struct uk_schedule *s, const struct uk_var *v) {
-    bool found = v->is_extent;
-
-    for (const struct uk_assume *a = s->program->assumes; a && !found; a = a->next)
-        found = uk_mentions(a->relation, v);
-    return found && !v->defined;
-}
-
-static isl_space *parameters(struct uk_schedule *s) {
-    isl_space *sp = isl_space_params_alloc(uk_isl(s), 0);
-
-    for (const struct uk_var *v = s->program->sizes; v; v = v->next)
-        if (is_parameter(s, v))
-            sp = isl_space_add_param_id(sp, isl_id_alloc(s->context->isl, v->name, (void *)v));
-    for (const struct uk_var *v = s->products; v; v = v->next)
-        sp = isl_space_add_param_id(sp, isl_id_alloc(s->context->isl, v->name, (void *)v));
-    return sp;
-}
-
 /* Loops of the stage as the dimensions of a named set. */
 static isl_space *loop_space(struct uk_schedule *s, int loops, const char *name) {
-    isl_space *sp = isl_space_set_from_params(parameters(s));
+    isl_space *sp = isl_space_set_from_params(uk_parameters(s));
 
     sp = isl_space_add_dims(sp, isl_dim_set, (unsigned)loops);
     return name ? isl_space_set_tuple_name(sp, isl_dim_set, name) : sp;
@@ -195,19 +175,20 @@ static isl_set *relation_set(struct uk_schedule *s, const struct uk_stage *st, i
 }
 
 isl_set *uk_context_set(struct uk_schedule *s) {
-    isl_space *sp = isl_space_set_from_params(parameters(s));
+    isl_space *sp = isl_space_set_from_params(uk_parameters(s));
     isl_set *set = isl_set_universe(isl_space_copy(sp));
 
     for (int i = 0; i < (int)isl_space_dim(sp, isl_dim_param); i++)
         set = isl_set_lower_bound_si(set, isl_dim_param, (unsigned)i, 0);
     for (const struct uk_assume *a = s->program->assumes; a; a = a->next)
-        set = isl_set_intersect(set, relation_set(s, NULL, sp, a->relation));
+        if (uk_is_in_scope(s, a->relation))
+            set = isl_set_intersect(set, relation_set(s, NULL, sp, a->relation));
     isl_space_free(sp);
     return isl_set_params(set);
 }
 
 isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relation) {
-    isl_space *sp = isl_space_set_from_params(parameters(s));
+    isl_space *sp = isl_space_set_from_params(uk_parameters(s));
     isl_set *set = relation_set(s, NULL, sp, relation);
 
     isl_space_free(sp);
@@ -256,6 +237,11 @@ isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loop
     return set;
 }
 
+static void scope_of(struct uk_schedule *s, const struct uk_stage *st) {
+    uk_scope_begin(s);
+    uk_scope_stage(s, st);
+}
+
 bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, struct uk_index *relation) {
     int64_t c;
 
@@ -263,6 +249,8 @@ bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, stru
         return false;
     if (uk_index_is_int(relation, &c))
         return c != 0;
+    scope_of(s, st);
+    uk_scope_index(s, relation);
     isl_set *domain = isl_set_intersect_params(uk_outer_set(s, st, loops, NULL), uk_context_set(s));
     isl_space *sp = loop_space(s, loops, NULL);
     isl_set *holds = relation_set(s, st, sp, relation);
@@ -314,6 +302,7 @@ static isl_set *outside_in(struct uk_schedule *s, const struct uk_stage *st, con
 }
 
 enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out) {
+    scope_of(s, st);
     isl_set *context = uk_context_set(s);
     isl_set *bad = isl_set_empty(isl_set_get_space(context));
 
@@ -378,6 +367,7 @@ static isl_map *conflicts(struct uk_schedule *s, const struct uk_stage *st, bool
 
 enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct uk_position at,
                               const char *step) {
+    scope_of(s, st);
     isl_map *pairs = conflicts(s, st, true);
 
     if (!pairs)
@@ -408,6 +398,7 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
 
     if (!relax && st->operand[0].tensor->kind == UK_TENSOR_PACKED && position < uk_home_prefix(s, st))
         return UK_OK; /* each thread has the buffer to itself */
+    scope_of(s, st);
     isl_map *pairs = conflicts(s, st, relax);
 
     if (!pairs && relax)

@@ -90,6 +90,7 @@ struct uk_var {
     int slot;              /* of the interpreter */
     bool has_default;      /* sizes: `size M = 1024` */
     int64_t default_value; /* of uk run, bench, tune only */
+    int scope;             /* sizes: parameters.c */
     bool defined;          /* sizes: --define made it a constant */
     int64_t value;
     bool is_extent;              /* sizes: stands in a shape (so >= 0); a name only in strides is false */

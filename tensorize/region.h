@@ -71,7 +71,6 @@ enum uk_status uk_layout_redirect(struct uk_schedule *s, const struct uk_stage *
 
 /* ---- pack.c ---- */
 
-bool uk_name_taken(const struct uk_schedule *s, const char *name);
 /* `in shared` and `in register` are for GPUs. */
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
 

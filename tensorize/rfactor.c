@@ -175,6 +175,9 @@ static enum uk_status become_partial(struct factoring *f) {
     if (!st->statement)
         return uk_out_of_memory(f->s->context);
     st->name = st->statement->label;
+    enum uk_status named = uk_name_add_stage(f->s, st, st->name);
+    if (named)
+        return named;
     for (int i = st->iterators++; i > left; i--) {
         st->iterator[i] = st->iterator[i - 1];
         st->reduced[i] = st->reduced[i - 1];

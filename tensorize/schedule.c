@@ -5,13 +5,6 @@
 
 /* ---- looking up ---- */
 
-struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name) {
-    for (struct uk_stage *st = s->stages; st; st = st->next)
-        if (!strcmp(st->name, name))
-            return st;
-    return NULL;
-}
-
 int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l) {
     for (int i = 0; i < st->loops; i++)
         if (st->loop[i] == l)
@@ -96,7 +89,7 @@ enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *na
 }
 
 bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st, int position) {
-    for (const struct uk_stage *c = s->stages; c; c = c->next)
+    for (const struct uk_stage *c = st->attached ? s->stages : NULL; c; c = c->next)
         if (c->parent == st && position < c->prefix)
             return true;
     return false;
@@ -227,7 +220,7 @@ enum uk_status uk_may_change(struct uk_schedule *s, const struct uk_stage *st, i
 }
 
 enum uk_status uk_name_is_new(struct uk_schedule *s, const char *name, struct uk_position at) {
-    for (const struct uk_stage *st = s->stages; st; st = st->next) {
+    for (const struct uk_stage *st = uk_name_is_known(s, name) ? s->stages : NULL; st; st = st->next) {
         if (!strcmp(st->name, name))
             return uk_fail(s->context, UK_REFUSED, at, "%s names a stage already; choose another name", name);
         if (position_of(st, name) >= 0)
@@ -272,18 +265,12 @@ enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int pos
     if (!strcmp(outer_name, inner_name))
         return uk_fail(s->context, UK_REFUSED, at, "split %s: both loops are called %s", l->var->name,
                        outer_name);
-    struct uk_loop *outer = uk_loop_create(s, st, outer_name, l->iterator);
-    struct uk_loop *inner = uk_loop_create(s, st, inner_name, l->iterator);
-    if (!outer || !inner)
-        return uk_fail(s->context, UK_REFUSED, at, "split %s: too many loops", l->var->name);
+    if (!uk_loop_divide(s, st, position, outer_name, inner_name))
+        return uk_failure(s->context);
+    struct uk_loop *outer = st->loop[position], *inner = st->loop[position + 1];
     outer->kind = l->kind;
     outer->at = l->at;
-    memmove(&st->loop[position + 1], &st->loop[position],
-            sizeof st->loop[0] * (size_t)(st->loops - position));
-    st->loops++;
     st->tile = st->loops;
-    st->loop[position] = outer;
-    st->loop[position + 1] = inner;
     for (int i = 0; i < st->bounds; i++)
         if (!split_bound(s, &st->bound[i], l, factor, outer, inner))
             return uk_out_of_memory(s->context);
@@ -474,6 +461,9 @@ enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps) {
             return status;
         if (!copy)
             return uk_out_of_memory(s->context);
+        for (int i = 0; i < step->names; i++)
+            if ((status = uk_name_add(s, step->name[i])))
+                return status;
         *copy = *step;
         copy->next = NULL;
         *s->applied_end = copy;

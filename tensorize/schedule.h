@@ -17,16 +17,19 @@
 #include "target.h"
 
 enum {
-    UK_MAX_LOOPS = 64,
+    UK_MAX_LOOPS = 64, /* of a stage, with those of other stages that it is attached inside */
     UK_MAX_BOUNDS = 64,
     UK_MAX_OPERANDS = 16,
-    UK_MAX_STAGES = 32,
-    UK_MAX_SIZES = 24,
-    UK_MAX_SCALARS = 8
+    UK_MAX_SIZES = 24, /* of an intrinsic, as the scalars */
+    UK_MAX_SCALARS = 8,
+    /* Of a program, made by all steps: none of them sizes a structure. */
+    UK_MAX_STAGES = 1024,
+    UK_MAX_ALL_LOOPS = 8192,
+    UK_NAMES = 4096 /* lists in the table of names */
 };
 
 struct uk_loop {
-    int id;             /* index of its coefficient in every form */
+    int id;             /* index of its coefficient in the forms of the stages around which it is */
     struct uk_var *var; /* its name, and its value in general expressions */
     int iterator;       /* of the stage that it belongs to */
     enum uk_loop_kind kind;
@@ -67,12 +70,16 @@ struct uk_operand {
 
 struct uk_stage {
     const char *name;
+    struct uk_stage *next; /* in order of execution; copies of one place in the order of their steps */
     struct uk_statement *statement; /* of the program, or made for a copy */
     struct uk_stage *parent;        /* attached: runs inside parent's loops [0, prefix); NULL at the root */
     int prefix;                     /* leading loops that belong to the parent */
     bool after;                     /* attached: after the parent's inner loops, else before them */
     int loops;
-    struct uk_loop *loop[UK_MAX_LOOPS]; /* outermost first; the first `prefix` are the parent's */
+    struct uk_loop
+        *loop[UK_MAX_LOOPS]; /* outermost first; the first `prefix` are the parent's; no two with one id */
+    uint64_t
+        kept_ids; /* bit i: the id i is none of its loops', but of another view of them (the matcher's) */
     int iterators;
     struct uk_affine iterator[2 * UK_MAX_DIMS];
     bool reduced[2 * UK_MAX_DIMS]; /* iterator is summed over */
@@ -87,10 +94,14 @@ struct uk_stage {
     bool is_copy;
     bool is_reset;         /* the separate initialization of a reduction */
     const char *plain_why; /* the automatic schedule found no kernel: why; or NULL */
+    bool is_gone;          /* left out of the program: inlined, or stored by another stage's kernel */
+    int attached;          /* how many stages have it as their parent */
     int tile;              /* tensorized: position of the nest's first loop; else = loops */
     struct uk_match *match;
     struct uk_packing *packing; /* the tiles that another kernel computes; or NULL */
-    struct uk_stage *next;      /* in order of execution; copies of one place in the order of their steps */
+    struct uk_stage *in_group;  /* automatic schedules: the next one that follows the same tiles */
+    struct uk_stage *in_nest;   /* lowering: the next one of its nest; of a root, the first one after it, */
+    struct uk_stage *last_in_nest; /* and the last one */
 };
 
 struct uk_schedule {
@@ -101,7 +112,9 @@ struct uk_schedule {
     const struct uk_options *options;
     struct uk_text *report;
     struct uk_stage *stages;
-    int loop_ids;
+    int all_loops, all_stages;              /* made so far */
+    int scope;                              /* sizes with this number are parameters of what isl is asked */
+    struct uk_name **names;                 /* a table of UK_NAMES lists */
     struct uk_step *applied, **applied_end; /* the steps as they can be printed and applied again */
     struct uk_stage *last;                  /* of the last qualified name (rule 4) */
     struct uk_buffer *buffers;
@@ -165,6 +178,17 @@ struct uk_index *uk_stored_index(struct uk_arena *arena, const struct uk_access 
 /* Address coefficient, in elements, of a loop: sum over the stored dimensions of coefficient * stride. */
 struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 
+/* ---- parameters.c: the sizes of a problem that is put to isl ---- */
+
+/* Begins a scope without sizes; adds a stage's, an expression's, and what assumptions connect with them. */
+void uk_scope_begin(struct uk_schedule *s);
+void uk_scope_stage(struct uk_schedule *s, const struct uk_stage *st);
+void uk_scope_index(struct uk_schedule *s, const struct uk_index *e);
+/* A scope of all sizes. */
+void uk_scope_all(struct uk_schedule *s);
+bool uk_is_in_scope(const struct uk_schedule *s, const struct uk_index *relation);
+isl_space *uk_parameters(struct uk_schedule *s);
+
 /* ---- polyhedra.c: everything that asks isl ---- */
 
 /* The context's isl, made on first use, with its error and its operation count reset. */
@@ -197,6 +221,19 @@ enum uk_status uk_isl_status(struct uk_schedule *s);
 /* The statement as those that stages are made of: one (a copy of it), or two in a row. NULL: no memory. */
 struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_statement *t);
 
+/* ---- names.c ---- */
+
+enum uk_status uk_names_begin(struct uk_schedule *s);
+enum uk_status uk_name_add(struct uk_schedule *s, const char *name);
+enum uk_status uk_name_add_stage(struct uk_schedule *s, struct uk_stage *st, const char *name);
+/* Has anything had the name so far? */
+bool uk_name_is_known(const struct uk_schedule *s, const char *name);
+/* Is it a tensor's, a size's or a stage's? */
+bool uk_name_taken(const struct uk_schedule *s, const char *name);
+struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
+/* "<iterator><suffix>", with a number behind it if that is the name of something already; NULL: no memory. */
+const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);
+
 /* ---- schedule.c, pack.c: the primitives ---- */
 
 enum uk_status uk_stages_create(struct uk_schedule *s);
@@ -224,8 +261,16 @@ bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l);
 enum uk_status uk_may_change(struct uk_schedule *s, const struct uk_stage *st, int position,
                              struct uk_position at, const char *step);
 enum uk_status uk_name_is_new(struct uk_schedule *s, const char *name, struct uk_position at);
-struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
+/* Its id is none that the stage's loops have. */
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator);
+/* Two loops in the place of one; false: refused, or no memory, and the stage is as it was. The forms are the caller's. */
+bool uk_loop_divide(struct uk_schedule *s, struct uk_stage *st, int position, const char *outer,
+                    const char *inner);
+/* Gives the loops of a stage that is at the root, and has nothing attached, ids that the others do not have. */
+void uk_loops_apart(struct uk_stage *st, struct uk_loop *const *other, int n);
+/* One more stage is made, of that name: refused beyond UK_MAX_STAGES. */
+enum uk_status uk_count_stage(struct uk_schedule *s, struct uk_stage *st, const char *name,
+                              struct uk_position at);
 /* The end of loop l's values where the loops with a value[] have that value and the inner ones are at 0: min
  * over the bounds of ceil((upper - others) / coefficient). NULL: nothing bounds it, or no memory. A guard in
  * which an inner loop has a negative coefficient bounds that loop, not this one. */
@@ -391,8 +436,6 @@ double uk_values_told(const struct uk_schedule *s, const struct uk_stage *st, co
 /* Is copying so many elements, one by one, little beside what the stage computes? */
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied);
 /* ---- tiling.c ---- */
-/* "<iterator><suffix>", with a number behind it if that is the name of something already; NULL: no memory. */
-const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
 /* Do the second-level caches of Intel's servers, twice as large as others and further from the first, decide? */
 bool uk_has_big_l2(const struct uk_schedule *s);

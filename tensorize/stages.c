@@ -1,5 +1,16 @@
 /* Stages from statements: loops, operands, and the guards that pad and where make. */
+#include <string.h>
 #include "schedule.h"
+
+_Static_assert(UK_MAX_LOOPS == 64, "a uint64_t has a bit for every id");
+
+static uint64_t ids_of(struct uk_loop *const *loop, int n) {
+    uint64_t ids = 0;
+
+    for (int i = 0; i < n; i++)
+        ids |= (uint64_t)1 << loop[i]->id;
+    return ids;
+}
 
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator) {
     struct uk_loop *l = uk_alloc(s->arena, sizeof *l);
@@ -9,14 +20,93 @@ struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const
         uk_out_of_memory(s->context);
         return NULL;
     }
-    if (s->loop_ids == UK_MAX_LOOPS) {
+    if (s->all_loops == UK_MAX_ALL_LOOPS) {
         uk_fail(s->context, UK_REFUSED, st->statement->at,
-                "the schedule makes more than %d loops; split less", UK_MAX_LOOPS);
+                "the schedule makes more than %d loops; split less, or make two programs of it",
+                UK_MAX_ALL_LOOPS);
         return NULL;
     }
-    *v = (struct uk_var){.name = name, .kind = UK_VAR_LOOP, .number = s->loop_ids};
-    *l = (struct uk_loop){.id = s->loop_ids++, .var = v, .iterator = iterator, .stage = st};
+    if (!st->kept_ids && uk_name_add(s, name)) /* the matcher's views have no names of their own */
+        return NULL;
+    const uint64_t used = st->kept_ids | ids_of(st->loop, st->loops);
+    if (!~used) {
+        uk_fail(s->context, UK_REFUSED, st->statement->at,
+                "stage %s has more than %d loops, with those that it is attached inside; split less",
+                st->name, UK_MAX_LOOPS);
+        return NULL;
+    }
+    *v = (struct uk_var){.name = name, .kind = UK_VAR_LOOP, .number = s->all_loops++};
+    *l = (struct uk_loop){.id = __builtin_ctzll(~used), .var = v, .iterator = iterator, .stage = st};
     return l;
+}
+
+bool uk_loop_divide(struct uk_schedule *s, struct uk_stage *st, int position, const char *outer,
+                    const char *inner) {
+    struct uk_loop *l = st->loop[position], **at = &st->loop[position];
+    const size_t from_here = sizeof *at * (size_t)(st->loops - position);
+    struct uk_loop *first = uk_loop_create(s, st, outer, l->iterator), *second;
+
+    if (!first)
+        return false;
+    memmove(at + 1, at, from_here);
+    at[0] = at[1] = first; /* the id of the loop that is divided is free again */
+    st->loops++;
+    second = uk_loop_create(s, st, inner, l->iterator);
+    if (second) {
+        at[1] = second;
+        return true;
+    }
+    memmove(at, at + 1, from_here);
+    st->loops--;
+    return false;
+}
+
+static void renumber(struct uk_affine *f, const int *id) {
+    int64_t c[UK_MAX_LOOPS];
+
+    memcpy(c, f->coefficient, sizeof c);
+    memset(f->coefficient, 0, sizeof c);
+    for (int l = 0; l < UK_MAX_LOOPS; l++)
+        if (c[l])
+            f->coefficient[id[l]] = c[l];
+}
+
+void uk_loops_apart(struct uk_stage *st, struct uk_loop *const *other, int n) {
+    const uint64_t others = ids_of(other, n);
+    uint64_t used = others | ids_of(st->loop, st->loops);
+    int id[UK_MAX_LOOPS];
+
+    for (int i = 0; i < UK_MAX_LOOPS; i++)
+        id[i] = i;
+    for (int i = 0; i < st->loops; i++) {
+        struct uk_loop *l = st->loop[i];
+
+        if (!(others >> l->id & 1))
+            continue;
+        id[l->id] = __builtin_ctzll(~used);
+        l->id = id[l->id];
+        used |= (uint64_t)1 << l->id;
+    }
+    for (int i = 0; i < st->iterators; i++)
+        renumber(&st->iterator[i], id);
+    for (int b = 0; b < st->bounds; b++)
+        renumber(&st->bound[b].form, id);
+    for (int o = 0; o < st->operands; o++) {
+        for (int d = 0; d < st->operand[o].tensor->stored_dims; d++)
+            renumber(&st->operand[o].index[d], id);
+        for (int b = 0; b < st->operand[o].valid; b++)
+            renumber(&st->operand[o].within[b].form, id);
+    }
+}
+
+enum uk_status uk_count_stage(struct uk_schedule *s, struct uk_stage *st, const char *name,
+                              struct uk_position at) {
+    if (s->all_stages++ < UK_MAX_STAGES)
+        return uk_name_add_stage(s, st, name);
+    return uk_fail(
+        s->context, UK_REFUSED, at,
+        "the schedule makes more than %d stages of the statements and copies; make two programs of it",
+        UK_MAX_STAGES);
 }
 
 static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, const struct uk_access *a,
@@ -199,12 +289,17 @@ enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, st
 
     if (!st)
         return uk_out_of_memory(s->context);
-    *st =
-        (struct uk_stage){.name = t->label, .statement = t, .iterators = t->iterators, .loops = t->iterators};
+    if ((status = uk_count_stage(s, st, t->label, t->at)))
+        return status;
+    st->name = t->label;
+    st->statement = t;
+    st->iterators = t->iterators;
     for (int i = 0; i < t->iterators; i++) {
-        st->loop[i] = uk_loop_create(s, st, t->iterator[i]->name, i);
-        if (!st->loop[i])
+        struct uk_loop *l = uk_loop_create(s, st, t->iterator[i]->name, i);
+
+        if (!l)
             return uk_failure(s->context);
+        st->loop[st->loops++] = l;
         st->iterator[i].coefficient[st->loop[i]->id] = 1;
         st->reduced[i] = i >= t->left_iterators;
         /* An empty sum has one turn, in which nothing is added: what goes before and after it runs. */
@@ -238,6 +333,8 @@ enum uk_status uk_stages_create(struct uk_schedule *s) {
     struct uk_stage **end = &s->stages;
     enum uk_status refused = check_scopes(s);
 
+    if (!refused)
+        refused = uk_names_begin(s);
     if (refused)
         return refused;
     for (struct uk_statement *t = s->program->statements; t; t = t->next) {

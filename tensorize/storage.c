@@ -9,22 +9,32 @@ struct placing {
     struct uk_schedule *s;
     const struct uk_tensor *t;
     int accesses;
-    struct uk_stage *stage[UK_MAX_STAGES * UK_MAX_OPERANDS];
-    int operand[UK_MAX_STAGES * UK_MAX_OPERANDS]; /* of that stage */
+    struct {
+        struct uk_stage *stage;
+        int operand;
+    } * access;
 };
 
 static struct uk_operand *access_of(const struct placing *p, int i) {
-    return &p->stage[i]->operand[p->operand[i]];
+    return &p->access[i].stage->operand[p->access[i].operand];
 }
 
-static void find_accesses(struct placing *p) {
+static bool find_accesses(struct placing *p) {
+    int n = 0;
+
+    for (const struct uk_stage *st = p->s->stages; st; st = st->next)
+        for (int o = 0; o < st->operands; o++)
+            n += st->operand[o].tensor == p->t;
     p->accesses = 0;
+    if (!(p->access = uk_alloc(p->s->arena, sizeof *p->access * (size_t)(n + 1))))
+        return false;
     for (struct uk_stage *st = p->s->stages; st; st = st->next)
         for (int o = 0; o < st->operands; o++)
-            if (st->operand[o].tensor == p->t && p->accesses < UK_MAX_STAGES * UK_MAX_OPERANDS) {
-                p->stage[p->accesses] = st;
-                p->operand[p->accesses++] = o;
+            if (st->operand[o].tensor == p->t) {
+                p->access[p->accesses].stage = st;
+                p->access[p->accesses++].operand = o;
             }
+    return true;
 }
 
 /* ---- kernels that are proven already must fit the tensor's new place ---- */
@@ -34,7 +44,7 @@ static enum uk_status match_again(struct placing *p) {
     enum uk_status status = UK_OK;
 
     for (int i = 0; i < p->accesses && !status; i++) {
-        struct uk_stage *st = p->stage[i];
+        struct uk_stage *st = p->access[i].stage;
         struct uk_match *m;
 
         if (st->match && !(status = uk_match(p->s, st, st->tile, st->match->intrinsic, &m, &why)))
@@ -55,7 +65,7 @@ static enum uk_status move(struct placing *p, struct uk_region *r, struct uk_ten
     for (int i = 0; i < p->accesses && !status; i++) {
         before[i] = *access_of(p, i);
         if (r)
-            status = uk_layout_redirect(p->s, p->stage[i], access_of(p, i), r, &plain, to);
+            status = uk_layout_redirect(p->s, p->access[i].stage, access_of(p, i), r, &plain, to);
         else
             access_of(p, i)->tensor = to;
     }
@@ -75,11 +85,11 @@ static struct uk_stage *find_reader(const struct placing *p) {
     struct uk_stage *e = NULL, *w = NULL;
 
     for (int i = 0; i < p->accesses; i++) {
-        struct uk_stage **as = p->operand[i] ? &e : &w;
+        struct uk_stage **as = p->access[i].operand ? &e : &w;
 
-        if ((*as && *as != p->stage[i]) || access_of(p, i)->pad != UK_PAD_NONE)
+        if ((*as && *as != p->access[i].stage) || access_of(p, i)->pad != UK_PAD_NONE)
             return NULL;
-        *as = p->stage[i];
+        *as = p->access[i].stage;
     }
     if (!e || !w || e == w || !e->after || e->is_copy || uk_root_of(e) != uk_root_of(w) ||
         e->statement->assign != UK_ASSIGN || e->statement->reduce != UK_REDUCE_NONE)
@@ -89,7 +99,7 @@ static struct uk_stage *find_reader(const struct placing *p) {
         p->t->layout || out->tensor->kind == UK_TENSOR_PACKED)
         return NULL;
     for (int i = 0; i < p->accesses; i++)
-        for (int d = 0; p->operand[i] && d < p->t->dims; d++)
+        for (int d = 0; p->access[i].operand && d < p->t->dims; d++)
             if (!uk_affine_equal(&access_of(p, i)->index[d], &out->index[d]))
                 return NULL;
     return e;
@@ -151,12 +161,12 @@ static int shared_loops(const struct uk_stage *st, bool is_written, struct uk_lo
 
 /* The loops around all accesses, outside of the sums that grow in the tensor. */
 static int common_prefix(const struct placing *p) {
-    int n = p->accesses ? p->stage[0]->loops : 0;
+    int n = p->accesses ? p->access[0].stage->loops : 0;
     bool several = false;
 
     for (int i = 0; i < p->accesses; i++) {
-        several |= p->stage[i] != p->stage[0];
-        n = shared_loops(p->stage[i], p->operand[i] == 0, p->stage[0]->loop, n);
+        several |= p->access[i].stage != p->access[0].stage;
+        n = shared_loops(p->access[i].stage, p->access[i].operand == 0, p->access[0].stage->loop, n);
     }
     return several ? n : 0;
 }
@@ -186,11 +196,11 @@ static enum uk_status find_written(struct placing *p, int prefix, struct uk_regi
     for (int i = 0; i < p->accesses; i++) {
         struct uk_region *r;
 
-        if (p->operand[i])
+        if (p->access[i].operand)
             continue;
         if (!(r = uk_alloc(p->s->arena, sizeof *r)))
             return uk_out_of_memory(p->s->context);
-        enum uk_status status = uk_region_of(p->s, p->stage[i], access_of(p, i), prefix, r, &why);
+        enum uk_status status = uk_region_of(p->s, p->access[i].stage, access_of(p, i), prefix, r, &why);
         for (int d = 0; d < r->dims && !status; d++)
             if (!uk_part_room(p->s, &r->part[d]) || (*out && !uk_part_equal(&(*out)->part[d], &r->part[d])))
                 status = UK_NO_MATCH;
@@ -219,8 +229,8 @@ static enum uk_status place_in_tile(struct placing *p) {
         s->buffers = buffers;
     if (status)
         return status;
-    const struct uk_loop *l = p->stage[0]->loop[prefix - 1];
-    s->buffers->per_thread = is_parallel(p->stage[0], prefix);
+    const struct uk_loop *l = p->access[0].stage->loop[prefix - 1];
+    s->buffers->per_thread = is_parallel(p->access[0].stage, prefix);
     s->buffers->inside = l->var->name;
     if (s->report)
         uk_put(s->report, "temp %s: a buffer of what one iteration of %s.%s needs\n", p->t->name,
@@ -248,7 +258,8 @@ static enum uk_status place(struct uk_schedule *s, const struct uk_tensor *t) {
         return uk_out_of_memory(s->context);
     p->s = s;
     p->t = t;
-    find_accesses(p);
+    if (!find_accesses(p))
+        return uk_out_of_memory(s->context);
     enum uk_status status = place_in_output(p);
     if (status == UK_NO_MATCH)
         status = place_in_tile(p);
@@ -257,9 +268,9 @@ static enum uk_status place(struct uk_schedule *s, const struct uk_tensor *t) {
     if (status != UK_NO_MATCH)
         return status;
     for (int i = 0; i < p->accesses; i++) {
-        const struct uk_stage *st = p->stage[i];
+        const struct uk_stage *st = p->access[i].stage;
 
-        if (!p->operand[i] && st->parent && !st->after && is_parallel(st, st->prefix))
+        if (!p->access[i].operand && st->parent && !st->after && is_parallel(st, st->prefix))
             return uk_fail(s->context, UK_REFUSED, st->statement->at,
                            "stage %s is computed inside a parallel loop, and its kernel does not take the "
                            "buffer of each thread there; tensorize it with another one, or not at all",
@@ -279,25 +290,31 @@ static enum uk_status share_buffers(struct uk_schedule *s) {
     p->s = s;
     for (struct uk_buffer *b = s->buffers; b; b = b->next) {
         p->t = b->tensor;
-        find_accesses(p);
+        if (!find_accesses(p))
+            return uk_out_of_memory(s->context);
         if (b->tensor->kind == UK_TENSOR_PACKED && p->accesses)
-            b->per_thread = is_parallel(p->stage[0], common_prefix(p));
+            b->per_thread = is_parallel(p->access[0].stage, common_prefix(p));
     }
     return UK_OK;
 }
 
 /* The last temps first: what a temp's home is, the ones before it can live in too. */
 enum uk_status uk_place_temps(struct uk_schedule *s) {
-    const struct uk_tensor *temp[UK_MAX_STAGES];
+    const struct uk_tensor **temp;
     int n = 0;
 
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        n++;
+    if (!(temp = uk_alloc(s->arena, sizeof *temp * (size_t)(n + 1))))
+        return uk_out_of_memory(s->context);
+    n = 0;
     for (const struct uk_stage *st = s->stages; st; st = st->next) {
         const struct uk_tensor *t = st->operand[0].tensor;
         bool seen = t->kind != UK_TENSOR_TEMP;
 
         for (int i = 0; i < n; i++)
             seen |= temp[i] == t;
-        if (!seen && n < UK_MAX_STAGES)
+        if (!seen)
             temp[n++] = t;
     }
     while (n--) {

@@ -50,29 +50,6 @@ enum {
 
 /* ---- steps as data, applied as if they had been written ---- */
 
-const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix) {
-    const char *name = uk_format(s->arena, "%s%s", iterator, suffix);
-
-    for (int n = 1; name; n++) {
-        bool taken = uk_stage_find(s, name) != NULL;
-
-        for (const struct uk_stage *st = s->stages; st; st = st->next)
-            for (int i = 0; i < st->loops; i++)
-                taken |= !strcmp(st->loop[i]->var->name, name);
-        for (const struct uk_step *step = s->applied; step; step = step->next)
-            for (int i = 0; i < step->names; i++)
-                taken |= !strcmp(step->name[i], name);
-        for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
-            taken |= !strcmp(t->name, name);
-        for (const struct uk_var *v = s->program->sizes; v; v = v->next)
-            taken |= !strcmp(v->name, name);
-        if (!taken)
-            return name;
-        name = uk_format(s->arena, "%s%s%d", iterator, suffix, n);
-    }
-    return NULL;
-}
-
 struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
                            struct uk_loop *const *loops, int n) {
     struct uk_step *step = uk_alloc(s->arena, sizeof *step);

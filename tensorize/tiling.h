@@ -25,8 +25,6 @@ struct tiling {
 /* A step on loops of the stage, to be applied as if it had been written; NULL: no memory. */
 struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
                            struct uk_loop *const *loops, int n);
-/* iterator + suffix, with a number if that name is taken; NULL: no memory. */
-const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);
 enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
 /* l -> outer, inner of `factor`; *l becomes the inner loop. NULL as outer: the loop is that short already. */
 enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,

@@ -261,14 +261,14 @@ expect 1 '' "kernel $kernel is for avx2, which target x86_64-generic lacks" show
 expect 2 '' 'target is for --asm, --llvm and --bitcode' show $kernel --target=native
 
 # The same programs for every architecture; what they leave to be linked is the C library's, and on 32 bits the
-# compiler's division.
+# compiler's division and conversions.
 for target in aarch64-neon neoverse-v1 armv7-neon; do
-    for program in attention conv2d_1x1 conv2d_1x1_u8i8 conv2d_3x3 conv2d_3x3_s2 conv2d_3x3_u8i8 conv2d_depthwise \
+    for program in attention conv2d_1x1 conv2d_1x1_u8i8 conv2d_3x3 conv2d_3x3_s2 conv2d_3x3_u8i8 conv2d_depthwise encoder \
         conv2d_nchw matmul matmul_acc matmul_bf16 matmul_f16 matmul_i8 matmul_nt matmul_tn matmul_tt mlp \
         resnet50_1x1 vadd; do
         expect 0 '' '.*' compile $program.uk --target=$target -o other.o
         "$LLVM_BIN/llvm-nm" -u other.o >needed || fail "$program for $target cannot be read"
-        grep -vE ' (aligned_alloc|free|memcpy|memset|expf|__aeabi_u?ldivmod)$' needed &&
+        grep -vE ' (aligned_alloc|free|memcpy|memset|expf|tanhf|__aeabi_u?ldivmod|__aeabi_u?l2f)$' needed &&
             fail "$program for $target needs more than it should"
     done
 done

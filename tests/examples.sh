@@ -88,6 +88,7 @@ expect 'check: equal' "$stage/bin/uk" run "$examples/resnet50_1x1.uk" --require-
 for size in 70 1 0; do
     expect 'check: equal' "$stage/bin/uk" run "$examples/mlp.uk" --require-kernels --size B=$size --check
     expect 'check: within' "$stage/bin/uk" run "$examples/attention.uk" --size L=$size --check
+    expect 'check: within' "$stage/bin/uk" run "$examples/encoder.uk" --size L=$size --threads=2 --check
 done
 for program in conv2d_3x3 conv2d_3x3_s2 conv2d_1x1; do
     for size in 14 9 1 0; do
