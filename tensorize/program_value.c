@@ -1,4 +1,5 @@
 /* Value expressions of a program. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include "context.h"
@@ -84,22 +85,32 @@ struct uk_expr *uk_literal(struct uk_program *p, int64_t value) {
     return e;
 }
 
-struct uk_expr *uk_number(struct uk_program *p, double value) {
-    struct uk_expr *e;
+/* Constants of the language have no sign: -2 is the negation of 2. */
+struct uk_expr *uk_integer_number(struct uk_program *p, int64_t value) {
+    if (uk_may_build(p) && value == INT64_MIN)
+        return uk_program_fail(p, UK_REFUSED, p->at,
+                               "the integer %" PRId64 " has no constant; write it as %" PRId64 " - 1", value,
+                               value + 1);
+    return value < 0 ? uk_negate(p, uk_literal(p, -value)) : uk_literal(p, value);
+}
 
-    if (!uk_may_build(p))
-        return NULL;
-    if (isnan(value))
+struct uk_expr *uk_real_number(struct uk_program *p, double value) {
+    if (uk_may_build(p) && isnan(value))
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "a number is NaN; the language has no such constant");
     if (signbit(value))
-        return uk_negate(p, uk_number(p, -value));
-    if (value < 0x1p53 && value == (double)(int64_t)value)
-        return uk_literal(p, (int64_t)value);
-    e = leaf(p, UK_E_NUMBER);
+        return uk_negate(p, uk_real_number(p, -value));
+    struct uk_expr *e = leaf(p, UK_E_NUMBER);
+
     if (e)
         e->number = value;
     return e;
+}
+
+struct uk_expr *uk_number(struct uk_program *p, double value) {
+    if (fabs(value) < 0x1p53 && value == trunc(value) && (value != 0 || !signbit(value)))
+        return uk_integer_number(p, (int64_t)value);
+    return value == 0 ? uk_negate(p, uk_integer_number(p, 0)) : uk_real_number(p, value);
 }
 
 struct uk_expr *uk_index_value(struct uk_program *p, struct uk_index *index) {

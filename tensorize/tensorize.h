@@ -128,9 +128,14 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  *                                           uk_element(p, B, (struct uk_index *[]){k, n}));
  *     uk_statement(p, NULL, C, (struct uk_index *[]){m, n}, UK_ASSIGN,
  *                  &(struct uk_reduction){.kind = UK_REDUCE_SUM, .iterators = 1, .iterator = {k}}, product);
- *     uk_tensorize(p, "C.m", "auto");
- *     if (uk_program_check(p))
+ *     uk_tile(p, "C.n", "C.m", 16, 6, (const char *[]){"no", "mo", "ni", "mi"});
+ *     uk_reorder(p, 2, (const char *[]){"mi", "ni"});
+ *     uk_pack(p, "B", "no", 16, -1, "BP");
+ *     uk_tensorize(p, "mi", "auto");
+ *     if (uk_compile(p, &(struct uk_options){.target = "x86_64-avx2"}, &module))
  *         fprintf(stderr, "%s\n", uk_context_message(c));
+ *
+ * Without a step the schedule is chosen. Where one of the calls fails, uk_compile() returns the failure.
  *
  * Handles belong to the program, may be used any number of times, and need no freeing. A call that fails returns
  * NULL and makes the program's status sticky; passing that NULL on is harmless, and so is a program that is NULL. The
@@ -139,7 +144,7 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  */
 struct uk_index; /* an integer: of sizes, iterators and constants; or a relation between two of them */
 struct uk_expr;  /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */
-struct uk_tensor;
+struct uk_tensor; /* in C++, too, written with `struct`: a function has the same name */
 
 /* `name` is the generated function's, a C identifier; NULL on failure in *out. */
 enum uk_status uk_program_create(struct uk_context *c, const char *name, struct uk_program **out);
@@ -191,8 +196,11 @@ struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type t
 struct uk_expr *uk_element(struct uk_program *p, struct uk_tensor *t, struct uk_index *const index[]);
 /* The element, or `outside` where an index lies outside the shape. */
 struct uk_expr *uk_pad(struct uk_program *p, struct uk_expr *element, struct uk_expr *outside);
-/* A constant; it takes the type of what it is combined with. No NaN. */
+/* A constant; it takes the type of what it is combined with. No NaN. uk_number() makes an integer of a value that is one,
+ * below 2^53; the other two make what they say, so that a real number (2.0 in the text) is refused where an integer must be. */
 struct uk_expr *uk_number(struct uk_program *p, double value);
+struct uk_expr *uk_integer_number(struct uk_program *p, int64_t value);
+struct uk_expr *uk_real_number(struct uk_program *p, double value);
 /* An integer as a value of type i64. */
 struct uk_expr *uk_index_value(struct uk_program *p, struct uk_index *index);
 struct uk_expr *uk_add(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
@@ -314,8 +322,8 @@ enum uk_emit {
     UK_EMIT_ASM,
     UK_EMIT_OBJECT,
     UK_EMIT_HEADER,
-    UK_EMIT_SHARED, /* a shared object, linked by clang and lld; it may need libc and libm, and libukernels where a loop
-                     * is parallel */
+    UK_EMIT_SHARED, /* a shared object, linked by clang and lld; it names the libraries that it needs: libc, libm, and
+                     * libukernels.so.0 where a loop is parallel */
 };
 
 /* Schedules, lowers, links, inlines, and compiles for this process. On failure *out is NULL. options may be NULL. */
