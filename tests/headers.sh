@@ -1,12 +1,29 @@
 #!/usr/bin/env bash
-# The public headers, each alone, as C17 and as C++17 without a warning. Arguments: the source tree, clang.
+# The public headers, each alone, as C and as C++ from its oldest dialect on, without a warning; and a C++ program that is
+# built with them and run. Arguments: the source tree, the build folder, the C and C++ compilers: clang clang++ gcc g++.
 set -euo pipefail
 source=$1
-clang=$2
-for header in ukernels/ukernels.h tensorize/tensorize.h; do
-    for language in c:c17 c++:c++17; do
-        "$clang" -x "${language%:*}" "-std=${language#*:}" -Wall -Wextra -pedantic -Werror \
-            -fsyntax-only "-I$source/ukernels" -include "$source/$header" /dev/null
-        echo "$header as ${language#*:}"
+build=$2
+shift 2
+warnings=(-Wall -Wextra -Wpedantic -Werror)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+for compiler in "$@"; do
+    dialects="c:c11 c:c17"
+    [[ $compiler == *++* ]] && dialects="c++:c++11 c++:c++17 c++:c++20"
+    for header in ukernels/ukernels.h tensorize/tensorize.h; do
+        for language in $dialects; do
+            "$compiler" -x "${language%:*}" "-std=${language#*:}" "${warnings[@]}" \
+                -fsyntax-only "-I$source/ukernels" -include "$source/$header" /dev/null
+            echo "$header as ${language#*:} for ${compiler##*/}"
+        done
+    done
+    [[ $compiler == *++* && -e $build/tensorize/libuktensorize.so ]] || continue
+    for dialect in c++11 c++20; do
+        "$compiler" "-std=$dialect" "${warnings[@]}" "-I$source/ukernels" "-I$source/tensorize" "$source/tests/cplusplus.cc" \
+            "-L$build/tensorize" "-L$build/ukernels" "-Wl,-rpath,$build/tensorize:$build/ukernels" \
+            -luktensorize -lukernels -o "$work/cplusplus"
+        "$work/cplusplus"
+        echo "cplusplus.cc as $dialect by ${compiler##*/} runs"
     done
 done
