@@ -1,0 +1,147 @@
+"""The examples of tensorize.h and of README.md's "Five doors", taken out of their texts, compiled and run.
+
+    documented.py SOURCE STAGE CC: what is installed lies in STAGE. Each example stands in a program that declares what
+    it takes as given, and checks what it computes. An example without such a program is an error.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+source, stage, cc = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+if not (stage / "bin/uk").exists():
+    sys.exit(f"{stage}/bin/uk is not there; run ./uk-setup test, or meson install first")
+if "avx2" not in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"):
+    print("skipped: this CPU has no AVX2, which examples name")
+    sys.exit(77)
+INCLUDES = "".join(f"#include <{name}.h>\n" for name in ("math", "stdio", "stdlib", "string"))
+FLAGS = ["-std=c17", "-Wall", "-Wextra", "-Werror", f"-I{stage}/include", f"-L{stage}/lib", f"-Wl,-rpath,{stage}/lib"]
+FACTORS = "const float a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, 0, 1, 1, 1};"
+PRODUCT = "result[0] == 4 && result[1] == 5 && result[2] == 10 && result[3] == 11"
+
+
+def run(command, **options):
+    """What the command prints; the test ends where it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if done.returncode:
+        sys.exit(f"{command}: {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def run_c(name, before, example, after, libraries):
+    """A program with the example in main(), but for what it includes and defines at file scope."""
+    lines = example.splitlines()
+    includes = [line for line in lines if line.startswith("#include")]
+    body = "\n".join(line for line in lines if line not in includes)
+    text = INCLUDES + "\n".join(includes) + f"\nint main(void) {{\n{before}\n{body}\n{after}\n}}\n"
+    path = work / f"{name}.c"
+    path.write_text(text, encoding="utf-8")
+    run([cc, *FLAGS, str(path), *libraries, "-lm", "-o", str(work / name)])
+    run([str(work / name)])
+    print(f"{name}: compiled and run")
+
+
+def header_examples(path):
+    """Texts that stand four columns further in than the comment around them."""
+    found, example = [], []
+    for line in [*path.read_text(encoding="utf-8").splitlines(), ""]:
+        if line.startswith(" *     "):
+            example.append(line[7:])
+        elif example:
+            found.append("\n".join(example))
+            example = []
+    return found
+
+
+def check_header():
+    text, calls = header_examples(source / "tensorize/tensorize.h")
+    libraries = ["-luktensorize", "-lukernels"]
+    use = "#include <ukernels/tensorize.h>\n"
+    run_c("from_text", f"{FACTORS}\nfloat result[4];\nint status = 1;", use + text, f"return status || !({PRODUCT});", libraries)
+    run_c(
+        "by_calls", "struct uk_context *c = uk_context_create();\nstruct uk_module *module = NULL;", use + calls,
+        f"""{FACTORS}
+        float result[4];
+        if (!module)
+            return 1;
+        if (uk_module_call(module, (int64_t[]){{2, 3, 2}}, NULL, (void *[]){{(void *)a, (void *)b, result}}) || !({PRODUCT}))
+            return 2;
+        uk_module_destroy(module);
+        uk_program_destroy(p);
+        uk_context_destroy(c);""", libraries)
+
+
+def check_program(text):
+    """A program of the language; what it imports lies beside it."""
+    shutil.copy(source / "examples/vadd_16.c", work)
+    path = work / "own.uk"
+    path.write_text(text, encoding="utf-8")
+    if "check: equal" not in run([str(stage / "bin/uk"), "run", str(path), "--size", "N=100", "--check"]):
+        sys.exit(f"{path} is not checked")
+    run([str(stage / "bin/uk"), "verify", str(path)])
+    print("own.uk: run and verified")
+
+
+def check_command(command, environment):
+    """A line of the shell, in the folder of the source tree."""
+    if "mpiexec" in command and not shutil.which("mpiexec"):
+        print(f"left out, mpiexec is not installed: {command}")
+        return
+    run(["bash", "-euo", "pipefail", "-c", command], cwd=work / "tree", env=environment)
+    print(f"run: {command}")
+
+
+def check_readme():
+    text = (source / "README.md").read_text(encoding="utf-8")
+    doors = re.search(r"^## Five doors\n(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", doors, re.MULTILINE | re.DOTALL)
+    commands = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```", "", doors, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    gemm, kernel, compiled = [block for language, block in blocks if language == "c"]
+    (program,) = [block for language, block in blocks if not language]
+    run_c(
+        "gemm", "enum { M = 2, K = 3, N = 2 };\nfloat result[4], *C = result;\n"
+        + FACTORS.replace("a[6]", "A[6]").replace("b[6]", "B[6]"), gemm, f"return status || !({PRODUCT});", ["-lukernels"])
+    run_c(
+        "kernel", "enum { K = 3 };\nfloat a[6 * K], b[16 * K], c[6 * 16];\nconst int64_t ldc = 16;\n"
+        "for (int i = 0; i < 16 * K; i++)\n    b[i] = i % 5;\nfor (int i = 0; i < 6 * K; i++)\n    a[i] = i % 3;\n", kernel,
+        """for (int i = 0; i < 6; i++)
+        for (int j = 0; j < 16; j++) {
+            float sum = 0;
+            for (int p = 0; p < K; p++)
+                sum += a[p * 6 + i] * b[p * 16 + j];
+            if (c[i * 16 + j] != sum)
+                return 1;
+        }""", ["-lukernels"])
+    run_c(
+        "compiled", 'const char text[] = "tensor A f32 [M, K]\\ntensor B f32 [K, N]\\ntensor C f32 [M, N]\\n"\n'
+        '"C[m, n] = sum(k) A[m, k] * B[k, n]\\n";\n'
+        "int (*matmul)(int64_t, int64_t, int64_t, const float *, const float *, float *) = NULL;\n" + FACTORS, compiled,
+        f"float result[4];\nreturn !matmul || matmul(2, 3, 2, a, b, result) || !({PRODUCT});", ["-luktensorize", "-lukernels"])
+    check_program(program)
+
+    tree = work / "tree"
+    (tree / "build").mkdir(parents=True)
+    (tree / "build/stage").symlink_to(stage)
+    (tree / "examples").symlink_to(source / "examples")
+    environment = dict(
+        os.environ, PATH=f"{stage}/bin:/usr/bin:{os.environ['PATH']}", PKG_CONFIG_PATH=f"{stage}/lib/pkgconfig",
+        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
+        LD_LIBRARY_PATH=f"{stage}/lib",
+    )
+    for command in commands:
+        check_command(command, environment)
+        if command.startswith("cc "):
+            (tree / "a.out").rename(tree / "program")
+    missing = [name for name in ("program", "matmul.o", "matmul.h", "libproducts.so") if not (tree / name).exists()]
+    if missing or len(commands) < 6:
+        sys.exit(f"{len(commands)} commands made no {missing}")
+
+
+with tempfile.TemporaryDirectory() as folder:
+    work = pathlib.Path(folder)
+    check_header()
+    check_readme()
