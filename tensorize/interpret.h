@@ -94,8 +94,9 @@ bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
 enum { UK_BLOCK = 128 };
 /* Whether the pad's element is inside at all indices of the iterator of that slot, or at none. */
 bool uk_is_inside_alike(const struct uk_code *pad, int slot);
-/* Whether the expression can be computed so along the iterator of that slot, for what writes `target` meanwhile. */
-bool uk_has_blocks(const struct uk_code *c, int slot, const struct uk_storage *target);
+/* Whether the expression can be computed so along the iterator of that slot: a statement reads no other
+ * element of what it writes than the one that it writes. */
+bool uk_has_blocks(const struct uk_code *c, int slot);
 /* value[i] at index f->slot[slot] + i, for n of them, at most UK_BLOCK: what uk_run_value() gives there. */
 void uk_run_block(struct uk_frame *f, const struct uk_code *c, int slot, int n, union uk_value *value);
 /* sum[i] = uk_reduced(sum[i], term[i]) for n of them. */

@@ -16,13 +16,12 @@ bool uk_is_inside_alike(const struct uk_code *pad, int slot) {
     return true;
 }
 
-bool uk_has_blocks(const struct uk_code *c, int slot, const struct uk_storage *target) {
-    if ((c->storage && c->storage->base == target->base) || c->op == UK_E_SELECT ||
-        ((c->op == UK_E_ACCESS || c->op == UK_E_INDEX) && c->address.trees) ||
+bool uk_has_blocks(const struct uk_code *c, int slot) {
+    if (c->op == UK_E_SELECT || ((c->op == UK_E_ACCESS || c->op == UK_E_INDEX) && c->address.trees) ||
         (c->op == UK_E_PAD && !uk_is_inside_alike(c, slot)))
         return false;
     for (int i = 0; i < 3 && c->arg[i]; i++)
-        if (!uk_has_blocks(c->arg[i], slot, target))
+        if (!uk_has_blocks(c->arg[i], slot))
             return false;
     return true;
 }

@@ -199,7 +199,7 @@ static bool has_blocks(const struct run *r) {
     for (int i = 0; i < r->guards; i++)
         if (!uk_is_inside_alike(r->guard[i], slot))
             return false;
-    return uk_has_blocks(r->right, slot, r->target);
+    return uk_has_blocks(r->right, slot);
 }
 
 /* The terms of n sums, each in the order that it has alone. */

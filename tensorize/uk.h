@@ -148,6 +148,12 @@ bool uk_is_interrupted(void);
  * interrupted. */
 int uk_run_child(char *const argv[]);
 
+/* ---- uk_progress.c ---- */
+
+/* From here to the end standard error says every few seconds what is being done, in a few words. One at a time. */
+void uk_progress_begin(const char *text);
+void uk_progress_end(void);
+
 /* ---- uk_emulate.c: programs for another architecture, under qemu-user ---- */
 
 struct uk_emulation;

@@ -116,7 +116,9 @@ static int call(const struct run *r) {
 
 static int call_emulated(struct run *r) {
     int32_t refused;
+    uk_progress_begin("the code runs under an emulator, which is hundreds of times slower than a machine");
     int status = uk_emulation_run(r->emulation, &r->data, &refused);
+    uk_progress_end();
     uk_emulation_end(r->emulation);
     r->emulation = NULL;
     return status ? status : is_refused(r, refused);
@@ -127,8 +129,10 @@ static int check(struct run *r) {
     if (status)
         return status;
     uk_data_integers(&r->expected);
+    uk_progress_begin("check: the interpreter computes what is expected");
     enum uk_status interpreted =
         uk_program_interpret(r->job.program, r->sizes, r->scalars, r->expected.origins);
+    uk_progress_end();
     if (interpreted)
         return uk_job_failed(&r->job, interpreted);
     double roundings = uk_roundings(r->job.program, r->sizes);

@@ -225,6 +225,62 @@ static void padding_leaves_out(void **state) {
     assert_true(Y[0] == 11);
 }
 
+enum { BLOCK_M = 3, BLOCK_N = 300, BLOCK_K = 7, BLOCK_BYTES = 8 * BLOCK_N * BLOCK_K * BLOCK_M };
+
+/* Values of each type whose sums are rounded, or wrap. */
+static void fill_type(void *x, const char *type) {
+    uint32_t state = 5;
+    unsigned char *bytes = x;
+
+    for (int i = 0; i < BLOCK_BYTES; i++) {
+        state = state * 1664525u + 1013904223u;
+        bytes[i] = (unsigned char)(state >> 24);
+        if (!strcmp(type, "f32") && i % 4 == 3)
+            bytes[i] = (unsigned char)(0x3e + bytes[i] % 4 + (bytes[i] & 0x80));
+        if (!strcmp(type, "f64") && i % 8 == 7)
+            bytes[i] = (unsigned char)(0x3e + bytes[i] % 4);
+        if ((!strcmp(type, "f16") || !strcmp(type, "bf16")) && i % 2)
+            bytes[i] = (unsigned char)(0x3a + bytes[i] % 4 + (bytes[i] & 0x80));
+    }
+}
+
+/* The same statement once as it is, and once with a `where` that is always true, along which nothing is done by blocks. */
+static void blocks_are_exact(const char *type, const char *from, const char *left, const char *right) {
+    static char A[BLOCK_BYTES], B[BLOCK_BYTES], C[2][BLOCK_BYTES];
+    char text[500];
+
+    for (int plain = 0; plain < 2; plain++) {
+        fill_type(A, from);
+        fill_type(B, from);
+        fill_type(C[plain], type);
+        snprintf(text, sizeof text,
+                 "size M, K, N\ntensor A %s [M, N]\ntensor B %s [K, N]\ntensor C %s [M, N]\n%s%s%s\n", from,
+                 from, type, left, plain ? " where k >= 0" : "", right);
+        expect(text, (int64_t[]){BLOCK_M, BLOCK_K, BLOCK_N}, (void *[]){A, B, C[plain]});
+    }
+    if (memcmp(C[0], C[1], BLOCK_BYTES))
+        fail_msg("by blocks the result is another one:\n%s", text);
+}
+
+/* Many elements at a time: bit for bit what one at a time gives. */
+static void blocks(void **state) {
+    static const char *const types[] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"};
+
+    (void)state;
+    for (int i = 0; i < 9; i++) {
+        blocks_are_exact(types[i], types[i], "C[m, n] = sum(k", ") A[m, n] * B[k, n]");
+        blocks_are_exact(types[i], types[i], "C[m, n] += sum(k", ") A[m, n] * B[k, N - 1 - n] - B[k, n]");
+        blocks_are_exact(types[i], types[i], "C[m, n] = max(k", ") pad(A[m, k - 2], 3) + B[k, n]");
+        blocks_are_exact(types[i], types[i], "C[m, n] = sum(k", ") pad(A[m + k - 3, n], 0) * B[k, n]");
+        blocks_are_exact(types[i], types[i], "C[m, n] = sum(k", ") pad(A[m, n + k - 3], 0) * B[k, n]");
+        blocks_are_exact(types[i], types[i], "C[m, n] = prod(k", ") min(A[m, n], B[k, n])");
+    }
+    blocks_are_exact("i32", "i8", "C[m, n] = sum(k", ") i32(A[m, n]) * i32(B[k, n])");
+    blocks_are_exact("f32", "f16", "C[m, n] = sum(k", ") f32(A[m, n]) * f32(B[k, n])");
+    blocks_are_exact("f32", "u8", "C[m, n] = sum(k", ") f32(A[m, n]) / (f32(B[k, n]) + 1)");
+    blocks_are_exact("f32", "f32", "C[m, n] = sum(k", ") -abs(A[m, n]) * B[k, n]");
+}
+
 static void where_and_scan(void **state) {
     float A[9], S[9], T[3];
 
@@ -464,6 +520,7 @@ int main(void) {
         cmocka_unit_test(integers_and_casts),
         cmocka_unit_test(padded_convolution),
         cmocka_unit_test(padding_leaves_out),
+        cmocka_unit_test(blocks),
         cmocka_unit_test(where_and_scan),
         cmocka_unit_test(temps_assignments_scalars),
         cmocka_unit_test(bad_sizes_are_refused),

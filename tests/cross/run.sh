@@ -56,6 +56,14 @@ for target in aarch64-neon aarch64-neon+dotprod+i8mm+bf16 armv7-neon; do
     path=$work refuses 1 "qemu-a.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
 done
 
+# What takes long says so: an emulator that takes more than 5 seconds.
+mkdir "$work/slow"
+printf '#!/bin/sh\nsleep 6\nexec %s "$@"\n' "$(command -v qemu-aarch64)" >"$work/slow/qemu-aarch64"
+chmod +x "$work/slow/qemu-aarch64"
+PATH=$work/slow:$PATH says '^uk: 5 s: the code runs under an emulator' matmul.uk "${odd[@]}" --target=aarch64-neon --check
+says 'check: equal' matmul.uk "${odd[@]}" --target=aarch64-neon --check
+grep -q '^uk: ' "$work/out" && { echo 'what takes no time says that it does'; exit 1; }
+
 # What there is not to link with, as a package that is not installed: the library below hides the file from uk.
 cat >"$work/hide.c" <<'END'
 #define _GNU_SOURCE
