@@ -17,8 +17,8 @@
  * has one loop, no remainder. Calls of the same size take the same few branches, and a processor runs into the next call
  * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
  *
- * Kernels of 28 rows have the last step apart. Its row of b is the only one that a whole vector may reach beyond, and so the
- * only one under a mask, which is an operation of its own where merging takes a unit. Their elements of A are broadcast by a
+ * Where not all columns are there, every row of b is loaded under their mask: what lies between two rows of B need not exist.
+ * Kernels of 28 rows have the last step apart, behind the turns. Their elements of A are broadcast by a
  * load where that has an index: together with an FMA such a load is three of the six operations that Intel's cores take up
  * in a cycle (12 FMAs and n more operations took 6 + n/6 cycles; with the load apart the longer of 6 and 4 + n/6).
  *
@@ -61,11 +61,8 @@
 #define SPREAD_ONE "vbroadcast" S " "
 #endif
 #define SPREADS (UK_MR == 26)
-/* Whether turns leave the last step out, whose row of b alone may have to be loaded under a mask. */
+/* Whether turns leave the last step out. */
 #define LAST_APART !SPREADS
-/* Whether all steps have masks: those of a quarter of a vector do, of which more rows than the last may lie near the end. */
-#define MASKS (SPREADS || UK_NR == V / 4)
-#include "gemm_small_few_avx512.h"
 #include "gemm_small_sizes.h"
 
 /* clang-format off */
@@ -214,11 +211,7 @@
 #define WHOLE_SET
 #define WHOLE_B(u) B_##u("")
 #define SOME_SET "kmovw %c[mask](%[s]), %%k1\n\t"
-#if MASKS
 #define SOME_B(u) B_##u("%{%%k1%}%{z%}")
-#else
-#define SOME_B(u) B_##u("")
-#endif
 /* The last step, behind the turns. */
 #define WHOLE_LAST LOAD_B("(%[b])", "")
 #define SOME_LAST LOAD_B("(%[b])", "%{%%k1%}%{z%}")
@@ -364,15 +357,7 @@
 GROUP_BY(whole_group, WHOLE_CASE)
 GROUP_BY(some_group, SOME_CASE)
 #else
-GROUP_BY(any_group, CASE)
-
-static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
-                                                        const char *a0, const element *b, char *c, int acc) {
-    if (!MASKS && s->half)
-        few_columns(s, rows, a0, (const char *)b, c, acc);
-    else
-        any_group(s, rows, a0, b, c, acc);
-}
+GROUP_BY(group, CASE)
 #endif
 /* clang-format on */
 
@@ -389,9 +374,6 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->b_before = s->enter & 1 ? s->ldb : 0;
     s->steps = k;
     s->half = 0;
-    /* The last row but one, too, would have to be whole. */
-    if (!MASKS && UK_NR - n > ldb)
-        prepare_few(s, k, n);
 }
 
 #ifdef UK_RESOLVED
@@ -419,14 +401,8 @@ static enum uk_status (*const run_group[2][UK_MR])(const struct uk_small_call *s
 #if HAS_FOURS
 #include "gemm_fours_avx512.h"
 #endif
-#if !MASKS
-static enum uk_status run_few(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
-    few_columns(s, s->m, a, b, c, acc);
-    return UK_OK;
-}
-#endif
 
-#if HAS_STRAIGHT || !MASKS
+#if HAS_STRAIGHT
 /* What has code of its own. */
 static inline bool prepare_whole(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                  int64_t m, int64_t n) {
@@ -434,18 +410,7 @@ static inline bool prepare_whole(struct uk_small_call *s, int64_t k, int64_t lda
     if (prepare_fours(s, k, lda, ldb, ldc, m, n))
         return true;
 #endif
-#if HAS_STRAIGHT
-    if (prepare_straight(s, k, lda, ldb, ldc, m, n))
-        return true;
-#endif
-#if !MASKS
-    if (UK_NR - n > ldb) {
-        prepare(s, k, lda, ldb, ldc, m, n);
-        s->run = run_few;
-        return true;
-    }
-#endif
-    return false;
+    return prepare_straight(s, k, lda, ldb, ldc, m, n);
 }
 #define PREPARE_WHOLE prepare_whole
 #endif

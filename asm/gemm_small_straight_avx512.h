@@ -23,20 +23,19 @@
 #define STEPS_6(F, ...) STEPS_5(F, __VA_ARGS__) F(5, 21, __VA_ARGS__)
 #define STEPS_7(F, ...) STEPS_6(F, __VA_ARGS__) F(6, 22, __VA_ARGS__)
 #define STEPS_8(F, ...) STEPS_7(F, __VA_ARGS__) F(7, 23, __VA_ARGS__)
-/* Rows of b, the last one under the mask: two at a time. */
-#define SOME_OF_B "%{%%k1%}%{z%}"
-#define LOAD_EVEN(b, mask) "vmovu" P " (%[b]), %%" W "mm" #b mask "\n\t"
-#define LOAD_ODD(b, mask) "vmovu" P " (%[b], %[ld]), %%" W "mm" #b mask "\n\t"
+/* Rows of b under the mask, two at a time. */
+#define LOAD_EVEN(b) "vmovu" P " (%[b]), %%" W "mm" #b "%{%%k1%}%{z%}\n\t"
+#define LOAD_ODD(b) "vmovu" P " (%[b], %[ld]), %%" W "mm" #b "%{%%k1%}%{z%}\n\t"
 #define ON_B "lea (%[b], %[ld], 2), %[b]\n\t"
-#define LOAD_2(b, c) LOAD_EVEN(b, ) LOAD_ODD(c, ) ON_B
-#define B_OF_1 LOAD_EVEN(16, SOME_OF_B)
-#define B_OF_2 LOAD_EVEN(16, ) LOAD_ODD(17, SOME_OF_B)
-#define B_OF_3 LOAD_2(16, 17) LOAD_EVEN(18, SOME_OF_B)
-#define B_OF_4 LOAD_2(16, 17) LOAD_EVEN(18, ) LOAD_ODD(19, SOME_OF_B)
-#define B_OF_5 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_EVEN(20, SOME_OF_B)
-#define B_OF_6 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_EVEN(20, ) LOAD_ODD(21, SOME_OF_B)
-#define B_OF_7 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_2(20, 21) LOAD_EVEN(22, SOME_OF_B)
-#define B_OF_8 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_2(20, 21) LOAD_EVEN(22, ) LOAD_ODD(23, SOME_OF_B)
+#define LOAD_2(b, c) LOAD_EVEN(b) LOAD_ODD(c) ON_B
+#define B_OF_1 LOAD_EVEN(16)
+#define B_OF_2 LOAD_EVEN(16) LOAD_ODD(17)
+#define B_OF_3 LOAD_2(16, 17) LOAD_EVEN(18)
+#define B_OF_4 LOAD_2(16, 17) LOAD_EVEN(18) LOAD_ODD(19)
+#define B_OF_5 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_EVEN(20)
+#define B_OF_6 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_EVEN(20) LOAD_ODD(21)
+#define B_OF_7 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_2(20, 21) LOAD_EVEN(22)
+#define B_OF_8 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_2(20, 21) LOAD_EVEN(22) LOAD_ODD(23)
 /* One to four rows of k steps. */
 #define FMA_OF(p, b, a, x)                                                                                  \
     "vfmadd231" P " " BYTES "*" #p "(%[" #a "])%{1to" LANES "%}, %%" W "mm" #b ", %%" W "mm" #x "\n\t"
@@ -120,11 +119,10 @@ STRAIGHTS(STRAIGHT)
 static enum uk_status (*const run_straight[])(const struct uk_small_call *s, const void *a, const void *b,
                                               void *c, int acc) = {STRAIGHTS(STRAIGHT_OF)};
 
-/* Whether it is such a product: of no more rows and steps than there may be columns, and the last row of b is the only one that
- * a whole vector may reach beyond. */
+/* Whether it is such a product: of no more rows and steps than there may be columns. */
 static inline bool prepare_straight(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                     int64_t m, int64_t n) {
-    if (m > UK_NR || k > UK_NR || UK_NR - n > ldb)
+    if (m > UK_NR || k > UK_NR)
         return false;
     s->lda = size * lda;
     s->ldb = size * ldb;
