@@ -2,9 +2,13 @@
 #ifndef TESTS_ABI_H
 #define TESTS_ABI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-enum { ABI_WORDS = 14 }; /* arguments, at most: integers of 64 bits, and addresses */
+enum {
+    ABI_WORDS = 14, /* arguments of abi_call, at most: integers of 64 bits, and addresses */
+    ABI_VALUES = 32 /* of abi_call_values */
+};
 
 /* Calls function with the words as arguments (those past `count` are canaries; bit i of `addresses` says that word i is
  * an address, which may be shorter), and with a float or double of these bits among them, for who takes one. Returns
@@ -12,5 +16,14 @@ enum { ABI_WORDS = 14 }; /* arguments, at most: integers of 64 bits, and address
  * threads at once. */
 const char *abi_call(void (*function)(void), const int64_t *words, int count, unsigned addresses,
                      uint64_t scalar);
+
+/* An argument as it is passed in a register: the bits of a float are in the low ones, those above an integer of 32 bits
+ * may be any. */
+struct abi_value {
+    bool is_real;
+    uint64_t bits;
+};
+/* The same for a function of any prototype, on x86-64 only. */
+const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count);
 
 #endif

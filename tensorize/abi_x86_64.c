@@ -1,95 +1,112 @@
-/* The calling convention of x86-64 System V: rbx, rbp, r12 to r15, the direction flag, MXCSR, no upper halves in use. */
+/*
+ * The calling convention of x86-64 System V: rbx, rbp, r12 to r15, the direction flag, MXCSR, the control word and an empty
+ * stack of the x87, no upper halves in use, and nothing written above the arguments on the stack.
+ */
 #include <cpuid.h>
 #include <stddef.h>
 #include <string.h>
 #include "abi.h"
 
-enum { REGISTERS = 6, STACK_WORDS = ABI_WORDS - 6, GUARD_WORDS = 8 };
+enum { REGISTERS = 6, INTEGERS = 6, VECTORS = 8, STACK_WORDS = 64, GUARD_WORDS = 32 };
+_Static_assert(ABI_VALUES + GUARD_WORDS <= STACK_WORDS, "see struct call");
 static const int64_t canary = 0x5aa5c33c0ff01234;
+
+/* What fnstenv stores; the fields are followed by addresses. */
+struct x87 {
+    uint32_t control, status, tag, rest[4];
+};
 
 /* The offsets are known to abi_call_asm. */
 struct call {
-    void (*function)(void);                   /* 0 */
-    int64_t words[ABI_WORDS + GUARD_WORDS];   /* 8: arguments, then what lies above them on the stack */
-    int64_t registers[REGISTERS];             /* 184: rbx rbp r12 r13 r14 r15 afterwards */
-    int64_t flags;                            /* 232 */
-    int64_t mxcsr;                            /* 240 */
-    int64_t in_use;                           /* 248: in: can xgetbv(1) be asked; out: its answer */
-    int64_t stack[STACK_WORDS + GUARD_WORDS]; /* 256: the stack afterwards */
-    uint64_t scalar;                          /* 384: xmm0 */
+    void (*function)(void);       /* 0 */
+    int64_t integers[INTEGERS];   /* 8: rdi rsi rdx rcx r8 r9 */
+    int64_t vectors[VECTORS];     /* 56: the low halves of xmm0 to xmm7 */
+    int64_t stack[STACK_WORDS];   /* 120: arguments, then canaries; afterwards what is there */
+    int64_t registers[REGISTERS]; /* 632: rbx rbp r12 r13 r14 r15 afterwards */
+    int64_t flags;                /* 680 */
+    int64_t mxcsr;                /* 688 */
+    int64_t in_use;               /* 696: in: can xgetbv(1) be asked; out: its answer */
+    int64_t control;              /* 704: of the x87, before */
+    struct x87 x87;               /* 712 */
 };
-_Static_assert(offsetof(struct call, registers) == 184 && offsetof(struct call, stack) == 256 &&
-                   offsetof(struct call, scalar) == 384,
+_Static_assert(offsetof(struct call, stack) == 120 && offsetof(struct call, registers) == 632 &&
+                   offsetof(struct call, x87) == 712,
                "see abi_call_asm");
 
-/* rbx .. r15 are 0x1111..., 0x2222..., up to 0x6666... during the call. Frame: 16 words of stack, then the
+/* rbx .. r15 are 0x1111..., 0x2222..., up to 0x6666... during the call. Frame: 64 words of stack, then the
  * call's address; with 6 registers saved, rsp is a multiple of 16 at the call. */
 void abi_call_asm(struct call *call);
-__asm__(".text\n"
-        ".globl abi_call_asm\n"
-        ".hidden abi_call_asm\n"
-        ".type abi_call_asm, @function\n"
-        "abi_call_asm:\n\t"
-        "push %rbx\n\tpush %rbp\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t"
-        "sub $136, %rsp\n\t"
-        "mov %rdi, 128(%rsp)\n\t"
-        "xor %eax, %eax\n"
-        "1:\n\t"
-        "mov 56(%rdi,%rax,8), %rcx\n\t"
-        "mov %rcx, (%rsp,%rax,8)\n\t"
-        "inc %eax\n\t"
-        "cmp $16, %eax\n\t"
-        "jne 1b\n\t"
-        "cmpq $0, 248(%rdi)\n\t"
-        "je 2f\n\t"
-        "vzeroupper\n"
-        "2:\n\t"
-        "mov %rdi, %rax\n\t"
-        "movsd 384(%rax), %xmm0\n\t"
-        "mov 8(%rax), %rdi\n\t"
-        "mov 16(%rax), %rsi\n\t"
-        "mov 24(%rax), %rdx\n\t"
-        "mov 32(%rax), %rcx\n\t"
-        "mov 40(%rax), %r8\n\t"
-        "mov 48(%rax), %r9\n\t"
-        "movabs $0x1111111111111111, %rbx\n\t"
-        "movabs $0x2222222222222222, %rbp\n\t"
-        "movabs $0x3333333333333333, %r12\n\t"
-        "movabs $0x4444444444444444, %r13\n\t"
-        "movabs $0x5555555555555555, %r14\n\t"
-        "movabs $0x6666666666666666, %r15\n\t"
-        "cld\n\t"
-        "call *(%rax)\n\t"
-        "mov 128(%rsp), %rdi\n\t"
-        "mov %rbx, 184(%rdi)\n\t"
-        "mov %rbp, 192(%rdi)\n\t"
-        "mov %r12, 200(%rdi)\n\t"
-        "mov %r13, 208(%rdi)\n\t"
-        "mov %r14, 216(%rdi)\n\t"
-        "mov %r15, 224(%rdi)\n\t"
-        "pushfq\n\t"
-        "popq 232(%rdi)\n\t"
-        "cld\n\t"
-        "stmxcsr 240(%rdi)\n\t"
-        "cmpq $0, 248(%rdi)\n\t"
-        "je 3f\n\t"
-        "mov $1, %ecx\n\t"
-        "xgetbv\n\t"
-        "mov %eax, 248(%rdi)\n"
-        "3:\n\t"
-        "xor %eax, %eax\n"
-        "4:\n\t"
-        "mov (%rsp,%rax,8), %rcx\n\t"
-        "mov %rcx, 256(%rdi,%rax,8)\n\t"
-        "inc %eax\n\t"
-        "cmp $16, %eax\n\t"
-        "jne 4b\n\t"
-        "add $136, %rsp\n\t"
-        "pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbp\n\tpop %rbx\n\t"
-        "ret\n\t"
-        ".size abi_call_asm, . - abi_call_asm\n"
-        ".section .note.GNU-stack,\"\",@progbits\n"
-        ".text\n");
+__asm__(
+    ".text\n"
+    ".globl abi_call_asm\n"
+    ".hidden abi_call_asm\n"
+    ".type abi_call_asm, @function\n"
+    "abi_call_asm:\n\t"
+    "push %rbx\n\tpush %rbp\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t"
+    "sub $520, %rsp\n\t"
+    "mov %rdi, 512(%rsp)\n\t"
+    "fnstcw 704(%rdi)\n\t"
+    "xor %eax, %eax\n"
+    "1:\n\t"
+    "mov 120(%rdi,%rax,8), %rcx\n\t"
+    "mov %rcx, (%rsp,%rax,8)\n\t"
+    "inc %eax\n\t"
+    "cmp $64, %eax\n\t"
+    "jne 1b\n\t"
+    "cmpq $0, 696(%rdi)\n\t"
+    "je 2f\n\t"
+    "vzeroupper\n"
+    "2:\n\t"
+    "mov %rdi, %rax\n\t"
+    "movsd 56(%rax), %xmm0\n\tmovsd 64(%rax), %xmm1\n\tmovsd 72(%rax), %xmm2\n\tmovsd 80(%rax), %xmm3\n\t"
+    "movsd 88(%rax), %xmm4\n\tmovsd 96(%rax), %xmm5\n\tmovsd 104(%rax), %xmm6\n\tmovsd 112(%rax), %xmm7\n\t"
+    "mov 8(%rax), %rdi\n\t"
+    "mov 16(%rax), %rsi\n\t"
+    "mov 24(%rax), %rdx\n\t"
+    "mov 32(%rax), %rcx\n\t"
+    "mov 40(%rax), %r8\n\t"
+    "mov 48(%rax), %r9\n\t"
+    "movabs $0x1111111111111111, %rbx\n\t"
+    "movabs $0x2222222222222222, %rbp\n\t"
+    "movabs $0x3333333333333333, %r12\n\t"
+    "movabs $0x4444444444444444, %r13\n\t"
+    "movabs $0x5555555555555555, %r14\n\t"
+    "movabs $0x6666666666666666, %r15\n\t"
+    "cld\n\t"
+    "call *(%rax)\n\t"
+    "mov 512(%rsp), %rdi\n\t"
+    "mov %rbx, 632(%rdi)\n\t"
+    "mov %rbp, 640(%rdi)\n\t"
+    "mov %r12, 648(%rdi)\n\t"
+    "mov %r13, 656(%rdi)\n\t"
+    "mov %r14, 664(%rdi)\n\t"
+    "mov %r15, 672(%rdi)\n\t"
+    "pushfq\n\t"
+    "popq 680(%rdi)\n\t"
+    "cld\n\t"
+    "stmxcsr 688(%rdi)\n\t"
+    "fnstenv 712(%rdi)\n\t"
+    "fninit\n\t"
+    "fldcw 704(%rdi)\n\t"
+    "cmpq $0, 696(%rdi)\n\t"
+    "je 3f\n\t"
+    "mov $1, %ecx\n\t"
+    "xgetbv\n\t"
+    "mov %eax, 696(%rdi)\n"
+    "3:\n\t"
+    "xor %eax, %eax\n"
+    "4:\n\t"
+    "mov (%rsp,%rax,8), %rcx\n\t"
+    "mov %rcx, 120(%rdi,%rax,8)\n\t"
+    "inc %eax\n\t"
+    "cmp $64, %eax\n\t"
+    "jne 4b\n\t"
+    "add $520, %rsp\n\t"
+    "pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbp\n\tpop %rbx\n\t"
+    "ret\n\t"
+    ".size abi_call_asm, . - abi_call_asm\n"
+    ".section .note.GNU-stack,\"\",@progbits\n"
+    ".text\n");
 
 static void nothing(void) {
 }
@@ -114,15 +131,34 @@ static int64_t knows_upper_halves(void) {
     return known;
 }
 
-const char *abi_call(void (*function)(void), const int64_t *words, int count, unsigned addresses,
-                     uint64_t scalar) {
+/* Integers and addresses in rdi to r9, floats in xmm0 to xmm7, what is left on the stack. Returns the words there. */
+static int lay_out(struct call *call, const struct abi_value *value, int count) {
+    int integers = 0, vectors = 0, words = 0;
+
+    for (int i = 0; i < INTEGERS; i++)
+        call->integers[i] = canary;
+    for (int i = 0; i < VECTORS; i++)
+        call->vectors[i] = canary;
+    for (int i = 0; i < STACK_WORDS; i++)
+        call->stack[i] = canary;
+    for (int i = 0; i < count; i++) {
+        int64_t bits;
+
+        memcpy(&bits, &value[i].bits, sizeof bits);
+        if (value[i].is_real ? vectors < VECTORS : integers < INTEGERS)
+            *(value[i].is_real ? &call->vectors[vectors++] : &call->integers[integers++]) = bits;
+        else
+            call->stack[words++] = bits;
+    }
+    return words;
+}
+
+const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count) {
     static const char *const names[REGISTERS] = {"rbx", "rbp", "r12", "r13", "r14", "r15"};
     const unsigned before = __builtin_ia32_stmxcsr();
-    struct call call = {.function = function, .in_use = knows_upper_halves(), .scalar = scalar};
+    struct call call = {.function = function, .in_use = knows_upper_halves()};
+    const int words = lay_out(&call, value, count);
 
-    (void)addresses;
-    for (int i = 0; i < ABI_WORDS + GUARD_WORDS; i++)
-        call.words[i] = i < count ? words[i] : canary;
     abi_call_asm(&call);
     __builtin_ia32_ldmxcsr(before);
     for (int i = 0; i < REGISTERS; i++)
@@ -132,10 +168,24 @@ const char *abi_call(void (*function)(void), const int64_t *words, int count, un
         return "the direction flag";
     if ((call.mxcsr ^ before) & 0xffc0) /* the low six bits are sticky exceptions */
         return "the control bits of MXCSR";
-    for (int i = 0; i < STACK_WORDS + GUARD_WORDS; i++)
-        if (i + 6 >= count && call.stack[i] != canary)
+    if ((call.x87.control ^ (uint64_t)call.control) & 0xf3f) /* precision, rounding, exceptions */
+        return "the control word of the x87";
+    if ((call.x87.tag & 0xffff) != 0xffff)
+        return "the empty stack of the x87 (emms)";
+    for (int i = words; i < STACK_WORDS; i++)
+        if (call.stack[i] != canary)
             return "the caller's stack";
     if (knows_upper_halves() && (call.in_use & UPPER_HALVES))
         return "the upper halves of vector registers (vzeroupper)";
     return NULL;
+}
+
+const char *abi_call(void (*function)(void), const int64_t *words, int count, unsigned addresses,
+                     uint64_t scalar) {
+    struct abi_value value[ABI_WORDS + 1] = {{.is_real = true, .bits = scalar}};
+
+    (void)addresses;
+    for (int i = 0; i < count; i++)
+        value[i + 1].bits = (uint64_t)words[i];
+    return abi_call_values(function, value, count + 1);
 }

@@ -386,16 +386,18 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kern
 struct uk_verify_options {
     const char *target; /* as in struct uk_options; this CPU must run it */
     uint64_t seed;      /* of sizes, strides, places and values; the same seed makes the same cases */
-    int cases;          /* for each form; 500 */
+    int cases;          /* for each form, at random, after up to four times as many edges; 500 */
     int seconds;        /* for each form, then it counts as endless; 60 */
 };
 
 /* Runs the machine code of every form of every intrinsic that the program declares beside the interpreter of the
- * declaration, on integers, and compares exactly (exp and tanh: within four units in the last place). Sizes and strides
- * are random within the assumptions, their edges more often; operands lie against pages that must not be touched and are
- * aligned as declared and no better; an output that is not to be read holds NaN; all memory of the operands is compared;
- * callee-saved registers, the direction flag, MXCSR and the upper halves of vector registers are looked at. It runs in a
- * child process (fork), so that a crash is a result.
+ * declaration and compares exactly (exp and tanh: within four units in the last place), on values whose sums are exact in
+ * the declared type, infinities, NaN and subnormal numbers among them. Every edge that the assumptions bound is tried, then
+ * random sizes and strides, long and negative ones among them; operands lie against pages that must not be touched and are
+ * aligned as declared and no better; what is only read cannot be written; an output that is not to be read holds NaN; all
+ * memory of the operands is compared; callee-saved registers, the direction flag, MXCSR, the state of the x87, the caller's
+ * stack and the upper halves of vector registers are looked at, and what asm statements declare. It runs in a child process
+ * (fork), so that a crash is a result.
  * UK_OK: no difference. UK_WRONG_RESULT: at least one form is wrong. In both cases *report has a line for each form,
  * free it with uk_text_free. Anything else: the forms could not be run, the message says why, *report is NULL. */
 enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *options, char **report);

@@ -14,7 +14,8 @@ static int finish(const struct uk_job *job, enum uk_status status, char *report)
 }
 
 int uk_command_verify(const struct uk_arguments *a) {
-    const struct uk_verify_options options = {.target = a->target, .seed = (uint64_t)a->seed};
+    const struct uk_verify_options options = {
+        .target = a->target, .seed = (uint64_t)a->seed, .seconds = (int)a->time_limit};
     const char *name = a->positional[0];
     /* Programs end in .uk or lie in a folder; the names of kernels have neither. */
     bool is_name = !strncmp(name, "uk_", 3) && !strpbrk(name, "./");

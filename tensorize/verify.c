@@ -22,6 +22,7 @@ struct job {
     struct uk_intrinsic *const *list;
     int count;
     LLVMOrcLLJITRef jit;
+    struct uk_text *asm_found;  /* of each form */
     struct uk_verdict *verdict; /* shared with each child in turn */
     struct uk_text report;
     bool wrong;
@@ -45,6 +46,10 @@ static const char *signal_text(int number) {
 static void put_fault(struct uk_text *t, const struct uk_verdict *v) {
     const char *verb = v->is_write ? "writes" : "reads";
 
+    if (*v->what) {
+        uk_put(t, "%s", v->what);
+        return;
+    }
     for (int i = 0; v->is_address && i < v->operands; i++) {
         const struct uk_range *r = &v->operand[i];
 
@@ -112,6 +117,7 @@ static enum uk_status judge(struct job *j, pid_t pid, const struct uk_intrinsic 
 
 static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind form) {
     struct uk_intrinsic *i = j->list[index];
+    const struct uk_text *asm_found = &j->asm_found[index * UK_FORMS + (int)form];
     struct uk_verifier v = {.context = j->context,
                             .intrinsic = i,
                             .form = form,
@@ -122,6 +128,11 @@ static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind fo
 
     if (s)
         return s;
+    if (asm_found->length) {
+        j->wrong = true;
+        uk_put(&j->report, "%s %s: WRONG: %s\n", i->name, form_names[form], asm_found->text);
+        return UK_OK;
+    }
     memset(j->verdict, 0, sizeof *j->verdict);
     pid_t pid = fork();
 
@@ -137,7 +148,7 @@ static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind fo
 /* ---- all of them ---- */
 
 static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_intrinsic *i) {
-    int tensors = 0;
+    int tensors = 0, scalars = 0;
 
     if (i->scope != UK_EXEC_THREAD)
         return uk_fail(c, UK_UNSUPPORTED, i->at,
@@ -151,6 +162,11 @@ static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_intr
     if (tensors > UK_VERIFY_TENSORS)
         return uk_fail(c, UK_REFUSED, i->at, "%s has more than %d tensors; declare fewer", i->name,
                        UK_VERIFY_TENSORS);
+    for (const struct uk_scalar *s = i->declaration->scalars; s; s = s->next)
+        scalars++;
+    if (scalars > UK_VERIFY_WORDS)
+        return uk_fail(c, UK_REFUSED, i->at, "%s has more than %d scalars; declare fewer", i->name,
+                       UK_VERIFY_WORDS);
     for (int k = 0; k < UK_FORMS; k++)
         if (i->form[k].arguments > UK_VERIFY_WORDS)
             return uk_fail(c, UK_REFUSED, i->form[k].at, "%s takes more than %d arguments; pass fewer",
@@ -168,7 +184,7 @@ static enum uk_status verify_all(struct job *j, struct uk_program *p) {
         s = uk_fail(j->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
                     "target interp has no machine code to verify; leave the target out");
     if (!s)
-        s = uk_verify_compile(p, t, j->list, j->count, &j->jit);
+        s = uk_verify_compile(p, t, j->list, j->count, &j->jit, j->asm_found);
     for (int i = 0; i < j->count && !s; i++)
         for (int k = 0; k < UK_FORMS && !s; k++)
             if (j->list[i]->form[k].given)
@@ -186,8 +202,12 @@ static enum uk_status verify(struct uk_context *c, struct uk_program *p, struct 
     if (shared == MAP_FAILED)
         return not_started(c, "no memory to share with a process");
     j.verdict = shared;
-    enum uk_status s = verify_all(&j, p);
+    j.asm_found = calloc((size_t)count * UK_FORMS, sizeof *j.asm_found);
+    enum uk_status s = j.asm_found ? verify_all(&j, p) : uk_out_of_memory(c);
 
+    for (int i = 0; i < count * UK_FORMS && j.asm_found; i++)
+        uk_text_free(j.asm_found[i].text);
+    free(j.asm_found);
     munmap(shared, sizeof *j.verdict);
     if (!s && j.report.failed)
         s = uk_out_of_memory(c);

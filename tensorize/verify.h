@@ -2,15 +2,15 @@
 #ifndef UK_VERIFY_H
 #define UK_VERIFY_H
 
+#include "abi.h"
 #include "backend.h"
+#include "interpret.h"
 
 enum {
     UK_VERIFY_CASES = 500,
     UK_VERIFY_SECONDS = 60,
-    UK_VERIFY_WORDS = 32,         /* arguments of a form, at most */
-    UK_VERIFY_TENSORS = 16,       /* operands of a declaration, at most */
-    UK_VERIFY_ELEMENTS = 1 << 16, /* of one operand, at most */
-    UK_VERIFY_INSTANCES = 1 << 18 /* of the statement in one case, at most */
+    UK_VERIFY_WORDS = 32,  /* arguments of a form, at most */
+    UK_VERIFY_TENSORS = 16 /* operands of a declaration, at most */
 };
 
 /* Where an operand lies between two pages that must not be touched. */
@@ -26,7 +26,8 @@ struct uk_memory {
     unsigned char *space; /* address space, of which only the spans exist */
     size_t reserved;
     unsigned char *origin;
-    int64_t elements; /* from the origin to the last one that may be read */
+    int64_t lowest;   /* element that may be read, from the origin: 0, or less where strides are negative */
+    int64_t elements; /* from the lowest to the last one that may be read */
     enum uk_placement placement;
     struct uk_span *span;
     int spans, room;
@@ -50,35 +51,81 @@ struct uk_verdict {
     } operand[UK_VERIFY_TENSORS];
 };
 
-/* Calls a form: the arguments lie in words, each in the low bytes of one. */
-typedef void uk_form_call(const int64_t *words);
+/* What operands hold. Sums are exact in the declared type whatever their order, and where there is room in it, not in a
+ * narrower one. */
+enum uk_data {
+    UK_SMALL,     /* small integers */
+    UK_LARGE,     /* as many bits as the sums leave, in all operands alike */
+    UK_ONE_LARGE, /* as many bits as there are in one operand, one bit in the others */
+    UK_EXTREME,   /* integers: nearly all of an operand the least or the greatest of its type */
+    UK_TINY,      /* floats: products are subnormal numbers */
+    UK_SPECIAL    /* floats: some infinities and NaN among them */
+};
+
+/* Values are integers of `bits` bits and a sign, times a power of two; of integer types all bits. */
+struct uk_scale {
+    enum uk_type type;
+    int bits, exponent;
+};
 
 struct uk_verifier {
     struct uk_context *context;
     struct uk_intrinsic *intrinsic;
     enum uk_form_kind form;
-    uk_form_call *call;
+    void (*call)(void);
     struct uk_verdict *verdict; /* shared with the parent */
     uint64_t seed;
-    int cases;
-    int64_t *size; /* of this case, by number */
+    int cases;         /* in all, those of edges first */
+    int edges;         /* cases that go through the edges */
+    int64_t all_edges; /* combinations of edges */
+    int number;        /* of this case */
+    int64_t *size;     /* of this case, by number */
+    bool *negative;    /* which of the strides become negative for the call */
     double *scalar;
+    enum uk_data data;
+    int scales; /* of the tensors, then of the scalars */
+    struct uk_scale scale[UK_VERIFY_TENSORS + UK_VERIFY_WORDS];
+    int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: what the tensor mostly holds */
+    int special;                        /* UK_SPECIAL: which of inf, -inf and NaN; 3: all */
+    uint64_t one_in;                    /* and one in how many elements is; 0: a few */
+    int budget;                         /* of the factors of a product, bits that are left */
     int tensors;
     struct uk_memory memory[UK_VERIFY_TENSORS];
 };
 
-/* verify_code.c: machine code of every form, each behind an uk_form_call. */
+/* verify_code.c: machine code of every form, and where a function of its prototype that jumps to it lies. asm_found, of
+ * count * UK_FORMS empty texts, gets what uk_verify_asm finds; free them in any case. */
 enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t,
-                                 struct uk_intrinsic *const *list, int count, LLVMOrcLLJITRef *jit);
+                                 struct uk_intrinsic *const *list, int count, LLVMOrcLLJITRef *jit,
+                                 struct uk_text *asm_found);
 enum uk_status uk_verify_find(struct uk_context *c, LLVMOrcLLJITRef jit, int intrinsic,
-                              enum uk_form_kind form, uk_form_call **call);
+                              enum uk_form_kind form, void (**call)(void));
 
-/* verify_case.c: a number below n; sizes and scalars for the next case. False: none fulfils the assumptions. */
+/* verify_asm.c: the first register that an asm statement in the function, or in one that it calls, changes and does not
+ * declare, as a sentence about the kernel; nothing is added if there is none. */
+enum uk_status uk_verify_asm(LLVMModuleRef module, const char *symbol, struct uk_text *found);
+
+/* verify_case.c: a number below n; sizes, scales and scalars for the next case. False: none fulfils the assumptions. */
 uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
+/* Sets how many cases there are, `random` of them with sizes at random. */
+void uk_verify_plan(struct uk_verifier *v, int random);
 bool uk_verify_choose(struct uk_verifier *v);
 int64_t uk_verify_size(const struct uk_var *var, void *verifier);
+int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
+/* Changes the sign of the strides that are to be negative. */
+void uk_verify_negate(struct uk_verifier *v);
 /* The arguments of the form. */
-void uk_verify_words(const struct uk_verifier *v, int64_t words[UK_VERIFY_WORDS]);
+void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]);
+
+/* verify_value.c: what the operands and scalars of a case hold; false: with these sizes no sum would be exact. */
+bool uk_verify_weigh(struct uk_verifier *v);
+/* One element of the n-th tensor, or of all scalars the n-th after the tensors. */
+union uk_value uk_verify_element(struct uk_verifier *v, int n);
+/* Does this form read what the output holds? Copies of operands are never read. */
+bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t);
+/* Whether `got` is as good as what is expected of an element of the tensor. */
+bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
+                    union uk_value expected);
 
 /* verify_memory.c: operands for these sizes, filled; false: no memory. */
 bool uk_memory_make(struct uk_verifier *v);
@@ -86,6 +133,12 @@ void uk_memory_free(struct uk_verifier *v);
 /* Copies all operands to `before` or to `expected`; puts back what was before. */
 void uk_memory_keep(struct uk_verifier *v, bool expected);
 void uk_memory_restore(struct uk_verifier *v);
+/* The same operands, with what is kept of them, for strides of which some are negative now; false: no memory. */
+bool uk_memory_mirror(struct uk_verifier *v);
+/* Whether operands that are only read can be written. */
+void uk_memory_protect(struct uk_verifier *v, bool writable);
+/* If it is an operand that is only read, verdict->what says which element a write to the address changes. */
+void uk_memory_describe_write(struct uk_verifier *v, const void *address);
 /* Whether all operands are as expected; if not, verdict->what says where. */
 bool uk_memory_compare(struct uk_verifier *v);
 

@@ -1,14 +1,34 @@
 /*
- * Sizes, strides and scalars for one call of a kernel: random ones, edges more often, within what the declaration
- * assumes.
+ * Sizes and strides for one call of a kernel, within what the declaration assumes: first every pair of edges that the
+ * assumptions bound, each with odd and with even other sizes; then random ones, edges more often, some of them long.
  */
 #include <string.h>
-#include "interpret.h"
 #include "verify.h"
 
-enum { TRIES = 4000, LARGEST_SIZE = 130, LARGEST_GAP = 20, ONE_IN_FAR = 24 };
+enum {
+    TRIES = 4000,
+    FEW_TRIES = 100,
+    LARGEST_SIZE = 130,
+    LONGEST_SIZE = 2100,
+    EDGE_SIZE = 20, /* of what has no edges, beside edges */
+    LARGEST_GAP = 20,
+    ONE_IN_FAR = 24,
+    ONE_IN_PAGES = 6,
+    LARGEST_PAGE = 4096, /* elements */
+    MANY_ROWS = 2048,    /* too many for pages of their own */
+    MOST_EDGES = 1 << 20
+};
 /* Between the rows of an operand, once in a while: a stride cut to 32 bits is then its row's length. */
 static const int64_t far_gap = (int64_t)1 << 32;
+
+/* How sizes are drawn, and how large operands and the statement may be with them. */
+enum kind { EDGES, RANDOM, LONG, COUNTERS };
+static const struct limit {
+    int64_t elements, instances;
+} limits[] = {[EDGES] = {1 << 16, 1 << 18},
+              [RANDOM] = {1 << 16, 1 << 18},
+              [LONG] = {1 << 18, 1 << 19},
+              [COUNTERS] = {1 << 22, 1 << 23}};
 
 /* splitmix64 */
 uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n) {
@@ -23,7 +43,7 @@ int64_t uk_verify_size(const struct uk_var *var, void *verifier) {
     return ((const struct uk_verifier *)verifier)->size[var->number];
 }
 
-static int64_t value(struct uk_verifier *v, const struct uk_index *e) {
+int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e) {
     bool overflow = false;
     int64_t n = uk_index_eval(e, uk_verify_size, v, &overflow);
 
@@ -32,10 +52,10 @@ static int64_t value(struct uk_verifier *v, const struct uk_index *e) {
 
 /* ---- extents ---- */
 
-/* What `var <= c` and `c <= var` among the assumptions say. */
+/* What `var <= c` and `c <= var` among the assumptions say; INT64_MAX: nothing bounds it. */
 static void bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
     *least = 0;
-    *most = LARGEST_SIZE;
+    *most = INT64_MAX;
     for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
         const struct uk_index *r = a->relation;
         bool turned = r->b && r->b->op == UK_I_VAR && r->b->var == var;
@@ -60,12 +80,32 @@ static void bounds(const struct uk_verifier *v, const struct uk_var *var, int64_
         *most = *least;
 }
 
-static int64_t choose_extent(struct uk_verifier *v, const struct uk_var *var) {
+/* An edge goes from the one to the other. */
+static bool is_edge(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
+    bounds(v, var, least, most);
+    return *most <= LARGEST_SIZE;
+}
+
+/* The extent of the edges of this case; each pair comes with even and with odd sizes elsewhere. */
+static int64_t edge_extent(struct uk_verifier *v, const struct uk_var *var, int64_t *edge, int64_t parity) {
+    int64_t least, most, n;
+
+    if (is_edge(v, var, &least, &most)) {
+        n = least + *edge % (most - least + 1);
+        *edge /= most - least + 1;
+        return n;
+    }
+    n = least + (int64_t)uk_verify_random(v, EDGE_SIZE);
+    return n + ((n ^ parity) & 1);
+}
+
+static int64_t random_extent(struct uk_verifier *v, const struct uk_var *var) {
     static const unsigned char favourite[] = {0,  1,  2,  3,  4,  7,  8,  9,  12,
                                               15, 16, 17, 24, 31, 32, 33, 64, 128};
     int64_t least, most;
 
-    bounds(v, var, &least, &most);
+    if (!is_edge(v, var, &least, &most))
+        most = least > LARGEST_SIZE ? least : LARGEST_SIZE;
     switch (uk_verify_random(v, 4)) {
     case 0:
         return least;
@@ -85,6 +125,58 @@ static int64_t choose_extent(struct uk_verifier *v, const struct uk_var *var) {
     }
 }
 
+/* Around which blocks end; around which counters of 16 bits do, or sums of products of bytes leave 32 bits. */
+static int64_t long_extent(struct uk_verifier *v, enum kind kind) {
+    static const short blocks[] = {255, 256, 257, 259, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049};
+
+    if (kind == COUNTERS)
+        return uk_verify_random(v, 2) ? 65535 + (int64_t)uk_verify_random(v, 6)
+                                      : 65800 + (int64_t)uk_verify_random(v, 500);
+    if (uk_verify_random(v, 2))
+        return blocks[uk_verify_random(v, sizeof blocks / sizeof *blocks)];
+    return LARGEST_SIZE + 1 + (int64_t)uk_verify_random(v, LONGEST_SIZE - LARGEST_SIZE);
+}
+
+/* One of the sizes that nothing bounds is long, the others are short. */
+static void choose_long(struct uk_verifier *v, enum kind kind) {
+    const struct uk_program *p = v->intrinsic->declaration;
+    int64_t least, most;
+    int count = 0;
+
+    for (const struct uk_var *var = p->sizes; var; var = var->next)
+        count += var->is_extent && !is_edge(v, var, &least, &most);
+    int chosen = count ? (int)uk_verify_random(v, (uint64_t)count) : -1;
+
+    for (const struct uk_var *var = p->sizes; var; var = var->next) {
+        if (!var->is_extent)
+            continue;
+        const bool edge = is_edge(v, var, &least, &most);
+        int64_t n = edge ? most - least + 1 : 4;
+
+        if (kind == COUNTERS && n > 2)
+            n = 2;
+        if (!edge && chosen-- == 0)
+            v->size[var->number] = long_extent(v, kind);
+        else
+            v->size[var->number] = least + (int64_t)uk_verify_random(v, (uint64_t)n);
+    }
+}
+
+static void choose_extents(struct uk_verifier *v, enum kind kind) {
+    const struct uk_program *p = v->intrinsic->declaration;
+    /* Every edge once, far from each other; 7919 is a prime. */
+    int64_t edge = (int64_t)v->number * 7919 % v->all_edges, parity = edge % 2;
+
+    edge /= 2;
+    if (kind == LONG || kind == COUNTERS) {
+        choose_long(v, kind);
+        return;
+    }
+    for (const struct uk_var *var = p->sizes; var; var = var->next)
+        if (var->is_extent)
+            v->size[var->number] = kind == EDGES ? edge_extent(v, var, &edge, parity) : random_extent(v, var);
+}
+
 static bool mentions(const struct uk_index *e, const struct uk_var *var) {
     return e && ((e->op == UK_I_VAR && e->var == var) || mentions(e->a, var) || mentions(e->b, var) ||
                  mentions(e->c, var));
@@ -98,9 +190,9 @@ static void follow_equalities(struct uk_verifier *v) {
         if (a->relation->op != UK_I_EQ)
             continue;
         if (l->op == UK_I_VAR && !mentions(r, l->var))
-            v->size[l->var->number] = value(v, r);
+            v->size[l->var->number] = uk_verify_value(v, r);
         else if (r->op == UK_I_VAR && !mentions(l, r->var))
-            v->size[r->var->number] = value(v, l);
+            v->size[r->var->number] = uk_verify_value(v, l);
     }
 }
 
@@ -135,21 +227,44 @@ static bool is_narrow(const struct uk_verifier *v, const struct uk_var *var) {
     return false;
 }
 
-static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t least) {
+/* Whether the tensors with such a stride have no more rows than that. */
+static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_t most) {
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
+        int64_t rows = 1;
+        bool strided = false;
+
+        for (int d = 0; d < t->stored_dims; d++) {
+            strided |= mentions(t->stride[d], var);
+            if (t->stride[d]->op == UK_I_VAR && rows <= most)
+                rows *= uk_verify_value(v, t->stored[d]);
+        }
+        if (strided && rows > most)
+            return false;
+    }
+    return true;
+}
+
+/* Between rows: none, to the next multiple of 16, some, 2^32 elements, or so many that each row ends at a page's end if the
+ * last one does, and that a page that must not be touched follows. */
+static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t least, enum kind kind) {
+    if (!is_narrow(v, var) && has_few_rows(v, var, MANY_ROWS)) {
+        if (kind == EDGES ? uk_verify_random(v, 2) : !uk_verify_random(v, ONE_IN_PAGES))
+            return LARGEST_PAGE + (LARGEST_PAGE - least % LARGEST_PAGE) % LARGEST_PAGE;
+        if (has_few_rows(v, var, LARGEST_SIZE) && !uk_verify_random(v, ONE_IN_FAR))
+            return far_gap;
+    }
     switch (uk_verify_random(v, 4)) {
     case 0:
         return 0;
     case 1:
         return 15 - (least + 15) % 16;
     default:
-        if (!is_narrow(v, var) && !uk_verify_random(v, ONE_IN_FAR))
-            return far_gap;
         return (int64_t)uk_verify_random(v, LARGEST_GAP);
     }
 }
 
 /* Names that stand only in strides become at least what keeps the rows of every tensor apart. */
-static void choose_strides(struct uk_verifier *v) {
+static void choose_strides(struct uk_verifier *v, enum kind kind) {
     const struct uk_program *p = v->intrinsic->declaration;
 
     for (const struct uk_var *var = p->sizes; var; var = var->next)
@@ -163,11 +278,11 @@ static void choose_strides(struct uk_verifier *v) {
             inner_first(t, order);
             for (int i = 0; i < t->stored_dims; i++) {
                 const struct uk_index *stride = t->stride[order[i]];
-                int64_t extent = value(v, t->stored[order[i]]);
+                int64_t extent = uk_verify_value(v, t->stored[order[i]]);
 
                 if (stride->op == UK_I_VAR && !stride->var->is_extent && v->size[stride->var->number] < need)
-                    v->size[stride->var->number] = need + gap(v, stride->var, need);
-                need += extent > 1 ? (extent - 1) * value(v, stride) : 0;
+                    v->size[stride->var->number] = need + gap(v, stride->var, need, kind);
+                need += extent > 1 ? (extent - 1) * uk_verify_value(v, stride) : 0;
             }
         }
 }
@@ -193,7 +308,8 @@ static bool rows_are_apart(struct uk_verifier *v, const struct uk_tensor *t) {
 
     inner_first(t, order);
     for (int i = 0; i < t->stored_dims; i++) {
-        int64_t extent = value(v, t->stored[order[i]]), stride = value(v, t->stride[order[i]]);
+        int64_t extent = uk_verify_value(v, t->stored[order[i]]),
+                stride = uk_verify_value(v, t->stride[order[i]]);
 
         if (extent <= 1)
             continue;
@@ -204,47 +320,66 @@ static bool rows_are_apart(struct uk_verifier *v, const struct uk_tensor *t) {
     return true;
 }
 
-static bool is_small(struct uk_verifier *v) {
+static bool is_small(struct uk_verifier *v, enum kind kind) {
+    const struct limit *most = &limits[kind];
     const struct uk_program *p = v->intrinsic->declaration;
 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
         int64_t count = 1;
 
-        for (int d = 0; d < t->stored_dims && count <= UK_VERIFY_ELEMENTS; d++) {
-            int64_t extent = value(v, t->stored[d]);
+        for (int d = 0; d < t->stored_dims && count <= most->elements; d++) {
+            int64_t extent = uk_verify_value(v, t->stored[d]);
 
             if (extent < 0)
                 return false;
             count *= extent;
         }
-        if (count > UK_VERIFY_ELEMENTS || uk_tensor_elements(t, uk_verify_size, v) < 0)
+        if (count > most->elements || uk_tensor_elements(t, uk_verify_size, v) < 0)
             return false;
     }
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
         int64_t instances = 1;
 
-        for (int i = 0; i < s->iterators && instances <= UK_VERIFY_INSTANCES; i++)
-            instances *= value(v, s->extent[i]);
-        if (instances > UK_VERIFY_INSTANCES)
+        for (int i = 0; i < s->iterators && instances <= most->instances; i++)
+            instances *= uk_verify_value(v, s->extent[i]);
+        if (instances > most->instances)
             return false;
     }
     return true;
 }
 
-static bool is_allowed(struct uk_verifier *v) {
+/* Whether the form can pass it. */
+static bool fits(const struct uk_verifier *v, const struct uk_var *var) {
+    const struct uk_form *f = &v->intrinsic->form[v->form];
+    const int64_t n = v->size[var->number];
+
+    for (int i = 0; i < f->arguments; i++)
+        if (f->argument[i].size == var && f->argument[i].ctype < UK_TYPES &&
+            uk_wrap_to((enum uk_type)f->argument[i].ctype, (uint64_t)n).i != n)
+            return false;
+    return true;
+}
+
+static bool holds(struct uk_verifier *v) {
+    for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next)
+        if (uk_verify_value(v, a->relation) <= 0)
+            return false;
+    return true;
+}
+
+static bool is_allowed(struct uk_verifier *v, enum kind kind) {
     const struct uk_program *p = v->intrinsic->declaration;
 
     for (const struct uk_var *var = p->sizes; var; var = var->next)
-        if (v->size[var->number] < 0)
+        if (v->size[var->number] < 0 || !fits(v, var))
             return false;
-    for (const struct uk_assume *a = p->assumes; a; a = a->next)
-        if (value(v, a->relation) <= 0)
-            return false;
+    if (!holds(v))
+        return false;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         for (int d = 0; d < t->dims; d++)
-            if (value(v, t->shape[d]) < 0)
+            if (uk_verify_value(v, t->shape[d]) < 0)
                 return false;
-    if (!is_small(v))
+    if (!is_small(v, kind))
         return false;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         if (t->is_written && !rows_are_apart(v, t))
@@ -252,27 +387,97 @@ static bool is_allowed(struct uk_verifier *v) {
     return true;
 }
 
-bool uk_verify_choose(struct uk_verifier *v) {
-    const struct uk_program *p = v->intrinsic->declaration;
-    int n = 0;
+/* ---- negative strides ---- */
 
-    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
-        v->scalar[n++] = (double)uk_verify_random(v, 7) - (s->type == UK_U8 ? 0 : 3);
-    for (int tries = 0; tries < TRIES; tries++) {
-        for (const struct uk_var *var = p->sizes; var; var = var->next)
-            if (var->is_extent)
-                v->size[var->number] = choose_extent(v, var);
-        follow_equalities(v);
-        choose_strides(v);
-        overlap_rows(v);
-        if (is_allowed(v))
+void uk_verify_negate(struct uk_verifier *v) {
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        if (v->negative[var->number])
+            v->size[var->number] = -v->size[var->number];
+}
+
+static bool is_passed(const struct uk_verifier *v, const struct uk_var *var) {
+    const struct uk_form *f = &v->intrinsic->form[v->form];
+
+    for (int i = 0; i < f->arguments; i++)
+        if (f->argument[i].size == var)
             return true;
+    return false;
+}
+
+/* Rows that are apart stay so if they follow each other the other way. */
+static void choose_signs(struct uk_verifier *v) {
+    bool some = !uk_verify_random(v, 4), good;
+
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
+        some = some && rows_are_apart(v, t);
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        v->negative[var->number] = some && !var->is_extent && is_passed(v, var) && uk_verify_random(v, 2);
+    uk_verify_negate(v);
+    good = holds(v);
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        good = good && fits(v, var);
+    uk_verify_negate(v);
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        v->negative[var->number] = v->negative[var->number] && good;
+}
+
+/* ---- the next case ---- */
+
+void uk_verify_plan(struct uk_verifier *v, int random) {
+    int64_t least, most;
+
+    v->all_edges = 2;
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        if (var->is_extent && is_edge(v, var, &least, &most) && v->all_edges < MOST_EDGES)
+            v->all_edges *= most - least + 1;
+    v->edges = v->all_edges < 4 * random ? (int)v->all_edges : 4 * random;
+    v->cases = v->edges + random;
+}
+
+static enum kind kind_of(const struct uk_verifier *v) {
+    const int random = v->number - v->edges;
+
+    return random < 0 ? EDGES : random % 250 == 100 ? COUNTERS : random % 16 == 7 ? LONG : RANDOM;
+}
+
+static bool choose(struct uk_verifier *v, enum kind kind) {
+    const int most = kind == RANDOM ? TRIES : FEW_TRIES;
+
+    for (int tries = 0; tries < most; tries++) {
+        choose_extents(v, kind);
+        follow_equalities(v);
+        choose_strides(v, kind);
+        overlap_rows(v);
+        if (is_allowed(v, kind) && uk_verify_weigh(v)) {
+            choose_signs(v);
+            return true;
+        }
     }
     return false;
 }
 
-void uk_verify_words(const struct uk_verifier *v, int64_t words[UK_VERIFY_WORDS]) {
+bool uk_verify_choose(struct uk_verifier *v) {
+    const enum kind kind = kind_of(v);
+
+    return choose(v, kind) || (kind != RANDOM && choose(v, RANDOM));
+}
+
+/* ---- arguments ---- */
+
+/* What the calling convention says nothing about is anything. */
+static uint64_t with_garbage(struct uk_verifier *v, enum uk_type t, union uk_value x) {
+    const bool real = uk_type_is_float(t);
+    const size_t bits = 8 * uk_type_bytes(t) < 32 && !real ? 32 : 8 * uk_type_bytes(t);
+    uint64_t word = real ? 0 : (uint64_t)x.i;
+
+    if (real)
+        uk_store(t, &word, 0, x);
+    return bits == 64 ? word : (word & ((UINT64_C(1) << bits) - 1)) | uk_verify_random(v, UINT64_MAX) << bits;
+}
+
+void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]) {
     const struct uk_form *f = &v->intrinsic->form[v->form];
+    const struct uk_scalar *scalars = v->intrinsic->declaration->scalars;
 
     for (int i = 0; i < f->arguments; i++) {
         const struct uk_argument *a = &f->argument[i];
@@ -280,20 +485,19 @@ void uk_verify_words(const struct uk_verifier *v, int64_t words[UK_VERIFY_WORDS]
         union uk_value x = {.i = a->size ? v->size[a->size->number] : a->number};
         int n = 0;
 
-        words[i] = 0;
+        value[i] = (struct abi_value){.is_real = uk_type_is_float(type)};
         if (a->tensor) {
             while (v->memory[n].tensor != a->tensor)
                 n++;
-            words[i] = (int64_t)(intptr_t)v->memory[n].origin;
+            value[i].bits = (uintptr_t)v->memory[n].origin;
             continue;
         }
-        for (const struct uk_scalar *s = v->intrinsic->declaration->scalars; a->scalar && s != a->scalar;
-             s = s->next)
-            n++;
+        if (a->scalar)
+            n = uk_scalar_number(scalars, a->scalar);
         if (uk_type_is_float(type))
             x.d = a->scalar ? v->scalar[n] : a->real;
         else if (a->scalar)
             x.i = (int64_t)v->scalar[n];
-        uk_store(type, &words[i], 0, x);
+        value[i].bits = with_garbage(v, type, x);
     }
 }

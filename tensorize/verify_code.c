@@ -1,9 +1,7 @@
 /*
- * The machine code that `uk verify` calls: every form of every intrinsic as its source compiles it, not inlined,
- * and a function that loads the form's arguments from an array of words and calls it.
- *
- * That function keeps nothing across the call, so that what the kernel does to the caller's registers is still
- * there when it returns.
+ * The machine code that `uk verify` calls: every form of every intrinsic as its source compiles it, not inlined, behind a
+ * function of the same prototype that other code can see and that only jumps to it: the registers and the stack that the
+ * kernel finds and leaves are those of the one who called this function.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -32,29 +30,41 @@ static LLVMValueRef declare(struct uk_build *b, const struct uk_intrinsic *i, co
     return f ? f : LLVMAddFunction(b->module, form->symbol, type);
 }
 
+/* A caller extends what is narrower than 32 bits. */
+static void extend(struct uk_build *b, LLVMValueRef f, LLVMValueRef call, const struct uk_form *form) {
+    for (int k = 0; k < form->arguments; k++) {
+        const int type = form->argument[k].ctype;
+        const char *name = type == UK_U8 ? "zeroext" : "signext";
+        unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+
+        if (type != UK_I16 && type != UK_I8 && type != UK_U8)
+            continue;
+        LLVMAddAttributeAtIndex(f, (unsigned)k + 1, LLVMCreateEnumAttribute(b->llvm, kind, 0));
+        LLVMAddCallSiteAttribute(call, (unsigned)k + 1, LLVMCreateEnumAttribute(b->llvm, kind, 0));
+    }
+}
+
 static enum uk_status add_call(struct uk_build *b, const struct uk_intrinsic *i, enum uk_form_kind form,
                                const char *name, struct uk_arena *a) {
     const struct uk_form *f = &i->form[form];
-    LLVMTypeRef ptr = LLVMPointerTypeInContext(b->llvm, 0), word = LLVMInt64TypeInContext(b->llvm);
     LLVMValueRef kernel = declare(b, i, f, a), argument[UK_VERIFY_WORDS];
 
     if (!kernel)
         return uk_failure(b->context);
-    LLVMValueRef call =
-        LLVMAddFunction(b->module, name, LLVMFunctionType(LLVMVoidTypeInContext(b->llvm), &ptr, 1, false));
+    LLVMTypeRef type = LLVMGlobalGetValueType(kernel);
+    LLVMValueRef outside = LLVMAddFunction(b->module, name, type);
     LLVMBuilderRef at = LLVMCreateBuilderInContext(b->llvm);
 
-    LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, call, "entry"));
-    for (int k = 0; k < f->arguments; k++) {
-        LLVMValueRef n = LLVMConstInt(word, (unsigned)k, false);
-        LLVMValueRef from = LLVMBuildInBoundsGEP2(at, word, LLVMGetParam(call, 0), &n, 1, "");
+    LLVMPositionBuilderAtEnd(at, LLVMAppendBasicBlockInContext(b->llvm, outside, "entry"));
+    LLVMGetParams(outside, argument);
+    LLVMValueRef call = LLVMBuildCall2(at, type, kernel, argument, (unsigned)f->arguments, "");
 
-        argument[k] = LLVMBuildLoad2(at, uk_llvm_type(b->llvm, f->argument[k].ctype), from, "");
-    }
-    LLVMSetTailCall(
-        LLVMBuildCall2(at, LLVMGlobalGetValueType(kernel), kernel, argument, (unsigned)f->arguments, ""),
-        true);
-    LLVMBuildRetVoid(at);
+    LLVMSetTailCallKind(call, LLVMTailCallKindMustTail);
+    extend(b, outside, call, f);
+    if (f->result == UK_CTYPE_VOID)
+        LLVMBuildRetVoid(at);
+    else
+        LLVMBuildRet(at, call);
     LLVMDisposeBuilder(at);
     return UK_OK;
 }
@@ -76,8 +86,20 @@ static enum uk_status add_calls(struct uk_build *b, struct uk_arena *a) {
     return UK_OK;
 }
 
+static enum uk_status look_at_asm(struct uk_build *b, struct uk_text *found) {
+    for (int i = 0; i < b->function->intrinsics; i++)
+        for (int k = 0; k < UK_FORMS; k++) {
+            const struct uk_form *f = &b->function->intrinsic[i]->form[k];
+
+            if (f->given && uk_verify_asm(b->module, f->symbol, &found[i * UK_FORMS + k]))
+                return uk_out_of_memory(b->context);
+        }
+    return UK_OK;
+}
+
 enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t,
-                                 struct uk_intrinsic *const *list, int count, LLVMOrcLLJITRef *jit) {
+                                 struct uk_intrinsic *const *list, int count, LLVMOrcLLJITRef *jit,
+                                 struct uk_text *asm_found) {
     struct uk_function f = {
         .program = p, .name = "uk.verify", .intrinsics = count, .intrinsic = (struct uk_intrinsic **)list};
     struct uk_arena arena = {0};
@@ -94,6 +116,8 @@ enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t
     if (!s)
         s = uk_link(&b);
     if (!s)
+        s = look_at_asm(&b, asm_found);
+    if (!s)
         s = uk_build_assemble(&b, LLVMObjectFile, &object);
     uk_build_end(&b);
     uk_arena_free(&arena);
@@ -101,7 +125,7 @@ enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t
 }
 
 enum uk_status uk_verify_find(struct uk_context *c, LLVMOrcLLJITRef jit, int intrinsic,
-                              enum uk_form_kind form, uk_form_call **call) {
+                              enum uk_form_kind form, void (**call)(void)) {
     struct uk_arena arena = {0};
     char *name = call_name(&arena, intrinsic, (int)form);
     LLVMOrcExecutorAddress at = 0;

@@ -3,7 +3,8 @@
  * one end or the other of them.
  *
  * What is no element holds canaries; elements that may be read and never used, and those of an output that is not
- * read, hold NaN or any bits; the others small integers, whose sums are exact.
+ * read, hold NaN or any bits; what the others hold, verify_value.c chooses. Operands that are only read cannot be written
+ * during the call.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #include <inttypes.h>
@@ -13,19 +14,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "interpret.h"
 #include "verify.h"
 
 enum { CANARY = 0xca, GUARD_PAGES = 16 };
 
 static size_t page_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-static int64_t eval(struct uk_verifier *v, const struct uk_index *e) {
-    bool overflow = false;
-
-    return uk_index_eval(e, uk_verify_size, v, &overflow);
 }
 
 /* ---- elements: boxes of logical or of stored indices, and where each lies ---- */
@@ -69,9 +63,9 @@ static bool begin(struct box *b, struct uk_verifier *v, const struct uk_tensor *
 
     *b = (struct box){.v = v, .tensor = t, .logical = logical, .dims = logical ? t->dims : t->stored_dims};
     for (int d = 0; d < t->stored_dims; d++)
-        b->stride[d] = eval(v, t->stride[d]);
+        b->stride[d] = uk_verify_value(v, t->stride[d]);
     for (int d = 0; d < b->dims; d++) {
-        b->extent[d] = eval(v, logical ? t->shape[d] : t->stored[d]);
+        b->extent[d] = uk_verify_value(v, logical ? t->shape[d] : t->stored[d]);
         any &= b->extent[d] > 0;
     }
     return any;
@@ -130,12 +124,41 @@ static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
     return true;
 }
 
+/* The elements that may be read, from the lowest. */
+static void find_extent(struct uk_verifier *v, struct uk_memory *m) {
+    struct box b;
+    int64_t most = 0;
+
+    m->lowest = m->elements = 0;
+    if (!begin(&b, v, m->tensor, false))
+        return;
+    for (int d = 0; d < b.dims; d++)
+        *(b.stride[d] < 0 ? &m->lowest : &most) += (b.extent[d] - 1) * b.stride[d];
+    m->elements = most - m->lowest + 1;
+}
+
+/* Bytes from the start of the pages to the lowest element, so that the origin has its alignment. */
+static size_t place(const struct uk_memory *m, size_t room, size_t align) {
+    const size_t element = uk_type_bytes(m->tensor->type);
+    const size_t below = (size_t)-m->lowest * element, bytes = (size_t)m->elements * element;
+
+    switch (m->placement) {
+    case UK_AT_END:
+        return room - bytes - (room - bytes + below) % align;
+    case UK_NO_BETTER_ALIGNED:
+        return (below + 2 * align - 1) / (2 * align) * 2 * align + align - below;
+    default:
+        return (align - below % align) % align;
+    }
+}
+
 static bool make(struct uk_verifier *v, struct uk_memory *m) {
     const size_t page = page_size(), element = uk_type_bytes(m->tensor->type);
     const size_t align = m->tensor->align > (int)element ? (size_t)m->tensor->align : element;
-    const size_t bytes = (size_t)m->elements * element, guard = GUARD_PAGES * page;
-    const size_t middle = (bytes + align + page - 1) / page * page;
-    size_t start = 0;
+    const size_t guard = GUARD_PAGES * page;
+
+    find_extent(v, m);
+    const size_t middle = ((size_t)m->elements * element + 4 * align + page - 1) / page * page;
 
     m->reserved = middle + 2 * guard;
     m->space = mmap(NULL, m->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -143,11 +166,7 @@ static bool make(struct uk_verifier *v, struct uk_memory *m) {
         m->space = NULL;
         return false;
     }
-    if (m->placement == UK_AT_END)
-        start = (middle - bytes) / align * align;
-    else if (m->placement == UK_NO_BETTER_ALIGNED)
-        start = align;
-    m->origin = m->space + guard + start;
+    m->origin = m->space + guard + place(m, middle, align) + (size_t)-m->lowest * element;
     if (!add_pages(v, m))
         return false;
     for (int i = 0; i < m->spans; i++) {
@@ -161,61 +180,29 @@ static bool make(struct uk_verifier *v, struct uk_memory *m) {
 
 /* ---- contents ---- */
 
-static int64_t integer(struct uk_verifier *v, enum uk_type t) {
-    static const int64_t edge[] = {-128, 127, 0, 255};
-
-    switch (t) {
-    case UK_I8:
-        return uk_verify_random(v, 4) ? (int64_t)uk_verify_random(v, 256) - 128
-                                      : edge[uk_verify_random(v, 3)];
-    case UK_U8:
-        return uk_verify_random(v, 4) ? (int64_t)uk_verify_random(v, 256) : edge[1 + uk_verify_random(v, 3)];
-    default:
-        return (int64_t)uk_verify_random(v, 2001) - 1000;
-    }
-}
-
-static bool is_half(enum uk_type t) {
-    return t == UK_F16 || t == UK_BF16;
-}
-
-/* Sums of products of two stay exact in the type of the output for as many terms as a case has. */
-static union uk_value element(struct uk_verifier *v, enum uk_type t) {
-    const struct uk_statement *s = v->intrinsic->computes;
-    bool half = is_half(s->left.tensor->type);
-
-    if (!uk_type_is_float(t))
-        return (union uk_value){.i = integer(v, t)};
-    if (s->reduce == UK_REDUCE_PROD)
-        return (union uk_value){.d = uk_verify_random(v, 2) ? 1 : half ? -1 : -2};
-    return (union uk_value){.d = half ? (double)uk_verify_random(v, 3) - 1
-                                      : (double)uk_verify_random(v, 9) - 4};
-}
-
 static union uk_value poison(struct uk_verifier *v, enum uk_type t) {
     return uk_type_is_float(t) ? (union uk_value){.d = NAN} : uk_wrap_to(t, uk_verify_random(v, UINT64_MAX));
 }
 
-/* Does this form read what the output holds? Copies of operands are never read. */
-static bool reads_output(const struct uk_verifier *v, const struct uk_tensor *t) {
-    return t == v->intrinsic->computes->left.tensor &&
-           (v->form == UK_FORM_UPDATE || (v->form == UK_FORM_COMPUTE && t->is_read));
-}
-
-static void fill(struct uk_verifier *v, struct uk_memory *m) {
-    enum uk_type type = m->tensor->type;
-    bool hidden = m->tensor->is_written && !reads_output(v, m->tensor);
-    struct box b;
-
+static void fill_with_canaries(struct uk_memory *m) {
     for (int i = 0; i < m->spans; i++)
         memset(m->space + m->span[i].at, CANARY, m->span[i].length);
+}
+
+static void fill(struct uk_verifier *v, int n) {
+    struct uk_memory *m = &v->memory[n];
+    enum uk_type type = m->tensor->type;
+    bool hidden = m->tensor->is_written && !uk_verify_reads(v, m->tensor);
+    struct box b;
+
+    fill_with_canaries(m);
     if (!m->tensor->is_written && begin(&b, v, m->tensor, false))
         do
             uk_store(type, m->origin, offset(&b), poison(v, type));
         while (advance(&b));
     if (begin(&b, v, m->tensor, true))
         do
-            uk_store(type, m->origin, offset(&b), hidden ? poison(v, type) : element(v, type));
+            uk_store(type, m->origin, offset(&b), hidden ? poison(v, type) : uk_verify_element(v, n));
         while (advance(&b));
 }
 
@@ -233,25 +220,25 @@ bool uk_memory_make(struct uk_verifier *v) {
         struct uk_memory *m = &v->memory[v->tensors++];
 
         *m = (struct uk_memory){.tensor = t,
-                                .elements = uk_tensor_elements(t, uk_verify_size, v),
                                 .placement = (enum uk_placement)uk_verify_random(v, UK_PLACEMENTS)};
         if (!make(v, m))
             return false;
-        fill(v, m);
+        fill(v, v->tensors - 1);
     }
     return true;
 }
 
-void uk_memory_free(struct uk_verifier *v) {
-    for (int i = 0; i < v->tensors; i++) {
-        struct uk_memory *m = &v->memory[i];
+static void release(struct uk_memory *m) {
+    if (m->space)
+        munmap(m->space, m->reserved);
+    free(m->span);
+    free(m->before);
+    free(m->expected);
+}
 
-        if (m->space)
-            munmap(m->space, m->reserved);
-        free(m->span);
-        free(m->before);
-        free(m->expected);
-    }
+void uk_memory_free(struct uk_verifier *v) {
+    for (int i = 0; i < v->tensors; i++)
+        release(&v->memory[i]);
     v->tensors = 0;
 }
 
@@ -265,32 +252,60 @@ void uk_memory_restore(struct uk_verifier *v) {
         copy(&v->memory[i], v->memory[i].before, true);
 }
 
+/* ---- negative strides ---- */
+
+/* Every element that may be read, from where it is to where it is in memory with other strides, and keeps that. */
+static void carry_over(struct uk_verifier *v, const struct uk_memory *from, struct uk_memory *to,
+                       unsigned char *kept) {
+    const size_t bytes = uk_type_bytes(from->tensor->type);
+    struct box here, there;
+
+    begin(&there, v, from->tensor, false);
+    uk_verify_negate(v);
+    if (begin(&here, v, from->tensor, false))
+        do
+            memcpy(to->origin + offset(&there) * (int64_t)bytes,
+                   from->origin + offset(&here) * (int64_t)bytes, bytes);
+        while (advance(&here) && advance(&there));
+    uk_verify_negate(v);
+    copy(to, kept, false);
+}
+
+bool uk_memory_mirror(struct uk_verifier *v) {
+    for (int i = 0; i < v->tensors; i++) {
+        struct uk_memory *from = &v->memory[i], to = {.tensor = from->tensor, .placement = from->placement};
+
+        if (!make(v, &to)) {
+            release(&to);
+            return false;
+        }
+        fill_with_canaries(&to);
+        copy(from, from->expected, true);
+        carry_over(v, from, &to, to.expected);
+        copy(from, from->before, true);
+        carry_over(v, from, &to, to.before);
+        release(from);
+        *from = to;
+    }
+    return true;
+}
+
+/* ---- what is only read ---- */
+
+void uk_memory_protect(struct uk_verifier *v, bool writable) {
+    for (int i = 0; i < v->tensors; i++) {
+        const struct uk_memory *m = &v->memory[i];
+
+        for (int k = 0; k < m->spans && !m->tensor->is_written; k++)
+            mprotect(m->space + m->span[k].at, m->span[k].length, PROT_READ | (writable ? PROT_WRITE : 0));
+    }
+}
+
 /* ---- comparing ---- */
 
-/* exp and tanh have no one right result. */
-static bool is_inexact(const struct uk_expr *e) {
-    if (e->op == UK_E_EXP || e->op == UK_E_TANH)
-        return true;
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i] && is_inexact(e->arg[i]))
-            return true;
-    return false;
-}
-
-/* Equal; for declarations with exp or tanh within four units in the last place. */
-static bool is_same(const struct uk_verifier *v, enum uk_type t, union uk_value got,
-                    union uk_value expected) {
-    static const int digits[] = {[UK_F64] = 53, [UK_F32] = 24, [UK_F16] = 11, [UK_BF16] = 8};
-
-    if (!uk_type_is_float(t))
-        return got.i == expected.i;
-    if (got.d == expected.d || (isnan(got.d) && isnan(expected.d)))
-        return true;
-    return is_inexact(v->intrinsic->computes->right) &&
-           fabs(got.d - expected.d) <= ldexp(fabs(expected.d), 3 - digits[t]);
-}
-
 static int put_value(char *text, size_t room, enum uk_type t, union uk_value x) {
+    if (uk_type_is_float(t) && isnan(x.d))
+        return snprintf(text, room, "nan");
     return uk_type_is_float(t) ? snprintf(text, room, "%.9g", x.d) : snprintf(text, room, "%" PRId64, x.i);
 }
 
@@ -315,6 +330,19 @@ static bool name_element(struct uk_verifier *v, const struct uk_tensor *t, int64
     return false;
 }
 
+void uk_memory_describe_write(struct uk_verifier *v, const void *address) {
+    for (int i = 0; i < v->tensors; i++) {
+        const struct uk_memory *m = &v->memory[i];
+        const int64_t at = (const unsigned char *)address - m->origin,
+                      bytes = (int64_t)uk_type_bytes(m->tensor->type);
+        char name[128];
+
+        if (!m->tensor->is_written && at >= m->lowest * bytes && at < (m->lowest + m->elements) * bytes &&
+            name_element(v, m->tensor, (at - (at % bytes + bytes) % bytes) / bytes, name, sizeof name))
+            snprintf(v->verdict->what, sizeof v->verdict->what, "writes %s, which is only read", name);
+    }
+}
+
 /* A byte is not as expected; false if the value of its element is. */
 static bool differs(struct uk_verifier *v, struct uk_memory *m, const unsigned char *got_byte,
                     const unsigned char *expected) {
@@ -326,7 +354,7 @@ static bool differs(struct uk_verifier *v, struct uk_memory *m, const unsigned c
 
     got = uk_load(t, got_byte - rest, 0);
     want = uk_load(t, expected - rest, 0);
-    if (m->tensor->is_written && is_same(v, t, got, want))
+    if (m->tensor->is_written && uk_verify_same(v, m->tensor, got, want))
         return false;
     if (!name_element(v, m->tensor, (at - rest) / bytes, name, sizeof name)) {
         snprintf(what, sizeof v->verdict->what,

@@ -7,16 +7,15 @@
 #include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "abi.h"
-#include "interpret.h"
 #include "verify.h"
 
 /* ---- faults: the parent says what they mean ---- */
 
-static struct uk_verdict *faulted;
+static struct uk_verifier *running;
 
 static void caught(int number, siginfo_t *info, void *context) {
     const ucontext_t *u = context;
+    struct uk_verdict *faulted = running->verdict;
 
     /* A kernel may have left it set, and memory is touched below. */
     __asm__ volatile("cld");
@@ -25,17 +24,20 @@ static void caught(int number, siginfo_t *info, void *context) {
     /* An access that is not aligned, or to no canonical address, has no address. */
     faulted->is_address = number == SIGBUS || (number == SIGSEGV && info->si_code != SI_KERNEL);
     faulted->is_write = u->uc_mcontext.gregs[REG_ERR] & 2;
+    /* The process ends here, whatever the kernel has interrupted. */
+    if (faulted->is_address && faulted->is_write)
+        uk_memory_describe_write(running, info->si_addr);
     faulted->state = UK_FAULTED;
     _exit(1);
 }
 
 /* On a stack of its own: the kernel's may be what is broken. */
-static bool catch_faults(struct uk_verdict *verdict) {
+static bool catch_faults(struct uk_verifier *v) {
     static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
     struct sigaction action = {.sa_sigaction = caught, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     stack_t stack = {.ss_size = 1 << 16};
 
-    faulted = verdict;
+    running = v;
     stack.ss_sp = malloc(stack.ss_size);
     if (!stack.ss_sp || sigaltstack(&stack, NULL))
         return false;
@@ -74,13 +76,13 @@ static void describe(struct uk_verifier *v) {
     verdict->operands = v->tensors;
     for (int i = 0; i < v->tensors; i++) {
         const struct uk_memory *m = &v->memory[i];
-        uintptr_t origin = (uintptr_t)m->origin, space = (uintptr_t)m->space;
+        const size_t bytes = uk_type_bytes(m->tensor->type);
+        uintptr_t start = (uintptr_t)m->origin - (size_t)-m->lowest * bytes, space = (uintptr_t)m->space;
 
         add(verdict->where, sizeof verdict->where, &n, "%s%s %s", *between || i ? ", " : "", m->tensor->name,
             places[m->placement]);
-        verdict->operand[i] =
-            (struct uk_range){m->tensor->name, space, space + m->reserved, origin,
-                              origin + (uintptr_t)m->elements * uk_type_bytes(m->tensor->type)};
+        verdict->operand[i] = (struct uk_range){m->tensor->name, space, space + m->reserved, start,
+                                                start + (uintptr_t)m->elements * bytes};
     }
 }
 
@@ -104,16 +106,23 @@ static enum uk_status interpret(struct uk_verifier *v) {
 }
 
 static bool call_kernel(struct uk_verifier *v) {
-    int64_t words[UK_VERIFY_WORDS] = {0}, argument = (int64_t)(intptr_t)words;
-    void (*function)(void);
+    struct abi_value value[UK_VERIFY_WORDS];
 
-    uk_verify_words(v, words);
-    memcpy(&function, &v->call, sizeof function);
-    const char *broken = abi_call(function, &argument, 1, 1, 0);
+    uk_verify_words(v, value);
+    uk_memory_protect(v, false);
+    const char *broken = abi_call_values(v->call, value, v->intrinsic->form[v->form].arguments);
 
+    uk_memory_protect(v, true);
     if (broken)
         snprintf(v->verdict->what, sizeof v->verdict->what, "does not preserve %s", broken);
     return !broken;
+}
+
+static bool has_negative(const struct uk_verifier *v) {
+    for (int i = 0; i < v->intrinsic->declaration->size_count; i++)
+        if (v->negative[i])
+            return true;
+    return false;
 }
 
 static bool run_case(struct uk_verifier *v) {
@@ -130,6 +139,12 @@ static bool run_case(struct uk_verifier *v) {
         return gave_up(v, s, uk_context_message(v->context));
     uk_memory_keep(v, true);
     uk_memory_restore(v);
+    if (has_negative(v)) {
+        uk_verify_negate(v);
+        if (!uk_memory_mirror(v))
+            return gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+        describe(v);
+    }
     good = call_kernel(v) && uk_memory_compare(v);
     v->verdict->cases++;
     if (!good)
@@ -152,18 +167,19 @@ static bool next_case(struct uk_verifier *v) {
 
 void uk_verify_run(struct uk_verifier *v) {
     const struct uk_program *p = v->intrinsic->declaration;
-    const int most = 20 * v->cases;
-    int tries = 0, scalars = 0;
+    int scalars = 0;
 
     for (const struct uk_scalar *s = p->scalars; s; s = s->next)
         scalars++;
     v->size = calloc((size_t)p->size_count + 1, sizeof *v->size);
     v->scalar = calloc((size_t)scalars + 1, sizeof *v->scalar);
-    if (!v->size || !v->scalar || !catch_faults(v->verdict)) {
+    v->negative = calloc((size_t)p->size_count + 1, sizeof *v->negative);
+    if (!v->size || !v->scalar || !v->negative || !catch_faults(v)) {
         gave_up(v, UK_OUT_OF_MEMORY, "no memory for its sizes");
         return;
     }
-    while (v->verdict->cases < v->cases && tries++ < most)
+    uk_verify_plan(v, v->cases);
+    for (const int most = 20 * v->cases; v->verdict->cases < v->cases && v->number < most; v->number++)
         if (!next_case(v))
             return;
     if (v->verdict->cases < v->cases)

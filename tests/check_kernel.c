@@ -528,7 +528,7 @@ static void free_arenas(struct check *c) {
 }
 
 bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *message, size_t size) {
-    static const int64_t sizes[] = {0, 1, 2, 7, 64, MAX_K};
+    static const int64_t sizes[] = {0, 1, 2, 3, 4, 5, 6, 7, 64, MAX_K};
     struct check c = {.row = row,
                       .op = check_op(row->op),
                       .function = function,

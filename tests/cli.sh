@@ -122,6 +122,18 @@ expect 1 '' 'declares no intrinsic' verify matmul.uk
 expect 1 '' 'no_such.uk: cannot read' verify no_such.uk
 expect 2 '' "unknown kernel '${kernel}m'; did you mean '$kernel'" verify ${kernel}m
 expect 2 '' "expected an integer" verify vadd.uk --seed=x
+expect 2 '' "--seconds 0: expected a number from 1" verify vadd.uk --seconds=0
+cat >endless.uk <<'END'
+pragma import c """
+void f(float *c) { for (;;) __asm__ volatile(""); }
+"""
+intrinsic f
+  tensor c f32 [4]
+  c[i] = 1
+  compute void f(ptr c)
+end
+END
+expect 1 '^f compute: WRONG in case 1: does not come back within 1 seconds' '' verify endless.uk --seconds=1
 expect 1 '' 'interp has no machine code' verify vadd.uk --target=interp
 
 # Running and checking, with sizes that are no multiples of a tile, none at all, and padded rows.
