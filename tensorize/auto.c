@@ -85,22 +85,41 @@ static int64_t told_value(const struct uk_var *v, void *user) {
     return v->default_value;
 }
 
+/* The same as if no size had been made a constant. */
+static int64_t argument_value(const struct uk_var *v, void *user) {
+    struct uk_var argument = *v;
+
+    argument.defined = false;
+    return told_value(&argument, user);
+}
+
 /* 0: nobody told. */
-static int64_t told(const struct uk_schedule *s, const struct uk_index *e) {
+static int64_t told_by(const struct uk_schedule *s, const struct uk_index *e,
+                       int64_t (*value)(const struct uk_var *, void *)) {
     bool known = true, overflow = false;
-    int64_t n = uk_index_eval(e, told_value, &known, &overflow);
+    int64_t n = uk_index_eval(e, value, &known, &overflow);
 
     for (const struct uk_assume *a = s->program->assumes; a && !known; a = a->next) {
         if (a->relation->op != UK_I_EQ || !uk_index_equal(a->relation->a, e))
             continue;
         known = true;
-        n = uk_index_eval(a->relation->b, told_value, &known, &overflow);
+        n = uk_index_eval(a->relation->b, value, &known, &overflow);
     }
     return known && !overflow && n > 0 ? n : 0;
 }
 
+static int64_t told(const struct uk_schedule *s, const struct uk_index *e) {
+    return told_by(s, e, told_value);
+}
+
 double uk_size_told(const struct uk_schedule *s, const struct uk_index *e) {
     int64_t n = told(s, e);
+
+    return n ? (double)n : GUESS;
+}
+
+double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e) {
+    int64_t n = told_by(s, e, argument_value);
 
     return n ? (double)n : GUESS;
 }
@@ -131,7 +150,7 @@ bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double 
 
     for (int i = 0; i < st->statement->iterators; i++)
         terms *= uk_size_told(s, st->statement->extent[i]);
-    return copied * 2 < terms / 16;
+    return copied * UK_CHEAP_REUSE < terms;
 }
 
 /* Elements of an operand, and how many of them lie along the axis. */

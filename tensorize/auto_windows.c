@@ -145,11 +145,7 @@ enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st) {
     struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);
     if (!step)
         return uk_out_of_memory(s->context);
-    if (!place)
-        step->loop[0] = (struct uk_loop_name){.loop = "root", .at = step->at};
-    step->loops = 1;
-    step->subject = x->tensor->name;
     if (!(step->layout = parted_map(s, x->tensor->dims, w.apart)))
         return uk_out_of_memory(s->context);
-    return uk_apply_one(s, step);
+    return uk_copy_operand(s, st, w.operand, place, step);
 }

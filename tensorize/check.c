@@ -244,13 +244,20 @@ static bool check_statement(struct uk_program *p, struct uk_statement *s) {
     return true;
 }
 
+/* Do both copy one tensor for the whole program? The copy may then be the same. */
+static bool may_share(const struct uk_step *a, const struct uk_step *b) {
+    return a != b && a->kind == b->kind && (a->kind == UK_STEP_PACK || a->kind == UK_STEP_CACHE_READ) &&
+           !strcmp(a->subject, b->subject) && !strcmp(a->loop->loop, "root") &&
+           !strcmp(b->loop->loop, "root");
+}
+
 /* Names after -> are unique among each other, iterators, tensors and stages: a step then names one thing. */
 static bool check_new_name(struct uk_program *p, const struct uk_step *s, int n) {
     const char *name = s->name[n], *other = NULL;
 
     for (const struct uk_step *t = p->steps; t; t = t->next) {
         for (int i = 0; i < t->names && !(t == s && i == n); i++)
-            if (!strcmp(t->name[i], name))
+            if (!strcmp(t->name[i], name) && !may_share(t, s))
                 other = "a name that a step made";
         if (t == s)
             break;

@@ -40,11 +40,12 @@ static bool nest_is_parallel(const struct uk_schedule *s, const struct uk_stage 
 
 /* A copy inside a parallel loop is the thread's own; outside of it, its panels are copied in parallel. */
 static void place_copy(struct uk_schedule *s, struct uk_stage *st) {
+    const struct uk_stage *reader = st->parent ? st->parent : uk_first_reader(st);
     bool inside = false;
 
     for (int i = 0; i < st->prefix; i++)
         inside |= st->loop[i]->kind == UK_LOOP_PARALLEL;
-    if (!inside && st->tile > st->prefix && nest_is_parallel(s, st->parent))
+    if (!inside && st->tile > st->prefix && reader && nest_is_parallel(s, reader))
         st->loop[st->prefix]->kind = UK_LOOP_PARALLEL;
     for (struct uk_buffer *b = s->buffers; b; b = b->next)
         if (b->tensor == st->operand[0].tensor)
@@ -82,23 +83,47 @@ static bool ends_tile(const struct uk_stage *st) {
     return st->after && (root->match || uk_is_empty(root)) && st->statement->reduce == UK_REDUCE_NONE;
 }
 
+/* How often each element is used, if constants count as the sizes that they stand for: what such a program is refused for
+ * does not depend on their values. */
+static double reuse_of_arguments(const struct uk_schedule *s, const struct uk_stage *copy,
+                                 const struct uk_stage *reader) {
+    const struct uk_operand *o = &reader->operand[1];
+    double reuse = 1;
+
+    while (o->tensor != copy->operand[0].tensor)
+        o++;
+    for (int i = 0; i < reader->iterators; i++) {
+        bool depends = false;
+
+        for (int l = 0; l < reader->loops; l++)
+            depends |= reader->iterator[i].coefficient[reader->loop[l]->id] && uk_depends(o, reader->loop[l]);
+        reuse *= depends ? 1 : uk_size_of_argument(s, reader->statement->extent[i]);
+    }
+    for (int i = 0; i < copy->prefix; i++)
+        reuse /=
+            uk_depends(&copy->operand[1], copy->loop[i]) ? 1 : uk_values_told(s, copy->parent, copy->loop[i]);
+    return reuse;
+}
+
 /* A copy of few elements beside what its reader computes. Inside loops that each choose a part of the source, all runs
  * together copy the source once. */
 static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st) {
     double copied = 1, all = 1;
     bool once = true;
+    const struct uk_stage *user = uk_first_reader(st), *reader = st->parent ? st->parent : user;
 
-    if (!st->is_copy || !st->parent || !st->parent->match)
+    if (!st->is_copy || !user || !reader->match)
         return false;
     for (int i = 0; i < st->prefix; i++) {
-        copied *= uk_values_told(s, st->parent, st->loop[i]);
+        copied *= uk_values_told(s, reader, st->loop[i]);
         once &= uk_depends(&st->operand[1], st->loop[i]);
     }
     for (int i = 0; i < st->iterators; i++)
         copied *= uk_size_told(s, st->statement->extent[i]);
     for (int d = 0; d < st->operand[1].tensor->dims; d++)
         all *= uk_size_told(s, st->operand[1].tensor->shape[d]);
-    return uk_is_cheap(s, st->parent, once && all < copied ? all : copied);
+    return uk_is_cheap(s, reader, once && all < copied ? all : copied) ||
+           reuse_of_arguments(s, st, user) > UK_CHEAP_REUSE;
 }
 
 /* Plain loops that nobody wrote a step for are noted, or refused where kernels are required. */

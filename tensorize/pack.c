@@ -30,7 +30,7 @@ struct packing {
     struct uk_region *region;
     struct uk_buffer_layout layout;
     struct uk_tensor *tensor;
-    struct uk_stage *copy;
+    struct uk_stage *copy, *shared; /* the copy that is made, or the one that is there already */
 };
 
 static enum uk_status refuse(const struct packing *p, const char *what) {
@@ -40,12 +40,12 @@ static enum uk_status refuse(const struct packing *p, const char *what) {
 
 /* ---- which accesses ---- */
 
-/* The stage's accesses to the tensor on its right side. */
-static int find_operands(struct uk_stage *st, const char *tensor, int found[UK_MAX_OPERANDS]) {
+/* The accesses on the stage's right side that the step means. */
+static int find_operands(const struct uk_stage *st, const struct uk_step *step, int found[UK_MAX_OPERANDS]) {
     int n = 0;
 
     for (int o = 1; o < st->operands; o++)
-        if (!strcmp(st->operand[o].tensor->name, tensor))
+        if (uk_is_meant(step, &st->operand[o]))
             found[n++] = o;
     return n;
 }
@@ -55,26 +55,33 @@ static enum uk_status find_consumer(struct packing *p) {
     const struct uk_loop_name *place = &p->step->loop[0];
     int position = -1;
 
-    if (place->stage || strcmp(place->loop, "root")) {
+    if (place->stage && !strcmp(place->loop, "root")) {
+        p->consumer = s->last = uk_stage_find(s, place->stage);
+        if (!p->consumer)
+            return refuse(p, "there is no stage of that name before `.root`; name one of the statements");
+    } else if (place->stage || strcmp(place->loop, "root")) {
         enum uk_status status = uk_find_loop(s, place, &p->consumer, &position);
 
         if (status)
             return status;
     }
-    if (!p->consumer && s->last && find_operands(s->last, p->step->subject, p->operand))
+    if (!p->consumer && s->last && find_operands(s->last, p->step, p->operand))
         p->consumer = s->last;
     for (struct uk_stage *st = p->consumer ? NULL : s->stages; st; st = st->next) {
-        if (!find_operands(st, p->step->subject, p->operand))
+        if (!find_operands(st, p->step, p->operand))
             continue;
         if (p->consumer)
-            return refuse(p, "several stages read the tensor; name a loop of the stage whose copy it is");
+            return refuse(p, "several stages read the tensor; name the one whose copy it is, as STAGE.root");
         p->consumer = st;
     }
     p->prefix = position + 1;
-    p->operands = p->consumer ? find_operands(p->consumer, p->step->subject, p->operand) : 0;
+    p->operands = p->consumer ? find_operands(p->consumer, p->step, p->operand) : 0;
     if (!p->operands)
         return refuse(
-            p, "no stage here reads a tensor of that name; name one that the statement at this loop reads");
+            p, p->step->subscripts
+                   ? "no stage here reads the tensor at these subscripts; write them as the statement does"
+                   : "no stage here reads a tensor of that name; name one that the statement at this loop "
+                     "reads");
     p->from = p->consumer->operand[p->operand[0]].tensor;
     if (p->consumer->is_copy)
         return refuse(p, "the stage is a copy itself; pack the tensor where it is used");
@@ -124,16 +131,6 @@ static bool is_constant(const struct uk_expr *e) {
     return true;
 }
 
-static bool same_value(const struct uk_expr *a, const struct uk_expr *b) {
-    if (a->op != b->op || a->type != b->type || a->scalar != b->scalar || a->is_integer != b->is_integer ||
-        a->integer != b->integer || (a->op == UK_E_NUMBER && !a->is_integer && a->number != b->number))
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (!a->arg[i] != !b->arg[i] || (a->arg[i] && !same_value(a->arg[i], b->arg[i])))
-            return false;
-    return true;
-}
-
 /* All accesses are under pads of one value, or none is. */
 static enum uk_status find_pad(struct packing *p) {
     for (int i = 0; i < p->operands; i++) {
@@ -144,7 +141,7 @@ static enum uk_status find_pad(struct packing *p) {
 
         if (value && !is_constant(value))
             return refuse(p, "what its pad reads outside is no constant, so a copy cannot hold it");
-        if (i > 0 && (!value != !p->outside || (value && !same_value(value, p->outside))))
+        if (i > 0 && (!value != !p->outside || (value && !uk_same_constant(value, p->outside))))
             return refuse(p, "it is read under different pads; one copy cannot hold both");
         p->outside = value;
     }
@@ -239,6 +236,12 @@ static enum uk_status create_tensor(struct packing *p) {
 
     if (!name)
         return uk_out_of_memory(s->context);
+    struct uk_copied what = {.region = p->region, .layout = p->layout, .outside = p->outside};
+    p->shared = p->prefix ? NULL : uk_find_shared(s, p->consumer, name, p->from, &what);
+    if (p->shared) {
+        p->tensor = p->shared->operand[0].tensor;
+        return UK_OK;
+    }
     if (uk_name_taken(s, name))
         return uk_fail(s->context, UK_REFUSED, p->step->at,
                        "%s %s: the name %s is taken; give another after ->", p->what, p->step->subject, name);
@@ -415,12 +418,15 @@ static enum uk_status connect_source(struct packing *p) {
 static enum uk_status create_copy(struct packing *p) {
     struct uk_schedule *s = p->s;
     struct uk_stage *c = p->copy = uk_alloc(s->arena, sizeof *c), **at = &s->stages;
+    struct uk_copied *what = uk_alloc(s->arena, sizeof *what);
     enum uk_status status;
 
-    if (!c || !(c->statement = create_statement(p)))
+    if (!c || !what || !(c->statement = create_statement(p)))
         return uk_out_of_memory(s->context);
     if ((status = uk_count_stage(s, c, p->tensor->name, p->step->at)))
         return status;
+    *what = (struct uk_copied){.region = p->region, .layout = p->layout, .outside = p->outside};
+    c->copied = what;
     c->name = p->tensor->name;
     for (c->parent = p->consumer; !p->prefix && c->parent->parent;)
         c->parent = c->parent->parent;
@@ -482,7 +488,11 @@ enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step) {
     p->what = step->kind == UK_STEP_PACK ? "pack" : "cache_read";
     if ((status = uk_check_scope(s, step, p->what)) || (status = find_consumer(p)) ||
         (status = check_writers(p)) || (status = choose_layout(p)) || (status = find_pad(p)) ||
-        (status = find_region(p)) || (status = create_tensor(p)) || (status = create_copy(p)))
+        (status = find_region(p)) || (status = create_tensor(p)) || (!p->shared && (status = create_copy(p))))
         return status;
+    if (p->shared && p->shared->parent) { /* it runs whether its first reader does or not */
+        p->shared->parent->attached--;
+        p->shared->parent = NULL;
+    }
     return redirect(p);
 }

@@ -12,6 +12,7 @@ enum uk_name_mode {
     UK_NAMES_ASSUMED,   /* assume: a size that is named elsewhere too */
     UK_NAMES_STATEMENT, /* a size or else an iterator */
     UK_NAMES_MAP,       /* the names of a layout map */
+    UK_NAMES_STEP,      /* a size, or what a loop or an iterator may be called when the step is applied */
 };
 
 struct uk_parser {

@@ -33,6 +33,14 @@ static struct uk_index *map_name(struct uk_parser *ps, const char *name, struct 
     return uk_program_fail(ps->p, UK_REFUSED, at, "%s is no name of the map; use the names before ->", name);
 }
 
+static struct uk_index *step_name(struct uk_parser *ps, const char *name, struct uk_position at) {
+    struct uk_var *v = uk_find_var(ps->p->sizes, name);
+
+    if (!v && (v = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *v))))
+        *v = (struct uk_var){.name = name, .kind = UK_VAR_ITERATOR, .at = at};
+    return v ? uk_program_made(ps->p, uk_index_var(&ps->p->arena, v)) : NULL;
+}
+
 static struct uk_index *affine_name(struct uk_parser *ps) {
     struct uk_program *p = ps->p;
     struct uk_position at = p->at = ps->t->at;
@@ -42,6 +50,8 @@ static struct uk_index *affine_name(struct uk_parser *ps) {
         return NULL;
     if (ps->names == UK_NAMES_MAP)
         return map_name(ps, name, at);
+    if (ps->names == UK_NAMES_STEP)
+        return step_name(ps, name, at);
     if (uk_find_tensor(p, name) || uk_find_scalar(p, name))
         return uk_program_fail(p, UK_REFUSED, at, "%s is a %s, not an integer; use a size or an iterator",
                                name, uk_find_tensor(p, name) ? "tensor" : "scalar");

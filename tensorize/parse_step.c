@@ -38,17 +38,36 @@ static bool parse_loops(struct uk_parser *ps, struct uk_step *s, int least, bool
     return true;
 }
 
+/* root, STAGE.root, or a loop. */
 static bool parse_place(struct uk_parser *ps, struct uk_step *s) {
     if (!uk_expect(ps, "at", "say where: at root, or at a loop"))
         return false;
-    if (!uk_next_is(ps, "root"))
+    bool of_stage = ps->t->kind == UK_T_WORD && uk_token_is(ps->t + 1, ".") && uk_token_is(ps->t + 2, "root");
+    if (!of_stage && !uk_next_is(ps, "root"))
         return parse_loops(ps, s, 1, false);
     if (!(s->loop = uk_program_made(ps->p, uk_alloc(&ps->p->arena, sizeof *s->loop))))
         return false;
-    s->loop->at = ps->t++->at;
+    s->loop->at = ps->t->at;
+    if (of_stage && (!(s->loop->stage = uk_expect_name(ps, "a stage")) || !uk_accept(ps, ".")))
+        return false;
+    ps->t++;
     s->loop->loop = "root";
     s->loops = 1;
     return true;
+}
+
+/* A tensor, and the subscripts of some of its accesses. */
+static bool parse_copied(struct uk_parser *ps, struct uk_step *s) {
+    if (!(s->subject = uk_expect_name(ps, "a tensor name")))
+        return false;
+    if (s->kind == UK_STEP_CACHE_WRITE || !uk_next_is(ps, "["))
+        return true;
+    if (!(s->subscript =
+              uk_program_made(ps->p, uk_alloc(&ps->p->arena, UK_MAX_DIMS * sizeof(struct uk_index *)))))
+        return false;
+    ps->names = UK_NAMES_STEP;
+    s->subscripts = uk_parse_affines(ps, s->subscript);
+    return s->subscripts >= 0;
 }
 
 /* "->" ID ...: n names. */
@@ -126,7 +145,7 @@ static bool parse_layout(struct uk_parser *ps, struct uk_step *s) {
 }
 
 static bool parse_pack(struct uk_parser *ps, struct uk_step *s) {
-    if (!(s->subject = uk_expect_name(ps, "a tensor name")) || !parse_place(ps, s))
+    if (!parse_copied(ps, s) || !parse_place(ps, s))
         return false;
     if (uk_accept(ps, "layout")) {
         if (!parse_layout(ps, s))
@@ -147,7 +166,7 @@ static bool parse_pack(struct uk_parser *ps, struct uk_step *s) {
 static bool parse_cache(struct uk_parser *ps, struct uk_step *s) {
     static const char *const scopes[] = {"global", "shared", "register"};
 
-    if (!(s->subject = uk_expect_name(ps, "a tensor name")) || !parse_place(ps, s))
+    if (!parse_copied(ps, s) || !parse_place(ps, s))
         return false;
     if (uk_accept(ps, "in")) {
         int i = 0;

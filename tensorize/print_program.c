@@ -250,7 +250,12 @@ static void put_step(struct uk_text *t, const struct uk_step *s) {
     }
     uk_put(t, "%s", words[s->kind]);
     if (s->subject && s->kind != UK_STEP_TENSORIZE)
-        uk_put(t, " %s%s", s->subject, copies ? " at" : "");
+        uk_put(t, " %s", s->subject);
+    for (int d = 0; d < s->subscripts; d++) {
+        uk_put(t, d ? ", " : "[");
+        uk_print_index(t, s->subscript[d]);
+    }
+    uk_put(t, "%s%s", s->subscripts ? "]" : "", copies ? " at" : "");
     for (int i = 0; i < s->loops; i++)
         put_loop(t, &s->loop[i]);
     if (s->kind == UK_STEP_SPLIT || s->kind == UK_STEP_TILE)

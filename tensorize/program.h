@@ -315,7 +315,9 @@ struct uk_step {
     struct uk_map *layout; /* pack, cache_*: or NULL */
     bool has_scope;
     enum uk_scope scope;
-    const char *subject;   /* tensor of pack/cache_*, stage of compute_at.., kernel of tensorize ("auto") */
+    const char *subject; /* tensor of pack/cache_*, stage of compute_at.., kernel of tensorize ("auto") */
+    int subscripts;      /* pack, cache_read: of the accesses that are meant; 0: of all */
+    struct uk_index **subscript;
     const char *bind_kind; /* "block" or "thread" */
     char bind_axis;        /* 'x' 'y' 'z' */
     struct uk_import *import;

@@ -74,4 +74,21 @@ enum uk_status uk_layout_redirect(struct uk_schedule *s, const struct uk_stage *
 /* `in shared` and `in register` are for GPUs. */
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
 
+/* What a copy holds of a tensor, and how. */
+struct uk_copied {
+    const struct uk_region *region;
+    struct uk_buffer_layout layout;
+    const struct uk_expr *outside; /* in the place of what is outside of the tensor; NULL: that is not read */
+};
+
+/* ---- pack_share.c ---- */
+
+/* Are two values that read no tensor the same? */
+bool uk_same_constant(const struct uk_expr *a, const struct uk_expr *b);
+/* Does the step mean this access? */
+bool uk_is_meant(const struct uk_step *step, const struct uk_operand *o);
+/* The whole program's copy of that name, if the reader can take it as it is; or NULL. */
+struct uk_stage *uk_find_shared(const struct uk_schedule *s, const struct uk_stage *reader, const char *name,
+                                const struct uk_tensor *from, const struct uk_copied *what);
+
 #endif

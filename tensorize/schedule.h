@@ -92,6 +92,7 @@ struct uk_stage {
     struct uk_index *inside; /* loops were fused by a change of view: uk_inside_condition before that */
     bool is_filtered; /* its `where` has relations that are no bounds: they are asked at every instance */
     bool is_copy;
+    const struct uk_copied *copied; /* a copy of a tensor: what it holds (region.h) */
     bool is_reset;         /* the separate initialization of a reduction */
     const char *plain_why; /* the automatic schedule found no kernel: why; or NULL */
     bool is_gone;          /* left out of the program: inlined, or stored by another stage's kernel */
@@ -243,6 +244,9 @@ enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps);
 /* The operands as the statement has them, and the guards that follow from pad and where. */
 enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st);
 enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
+/* pack_share.c: has the access these subscripts, but for spelling? The first stage that reads a copy; or NULL. */
+bool uk_same_access(const struct uk_access *a, struct uk_index *const *subscript, int subscripts);
+const struct uk_stage *uk_first_reader(const struct uk_stage *copy);
 /* storage.c: decides where temps live, once all steps are applied. */
 enum uk_status uk_place_temps(struct uk_schedule *s);
 /* The name of the stage that is probably meant by a word that names none, or NULL. */
@@ -429,10 +433,13 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
 enum uk_status uk_auto_schedule(struct uk_schedule *s);
 /* A size expression as far as constants, assumptions and `size` items tell, else a guess. */
 double uk_size_told(const struct uk_schedule *s, const struct uk_index *e);
+/* The same as if it held no size that --define made a constant. */
+double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e);
 /* The extent of the loop's iterator, likewise. */
 double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
 /* The loop's own values, likewise: fewer where it is a part of its iterator, by a constant. */
 double uk_values_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
+enum { UK_CHEAP_REUSE = 32 };
 /* Is copying so many elements, one by one, little beside what the stage computes? */
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied);
 /* ---- tiling.c ---- */

@@ -273,7 +273,8 @@ void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
 /* axis: "block.x" ... "thread.z" */
 void uk_bind(struct uk_program *p, const char *loop, const char *axis);
 /* Copies what is used of the tensor inside the place into panels of that width, the last filled up with zeros. along: the
- * dimension that is cut; -1: the only one that no reduction runs over. name: the copy's, or NULL. */
+ * dimension that is cut; -1: the only one that no reduction runs over. name: the copy's, or NULL. place: "stage.root" too. One
+ * of several accesses is named by uk_step(): "pack A[k, m] at root panel 8". */
 void uk_pack(struct uk_program *p, const char *tensor, const char *place, int64_t panel, int along,
              const char *name);
 /* Reads the tensor through a copy of what is used inside the place; name: the copy's, or NULL. */
@@ -304,7 +305,8 @@ struct uk_options {
     const char *target;
     /* A stage that no kernel computes runs as plain loops, and a note says which and why; if this is set it is
      * UK_NO_MATCH instead, but for copies that are cheap: 2 cycles an element against 16 terms a cycle of the tensorized
-     * stage that reads them, less than its time. uk_explain names them. */
+     * stage that reads them, less than its time, a size made a constant counting as the argument that it was. uk_explain
+     * names them. */
     bool require_kernels;
     int threads; /* auto schedules make a loop parallel only if this is > 1 */
     /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a

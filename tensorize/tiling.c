@@ -386,6 +386,8 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     struct uk_loop *place = NULL;
     int last = t->blocks;
 
+    if (operand->tensor->kind == UK_TENSOR_PACKED) /* with another operand at the same subscripts */
+        return UK_OK;
     if (of_columns ? t->few_rows
                    : t->columns >= 0 && !t->columns_outside && !t->window &&
                          uk_extent_told(t->s, t->st, t->axis[t->columns]) <= FEW_COLUMNS)
@@ -399,15 +401,11 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     struct uk_step *step = uk_step_on(t->s, UK_STEP_PACK, t->st, &place, place ? 1 : 0);
     if (!step)
         return uk_out_of_memory(t->s->context);
-    if (!place)
-        step->loop[0] = (struct uk_loop_name){.loop = "root", .at = step->at};
-    step->loops = 1;
-    step->subject = operand->tensor->name;
     step->has_panel = step->has_along = !t->fit->panel[o].layout;
     step->number[0] = t->fit->panel[o].width;
     step->along = t->fit->panel[o].along;
     step->layout = t->fit->panel[o].layout;
-    enum uk_status status = uk_apply_one(t->s, step);
+    enum uk_status status = uk_copy_operand(t->s, t->st, o, place, step);
     /* the operand is the copy's tensor now */
     return status || !step->layout || t->fit->panel[o].group
                ? status

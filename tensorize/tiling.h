@@ -30,6 +30,11 @@ enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
 enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                            const char *suffix, struct uk_loop **outer);
 
+/* auto_copy.c: applies a pack or cache_read of the operand; step->layout or the panel is there already. place: NULL is the
+ * whole program. A copy that another stage has made is taken again, or will be by stages that follow: `place` is none then. */
+enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
+                               struct uk_step *step);
+
 /* auto.c: the cheapest kernel for the stage, and its tiling. Without a kernel, plain loops where they are
  * allowed. */
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);

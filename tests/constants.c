@@ -1,14 +1,16 @@
 /*
- * The example programs with their sizes as constants. A size that is a constant is another program to the automatic
- * schedule: extents below a tile, sums that are no whole groups, nothing at all. It must be refused exactly where the
- * function with sizes as arguments refuses these sizes, and else compute the same.
+ * Programs with their sizes as constants: the examples, and those of tests/shared, whose stages read one tensor several
+ * times. A size that is a constant is another program to the automatic schedule: extents below a tile, sums that are no
+ * whole groups, nothing at all. It must be refused exactly where the function with sizes as arguments refuses these sizes,
+ * and else compute the same.
  *
- *     constants EXAMPLES [--all] [--seed N] [--only PROGRAM] [--sizes V,V,...]
+ *     constants DIRECTORY [--all] [--seed N] [--only PROGRAM] [--sizes V,V,...]
  *
  * Tuples: all sizes equal, 0 to 40, and random ones, each as it is and with what the program assumes to be equal made so.
  * Every tuple is compiled, run and compared here, and scheduled for the targets that this machine cannot run, with and
  * without plain loops. The reference is the interpreter, as for `uk run --check`; where that would take long, the
- * function with sizes as arguments. Without --all, some of the tuples, always the same.
+ * function with sizes as arguments, which is compared with the interpreter too where that is quick. Without --all, some of
+ * the tuples, always the same.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <dirent.h>
@@ -138,7 +140,7 @@ static int call(struct uk_program *p, const struct uk_module *m, const int64_t *
     return uk_module_call(m, argument, scalar, data->origins);
 }
 
-/* Are the results those of the interpreter, or, if it would take long, those of the function that takes sizes? */
+/* Are both results those of the interpreter, or, if it would take long, each other's? */
 static bool is_right(struct example *e, struct uk_program *p, const int64_t *size, const struct uk_data *got,
                      const struct uk_data *by_sizes) {
     struct uk_data expected;
@@ -151,7 +153,8 @@ static bool is_right(struct example *e, struct uk_program *p, const int64_t *siz
     assert_int_equal(uk_data_create(&expected, p, size), 0);
     uk_data_integers(&expected);
     assert_int_equal(uk_program_interpret(e->program, size, scalar, expected.origins), UK_OK);
-    bool same = uk_data_equal(got, &expected, size, uk_roundings(p, size));
+    bool same = uk_data_equal(got, &expected, size, uk_roundings(p, size)) &&
+                uk_data_equal(by_sizes, &expected, size, uk_roundings(p, size));
     uk_data_free(&expected);
     return same;
 }
@@ -337,7 +340,7 @@ int main(int argc, char **argv) {
         else
             known = i + 1 < argc && take_argument(argv[i], argv[i + 1]) && i++;
     if (!known) {
-        fprintf(stderr, "usage: constants EXAMPLES [--all] [--seed N] [--only PROGRAM] [--sizes V,V,...]\n");
+        fprintf(stderr, "usage: constants DIRECTORY [--all] [--seed N] [--only PROGRAM] [--sizes V,V,...]\n");
         return 2;
     }
     directory = argv[1];
