@@ -55,6 +55,19 @@ static void writes_past_edge(PARAMETERS) {
         c[nr] = 0;
 }
 
+/* A race with the thread whose columns these are. */
+static void rewrites_neighbour(PARAMETERS) {
+    good(ARGUMENTS);
+    if (mr > 1 && nr < ldc)
+        *(volatile float *)(c + nr) = *(volatile float *)(c + nr);
+}
+
+static void wrong_for_k_of_5(PARAMETERS) {
+    good(ARGUMENTS);
+    if (k == 5)
+        c[0] += 1;
+}
+
 static void writes_a(PARAMETERS) {
     good(ARGUMENTS);
     if (k > 0)
@@ -118,6 +131,8 @@ static const struct broken {
                {"reads_before_b", reads_before_b, "outside operand 1", NULL},
                {"reads_c_past_edge", reads_c_past_edge, "outside operand 2", NULL},
                {"writes_past_edge", writes_past_edge, "wrote outside its output: operand 2", NULL},
+               {"rewrites_neighbour", rewrites_neighbour, "nothing between the rows of its output", NULL},
+               {"wrong_for_k_of_5", wrong_for_k_of_5, "k=5", NULL},
                {"writes_a", writes_a, "wrote outside its output: operand 0", NULL},
                {"ignores_k_of_0", ignores_k_of_0, "wrong result", NULL},
                {"ignores_acc", ignores_acc, "wrong result", NULL},

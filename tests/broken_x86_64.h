@@ -14,6 +14,8 @@ static void needs_alignment(PARAMETERS) {
 ASM_KERNEL(clobbers_rbx, "xor %ebx, %ebx")
 ASM_KERNEL(clobbers_r15, "xor %r15d, %r15d")
 ASM_KERNEL(sets_flush_to_zero, "push $0x9fc0\n\tldmxcsr (%rsp)\n\tpop %rax")
+ASM_KERNEL(sets_x87_rounding, "fnstcw -8(%rsp)\n\torw $0xc00, -8(%rsp)\n\tfldcw -8(%rsp)")
+ASM_KERNEL(leaves_mmx, "pxor %mm0, %mm0")
 ASM_KERNEL(writes_caller_stack, "movq $0, 24(%rsp)")
 ASM_KERNEL(illegal_instruction, "ud2")
 
@@ -31,9 +33,11 @@ __asm__(".text\n.type leaves_upper_halves, @function\nleaves_upper_halves:\n\t"
         "vxorps %xmm0, %xmm0, %xmm0\n\tvcmpeqps %ymm0, %ymm0, %ymm15\n\tret\n");
 
 /* Rows of kernels[]. */
-#define MACHINES_OWN                                                        \
-    {"clobbers_rbx", clobbers_rbx, "does not preserve rbx", NULL},          \
-        {"clobbers_r15", clobbers_r15, "does not preserve r15", NULL},      \
-        {"sets_flush_to_zero", sets_flush_to_zero, "MXCSR", NULL},          \
-        {"leaves_direction", leaves_direction, "the direction flag", NULL}, \
+#define MACHINES_OWN                                                                   \
+    {"clobbers_rbx", clobbers_rbx, "does not preserve rbx", NULL},                     \
+        {"clobbers_r15", clobbers_r15, "does not preserve r15", NULL},                 \
+        {"sets_flush_to_zero", sets_flush_to_zero, "MXCSR", NULL},                     \
+        {"sets_x87_rounding", sets_x87_rounding, "the control word of the x87", NULL}, \
+        {"leaves_mmx", leaves_mmx, "the empty stack of the x87", NULL},                \
+        {"leaves_direction", leaves_direction, "the direction flag", NULL},            \
         {"leaves_upper_halves", leaves_upper_halves, "vzeroupper", has_avx},

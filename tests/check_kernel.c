@@ -353,13 +353,13 @@ static bool check_edge(struct check *c, int64_t k, int64_t mr, int64_t nr, unsig
     return true;
 }
 
-/* ---- strides of 64 bits: rows so far apart that they need them ---- */
+/* ---- rows apart: so far that strides need 64 bits; or each at the end of a page that no other follows ---- */
 
-enum { FAR_K = 3 };
+enum { FAR_K = 3, PAGES_APART = 8192 /* elements: a multiple of the page, of two at least */ };
 static const int64_t far_gap = (int64_t)1 << 32; /* a stride cut to 32 bits is then its row's length */
 
 static bool is_far(const struct operand *o) {
-    return o->rows > 1 && o->stride > far_gap;
+    return o->rows > 1 && o->stride > PAGES_APART / 2;
 }
 
 /* The pages with a row. */
@@ -377,14 +377,18 @@ static bool reserve_rows(struct operand *o, int i, struct arena *space) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     const bool whole = !getenv("UK_UNDER_QEMU");
     void *hint = (void *)(uintptr_t)((UINT64_C(16) + 4 * (uint64_t)i) << 40);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE),
+                 row = (size_t)(o->length + o->over) * bytes_of(o->type);
+    const size_t align = (size_t)o->align > bytes_of(o->type) ? (size_t)o->align : bytes_of(o->type);
+    const size_t before = (page - row % page) % page / align * align;
     size_t bytes;
     char *start;
 
-    space->size = (size_t)extent(o) * bytes_of(o->type);
+    space->size = (size_t)extent(o) * bytes_of(o->type) + before;
     space->data = whole ? mmap(hint, space->size, PROT_NONE, flags, -1, 0) : hint;
     if (space->data == MAP_FAILED)
         return false;
-    o->at = (char *)space->data;
+    o->at = (char *)space->data + before;
     for (int64_t r = 0; r < o->rows; r++) {
         row_pages(o, r, &start, &bytes);
         if (whole ? mprotect(start, bytes, PROT_READ | PROT_WRITE)
@@ -419,7 +423,7 @@ static void copy_tile(const struct operand *o, void *dense, bool from) {
     }
 }
 
-static bool run_far(struct check *c) {
+static bool run_far(struct check *c, const char *how) {
     struct guarded_call g = {.function = c->function, .plan = &c->plan};
     const struct operand *o = c->plan.operand;
     const int n = c->plan.operands;
@@ -438,12 +442,12 @@ static bool run_far(struct check *c) {
     }
     g.scalar = scalar_bits(c);
     if (!run_guarded(call_kernel, &g, &at))
-        return fail(c, "faulted with strides that need 64 bits");
+        return fail(c, "faulted with %s", how);
     for (int i = 0; i < n; i++) {
         copy_tile(&o[i], c->before[i], false);
         if (o[i].output &&
             memcmp(c->before[i], c->magnitude[i], (size_t)(o[i].rows * o[i].used) * bytes_of(o[i].type)))
-            return fail(c, "wrong result with strides that need 64 bits");
+            return fail(c, "wrong result with %s", how);
     }
     return true;
 }
@@ -466,39 +470,67 @@ static bool column_edges(const struct check *c) {
     return c->op->has_columns && (c->row->edges == UK_EDGES_ANY || c->row->edges == UK_EDGES_COLS);
 }
 
-static bool check_far_rows(struct check *c) {
+/* c->shape, with rows that the gap puts on pages of their own. */
+static bool check_apart(struct check *c, const char *how) {
     struct arena space[OPERANDS] = {0};
     bool ok = true;
 
-    c->shape =
-        (struct shape){.k = FAR_K, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op->has_acc, .gap = far_gap};
-    if (row_edges(c) && c->shape.mr > 2)
-        c->shape.mr = 2;
     plan_of(c, &c->shape, &c->plan);
     for (int i = 0; i < c->plan.operands && ok; i++) {
         struct operand *o = &c->plan.operand[i];
 
         o->at = (char *)c->arena[i].data;
         if (is_far(o) && !reserve_rows(o, i, &space[i]))
-            ok = fail(c, "no address space for rows that are 2^32 elements apart");
+            ok = fail(c, "no address space for rows that are so far apart");
     }
-    ok = ok && run_far(c);
+    ok = ok && run_far(c, how);
     for (int i = 0; i < OPERANDS; i++)
         if (space[i].size && space[i].data != MAP_FAILED)
             release_rows(&c->plan.operand[i], &space[i]);
     return ok;
 }
 
-static bool check_edges(struct check *c, int64_t k, unsigned *turn) {
+static bool check_far_rows(struct check *c) {
+    c->shape =
+        (struct shape){.k = FAR_K, .mr = c->row->mr, .nr = c->row->nr, .acc = c->op->has_acc, .gap = far_gap};
+    if (row_edges(c) && c->shape.mr > 2)
+        c->shape.mr = 2;
+    return check_apart(c, "strides that need 64 bits");
+}
+
+/* Whoever reads or writes beside a row of the output, if only to put back what was there, touches a page that does not
+ * exist: there another thread may be writing. */
+static bool check_neighbours(struct check *c, int64_t mr, int64_t nr, int64_t acc) {
+    c->shape = (struct shape){.k = FAR_K, .mr = mr, .nr = nr, .acc = acc};
+    plan_of(c, &c->shape, &c->plan);
+    for (int i = 0; i < c->plan.operands; i++) {
+        const struct operand *o = &c->plan.operand[i];
+
+        if (!o->output || o->rows < 2 || o->never_read)
+            continue;
+        c->shape.gap = PAGES_APART - o->stride;
+        plan_of(c, &c->shape, &c->plan);
+        return o->stride != PAGES_APART || check_apart(c, "nothing between the rows of its output");
+    }
+    return true;
+}
+
+/* All edges with these k; without a k, what lies beside the rows of the output. */
+static bool check_edges(struct check *c, const int64_t *k, unsigned *turn) {
     const struct uk_kernel *row = c->row;
     const bool columns = column_edges(c);
+    bool ok = true;
 
     for (int64_t mr = row_edges(c) ? 1 : row->mr; mr <= most_rows(c); mr++)
-        for (int64_t nr = c->op->any_columns ? 0 : columns ? 1 : row->nr; nr <= most_columns(c); nr++)
-            if (nr <= SOME_COLUMNS || nr == most_columns(c) || !c->op->wide)
-                if (!check_edge(c, k, mr, nr, turn))
-                    return false;
-    return true;
+        for (int64_t nr = c->op->any_columns ? 0 : columns ? 1 : row->nr; nr <= most_columns(c) && ok; nr++) {
+            if (nr > SOME_COLUMNS && nr != most_columns(c) && c->op->wide)
+                continue;
+            if (k)
+                ok = check_edge(c, *k, mr, nr, turn);
+            else
+                ok = check_neighbours(c, mr, nr, 0) && (!c->op->has_acc || check_neighbours(c, mr, nr, 1));
+        }
+    return ok;
 }
 
 /* As large as the largest operands with that k, and a page for what is written outside of them: what does not belong
@@ -545,12 +577,13 @@ bool check_kernel(const struct uk_kernel *row, void (*function)(void), char *mes
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && ok; i++)
         if (c.op->has_k || sizes[i] == 1) {
-            ok = make_arenas(&c, sizes[i]) && check_edges(&c, sizes[i], &turn);
+            ok = make_arenas(&c, sizes[i]) && check_edges(&c, &sizes[i], &turn);
             free_arenas(&c);
         }
+    ok = ok && make_arenas(&c, FAR_K) && check_edges(&c, NULL, &turn);
     /* Where addresses have 32 bits no two rows are so far apart. */
     if (sizeof(void *) == 8)
-        ok = ok && make_arenas(&c, FAR_K) && check_far_rows(&c);
+        ok = ok && check_far_rows(&c);
     free_arenas(&c);
     return ok;
 }
