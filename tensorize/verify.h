@@ -112,10 +112,22 @@ void uk_verify_plan(struct uk_verifier *v, int random);
 bool uk_verify_choose(struct uk_verifier *v);
 int64_t uk_verify_size(const struct uk_var *var, void *verifier);
 int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
-/* Changes the sign of the strides that are to be negative. */
-void uk_verify_negate(struct uk_verifier *v);
+bool uk_verify_mentions(const struct uk_index *e, const struct uk_var *var);
 /* The arguments of the form. */
 void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]);
+
+/* verify_stride.c: names that stand only in strides become at least what keeps the rows of every tensor apart; beside
+ * edges, most often so much that each row has pages of its own. */
+void uk_verify_strides(struct uk_verifier *v, bool edges);
+/* Rows that are only read overlap, once in a while. */
+void uk_verify_overlap(struct uk_verifier *v);
+bool uk_verify_apart(struct uk_verifier *v, const struct uk_tensor *t);
+/* Whether the form can pass the size; whether the assumptions hold. */
+bool uk_verify_fits(const struct uk_verifier *v, const struct uk_var *var);
+bool uk_verify_holds(struct uk_verifier *v);
+/* Which strides are to be negative; changes their sign. */
+void uk_verify_signs(struct uk_verifier *v);
+void uk_verify_negate(struct uk_verifier *v);
 
 /* verify_value.c: what the operands and scalars of a case hold; false: with these sizes no sum would be exact. */
 bool uk_verify_weigh(struct uk_verifier *v);

@@ -1,5 +1,5 @@
 /*
- * Sizes and strides for one call of a kernel, within what the declaration assumes: first every pair of edges that the
+ * Sizes for one call of a kernel, within what the declaration assumes: first every pair of edges that the
  * assumptions bound, each with odd and with even other sizes; then random ones, edges more often, some of them long.
  */
 #include <string.h>
@@ -11,16 +11,8 @@ enum {
     LARGEST_SIZE = 130,
     LONGEST_SIZE = 2100,
     EDGE_SIZE = 20, /* of what has no edges, beside edges */
-    LARGEST_GAP = 20,
-    ONE_IN_FAR = 24,
-    ONE_IN_PAGES = 6,
-    LARGEST_PAGE = 4096, /* elements */
-    MANY_ROWS = 2048,    /* too many for pages of their own */
     MOST_EDGES = 1 << 20
 };
-/* Between the rows of an operand, once in a while: a stride cut to 32 bits is then its row's length. */
-static const int64_t far_gap = (int64_t)1 << 32;
-
 /* How sizes are drawn, and how large operands and the statement may be with them. */
 enum kind { EDGES, RANDOM, LONG, COUNTERS };
 static const struct limit {
@@ -177,9 +169,9 @@ static void choose_extents(struct uk_verifier *v, enum kind kind) {
             v->size[var->number] = kind == EDGES ? edge_extent(v, var, &edge, parity) : random_extent(v, var);
 }
 
-static bool mentions(const struct uk_index *e, const struct uk_var *var) {
-    return e && ((e->op == UK_I_VAR && e->var == var) || mentions(e->a, var) || mentions(e->b, var) ||
-                 mentions(e->c, var));
+bool uk_verify_mentions(const struct uk_index *e, const struct uk_var *var) {
+    return e && ((e->op == UK_I_VAR && e->var == var) || uk_verify_mentions(e->a, var) ||
+                 uk_verify_mentions(e->b, var) || uk_verify_mentions(e->c, var));
 }
 
 /* `P == (H + 1) / 2` gives P its value. */
@@ -189,136 +181,14 @@ static void follow_equalities(struct uk_verifier *v) {
 
         if (a->relation->op != UK_I_EQ)
             continue;
-        if (l->op == UK_I_VAR && !mentions(r, l->var))
+        if (l->op == UK_I_VAR && !uk_verify_mentions(r, l->var))
             v->size[l->var->number] = uk_verify_value(v, r);
-        else if (r->op == UK_I_VAR && !mentions(l, r->var))
+        else if (r->op == UK_I_VAR && !uk_verify_mentions(l, r->var))
             v->size[r->var->number] = uk_verify_value(v, l);
     }
 }
 
-/* ---- strides ---- */
-
-/* Dimensions as stored, from the innermost outwards: constant strides by size, then names, the last one first. */
-static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
-    int64_t key[UK_MAX_DIMS];
-
-    for (int i = 0; i < t->stored_dims; i++) {
-        int d = t->stored_dims - 1 - i, j = i;
-        int64_t k;
-
-        if (!uk_index_is_int(t->stride[d], &k))
-            k = INT64_MAX;
-        for (; j > 0 && key[j - 1] > k; j--) {
-            key[j] = key[j - 1];
-            order[j] = order[j - 1];
-        }
-        key[j] = k;
-        order[j] = d;
-    }
-}
-
-/* Does the form take this size as something narrower than 64 bits? */
-static bool is_narrow(const struct uk_verifier *v, const struct uk_var *var) {
-    const struct uk_form *f = &v->intrinsic->form[v->form];
-
-    for (int i = 0; i < f->arguments; i++)
-        if (f->argument[i].size == var && f->argument[i].ctype != UK_I64)
-            return true;
-    return false;
-}
-
-/* Whether the tensors with such a stride have no more rows than that. */
-static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_t most) {
-    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
-        int64_t rows = 1;
-        bool strided = false;
-
-        for (int d = 0; d < t->stored_dims; d++) {
-            strided |= mentions(t->stride[d], var);
-            if (t->stride[d]->op == UK_I_VAR && rows <= most)
-                rows *= uk_verify_value(v, t->stored[d]);
-        }
-        if (strided && rows > most)
-            return false;
-    }
-    return true;
-}
-
-/* Between rows: none, to the next multiple of 16, some, 2^32 elements, or so many that each row ends at a page's end if the
- * last one does, and that a page that must not be touched follows. */
-static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t least, enum kind kind) {
-    if (!is_narrow(v, var) && has_few_rows(v, var, MANY_ROWS)) {
-        if (kind == EDGES ? uk_verify_random(v, 2) : !uk_verify_random(v, ONE_IN_PAGES))
-            return LARGEST_PAGE + (LARGEST_PAGE - least % LARGEST_PAGE) % LARGEST_PAGE;
-        if (has_few_rows(v, var, LARGEST_SIZE) && !uk_verify_random(v, ONE_IN_FAR))
-            return far_gap;
-    }
-    switch (uk_verify_random(v, 4)) {
-    case 0:
-        return 0;
-    case 1:
-        return 15 - (least + 15) % 16;
-    default:
-        return (int64_t)uk_verify_random(v, LARGEST_GAP);
-    }
-}
-
-/* Names that stand only in strides become at least what keeps the rows of every tensor apart. */
-static void choose_strides(struct uk_verifier *v, enum kind kind) {
-    const struct uk_program *p = v->intrinsic->declaration;
-
-    for (const struct uk_var *var = p->sizes; var; var = var->next)
-        if (!var->is_extent)
-            v->size[var->number] = 0;
-    for (int round = 0; round < 2; round++)
-        for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
-            int order[UK_MAX_DIMS];
-            int64_t need = 1;
-
-            inner_first(t, order);
-            for (int i = 0; i < t->stored_dims; i++) {
-                const struct uk_index *stride = t->stride[order[i]];
-                int64_t extent = uk_verify_value(v, t->stored[order[i]]);
-
-                if (stride->op == UK_I_VAR && !stride->var->is_extent && v->size[stride->var->number] < need)
-                    v->size[stride->var->number] = need + gap(v, stride->var, need, kind);
-                need += extent > 1 ? (extent - 1) * uk_verify_value(v, stride) : 0;
-            }
-        }
-}
-
-/* Rows that are only read may overlap, as those of a convolution's image do. */
-static void overlap_rows(struct uk_verifier *v) {
-    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
-        bool written = var->is_extent;
-
-        for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
-            for (int d = 0; d < t->stored_dims; d++)
-                written |= t->is_written && mentions(t->stride[d], var);
-        if (!written && !uk_verify_random(v, 8) && v->size[var->number] < far_gap)
-            v->size[var->number] = (int64_t)uk_verify_random(v, (uint64_t)v->size[var->number] + 1);
-    }
-}
-
 /* ---- the whole ---- */
-
-static bool rows_are_apart(struct uk_verifier *v, const struct uk_tensor *t) {
-    int64_t need = 1;
-    int order[UK_MAX_DIMS];
-
-    inner_first(t, order);
-    for (int i = 0; i < t->stored_dims; i++) {
-        int64_t extent = uk_verify_value(v, t->stored[order[i]]),
-                stride = uk_verify_value(v, t->stride[order[i]]);
-
-        if (extent <= 1)
-            continue;
-        if (stride < need)
-            return false;
-        need += (extent - 1) * stride;
-    }
-    return true;
-}
 
 static bool is_small(struct uk_verifier *v, enum kind kind) {
     const struct limit *most = &limits[kind];
@@ -348,32 +218,13 @@ static bool is_small(struct uk_verifier *v, enum kind kind) {
     return true;
 }
 
-/* Whether the form can pass it. */
-static bool fits(const struct uk_verifier *v, const struct uk_var *var) {
-    const struct uk_form *f = &v->intrinsic->form[v->form];
-    const int64_t n = v->size[var->number];
-
-    for (int i = 0; i < f->arguments; i++)
-        if (f->argument[i].size == var && f->argument[i].ctype < UK_TYPES &&
-            uk_wrap_to((enum uk_type)f->argument[i].ctype, (uint64_t)n).i != n)
-            return false;
-    return true;
-}
-
-static bool holds(struct uk_verifier *v) {
-    for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next)
-        if (uk_verify_value(v, a->relation) <= 0)
-            return false;
-    return true;
-}
-
 static bool is_allowed(struct uk_verifier *v, enum kind kind) {
     const struct uk_program *p = v->intrinsic->declaration;
 
     for (const struct uk_var *var = p->sizes; var; var = var->next)
-        if (v->size[var->number] < 0 || !fits(v, var))
+        if (v->size[var->number] < 0 || !uk_verify_fits(v, var))
             return false;
-    if (!holds(v))
+    if (!uk_verify_holds(v))
         return false;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         for (int d = 0; d < t->dims; d++)
@@ -382,43 +233,9 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
     if (!is_small(v, kind))
         return false;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
-        if (t->is_written && !rows_are_apart(v, t))
+        if (t->is_written && !uk_verify_apart(v, t))
             return false;
     return true;
-}
-
-/* ---- negative strides ---- */
-
-void uk_verify_negate(struct uk_verifier *v) {
-    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
-        if (v->negative[var->number])
-            v->size[var->number] = -v->size[var->number];
-}
-
-static bool is_passed(const struct uk_verifier *v, const struct uk_var *var) {
-    const struct uk_form *f = &v->intrinsic->form[v->form];
-
-    for (int i = 0; i < f->arguments; i++)
-        if (f->argument[i].size == var)
-            return true;
-    return false;
-}
-
-/* Rows that are apart stay so if they follow each other the other way. */
-static void choose_signs(struct uk_verifier *v) {
-    bool some = !uk_verify_random(v, 4), good;
-
-    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
-        some = some && rows_are_apart(v, t);
-    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
-        v->negative[var->number] = some && !var->is_extent && is_passed(v, var) && uk_verify_random(v, 2);
-    uk_verify_negate(v);
-    good = holds(v);
-    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
-        good = good && fits(v, var);
-    uk_verify_negate(v);
-    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
-        v->negative[var->number] = v->negative[var->number] && good;
 }
 
 /* ---- the next case ---- */
@@ -446,10 +263,10 @@ static bool choose(struct uk_verifier *v, enum kind kind) {
     for (int tries = 0; tries < most; tries++) {
         choose_extents(v, kind);
         follow_equalities(v);
-        choose_strides(v, kind);
-        overlap_rows(v);
+        uk_verify_strides(v, kind == EDGES);
+        uk_verify_overlap(v);
         if (is_allowed(v, kind) && uk_verify_weigh(v)) {
-            choose_signs(v);
+            uk_verify_signs(v);
             return true;
         }
     }

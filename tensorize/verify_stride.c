@@ -1,0 +1,188 @@
+/* Strides for one call of a kernel: names that stand in strides only. */
+#include "verify.h"
+
+enum {
+    LARGEST_GAP = 20,
+    ONE_IN_FAR = 24,
+    ONE_IN_PAGES = 6,
+    LARGEST_PAGE = 4096, /* elements */
+    FEW_ROWS = 130,      /* so few may be far apart */
+    MANY_ROWS = 2048     /* more than that have no pages of their own */
+};
+/* Between the rows of an operand, once in a while: a stride cut to 32 bits is then its row's length. */
+static const int64_t far_gap = (int64_t)1 << 32;
+
+/* ---- strides ---- */
+
+/* Dimensions as stored, from the innermost outwards: constant strides by size, then names, the last one first. */
+static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
+    int64_t key[UK_MAX_DIMS];
+
+    for (int i = 0; i < t->stored_dims; i++) {
+        int d = t->stored_dims - 1 - i, j = i;
+        int64_t k;
+
+        if (!uk_index_is_int(t->stride[d], &k))
+            k = INT64_MAX;
+        for (; j > 0 && key[j - 1] > k; j--) {
+            key[j] = key[j - 1];
+            order[j] = order[j - 1];
+        }
+        key[j] = k;
+        order[j] = d;
+    }
+}
+
+/* Does the form take this size as something narrower than 64 bits? */
+static bool is_narrow(const struct uk_verifier *v, const struct uk_var *var) {
+    const struct uk_form *f = &v->intrinsic->form[v->form];
+
+    for (int i = 0; i < f->arguments; i++)
+        if (f->argument[i].size == var && f->argument[i].ctype != UK_I64)
+            return true;
+    return false;
+}
+
+/* Whether the tensors with such a stride have no more rows than that. */
+static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_t most) {
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
+        int64_t rows = 1;
+        bool strided = false;
+
+        for (int d = 0; d < t->stored_dims; d++) {
+            strided |= uk_verify_mentions(t->stride[d], var);
+            if (t->stride[d]->op == UK_I_VAR && rows <= most)
+                rows *= uk_verify_value(v, t->stored[d]);
+        }
+        if (strided && rows > most)
+            return false;
+    }
+    return true;
+}
+
+/* Between rows: none, to the next multiple of 16, some, 2^32 elements, or so many that each row ends at a page's end if the
+ * last one does, and that a page that must not be touched follows. */
+static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t least, bool edges) {
+    if (!is_narrow(v, var) && has_few_rows(v, var, MANY_ROWS)) {
+        if (edges ? uk_verify_random(v, 2) : !uk_verify_random(v, ONE_IN_PAGES))
+            return LARGEST_PAGE + (LARGEST_PAGE - least % LARGEST_PAGE) % LARGEST_PAGE;
+        if (has_few_rows(v, var, FEW_ROWS) && !uk_verify_random(v, ONE_IN_FAR))
+            return far_gap;
+    }
+    switch (uk_verify_random(v, 4)) {
+    case 0:
+        return 0;
+    case 1:
+        return 15 - (least + 15) % 16;
+    default:
+        return (int64_t)uk_verify_random(v, LARGEST_GAP);
+    }
+}
+
+/* Names that stand only in strides become at least what keeps the rows of every tensor apart. */
+void uk_verify_strides(struct uk_verifier *v, bool edges) {
+    const struct uk_program *p = v->intrinsic->declaration;
+
+    for (const struct uk_var *var = p->sizes; var; var = var->next)
+        if (!var->is_extent)
+            v->size[var->number] = 0;
+    for (int round = 0; round < 2; round++)
+        for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
+            int order[UK_MAX_DIMS];
+            int64_t need = 1;
+
+            inner_first(t, order);
+            for (int i = 0; i < t->stored_dims; i++) {
+                const struct uk_index *stride = t->stride[order[i]];
+                int64_t extent = uk_verify_value(v, t->stored[order[i]]);
+
+                if (stride->op == UK_I_VAR && !stride->var->is_extent && v->size[stride->var->number] < need)
+                    v->size[stride->var->number] = need + gap(v, stride->var, need, edges);
+                need += extent > 1 ? (extent - 1) * uk_verify_value(v, stride) : 0;
+            }
+        }
+}
+
+/* Rows that are only read may overlap, as those of a convolution's image do. */
+void uk_verify_overlap(struct uk_verifier *v) {
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
+        bool written = var->is_extent;
+
+        for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
+            for (int d = 0; d < t->stored_dims; d++)
+                written |= t->is_written && uk_verify_mentions(t->stride[d], var);
+        if (!written && !uk_verify_random(v, 8) && v->size[var->number] < far_gap)
+            v->size[var->number] = (int64_t)uk_verify_random(v, (uint64_t)v->size[var->number] + 1);
+    }
+}
+
+bool uk_verify_apart(struct uk_verifier *v, const struct uk_tensor *t) {
+    int64_t need = 1;
+    int order[UK_MAX_DIMS];
+
+    inner_first(t, order);
+    for (int i = 0; i < t->stored_dims; i++) {
+        int64_t extent = uk_verify_value(v, t->stored[order[i]]),
+                stride = uk_verify_value(v, t->stride[order[i]]);
+
+        if (extent <= 1)
+            continue;
+        if (stride < need)
+            return false;
+        need += (extent - 1) * stride;
+    }
+    return true;
+}
+
+/* Whether the form can pass it. */
+bool uk_verify_fits(const struct uk_verifier *v, const struct uk_var *var) {
+    const struct uk_form *f = &v->intrinsic->form[v->form];
+    const int64_t n = v->size[var->number];
+
+    for (int i = 0; i < f->arguments; i++)
+        if (f->argument[i].size == var && f->argument[i].ctype < UK_TYPES &&
+            uk_wrap_to((enum uk_type)f->argument[i].ctype, (uint64_t)n).i != n)
+            return false;
+    return true;
+}
+
+/* ---- negative strides ---- */
+
+void uk_verify_negate(struct uk_verifier *v) {
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        if (v->negative[var->number])
+            v->size[var->number] = -v->size[var->number];
+}
+
+static bool is_passed(const struct uk_verifier *v, const struct uk_var *var) {
+    const struct uk_form *f = &v->intrinsic->form[v->form];
+
+    for (int i = 0; i < f->arguments; i++)
+        if (f->argument[i].size == var)
+            return true;
+    return false;
+}
+
+/* Rows that are apart stay so if they follow each other the other way. */
+void uk_verify_signs(struct uk_verifier *v) {
+    bool some = !uk_verify_random(v, 4), good;
+
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
+        some = some && uk_verify_apart(v, t);
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        v->negative[var->number] = some && !var->is_extent && is_passed(v, var) && uk_verify_random(v, 2);
+    uk_verify_negate(v);
+    good = uk_verify_holds(v);
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        good = good && uk_verify_fits(v, var);
+    uk_verify_negate(v);
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
+        v->negative[var->number] = v->negative[var->number] && good;
+}
+
+bool uk_verify_holds(struct uk_verifier *v) {
+    for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next)
+        if (uk_verify_value(v, a->relation) <= 0)
+            return false;
+    return true;
+}
