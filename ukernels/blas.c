@@ -5,24 +5,54 @@
  * The names without suffix take 32-bit integers, those that end in 64_ (and cblas_*_64) 64-bit ones. Illegal
  * arguments are reported as the reference BLAS reports them, and C is left as it is.
  */
+#include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include "blas_handlers.h"
 #include "ukernels.h"
 
-/* The handlers are the program's, or those of the BLAS beside this library: none is defined here, so that
- * theirs are called. */
+/* The handlers are the program's, or those of the BLAS beside this library: none is defined here, so that theirs are called.
+ * Where linkers see none, because that BLAS was loaded for others alone, it is looked for when it is needed. */
 #define WEAK __attribute__((weak))
-WEAK void xerbla_(const char *routine, const int32_t *argument, size_t length);
-WEAK void xerbla_64_(const char *routine, const int64_t *argument, size_t length);
-WEAK void cblas_xerbla(int32_t argument, const char *routine, const char *form, ...);
-WEAK void cblas_xerbla_64(int64_t argument, const char *routine, const char *form, ...);
-/* The reference's cblas_xerbla, and what is modelled on it, looks here whether it is told the numbers of the
+typedef void xerbla_function(const char *routine, const int32_t *argument, size_t length);
+typedef void xerbla_64_function(const char *routine, const int64_t *argument, size_t length);
+typedef void cblas_function(int32_t argument, const char *routine, const char *form, ...);
+typedef void cblas_64_function(int64_t argument, const char *routine, const char *form, ...);
+/* MKL's cblas_xerbla is another function: it takes the routine and then the caller's argument. */
+typedef void mkl_function(const char *routine, int32_t argument);
+WEAK xerbla_function xerbla_;
+WEAK xerbla_64_function xerbla_64_;
+WEAK cblas_function cblas_xerbla;
+WEAK cblas_64_function cblas_xerbla_64;
+WEAK void mkl_get_version(void *version);
+/* The reference's cblas_xerbla, and what is modelled on it, looks here whether it is given the numbers of the
  * product in columns that stands for one in rows, and then names the caller's. */
 WEAK extern int RowMajorStrg;
-/* MKL's cblas_xerbla is another function: it takes the routine and then the caller's argument. */
-WEAK void mkl_get_version(void *version);
-WEAK void mkl_cblas_xerbla(const char *routine, int32_t argument) __asm__("cblas_xerbla");
+
+/* What handles an illegal argument: `wide` takes integers of 64 bits, `narrow` of 32; NULL, or one of them. */
+struct handler {
+    void *wide, *narrow;
+    void *object; /* that has it, kept open while it runs; NULL: linkers see it */
+};
+
+static struct handler find_handler(bool wide, void *linked_wide, const char *name_of_wide,
+                                   void *linked_narrow, const char *name_of_narrow) {
+    struct handler h = {.wide = wide ? linked_wide : NULL};
+
+    if (!h.wide)
+        h.narrow = linked_narrow;
+    if (!h.wide && !h.narrow && wide)
+        h.wide = blas_find_beside(name_of_wide, &h.object);
+    if (!h.wide && !h.narrow)
+        h.narrow = blas_find_beside(name_of_narrow, &h.object);
+    return h;
+}
+
+static void close_handler(const struct handler *h) {
+    if (h->object)
+        dlclose(h->object);
+}
 
 enum {
     CBLAS_ROWS = 101,
@@ -52,37 +82,42 @@ static int exchange(int argument, int lda, int ldb) {
 }
 
 static void report(const char *routine, int argument, bool wide) {
-    int64_t long_argument = argument;
-    int32_t short_argument = argument;
+    const struct handler h = find_handler(wide, (void *)xerbla_64_, "xerbla_64_", (void *)xerbla_, "xerbla_");
+    const int64_t long_argument = argument;
+    const int32_t short_argument = argument;
 
-    if (wide && xerbla_64_)
-        xerbla_64_(routine, &long_argument, strlen(routine));
-    else if (xerbla_)
-        xerbla_(routine, &short_argument, strlen(routine));
+    if (h.wide)
+        ((xerbla_64_function *)h.wide)(routine, &long_argument, strlen(routine));
+    else if (h.narrow)
+        ((xerbla_function *)h.narrow)(routine, &short_argument, strlen(routine));
     else
         fprintf(stderr, " ** On entry to %s parameter number %2d had an illegal value\n", routine, argument);
+    close_handler(&h);
 }
 
 /* `exchanged`: the argument is counted as in the product in columns that stands for the caller's. */
 static void report_cblas(const char *routine, int argument, bool exchanged, bool wide, const char *form,
                          int value) {
+    const struct handler h =
+        find_handler(wide, (void *)cblas_xerbla_64, "cblas_xerbla_64", (void *)cblas_xerbla, "cblas_xerbla");
     const int callers = exchanged ? exchange(argument - 1, LDA, LDB) + 1 : argument;
-    int before = 0;
+    const bool is_mkl = h.object ? dlsym(h.object, "mkl_get_version") != NULL : mkl_get_version != NULL;
+    int *const rows = h.object ? dlsym(h.object, "RowMajorStrg") : &RowMajorStrg;
+    const int before = rows ? *rows : 0;
 
-    if (&RowMajorStrg) {
-        before = RowMajorStrg;
-        RowMajorStrg = exchanged;
-    }
-    if (wide && cblas_xerbla_64)
-        cblas_xerbla_64(argument, routine, form, value);
-    else if (cblas_xerbla && mkl_get_version)
-        mkl_cblas_xerbla(routine, callers);
-    else if (cblas_xerbla)
-        cblas_xerbla(argument, routine, form, value);
+    if (rows)
+        *rows = exchanged;
+    if (h.wide)
+        ((cblas_64_function *)h.wide)(argument, routine, form, value);
+    else if (h.narrow && is_mkl)
+        ((mkl_function *)h.narrow)(routine, callers);
+    else if (h.narrow)
+        ((cblas_function *)h.narrow)(argument, routine, form, value);
     else
         fprintf(stderr, "Parameter %d to routine %s was incorrect\n", callers, routine);
-    if (&RowMajorStrg)
-        RowMajorStrg = before;
+    if (rows)
+        *rows = before;
+    close_handler(&h);
 }
 
 /* Whether BLAS knows this letter, with its meaning in *transpose. */

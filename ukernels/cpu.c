@@ -20,8 +20,15 @@ static const struct isa {
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
-/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it. */
+/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it; and for each feature of those rows whether
+ * the CPU has it and the weakest row with it is visible. */
 static int visible = ISAS;
+static struct feature {
+    const char *name; /* up to a comma, or the end */
+    size_t length;
+    bool has;
+} known[24];
+static int knowns;
 static enum uk_status status;
 static char message[160];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -80,22 +87,33 @@ static size_t head(const char *list) {
     return strcspn(list, ",");
 }
 
-static bool lists(const char *list, const char *feature) {
-    for (size_t n; *list; list += n + (list[n] == ',')) {
-        n = head(list);
-        if (n == strlen(feature) && !strncmp(list, feature, n))
-            return true;
-    }
-    return false;
-}
-
-static bool lacks(const char *features, bool (*has)(const char *), char *name, size_t size) {
+static bool hardware(const char *name, size_t length) {
     char whole[32]; /* no feature's name is longer */
 
+    if (length >= sizeof whole)
+        return false;
+    memcpy(whole, name, length);
+    whole[length] = 0;
+    return hardware_has(whole);
+}
+
+static const struct feature *find(const char *name, size_t length) {
+    for (int i = 0; i < knowns; i++)
+        if (known[i].length == length && !memcmp(known[i].name, name, length))
+            return &known[i];
+    return NULL;
+}
+
+static bool has(const char *name, size_t length) {
+    const struct feature *f = find(name, length);
+
+    return f ? f->has : hardware(name, length);
+}
+
+static bool lacks(const char *features, bool (*has_it)(const char *, size_t), char *name, size_t size) {
     for (size_t n; *features; features += n + (features[n] == ',')) {
         n = head(features);
-        snprintf(whole, sizeof whole, "%.*s", (int)n, features);
-        if (n >= sizeof whole || !has(whole)) {
+        if (!has_it(features, n)) {
             snprintf(name, size, "%.*s", (int)n, features);
             return true;
         }
@@ -105,7 +123,14 @@ static bool lacks(const char *features, bool (*has)(const char *), char *name, s
     return false;
 }
 
-static void read_environment(void) {
+static void look_for_features(void) {
+    for (int i = 0; i < ISAS; i++)
+        for (const char *f = isas[i].features; *f; f += head(f) + (f[head(f)] == ','))
+            if (!find(f, head(f)) && knowns < (int)(sizeof known / sizeof *known))
+                known[knowns++] = (struct feature){f, head(f), i < visible && hardware(f, head(f))};
+}
+
+static void read_isa(void) {
     const char *wanted = getenv("UK_ISA");
     char missing[32];
     int i = 0;
@@ -122,7 +147,7 @@ static void read_environment(void) {
             if (*isas[i].name)
                 n += snprintf(message + n, sizeof message - (size_t)n, "%s %s", i ? "," : "", isas[i].name);
         status = UK_INVALID_ARGUMENT;
-    } else if (lacks(isas[i].features, hardware_has, missing, sizeof missing)) {
+    } else if (lacks(isas[i].features, hardware, missing, sizeof missing)) {
         snprintf(message, sizeof message,
                  "UK_ISA=%s needs %s, which this CPU lacks; unset it or take a lower one", wanted, missing);
         status = UK_UNSUPPORTED;
@@ -131,18 +156,19 @@ static void read_environment(void) {
     }
 }
 
-bool uk_cpu_has(const char *feature) {
-    bool hidden = false;
+static void read_environment(void) {
+    read_isa();
+    look_for_features();
+}
 
+bool uk_cpu_has(const char *feature) {
     pthread_once(&once, read_environment);
-    for (int i = ISAS - 1; i >= 0; i--)
-        if (lists(isas[i].features, feature))
-            hidden = i >= visible;
-    return !hidden && hardware_has(feature);
+    return has(feature, strlen(feature));
 }
 
 bool uk_cpu_lacks(const char *features, char *name, size_t size) {
-    return lacks(features, uk_cpu_has, name, size);
+    pthread_once(&once, read_environment);
+    return lacks(features, has, name, size);
 }
 
 enum uk_status uk_cpu_status(const char **text) {

@@ -125,6 +125,8 @@ struct search {
     bool parts; /* one kernel is too few */
     double least;
     struct gemm_direct *best;
+    prepare_function *const *prepare; /* of each kernel */
+    double cycles[GEMM_TILES_MOST];   /* of a call of each, but of those that are turned */
 };
 
 /* Whether d with kernel k next, and so many cycles, may be the best; of kernels that cost the same the narrower is, whose
@@ -139,7 +141,7 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
     return cycles == s->least && d->pieces < s->best->pieces && k->nr < s->best->piece[d->pieces].kernel->nr;
 }
 
-/* A call of one of the kernels for n columns. */
+/* A call of one of the kernels for n columns; of `columns` of them, which only those count that are turned. */
 static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                            int steps) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
@@ -154,19 +156,21 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
         const struct uk_kernel *k = s->kernel[i];
         const int columns = rest < k->nr ? rest : k->nr;
-        const double all = cycles + piece_cycles(s, k, columns, s->rows, s->n);
+        const bool is_last = columns == rest;
 
-        if (k->nr > widest || is_too_wide(k, columns) || !is_better(s, d, k, all) ||
-            (is_turned(k) && !(s->turns && d->pieces && columns == rest)) ||
-            (s->parts && !d->pieces && columns == rest))
+        if (k->nr > widest || is_too_wide(k, columns) || (d->pieces == GEMM_PIECES - 1 && !is_last) ||
+            (is_turned(k) && !(s->turns && d->pieces && is_last)) || (s->parts && !d->pieces && is_last))
+            continue;
+        const double all =
+            cycles + (is_turned(k) ? piece_cycles(s, k, columns, s->rows, s->n) : s->cycles[i]);
+
+        if (!is_better(s, d, k, all))
             continue;
         d->piece[d->pieces].kernel = k;
-        for (int j = 0; parts[j].symbol; j++)
-            if (!strcmp(parts[j].symbol, k->symbol))
-                d->piece[d->pieces].prepare = parts[j].prepare;
+        d->piece[d->pieces].prepare = s->prepare[i];
         d->piece[d->pieces].columns = columns;
         d->pieces++;
-        if (columns < rest) {
+        if (!is_last) {
             complete(s, d, all, rest - columns, k->nr);
         } else {
             *s->best = *d;
@@ -174,6 +178,17 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
         }
         d->pieces--;
     }
+}
+
+/* The best for all columns. */
+static void find_best(struct search *s, struct gemm_direct *best) {
+    struct gemm_direct d = {0};
+
+    s->best = best;
+    for (int i = 0; i < s->kernels; i++)
+        if (!is_turned(s->kernel[i]))
+            s->cycles[i] = piece_cycles(s, s->kernel[i], s->kernel[i]->nr, s->rows, s->n);
+    complete(s, &d, 0, s->n, GEMM_WIDTHS);
 }
 
 static double direct_cycles(const struct search *s, const struct gemm_direct *d, int rows, int steps) {
@@ -188,22 +203,20 @@ static double direct_cycles(const struct search *s, const struct gemm_direct *d,
  * a part of a register take no unit, rows that share a vector cost less than there, and it has not been measured. Fewer rows
  * or steps have several kernels then, too: calls of one do not ask (gemm_direct_of). Up to two vectors one is best for few. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
-    struct gemm_direct d = {0}, *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
+    struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, steps = s->n;
 
     if (!gemm_caches()->merging_takes_unit || (low->pieces < 2 && s->n <= 2 * s->lanes))
         return;
     s->turns = true;
-    s->best = tall;
-    complete(s, &d, 0, s->n, GEMM_WIDTHS);
+    find_best(s, tall);
     if (!tall->pieces || !is_turned(tall->piece[tall->pieces - 1].kernel))
         return;
     if (low->pieces < 2) {
         s->parts = true;
         s->turns = false;
-        s->best = low;
         low->pieces = 0;
-        complete(s, &d, 0, s->n, GEMM_WIDTHS);
+        find_best(s, low);
     }
     while (rows > 1 && direct_cycles(s, tall, rows - 1, s->n) < direct_cycles(s, low, rows - 1, s->n))
         rows--;
@@ -371,6 +384,32 @@ static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
     return NULL;
 }
 
+/* The kernels for n columns. */
+static void fill_columns(struct gemm_type *t, int form, int n, prepare_function *const *prepare) {
+    const int lanes = GEMM_VECTOR / t->size;
+    struct search s = {.kernel = t->whole[form],
+                       .kernels = t->wholes[form],
+                       .n = n,
+                       .rows = rows_for(n),
+                       .lanes = lanes,
+                       .prepare = prepare};
+
+    find_best(&s, &t->direct[form][n]);
+    if (n > lanes)
+        take_tall(t, form, &s);
+    if (n > GEMM_FEW_COLUMNS)
+        return;
+    s.rows = n;
+    find_best(&s, &t->direct_few[form][n]);
+}
+
+static prepare_function *prepare_of(const struct uk_kernel *k) {
+    for (int j = 0; parts[j].symbol; j++)
+        if (!strcmp(parts[j].symbol, k->symbol))
+            return parts[j].prepare;
+    return NULL;
+}
+
 void gemm_direct_fill(struct gemm_type *t) {
     /* Of the only vectors that such kernels have. */
     const int lanes = GEMM_VECTOR / t->size;
@@ -382,21 +421,14 @@ void gemm_direct_fill(struct gemm_type *t) {
     for (int i = 0; i < t->tiles && t->wholes[0]; i++)
         if (t->tile[i].nr == 2 * lanes && t->tile[i].kernel[GEMM_RAP])
             t->panel_first = t->tile[i].kernel[GEMM_RAP];
-    for (int form = 0; form < 2; form++)
-        for (int n = 1; n < GEMM_WIDTHS; n++) {
-            struct search s = {t->whole[form], t->wholes[form], n, rows_for(n),        lanes,
-                               false,          false,           0, &t->direct[form][n]};
-            struct gemm_direct d = {0};
+    for (int form = 0; form < 2; form++) {
+        prepare_function *prepare[GEMM_TILES_MOST];
 
-            complete(&s, &d, 0, n, GEMM_WIDTHS);
-            if (n > lanes)
-                take_tall(t, form, &s);
-            if (n > GEMM_FEW_COLUMNS)
-                continue;
-            s.rows = n;
-            s.best = &t->direct_few[form][n];
-            complete(&s, &d, 0, n, GEMM_WIDTHS);
-        }
+        for (int i = 0; i < t->wholes[form]; i++)
+            prepare[i] = prepare_of(t->whole[form][i]);
+        for (int n = 1; n < GEMM_WIDTHS; n++)
+            fill_columns(t, form, n, prepare);
+    }
     while (t->many < GEMM_WIDTHS &&
            (!t->many || (t->direct[0][t->many].pieces && t->direct[1][t->many].pieces)))
         t->many++;

@@ -91,10 +91,13 @@ static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
     *s =
         (struct gemm_tile){.mr = k->mr, .nr = k->nr, .lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1};
     s->kernel[GEMM_SMALL] = k;
-    for (int n = 1; n <= k->nr && n < GEMM_WIDTHS; n++) {
+    const struct gemm_tile *last = NULL;
+    for (int n = 1, higher = 1; n <= k->nr && n < GEMM_WIDTHS; n++) {
         const struct gemm_tile *old = t->small_for_columns[n];
-        const int higher = old ? level(k) - level(old->kernel[GEMM_SMALL]) : 1;
 
+        if (old != last)
+            higher = old ? level(k) - level(old->kernel[GEMM_SMALL]) : 1;
+        last = old;
         if (higher > 0 || (higher == 0 && k->nr < old->nr))
             t->small_for_columns[n] = s;
     }
@@ -142,14 +145,22 @@ static void drop_generic(struct gemm_type *t) {
     t->tiles = kept ? kept : t->tiles;
 }
 
-static void look_up(struct gemm_type *t) {
+static void take_kernels(struct gemm_type *t) {
     int count;
     const struct uk_kernel *rows = uk_kernels(&count);
+    const char *features = NULL; /* of the row before: those of one instruction set are the same text */
+    bool has = false;
 
     for (int i = 0; i < count; i++) {
         const struct uk_kernel *k = &rows[i];
 
-        if (!uk_kernel_runs_here(k) || k->cores)
+        if (k->op[0] != t->name[0] || !k->function || k->cores)
+            continue;
+        if (k->features != features) {
+            features = k->features;
+            has = uk_kernel_runs_here(k);
+        }
+        if (!has)
             continue;
         for (int f = 0; f < GEMM_FORMS; f++)
             if (!strcmp(k->op, t->form_op[f]))
@@ -172,6 +183,10 @@ static void look_up(struct gemm_type *t) {
         else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)
             take_pack(t->pack_t, &t->packs_t, k, true);
     }
+}
+
+static void look_up(struct gemm_type *t) {
+    take_kernels(t);
     drop_generic(t);
     while (t->nt && (2 << t->nt_shift) * t->nt->fma <= t->nt->mr * t->nt->nr)
         t->nt_shift++;

@@ -1,0 +1,28 @@
+/* Handlers as the reference BLAS has them, in an object of their own. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+char told[80];
+int RowMajorStrg = 5;
+
+void xerbla_(const char *routine, const int32_t *argument, size_t length);
+void xerbla_64_(const char *routine, const int64_t *argument, size_t length);
+void cblas_xerbla(int32_t argument, const char *routine, const char *form, ...);
+
+void xerbla_(const char *routine, const int32_t *argument, size_t length) {
+    snprintf(told, sizeof told, "xerbla %.*s %d", (int)length, routine, (int)*argument);
+}
+
+void xerbla_64_(const char *routine, const int64_t *argument, size_t length) {
+    snprintf(told, sizeof told, "xerbla_64 %.*s %lld", (int)length, routine, (long long)*argument);
+}
+
+void cblas_xerbla(int32_t argument, const char *routine, const char *form, ...) {
+    va_list ap;
+
+    va_start(ap, form);
+    va_end(ap);
+    snprintf(told, sizeof told, "cblas_xerbla %s %d %d", routine, (int)argument, RowMajorStrg);
+}
