@@ -54,11 +54,28 @@ static int list_kernels(const struct uk_job *job, const char *target) {
     return UK_EXIT_OK;
 }
 
+/* What the libraries, which never print, ignore of the environment. */
+static void warn_of_environment(void) {
+    const char *message, *threads = getenv("UK_NUM_THREADS");
+    char *end;
+    const long n = threads ? strtol(threads, &end, 10) : 0;
+
+    if (uk_cpu_status(&message))
+        fprintf(stderr, "uk: warning: %s; only generic kernels run\n", message);
+    if (threads && (end == threads || *end || n < 1 || n > 1024))
+        fprintf(stderr,
+                "uk: warning: UK_NUM_THREADS=%.40s is no number from 1 to 1024; unset it or give one: %d "
+                "threads, one for "
+                "each CPU, are used\n",
+                threads, uk_num_threads());
+}
+
 int uk_command_kernels(const struct uk_arguments *a) {
     struct uk_job job = {.context = uk_context_create()};
 
     if (!job.context)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
+    warn_of_environment();
     const int status = list_kernels(&job, a->target);
     uk_job_end(&job);
     return status;

@@ -62,6 +62,13 @@ expect 2 '' 'uk gemm needs --explain' gemm 20 30 40
 expect 2 '' 'layout=x is unknown; it is one of row, column' gemm --explain 20 30 40 --layout=x
 expect 2 '' 'expected a size' gemm --explain 20 30 -- -4
 UK_ISA=sse9 expect 1 '' 'UK_ISA=sse9 is no instruction set; known are generic' gemm --explain 20 30 40
+# What the libraries ignore without a word.
+expect 0 '^symbol' '' kernels
+UK_ISA=sse9 expect 0 '^symbol' '^uk: warning: UK_ISA=sse9 is no instruction set; known are generic.*; only generic kernels run' kernels
+for text in 0 1025 -1 two 2x ''; do
+    UK_NUM_THREADS=$text expect 0 '^symbol' "^uk: warning: UK_NUM_THREADS=$text is no number from 1 to 1024; .* threads, one for each CPU, are used" kernels
+done
+UK_NUM_THREADS=3 expect 0 '^symbol' '' kernels
 expect 2 '' "unknown option '--chek'; did you mean '--check'" run matmul.uk --chek
 expect 2 '' "unknown option '--json'" run matmul.uk --json
 expect 2 '' 'uk run needs a FILE' run

@@ -3,7 +3,8 @@
  *
  * Link with -lukernels. Nothing in here prints or aborts, and nothing allocates but matrix products that are given no
  * workspace. Two things stay: the pool of threads that uk_parallel_for makes, and the memory of such products
- * (uk_release_memory). What is asked of the CPU is asked once, of libcpuinfo, which allocates, and prints if it cannot.
+ * (uk_release_memory). What is asked of the CPU is asked once, of libcpuinfo, which allocates, and prints a line on standard
+ * error if it cannot: caches are then taken to be those of a common CPU.
  */
 #ifndef UKERNELS_H
 #define UKERNELS_H
@@ -151,7 +152,7 @@ bool uk_cpu_has(const char *feature);
 bool uk_cpu_lacks(const char *features, char *name, size_t size);
 /* UK_OK; or what is wrong with UK_ISA in the environment, with a sentence in *message (static):
  * UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this CPU lacks it. Only generic
- * kernels run then. */
+ * kernels run then; nothing else tells. */
 enum uk_status uk_cpu_status(const char **message);
 
 /* ---- threads ---- */
