@@ -462,6 +462,29 @@ static enum uk_status reverse_compute_at(struct uk_attaching *a) {
 
 /* ---- before: a producer ---- */
 
+/* Could the stage, which reads what is to be computed at the place, be computed there itself? */
+static bool may_come_too(const struct uk_attaching *a, const struct uk_stage *reader) {
+    const struct uk_tensor *t = reader->operand[0].tensor;
+    bool may = t->kind == UK_TENSOR_TEMP && !reader->inside && !reader->parent && !reader->match &&
+               reader->statement->assign == UK_ASSIGN && !reads(reader, t);
+
+    for (const struct uk_stage *st = a->s->stages; st && may; st = st->next)
+        may = (st == reader || !writes(st, t)) && (!reads(st, t) || uk_is_within(st, a->at, a->prefix));
+    return may;
+}
+
+static enum uk_status refuse_outside(const struct uk_attaching *a, const struct uk_stage *reader,
+                                     const struct uk_tensor *t) {
+    if (may_come_too(a, reader))
+        return uk_refuse_attach(a,
+                                "stage %s reads %s outside of this loop; put `compute_at %s %s.%s` before it",
+                                reader->name, t->name, reader->name, a->at->name, a->step->loop[0].loop);
+    return uk_refuse_attach(a,
+                            "stage %s reads %s outside of this loop, and cannot be computed inside it; leave "
+                            "%s where it is",
+                            reader->name, t->name, a->st->name);
+}
+
 static enum uk_status check_producer(struct uk_attaching *a, int iterator[UK_MAX_DIMS]) {
     const struct uk_stage *p = a->st;
     const struct uk_tensor *t = p->operand[0].tensor;
@@ -478,8 +501,7 @@ static enum uk_status check_producer(struct uk_attaching *a, int iterator[UK_MAX
         if (st != p && writes(st, t))
             return uk_refuse_attach(a, "stage %s writes %s too", st->name, t->name);
         if (reads(st, t) && !uk_is_within(st, a->at, a->prefix))
-            return uk_refuse_attach(a, "stage %s reads %s outside of this loop%s", st->name, t->name,
-                                    uk_root_of(st) == uk_root_of(a->at) ? "" : "; attach that stage first");
+            return refuse_outside(a, st, t);
         const struct uk_tensor *x = uk_root_of(st) == uk_root_of(a->at) && reads(p, st->operand[0].tensor)
                                         ? st->operand[0].tensor
                                         : NULL;
@@ -517,8 +539,10 @@ static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) 
                         t->name);
             if (st->operand[o].pad == UK_PAD_VALUE && !st->is_copy)
                 return uk_refuse_attach(
-                    a, "stage %s reads %s under a pad that is no factor of a sum; cache_read it there first",
-                    st->name, t->name);
+                    a,
+                    "stage %s reads %s under a pad that is no factor of a sum; put `cache_read %s at %s.%s` "
+                    "before it",
+                    st->name, t->name, t->name, a->at->name, a->step->loop[0].loop);
             a->clipped |= st->operand[o].pad != UK_PAD_NONE || has_guards(st);
             if (!(r = uk_alloc(a->s->arena, sizeof *r)))
                 return uk_out_of_memory(a->s->context);

@@ -54,7 +54,7 @@ static enum uk_status lower_all(struct uk_batch *b, const struct uk_options *o) 
         struct uk_program *p = b->program[i];
         struct uk_function *f;
 
-        b->context->file = p->file;
+        uk_context_turn_to(b->context, p);
         b->before[i] = uk_arena_mark(&p->arena);
         b->lowered = i + 1;
         s = uk_lower(p, b->target, o, NULL, &b->steps[i], &f);
@@ -163,7 +163,7 @@ static enum uk_status add(struct uk_build *all, const struct uk_function *const 
 
 enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[],
                             int count, const struct uk_target *t, enum uk_emit what, bool trampoline) {
-    c->file = f[0]->program->file;
+    uk_context_turn_to(c, f[0]->program);
     enum uk_status s = uk_build_begin(b, c, f[0], t);
 
     if (s)
@@ -175,7 +175,7 @@ enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const stru
     if (!s)
         s = check_module(b, f, count);
     for (int i = 1; i < count && !s; i++) {
-        c->file = f[i]->program->file;
+        uk_context_turn_to(c, f[i]->program);
         s = add(b, f, count, i, what);
     }
     if (s)

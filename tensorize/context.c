@@ -46,6 +46,11 @@ void uk_context_enter(struct uk_context *c, const char *file) {
     c->file = file;
 }
 
+void uk_context_turn_to(struct uk_context *c, const struct uk_program *p) {
+    c->file = p->file;
+    c->schedule_file = p->schedule_file;
+}
+
 void uk_text_free(char *text) {
     free(text);
 }
@@ -67,13 +72,15 @@ static void put_position(struct uk_text *t, const struct uk_context *c, struct u
         [UK_ITEM_IMPORT] = "import",
     };
 
-    if (c->file)
-        uk_put(t, "%s:", c->file);
+    const char *file = at.column < 0 && c->schedule_file ? c->schedule_file : c->file;
+
+    if (file)
+        uk_put(t, "%s:", file);
     if (at.line > 0)
-        uk_put(t, "%d:%d:", at.line, at.column);
+        uk_put(t, "%d:%d:", at.line, abs(at.column));
     if (at.line < 0)
-        uk_put(t, "%s%s %d:", c->file ? " " : "", items[at.column], -at.line);
-    if (c->file || at.line)
+        uk_put(t, "%s%s %d:", file ? " " : "", items[at.column], -at.line);
+    if (file || at.line)
         uk_put(t, " ");
 }
 

@@ -13,8 +13,9 @@ struct uk_context {
     enum uk_status status; /* of the recorded error */
     bool failed;           /* an error is recorded; later ones are ignored until the next call from outside */
     const char *file;      /* for messages: set by whoever works on a program */
-    struct isl_ctx *isl;   /* made on first use by the scheduler */
-    struct uk_arena arena; /* of the registry's parsed declarations */
+    const char *schedule_file;    /* the same for its steps, where that is another; or NULL */
+    struct isl_ctx *isl;          /* made on first use by the scheduler */
+    struct uk_arena arena;        /* of the registry's parsed declarations */
     struct uk_intrinsic **parsed; /* by row, NULL until used */
     struct uk_backend *backend;   /* LLVM side: target machines, bitcode seen so far; made on first use */
     struct uk_times *times;       /* of the compilation under way, or NULL */
@@ -25,6 +26,8 @@ struct uk_context {
 void uk_context_enter(struct uk_context *c, const char *file);
 /* Forgets the last error, of something that was only tried; the notes stay. */
 void uk_context_forget(struct uk_context *c);
+/* Messages are about the program from here on. */
+void uk_context_turn_to(struct uk_context *c, const struct uk_program *p);
 /* The status of the recorded error; memory ran out if none is. */
 enum uk_status uk_failure(struct uk_context *c);
 /* Provided by the back end (b may be NULL) and by the scheduler. */

@@ -26,6 +26,30 @@ static enum uk_status refuse(const struct fusion *u, const char *why) {
                    why);
 }
 
+/* a and b are loops p and q of the stage: says which step puts b directly inside a, or has them in their order. */
+static enum uk_status refuse_place(const struct fusion *u, int p, int q) {
+    const char *stage = u->st->name, *a = u->a->var->name, *b = u->b->var->name;
+    struct uk_text t = {0};
+
+    if (q < p)
+        return uk_fail(
+            u->s->context, UK_REFUSED, u->step->at,
+            "fuse %s %s: the second loop is outside of the first one; write `fuse %s.%s %s.%s -> %s` "
+            "in its place",
+            a, b, stage, b, stage, a, u->step->name[0]);
+    for (int i = p + 1; i < q; i++)
+        uk_put(&t, "%s.%s ", stage, u->st->loop[i]->var->name);
+    if (!t.text)
+        return uk_out_of_memory(u->s->context);
+    enum uk_status status = uk_fail(u->s->context, UK_REFUSED, u->step->at,
+                                    "fuse %s %s: the second loop must be directly inside the first one; put "
+                                    "`reorder %s%s.%s %s.%s` before it",
+                                    a, b, t.text, stage, a, stage, b);
+
+    uk_text_free(t.text);
+    return status;
+}
+
 static enum uk_status find(struct fusion *u) {
     const struct uk_step *step = u->step;
     struct uk_loop_name second = step->loop[1];
@@ -39,10 +63,15 @@ static enum uk_status find(struct fusion *u) {
         return status;
     u->a = u->st->loop[u->position];
     u->b = other->loop[q];
-    if (other != u->st || q != u->position + 1)
-        return refuse(u, "the second loop must be directly inside the first one; reorder them");
+    if (other != u->st)
+        return uk_fail(
+            u->s->context, UK_REFUSED, step->at,
+            "fuse %s %s: %s is a loop of stage %s, the other one is of %s; fuse loops of one stage",
+            u->a->var->name, u->b->var->name, u->b->var->name, other->name, u->st->name);
+    if (q == u->position)
+        return refuse(u, "that is one loop; name two");
     for (int i = 0; i < 2; i++)
-        if ((status = uk_may_change(u->s, u->st, q - i, step->at, "fuse")))
+        if ((status = uk_may_change(u->s, u->st, i ? u->position : q, step->at, "fuse")))
             return status;
     if (u->a->kind != UK_LOOP_SERIAL || u->b->kind != UK_LOOP_SERIAL)
         return refuse(u, "a loop is parallel, unrolled or vectorized already; put the step before that");
@@ -50,6 +79,8 @@ static enum uk_status find(struct fusion *u) {
         return refuse(u, "they are loops of a copy; `parallel` takes both as they are");
     if (uk_is_reduced(u->st, u->a) != uk_is_reduced(u->st, u->b))
         return refuse(u, "one is of an output axis, the other one is reduced over; fuse loops of one sort");
+    if (q != u->position + 1)
+        return refuse_place(u, u->position, q);
     return uk_name_is_new(u->s, step->name[0], step->at);
 }
 

@@ -294,7 +294,7 @@ static bool ends_in(const char *s, const char *end) {
     return n >= m && !strcmp(s + n - m, end);
 }
 
-/* A relative path means the program's own folder. */
+/* A relative path means the folder of the text that has it. */
 static char *resolve(struct uk_arena *a, const char *program, const char *path) {
     const char *slash = program && *path != '/' ? strrchr(program, '/') : NULL;
 
@@ -303,7 +303,9 @@ static char *resolve(struct uk_arena *a, const char *program, const char *path) 
 
 static enum uk_status read_path(struct uk_build *b, const struct uk_import *i, struct uk_arena *a,
                                 char **bytes, size_t *length) {
-    char *path = resolve(a, b->function->program->file, i->text), *folder = path ? uk_strdup(a, path) : NULL;
+    const struct uk_program *p = b->function->program;
+    const char *file = i->at.column < 0 && p->schedule_file ? p->schedule_file : p->file;
+    char *path = resolve(a, file, i->text), *folder = path ? uk_strdup(a, path) : NULL;
     enum uk_status status;
 
     if (!folder)

@@ -527,12 +527,27 @@ enum uk_status uk_parse_item(struct uk_program *p, const char *text) {
     return p->status;
 }
 
-enum uk_status uk_parse_steps(struct uk_program *p, const char *text, size_t length, bool single) {
-    struct uk_parser ps = {.p = p};
-    enum uk_status status = single ? lex_piece(&ps, text) : uk_lex(p->context, text, length, &ps.list);
+/* Tokens of a text of the file's (NULL: the program's), which messages name. */
+static enum uk_status lex_file(struct uk_parser *ps, const char *file, const char *text, size_t length) {
+    if (file)
+        ps->p->context->file = file;
+    enum uk_status status = uk_lex(ps->p->context, text, length, &ps->list);
 
-    if (!single)
-        ps.t = ps.list;
+    ps->p->context->file = ps->p->file;
+    ps->t = ps->list;
+    for (struct uk_token *t = ps->list; file && t && !status; t++) {
+        t->at.column = -t->at.column;
+        if (t->kind == UK_T_END)
+            break;
+    }
+    return status;
+}
+
+enum uk_status uk_parse_steps(struct uk_program *p, const char *file, const char *text, size_t length,
+                              bool single) {
+    struct uk_parser ps = {.p = p};
+    enum uk_status status = single ? lex_piece(&ps, text) : lex_file(&ps, file, text, length);
+
     if (!status && !single && skip_newlines(&ps) && uk_accept(&ps, "schedule"))
         uk_expect_newline(&ps);
     while (!status && !p->status && skip_newlines(&ps)) {

@@ -53,7 +53,7 @@ enum uk_status uk_program_create(struct uk_context *c, const char *name, struct 
 void uk_program_destroy(struct uk_program *p) {
     if (!p)
         return;
-    p->context->file = NULL; /* it may be this program's */
+    p->context->file = p->context->schedule_file = NULL; /* they may be this program's */
     uk_arena_free(&p->arena);
     free(p);
 }
@@ -66,6 +66,7 @@ enum uk_status uk_program_check(struct uk_program *p) {
     if (!p)
         return UK_INVALID_ARGUMENT;
     uk_context_enter(p->context, p->file);
+    uk_context_turn_to(p->context, p);
     return p->status ? uk_fail_again(p->context, p->status, p->failure) : uk_check_program(p);
 }
 

@@ -53,7 +53,8 @@ void uk_put(struct uk_text *t, const char *format, ...) __attribute__((format(pr
 
 /* ---- errors (context.c) ---- */
 
-/* Of a text, from 1. Of a program made by calls: -line is the number, from 1, of an item of kind `column`. 0: unknown. */
+/* Of a text, from 1; a negative column is of the text that the schedule was read from. Of a program made by calls: -line is
+ * the number, from 1, of an item of kind `column`. 0: unknown. */
 struct uk_position {
     int line, column;
 };
@@ -334,9 +335,10 @@ struct uk_import {
 struct uk_program {
     struct uk_context *context;
     struct uk_arena arena;
-    const char *file;     /* for messages */
-    const char *name;     /* of the generated function */
-    struct uk_var *sizes; /* by first appearance in the text */
+    const char *file;          /* for messages */
+    const char *schedule_file; /* of steps that uk_program_schedule() has read; or NULL */
+    const char *name;          /* of the generated function */
+    struct uk_var *sizes;      /* by first appearance in the text */
     int size_count;
     struct uk_scalar *scalars;
     struct uk_tensor *tensors;
@@ -512,8 +514,9 @@ bool uk_type_is_float(enum uk_type t);
 /* ---- the text (parse.c): pieces of it that the C API takes as text ---- */
 
 struct uk_map *uk_parse_map(struct uk_program *p, const char *text);
-/* Adds the steps (one, if `single`) of the text to the program's. */
-enum uk_status uk_parse_steps(struct uk_program *p, const char *text, size_t length, bool single);
+/* Adds the steps (one, if `single`) of the text to the program's. file: the text's own, or NULL. */
+enum uk_status uk_parse_steps(struct uk_program *p, const char *file, const char *text, size_t length,
+                              bool single);
 enum uk_status uk_parse_item(struct uk_program *p, const char *text);
 
 /* Rule 3 for one statement (check_type.c), and tensors' strides and layouts (check_tensor.c). False: it

@@ -5,25 +5,23 @@
 
 /* The text's steps; its failure is no failure of the program. */
 static enum uk_status read_steps(struct uk_program *p, const char *file, const char *text, size_t length) {
-    const char *own = p->file;
+    const char *before = p->schedule_file, *name;
 
     if (!file || (!text && length))
         return uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                        "the text or its file name is NULL; give both");
-    p->file = uk_strdup(&p->arena, file);
-    if (!p->file) {
-        p->file = own;
+    if (!(name = uk_strdup(&p->arena, file)))
         return uk_out_of_memory(p->context);
-    }
-    p->context->file = p->file;
-    enum uk_status status = uk_parse_steps(p, text ? text : "", length, false);
+    p->schedule_file = name;
+    uk_context_turn_to(p->context, p);
+    enum uk_status status = uk_parse_steps(p, name, text ? text : "", length, false);
 
     if (!status)
         status = uk_check_program(p);
     if (status) {
         p->status = UK_OK;
         p->failure = NULL;
-        p->file = own;
+        p->schedule_file = before;
     }
     return status;
 }

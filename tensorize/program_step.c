@@ -22,7 +22,7 @@ void uk_step(struct uk_program *p, const char *text) {
     if (!text)
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "the step is NULL; give its text");
     else
-        uk_parse_steps(p, text, strlen(text), true);
+        uk_parse_steps(p, NULL, text, strlen(text), true);
     p->at = before;
 }
 

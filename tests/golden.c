@@ -101,6 +101,74 @@ static bool is_left_out(const char *line, const struct text *file, size_t end, c
     return true;
 }
 
+/* "NAME:LINE:": the line that a message is about. */
+static int line_of(const char *message, const char *name) {
+    const size_t n = strlen(name);
+
+    return !strncmp(message, name, n) && message[n] == ':' ? atoi(message + n + 1) : 0;
+}
+
+/* The program with the step that the message advises: in the place of the refused one, or before it. There is none if
+ * the message names none. */
+static struct text take_advice(const struct text *program, const char *message, int line_number) {
+    static const char *const begins[] = {"; put `", "; write `"}, *const ends[] = {"` before it",
+                                                                                   "` in its place"};
+    struct text advised = {0};
+
+    for (int i = 0; i < 2; i++) {
+        const char *from = strstr(message, begins[i]), *to = from ? strstr(from, ends[i]) : NULL;
+        const char *line = program->bytes;
+
+        if (!to)
+            continue;
+        from += strlen(begins[i]);
+        for (int k = 1; k < line_number; k++)
+            line = next_line(line);
+        put(&advised, program->bytes, (size_t)(line - program->bytes));
+        put(&advised, from, (size_t)(to - from));
+        put(&advised, "\n", 1);
+        line = i ? next_line(line) : line;
+        put(&advised, line, strlen(line));
+    }
+    return advised;
+}
+
+/* A step that a message advises is accepted, and so is then the refused one, or it is refused with other advice: at most
+ * twice. */
+static void check_advice(const char *name, const struct text *file, size_t end, const struct section *s,
+                         const char *message) {
+    struct section plain = *s;
+    struct text program = {0};
+    char *said = strdup(message);
+
+    plain.plain_loops = true;
+    put(&program, file->bytes, end);
+    for (int tries = 0; said; tries++) {
+        const int line = line_of(said, name);
+        struct text advised = take_advice(&program, said, line);
+        struct uk_context *c = uk_context_create();
+        struct uk_program *p = NULL;
+        char *out = NULL;
+
+        free(program.bytes);
+        program = advised;
+        enum uk_status status = UK_OK;
+        if (advised.bytes && !(status = uk_program_parse(c, name, advised.bytes, advised.length, &p)))
+            status = produce_from(p, &plain, &out);
+        if (status && (tries == 2 || line_of(uk_context_message(c), name) < line))
+            fail_msg("%s\nthat leads to: %s", said, uk_context_message(c));
+        if (status && !strstr(uk_context_message(c), "; put `") &&
+            !strstr(uk_context_message(c), "; write `"))
+            fail_msg("%s\nthat leads to: %s", said, uk_context_message(c));
+        free(said);
+        said = status ? strdup(uk_context_message(c)) : NULL;
+        uk_text_free(out);
+        uk_program_destroy(p);
+        uk_context_destroy(c);
+    }
+    free(program.bytes);
+}
+
 /* The section's text, every line ended. */
 static struct text produce(const char *name, const struct text *file, size_t end, const struct section *s) {
     struct uk_context *c = uk_context_create();
@@ -124,6 +192,8 @@ static struct text produce(const char *name, const struct text *file, size_t end
     put(&result, "", 0);
     if (!strcmp(s->kind, "loops"))
         check_steps(c, p, s);
+    if (status)
+        check_advice(name, file, end, s, uk_context_message(c));
     uk_text_free(out);
     uk_program_destroy(p);
     uk_context_destroy(c);

@@ -171,6 +171,53 @@ static void schedules_are_replaced(void **state) {
     uk_context_destroy(c);
 }
 
+static void expect_emit_refused(struct uk_context *c, struct uk_program *p, const char *message) {
+    size_t length;
+    char *text;
+
+    assert_int_not_equal(uk_emit(p, NULL, UK_EMIT_LINKED, &text, &length), UK_OK);
+    if (strncmp(uk_context_message(c), message, strlen(message)))
+        fail_msg("\"%s\", not \"%s...\"", uk_context_message(c), message);
+}
+
+/* With a schedule from another file, each message names the file that it is about; so do paths of imports. */
+static void messages_name_the_schedules_file(void **state) {
+    (void)state;
+    struct uk_context *c = uk_context_create();
+    const char *program = "pragma import \"k.ll\"\n"
+                          "intrinsic k\n"
+                          "  tensor a f32 [4]\n"
+                          "  a[i] = 1\n"
+                          "  compute void k(ptr a)\n"
+                          "end\n"
+                          "tensor A f32 [N]\n"
+                          "assume N % 4 == 0\n"
+                          "A[i] = 1\n";
+    const char *unknown = "split i 8 -> a b\nunroll x\n", *broken = "split i 8 -> \1 b\n",
+               *imports = "split i 4 -> a b\ntensorize b k\n",
+               *own = "pragma import \"own.ll\"\nsplit i 4 -> a b\ntensorize b k\n";
+    struct uk_program *p;
+
+    assert_int_equal(uk_program_parse(c, "x/f.uk", program, strlen(program), &p), UK_OK);
+    assert_int_equal(uk_program_schedule(p, "y/s.uk", unknown, strlen(unknown)), UK_OK);
+    expect_emit_refused(c, p, "y/s.uk:2:8: error: there is no loop x");
+    assert_int_equal(uk_program_define(p, "Q", 3), UK_INVALID_ARGUMENT);
+    assert_string_equal(uk_context_message(c),
+                        "x/f.uk: error: Q is no size of the program; define one of its sizes");
+    assert_int_equal(uk_program_schedule(p, "y/s.uk", broken, strlen(broken)), UK_SYNTAX);
+    assert_string_equal(uk_context_message(c),
+                        "y/s.uk:1:14: error: byte 0x01 is not in the language; remove it");
+    assert_int_equal(uk_program_schedule(p, "y/s.uk", imports, strlen(imports)), UK_OK);
+    expect_emit_refused(c, p, "x/f.uk:1:15: error: import x/k.ll: cannot open: ");
+    assert_int_equal(uk_program_schedule(p, "y/s.uk", own, strlen(own)), UK_OK);
+    uk_program_destroy(p);
+    assert_int_equal(uk_program_parse(c, "x/f.uk", program + 21, strlen(program + 21), &p), UK_OK);
+    assert_int_equal(uk_program_schedule(p, "y/s.uk", own, strlen(own)), UK_OK);
+    expect_emit_refused(c, p, "y/s.uk:1:15: error: import y/own.ll: cannot open: ");
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
 static void questions_are_answered(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();
@@ -339,11 +386,17 @@ static void handles_may_be_shared(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(canonical_texts_come_back),  cmocka_unit_test(printing_twice_changes_nothing),
-        cmocka_unit_test(refusals_say_why),           cmocka_unit_test(limits_hold),
-        cmocka_unit_test(damaged_texts_are_survived), cmocka_unit_test(schedules_are_replaced),
-        cmocka_unit_test(questions_are_answered),     cmocka_unit_test(calls_and_text_make_the_same),
-        cmocka_unit_test(failures_are_sticky),        cmocka_unit_test(handles_may_be_shared),
+        cmocka_unit_test(canonical_texts_come_back),
+        cmocka_unit_test(printing_twice_changes_nothing),
+        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(damaged_texts_are_survived),
+        cmocka_unit_test(schedules_are_replaced),
+        cmocka_unit_test(messages_name_the_schedules_file),
+        cmocka_unit_test(questions_are_answered),
+        cmocka_unit_test(calls_and_text_make_the_same),
+        cmocka_unit_test(failures_are_sticky),
+        cmocka_unit_test(handles_may_be_shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
