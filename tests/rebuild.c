@@ -225,7 +225,7 @@ static void make_copy_step(struct maker *m, const struct uk_step *s) {
     char place[NAME];
 
     loop_name(&s->loop[0], place);
-    if (s->layout || (s->kind != UK_STEP_PACK && !s->has_scope))
+    if (s->layout || s->subscripts || (s->kind != UK_STEP_PACK && !s->has_scope))
         make_other_step(m, s);
     else if (s->kind == UK_STEP_PACK)
         uk_pack(m->p, s->subject, place, s->number[0], s->has_along ? (int)s->along : -1, name);

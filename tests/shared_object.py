@@ -1,6 +1,6 @@
 """Shared objects that the compiler makes name the libraries that they need, and load into programs that do not.
 
-    shared.py UK READELF LOAD_SHARED LIBUKERNELS
+    shared_object.py UK READELF LOAD_SHARED LIBUKERNELS
 """
 
 import os
