@@ -3,6 +3,9 @@
 #include <string.h>
 #include "schedule.h"
 
+/* Conditions that are looked at together: each has alternatives, and what that takes doubles with each. */
+enum { MOST_TOGETHER = 4 };
+
 /* ---- after the steps ---- */
 
 /* Copies go to kernels by themselves: the loops of a panel, tried from the outermost that a kernel takes. */
@@ -274,6 +277,8 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
         if (status)
             return status;
     }
+    struct uk_index *all = NULL;
+    int conditions = 0;
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         struct uk_index *inside = st->inside;
         int64_t always;
@@ -284,6 +289,8 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
             status = check_arguments(s, st, f);
         if (status)
             return status;
+        if (st->needs && !(inside && uk_index_equal(st->needs, inside)))
+            inside = inside ? uk_index_op(s->arena, UK_I_AND, st->needs, inside) : st->needs;
         if (st->is_copy || st->is_reset || (uk_index_is_int(inside, &always) && always))
             continue;
         if (uk_index_is_int(inside, &always))
@@ -291,8 +298,9 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
                            "stage %s: whatever the sizes, an access is outside of its tensor", st->name);
         if ((status = uk_add_check(s, f, inside)))
             return status;
+        all = conditions++ ? uk_index_op(s->arena, UK_I_AND, all, inside) : inside;
     }
-    return UK_OK;
+    return conditions > 1 && conditions <= MOST_TOGETHER ? uk_check_together(s, all) : UK_OK;
 }
 
 /* ---- the function ---- */
@@ -399,7 +407,7 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
         .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
     s->applied_end = &s->applied;
     *f = (struct uk_function){.program = p, .name = p->name, .work_argument = o->workspace_argument};
-    if ((status = apply_schedule(s)))
+    if ((status = uk_check_constants(p, t)) || (status = apply_schedule(s)))
         return status;
     if (steps)
         print_applied(s, steps);

@@ -178,6 +178,26 @@ static void drop_operands(const struct inlining *i, struct uk_stage *r) {
         r->bound[b].operand = number[r->bound[b].operand];
 }
 
+/* Where all accesses of the reader are inside, and all that it is inlined from: what it reads instead may be so for other
+ * sizes too. */
+static enum uk_status keep_condition(const struct inlining *i, struct uk_stage *r) {
+    const struct uk_stage *of[] = {i->stage, r};
+
+    for (int n = 0; n < 2; n++) {
+        struct uk_index *inside;
+        int64_t always;
+        enum uk_status status = uk_inside_condition(i->s, of[n], &inside);
+
+        if (status)
+            return status;
+        if (!(uk_index_is_int(inside, &always) && always))
+            r->needs = r->needs ? uk_index_op(i->s->arena, UK_I_AND, r->needs, inside) : inside;
+        if (of[n]->needs && of[n] != r)
+            r->needs = r->needs ? uk_index_op(i->s->arena, UK_I_AND, r->needs, of[n]->needs) : of[n]->needs;
+    }
+    return UK_OK;
+}
+
 enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step) {
     struct inlining i = {.s = s, .step = step, .stage = uk_stage_find(s, step->subject)};
     const char *near = i.stage ? NULL : uk_near_stage(s, step->subject);
@@ -191,6 +211,9 @@ enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step
 
     if ((status = check_stage(&i)) || (status = check_readers(&i)))
         return status;
+    for (struct uk_stage *r = s->stages; r; r = r->next)
+        if (count_reads(&i, r) && (status = keep_condition(&i, r)))
+            return status;
     for (struct uk_stage *r = s->stages; r; r = r->next) {
         if (!count_reads(&i, r))
             continue;

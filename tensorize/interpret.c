@@ -140,7 +140,7 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
     enum uk_status status = uk_program_check(p);
     size_t n = 0, k = 0;
 
-    if (status)
+    if (status || (status = uk_check_has_statement(p, (struct uk_position){0, 0})))
         return status;
     if ((!sizes && p->size_count) || (!tensors && uk_program_tensors(p)))
         return uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},

@@ -28,11 +28,18 @@ static bool out_of_bounds(struct run *r, const struct uk_access *a, int dim, int
                           int64_t extent) {
     struct uk_frame *f = r->f;
 
+    struct uk_text access = {0}, range = {0};
+
+    uk_print_access(&access, a, a->tensor->dims);
+    uk_put(&range, least < most ? "%" PRId64 " to %" PRId64 : "%" PRId64, least, most);
     if (!f->status)
         f->status = uk_fail(f->context, UK_INVALID_SIZE, a->at,
-                            "dimension %d of %s is indexed by %" PRId64 " to %" PRId64
-                            " and its extent is %" PRId64 "; pad it, or restrict it by where",
-                            dim, a->tensor->name, least, most, extent);
+                            "%s: dimension %d of %s is indexed by %s and its extent is %" PRId64
+                            "; pad it, or restrict it by where",
+                            access.text ? access.text : "?", dim, a->tensor->name,
+                            range.text ? range.text : "?", extent);
+    uk_text_free(access.text);
+    uk_text_free(range.text);
     return false;
 }
 

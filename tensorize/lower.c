@@ -372,7 +372,6 @@ static struct uk_node *convert(struct nest *n, const struct scope *scope, const 
     }
 }
 
-/* A set of sizes as a condition on them; takes the set. */
 struct uk_index *uk_condition_index(struct uk_schedule *s, isl_set *set) {
     struct uk_stage none = {0};
     struct nest n = {.s = s, .main = &none};

@@ -477,6 +477,8 @@ enum uk_status uk_program_parse(struct uk_context *c, const char *file, const ch
         parse_program(&ps);
         status = ps.p->status ? ps.p->status : uk_check_program(ps.p);
     }
+    if (!status && !ps.p->intrinsics) /* a file may only declare kernels, to be verified */
+        status = uk_check_has_statement(ps.p, (struct uk_position){1, 1});
     free(ps.list);
     if (status) {
         uk_program_destroy(ps.p);

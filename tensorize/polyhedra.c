@@ -271,65 +271,22 @@ static bool is_plain(const struct uk_stage *st, const struct uk_index *index, co
     return false;
 }
 
-/* Sizes for which some instance's access to the statement's tensor leaves its shape. */
-static isl_set *outside(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
-                        isl_set *bad) {
+isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d) {
+    struct uk_affine f;
+
+    if (is_plain(st, a->index[d], a->tensor->shape[d]) || uk_affine_of(s, st, a->index[d], &f))
+        return NULL;
     isl_space *sp = loop_space(s, st->loops, NULL);
+    isl_pw_aff *x = form_affine(s, st, sp, &f, st->loops);
+    isl_set *low = isl_pw_aff_lt_set(isl_pw_aff_copy(x), number(sp, 0));
+    isl_set *high = isl_pw_aff_ge_set(x, affine(s, st, sp, a->tensor->shape[d]));
 
-    for (int d = 0; d < a->tensor->dims; d++) {
-        struct uk_affine f;
-
-        if (is_plain(st, a->index[d], a->tensor->shape[d]) || uk_affine_of(s, st, a->index[d], &f))
-            continue;
-        isl_pw_aff *x = form_affine(s, st, sp, &f, st->loops);
-        isl_set *low = isl_pw_aff_lt_set(isl_pw_aff_copy(x), number(sp, 0));
-        isl_set *high = isl_pw_aff_ge_set(x, affine(s, st, sp, a->tensor->shape[d]));
-        isl_set *both = isl_set_intersect(isl_set_union(low, high), uk_outer_set(s, st, st->loops, NULL));
-
-        bad = isl_set_union(bad, isl_set_params(both));
-    }
     isl_space_free(sp);
-    return bad;
+    return isl_set_params(isl_set_intersect(isl_set_union(low, high), uk_outer_set(s, st, st->loops, NULL)));
 }
 
-static isl_set *outside_in(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
-                           isl_set *bad) {
-    if (e && e->op == UK_E_ACCESS)
-        return outside(s, st, &e->access, bad);
-    for (int i = e && e->op == UK_E_PAD; e && i < 3; i++)
-        bad = outside_in(s, st, e->arg[i], bad);
-    return bad;
-}
-
-enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out) {
-    scope_of(s, st);
-    isl_set *context = uk_context_set(s);
-    isl_set *bad = isl_set_empty(isl_set_get_space(context));
-
-    const struct uk_stage *all = uk_without_guards(s, st);
-
-    if (!all) {
-        isl_set_free(context);
-        isl_set_free(bad);
-        return uk_out_of_memory(s->context);
-    }
-    /* What guards leave out is initialized all the same. */
-    bad = outside(s, all, &st->statement->left, bad);
-    if (!uk_is_empty(st))
-        bad = outside_in(s, st, st->statement->right, bad);
-    bad = isl_set_intersect(bad, isl_set_copy(context));
-    isl_bool never = isl_set_is_empty(bad);
-    if (never == isl_bool_true) {
-        *out = uk_index_int(s->arena, 1);
-    } else {
-        isl_set *good = isl_set_coalesce(isl_set_subtract(isl_set_copy(context), isl_set_copy(bad)));
-
-        *out = uk_condition_index(s, isl_set_gist(good, isl_set_copy(context)));
-    }
-    isl_set_free(bad);
-    isl_set_free(context);
-    enum uk_status status = uk_isl_status(s);
-    return status ? status : *out ? UK_OK : uk_out_of_memory(s->context);
+isl_set *uk_instance_sizes(struct uk_schedule *s, const struct uk_stage *st) {
+    return isl_set_intersect(isl_set_params(uk_outer_set(s, st, st->loops, NULL)), uk_context_set(s));
 }
 
 /* ---- dependences ---- */

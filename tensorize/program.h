@@ -536,6 +536,10 @@ int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const str
 /* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser, and by uk_program_check() with which
  * every use of a program begins: what it computes outlives the memory that the use itself takes and gives back. */
 enum uk_status uk_check_program(struct uk_program *p);
+/* check_sizes.c: a program computes something; and what its constants say of its tensors fits the target. */
+struct uk_target;
+enum uk_status uk_check_has_statement(const struct uk_program *p, struct uk_position at);
+enum uk_status uk_check_constants(const struct uk_program *p, const struct uk_target *target);
 /* Parses the items of one `intrinsic ... end` text (the expansion of a registry row). */
 enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, const char *text,
                                   struct uk_intrinsic **out);

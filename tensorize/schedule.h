@@ -89,6 +89,7 @@ struct uk_stage {
     struct uk_operand operand[UK_MAX_OPERANDS];
     const struct uk_expr *previous; /* a scan: the output's element before this one */
     int scanned;                    /* ... and the iterator along which */
+    struct uk_index *needs;         /* conditions on the sizes, of accesses that were inlined away; or NULL */
     struct uk_index *inside; /* loops were fused by a change of view: uk_inside_condition before that */
     bool is_filtered; /* its `where` has relations that are no bounds: they are asked at every instance */
     bool is_copy;
@@ -203,6 +204,8 @@ bool uk_mentions(const struct uk_index *e, const struct uk_var *v);
 isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name);
 isl_set *uk_context_set(struct uk_schedule *s);
 isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relation);
+/* The sizes for which the stage has an instance. */
+isl_set *uk_instance_sizes(struct uk_schedule *s, const struct uk_stage *st);
 /* Is `relation` (over the stage's first `loops` loops and sizes) true wherever an instance exists? */
 bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, struct uk_index *relation);
 /* Does any order of execution given by the loops break a dependence? On a refusal `why` tells which. */
@@ -211,11 +214,17 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
 /* Are the loop's iterations independent? relax: but for what only the stage's own reduction connects. */
 enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position, bool relax,
                                  struct uk_position at, const char *step);
-/* The condition on the sizes under which every access of the statement is inside its tensor's shape (1:
- * always). */
-enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out);
-struct uk_index *uk_condition_index(struct uk_schedule *s, isl_set *set);
+/* Sizes for which, at some instance, the access leaves its tensor's shape in dimension d. NULL: at none, plainly. */
+isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d);
 enum uk_status uk_isl_status(struct uk_schedule *s);
+
+/* ---- inside.c ---- */
+
+/* The condition on the sizes under which every access of the statement is inside its tensor's shape (1:
+ * always). UK_REFUSED: it holds only where there is nothing to compute. */
+enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out);
+/* Refuses the conditions of several stages if they hold together only where there is nothing to compute. */
+enum uk_status uk_check_together(struct uk_schedule *s, struct uk_index *conditions);
 
 /* ---- partial.c ---- */
 
@@ -459,6 +468,8 @@ int64_t uk_l2_share(const struct uk_schedule *s);
 /* ---- lower.c, leaf.c ---- */
 
 bool uk_is_raised(const struct uk_schedule *s, const struct uk_var *v);
+/* A set of sizes as a condition on them; takes the set. */
+struct uk_index *uk_condition_index(struct uk_schedule *s, isl_set *set);
 enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 /* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
  */

@@ -51,6 +51,7 @@ extern "C" {
 struct uk_context;
 struct uk_program;
 struct uk_module;
+struct uk_options;
 
 enum uk_type { UK_F64, UK_F32, UK_F16, UK_BF16, UK_I64, UK_I32, UK_I16, UK_I8, UK_U8, UK_TYPES };
 
@@ -106,6 +107,12 @@ bool uk_program_tensor_written(const struct uk_program *p, int i);
  * overflow. */
 int64_t uk_program_tensor_elements(const struct uk_program *p, int i, const int64_t *sizes);
 
+/* Why the generated function returns UK_INVALID_SIZE for these sizes (all of them, in order): the message names the first
+ * condition that does not hold, in the program's terms: a size that is negative, a stride that is too small, an assumption,
+ * an access that is outside of its tensor; then what the schedule for the options (NULL: all defaults) needs. UK_OK: the
+ * sizes are taken. Not fast. */
+enum uk_status uk_program_check_sizes(struct uk_program *p, const struct uk_options *options,
+                                      const int64_t *sizes);
 /* Runs the program as written, statement by statement, without any schedule: the definition of what is right. Not fast.
  * sizes: of all uk_program_sizes(), in order; scalars: one double for each, NULL if there are none; tensors: the addresses
  * of the origins, in order, of tensors that do not overlap, which is not checked. UK_INVALID_SIZE and UK_INVALID_ARGUMENT as

@@ -31,7 +31,8 @@ static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const s
     v->imports_end = &p->imports;
     while (*v->imports_end)
         v->imports_end = &(*v->imports_end)->next;
-    return uk_target_find(p->context, v->options->target ? v->options->target : "native", &v->target);
+    status = uk_target_find(p->context, v->options->target ? v->options->target : "native", &v->target);
+    return status ? status : uk_check_constants(p, v->target);
 }
 
 /* Whether memory ran out, whatever the status of the call that met it first: then there is no message. */

@@ -22,6 +22,10 @@ static int create_array(struct uk_array *a, struct uk_program *p, int i, const i
     const char *name = uk_program_tensor_name(p, i);
     int64_t elements = uk_program_tensor_elements(p, i, sizes);
     size_t element = uk_bytes_of(a->tensor->type), bytes, room;
+    if (elements < 0 && uk_program_check_sizes(p, NULL, sizes)) {
+        fprintf(stderr, "%s\n", uk_context_message(p->context));
+        return UK_EXIT_WRONG;
+    }
     if (elements < 0 || __builtin_mul_overflow((size_t)elements, element, &bytes) ||
         __builtin_add_overflow(bytes, (size_t)(2 * GUARD + 63), &room))
         return uk_complain(UK_EXIT_WRONG, "tensor %s: its size overflows; choose smaller sizes", name);

@@ -95,10 +95,14 @@ struct run {
     struct uk_data data, expected;
 };
 
+/* The reason first, if the sizes are it. */
 static int is_refused(const struct run *r, int status) {
-    return status ? uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s",
-                                r->job.program->name, uk_status_text((enum uk_status)status))
-                  : UK_EXIT_OK;
+    if (!status)
+        return UK_EXIT_OK;
+    if (status == UK_INVALID_SIZE && uk_program_check_sizes(r->job.program, &r->job.options, r->sizes))
+        uk_job_failed(&r->job, UK_INVALID_SIZE);
+    return uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s", r->job.program->name,
+                       uk_status_text((enum uk_status)status));
 }
 
 static int call(const struct run *r) {

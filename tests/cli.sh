@@ -155,7 +155,17 @@ expect 0 'check: equal' '' run matmul.uk --size M=5 --size N=7 --size K=0 --chec
 expect 0 'C f32, 0 elements' '' run matmul.uk --size M=0 --size N=7 --size K=3 --check
 expect 0 'C f32, 0 elements.*check: equal' '' run matmul.uk --define M=0 --check
 expect 0 'check: equal' '' run matmul.uk --define K=0 --size M=9 --size N=5 --check
-expect 1 'sizes:' 'refused its arguments' run matmul.uk "${small[@]}" --size lda=3
+refused='uk: error: matmul: the function refused its arguments: invalid size'
+expect 1 'sizes:' "matmul.uk:[0-9]+:8: error: the stride lda of dimension 0 of A is 3, and .* 19 elements; make it 19.*
+$refused" run matmul.uk "${small[@]}" --size lda=3
+expect 1 'sizes:' 'conv2d_3x3_s2.uk:[0-9:]+ error: assume P == \(H \+ 1\) / 2 .*does not hold for H = 9, .*P = 4' \
+    run conv2d_3x3_s2.uk --size H=9 --size P=4
+printf 'tensor X f32 [N, 4]\ntensor Y f32 [M - 2]\nY[i] = X[i + 1, 0] + X[i + 3, 0]\n' >ahead.uk
+expect 1 'sizes:' 'ahead.uk:3:22: error: X\[i \+ 3, 0\]: dimension 0 of X is indexed by 8 and its extent is 8' \
+    run ahead.uk --size N=8 --size M=8
+expect 1 '' 'ahead.uk:2:8: error: the extent M - 2 of dimension 0 of Y is -1, which is negative' run ahead.uk --size N=8 --size M=1
+: >empty.uk
+expect 1 '' '^empty.uk:1:1: error: the program has no statement; write' run empty.uk
 for program in matmul_tn matmul_nt matmul_tt matmul_acc matmul_i8 matmul_bf16 matmul_f16; do
     expect 0 'check: equal' '' run $program.uk "${small[@]}" --check
 done

@@ -126,8 +126,7 @@ static const char *const canonical[] = {
 static const struct {
     const char *text, *printed;
 } spelled[] = {
-    {"# nothing\n\n", ""},
-    {"schedule", "\nschedule\n"},
+    {"tensor A f32 [N]\nA[i] = 1\nschedule", "tensor A f32 [N]\nA[i] = 1\n\nschedule\n"},
     {"tensor A f32[N,\r\n  M]\r\nA[i,j] =\r\n  (1 +\r\n 2) # end\r\n",
      "tensor A f32 [N, M]\nA[i, j] = 1 + 2\n"},
     {"tensor A f32 [2*3*4/4, N*1 + 0]\nassume 1 <= N <= 6 and N*4/4 > 0\nA[i, j] = ((1))",
