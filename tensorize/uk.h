@@ -93,7 +93,10 @@ int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, in
 /* How many roundings an element's value may have gone through; 0: none, since all values are integers. */
 double uk_roundings(const struct uk_program *p, const int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
-/* Operations of one call: a multiply-add in a sum counts for two. */
+/* uk_terms.c: how often the statement's right side is computed: what `where` leaves out, or a pad that adds nothing to a
+ * sum, is not. */
+double uk_terms(const struct uk_statement *s, const int64_t *sizes);
+/* Operations of one call, in such terms: a multiply-add in a sum counts for two. */
 double uk_operations(const struct uk_program *p, const int64_t *sizes);
 /* Bytes that one call reads and writes at least, or 0 if the program has a reduction. */
 double uk_traffic(const struct uk_program *p, const int64_t *sizes);

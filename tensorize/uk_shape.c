@@ -114,18 +114,11 @@ static double operations_in(const struct uk_expr *e) {
     }
 }
 
-static double iterations(const struct uk_statement *s, const int64_t *sizes) {
-    double n = 1;
-    for (int i = 0; i < s->iterators; i++)
-        n *= (double)uk_value(s->extent[i], sizes);
-    return n;
-}
-
 double uk_operations(const struct uk_program *p, const int64_t *sizes) {
     double sum = 0;
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
         bool combines = s->reduce != UK_REDUCE_NONE || s->assign != UK_ASSIGN;
-        sum += iterations(s, sizes) * (operations_in(s->right) + combines);
+        sum += uk_terms(s, sizes) * (operations_in(s->right) + combines);
     }
     return sum;
 }
@@ -143,7 +136,7 @@ double uk_traffic(const struct uk_program *p, const int64_t *sizes) {
         if (s->reduce != UK_REDUCE_NONE)
             return 0;
         double written = (double)uk_bytes_of(s->left.tensor->type) * (s->assign == UK_ASSIGN ? 1 : 2);
-        sum += iterations(s, sizes) * (bytes_in(s->right) + written);
+        sum += uk_terms(s, sizes) * (bytes_in(s->right) + written);
     }
     return sum;
 }
