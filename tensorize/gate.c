@@ -171,6 +171,9 @@ static enum uk_status gate_call(struct uk_build *b, const struct uk_source *s, L
         return uk_fail(b->context, UK_LINK, s->at,
                        "%s: %s calls through a pointer; call the function by its name", s->name, name);
     }
+    enum uk_status status = uk_gate_asm(b, s, f, callee);
+    if (status)
+        return status;
     const char *text = LLVMGetInlineAsmAsmString(callee, &length);
     const char *literal = literal_label(text, length, &label);
 

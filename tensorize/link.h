@@ -36,6 +36,8 @@ enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const ch
 /* gate.c: refuses what could not be inlined, would call out, or keeps state; w: the kernels of all sources.
  */
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
+/* gate_asm.c: of a call of inline asm in f, whether the target has what its text, constraints and clobbers name. */
+enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
 /* try.c: refuses an import that LLVM has no instructions for on the target. */
 enum uk_status uk_try(struct uk_build *b, const struct uk_source *s);
 /* object.c: ELF's mark; whether it can be read and is for the target; whether it has that function for others;

@@ -326,6 +326,122 @@ static void prototypes(void **state) {
             UK_NO_MATCH, WORDS("add_4 needs avx512f, which the target x86_64-avx2 lacks"));
 }
 
+/* ---- what asm names ---- */
+
+static char *with_asm(const char *statement) {
+    char *text;
+
+    assert_true(
+        asprintf(&text,
+                 "pragma import c \"\"\"\nvoid add_4(const float *a, const float *b, float *c) {\n%s\n}\n"
+                 "\"\"\"\n" PLAIN PROGRAM,
+                 statement) > 0);
+    return text;
+}
+
+static enum uk_status object_of(struct uk_program *p, const char *target) {
+    const struct uk_options options = {.target = target, .require_kernels = true};
+    char *bytes = NULL;
+    size_t length;
+    enum uk_status status = uk_emit(p, &options, UK_EMIT_OBJECT, &bytes, &length);
+
+    uk_text_free(bytes);
+    return status;
+}
+
+static void refuses_text(const char *text, const char *target, enum uk_status status, const char *says) {
+    struct uk_program *p = parse("sum", text);
+    enum uk_status got = object_of(p, target);
+
+    if (got != status || !strstr(uk_context_message(context), says))
+        fail_msg("status %d instead of %d: '%s' does not contain '%s'", got, status,
+                 uk_context_message(context), says);
+    uk_program_destroy(p);
+}
+
+static void refuses_asm(const char *statement, const char *target, enum uk_status status, const char *says) {
+    char *text = with_asm(statement);
+
+    refuses_text(text, target, status, says);
+    free(text);
+}
+
+static void takes_asm(const char *statement, const char *target) {
+    char *text = with_asm(statement);
+    struct uk_program *p = parse("sum", text);
+
+    if (object_of(p, target))
+        fail_msg("%s: %s", statement, uk_context_message(context));
+    uk_program_destroy(p);
+    free(text);
+}
+
+#define SAYS(what, feature, target)                                                                         \
+    "import 1 of the program: the asm of add_4 names " what ", which needs " feature ", and target " target \
+    " does not have that; write it without, or take a target with +" feature
+
+/* LLVM's assembler for x86 takes all instructions, whatever the target has. */
+static void asm_of_x86(void **state) {
+    static const struct {
+        const char *statement, *target, *says;
+    } refused[] = {
+        {"__asm__ volatile(\"vmovups (%0), %%zmm0\" :: \"r\"(a) : \"memory\");", "x86_64-avx2",
+         SAYS("zmm0", "avx512f", "x86_64-avx2")},
+        {"__asm__ volatile(\"nop\" ::: \"zmm17\");", "x86_64-avx2", SAYS("zmm17", "avx512f", "x86_64-avx2")},
+        {"__asm__ volatile(\"nop\" ::: \"k1\");", "x86_64-avx2", SAYS("k1", "avx512f", "x86_64-avx2")},
+        {"__asm__ volatile(\"nop\\n\\tkmovw %%eax, %%k1\" ::: \"memory\");", "x86_64-avx2",
+         SAYS("kmovw", "avx512f", "x86_64-avx2")},
+        {"__asm__ volatile(\"vmovups (%0), %%ymm1%{%%k2%}\" :: \"r\"(a) : \"memory\");", "x86_64-avx2",
+         SAYS("k2", "avx512f", "x86_64-avx2")},
+        {"__asm__ volatile(\"1: vaddps %%ymm1, %%ymm16, %%ymm2\" ::: \"memory\");", "x86_64-avx2",
+         SAYS("ymm16", "avx512vl", "x86_64-avx2")},
+        {"__asm__ volatile(\"vpdpbusd %%ymm0, %%ymm1, %%ymm2\" ::: \"memory\");", "x86_64-avx2",
+         SAYS("vpdpbusd", "avx512vnni", "x86_64-avx2")},
+        {"__asm__ volatile(\"vpternlogd $1, %%ymm0, %%ymm1, %%ymm2\" ::: \"memory\");", "x86_64-avx2",
+         SAYS("vpternlogd", "avx512f", "x86_64-avx2")},
+        {"__asm__ volatile(\"nop; vdpbf16ps %%zmm0, %%zmm1, %%zmm2\" ::: \"memory\");", "x86_64-avx512",
+         SAYS("vdpbf16ps", "avx512bf16", "x86_64-avx512")},
+        {"__asm__ volatile(\"vaddph %%zmm0, %%zmm1, %%zmm2\" ::: \"memory\");", "x86_64-avx512",
+         SAYS("vaddph", "avx512fp16", "x86_64-avx512")},
+        {"__asm__ volatile(\"vfmadd231ps %%xmm0, %%xmm1, %%xmm2\" ::: \"memory\");", "x86_64-generic",
+         SAYS("vfmadd231ps", "fma", "x86_64-generic")},
+        {"__asm__ volatile(\"vaddps %%xmm0, %%xmm1, %%xmm2\" ::: \"memory\");", "x86_64-generic",
+         SAYS("vaddps", "avx", "x86_64-generic")},
+    };
+    static const char intel[] =
+        "pragma import ll \"\"\"\ndefine void @add_4(ptr %a, ptr %b, ptr %c) {\n"
+        "  call void asm sideeffect inteldialect \"vmovups zmm3, [rax]\", \"\"()\n  ret void\n}\n"
+        "\"\"\"\n" PLAIN PROGRAM;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        refuses_asm(refused[i].statement, refused[i].target, UK_UNSUPPORTED, refused[i].says);
+    refuses_text(intel, "x86_64-avx2", UK_UNSUPPORTED, SAYS("zmm3", "avx512f", "x86_64-avx2"));
+    takes_asm(
+        "__asm__ volatile(\"vmovups (%0), %%zmm0%{%%k1%}\" :: \"r\"(a) : \"zmm0\", \"k1\", \"memory\");",
+        "x86_64-avx512");
+    takes_asm("__asm__ volatile(\"k1%=: vfmadd231ps (%0), %%ymm1, %%ymm2\" :: \"r\"(a) : \"ymm2\");",
+              "x86_64-avx2");
+    takes_asm("__asm__ volatile(\"addps %%xmm1, %%xmm2\" ::: \"xmm2\");", "x86_64-generic");
+}
+
+/* Its assemblers for Arm do know, unless the text tells them otherwise. */
+static void asm_of_arm(void **state) {
+    (void)state;
+    refuses_asm("__asm__ volatile(\"sdot v0.4s, v1.16b, v2.16b\" ::: \"v0\");", "aarch64-neon", UK_LINK,
+                "instruction requires: dotprod");
+    refuses_asm(
+        "__asm__ volatile(\".arch_extension dotprod\\n\\tsdot v0.4s, v1.16b, v2.16b\" ::: \"v0\");",
+        "aarch64-neon", UK_UNSUPPORTED,
+        "the asm of add_4 has .arch_extension, which lets the assembler take instructions that target "
+        "aarch64-neon lacks; leave it out");
+    refuses_asm("__asm__ volatile(\"vsdot.s8 q0, q1, q2\" ::: \"q0\");", "armv7-neon", UK_LINK,
+                "instruction requires: dotprod");
+    refuses_asm("__asm__ volatile(\".fpu neon-fp-armv8\\n\\tnop\" ::: \"q0\");", "armv7-neon", UK_UNSUPPORTED,
+                "has .fpu, which lets the assembler");
+    takes_asm("__asm__ volatile(\"sdot v0.4s, v1.16b, v2.16b\" ::: \"v0\");", "aarch64-neon+dotprod");
+}
+
 /* LLVM would end the process over an instruction that the target lacks. */
 static void instructions(void **state) {
     static const char text[] =
@@ -541,6 +657,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(in_schedule),
         cmocka_unit_test(prototypes),
         cmocka_unit_test(instructions),
+        cmocka_unit_test(asm_of_x86),
+        cmocka_unit_test(asm_of_arm),
         cmocka_unit_test(result_ignored),
         cmocka_unit_test(shared_symbol),
         cmocka_unit_test(narrow_sizes),
