@@ -206,6 +206,37 @@ static void marks_are_those_of_the_parser(void **state) {
             fail_msg("the grammar of the page lacks the mark %s", more[i]);
 }
 
+/* Whether a token of the text is the word. */
+static bool has_token(const char *text, const char *word) {
+    struct uk_context *c = uk_context_create();
+    struct uk_token *tokens;
+    bool found = false;
+
+    if (!uk_lex(c, text, strlen(text), &tokens))
+        for (const struct uk_token *t = tokens; t->kind != UK_T_END; t++)
+            found |= uk_token_is(t, word);
+    free(tokens);
+    uk_context_destroy(c);
+    return found;
+}
+
+static void each_word_has_an_example(void **state) {
+    size_t count;
+    struct manual_block *blocks = manual_read(page, &count);
+
+    (void)state;
+    for (int i = 0; i < grammar.nodes; i++) {
+        bool found = grammar.node[i].kind != EBNF_WORD;
+
+        for (size_t k = 0; k < count && !found; k++)
+            found = strcmp(blocks[k].section, "GRAMMAR") && strncmp(blocks[k].text, "f.uk:", 5) &&
+                    strncmp(blocks[k].text, "f(", 2) && has_token(blocks[k].text, grammar.node[i].text);
+        if (!found)
+            fail_msg("no example of the page has the word %s", grammar.node[i].text);
+    }
+    manual_free(blocks, count);
+}
+
 /* ---- messages ---- */
 
 /* 'word', or a token or rule after a, an or the, with spaces for _. */
@@ -299,6 +330,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(rules_are_all_used),
         cmocka_unit_test(words_are_those_of_the_parser),
         cmocka_unit_test(marks_are_those_of_the_parser),
+        cmocka_unit_test(each_word_has_an_example),
         cmocka_unit_test(derived_texts_are_no_syntax_errors),
         cmocka_unit_test(the_whole_grammar_was_parsed),
         cmocka_unit_test(messages_speak_of_the_grammar),
