@@ -163,6 +163,25 @@ bool uk_is_raised(const struct uk_schedule *s, const struct uk_var *v) {
     return false;
 }
 
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+    return b ? greatest_divisor(b, a % b) : a;
+}
+
+/* The least value that a raised size has: isl is told what is assumed of it, `C % 8 == 0` for instance, too. */
+static int64_t least_raised(const struct uk_schedule *s, const struct uk_var *v) {
+    int64_t least = 1, c, zero, product;
+
+    for (const struct uk_assume *a = s->program->assumes; a; a = a->next) {
+        const struct uk_index *r = a->relation;
+
+        if (r->op == UK_I_EQ && r->a->op == UK_I_MOD && r->a->a->op == UK_I_VAR && r->a->a->var == v &&
+            uk_index_is_int(r->a->b, &c) && c > 0 && uk_index_is_int(r->b, &zero) && !zero &&
+            !__builtin_mul_overflow(least / greatest_divisor(least, c), c, &product))
+            least = product;
+    }
+    return least;
+}
+
 static struct uk_index *identifier(struct nest *n, const struct scope *scope, isl_ast_expr *e) {
     isl_id *id = isl_ast_expr_get_id(e);
     const char *name = isl_id_get_name(id);
@@ -177,7 +196,9 @@ static struct uk_index *identifier(struct nest *n, const struct scope *scope, is
     if (!v)
         return NULL;
     struct uk_index *x = uk_index_var(n->s->arena, v);
-    return uk_is_raised(n->s, v) ? uk_index_op(n->s->arena, UK_I_MAX, x, uk_index_int(n->s->arena, 1)) : x;
+    return uk_is_raised(n->s, v)
+               ? uk_index_op(n->s->arena, UK_I_MAX, x, uk_index_int(n->s->arena, least_raised(n->s, v)))
+               : x;
 }
 
 static struct uk_index *operation(struct nest *n, const struct scope *scope, isl_ast_expr *e) {

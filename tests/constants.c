@@ -6,7 +6,8 @@
  *
  *     constants DIRECTORY [--all] [--seed N] [--only PROGRAM] [--sizes V,V,...]
  *
- * Tuples: all sizes equal, 0 to 40, and random ones, each as it is and with what the program assumes to be equal made so.
+ * Tuples: all sizes equal, 0 to 40; one of them 0; and random ones; each as it is and with what the program assumes to be
+ * equal made so.
  * Every tuple is compiled, run and compared here, and scheduled for the targets that this machine cannot run, with and
  * without plain loops. The reference is the interpreter, as for `uk run --check`; where that would take long, the
  * function with sizes as arguments, which is compared with the interpreter too where that is quick. Without --all, some of
@@ -256,6 +257,17 @@ static void check_equal(struct example *e) {
     }
 }
 
+/* One size after the other is 0: what one stage has nothing of, another may need. */
+static void check_empty(struct example *e) {
+    int64_t size[SIZES];
+
+    for (int i = 0; i < uk_program_sizes(e->program); i++) {
+        for (int k = 0; k < SIZES; k++)
+            size[k] = k == i ? 0 : 20;
+        check_both(e, size);
+    }
+}
+
 static void check_random(struct example *e) {
     int64_t size[SIZES];
 
@@ -276,6 +288,7 @@ static void check_program(const char *name) {
         check(&e, given);
     } else {
         check_equal(&e);
+        check_empty(&e);
         check_random(&e);
     }
     print_message("%s: %d tuples, %d run, %d refused, %d wrong%s\n", name, e.tuples, e.run, e.refused,
