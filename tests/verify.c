@@ -209,7 +209,7 @@ static void registry(void **state) {
 
     (void)state;
     for (int i = 0; i < count; i++, k++) {
-        const struct uk_verify_options options = {.seed = 7, .cases = 100};
+        const struct uk_verify_options options = {.seed = 7, .cases = 60};
         char *report;
 
         if (!uk_kernel_runs_here(k)) {
