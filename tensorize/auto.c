@@ -1,4 +1,5 @@
 /* The automatic schedule of a stage: the cheapest kernel, then its tiling (tiling.c). */
+#include <float.h>
 #include <limits.h>
 #include <string.h>
 #include "tiling.h"
@@ -58,14 +59,6 @@ struct plan {
     double cycles;
     bool fills_plainly; /* panels, by plain loops: no kernel fills such */
     bool is_wasted;     /* plain loops take less time */
-};
-
-/* Of the kernels that do not fit, the one whose first difference was found last. */
-struct nearest {
-    const char *kernel; /* NULL: there is none */
-    int reached;
-    bool is_wasted;
-    char why[256];
 };
 
 /* The size's value for the estimate: what --define or a `size` item says, or what is assumed to be equal. */
@@ -319,16 +312,21 @@ static bool is_wasted(const struct uk_schedule *s, const struct uk_stage *st, co
     return p->fit.units && p->fit.intrinsic->row && uk_may_loop(s) && p->cycles > plain_cycles * terms;
 }
 
-static void report_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p) {
-    if (!p->fit.intrinsic->row) {
-        uk_put(s->report, "  %-34s fits, and is the program's own\n", p->fit.intrinsic->name);
-        return;
-    }
-    uk_put(s->report, "  %-34s fits, about %.3g cycles", p->fit.intrinsic->name, p->cycles);
-    for (int o = 1; o < st->operands; o++)
+static void add_fit(struct uk_schedule *s, const struct uk_stage *st, const struct plan *p,
+                    struct uk_reasons *reasons) {
+    struct uk_text t = {0};
+
+    if (!p->fit.intrinsic->row)
+        uk_put(&t, "fits, and is the program's own");
+    else
+        uk_put(&t, "fits, about %.3g cycles", p->cycles);
+    for (int o = 1; o < st->operands && p->fit.intrinsic->row; o++)
         if (p->fit.panel[o].width)
-            uk_put(s->report, ", with %s packed", st->operand[o].tensor->name);
-    uk_put(s->report, "\n");
+            uk_put(&t, ", with %s packed", st->operand[o].tensor->name);
+    if (p->fills_plainly)
+        uk_put(&t, " by plain loops");
+    uk_reason_add(s, reasons, p->fit.intrinsic->name, t.text, true, p->fills_plainly ? DBL_MAX : p->cycles);
+    uk_text_free(t.text);
 }
 
 /* Of kernels of one operation and tile, the first in the table stands for all but those that save much on
@@ -366,18 +364,15 @@ static bool fills(const struct uk_kernel *row, const struct uk_panel *p) {
 static enum uk_status fills_panels(struct uk_schedule *s, enum uk_type type, const struct uk_panel *p,
                                    bool *found) {
     struct uk_candidate c = {0};
-    struct uk_text *report = s->report;
     enum uk_status status;
 
     *found = false;
-    s->report = NULL; /* it has named the rows that the target lacks */
     while (!(status = uk_next_candidate(s, NULL, &c)) && c.intrinsic && !*found) {
         const struct uk_kernel *row = c.intrinsic->row;
         const struct uk_statement *t = c.intrinsic->declaration->statements;
 
         *found = row && !t->next && t->right->op == UK_E_PAD && t->left.tensor->type == type && fills(row, p);
     }
-    s->report = report;
     return status;
 }
 
@@ -461,51 +456,66 @@ static bool is_better(const struct plan *p, const struct plan *than) {
     return p->cycles < than->cycles;
 }
 
-static void note_nearest(const struct uk_schedule *s, struct nearest *n, const struct plan *p,
-                         const char *kernel, const char *why) {
-    if (n->kernel && s->reached <= n->reached)
-        return;
-    *n = (struct nearest){.kernel = kernel, .reached = s->reached, .is_wasted = p->is_wasted};
-    snprintf(n->why, sizeof n->why, "%s", why);
-}
-
-/* What the note about the stage says. */
-static void tell_why(struct uk_schedule *s, struct uk_stage *st, const struct nearest *n) {
+/* What the note about the stage says: of the nearest kernel, or of one that is slower than plain loops. */
+static void tell_why(struct uk_schedule *s, struct uk_stage *st, struct uk_reasons *r, const char *wasted) {
+    uk_reasons_sort(r);
     st->plain_why =
-        n->is_wasted
-            ? uk_format(s->arena, "they take less time than %s, whose tile would be nearly empty", n->kernel)
-        : n->kernel ? uk_format(s->arena, "no kernel computes it; nearest is %s: %s", n->kernel, n->why)
-                    : "no kernel computes it";
+        wasted ? uk_format(s->arena, "they take less time than %s, whose tile would be nearly empty", wasted)
+        : r->count ? uk_format(s->arena, "no kernel computes it; nearest is %s: %.400s", r->list[0].kernel,
+                               r->list[0].text)
+                   : "no kernel computes it";
 }
 
-static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const char *how, struct plan *best) {
-    struct uk_candidate c = {0};
-    struct uk_text why = {0}, all = {0};
+/* With tiles turned, what does not fit is said of the stage as it is. */
+static void report(struct uk_schedule *s, const struct uk_stage *st, bool turned, const struct plan *best,
+                   struct uk_reasons *r) {
+    if (!s->report || (turned && !best->fit.intrinsic))
+        return;
+    uk_reasons_sort(r);
+    while (turned && !r->list[r->count - 1].fits)
+        r->count--;
+    uk_put(s->report, "stage %s%s: candidates\n", st->name, turned ? ", its tiles turned" : "");
+    uk_reasons_put(s, r, s->report, false);
+    if (best->fit.intrinsic)
+        uk_put(s->report, "  taken: %s, the cheapest\n", best->fit.intrinsic->name);
+}
+
+static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st, struct uk_reasons *r) {
+    struct uk_text all = {0};
+
+    if (!s->report) /* which says it too */
+        uk_reasons_put(s, r, &all, true);
+    enum uk_status status = uk_fail(
+        s->context, UK_NO_MATCH, st->statement->at,
+        "no kernel computes stage %s; do not require kernels, and it runs as plain loops, or write it as the "
+        "nearest kernels need it%s",
+        st->name, all.text ? all.text : "");
+    uk_text_free(all.text);
+    return status;
+}
+
+static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool turned, struct plan *best) {
+    struct uk_reasons reasons = {0};
+    struct uk_candidate c = {.reasons = &reasons};
+    struct uk_text why = {0};
     struct plan p, tile[MOST_TILES];
-    struct nearest nearest = {0};
+    const char *wasted = NULL;
     int tiles = 0, n;
     enum uk_status status;
 
     const char *only = s->wanted_stage && !strcmp(s->wanted_stage, st->name) ? s->wanted_kernel : NULL;
     best->fit.intrinsic = NULL;
-    if (s->report)
-        uk_put(s->report, "stage %s%s: candidates\n", st->name, how);
     while (!(status = uk_next_candidate(s, only, &c)) && c.intrinsic) {
         why.length = 0;
         status = plan_by(s, st, c.intrinsic, &p, &why);
         if (status == UK_NO_MATCH) {
-            const char *text = why.text && why.length ? why.text : "no reason";
-
-            note_nearest(s, &nearest, &p, c.intrinsic->name, text);
-            uk_put(&all, "\n  %s: %s", c.intrinsic->name, text);
-            if (s->report)
-                uk_put(s->report, "  %-34s %s\n", c.intrinsic->name, text);
+            uk_reason_add(s, &reasons, c.intrinsic->name, why.length ? why.text : NULL, false, 0);
+            wasted = !wasted && p.is_wasted ? c.intrinsic->name : wasted;
             continue;
         }
         if (status)
             break;
-        if (s->report)
-            report_fit(s, st, &p);
+        add_fit(s, st, &p, &reasons);
         for (n = 0; n < tiles && !stands_in(&tile[n], &p); n++)
             ;
         if (n < tiles)
@@ -515,17 +525,16 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, const c
         if (!best->fit.intrinsic || is_better(&p, best))
             *best = p;
     }
-    if (!status && !best->fit.intrinsic && !uk_may_loop(s))
-        status = uk_fail(s->context, UK_NO_MATCH, st->statement->at,
-                         "no kernel computes stage %s; do not require kernels, and it runs as plain loops%s",
-                         st->name, all.text ? all.text : "");
-    else if (!status && !best->fit.intrinsic)
-        tell_why(s, st, &nearest);
-    if (!status && best->fit.intrinsic && s->report)
-        uk_put(s->report, "  taken: %s, the cheapest\n", best->fit.intrinsic->name);
     uk_text_free(why.text);
-    uk_text_free(all.text);
-    return status;
+    if (status)
+        return status;
+    report(s, st, turned, best, &reasons);
+    if (best->fit.intrinsic)
+        return UK_OK;
+    if (!uk_may_loop(s))
+        return no_kernel(s, st, &reasons);
+    tell_why(s, st, &reasons, wasted);
+    return UK_OK;
 }
 
 /* The plan with the output's tiles turned, if there is one. */
@@ -539,7 +548,7 @@ static enum uk_status choose_turned(struct uk_schedule *s, struct uk_stage *st, 
     struct uk_operand kept[UK_MAX_OPERANDS];
     memcpy(kept, st->operand, sizeof kept);
     memcpy(st->operand, turning.operand, sizeof kept);
-    status = choose(s, st, ", its tiles turned", p);
+    status = choose(s, st, true, p);
     memcpy(st->operand, kept, sizeof kept);
     if (status == UK_NO_MATCH)
         return uk_context_forget(s->context), UK_OK;
@@ -567,7 +576,7 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     if (!status && !turned.fit.intrinsic)
         status = uk_part_windows(s, st);
     if (!status)
-        status = choose(s, st, "", &p);
+        status = choose(s, st, false, &p);
     if (turned.fit.intrinsic && (status == UK_NO_MATCH || (!status && p.fit.intrinsic))) {
         if (s->report)
             uk_put(s->report, "  with its tiles turned: about %.3g cycles in all\n", turned.cycles);

@@ -57,7 +57,7 @@ static bool is_for_others(const struct uk_target *t, const struct uk_kernel *row
 enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c) {
     int count;
     const struct uk_kernel *rows = uk_kernels(&count);
-    char lacks[64];
+    char lacks[64], why[256];
 
     for (;;) {
         const char *name, *missing = NULL;
@@ -92,9 +92,11 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
             return row ? uk_context_intrinsic(s->context, row, &c->intrinsic) : UK_OK;
         snprintf(c->refused, sizeof c->refused, "%s needs %s, which the target %s lacks", name, missing,
                  s->target->name);
-        if (s->report)
-            uk_put(s->report, "  %-34s needs %s, which the target %s lacks\n", name, missing,
-                   s->target->name);
+        if (!c->reasons)
+            continue;
+        snprintf(why, sizeof why, "needs %s, which the target %s lacks", missing, s->target->name);
+        s->reached = -2;
+        uk_reason_add(s, c->reasons, name, why, false, 0);
     }
 }
 
@@ -195,7 +197,8 @@ static enum uk_status no_kernel(struct uk_schedule *s, struct uk_position at, co
 
 enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
                                   struct uk_position at) {
-    struct uk_candidate c = {0};
+    struct uk_reasons reasons = {0};
+    struct uk_candidate c = {.reasons = &reasons};
     struct uk_match *best = NULL, *m;
     struct uk_text why = {0}, all = {0};
     bool any = !strcmp(kernel, "auto");
@@ -209,18 +212,18 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
         if (status && status != UK_NO_MATCH)
             break;
         if (status) {
-            const char *text = why.text && why.length ? why.text : "no reason";
-
-            uk_put(&all, "\n  %s: %s", c.intrinsic->name, text);
-            if (s->report)
-                uk_put(s->report, "  %-34s %s\n", c.intrinsic->name, text);
+            uk_reason_add(s, &reasons, c.intrinsic->name, why.length ? why.text : NULL, false, 0);
             continue;
         }
-        if (s->report)
-            uk_put(s->report, "  %-34s computes this nest\n", c.intrinsic->name);
+        if (any)
+            uk_reason_add(s, &reasons, c.intrinsic->name, "computes this nest", true, cost(s, st, m));
         if (!best || cost(s, st, m) < cost(s, st, best))
             best = m;
     }
+    if (s->report)
+        uk_reasons_put(s, &reasons, s->report, false);
+    else if (!best)
+        uk_reasons_put(s, &reasons, &all, true);
     if (status && status != UK_NO_MATCH) {
         status = uk_failure(s->context);
     } else if (best) {
@@ -231,9 +234,10 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
     } else if (!c.seen) {
         status = no_kernel(s, at, kernel);
     } else {
-        status = uk_fail(s->context, UK_NO_MATCH, at, "tensorize %s.%s %s: no kernel computes this nest%s%s",
-                         st->name, st->loop[tile]->var->name, kernel, all.text ? all.text : "; ",
-                         all.text ? "" : c.refused);
+        const char *what = any ? "; leave the step out, or do what the nearest kernels lack" : "";
+        status = uk_fail(s->context, UK_NO_MATCH, at, "tensorize %s.%s %s: no kernel computes this nest%s%s%s",
+                         st->name, st->loop[tile]->var->name, kernel, what,
+                         !any && *c.refused ? "; " : all.text ? all.text : "", !any ? c.refused : "");
     }
     uk_text_free(why.text);
     uk_text_free(all.text);

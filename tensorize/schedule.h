@@ -425,6 +425,26 @@ enum uk_status uk_fuse_copy(struct uk_schedule *s, struct uk_stage *copy);
 
 /* ---- candidates.c, auto.c ---- */
 
+/* A kernel that was considered, and what is said of it. */
+struct uk_reason {
+    const char *kernel, *text;
+    bool fits;
+    double cycles;       /* of one that fits */
+    int reached, number; /* of one that does not: s->reached; place in the list */
+};
+
+/* Zero-initialize; lives in the schedule's arena. */
+struct uk_reasons {
+    struct uk_reason *list;
+    int count, room;
+};
+
+void uk_reason_add(struct uk_schedule *s, struct uk_reasons *r, const char *kernel, const char *text, bool fits,
+                   double cycles);
+/* Those that fit, by their cost, then the nearest first. */
+void uk_reasons_sort(struct uk_reasons *r);
+/* The first ten, or all if the options say so, a line each, and how many there are besides. */
+void uk_reasons_put(const struct uk_schedule *s, struct uk_reasons *r, struct uk_text *t, bool in_message);
 /* Goes through the program's intrinsics, then the registry's rows; zero-initialize. */
 struct uk_candidate {
     bool started;
@@ -432,8 +452,9 @@ struct uk_candidate {
     int row, seen;
     struct uk_intrinsic *intrinsic; /* NULL: there are no more */
     char refused[256];              /* the last one that the target cannot run */
+    struct uk_reasons *reasons;     /* where those are added; or NULL */
 };
-/* The next one that the target can run, of the name `only` if that is not NULL. The others are reported. */
+/* The next one that the target can run, of the name `only` if that is not NULL. The others are added to the reasons. */
 enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c);
 /* The first feature that the target lacks, or NULL. */
 const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i);

@@ -315,6 +315,8 @@ struct uk_options {
      * stage that reads them, less than its time, a size made a constant counting as the argument that it was. uk_explain
      * names them. */
     bool require_kernels;
+    /* What is said of kernels that do not fit, by uk_explain and in messages, names all of them, not the nearest ten. */
+    bool all_candidates;
     int threads; /* auto schedules make a loop parallel only if this is > 1 */
     /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a
      * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns
@@ -371,7 +373,8 @@ enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
 /* Milliseconds by stage of the context's last uk_compile() or uk_emit(), for i = 0, 1, ... until the name is NULL. */
 const char *uk_context_time(const struct uk_context *c, int i, double *milliseconds);
 
-/* Every kernel that was considered for every tensorize step, the first difference of each, and the one taken. */
+/* The kernels that were considered for every stage and tensorize step: those that fit, the cheapest first, then the others
+ * with their first difference, the one that was found last first; ten, or all_candidates; and the one taken. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
 /* UK_OK if this process can run code for the target (as in struct uk_options), or interpret its loops; UK_UNSUPPORTED, with
  * a message, if it is for another architecture or for features that this CPU lacks. */

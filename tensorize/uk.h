@@ -32,7 +32,7 @@ struct uk_arguments {
     const char *log;
     int64_t time_limit, trial_limit, trials;                       /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */
-    bool time, check, require_kernels, json, explain, is_static, completion;
+    bool time, check, require_kernels, all, json, explain, is_static, completion;
     const char *layout, *ta, *tb; /* of uk gemm */
 };
 

@@ -55,6 +55,8 @@ const struct uk_option uk_options[] = {
      "take the steps from this file instead of the program's own"},
     {"--threads", "N", UK_OPTION_COUNT, PROGRAMS | BENCH | GEMM, FIELD(threads), 1024, NULL,
      "threads; more than 1 lets automatic schedules make a loop parallel"},
+    {"--all", NULL, UK_OPTION_FLAG, EXPLAIN, FIELD(all), 0, NULL,
+     "every candidate kernel, not only the nearest ten"},
     {"--require-kernels", NULL, UK_OPTION_FLAG, PROGRAMS, FIELD(require_kernels), 0, NULL,
      "an error where no kernel fits, instead of plain loops and a note"},
     {"--name", "NAME", UK_OPTION_TEXT, PROGRAMS, FIELD(name), 0, NULL,

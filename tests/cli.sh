@@ -234,6 +234,18 @@ expect 1 '' 'cannot write' compile matmul.uk --emit=asm -o no/such/folder
 expect 0 '' '' compile matmul.uk --emit=asm -o /dev/null
 [[ -c /dev/null ]] || fail '/dev/null was replaced'
 expect 0 'uk_sgemm' '' explain matmul.uk
+# The nearest ten candidates of each statement, each once; all of them if that is asked for.
+lines() { "$uk" "${@:2}" 2>&1 | awk -v most="$1" 'END { if (NR > most || NR < 5) { print NR " lines"; exit 1 } }' || fail "uk ${*:2}: more than $1 lines"; }
+lines 15 explain softly.uk
+lines 60 explain matmul.uk
+lines 20 compile softly.uk --require-kernels --emit=loops
+expect 0 'candidates.*and [0-9]+ more, which --all lists.*runs as plain loops' '' explain softly.uk
+expect 1 '' 'no kernel computes stage Y; do not require kernels.*and [0-9]+ more, which uk explain --all lists' \
+    compile softly.uk --require-kernels --emit=loops
+"$uk" explain softly.uk --all >all
+[[ $(wc -l <all) -gt 50 && $(grep -c ' more, which' all) == 0 ]] || fail 'uk explain --all does not list all'
+[[ -z $(awk '/^  uk_/ { print $1 }' all | sort | uniq -d) ]] || fail 'uk explain names a candidate twice'
+[[ $(sed -n 2p all) == '  uk_vadd'* ]] || fail 'uk explain does not begin with the nearest candidate'
 
 # The registry.
 expect 0 "symbol .*$kernel" '' kernels

@@ -6,9 +6,10 @@
  *     #  split(M, N, K; A, B, C)
  *     #  ...
  *
- * A section begins with `#= KIND [TARGET] [plain-loops] [threads=N] [show=KERNEL ...] [SIZE=VALUE ...]`; KIND
+ * A section begins with `#= KIND [TARGET] [plain-loops] [nearest] [threads=N] [show=KERNEL ...] [SIZE=VALUE ...]`; KIND
  * is loops, schedule, explain, notes (what is said of a compilation that went well) or error (the message of one
- * that must be refused), TARGET is x86_64-avx512 unless it is said. Kernels are required unless it says plain-loops. Every section is one
+ * that must be refused), TARGET is x86_64-avx512 unless it is said. Kernels are required unless it says plain-loops, and
+ * with nearest only ten candidates are named. Every section is one
  * compilation. What can be lowered is also scheduled again from its printed steps: the loops must be the same.
  *
  *     golden DIRECTORY [--update] [NAME...]

@@ -38,6 +38,8 @@ static void read_option(struct section *s, const char *word) {
 
     if (!strcmp(word, "plain-loops")) {
         s->plain_loops = true;
+    } else if (!strcmp(word, "nearest")) {
+        s->nearest = true;
     } else if (!strncmp(word, "threads=", 8)) {
         s->threads = atoi(word + 8);
     } else if (!strncmp(word, "show=", 5)) {
@@ -94,8 +96,10 @@ size_t read_sections(const struct text *file, struct section *s, int *count) {
 }
 
 struct uk_options section_options(const struct section *s) {
-    return (struct uk_options){
-        .target = s->target, .require_kernels = !s->plain_loops, .threads = s->threads};
+    return (struct uk_options){.target = s->target,
+                               .require_kernels = !s->plain_loops,
+                               .all_candidates = !s->nearest,
+                               .threads = s->threads};
 }
 
 enum uk_status define_sizes(struct uk_program *p, const struct section *s) {

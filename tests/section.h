@@ -21,7 +21,7 @@ struct section {
     const char *head; /* the marker's line, as it is in the file */
     size_t head_length;
     char kind[16], target[32];
-    bool plain_loops;
+    bool plain_loops, nearest;
     int threads, defines, shown;
     char show[MAX_SHOWN][64];
     char name[MAX_DEFINES][32];
