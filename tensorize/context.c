@@ -84,20 +84,36 @@ static void put_position(struct uk_text *t, const struct uk_context *c, struct u
         uk_put(t, " ");
 }
 
-enum uk_status uk_note(struct uk_context *c, struct uk_position at, const char *format, ...) {
+static enum uk_status add_note(struct uk_context *c, struct uk_position at, const char *kind,
+                               const char *what) {
     struct uk_text t = {0};
+
+    put_position(&t, c, at);
+    uk_put(&t, "%s: %s\n", kind, what);
+    if (t.text && !(c->notes.text && strstr(c->notes.text, t.text)))
+        uk_put(&c->notes, "%s", t.text);
+    free(t.text);
+    return t.failed || c->notes.failed ? uk_out_of_memory(c) : UK_OK;
+}
+
+enum uk_status uk_note(struct uk_context *c, struct uk_position at, const char *format, ...) {
     char what[1024];
     va_list ap;
 
     va_start(ap, format);
     vsnprintf(what, sizeof what, format, ap);
     va_end(ap);
-    put_position(&t, c, at);
-    uk_put(&t, "note: %s\n", what);
-    if (t.text && !(c->notes.text && strstr(c->notes.text, t.text)))
-        uk_put(&c->notes, "%s", t.text);
-    free(t.text);
-    return t.failed || c->notes.failed ? uk_out_of_memory(c) : UK_OK;
+    return add_note(c, at, "note", what);
+}
+
+enum uk_status uk_warn(struct uk_context *c, struct uk_position at, const char *format, ...) {
+    char what[1024];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(what, sizeof what, format, ap);
+    va_end(ap);
+    return add_note(c, at, "warning", what);
 }
 
 enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_position at, const char *format,

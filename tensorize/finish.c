@@ -407,7 +407,7 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
         .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
     s->applied_end = &s->applied;
     *f = (struct uk_function){.program = p, .name = p->name, .work_argument = o->workspace_argument};
-    if ((status = uk_check_constants(p, t)) || (status = apply_schedule(s)))
+    if ((status = uk_check_constants(p, t)) || (status = uk_warn_of_pads(p)) || (status = apply_schedule(s)))
         return status;
     if (steps)
         print_applied(s, steps);

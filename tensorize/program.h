@@ -75,8 +75,10 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
 enum uk_status uk_out_of_memory(struct uk_context *c);
 /* Records a message that uk_fail made before; NULL: there was no memory for it. */
 enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const char *message);
-/* Adds "FILE:LINE:COLUMN: note: TEXT" to what uk_context_notes returns, once. */
+/* Adds "FILE:LINE:COLUMN: note: TEXT", or warning, to what uk_context_notes returns, once. */
 enum uk_status uk_note(struct uk_context *c, struct uk_position at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+enum uk_status uk_warn(struct uk_context *c, struct uk_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- integer expressions ---- */
@@ -536,6 +538,8 @@ int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const str
 /* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser, and by uk_program_check() with which
  * every use of a program begins: what it computes outlives the memory that the use itself takes and gives back. */
 enum uk_status uk_check_program(struct uk_program *p);
+/* check_pad.c: warns of sums that read along a dimension of another size under pad. */
+enum uk_status uk_warn_of_pads(const struct uk_program *p);
 /* check_sizes.c: a program computes something; and what its constants say of its tensors fits the target. */
 struct uk_target;
 enum uk_status uk_check_has_statement(const struct uk_program *p, struct uk_position at);

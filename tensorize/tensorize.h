@@ -67,8 +67,8 @@ void uk_context_destroy(struct uk_context *c);
  * "before statement 2" is an expression that is made before that statement. */
 const char *uk_context_message(const struct uk_context *c);
 /* What the last call with c says though it went well, "FILE:LINE:COLUMN: note: ...", each with a newline: that a stage
- * runs as plain loops, for instance, or that the kernel of an imported object is called and not inlined. "" if it says
- * nothing. Valid until the next call. */
+ * runs as plain loops, for instance, or that the kernel of an imported object is called and not inlined. Warnings are of what is
+ * probably a slip, "FILE:LINE:COLUMN: warning: ...". "" if it says nothing. Valid until the next call. */
 const char *uk_context_notes(const struct uk_context *c);
 /* Frees a text that the library returned. */
 void uk_text_free(char *text);

@@ -184,6 +184,8 @@ static struct text produce(const char *name, const struct text *file, size_t end
     if ((status != UK_OK) != wants_error(s))
         fail_msg("%s: %.*s: %s", name, (int)s->head_length, s->head,
                  status ? uk_context_message(c) : "it is not refused");
+    if (!wants_notes(s) && strstr(uk_context_notes(c), "warning:"))
+        fail_msg("%s: %s", name, uk_context_notes(c));
     const char *text = status ? uk_context_message(c) : wants_notes(s) ? uk_context_notes(c) : out;
     for (const char *line = text; *line; line = next_line(line))
         if (!is_left_out(line, file, end, s)) {
