@@ -79,7 +79,7 @@ struct tune_bench {
     double reference_seconds;    /* per call; 0: not measured yet */
     struct tune_results *shared; /* what the reference computes, for the processes */
     size_t shared_bytes;
-    double limit;         /* seconds for one trial: of CPU time for each thread, and four times as many on the clock */
+    double limit;         /* seconds for one trial: of CPU time for each thread, and 20 times as many on the clock */
     double end;           /* by bench_seconds(): when no trial goes on */
     void (*tick)(void *); /* called about once a second while a trial runs */
     void *user;           /* its argument */

@@ -21,6 +21,8 @@
 /* So much slower than the reference was, in every call of a short while: not worth turns. */
 static const double hopeless = 2, hopeless_while = 0.01;
 
+enum { CLOCK = 20 }; /* a trial that only waits ends after so many times its CPU time, on a machine of which it has a part */
+
 /* In memory that parent and children share. */
 struct tune_results {
     bool known; /* the reference has run */
@@ -310,7 +312,7 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
         be_child(b, t->steps, rounds, pipes[1]);
     }
     close(pipes[1]);
-    const double latest = bench_seconds() + 4 * b->limit;
+    const double latest = bench_seconds() + CLOCK * b->limit;
     bool whole = child > 0 && receive(b, pipes[0], fmin(latest, b->end), interrupted, &r, &late);
     close(pipes[0]);
     if (child < 0) {
@@ -330,7 +332,7 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
         memcpy(t->message, r.message, sizeof t->message);
     } else if (late) {
         t->outcome = TUNE_TIMEOUT;
-        snprintf(t->message, sizeof t->message, "not done after %.1f s", 4 * b->limit);
+        snprintf(t->message, sizeof t->message, "not done after %.1f s", CLOCK * b->limit);
     } else {
         describe_end(t, status, b->limit);
     }
