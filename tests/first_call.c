@@ -21,8 +21,8 @@ int __real_strncmp(const char *a, const char *b, size_t n);
 int __wrap_strncmp(const char *a, const char *b, size_t n);
 int __real_memcmp(const void *a, const void *b, size_t n);
 int __wrap_memcmp(const void *a, const void *b, size_t n);
-const struct gemm_caches *__real_gemm_caches(void);
-const struct gemm_caches *__wrap_gemm_caches(void);
+const struct gemm_caches *__real_uk_gemm_caches(void);
+const struct gemm_caches *__wrap_uk_gemm_caches(void);
 
 int __wrap_strcmp(const char *a, const char *b) {
     comparisons++;
@@ -39,9 +39,9 @@ int __wrap_memcmp(const void *a, const void *b, size_t n) {
     return __real_memcmp(a, b, n);
 }
 
-const struct gemm_caches *__wrap_gemm_caches(void) {
+const struct gemm_caches *__wrap_uk_gemm_caches(void) {
     looks++;
-    return __real_gemm_caches();
+    return __real_uk_gemm_caches();
 }
 
 static void few_comparisons(void **state) {

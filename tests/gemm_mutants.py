@@ -34,7 +34,7 @@ MUTANTS = [
      "v->epilogue, v->row, i)", ELEMENT, "gemm", "epilogues"),
     ("vectors: each thread takes the first rows' bias", "gemm_element.h", "v->epilogue, v->row + i, v->column)",
      "v->epilogue, i, v->column)", ELEMENT, "gemm", "epilogues"),
-    ("packed B of a vector: rows are apart as in B", "gemm_run.c", "packed  ? gemm_leading(width, type->size)",
+    ("packed B of a vector: rows are apart as in B", "gemm_run.c", "packed  ? uk_gemm_leading(width, type->size)",
      "packed  ? width", ["gemm_run.c"], "gemm", "same_bits"),
     ("packed panels of A: as far apart as full ones are", "gemm_run.c", "i / plan->rows * mr * plan->k + w->p * mr",
      "i / mr * mr * plan->k + w->p * mr", ["gemm_run.c"], "gemm", "same_bits"),

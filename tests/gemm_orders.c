@@ -17,9 +17,9 @@
 enum { SHAPES = 40000 };
 
 static struct gemm_caches machine;
-const struct gemm_caches *__wrap_gemm_caches(void);
+const struct gemm_caches *__wrap_uk_gemm_caches(void);
 
-const struct gemm_caches *__wrap_gemm_caches(void) {
+const struct gemm_caches *__wrap_uk_gemm_caches(void) {
     return &machine;
 }
 

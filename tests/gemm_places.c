@@ -47,22 +47,22 @@ void __wrap_free(void *memory) {
 
 /* ---- workspaces of products that may run at once ---- */
 
-enum uk_status __real_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
-                               void *workspace);
-enum uk_status __wrap_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
-                               void *workspace);
+enum uk_status __real_uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                                  void *workspace);
+enum uk_status __wrap_uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                                  void *workspace);
 static atomic_int runs;
 static struct { uintptr_t begin, end; } workspaces[MOST_PRODUCTS];
 
-enum uk_status __wrap_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
-                               void *workspace) {
+enum uk_status __wrap_uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+                                  void *workspace) {
     const int i = atomic_fetch_add(&runs, 1);
 
     if (i < MOST_PRODUCTS) {
         workspaces[i].begin = (uintptr_t)workspace;
         workspaces[i].end = (uintptr_t)workspace + (workspace ? uk_gemm_workspace(plan) : 0);
     }
-    return __real_gemm_run(plan, o, workspace);
+    return __real_uk_gemm_run(plan, o, workspace);
 }
 
 /* How many there were; each two are one, or apart. */
@@ -189,7 +189,7 @@ struct taken {
 static void take(void *argument) {
     struct taken *t = argument;
 
-    t->memory = gemm_take_memory(t->size);
+    t->memory = uk_gemm_take_memory(t->size);
     if (t->memory)
         memset(t->memory, 1, t->size);
 }
@@ -207,12 +207,12 @@ static void blocks_are_large_enough(void **state) {
             uk_release_memory();
             allocations = 0;
             assert_true(run_guarded(take, &first, &where) && first.memory);
-            gemm_give_memory(first.memory);
+            uk_gemm_give_memory(first.memory);
             if (!run_guarded(take, &second, &where))
                 fail_msg("a block of %zu bytes is given for %zu", first.size, second.size);
             assert_non_null(second.memory);
             assert_int_equal(allocations, more > 0 ? 2 : 1);
-            gemm_give_memory(second.memory);
+            uk_gemm_give_memory(second.memory);
         }
     }
     uk_release_memory();

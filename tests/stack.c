@@ -25,11 +25,11 @@ enum { MOST = 16 << 10, STACK = 256 << 10, NEAR = 512, PAINT = 0xa5 };
 
 /* ---- caches ---- */
 
-const struct gemm_caches *__real_gemm_caches(void);
-const struct gemm_caches *__wrap_gemm_caches(void);
+const struct gemm_caches *__real_uk_gemm_caches(void);
+const struct gemm_caches *__wrap_uk_gemm_caches(void);
 static bool is_far;
 
-const struct gemm_caches *__wrap_gemm_caches(void) {
+const struct gemm_caches *__wrap_uk_gemm_caches(void) {
     static const struct gemm_caches far = {.first = {49152, 12},
                                            .second = {2 << 20, 16},
                                            .last = {256 << 20, 16},
@@ -41,7 +41,7 @@ const struct gemm_caches *__wrap_gemm_caches(void) {
                                            .turned = 1.03,
                                            .ahead = 2048};
 
-    return is_far ? &far : __real_gemm_caches();
+    return is_far ? &far : __real_uk_gemm_caches();
 }
 
 /* ---- painted stacks ---- */

@@ -32,6 +32,11 @@ for path in bitcode + objects:
         if not name.startswith(allowed):
             failures.append(f"{path.name} is not freestanding: it needs {name}")
 
+# Of an archive every global name can meet one of the program's.
+for name in symbols(build / "ukernels/libukernels.a", "--defined-only", "--extern-only"):
+    if not name.startswith(("uk_", "__asan", "__odr_asan", "__ubsan", "__tsan")):
+        failures.append(f"libukernels.a defines {name}")
+
 for path in (build / "ukernels/libukernels.so", build / "tensorize/libuktensorize.so"):
     if not path.exists():
         continue

@@ -4,7 +4,7 @@
 
 #define ELEMENT float
 #define BITS uint32_t
-#define TYPE gemm_f32
+#define TYPE uk_gemm_f32
 #define DIRECT(name) sdirect_##name
 #include "gemm_direct_element.h"
 #undef ELEMENT
@@ -13,14 +13,14 @@
 #undef DIRECT
 #define ELEMENT double
 #define BITS uint64_t
-#define TYPE gemm_f64
+#define TYPE uk_gemm_f64
 #define DIRECT(name) ddirect_##name
 #include "gemm_direct_element.h"
 
-bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+bool uk_gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     if (!plan->direct || o->alpha != 1 || o->epilogue)
         return false;
-    if (plan->type == &gemm_f32)
+    if (plan->type == &uk_gemm_f32)
         sdirect_run_plan(plan, o->a, o->b, (float)o->beta, o->c, workspace);
     else
         ddirect_run_plan(plan, o->a, o->b, o->beta, o->c, workspace);
@@ -40,7 +40,7 @@ static enum uk_status run(const struct uk_gemm_plan *plan, const struct gemm_typ
         e->row_bias = e->column_bias;
         e->column_bias = rows;
     }
-    return gemm_run(plan, &o, workspace);
+    return uk_gemm_run(plan, &o, workspace);
 }
 
 static enum uk_status call(const struct gemm_type *type, const struct gemm_shape *s, double alpha,
@@ -48,9 +48,10 @@ static enum uk_status call(const struct gemm_type *type, const struct gemm_shape
     struct uk_gemm_plan plan;
     enum uk_status status;
 
-    if (alpha == 1 && (gemm_run_vector(type, s, a, b, beta, c) || gemm_run_dots(type, s, a, b, beta, c)))
+    if (alpha == 1 &&
+        (uk_gemm_run_vector(type, s, a, b, beta, c) || uk_gemm_run_dots(type, s, a, b, beta, c)))
         return UK_OK;
-    status = gemm_plan(&plan, type, s, NULL);
+    status = uk_gemm_resolve(&plan, type, s, NULL);
     return status ? status : run(&plan, type, alpha, a, b, beta, c, NULL, NULL);
 }
 
@@ -59,7 +60,7 @@ __attribute__((noinline)) static enum uk_status sgemm_by_plan(enum uk_layout lay
                                                               int64_t k, float alpha, const float *a,
                                                               int64_t lda, const float *b, int64_t ldb,
                                                               float beta, float *c, int64_t ldc) {
-    return call(&gemm_f32, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta,
+    return call(&uk_gemm_f32, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta,
                 c);
 }
 
@@ -69,14 +70,14 @@ __attribute__((noinline)) static enum uk_status sgemm_first(enum uk_layout layou
                                                             int64_t k, float alpha, const float *a,
                                                             int64_t lda, const float *b, int64_t ldb,
                                                             float beta, float *c, int64_t ldc) {
-    gemm_type_f32();
+    uk_gemm_type_f32();
     return uk_sgemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
                         int64_t ldb, float beta, float *c, int64_t ldc) {
-    if (!atomic_load_explicit(&gemm_f32.ready, memory_order_acquire))
+    if (!atomic_load_explicit(&uk_gemm_f32.ready, memory_order_acquire))
         return sgemm_first(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     return sdirect_call(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
                ? UK_OK
@@ -88,7 +89,7 @@ __attribute__((noinline)) static enum uk_status dgemm_by_plan(enum uk_layout lay
                                                               int64_t k, double alpha, const double *a,
                                                               int64_t lda, const double *b, int64_t ldb,
                                                               double beta, double *c, int64_t ldc) {
-    return call(&gemm_f64, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta,
+    return call(&uk_gemm_f64, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a, b, beta,
                 c);
 }
 
@@ -98,14 +99,14 @@ __attribute__((noinline)) static enum uk_status dgemm_first(enum uk_layout layou
                                                             int64_t k, double alpha, const double *a,
                                                             int64_t lda, const double *b, int64_t ldb,
                                                             double beta, double *c, int64_t ldc) {
-    gemm_type_f64();
+    uk_gemm_type_f64();
     return uk_dgemm(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, double alpha, const double *a, int64_t lda, const double *b,
                         int64_t ldb, double beta, double *c, int64_t ldc) {
-    if (!atomic_load_explicit(&gemm_f64.ready, memory_order_acquire))
+    if (!atomic_load_explicit(&uk_gemm_f64.ready, memory_order_acquire))
         return dgemm_first(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
     return ddirect_call(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
                ? UK_OK
@@ -117,8 +118,8 @@ enum uk_status uk_sgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
         return UK_INVALID_ARGUMENT;
-    return gemm_plan(plan, gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                     options);
+    return uk_gemm_resolve(plan, uk_gemm_type_f32(),
+                           &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
 }
 
 enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
@@ -126,8 +127,8 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
         return UK_INVALID_ARGUMENT;
-    return gemm_plan(plan, gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
-                     options);
+    return uk_gemm_resolve(plan, uk_gemm_type_f64(),
+                           &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
 }
 
 /* What the caller's epilogue means: zeros change nothing. */
@@ -150,7 +151,7 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
     if (epilogue)
         e = epilogue_given(epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                            epilogue->column_bias);
-    return run(plan, &gemm_f32, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
+    return run(plan, &uk_gemm_f32, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
 __attribute__((noinline)) static enum uk_status
@@ -187,7 +188,7 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
     if (epilogue)
         e = epilogue_given(epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                            epilogue->column_bias);
-    return run(plan, &gemm_f64, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
+    return run(plan, &uk_gemm_f64, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
 __attribute__((noinline)) static enum uk_status
@@ -214,38 +215,38 @@ __attribute__((aligned(64))) enum uk_status uk_dgemm_run(const struct uk_gemm_pl
 /* ---- packing beforehand: the caller's A is the product's B if the layouts differ ---- */
 
 size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan) {
-    return plan->swapped ? gemm_packed_b(plan) : gemm_packed_a(plan);
+    return plan->swapped ? uk_gemm_packed_b(plan) : uk_gemm_packed_a(plan);
 }
 
 size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan) {
-    return plan->swapped ? gemm_packed_a(plan) : gemm_packed_b(plan);
+    return plan->swapped ? uk_gemm_packed_a(plan) : uk_gemm_packed_b(plan);
 }
 
 static enum uk_status pack(const struct uk_gemm_plan *plan, const struct gemm_type *type, bool is_b,
                            const void *from, void *to) {
     const bool b = is_b != plan->swapped;
 
-    if (plan->type != type || ((!from || !to) && (b ? gemm_packed_b(plan) : gemm_packed_a(plan))))
+    if (plan->type != type || ((!from || !to) && (b ? uk_gemm_packed_b(plan) : uk_gemm_packed_a(plan))))
         return UK_INVALID_ARGUMENT;
     if (b)
-        gemm_pack_whole_b(plan, from, to);
+        uk_gemm_pack_whole_b(plan, from, to);
     else
-        gemm_pack_whole_a(plan, from, to);
+        uk_gemm_pack_whole_a(plan, from, to);
     return UK_OK;
 }
 
 enum uk_status uk_sgemm_pack_a(const struct uk_gemm_plan *plan, const float *a, float *packed) {
-    return pack(plan, &gemm_f32, false, a, packed);
+    return pack(plan, &uk_gemm_f32, false, a, packed);
 }
 
 enum uk_status uk_sgemm_pack_b(const struct uk_gemm_plan *plan, const float *b, float *packed) {
-    return pack(plan, &gemm_f32, true, b, packed);
+    return pack(plan, &uk_gemm_f32, true, b, packed);
 }
 
 enum uk_status uk_dgemm_pack_a(const struct uk_gemm_plan *plan, const double *a, double *packed) {
-    return pack(plan, &gemm_f64, false, a, packed);
+    return pack(plan, &uk_gemm_f64, false, a, packed);
 }
 
 enum uk_status uk_dgemm_pack_b(const struct uk_gemm_plan *plan, const double *b, double *packed) {
-    return pack(plan, &gemm_f64, true, b, packed);
+    return pack(plan, &uk_gemm_f64, true, b, packed);
 }

@@ -177,7 +177,7 @@ struct gemm_type {
     int few_rows;       /* so many of its lines may share a set */
     int64_t near, last; /* elements of a quarter of the second cache; of the last one */
     int64_t second_way; /* bytes of a way of the second cache */
-    bool last_is_far;   /* gemm_caches's */
+    bool last_is_far;   /* uk_gemm_caches's */
     _Atomic bool ready; /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t, *nt;
     int nt_shift; /* nt's vectors have 2^nt_shift elements */
@@ -193,13 +193,13 @@ enum { GEMM_K_WHOLE = 800 };
 enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
 /* ---- gemm_f32.c, gemm_f64.c ---- */
-extern struct gemm_type gemm_f32, gemm_f64;
+extern struct gemm_type uk_gemm_f32, uk_gemm_f64;
 
 /* ---- gemm_kernels.c ---- */
 
 /* The type with its kernels looked up. */
-const struct gemm_type *gemm_type_f32(void);
-const struct gemm_type *gemm_type_f64(void);
+const struct gemm_type *uk_gemm_type_f32(void);
+const struct gemm_type *uk_gemm_type_f64(void);
 
 /* ---- gemm_plan.c ---- */
 
@@ -212,8 +212,8 @@ struct gemm_shape {
     int64_t m, n, k, lda, ldb, ldc;
 };
 
-enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type,
-                         const struct gemm_shape *shape, const struct uk_gemm_options *options);
+enum uk_status uk_gemm_resolve(struct uk_gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options);
 
 /* ---- gemm_cache.c ---- */
 
@@ -246,7 +246,7 @@ struct gemm_caches {
     double turned; /* by how much the estimate has to be better to turn C and not B */
 };
 
-const struct gemm_caches *gemm_caches(void);
+const struct gemm_caches *uk_gemm_caches(void);
 
 /* ---- gemm_run.c ---- */
 
@@ -258,45 +258,46 @@ struct gemm_operands {
 };
 
 /* `workspace` may be NULL. */
-enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+enum uk_status uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* The same for a small product; false: it is none, and nothing has been done. */
-bool gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+bool uk_gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* The same for a product of matrix and vector, alpha being 1, that takes one thread and no workspace: without a plan, which
  * takes as long as 10000 multiply-adds. */
-bool gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
-                     double beta, void *c);
+bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                        double beta, void *c);
 /* And for one of inner products. */
-bool gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
-                   double beta, void *c);
+bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                      double beta, void *c);
 /* Whether an operand that would be touched is missing. */
-bool gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
+bool uk_gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
 /* Runs `count` tasks on the plan's threads. */
-void gemm_parallel(const struct uk_gemm_plan *plan,
-                   void (*task)(void *context, int64_t index, int64_t thread), void *context, int64_t count);
+void uk_gemm_parallel(const struct uk_gemm_plan *plan,
+                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                      int64_t count);
 
 /* ---- gemm_memory.c ---- */
 
 /* Memory aligned to 64 bytes, which may have been used before; NULL: there is none. */
-void *gemm_take_memory(size_t size);
+void *uk_gemm_take_memory(size_t size);
 /* NULL: nothing. */
-void gemm_give_memory(void *memory);
+void uk_gemm_give_memory(void *memory);
 
 /* ---- gemm_pack.c ---- */
 
 /* From row to row of a copy of rows of n elements. */
-int64_t gemm_leading(int64_t n, int size);
+int64_t uk_gemm_leading(int64_t n, int size);
 /* Of so many elements; SIZE_MAX: more than addresses have room for, and no allocation gives. */
-size_t gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements);
+size_t uk_gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements);
 /* Bytes of the whole operand, packed. */
-size_t gemm_packed_a(const struct uk_gemm_plan *plan);
-size_t gemm_packed_b(const struct uk_gemm_plan *plan);
+size_t uk_gemm_packed_a(const struct uk_gemm_plan *plan);
+size_t uk_gemm_packed_b(const struct uk_gemm_plan *plan);
 /* Packs rows [i, i + m) and steps [p, p + k) of A, as the plan's source says, or columns of B. */
-void gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
-                 void *packed);
-void gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
-                 void *packed);
+void uk_gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p,
+                    int64_t k, void *packed);
+void uk_gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p,
+                    int64_t k, void *packed);
 /* The whole operand. */
-void gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed);
-void gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed);
+void uk_gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed);
+void uk_gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed);
 
 #endif

@@ -37,8 +37,8 @@ static void run_group(void *context, int64_t index, int64_t thread) {
         const struct gemm_operands o = item(t, i);
         void *workspace = t->workspace ? t->workspace + (size_t)index * t->slice : NULL;
 
-        if (!gemm_run_direct(&t->plan, &o, workspace))
-            gemm_run(&t->plan, &o, workspace);
+        if (!uk_gemm_run_direct(&t->plan, &o, workspace))
+            uk_gemm_run(&t->plan, &o, workspace);
     }
 }
 
@@ -50,13 +50,13 @@ static bool take_workspace(struct batch *t) {
     t->slice = lines * 64;
     if (__builtin_mul_overflow(lines, 64 * (size_t)t->groups, &all))
         return false;
-    t->workspace = all ? gemm_take_memory(all) : NULL;
+    t->workspace = all ? uk_gemm_take_memory(all) : NULL;
     return !all || t->workspace;
 }
 
 static enum uk_status run_batch(struct batch *t, const struct gemm_type *type, const struct gemm_shape *shape,
                                 int64_t count) {
-    enum uk_status status = count < 0 ? UK_INVALID_SIZE : gemm_plan(&t->plan, type, shape, NULL);
+    enum uk_status status = count < 0 ? UK_INVALID_SIZE : uk_gemm_resolve(&t->plan, type, shape, NULL);
 
     if (status || !count || !t->plan.m || !t->plan.n)
         return status;
@@ -64,20 +64,20 @@ static enum uk_status run_batch(struct batch *t, const struct gemm_type *type, c
     t->groups = 1;
     if (t->plan.threads > 1 && count >= t->plan.threads && t->plan.cycles * (double)count > GEMM_TASK) {
         t->groups = t->plan.threads;
-        status = gemm_plan(&t->plan, type, shape, &(struct uk_gemm_options){.threads = 1});
+        status = uk_gemm_resolve(&t->plan, type, shape, &(struct uk_gemm_options){.threads = 1});
     }
     for (int64_t i = 0; !status && i < count; i++) {
         const struct gemm_operands o = item(t, i);
 
-        if (gemm_lacks_operand(&t->plan, &o))
+        if (uk_gemm_lacks_operand(&t->plan, &o))
             status = UK_INVALID_ARGUMENT;
     }
     if (status)
         return status;
     if (!take_workspace(t))
         return UK_OUT_OF_MEMORY;
-    gemm_parallel(&t->plan, run_group, t, t->groups);
-    gemm_give_memory(t->workspace);
+    uk_gemm_parallel(&t->plan, run_group, t, t->groups);
+    uk_gemm_give_memory(t->workspace);
     return UK_OK;
 }
 
@@ -108,8 +108,8 @@ enum uk_status uk_sgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum 
                               int64_t n, int64_t k, float alpha, const float *const *a, int64_t lda,
                               const float *const *b, int64_t ldb, float beta, float *const *c, int64_t ldc,
                               int64_t count) {
-    return by_pointers(gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha,
-                       a, b, beta, c, count);
+    return by_pointers(uk_gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
+                       alpha, a, b, beta, c, count);
 }
 
 enum uk_status uk_sgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
@@ -117,16 +117,16 @@ enum uk_status uk_sgemm_batch_strided(enum uk_layout layout, enum uk_transpose t
                                       int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
                                       int64_t stride_b, float beta, float *c, int64_t ldc, int64_t stride_c,
                                       int64_t count) {
-    return by_strides(gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a,
-                      stride_a, b, stride_b, beta, c, stride_c, count);
+    return by_strides(uk_gemm_type_f32(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha,
+                      a, stride_a, b, stride_b, beta, c, stride_c, count);
 }
 
 enum uk_status uk_dgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                               int64_t n, int64_t k, double alpha, const double *const *a, int64_t lda,
                               const double *const *b, int64_t ldb, double beta, double *const *c, int64_t ldc,
                               int64_t count) {
-    return by_pointers(gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha,
-                       a, b, beta, c, count);
+    return by_pointers(uk_gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc},
+                       alpha, a, b, beta, c, count);
 }
 
 enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
@@ -134,6 +134,6 @@ enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose t
                                       int64_t lda, int64_t stride_a, const double *b, int64_t ldb,
                                       int64_t stride_b, double beta, double *c, int64_t ldc, int64_t stride_c,
                                       int64_t count) {
-    return by_strides(gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha, a,
-                      stride_a, b, stride_b, beta, c, stride_c, count);
+    return by_strides(uk_gemm_type_f64(), &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, alpha,
+                      a, stride_a, b, stride_b, beta, c, stride_c, count);
 }

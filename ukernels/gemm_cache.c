@@ -88,7 +88,7 @@ static void ask(void) {
         caches.cores = (int)cpuinfo_get_cores_count();
 }
 
-const struct gemm_caches *gemm_caches(void) {
+const struct gemm_caches *uk_gemm_caches(void) {
     pthread_once(&once, ask);
     return &caches;
 }

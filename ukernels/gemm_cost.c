@@ -62,8 +62,8 @@ static double step_cost(const struct gemm_tile *t, int row_step, int64_t mr, int
 }
 
 /* All tiles of a product, with all operands near. */
-double gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
-                       int64_t n, int64_t steps) {
+double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
+                          int64_t n, int64_t steps) {
     const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
     double cycles = (double)(high * wide) * step_cost(t, k->row_step, rows, t->nr);
 
@@ -76,7 +76,7 @@ double gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int
     return cycles * (double)steps + (double)(gemm_parts(m, rows) * gemm_parts(n, t->nr)) * CALL;
 }
 
-int64_t gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
+int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
     const int64_t even = gemm_parts(m, gemm_parts(m, k->mr));
 
     return gemm_parts(even, k->row_step) * k->row_step;
@@ -87,28 +87,28 @@ int64_t gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
  * all of it, and takes 13 / m of the product's time at least. In place the first panel's own prefetches wait for a part of
  * it, if more than half of B lies beyond the second cache; what a single panel reads can only come as fast as it does.
  * Tiles of A's panels ask for the next ones where those come from afar, and a tile is long enough. */
-bool gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
+bool uk_gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
     const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
-                  near = gemm_caches()->second.size;
+                  near = uk_gemm_caches()->second.size;
 
     if (!t->asking[form])
         return false;
     if (form == GEMM_PANELS)
-        return gemm_caches()->last_is_far && p->k >= 128;
+        return uk_gemm_caches()->last_is_far && p->k >= 128;
     if (form == GEMM_RA)
         return p->b_column != 1 && p->a_step == 1 && panels <= t->nr && size > near / 2;
     return panels > 1 && panels <= 8 && size > 2 * near;
 }
 
 /* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
-bool gemm_conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+bool uk_gemm_conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
     return p->a_step == 1 &&
-           gemm_least(p->m, t->mr) * 3 / 2 > kept(&gemm_caches()->first, p->a_row * p->type->size);
+           gemm_least(p->m, t->mr) * 3 / 2 > kept(&uk_gemm_caches()->first, p->a_row * p->type->size);
 }
 
 /* A by columns, in place: what it costs the tiles of a row, but for the first, that its steps come again. */
 static double columns_again(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
-    const struct gemm_caches *caches = gemm_caches();
+    const struct gemm_caches *caches = uk_gemm_caches();
     const int64_t stride = p->a_step * p->type->size, again = gemm_parts(p->n, t->nr) - 1;
     const double apart = (double)(stride < GEMM_LINE ? GEMM_LINE : stride) / GEMM_LINE;
     const double wide = 1 + (double)((t->mr - 1) * p->type->size) / GEMM_LINE,
@@ -125,11 +125,11 @@ static double columns_again(const struct uk_gemm_plan *p, const struct gemm_tile
     return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * step;
 }
 
-int64_t gemm_room(const struct uk_gemm_plan *p) {
-    return gemm_least(gemm_caches()->second.size / 2, BLOCK) / p->type->size;
+int64_t uk_gemm_room(const struct uk_gemm_plan *p) {
+    return gemm_least(uk_gemm_caches()->second.size / 2, BLOCK) / p->type->size;
 }
 
-int64_t gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
+int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
     const int64_t most = room / kc / t->nr * t->nr, few = 4 * t->nr;
 
     return gemm_parts(gemm_parts(n, gemm_parts(n, most < few ? few : most)), t->nr) * t->nr;
@@ -137,16 +137,16 @@ int64_t gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t r
 
 /* Whether the tiles of a row are enough to pack the next panel of A. */
 static bool tiles_pack(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
-    const int64_t columns = gemm_least(p->n, gemm_columns(t, p->n, kc, gemm_room(p)));
+    const int64_t columns = gemm_least(p->n, uk_gemm_columns(t, p->n, kc, uk_gemm_room(p)));
 
-    return t->packing && gemm_asks(p, t, GEMM_PANELS) && p->a_step == 1 && columns >= t->mr / 2 * t->nr &&
-           gemm_panel_rows(t->kernel[GEMM_PANELS], p->m) == t->mr;
+    return t->packing && uk_gemm_asks(p, t, GEMM_PANELS) && p->a_step == 1 && columns >= t->mr / 2 * t->nr &&
+           uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m) == t->mr;
 }
 
-double gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
-                   enum gemm_source source, enum gemm_source b) {
+double uk_gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
+                      enum gemm_source source, enum gemm_source b) {
     const int size = p->type->size;
-    const struct gemm_caches *caches = gemm_caches();
+    const struct gemm_caches *caches = uk_gemm_caches();
     const double elements = (double)p->m * (double)p->k, copy = caches->columns.copy;
     double cycles = 0;
 
@@ -158,7 +158,7 @@ double gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int6
         return elements * size * (p->a_step == 1 ? ROWS : TURN - COPY + copy);
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
         cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
-    if (gemm_conflicts(p, t))
+    if (uk_gemm_conflicts(p, t))
         cycles += elements * (double)gemm_parts(p->n, t->nr) * caches->in_place.conflict;
     if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * PAGE &&
         ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
@@ -168,13 +168,13 @@ double gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int6
     return cycles;
 }
 
-bool gemm_copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
+bool uk_gemm_copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
     return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
 }
 
 /* Whether rows of B share so few sets of the second cache that a block of KC of them would fill half of their places. */
 static bool shares_sets(const struct uk_gemm_plan *p) {
-    return KC > kept(&gemm_caches()->second, p->b_step * p->type->size) / 2;
+    return KC > kept(&uk_gemm_caches()->second, p->b_step * p->type->size) / 2;
 }
 
 /* Whether few panels read rows of a B that comes from a far cache or memory: of their time its way is so much that half as
@@ -184,21 +184,21 @@ static bool shares_sets(const struct uk_gemm_plan *p) {
 static bool passes(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
     const bool shared = shares_sets(p);
 
-    return gemm_caches()->last_is_far && p->b_column == 1 && p->m > 2 * t->mr &&
+    return uk_gemm_caches()->last_is_far && p->b_column == 1 && p->m > 2 * t->mr &&
            gemm_parts(p->m, t->mr) <= (shared ? 8 : 6) &&
-           p->n * p->k * p->type->size > gemm_caches()->second.size / (shared ? 2 : 1);
+           p->n * p->k * p->type->size > uk_gemm_caches()->second.size / (shared ? 2 : 1);
 }
 
-double gemm_b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
-                   enum gemm_source source) {
+double uk_gemm_b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
+                      enum gemm_source source) {
     const int size = p->type->size;
     const double elements = (double)p->n * (double)p->k, again = (double)gemm_parts(p->m, t->mr) - 1;
     const int64_t stride = p->b_step * size;
-    const struct gemm_caches *caches = gemm_caches();
+    const struct gemm_caches *caches = uk_gemm_caches();
     double cycles = 0;
 
     if (source == GEMM_COPIED)
-        return elements * size * (gemm_copies_as_read(p, t, a) ? caches->in_place.as_read : COPY);
+        return elements * size * (uk_gemm_copies_as_read(p, t, a) ? caches->in_place.as_read : COPY);
     if (kc > kept(&caches->second, stride) / (caches->last_is_far ? 1 : 2))
         cycles += elements * size / GEMM_LINE * caches->in_place.far;
     if (kc * stride > PAGES * PAGE)
@@ -230,7 +230,7 @@ static double flatness(const struct gemm_type *type, const struct gemm_tile *t) 
 }
 
 /* Of equal cost the tile that is nearer to a square, which loads less. */
-const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place) {
+const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place) {
     const struct gemm_tile *best = NULL;
     double least_cost = 0;
     int lanes = 0;
@@ -253,13 +253,13 @@ const struct gemm_tile *gemm_width_for(const struct gemm_type *type, int64_t n, 
 /* Whether k is not cut for its length: rows of A pass once, along a B that stays. Where they conflict, more than two tiles
  * read a copy of A, of which a long block takes too much. */
 static bool streams(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
-    return gemm_caches()->last_is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
-           p->n * p->k * p->type->size <= gemm_caches()->second.size / 2 &&
-           (p->n <= 2 * t->nr || !gemm_conflicts(p, t));
+    return uk_gemm_caches()->last_is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
+           p->n * p->k * p->type->size <= uk_gemm_caches()->second.size / 2 &&
+           (p->n <= 2 * t->nr || !uk_gemm_conflicts(p, t));
 }
 
-int64_t gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
-    const int64_t room = gemm_caches()->second.size / 2 / p->type->size / (4 * t->nr);
+int64_t uk_gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    const int64_t room = uk_gemm_caches()->second.size / 2 / p->type->size / (4 * t->nr);
     const bool few = passes(p, t);
     const int64_t longest = few ? KC / 2 : KC, whole = few && shares_sets(p) ? longest : GEMM_K_WHOLE;
     const int64_t most = room > longest ? longest : room < 128 ? 128 : room;

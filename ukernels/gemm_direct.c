@@ -9,7 +9,7 @@
  * column as with all; kernels of fewer columns have several rows in a vector, at the price of shuffles. So 20 columns
  * are 16 and 4 rather than two vectors.
  *
- * Where loads into a part of a register take such a unit too (gemm_caches), rows that share a vector of R take it for all of
+ * Where loads into a part of a register take such a unit too (uk_gemm_caches), rows that share a vector of R take it for all of
  * A's loads but every R-th, if it is by rows, and first of all R masks, which come through one of the units: 8
  * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
  * for each row. 4 columns are a third, if there are rows enough for the masks; else they have kernels of their own.
@@ -67,14 +67,14 @@ static double crossing_cycles(const struct uk_kernel *k, int rows) {
     enum { HIDDEN = 15 };
     const int groups = (rows + k->mr - 1) / k->mr;
     const double vectors = k->fma / k->mr, step = rows * vectors / 2 / groups;
-    const double each = vectors == 3 ? gemm_caches()->crossing * 2 / 3 : gemm_caches()->crossing;
+    const double each = vectors == 3 ? uk_gemm_caches()->crossing * 2 / 3 : uk_gemm_caches()->crossing;
 
     return each * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
 }
 
 /* A step of k for so many rows: of those that share a vector some may be there for nothing. */
 static double step_cycles(const struct uk_kernel *k, int rows, bool crosses) {
-    const struct gemm_caches *caches = gemm_caches();
+    const struct gemm_caches *caches = uk_gemm_caches();
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
     const double merging = caches->merging_takes_unit ? merging_loads(k) : 0;
     const double units = (k->fma + k->other + merging) / caches->vector_units;
@@ -86,7 +86,7 @@ static double step_cycles(const struct uk_kernel *k, int rows, bool crosses) {
 
 /* What a call takes beside its steps: the masks of rows that share a vector are made through one of the units. */
 static int call_cycles(const struct uk_kernel *k) {
-    return k->row_step > 1 && gemm_caches()->merging_takes_unit ? CALL + k->row_step : CALL;
+    return k->row_step > 1 && uk_gemm_caches()->merging_takes_unit ? CALL + k->row_step : CALL;
 }
 
 /* Whether one of a vector less takes so many columns: kernels rely on all vectors but the last being whole. */
@@ -106,7 +106,7 @@ static double turned_cycles(const struct uk_kernel *k, int rows, int columns, in
     const int lane = k->mr / 4, turn = 2 * lane, turned = (steps + turn - 1) / turn * turn;
     const int vectors = (rows + k->mr - 1) / k->mr;
     const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
-    const int groups = (rows - beyond + k->mr - 1) / k->mr, units = gemm_caches()->vector_units;
+    const int groups = (rows - beyond + k->mr - 1) / k->mr, units = uk_gemm_caches()->vector_units;
     const double all = ((k->other + 1) * turned + columns * steps) / units, shuffles = k->other * turned;
     const double c = 5. * lane * ((columns + lane - 1) / lane);
 
@@ -145,7 +145,7 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
 static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                            int steps) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
-    const bool crosses = gemm_caches()->crossing > 0 && s->n % s->lanes && is_whole;
+    const bool crosses = uk_gemm_caches()->crossing > 0 && s->n % s->lanes && is_whole;
 
     return is_turned(k) ? turned_cycles(k, rows, columns, steps)
                         : call_cycles(k) + steps * step_cycles(k, rows, crosses);
@@ -206,7 +206,7 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, steps = s->n;
 
-    if (!gemm_caches()->merging_takes_unit || (low->pieces < 2 && s->n <= 2 * s->lanes))
+    if (!uk_gemm_caches()->merging_takes_unit || (low->pieces < 2 && s->n <= 2 * s->lanes))
         return;
     s->turns = true;
     find_best(s, tall);
@@ -238,10 +238,10 @@ static bool suits_turning(const struct gemm_type *t, const struct gemm_product *
 
 /* Shorter vectors turn B in twice the time, and tiles that have C turned need fewer of them for few rows: from 640 bytes
  * of a column on they are ahead, by up to a third, where turning does not suit long sums either. Of 512 bytes they are not. */
-bool gemm_turns_long(const struct gemm_type *t, const struct gemm_product *p) {
+bool uk_gemm_turns_long(const struct gemm_type *t, const struct gemm_product *p) {
     enum { HALVES_MOST = 640 };
 
-    return (p->a_columns || !gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) &&
+    return (p->a_columns || !uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) &&
            (gemm_turns_wide(t) || p->k * t->size <= HALVES_MOST || suits_turning(t, p));
 }
 
@@ -269,9 +269,9 @@ static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const 
     if (!t->last_is_far || (uint64_t)(p->n - 2) > GEMM_MOST || p->m < 2 || p->m > GEMM_MOST ||
         p->k < GEMM_WIDTHS || p->k > GEMM_MOST || gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
         gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n) ||
-        (p->b_columns && !p->a_columns && gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) ||
+        (p->b_columns && !p->a_columns && uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) ||
         (p->b_columns == p->a_columns &&
-         gemm_suits_turned_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
+         uk_gemm_suits_turned_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
         return NULL;
     const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, p->n);
     const bool conflicts = !(p->lda * t->size & (t->way - 1));
@@ -288,13 +288,13 @@ static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const 
     return d;
 }
 
-const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
+const struct gemm_direct *uk_gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
     const struct gemm_direct *d = for_long_sums(t, p);
 
     return d && (uk_is_alone() || p->m * p->n * p->k <= GEMM_WORK_MOST) ? d : NULL;
 }
 
-bool gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
+bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
     return for_long_sums(t, p);
 }
 
@@ -314,7 +314,7 @@ static enum uk_status run_pieces(const struct uk_small_call *s, const void *a, c
     return UK_OK;
 }
 
-void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p) {
+void uk_gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p) {
     const struct gemm_direct *d = plan->direct;
     const bool is_afar = gemm_comes_from_afar(plan->type, p);
     int64_t n = plan->n;
@@ -328,13 +328,13 @@ void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p
         n -= columns;
     }
     if (plan->b_column == 1)
-        (plan->swapped ? plan->resolved_swapped : plan->resolved)[plan->type == &gemm_f64] =
+        (plan->swapped ? plan->resolved_swapped : plan->resolved)[plan->type == &uk_gemm_f64] =
             !is_afar         ? d->pieces == 1 ? plan->small[0].run : run_pieces
             : d->pieces == 1 ? plan->small[0].ahead
                              : NULL;
 }
 
-int64_t gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows) {
+int64_t uk_gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows) {
     enum { WIDE = GEMM_WIDE / GEMM_VECTOR, NEAR = GEMM_TURNED / 4 };
     const int64_t lanes = GEMM_VECTOR / t->size, all = (n + 2 * lanes - 1) / (2 * lanes) * 2;
     const int64_t line = k * GEMM_VECTOR, room = GEMM_TURNED / line, near = by_rows ? room : NEAR / line;
@@ -343,13 +343,13 @@ int64_t gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, boo
     return (all < most ? all : most) * lanes;
 }
 
-int64_t gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
+int64_t uk_gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
     const int64_t lanes = GEMM_VECTOR / t->size;
 
     return GEMM_TURNED / (k * GEMM_VECTOR) > GEMM_WIDE / GEMM_VECTOR ? columns | lanes : columns;
 }
 
-int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
+int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
     const bool shares =
         t->last_is_far && m > 2 * GEMM_TALL && ldc * t->size >= 2 * PAGE && gemm_shares_sets(t, ldc, 4);
     int64_t least = INT64_MAX;
@@ -374,7 +374,7 @@ int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int6
 static int rows_for(int columns) {
     enum { MANY = 16 };
 
-    return columns > 1 && columns < MANY / 2 && gemm_caches()->merging_takes_unit ? MANY : columns;
+    return columns > 1 && columns < MANY / 2 && uk_gemm_caches()->merging_takes_unit ? MANY : columns;
 }
 
 static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
@@ -410,7 +410,7 @@ static prepare_function *prepare_of(const struct uk_kernel *k) {
     return NULL;
 }
 
-void gemm_direct_fill(struct gemm_type *t) {
+void uk_gemm_direct_fill(struct gemm_type *t) {
     /* Of the only vectors that such kernels have. */
     const int lanes = GEMM_VECTOR / t->size;
 

@@ -207,22 +207,23 @@ static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct 
 /* Of fewer k they would be trees for the most part. */
 enum { GEMM_DOTS_LEAST = 48 };
 /* Whether inner products take the least time: of rows of A and columns of B, both contiguous, lda and ldb apart. */
-bool gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
+bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
 /* The same if one has to be turned first: A, or B; the other's are ld apart. */
-bool gemm_suits_turned_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
-                            bool turns_a);
-double gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
+bool uk_gemm_suits_turned_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
+                               bool turns_a);
+double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
+                           int64_t ldb);
 /* Sums of so many k at a time. */
-int64_t gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);
+int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);
 
 /* ---- gemm_direct.c ---- */
 
 /* Whether a B by columns of GEMM_DOTS_LEAST steps or more, up to GEMM_WIDTHS, is turned for a small product's kernels. */
-bool gemm_turns_long(const struct gemm_type *t, const struct gemm_product *p);
+bool uk_gemm_turns_long(const struct gemm_type *t, const struct gemm_product *p);
 /* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
-const struct gemm_direct *gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
+const struct gemm_direct *uk_gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
 /* Whether it is one for some number of threads: its k then is in one block whatever way it takes. */
-bool gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
+bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
 
 /* Returns 0 where the condition does not hold. One test after another: compilers would make sums and vectors of several,
  * which takes longer than the smallest products. */
@@ -247,7 +248,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     if ((uint64_t)(k - 1) >= GEMM_WIDTHS - 1) {
         const struct gemm_product copy = *p; /* p itself stays in registers */
 
-        return gemm_direct_for_stream(t, &copy);
+        return uk_gemm_direct_for_stream(t, &copy);
     }
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
     if (m * n * k > GEMM_WORK_MOST && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone()))
@@ -261,7 +262,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
             GEMM_REQUIRE(gemm_turns_wide(t) || k * t->size < TURN_LANE);
     }
     if (p->b_columns)
-        GEMM_REQUIRE(gemm_is_by_rows(p) || (t->turn && (k < GEMM_DOTS_LEAST || gemm_turns_long(t, p))));
+        GEMM_REQUIRE(gemm_is_by_rows(p) || (t->turn && (k < GEMM_DOTS_LEAST || uk_gemm_turns_long(t, p))));
     if (!p->a_columns && !(p->lda * t->size & (t->way - 1)))
         GEMM_REQUIRE(m <= t->few_rows);
     const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, n);
@@ -275,18 +276,18 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
 /* The columns that a few rows at a time take in one call: of the kernels of two vectors or more those of the one that goes
  * through B least often, and of such the widest. Where the last cache is far, and rows of C as long as two pages share sets
  * of the first one: a kernel of no more rows than it has ways, if groups are three or more. */
-int gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc);
+int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc);
 
 /* How many columns of a B by columns are turned at a time, at least two vectors if k is 256 or less, and how far apart the rows
  * of that many are: no power of two, of which few sets of the first cache would have them all, but of so many k that they
  * fill it. */
-int64_t gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows);
-int64_t gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k);
+int64_t uk_gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows);
+int64_t uk_gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k);
 
 /* What a plan's kernels need beside the operands. */
-void gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p);
+void uk_gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p);
 
 /* Finds the kernels for all numbers of columns. */
-void gemm_direct_fill(struct gemm_type *t);
+void uk_gemm_direct_fill(struct gemm_type *t);
 
 #endif

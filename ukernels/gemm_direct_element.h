@@ -104,15 +104,15 @@ static void DIRECT(run_panels)(const struct gemm_product *p, const ELEMENT *a, c
         if (columns == WIDTH && d->pieces == 1)
             DIRECT(code)(&s, true)(&s, from, panel, to, beta != 0);
         else
-            DIRECT(run)(&TYPE.direct[0][columns], m, columns, p->k, from, p->lda, panel, WIDTH, beta != 0, to,
-                        p->ldc);
+            DIRECT(run)
+            (&TYPE.direct[0][columns], m, columns, p->k, from, p->lda, panel, WIDTH, beta != 0, to, p->ldc);
     }
 }
 
 /* The same, a few rows at a time. */
 static void DIRECT(run_rows_of)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
                                 ELEMENT beta, ELEMENT *c) {
-    const int width = gemm_direct_width(&TYPE, p->a_columns, p->m, p->ldc);
+    const int width = uk_gemm_direct_width(&TYPE, p->a_columns, p->m, p->ldc);
     const int64_t last = p->n % width, wide = p->n - last;
     const struct gemm_direct *d = &TYPE.direct[p->a_columns][width], *tail = &TYPE.direct[p->a_columns][last];
     const int64_t mr = d->piece[0].kernel->mr, groups = (p->m + mr - 1) / mr;
@@ -193,21 +193,21 @@ static void DIRECT(run_few_turned)(const struct gemm_product *p, const ELEMENT *
     const struct uk_kernel *turn = TYPE.turn_few[p->n > TYPE.turn_few[0]->mr];
 
     ((DIRECT(pack_function) *)turn->function)(p->k, b, p->ldb, panel, p->n);
-    DIRECT(run)(&TYPE.direct[p->a_columns][p->n], p->m, p->n, p->k, a, p->lda, panel, turn->mr, beta, c,
-                p->ldc);
+    DIRECT(run)
+    (&TYPE.direct[p->a_columns][p->n], p->m, p->n, p->k, a, p->lda, panel, turn->mr, beta, c, p->ldc);
 }
 
 /* The same with B by columns, as many of them at a time as there is room for once they are turned. */
 static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta,
                                ELEMENT *c, ELEMENT *turned) {
     const bool by_rows = p->m > GEMM_TALL && gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, 1);
-    const int64_t most = gemm_turned_columns(&TYPE, p->n, p->k, by_rows);
+    const int64_t most = uk_gemm_turned_columns(&TYPE, p->n, p->k, by_rows);
     struct gemm_product block = *p;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
     block.b_columns = false;
-    block.ldb = gemm_turned_leading(&TYPE, most, p->k);
+    block.ldb = uk_gemm_turned_leading(&TYPE, most, p->k);
     for (int64_t j = 0; j < p->n; j += most) {
         block.n = p->n - j < most ? p->n - j : most;
         for (int64_t i = 0, columns; i < block.n; i += columns) {
@@ -218,8 +218,8 @@ static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a, c
         if (by_rows && block.n >= TYPE.many)
             DIRECT(run_rows_of)(&block, a, turned, beta != 0, c + j);
         else
-            DIRECT(run_many)(gemm_direct_at(&TYPE, p->a_columns, block.n), &block, a, turned, beta != 0,
-                             c + j);
+            DIRECT(run_many)
+            (gemm_direct_at(&TYPE, p->a_columns, block.n), &block, a, turned, beta != 0, c + j);
     }
 }
 
@@ -274,7 +274,7 @@ __attribute__((noinline)) static void DIRECT(run_copied_any)(const struct gemm_d
         DIRECT(run_copied_near)(p, a, b, beta, c);
         return;
     }
-    void *memory = workspace ? workspace : gemm_take_memory((size_t)bytes);
+    void *memory = workspace ? workspace : uk_gemm_take_memory((size_t)bytes);
 
     if (memory)
         DIRECT(run_copied)(p, a, b, beta, c, memory);
@@ -283,7 +283,7 @@ __attribute__((noinline)) static void DIRECT(run_copied_any)(const struct gemm_d
     else
         DIRECT(run_many)(d, p, a, b, beta, c);
     if (!workspace)
-        gemm_give_memory(memory);
+        uk_gemm_give_memory(memory);
 }
 
 /* Those of many columns or rows, and of B by columns. */

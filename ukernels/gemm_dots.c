@@ -4,7 +4,7 @@
  * Other kernels have a vector of columns of B, or of rows of A if C is turned: of few columns or rows some lanes, or most, are
  * there for nothing, a step of k takes 4 cycles at least, the latency of its sums, and one operand is turned. Vectors along k
  * are full, whatever m and n are, but their lanes have to be added up (TREE cycles for each group of rows), and where rows
- * or columns do not begin with lines each load may cost something more (crossing in gemm_caches). If one operand is not
+ * or columns do not begin with lines each load may cost something more (crossing in uk_gemm_caches). If one operand is not
  * along k, but few columns or rows, it is turned into the workspace.
  *
  * Small products wait for the answer: there are no divisions, and sizes come in registers.
@@ -34,9 +34,9 @@ static double cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k,
     return (is_far ? FAR : 1) * fours * (vectors(t, k) * (2 * (double)m + a + b) + groups * TREE);
 }
 
-double gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
-                        int64_t ldb) {
-    return cycles(t, m, n, k, lda, ldb, gemm_caches()->crossing);
+double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
+                           int64_t ldb) {
+    return cycles(t, m, n, k, lda, ldb, uk_gemm_caches()->crossing);
 }
 
 /* By vectors of columns, in place or turned first. */
@@ -47,33 +47,34 @@ static double columns_cycles(const struct gemm_type *t, int64_t rows, int64_t co
     return (double)k * ((multiply < 4 ? 4 : multiply) + (turned ? TURN * (double)columns * t->size : 0));
 }
 
-bool gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb) {
+bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
+                        int64_t ldb) {
     if (!t->nt || k < GEMM_DOTS_LEAST || m < 2 || n < 2 || (m | n | k) >= GEMM_MOST)
         return false;
     const double rows = columns_cycles(t, m, n, k, true), columns = columns_cycles(t, n, m, k, true),
                  least = rows < columns ? rows : columns;
 
-    return cycles(t, m, n, k, lda, ldb, 0) < least && gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+    return cycles(t, m, n, k, lda, ldb, 0) < least && uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
 }
 
 /* Of columns of B up to nr: more share vectors by halves otherwise. The copy takes as long as 4 to 8 rows of the others. */
-bool gemm_suits_turned_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
-                            bool turns_a) {
+bool uk_gemm_suits_turned_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
+                               bool turns_a) {
     const int64_t few = turns_a ? m : n, many = turns_a ? n : m;
 
     if (!t->nt || k < GEMM_WIDTHS || few < 2 || many < 8 * few || (m | n | k) >= GEMM_MOST ||
         (turns_a ? 2 * m > 1 << t->nt_shift : n > t->nt->nr))
         return false;
-    const int64_t leading = gemm_leading(k, t->size), lda = turns_a ? leading : ld,
+    const int64_t leading = uk_gemm_leading(k, t->size), lda = turns_a ? leading : ld,
                   ldb = turns_a ? ld : leading;
     const double turning = PLAN + COPY * (double)(few * k) * t->size;
     const double rows = columns_cycles(t, m, n, k, turns_a), columns = columns_cycles(t, n, m, k, false),
                  least = (turns_a && columns < rows ? columns : rows) - turning;
 
-    return cycles(t, m, n, k, lda, ldb, 0) < least && gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+    return cycles(t, m, n, k, lda, ldb, 0) < least && uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
 }
 
-int64_t gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
+int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
     const int64_t most = 8192 / t->size;
 
     if (m <= t->nt->mr || k <= most)

@@ -41,10 +41,10 @@ static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     const bool by_panels = gemm_goes_by_panels(type, &product);
     const bool by_rows = !by_panels && (!turned || p->m > GEMM_TALL) &&
                          gemm_goes_by_rows(type, p->m, p->n, p->k, turned ? 1 : p->b_step);
-    const int64_t together = turned ? gemm_turned_columns(type, p->n, p->k, by_rows) : p->n,
+    const int64_t together = turned ? uk_gemm_turned_columns(type, p->n, p->k, by_rows) : p->n,
                   n = together < p->n ? together : p->n;
     const int64_t most = by_panels ? 2 * GEMM_VECTOR / type->size
-                         : by_rows ? gemm_direct_width(type, a_columns, p->m, p->ldc)
+                         : by_rows ? uk_gemm_direct_width(type, a_columns, p->m, p->ldc)
                                    : GEMM_WIDE / type->size;
     const bool in_blocks = n >= type->many;
     const struct gemm_direct *direct = type->direct[a_columns];

@@ -1,5 +1,5 @@
 /* Matrix products of f32. */
 #define ELEMENT float
-#define TYPE gemm_f32
+#define TYPE uk_gemm_f32
 #define NAME "s"
 #include "gemm_element.h"

@@ -1,5 +1,5 @@
 /* Matrix products of f64. */
 #define ELEMENT double
-#define TYPE gemm_f64
+#define TYPE uk_gemm_f64
 #define NAME "d"
 #include "gemm_element.h"

@@ -191,35 +191,35 @@ static void look_up(struct gemm_type *t) {
     while (t->nt && (2 << t->nt_shift) * t->nt->fma <= t->nt->mr * t->nt->nr)
         t->nt_shift++;
     for (int n = 1; n < GEMM_WIDTHS; n++) {
-        t->for_columns[n] = gemm_width_for(t, n, false);
-        t->in_place_for_columns[n] = gemm_width_for(t, n, true);
+        t->for_columns[n] = uk_gemm_width_for(t, n, false);
+        t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
     }
-    const struct gemm_cache *first = &gemm_caches()->first;
+    const struct gemm_cache *first = &uk_gemm_caches()->first;
 
     t->way = first->size / first->ways;
     t->few_rows = (int)first->ways / 2;
-    t->near = gemm_caches()->second.size / 4 / t->size;
-    t->last = gemm_caches()->last.size / t->size;
-    t->second_way = gemm_caches()->second.size / gemm_caches()->second.ways;
-    t->last_is_far = gemm_caches()->last_is_far;
-    gemm_direct_fill(t);
+    t->near = uk_gemm_caches()->second.size / 4 / t->size;
+    t->last = uk_gemm_caches()->last.size / t->size;
+    t->second_way = uk_gemm_caches()->second.size / uk_gemm_caches()->second.ways;
+    t->last_is_far = uk_gemm_caches()->last_is_far;
+    uk_gemm_direct_fill(t);
     atomic_store_explicit(&t->ready, true, memory_order_release);
 }
 
 static void look_up_all(void) {
     uk_count_threads(); /* which small products look at without a call */
-    look_up(&gemm_f32);
-    look_up(&gemm_f64);
+    look_up(&uk_gemm_f32);
+    look_up(&uk_gemm_f64);
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-const struct gemm_type *gemm_type_f32(void) {
+const struct gemm_type *uk_gemm_type_f32(void) {
     pthread_once(&once, look_up_all);
-    return &gemm_f32;
+    return &uk_gemm_f32;
 }
 
-const struct gemm_type *gemm_type_f64(void) {
+const struct gemm_type *uk_gemm_type_f64(void) {
     pthread_once(&once, look_up_all);
-    return &gemm_f64;
+    return &uk_gemm_f64;
 }

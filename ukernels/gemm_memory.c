@@ -26,7 +26,7 @@ static struct block *take_from(int i) {
     return atomic_exchange_explicit(&slot[i], NULL, memory_order_acquire);
 }
 
-void *gemm_take_memory(size_t size) {
+void *uk_gemm_take_memory(size_t size) {
     size_t whole;
 
     size = size > LEAST ? size : LEAST;
@@ -46,7 +46,7 @@ void *gemm_take_memory(size_t size) {
     return b->memory;
 }
 
-void gemm_give_memory(void *memory) {
+void uk_gemm_give_memory(void *memory) {
     if (!memory)
         return;
     struct block *b = (struct block *)((char *)memory - offsetof(struct block, memory));

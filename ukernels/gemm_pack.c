@@ -10,7 +10,7 @@ static const char *at(const struct uk_gemm_plan *plan, const void *base, int64_t
     return (const char *)base + index * plan->type->size;
 }
 
-int64_t gemm_leading(int64_t n, int size) {
+int64_t uk_gemm_leading(int64_t n, int size) {
     /* Rows 512 bytes or more apart by a power of two meet in few sets of the first cache. */
     return n * size % 512 ? n : n + 64 / size;
 }
@@ -28,32 +28,32 @@ static int64_t panels(int64_t n, int64_t width) {
     return (n + width - 1) / width;
 }
 
-size_t gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements) {
+size_t uk_gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements) {
     const size_t size = (size_t)plan->type->size;
 
     return (uint64_t)elements > SIZE_MAX / size ? SIZE_MAX : (size_t)elements * size;
 }
 
-size_t gemm_packed_a(const struct uk_gemm_plan *plan) {
+size_t uk_gemm_packed_a(const struct uk_gemm_plan *plan) {
     const int size = plan->type->size;
 
     if (!plan->m || !plan->k)
         return 0;
     if (plan->path == GEMM_TILES && plan->a_source == GEMM_COPIED)
-        return gemm_bytes(plan, panels(plan->m, plan->rows) * plan->tile->mr * plan->k);
-    return gemm_bytes(plan, a_is_columns(plan) ? plan->k * gemm_leading(plan->m, size)
-                                               : plan->m * gemm_leading(plan->k, size));
+        return uk_gemm_bytes(plan, panels(plan->m, plan->rows) * plan->tile->mr * plan->k);
+    return uk_gemm_bytes(plan, a_is_columns(plan) ? plan->k * uk_gemm_leading(plan->m, size)
+                                                  : plan->m * uk_gemm_leading(plan->k, size));
 }
 
-size_t gemm_packed_b(const struct uk_gemm_plan *plan) {
+size_t uk_gemm_packed_b(const struct uk_gemm_plan *plan) {
     const int size = plan->type->size;
 
     if (!plan->n || !plan->k)
         return 0;
     if (plan->path == GEMM_TILES)
-        return gemm_bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr * plan->k);
-    return gemm_bytes(plan, b_is_rows(plan) ? plan->k * gemm_leading(plan->n, size)
-                                            : plan->n * gemm_leading(plan->k, size));
+        return uk_gemm_bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr * plan->k);
+    return uk_gemm_bytes(plan, b_is_rows(plan) ? plan->k * uk_gemm_leading(plan->n, size)
+                                               : plan->n * uk_gemm_leading(plan->k, size));
 }
 
 /* n lines of an operand in panels, `taken` of them in each, which is `width` wide. */
@@ -80,8 +80,8 @@ static void pack_panels(const struct gemm_type *t, const struct panels *s, char 
     }
 }
 
-void gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
-                 void *packed) {
+void uk_gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p,
+                    int64_t k, void *packed) {
     const struct gemm_type *t = plan->type;
 
     if (plan->a_source != GEMM_COPIED) {
@@ -95,8 +95,8 @@ void gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int6
                 packed);
 }
 
-void gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
-                 void *packed) {
+void uk_gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p,
+                    int64_t k, void *packed) {
     const int width = plan->tile->nr;
 
     pack_panels(plan->type,
@@ -105,32 +105,32 @@ void gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int6
                 packed);
 }
 
-void gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed) {
+void uk_gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed) {
     const struct gemm_type *t = plan->type;
 
     if (!plan->m || !plan->k)
         return;
     if (a_is_columns(plan)) {
         t->copy_rows(t, plan->k, plan->m, a, plan->a_step, plan->a_row, packed,
-                     gemm_leading(plan->m, t->size));
+                     uk_gemm_leading(plan->m, t->size));
     } else if (plan->path == GEMM_TILES && plan->a_source == GEMM_COPIED) {
-        gemm_pack_a(plan, a, 0, plan->m, 0, plan->k, packed);
+        uk_gemm_pack_a(plan, a, 0, plan->m, 0, plan->k, packed);
     } else {
         t->copy_rows(t, plan->m, plan->k, a, plan->a_row, plan->a_step, packed,
-                     gemm_leading(plan->k, t->size));
+                     uk_gemm_leading(plan->k, t->size));
     }
 }
 
-void gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed) {
+void uk_gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed) {
     const struct gemm_type *t = plan->type;
 
     if (!plan->n || !plan->k)
         return;
     if (plan->path == GEMM_TILES)
-        gemm_pack_b(plan, b, 0, plan->n, 0, plan->k, packed);
+        uk_gemm_pack_b(plan, b, 0, plan->n, 0, plan->k, packed);
     else if (b_is_rows(plan))
-        t->copy_rows(t, plan->k, plan->n, b, plan->b_step, 1, packed, gemm_leading(plan->n, t->size));
+        t->copy_rows(t, plan->k, plan->n, b, plan->b_step, 1, packed, uk_gemm_leading(plan->n, t->size));
     else
         t->copy_rows(t, plan->n, plan->k, b, plan->b_column, plan->b_step, packed,
-                     gemm_leading(plan->k, t->size));
+                     uk_gemm_leading(plan->k, t->size));
 }

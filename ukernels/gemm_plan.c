@@ -41,7 +41,7 @@ struct choice {
  * Of equal ones the form with fewer strides. */
 static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
-    const int64_t kc = gemm_k_block(p, t);
+    const int64_t kc = uk_gemm_k_block(p, t);
     struct choice c = {.tile = t};
     double tiles = 0;
 
@@ -51,17 +51,17 @@ static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, st
         if (!t->kernel[f])
             continue;
         if (!c.rows) {
-            c.rows = gemm_panel_rows(t->kernel[f], p->m);
-            tiles = gemm_tiles_cost(t, t->kernel[f], c.rows, p->m, p->n, p->k);
+            c.rows = uk_gemm_panel_rows(t->kernel[f], p->m);
+            tiles = uk_gemm_tiles_cost(t, t->kernel[f], c.rows, p->m, p->n, p->k);
         }
         for (int a = GEMM_IN_PLACE; a <= GEMM_COPIED; a++)
             for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
                 c.a = (enum gemm_source)a;
                 c.b = (enum gemm_source)b;
                 if (!form_takes(c.form, p, c.a, c.b) ||
-                    (c.a == GEMM_COPIED && p->b_column != 1 && gemm_asks(p, t, GEMM_RA)))
+                    (c.a == GEMM_COPIED && p->b_column != 1 && uk_gemm_asks(p, t, GEMM_RA)))
                     continue;
-                c.cycles = tiles + gemm_a_cost(p, t, kc, c.a, c.b) + gemm_b_cost(p, t, kc, c.a, c.b);
+                c.cycles = tiles + uk_gemm_a_cost(p, t, kc, c.a, c.b) + uk_gemm_b_cost(p, t, kc, c.a, c.b);
                 if (!best->tile || c.cycles < best->cycles)
                     *best = c;
                 if (c.cycles == tiles)
@@ -115,13 +115,13 @@ static void split(struct uk_gemm_plan *p) {
 /* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
 static bool packs_as_read(const struct uk_gemm_plan *p) {
     return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
-           gemm_copies_as_read(p, p->tile, (enum gemm_source)p->a_source);
+           uk_gemm_copies_as_read(p, p->tile, (enum gemm_source)p->a_source);
 }
 
 static void block(struct uk_gemm_plan *p, const struct choice *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
-    const struct gemm_caches *caches = gemm_caches();
-    int64_t columns, rows, room = gemm_room(p);
+    const struct gemm_caches *caches = uk_gemm_caches();
+    int64_t columns, rows, room = uk_gemm_room(p);
 
     p->tile = c->tile;
     p->form = (unsigned char)c->form;
@@ -129,25 +129,25 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->b_source = (unsigned char)c->b;
     p->rows = c->rows;
     p->cycles = c->cycles;
-    p->kc = gemm_k_block(p, c->tile);
+    p->kc = uk_gemm_k_block(p, c->tile);
     split(p);
-    p->asking = gemm_asks(p, c->tile, c->form) ? c->tile->asking[c->form] : NULL;
+    p->asking = uk_gemm_asks(p, c->tile, c->form) ? c->tile->asking[c->form] : NULL;
     if (p->asking && c->form != GEMM_PANELS)
         room /= 2; /* the other half is for what is asked for */
     columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
     rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
     if (p->row_tasks * p->column_tasks > caches->cores)
         room /= 2; /* two tasks to a core */
-    p->nc = gemm_columns(c->tile, columns, p->kc, room);
+    p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
     /* Where A is packed it stays for all blocks of columns, for which its panels come from the third cache or, slowly enough,
      * from memory. More rows than this, 4096 x 512 doubles, would pack B again. */
     p->mc = (17 << 20) / size / p->kc / p->rows * p->rows;
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
-    p->a_leading = gemm_leading(p->kc, size);
+    p->a_leading = uk_gemm_leading(p->kc, size);
     p->first = packs_as_read(p) ? p->tile->kernel[GEMM_RAP] : NULL;
     p->a_padding =
-        p->first && c->a == GEMM_COPIED && gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
+        p->first && c->a == GEMM_COPIED && uk_gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
     p->a_block = c->a == GEMM_IN_PLACE ? 0
                  : c->a == GEMM_ROWS   ? p->mc * p->a_leading
                                        : p->mc / p->rows * mr * p->kc + p->a_padding;
@@ -159,7 +159,7 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
 static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
     const struct gemm_type *type = p->type;
     const struct gemm_tile *suits =
-        p->n < GEMM_WIDTHS ? type->for_columns[p->n] : gemm_width_for(type, p->n, false);
+        p->n < GEMM_WIDTHS ? type->for_columns[p->n] : uk_gemm_width_for(type, p->n, false);
     struct choice best = {0};
 
     for (int i = 0; i < type->tiles && suits; i++)
@@ -201,7 +201,7 @@ static enum uk_status plan_either(struct uk_gemm_plan *p) {
         c >= (double)p->n * (double)p->k * p->type->size * GEMM_COPY || plan_tiles(&q) || q.kc < q.k)
         return status;
     q.cycles += c;
-    if (q.cycles * gemm_caches()->turned < p->cycles)
+    if (q.cycles * uk_gemm_caches()->turned < p->cycles)
         *p = q;
     return UK_OK;
 }
@@ -213,7 +213,7 @@ static bool plan_small(struct uk_gemm_plan *p) {
         return false;
     const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
     const struct gemm_tile *t = whole ? whole : p->type->in_place_for_columns[p->n];
-    const struct gemm_cache *first = &gemm_caches()->first;
+    const struct gemm_cache *first = &uk_gemm_caches()->first;
     const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
 
     if (!t || !t->kernel[form])
@@ -265,19 +265,19 @@ static bool plan_vector(struct uk_gemm_plan *p) {
 static bool plan_dots(struct uk_gemm_plan *p) {
     const struct uk_kernel *k = p->type->nt;
     const bool turns_a = p->a_step != 1, turns_b = p->b_step != 1;
-    const int64_t leading = gemm_leading(p->k, p->type->size);
+    const int64_t leading = uk_gemm_leading(p->k, p->type->size);
 
     if ((turns_a && turns_b) ||
-        !(turns_a || turns_b
-              ? gemm_suits_turned_dots(p->type, p->m, p->n, p->k, turns_a ? p->b_column : p->a_row, turns_a)
-              : gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
+        !(turns_a || turns_b ? uk_gemm_suits_turned_dots(p->type, p->m, p->n, p->k,
+                                                         turns_a ? p->b_column : p->a_row, turns_a)
+                             : uk_gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
         return false;
     p->path = GEMM_DOTS;
-    p->cycles = gemm_dots_cycles(p->type, p->m, p->n, p->k, turns_a ? leading : p->a_row,
-                                 turns_b ? leading : p->b_column);
+    p->cycles = uk_gemm_dots_cycles(p->type, p->m, p->n, p->k, turns_a ? leading : p->a_row,
+                                    turns_b ? leading : p->b_column);
     p->a_block = turns_a && !p->a_packed ? p->m * leading : 0;
     p->b_block = turns_b && !p->b_packed ? p->n * leading : 0;
-    p->kc = gemm_dots_block(p->type, p->m, p->k);
+    p->kc = uk_gemm_dots_block(p->type, p->m, p->k);
     /* Of rows, or of columns. */
     const int64_t threads =
         p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
@@ -350,8 +350,8 @@ static struct uk_gemm_plan normalized(const struct gemm_type *type, const struct
     };
 }
 
-enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type,
-                         const struct gemm_shape *shape, const struct uk_gemm_options *options) {
+enum uk_status uk_gemm_resolve(struct uk_gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options) {
     static const struct uk_gemm_options defaults = {0};
     enum uk_status status = check(shape, type->size);
 
@@ -369,7 +369,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
     set_threads(&p, options);
     p.a_packed = p.swapped ? options->b_packed : options->a_packed;
     p.b_packed = p.swapped ? options->a_packed : options->b_packed;
-    p.whole = gemm_is_whole(type, &product);
+    p.whole = uk_gemm_is_whole(type, &product);
     if (!p.m || !p.n || !p.k)
         p.path = GEMM_SCALE;
     else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && (direct || !plan_dots(&p)) &&
@@ -377,7 +377,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
         status = direct ? plan_tiles(&p) : plan_either(&p);
     if (direct && !p.a_packed && !p.b_packed) {
         p.direct = gemm_direct_of(direct, p.m, p.k);
-        gemm_direct_prepare(&p, &product);
+        uk_gemm_direct_prepare(&p, &product);
     }
     if (!status)
         *plan = p;
@@ -386,7 +386,7 @@ enum uk_status gemm_plan(struct uk_gemm_plan *plan, const struct gemm_type *type
 
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
     const int64_t tasks = plan->path == GEMM_TILES ? plan->row_tasks * plan->column_tasks : 1;
-    const size_t blocks = gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
+    const size_t blocks = uk_gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
     const struct gemm_product p = gemm_product_of_plan(plan);
     const int64_t copy = plan->direct ? gemm_direct_copy(plan->type, &p) : 0;
 

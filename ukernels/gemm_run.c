@@ -49,7 +49,7 @@ static void find_a(const struct uk_gemm_plan *plan, const struct gemm_operands *
         s->a_row = 1;
         s->a_step = mr;
     } else if (plan->a_packed) {
-        s->a_row = gemm_leading(plan->k, plan->type->size);
+        s->a_row = uk_gemm_leading(plan->k, plan->type->size);
         s->a_step = 1;
         s->a = at(plan, o->a, i * s->a_row + w->p);
     } else if (plan->a_source == GEMM_ROWS) {
@@ -90,7 +90,7 @@ static void pack_b_as_read(const struct uk_gemm_plan *plan, const struct gemm_op
     s->form = GEMM_RAP;
     s->tail = NULL;
     if (plan->a_padding) {
-        s->a_row = gemm_leading(w->k, plan->type->size);
+        s->a_row = uk_gemm_leading(w->k, plan->type->size);
         s->a_step = 1;
     } else if (plan->a_step == 1) {
         s->a = at(plan, o->a, w->i0 * plan->a_row + w->p);
@@ -169,10 +169,10 @@ static bool can_copy(const struct uk_gemm_plan *plan, const struct block *w) {
 static void pack_a(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                    int64_t i, int64_t rows, void *to) {
     if (!plan->first || i > w->i0 || plan->a_source != GEMM_COPIED)
-        gemm_pack_a(plan, o->a, i, rows, w->p, w->k, to);
+        uk_gemm_pack_a(plan, o->a, i, rows, w->p, w->k, to);
     else if (plan->a_padding)
         plan->type->copy_rows(plan->type, rows, w->k, at(plan, o->a, i * plan->a_row + w->p), plan->a_row, 1,
-                              to, gemm_leading(w->k, plan->type->size));
+                              to, uk_gemm_leading(w->k, plan->type->size));
 }
 
 /* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
@@ -256,7 +256,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
             for (w.j0 = j_begin; w.j0 < j_end; w.j0 += plan->nc) {
                 w.n = least(plan->nc, j_end - w.j0);
                 if (plan->b_source == GEMM_COPIED && !plan->b_packed && !plan->first)
-                    gemm_pack_b(plan, t->o->b, w.j0, w.n, w.p, w.k, w.b);
+                    uk_gemm_pack_b(plan, t->o->b, w.j0, w.n, w.p, w.k, w.b);
                 struct gemm_next next = find_next(plan, t->o, &w, j_begin, j_end);
 
                 run_block(plan, t->o, &w,
@@ -268,7 +268,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
 
 /* How far on kernels ask for a matrix of so many elements: it is near if it can stay in the second cache. */
 static int64_t ahead_in(const struct gemm_type *type, int64_t elements) {
-    const struct gemm_caches *caches = gemm_caches();
+    const struct gemm_caches *caches = uk_gemm_caches();
 
     return elements * type->size > caches->second.size ? caches->ahead / type->size : 0;
 }
@@ -288,7 +288,7 @@ static struct gemm_vector whole_vector(const struct task *t) {
         .k = plan->k,
         .count = count,
         .matrix = is_row ? o->b : o->a,
-        .stride = packed  ? gemm_leading(width, type->size)
+        .stride = packed  ? uk_gemm_leading(width, type->size)
                   : along ? outer
                           : inner,
         .x = plan->b_block ? t->work
@@ -309,7 +309,7 @@ static void run_dots(void *context, int64_t index, int64_t thread) {
     const struct task *t = context;
     const struct uk_gemm_plan *plan = t->plan;
     const struct gemm_operands *o = t->o;
-    const int64_t leading = gemm_leading(plan->k, plan->type->size);
+    const int64_t leading = uk_gemm_leading(plan->k, plan->type->size);
     struct gemm_dots d = {.kernel = plan->type->nt,
                           .k = plan->k,
                           .k_block = plan->kc,
@@ -332,8 +332,8 @@ static void run_dots(void *context, int64_t index, int64_t thread) {
     plan->type->dots(&d);
 }
 
-bool gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
-                   double beta, void *c) {
+bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                      double beta, void *c) {
     const struct gemm_product p = gemm_product_of(s);
     const bool swapped = s->layout != UK_ROW_MAJOR;
 
@@ -344,13 +344,13 @@ bool gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const 
     GEMM_REQUIRE(!gemm_leading_is_odd(p.lda, p.k) && !gemm_leading_is_odd(p.ldb, p.k));
     GEMM_REQUIRE(!gemm_leading_is_odd(p.ldc, p.n));
     GEMM_REQUIRE(a && b && c && !p.a_columns && p.b_columns);
-    GEMM_REQUIRE(gemm_suits_dots(t, p.m, p.n, p.k, p.lda, p.ldb));
-    GEMM_REQUIRE(uk_is_alone() || gemm_dots_cycles(t, p.m, p.n, p.k, p.lda, p.ldb) < 2 * GEMM_TASK);
+    GEMM_REQUIRE(uk_gemm_suits_dots(t, p.m, p.n, p.k, p.lda, p.ldb));
+    GEMM_REQUIRE(uk_is_alone() || uk_gemm_dots_cycles(t, p.m, p.n, p.k, p.lda, p.ldb) < 2 * GEMM_TASK);
     t->dots(&(struct gemm_dots){.kernel = t->nt,
                                 .m = p.m,
                                 .n = p.n,
                                 .k = p.k,
-                                .k_block = gemm_dots_block(t, p.m, p.k),
+                                .k_block = uk_gemm_dots_block(t, p.m, p.k),
                                 .a = swapped ? b : a,
                                 .lda = p.lda,
                                 .b = swapped ? a : b,
@@ -380,8 +380,8 @@ static void run_vector(void *context, int64_t index, int64_t thread) {
         plan->type->vector_t(&v);
 }
 
-bool gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
-                     double beta, void *c) {
+bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                        double beta, void *c) {
     const struct gemm_product p = gemm_product_of(s);
     const bool is_row = p.m == 1, swapped = s->layout != UK_ROW_MAJOR;
     const int64_t count = is_row ? p.n : p.m, stride = is_row ? p.ldb : p.lda;
@@ -427,8 +427,9 @@ static void pack_vector(const struct uk_gemm_plan *plan, const struct gemm_opera
         t->copy_rows(t, plan->k, 1, o->b, plan->b_packed ? 1 : plan->b_step, 1, x, 1);
 }
 
-void gemm_parallel(const struct uk_gemm_plan *plan,
-                   void (*task)(void *context, int64_t index, int64_t thread), void *context, int64_t count) {
+void uk_gemm_parallel(const struct uk_gemm_plan *plan,
+                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                      int64_t count) {
     if (count == 1)
         task(context, 0, 0);
     else if (plan->pool)
@@ -437,7 +438,7 @@ void gemm_parallel(const struct uk_gemm_plan *plan,
         uk_parallel_for(task, context, count);
 }
 
-bool gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
+bool uk_gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
     return plan->m && plan->n && (!o->c || (plan->k && o->alpha != 0 && (!o->a || !o->b)));
 }
 
@@ -445,20 +446,20 @@ static void run_in(const struct uk_gemm_plan *plan, const struct gemm_operands *
     struct task task = {plan, o, workspace};
 
     if (plan->path == GEMM_TILES) {
-        gemm_parallel(plan, run_tiles, &task, plan->row_tasks * plan->column_tasks);
+        uk_gemm_parallel(plan, run_tiles, &task, plan->row_tasks * plan->column_tasks);
         return;
     }
     if (plan->path == GEMM_DOTS) {
         if (plan->a_block)
-            gemm_pack_whole_a(plan, o->a, workspace);
+            uk_gemm_pack_whole_a(plan, o->a, workspace);
         if (plan->b_block)
-            gemm_pack_whole_b(plan, o->b, workspace);
-        gemm_parallel(plan, run_dots, &task, plan->row_tasks * plan->column_tasks);
+            uk_gemm_pack_whole_b(plan, o->b, workspace);
+        uk_gemm_parallel(plan, run_dots, &task, plan->row_tasks * plan->column_tasks);
         return;
     }
     if (plan->b_block)
         pack_vector(plan, o, workspace);
-    gemm_parallel(plan, run_vector, &task, plan->row_tasks);
+    uk_gemm_parallel(plan, run_vector, &task, plan->row_tasks);
 }
 
 static void scale(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
@@ -482,10 +483,10 @@ __attribute__((noinline)) static void run_near(const struct uk_gemm_plan *plan,
     run_in(plan, o, memory);
 }
 
-enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+enum uk_status uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     const size_t size = uk_gemm_workspace(plan);
 
-    if (gemm_lacks_operand(plan, o))
+    if (uk_gemm_lacks_operand(plan, o))
         return UK_INVALID_ARGUMENT;
     if (plan->path == GEMM_SCALE || o->alpha == 0) {
         scale(plan, o);
@@ -494,12 +495,12 @@ enum uk_status gemm_run(const struct uk_gemm_plan *plan, const struct gemm_opera
     } else if (size <= ON_STACK) {
         run_near(plan, o);
     } else {
-        void *memory = gemm_take_memory(size);
+        void *memory = uk_gemm_take_memory(size);
 
         if (!memory)
             return UK_OUT_OF_MEMORY;
         run_in(plan, o, memory);
-        gemm_give_memory(memory);
+        uk_gemm_give_memory(memory);
     }
     return UK_OK;
 }
