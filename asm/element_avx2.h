@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The element of AVX2's kernels, a float or, in the kernels of doubles, a double; V of them are a vector. MASK(n): the first
  * n of one. */
 #ifdef UK_DOUBLE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The element of AVX-512's kernels, a float or, in the kernels of doubles, a double; V of them are a vector. */
 #ifdef UK_DOUBLE
 typedef double element;

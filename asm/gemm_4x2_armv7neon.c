@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 4 rows x 2 vectors of C, 4 x 8 floats, in eight q registers of ARMv7; A in panels (sgemm) or its rows in place (sgemm_ra).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 4 rows x 3 vectors of C, 24 floats or 12 doubles (UK_OP_d...), in twelve ymm registers.
  *

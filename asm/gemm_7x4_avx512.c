@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 7 rows x 4 vectors of C, 64 floats or 32 doubles, in 28 zmm registers, for products of few rows. One text, six
  * kernels: A and B in panels (UK_OP_sgemm, UK_OP_dgemm), rows of A in place (..._ra), rows of A and of B in place

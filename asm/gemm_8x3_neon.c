@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 rows x 3 vectors of C, 24 accumulators in 32 registers: 8 x 12 floats or 8 x 6 doubles (UK_OP_dgemm).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 rows x 12 columns of C, in i32, from panels of groups of 4 bytes: sdot (UK_OP_i8gemm) or udot (UK_OP_u8gemm), each
  * adding four products of 4 columns and of one row, a lane. UK_OP_igemm, u8 by i8, takes sdot too: as 128 less than a,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of 4 floats one after the other times 4 x 4, as resolved calls of the kernels for 4 columns: four rows in a vector.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 rows x 24 columns of C, all of f16: each fmla multiplies 8 columns by one row, a lane, and rounds once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small products of few columns, any number of rows in one call: UK_NR columns are a half or a quarter of a vector, so
  * that R = 2 or 4 rows of C share one. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 rows x 12 columns of C from panels of groups that fill 8 bytes: matrix multiplications of 2 rows by 2 columns, smmla
  * (UK_OP_i8gemm), ummla (UK_OP_u8gemm) and usmmla (UK_OP_igemm) over 8 bytes, in i32, bfmmla (UK_OP_bgemm) over 4 bf16, in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the products' kernels of NEON share: their elements, and how an edge tile goes from a scratch tile to C. */
 #ifndef GEMM_NEON_H
 #define GEMM_NEON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 6 rows x 2 vectors of C, 16 floats or 8 doubles (UK_OP_d...), in twelve ymm registers, rows of A in place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 6 rows x 4 vectors of C, 24 accumulators in 32 registers: 6 x 16 floats or 6 x 8 doubles (UK_OP_d...), with the rows of A
  * in place (gemm_ra), those of B too (gemm_rab), or with A at any two strides (gemm_sab).

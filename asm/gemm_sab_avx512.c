@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 14 rows x UK_NR columns of C, two vectors or one of floats or doubles (UK_OP_d...), in zmm registers; A in place by
  * two strides, one for rows and one for k: a transposed matrix, weights of a convolution, or a panel; rows of B in place.

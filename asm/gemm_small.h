@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A kernel of small products. Its file has
  *     prepare(s, ...)              what depends on sizes and strides

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small products, any number of rows in one call: rows of A and of B in place, 1 to 3 vectors of columns. One text for
  * floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A stored by columns (UK_OP_sgemm_small_ta,

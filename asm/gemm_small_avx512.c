@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small products of few columns, any number of rows in one call: rows of A and of B in place, up to UK_NR columns, a vector
  * or a half or a quarter of one, under masks. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and

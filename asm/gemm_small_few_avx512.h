@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small products of so few columns that a kernel loads vectors beyond them: any number, of `half` columns and `turns` steps,
  * which are not turns here. Kernels of fewer vectors are faster: no product's choice of kernels comes to it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels of small products all have of sizes and strides: turns of four steps, rows shared out evenly over groups. */
 static inline __attribute__((always_inline)) void
 prepare_sizes(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Resolved calls with no more rows and steps than there may be columns, which are 8 at most: code for each number of rows and
  * of steps, without a loop or a jump.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small products of two to four vectors of columns, any number of rows in one call: rows of A and of B in place, UK_NR =
  * NV vectors of columns or fewer. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernels of 14 rows x UK_NR columns share, two vectors of 16 floats or 8 doubles, or one: their element, what
  * becomes of the sums in zmm0 to zmm27, row i in 2i and 2i + 1 (with one vector in 2i only), and the tile of those that read
  * rows of A in place. Each kernel's file says how it computes them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernels of 6 rows x 2 vectors of 8 floats or 4 doubles share beside their element. */
 #include "element_avx2.h"
 

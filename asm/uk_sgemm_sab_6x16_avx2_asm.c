@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 6 rows x 16 columns of C in twelve ymm registers; A in place by two strides, one for rows and one for k; rows of B
  * in place.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Measuring: the peak of this machine, other libraries, and paired timing of several contenders in one
  * process.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Products by CBLAS, as a whole command: bench/hyperfine.sh links it with one BLAS after the other.
  * Usage: gemm M N K CALLS */
 #include <stdio.h>

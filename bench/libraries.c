@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who computes products: each library's calls behind one pair of functions.
  *

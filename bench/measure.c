@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paired timing: all contenders in turn, round after round, with the peak measured beside each sample. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * oneDNN's matmul primitive, by the C interface of its version 3; what of its types is used here stands below.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The peak of this machine: chains of multiply-adds on registers, so many that their latency is hidden.
  *

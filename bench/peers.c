@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Other libraries: found below a directory, loaded while running, each told to use its best kernels.
  *

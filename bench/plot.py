@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """plot.py RUN.json FOLDER: draws what `uk bench gemm --json` measured, as SVG by gnuplot.
 
 FOLDER/<set>.svg has the rate of every library over the size (cubes) or over the shapes of the set, below the peak that was

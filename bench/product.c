@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operands of a product, and the check of a library's result. */
 #define _POSIX_C_SOURCE 200809L
 #include "product.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products by many libraries: what can be called for a product, whether its result is right, and the
  * shapes that are worth measuring.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plainest loops over memory, to hold bandwidth-bound kernels against. */
 #include "bench.h"
 

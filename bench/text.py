@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """text.py INPUT OUTPUT NAME: writes a C source with the text of a file as the array NAME."""
 
 import pathlib

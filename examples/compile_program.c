@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program compiled to a function in this process. Links -luktensorize -lukernels. */
 #include <stdio.h>
 #include <string.h>

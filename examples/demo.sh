@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # One screen about the compiler: a program, the kernel that was proven to compute its loops, the machine code, and the speed
 # of the convolutions of ResNet-50. All that was compiled and measured for it, whole, goes to build/demo.txt.
 #

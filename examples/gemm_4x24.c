@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of the user's own: c[4][24] += a b for a in a panel of 4 rows and b in a panel of 24 columns, with offsets in
  * elements as some compilers pass them; and c = 0. matmul_4x24.uk says what they compute.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A product through CBLAS: cc use_blas.c $(pkg-config --cflags --libs ukblas). Any cblas.h will do. */
 #include <cblas.h>
 #include <stdio.h>

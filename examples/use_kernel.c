@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A micro-kernel called through the registry: one tile C = A B, A and B in panels. Links -lukernels. */
 #include <stdio.h>
 #include <string.h>

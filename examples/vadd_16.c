@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A kernel of the user's own, for any machine: c[0..15] = a[0..15] + b[0..15]. vadd.uk says what it computes. */
 
 /* 8 floats wherever they lie; compilers make of it what the target has. */

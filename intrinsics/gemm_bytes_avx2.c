@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 6 rows x 8 columns of C, in i32, from panels of groups of 4 bytes, or with the rows of A in place (UK_OP_..._ra): sum[i][0]
  * and sum[i][1] are columns 0-3 and 4-7 of row i, two parts of each element, which are added up in the end.

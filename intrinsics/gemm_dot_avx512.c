@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR rows x 32 columns of C from panels of groups of 4 bytes, in i32 (avx512vnni), or of 2 bf16, in f32 (avx512bf16):
  * sum[i][0] and sum[i][1] are columns 0-15 and 16-31 of row i. A step multiplies a row's group, in all lanes, by those of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 rows x 8 columns of C, in i32, from rows of A in place and a panel of B in groups of 4 bytes: sum[i][0] and sum[i][1]
  * are columns 0-3 and 4-7 of row i. A vector of a row is four groups, lanes of which sdot (UK_OP_i8gemm_ra) or udot

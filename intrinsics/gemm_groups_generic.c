@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR x UK_NR elements of C from panels of groups of UK_KR terms: bytes of either sign added up in 32 bits, which wrap, or
  * bf16 (UK_OP_bgemm) in floats; of UK_OP_..._ra the rows of A are in place. In plain C, for machines that have no kernel of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR x UK_NR elements of C, in i32, from panels of groups of 8 bytes, or with the rows of A in place
  * (UK_OP_..._ra), for NEON without dot products: 4 x 4 on AArch64,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 4 rows x 8 columns of C, all of f16: the products and sums of its declaration, each rounded, computed in floats. In plain
  * C, for machines without arithmetic of f16.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 rows x 8 columns of C from rows of A in place and a panel of B in groups that fill 8 bytes: smmla (UK_OP_i8gemm_ra),
  * ummla (UK_OP_u8gemm_ra), usmmla (UK_OP_igemm_ra) in i32, bfmmla (UK_OP_bgemm_ra) in f32. sum[r][s] is a square: rows 2r

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UK_MR rows x UK_NR columns of C, floats (UK_OP_sgemm) or doubles (UK_OP_dgemm): sum[i][j] is the j-th vector of row i.
  * 8 rows x 3 vectors and 6 x 4 are 24 accumulators, which leave eight registers for a and b.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of which A and B are both stored with k contiguous, C = A B with B by columns: a vector along k of each of some
  * rows of A times one of each of four columns of B, 4 x 4 sums of vectors, 3 x 4 where there are 16 registers. For products

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small products of few columns, any number of rows in one call, with a vector of rows for each column: V = 16 rows of A,
  * or 8 of doubles, are turned in registers, and b is broadcast. One text for floats (UK_OP_sgemm_small) and doubles

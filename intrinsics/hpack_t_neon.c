@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Panels of f16, as their bits, of UK_MR rows: 8 rows of 8 elements are a square that three rounds of zips transpose, each
  * of which interleaves rows that are half the square apart. Rows that are not there are zeros.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of matrices and vectors, for vectors of any width, of floats or doubles: UK_OP_sdot, UK_OP_ddot,
  * UK_OP_sgemv_n and UK_OP_dgemv_n add along the rows of a matrix, UK_OP_saxpy, UK_OP_daxpy, UK_OP_sgemv_t and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Panels of f16, as their bits: UK_OP_hpack_t of rows of length k, panels of width UK_MR; UK_OP_hpack_n of k rows of the
  * panel's width UK_NR or less.

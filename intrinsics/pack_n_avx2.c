@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n), into a panel of width UK_NR, a row a
  * step: vectors of 32 bytes, a last one of 16 or under a mask where the width has it. Columns n and up are zeroed by the

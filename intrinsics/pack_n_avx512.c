@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n), into a panel of width UK_NR, 1 row a
  * step: one or two vectors, the last one masked. Columns n and up are zeroed by the mask of the load.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups of UK_MR elements out of as many rows, of which k are there: of column j the elements s[p * lds + j], at
  * d + UK_MR * j; 0 in the rows and the columns that are not there, up to w columns. Column after column, in plain C.

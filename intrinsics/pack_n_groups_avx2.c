@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups of UK_MR = 4 bytes out of as many rows, of which k are there: of column j the bytes s[p * lds + j], at
  * d + 4 * j; 0 in the rows and the columns that are not there, up to w columns.

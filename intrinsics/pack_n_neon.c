@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n, aarch64 only), into a panel of width UK_NR,
  * a row a step: vectors of 16 bytes, the last one of 8 where the width has it. Of n < UK_NR columns, a last vector that is not

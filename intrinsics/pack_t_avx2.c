@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs m rows of length k into a panel of width UK_MR: blocks of 8 rows x 4 k of floats (UK_OP_spack_t), or 4 rows x
  * 2 k of doubles (UK_OP_dpack_t), are transposed in registers. Of a block with some rows, those that lack read the last

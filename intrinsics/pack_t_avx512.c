@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs m rows of length k into a panel of width UK_MR, transposed in registers: blocks of 16 rows x 4 k of floats
  * (UK_OP_spack_t), of 8 rows x 2 k of doubles (UK_OP_dpack_t). Rows m and up read row m - 1 again and are zeroed in the

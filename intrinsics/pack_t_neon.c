@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs m rows of length k into a panel of width UK_MR: blocks of 4 rows x 4 k of floats (UK_OP_spack_t), or 2 rows x
  * 2 k of doubles (UK_OP_dpack_t, aarch64 only), are transposed in registers; the last two rows of floats of a width that is

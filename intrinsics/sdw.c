@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A depthwise convolution's sum over one axis of its window: each channel j of m pixels i, without a sum over channels.
  * ROWS pixels x VECTORS vectors of channels at a time stay in registers over all p; f is loaded once for the pixels.

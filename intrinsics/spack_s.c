@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packs into a panel of width UK_NR what lies anywhere: element (p, j) at s + p * ldk + j * lds. One element after
  * the other, in plain C: gathers take as many loads.

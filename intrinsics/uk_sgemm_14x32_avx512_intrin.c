@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 14 rows x 32 columns of C: sum[i][0] and sum[i][1] are columns 0-15 and 16-31 of row i, 28 accumulators
  * that leave four registers for two vectors of b and the broadcasts of a.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 6 rows x 16 columns of C: sum[i][0] and sum[i][1] are columns 0-7 and 8-15 of row i, 12 accumulators that
  * leave four registers for two vectors of b and the broadcasts of a.

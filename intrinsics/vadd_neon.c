@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * 8 floats at a time in two q registers; fewer by their number's binary digits: NEON has no masks. For aarch64 and ARMv7.
  *

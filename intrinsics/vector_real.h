@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vectors of floats, or of doubles where DOUBLE is 1: `real` is the element, V how many of them a vector of this architecture
  * has. */
 #ifndef VECTOR_REAL_H

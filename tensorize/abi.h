@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A call that looks whether the callee keeps the machine's calling convention: abi_x86_64.c, abi_aarch64.c, abi_arm.c. */
 #ifndef TESTS_ABI_H
 #define TESTS_ABI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calling convention of AArch64 (AAPCS64): x19 to x29, the low halves of v8 to v15, sp, FPCR. */
 #include <stddef.h>
 #include "abi.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calling convention of 32-bit ARM (AAPCS, hard-float): r4 to r11, d8 to d15, sp, the modes of FPSCR. */
 #include <stddef.h>
 #include "abi.h"

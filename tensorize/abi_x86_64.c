@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The calling convention of x86-64 System V: rbx, rbp, r12 to r15, the direction flag, MXCSR, the control word and an empty
  * stack of the x87, no upper halves in use, and nothing written above the arguments on the stack.

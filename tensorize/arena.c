@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of programs: allocated piece by piece, freed at once; and texts that grow. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compute_at P L and reverse_compute_at E L: a stage moves into the loops of another, before or after the
  * loops inside L. A producer computes there what those read; a consumer takes what they have written, once

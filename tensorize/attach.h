@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the scheduler: moving a stage into the loops of another. */
 #ifndef UK_ATTACH_H
 #define UK_ATTACH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The automatic schedule of a stage: the cheapest kernel, then its tiling (tiling.c). */
 #include <float.h>
 #include <limits.h>

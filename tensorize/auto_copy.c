@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies of operands by the automatic schedule. A tensor that a stage reads at several subscripts is copied for each of
  * them; one that several stages read in the same way is copied once, for the whole program.

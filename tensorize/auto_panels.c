@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operands that a kernel takes at any strides, as weights of a convolution in NCHW: read where they are, each element of
  * a tile is in a cache line of its own; in panels of the tile's rows they lie one after the other.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The schedule of a program that has none: element-wise stages go into their only reader, the others get a
  * kernel and tiles, and what follows a sum element by element is done tile by tile, as soon as a tile is complete.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows whose output has pixels of a row as neighbours, as a convolution in NCHW: the columns of its tile are pixels,
  * and a row of 7 or 14 fills a kernel's vectors badly. Turned, with channels as columns, all of a tile is used: it is

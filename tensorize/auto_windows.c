@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows that move by more than one pixel at a time along rows that a kernel reads as its columns, as in a convolution of
  * stride 2 in NCHW: no two columns of the tile are neighbours in memory. A copy with the pixels of one remainder next to

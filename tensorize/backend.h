@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libuktensorize: the LLVM side of a context, and what one compilation passes from hand to hand. */
 #ifndef UK_BACKEND_H
 #define UK_BACKEND_H

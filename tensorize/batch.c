@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Several programs as one piece of code: each is compiled by itself, as if it were alone, and the modules become
  * one. Their functions' names must differ, and none may be a name that the code of another calls.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libuktensorize: the bitcode of the registry's kernels, embedded by the build. */
 #ifndef UK_BITCODE_H
 #define UK_BITCODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Objects of earlier compilations of a context: the same functions for the same target need not be linked,
  * optimized and assembled again. The key is the module before linking, as text: together with the target's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernels may compute a nest: the program's own intrinsics, then every row of the registry. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules 1, 2, 4, 5 and 8 of the language: names, ranges, coverage, stages; the same for text and C API. */
 #include <string.h>
 #include "context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A slip that pad() hides: a sum over one size reads, under pad, along a dimension of another size, and whatever lies beyond
  * that is the pad's value. */
 #include "context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the sizes of a program must fulfil, said in the program's own terms: those that are constants when it is compiled,
  * and all that a function is called with. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors: shapes are affine in sizes, strides are filled in, layout maps give the stored extents. */
 #include "context.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rule 3: both sides of an operator have one type; a literal takes the other side's. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Loop IR to LLVM IR: the function, its workspace, and the nodes.
  *

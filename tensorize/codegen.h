@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the code generator: the state of one function being written. */
 #ifndef UK_CODEGEN_H
 #define UK_CODEGEN_H

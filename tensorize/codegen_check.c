@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The entry checks, as a function of their own: NAME.check takes what NAME takes and returns a status.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the optimizer may know of loops and accesses, as LLVM metadata.
  *

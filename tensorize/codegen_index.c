@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Code for integer expressions and addresses. */
 #include <string.h>
 #include "codegen.h"

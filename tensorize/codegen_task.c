@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A parallel loop becomes a function task(context, index, thread); the context is an array on the caller's
  * stack with every value that the body uses, eight bytes each. Two perfectly nested parallel loops become one grid.

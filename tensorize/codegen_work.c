@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The workspace: all buffers of a function one after the other, in one allocation or in memory that the caller
  * gives. For the latter NAME_workspace(sizes...) tells how much that is; the entry checks ask it too.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The context: errors, and what is kept from one compilation to the next. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libuktensorize: what a context holds. */
 #ifndef UK_CONTEXT_H
 #define UK_CONTEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plugin of qemu's: counts the executed instructions that lie in one function. Arguments: symbol=NAME, out=FILE.
  *

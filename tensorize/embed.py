@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes what embeds the bitcode files given, found by the architecture and the kernel's symbol that their names consist
 of, <arch>.SYMBOL.bc: OUT.bin has their bytes, one behind the other, and OUT.c says where each lies.
 

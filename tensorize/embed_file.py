@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """embed_file.py OUT.c NAME FILE: C source with the file's bytes, NAME[] and NAME_size."""
 
 import pathlib

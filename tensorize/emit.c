@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One stage of a compilation, of one program or of several, as bytes. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The C header of generated functions. */
 #include <ctype.h>
 #include "backend.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Integer expressions: built with constants folded, compared, evaluated. */
 #include "program.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk_lower: steps, what they leave to us (copies' kernels, zeroing, buffers), and the function. */
 #include <isl/set.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Copies that a kernel makes while it computes. Where a copy's panel is read again and again by the tiles of one
  * stage, a kernel of two statements may take the first of these tiles: it reads the copy's source, stores the panel,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuse a b -> f: two loops, one directly inside the other, as one.
  *

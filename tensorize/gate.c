@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a kernel's module must be so that inlining it is possible and safe; each refusal names the offender.
  */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the asm statements of an import need of the target. LLVM's assembler for Arm refuses instructions of features that
  * are off; the one for x86 takes all there are, so here the registers and mnemonics of the text tell. Bytes that a text

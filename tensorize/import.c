@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `pragma import` names, as bytes: a file or a text; C goes through the clang that the library was built
  * with.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * compute_inline P: what the stage computes is computed where it is read instead. P's right side, with the
  * reader's subscripts for P's iterators, takes the place of every access to the temp that P writes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether accesses lie inside their tensors: for which sizes, and what to say if for none. */
 #include <isl/set.h>
 #include "schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs and declarations, run as they are written: the definition of what is right. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the interpreter: expressions with sizes filled in, addresses as flat strides over numbered
  * variables. */
 #ifndef UK_INTERPRET_H

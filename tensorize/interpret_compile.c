@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions made ready to run: sizes are numbers by then, so that addresses become flat strides. */
 #include <inttypes.h>
 #include "interpret.h"

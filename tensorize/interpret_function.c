@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop IR, run: parallel loops one after another, calls by running the declaration of what they call. */
 #include <inttypes.h>
 #include <string.h>

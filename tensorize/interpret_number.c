@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic of the element types: f32, f16 and bf16 are computed in f64 and rounded after each operation,
  * which for
  * + - * / and sqrt is the correctly rounded result (53 >= 2 * 24 + 2 bits); integers wrap. */

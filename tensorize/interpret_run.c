@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One statement, run: first every subscript is shown to be inside, then the loops. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The name under which our copy of isl knows stderr; see meson.build. isl writes to it only when warnings are
  * on. */
 #include <stdio.h>

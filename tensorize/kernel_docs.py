@@ -1,4 +1,6 @@
-"""Writes a C table of what each kernel's source says about it: its opening comment, or its docstring in Python.
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a C table of what each kernel's source says about it: the comment that it opens with, below the line of the
+license, or its docstring in Python.
 
 Arguments: the file to write, then SYMBOL=SOURCE for each kernel."""
 
@@ -9,7 +11,7 @@ import sys
 
 
 def opening(path):
-    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"\A.*SPDX-License-Identifier.*\n", "", path.read_text(encoding="utf-8"))
     if path.suffix == ".py":
         return (ast.get_docstring(ast.parse(text)) or comment_lines(text, "#")).strip()
     block = re.match(r"\s*/\*(.*?)\*/", text, re.DOTALL)

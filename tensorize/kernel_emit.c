@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One kernel of the registry by itself: its bitcode, as LLVM IR, as assembly. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a buffer stores a region: every stored dimension is a digit of one of the region's dimensions. */
 #include <string.h>
 #include "region.h"

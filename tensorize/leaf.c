@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One point of a stage's outer loops in the loop IR: kernel calls, or the statement itself in plain loops. */
 #include <string.h>
 #include "schedule.h"

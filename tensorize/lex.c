@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The .uk text as tokens. A line break ends an item unless the line is plainly unfinished. */
 #define _POSIX_C_SOURCE 200809L
 #include <locale.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libuktensorize: the .uk text as tokens. */
 #ifndef UK_LEX_H
 #define UK_LEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Affine forms (how an index depends on the loops) and polynomials (address coefficients over the sizes). */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels into the module: each passes every gate before it is linked, and after optimization none may be
  * left.

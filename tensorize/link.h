@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the linker: the modules that kernels come from, and the kernels that are wanted. */
 #ifndef UK_LINK_H
 #define UK_LINK_H

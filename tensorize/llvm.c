@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the steps of one compilation share: LLVM's context and module, and how its complaints become messages.
  */
 #include <string.h>

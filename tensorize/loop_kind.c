@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unroll, vectorize and parallel: what a loop must be to run in one of these ways. */
 #include "schedule.h"
 

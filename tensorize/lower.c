@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stages -> isl schedule tree -> isl AST -> our loop IR. */
 #include <isl/ast.h>
 #include <isl/ast_build.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Proves that a nest of loops is what an intrinsic declares, or says where they differ.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the matcher: one attempt to see an intrinsic in a nest. */
 #ifndef UK_MATCH_H
 #define UK_MATCH_H

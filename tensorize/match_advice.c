@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What to say when a nest is no kernel: both sides, and a step that brings them together. */
 #include <string.h>
 #include "match.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which loop of the nest is which axis of the declaration: for every operand, one step of either moves the
  * address by the same amount. Strides that the declaration names are bound to what stands here; an axis for

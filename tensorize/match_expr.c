@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The expression of a declaration in that of a nest: which operand stands for which tensor, which value for
  * which scalar. */
 #include <string.h>

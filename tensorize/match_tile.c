@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What must hold for every tile of a match: it is a box the kernel takes, in memory that it may read. */
 #include <string.h>
 #include "match.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program as machine code in this process. */
 #define _GNU_SOURCE /* roundeven */
 #include <math.h>

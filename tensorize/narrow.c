@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that take sizes as integers narrower than 64 bits: what is passed to them must fit, at entry or always. */
 #include "schedule.h"
 

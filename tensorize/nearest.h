@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libuktensorize and the command uk: the name that was probably meant. */
 #ifndef UK_NEAREST_H
 #define UK_NEAREST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Imports that are machine code already: they are called, not inlined. What they define and need is read from the
  * object's symbols; prototypes and instructions are not in it, and are believed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pack T at L and cache_read T at L: a copy stage inside loop L, whose tensor holds the part of T that the
  * loops inside L read, in a layout of its own: panels, a map, or T's. The consumer then reads the copy. Where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The .uk text: items, and the program as a whole. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the parser: recursive descent over tokens; what it finds goes through the builders of tensorize.h.
  */
 #ifndef UK_PARSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions of the .uk text: integer (affine) ones, relations, layout maps, values, conditions. */
 #include <stdio.h>
 #include <stdlib.h>

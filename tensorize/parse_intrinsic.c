@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations of kernels: what one computes, and how it is called. */
 #include <stdlib.h>
 #include <string.h>

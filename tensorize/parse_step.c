@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of a schedule. What they mean, and whether they are legal, is the scheduler's. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `C[m] max= sum(k) ...`: the sum is no part of the maximum, so that it cannot grow in C. It is computed into a
  * buffer by a stage of the statement's name, and a second stage combines the buffer with C.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that asks isl: instance sets, proofs over them, and whether an order keeps the dependences. */
 #include <isl/aff.h>
 #include <isl/id.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Expressions as text: the same for programs, loops and messages. Parentheses stand only where the grammar
  * needs them, so that what is printed parses to the same tree. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loop IR as text, for people and for golden tests. */
 #include <inttypes.h>
 #include "program.h"

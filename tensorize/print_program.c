@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program as text that parses to the same program. */
 #include <inttypes.h>
 #include <string.h>

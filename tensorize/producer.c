@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who wrote a bitcode file. LLVM's own error for a newer epoch does not say; the identification block, which
  * is the first one and whose form is the same in all versions, does.

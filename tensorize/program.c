@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs built piece by piece: names and integers. The parser builds by these calls too. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside libuktensorize: what a program is, before and after scheduling.
  *

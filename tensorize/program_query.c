@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program takes, and what may be changed from outside: sizes made constants, another schedule. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps, intrinsics and imports by calls. Steps are written as text and parsed: the text is their one
  * definition. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, scalars and statements of a program. */
 #include <string.h>
 #include "context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Value expressions of a program. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that were considered, and why those that do not fit do not: the nearest first, ten of them. */
 #include <stdlib.h>
 #include <string.h>

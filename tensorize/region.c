@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a stage's accesses touch of a tensor inside its first loops.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the scheduler: what accesses touch of a tensor, and how a buffer of that is laid out. */
 #ifndef UK_REGION_H
 #define UK_REGION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The initialization of a sum, as a stage of its own. */
 #include <math.h>
 #include "schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rfactor L -> R: a reduction in two stages. R reduces over all loops of the sum but L, once for every value of
  * L, into a buffer; the stage then reduces R over L. So L carries nothing any more in R, and may be parallel or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stages and the primitives that change their loops: each checks, then changes. */
 #include <string.h>
 #include "nearest.h"

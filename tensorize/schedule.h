@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Inside the scheduler: stages, their loops, and how instances, addresses and bounds depend on the loops.
  *

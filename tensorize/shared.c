@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Objects to shared objects, by the linker that clang finds.
  *

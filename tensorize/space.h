@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the search space: a schedule as steps that can be changed one at a time. */
 #ifndef UK_SPACE_H
 #define UK_SPACE_H

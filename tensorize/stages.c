@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stages from statements: loops, operands, and the guards that pad and where make. */
 #include <string.h>
 #include "schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where temps live: in the output of the stage that alone reads them, element by element; in a tile buffer of
  * what one iteration of the loops around all their accesses touches; or whole in the workspace.

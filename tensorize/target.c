@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Targets: their names, what they can do, and the cost rule's view of them. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside libuktensorize: what a target is, and the back end's entry points. */
 #ifndef UK_TARGET_H
 #define UK_TARGET_H

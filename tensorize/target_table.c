@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The targets that have names: per architecture the plain instruction sets, then common cores.
  *

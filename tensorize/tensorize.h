@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libuktensorize: tensor expression -> schedule -> proven micro-kernel calls -> machine code.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tiles, blocks and packs of one statement for one kernel, as steps that are applied as if they had been
  * written.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the automatic schedules: a stage's tiling, built step by step. */
 #ifndef UK_TILING_H
 #define UK_TILING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of loops for sums over more than the kernel sums itself, as in a convolution: rows of A are windows
  * of the input, read where they are.

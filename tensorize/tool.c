@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The programs that the library was built with, clang and through it the linker: no shell, no temporary files,
  * a limit on time. What they read and write are files in memory.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Instructions by name, "llvm.x86.sha1msg1": where the target lacks one, LLVM ends the process while it generates code.
  * So an import that names any is compiled by clang first, once for each target.

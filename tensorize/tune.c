@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which schedule to try next: local changes of the fastest ones, and restarts. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside uk tune: trials, the search through them, their log, and the process that measures one. */
 #ifndef UK_TUNE_H
 #define UK_TUNE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Changes of a schedule by one choice: a split's factor, a split more or less, the order of two loops, where
  * something is packed or computed, which loop is parallel, vector or unrolled, which kernel of one shape is called.

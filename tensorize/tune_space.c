@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The schedules that a search goes through: what it starts from (the automatic schedule, and the automatic
  * tiling for every other kernel that fits), legal changes of a schedule by one choice, and how fast its kernels

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One trial of uk tune: a child process compiles the schedule, runs it, compares its result, and times it in turns
  * with the reference, whose code and operands it has from the parent. The parent never runs generated code.

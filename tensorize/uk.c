@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command uk: which command, and its options; the commands are in uk_*.c. */
 #include <errno.h>
 #include <stdio.h>

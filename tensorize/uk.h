@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the command uk: what its files share. */
 #ifndef UK_COMMAND_H
 #define UK_COMMAND_H

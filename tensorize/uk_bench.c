@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk bench: every kernel alone: on operands in the cache, beside the peak of its instruction set; or, where an element is
  * used once, on a matrix beyond the caches, beside a loop that only moves as many bytes. */
 #define _POSIX_C_SOURCE 200809L

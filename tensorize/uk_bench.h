@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside uk bench: what its files share. */
 #ifndef UK_BENCH_H
 #define UK_BENCH_H

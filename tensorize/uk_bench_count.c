@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * uk bench --target=TARGET, for another architecture: instructions that a kernel executes, counted by a plugin of
  * qemu-user's, for each step of k and each operation, of which a multiply-add is two. That says nothing of time.

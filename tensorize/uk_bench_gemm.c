@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk bench gemm: our products and other libraries' on sets of shapes, in turns, beside the peak. */
 #define _POSIX_C_SOURCE 200809L
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our own products as contenders. */
 #include <stdio.h>
 #include <stdlib.h>

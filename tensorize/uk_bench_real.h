@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls that uk_bench.c times of operations that exist for f32 and f64: `real` is the type, RUN(op) the name and
  * FUNCTION(op) the type of a kernel of OP. uk_bench.c includes this for each. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk bench: what its forms share: Google Benchmark's schema, and the comparison with an older run. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * uk bench --static: a kernel's inner loop as llvm-mca sees it, on cores that need not be here.
  *

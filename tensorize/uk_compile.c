@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk compile: one stage of the compilation of a program, or of several as one piece of code. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operands for running a program: made, filled, compared. */
 #include <inttypes.h>
 #include <math.h>

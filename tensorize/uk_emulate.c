@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs for another architecture, run here: the object is linked with a runner that has the C library of that
  * architecture in it, and qemu-user runs that. Operands go through a file that both map. Nothing here tells how fast the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of the command uk: read whole; written only when complete. */
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>

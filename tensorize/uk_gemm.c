@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk gemm --explain: what a call of uk_sgemm or uk_dgemm does. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk help: of all commands, of one, and the file that bash completes them by. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The commands of uk and their options. */
 #include <stddef.h>
 #include <string.h>

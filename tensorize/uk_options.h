@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the command uk: the table of its commands and options, which parsing, help and completion read. */
 #ifndef UK_OPTIONS_H
 #define UK_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk explain, and how every command takes its program. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk run: compiles a program, runs it on data made here, and on request checks and times it. */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>

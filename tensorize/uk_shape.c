@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program's sizes are when it is run, how much work it is, and whether BLAS does the same. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk kernels and uk show: the registry, and one kernel in each of its forms. */
 #include <stdio.h>
 #include <stdlib.h>

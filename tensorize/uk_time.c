@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk run --time: the stages of the compilation, then the function beside the peak and beside the peers. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * uk tune: looks for a schedule that is faster than the automatic one.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk verify: the kernels that a program declares, or one of the registry, against their declarations. */
 #include <stdio.h>
 #include <string.h>

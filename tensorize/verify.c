@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernels against their declarations: each form's machine code in a child process, so that a crash or an endless
  * loop is a result, and one line of report for each.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the check of kernels against their declarations: one form of one intrinsic at a time, in a child process. */
 #ifndef UK_VERIFY_H
 #define UK_VERIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What asm statements change without saying so: each register that an instruction of the template writes is an output, or
  * is among the clobbers by a name as wide, and what is only an input is not written.

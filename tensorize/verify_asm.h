@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the check of asm statements: one instruction of a template, and what it writes. */
 #ifndef UK_VERIFY_ASM_H
 #define UK_VERIFY_ASM_H

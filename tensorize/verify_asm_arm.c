@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What instructions of AArch64 and of 32-bit ARM write: the first operand, which may be a list, and the base of an address
  * that is written back, but for those that are listed here. sp, flags and control registers are left out.

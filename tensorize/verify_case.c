@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sizes for one call of a kernel, within what the declaration assumes: first every pair of edges that the
  * assumptions bound, each with odd and with even other sizes; then random ones, edges more often, some of them long.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operands of one call, each in address space of its own in which only the pages with its elements exist, against
  * one end or the other of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In the child of `uk verify`: every case of one form, the interpreter first, the kernel's machine code then. */
 #define _GNU_SOURCE /* REG_ERR */
 #include <inttypes.h>

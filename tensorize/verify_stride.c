@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strides for one call of a kernel: names that stand in strides only. */
 #include "verify.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What operands hold: values whose sums are exact in the declared type in whatever order they are added, so that results
  * can be compared exactly, and that a narrower type does not hold.

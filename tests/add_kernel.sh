@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A new kernel is a file and a row: in a copy of the tree, one of each is added, and everything else must follow. The
 # same once more for Arm: its row differs by the isa.
 #

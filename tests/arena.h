@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory between two pages that fault, for operands whose every byte counts. */
 #ifndef TESTS_ARENA_H
 #define TESTS_ARENA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The measuring harness: medians, paired ratios, peers that are missing. */
 #define _GNU_SOURCE
 #include <setjmp.h>

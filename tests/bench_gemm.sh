@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # bench_gemm.sh UK SOURCE PEER: uk bench gemm on tiny sets: its JSON, its comparison, peers that are not there or wrong,
 # refusals.
 set -u

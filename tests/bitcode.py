@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What importers of the bitcode rely on: kernels.json, and each file that it names.
 
     bitcode.py LLVM_BIN FOLDER [CHECKED]: FOLDER holds kernels.json and the files, under the paths it gives or flat.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Programs that call a BLAS, with libukblas preloaded and Debian's reference BLAS for all that it leaves out: netlib's
 # testers, NumPy, Octave, ScaLAPACK's testers under MPI. Each must pass, and must have reached libukernels through
 # libukblas as often as it says it called a GEMM. Arguments: which of them, libukblas.so, what counts the calls

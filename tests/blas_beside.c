@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libukblas and the BLAS beside it loaded with RTLD_LOCAL, as Python's ctypes and extensions load them: an illegal argument
  * reaches the handler of that BLAS all the same, whichever was loaded first. Arguments: libukblas.so, an object with the

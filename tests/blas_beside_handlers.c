@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Handlers as the reference BLAS has them, in an object of their own. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The handler of MKL, in an object of its own. */
 #include <stdio.h>
 

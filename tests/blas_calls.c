@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Preloaded together with libukblas: stands between it and libukernels, and counts. When the process ends it adds a
  * line "PROGRAM sgemm=CALLS dgemm=CALLS" to the file that UK_BLAS_CALLS names.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program beside MKL, whose cblas_xerbla takes other arguments than everyone else's. */
 #include <setjmp.h>
 #include <stdarg.h>

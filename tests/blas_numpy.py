@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Products of NumPy arrays in every layout, exact on integers; it prints how often it must have called a GEMM."""
 
 import os

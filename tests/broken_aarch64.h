@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What breaks the contract in the machine's own words: AArch64. Included by broken_kernels.c. */
 static void needs_alignment(PARAMETERS) {
     int64_t sink;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The test of the test: kernels that break one clause of the contract each must be reported, for that reason.
  */
 #include <setjmp.h>

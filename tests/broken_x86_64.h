@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What breaks the contract in the machine's own words: x86-64. Included by broken_kernels.c. */
 #include <immintrin.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs made by calls: what fails in one comes back from whatever is done with the program afterwards. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "check_element.h"
 #include <math.h>
 #include "half.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The elements of the kernel test's operands, as doubles. */
 #ifndef CHECK_ELEMENT_H
 #define CHECK_ELEMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The same test for every kernel of every operation: a plan says which operands a call has, everything else
  * is common.

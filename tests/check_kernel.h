@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks one kernel against the contract in ukernels.h and the reference of its operation. */
 #ifndef TESTS_CHECK_KERNEL_H
 #define TESTS_CHECK_KERNEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of each operation: its operands in memory, and the words of its call. */
 #include <string.h>
 #include "check_plan.h"

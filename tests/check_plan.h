@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which operands a call of a kernel has, for every operation: what the kernel test does not share. */
 #ifndef CHECK_PLAN_H
 #define CHECK_PLAN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk_program_check_sizes: it refuses what the compiled function refuses, and names the condition in the program's terms. */
 #include <setjmp.h>
 #include <stdarg.h>

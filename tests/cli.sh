@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The command uk: exit statuses, messages, and what it leaves behind. Arguments: uk, the source tree.
 set -uo pipefail
 uk=$1

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loops made by hand through the code generator: values, nodes, threads, workspace, and the entry checks. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a compilation takes, stage by stage: the first of a process, a second one of the same program, of
  * another one, and in another context. Prints; how long is right depends on the machine. */
 #define _GNU_SOURCE /* mallinfo2 */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs with their sizes as constants: the examples, and those of tests/shared, whose stages read one tensor several
  * times. A size that is a constant is another program to the automatic schedule: extents below a tile, sums that are no

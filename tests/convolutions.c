@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random convolutions without a schedule: what the compiler makes of them, run and compared exactly with the
  * interpreter's result on integer-valued data.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The instruction counts that kernels.def states for products, against the machine code of their bitcode.
 
     counts.py UK LLVM_BINDIR [KERNEL...]

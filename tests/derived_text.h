@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random programs that are derived from the grammar of uk.5. */
 #ifndef DERIVED_TEXT_H
 #define DERIVED_TEXT_H

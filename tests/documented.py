@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The examples of tensorize.h and of README.md's "Five doors", taken out of their texts, compiled and run.
 
     documented.py SOURCE STAGE CC: what is installed lies in STAGE. Each example stands in a program that declares what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A grammar in EBNF, read from a text, and what is derived from it. */
 #ifndef EBNF_H
 #define EBNF_H

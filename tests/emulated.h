@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What cannot be tested under qemu-user is left out where UK_UNDER_QEMU is set, and reported. */
 #ifndef TESTS_EMULATED_H
 #define TESTS_EMULATED_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The examples, built from the staged files as a user would. Arguments: where they are staged, the source tree, the folder
 # of the build's kernels.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs with random schedules keep their meaning: printed and parsed again they are the same text;
  * the loops that they become, interpreted and (some of them) compiled, give exactly what the program gives.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Allocations of ours fail one by one in a whole compilation: each place that allocates the first times it does,
  * and then now and then (--first: the first time only; --all: each single one, which takes minutes). And isl gives up after ever more operations: each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the RUN lines of the programs in a folder.
 
     filecheck.py UK LLVM_BIN FOLDER [NAME...]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the first product of a process does beside libcpuinfo's own look at the CPU: comparisons of names, and looks at the
  * caches, which each estimate of a kernel's cycles takes. Both are counted, as time would depend on the machine's load. The

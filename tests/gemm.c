@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products: every layout, transpose, edge and stride against the plain sum, exactly on integers; bounds on
  * others; what BLAS says about alpha, beta and NaN; guard pages around every operand; threads, packing beforehand,

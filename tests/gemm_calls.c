@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What calls of matrix products promise beside the numbers: the first call of a process is as the next ones, long vectors
  * have the same bits whoever shares them, batches of nothing need nothing, sizes that are too large are refused.

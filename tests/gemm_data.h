@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operands of a product of one element type, ELEMENT, with F(name) and UK(name) its functions, and a call: what the files of
  * checks share. */
 

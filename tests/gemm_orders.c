@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order in which a product's terms are added up, as plans have it, on machines of other caches than this one: the same for
  * one thread and for two, and for small products in place and packed beforehand.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Matrix products whose operands lie where mistakes show: each row, or column, at the end or the beginning of a page whose
  * neighbour may not be touched; rows so far apart that offsets need more than 32 bits; batches whose strides go down, or far.

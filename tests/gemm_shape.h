@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the tests of matrix products share: the sizes of an emulator, shapes and operands. Each
  * program includes it once. */
 #ifndef GEMM_SHAPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Golden programs: golden/NAME.uk holds a program, its steps, and what the compiler has to say about it, in
  * comments below the program:

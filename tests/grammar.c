@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The grammar that uk.5 prints, against the parser: both have the same words; random texts that are derived from it
  * are never a syntax error; and where a text leaves it, the message speaks of its rules and tokens.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What `pragma import` brings: machine code beside bitcode, the same content twice, and what is refused. Files are made
  * in a folder of the test's own; objects by clang. Argument: clang.

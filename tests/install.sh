@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What `meson install` puts into the default prefix (Debian's libdir is lib/<triple>), found by pkg-config and by CMake,
 # where it was installed to (the folder staged by the build) and where it was moved. Builds in a folder of its own inside
 # the one that runs this. Arguments: the source tree, that build folder, the folder where it is staged.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter against plain C, and against what the language says where C has no such thing. */
 #include <stdarg.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every row of the registry, called natively. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every row of the registry, inlined through bitcode: the kernel's own test on functions that the library's
  * linker made of calls to it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The gates of the linker: each refusal made to happen, and after each one the same context compiles a good
  * program. */
 #define _DEFAULT_SOURCE /* truncate */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs and loops made by hand. Out of memory ends the test: the callers are tests. */
 #include <stdlib.h>
 #include <string.h>

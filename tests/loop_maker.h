@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs and loops made by hand, for tests of the code generator and the linker. */
 #ifndef LOOP_MAKER_H
 #define LOOP_MAKER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stands between .nf and .fi in a manual page: examples, messages, a grammar. */
 #ifndef MANUAL_H
 #define MANUAL_H

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every manual page is set without a warning. Arguments: the source tree.
 set -euo pipefail
 pages=0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs on kernels of their own, from match/: what the compiler makes of each, interpreted and as machine
  * code, computes what the program says, exactly. Their schedules name the kernel of every stage; plain loops

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # libukernels and libukblas alone, built by gcc, without threads and where no LLVM is to be found: no warnings, no
 # pthreadpool is needed, kernels and products are right. In a build folder of its own inside the one that runs this.
 # Arguments: the source tree, that build folder.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every operator on every element type, on values that matter: the interpreter and the compiled code against
  * plain C, bit for bit (any NaN is a NaN). exp and tanh are the C library's, whose errors bound the difference.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The command's table of options, as `uk help` prints it, beside the manual page and bash's completion: each has all of
 them, for the same commands. Arguments: uk, the source tree, the completion file."""
 import re

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of the parser, the checks, the printer and the interpreter fails once; each failure is a
  * status. */
 #include <stdarg.h>

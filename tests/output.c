@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What comes out of programs: several in one module, objects that are the same each time, shared objects. */
 #define _GNU_SOURCE /* memfd_create */
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The examples of uk.5, taken out of the page. A block of the page (.nf to .fi) is
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk_parallel_for: every index once, threads told apart, nested, from several threads, after fork; without threads. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The .uk text: every production parses and comes back from the printer unchanged, and what is refused says
  * why. */
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sgemm kernel that PeachPy writes, against the naive product. peachpy_wrapper.py builds this program
  * twice: beside the kernel's native object, and with the kernel's bitcode inlined into the calls below.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The PeachPy wrapper: what it refuses, what it writes, and its kernel both called and inlined.
 
     peachpy_wrapper.py CLANG LLVM-LINK OPT LLVM-OBJDUMP

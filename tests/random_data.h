@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, scalars and operands for a random program, and what its interpreter makes of them. */
 #ifndef RANDOM_DATA_H
 #define RANDOM_DATA_H

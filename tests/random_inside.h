@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by random_program.c, which makes statements, and random_value.c, which makes what they compute. */
 #ifndef RANDOM_INSIDE_H
 #define RANDOM_INSIDE_H

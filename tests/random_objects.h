@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random programs as objects for other architectures, with their operands and what the interpreter makes of them:
  * tests/cross/programs.c runs them. */
 #ifndef RANDOM_OBJECTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs of the .uk language, from a seed: all element types and operators, several statements,
  * temporaries, reductions, scans, guards, offsets, strides, dilation.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random steps for a random program: a table of kinds, of which each is one function. */
 #ifndef RANDOM_STEPS_H
 #define RANDOM_STEPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks a program, and makes each part of it by the call of tensorize.h that is for it. */
 #include "rebuild.h"
 #include <math.h>

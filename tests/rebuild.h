@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A program made once more, by calls of the public header only. */
 #ifndef REBUILD_H
 #define REBUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Texts and calls make the same programs: every program of golden/, match/ and examples/, and those of parse.c, is parsed,
  * made once more by calls, and both are printed, explained and compiled. What comes out is the same, byte for byte, or it is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schedules that move what is computed, and where it is kept: pack, cache_read, cache_write, compute_at and
  * reverse_compute_at, on programs of several statements. Every schedule's loops are interpreted, and compiled

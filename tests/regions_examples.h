@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The programs and schedules of regions.c. Sizes are by first appearance in the program. */
 
 #define MATMUL_SIZES                                                     \

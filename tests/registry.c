@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The registry: names, defaults, declarations; and what UK_ISA leaves of it. */
 #define _GNU_SOURCE
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When two elements are equal, for tests. */
 #ifndef SAME_ELEMENT_H
 #define SAME_ELEMENT_H

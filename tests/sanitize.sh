@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The libraries and their tests with the address and the undefined-behaviour sanitizer, in a build folder of their own
 # inside the one that runs this. Arguments: the source tree, that build folder.
 set -euo pipefail

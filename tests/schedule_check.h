@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One schedule, checked: the loops that come of it are interpreted on integer-valued data and compared
  * exactly with the program as it is written. The workspace starts as NaN, and so does what a tensor's strides

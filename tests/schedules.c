@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Schedules keep what a program computes: every primitive, alone and combined, and random schedules.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Golden programs' sections, read from their files. */
 #define _POSIX_C_SOURCE 200809L /* strtok_r */
 #include "section.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What golden programs are made of: a program, and sections that say what the compiler makes of it (see golden.c). */
 #ifndef SECTION_H
 #define SECTION_H

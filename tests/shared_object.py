@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Shared objects that the compiler makes name the libraries that they need, and load into programs that do not.
 
     shared_object.py UK READELF LOAD_SHARED LIBUKERNELS

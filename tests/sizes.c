@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Compiled matrix products at all the sizes around tiles and blocks: every element exact, nothing else
  * written, nothing read that is not there.

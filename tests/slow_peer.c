@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A BLAS that says it is BLIS, for uk bench gemm to measure: slow, and wrong where C has seven rows. */
 #include <stdint.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How much stack the calls take: at most 16 KB, whatever the path, on the caller's thread and on the pool's. A thread has a
  * stack of its own that is painted before each call. Of all paths that the shapes below are to reach, as uk_gemm_explain names

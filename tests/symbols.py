@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the built files refer to and show to others.
 
     symbols.py NM READELF BUILD: every kernel's bitcode and object is freestanding; the libraries show uk_ names only,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many terms `uk run --time` counts: as many as the interpreter adds up. Of a program whose inputs are all 1 and whose
  * terms are products, that is the sum of its output.

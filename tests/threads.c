@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts are independent: each thread makes its own, and compiles, prints and runs programs in it, all at once. */
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Contexts in several threads, with the library and the test built for the thread sanitizer, in a build folder of its own
 # inside the one that runs this. Arguments: the source tree, that build folder.
 set -euo pipefail

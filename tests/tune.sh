@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # uk tune: what it writes and when, its log, and candidates that crash, hang or are interrupted. Searches are bounded by
 # numbers of trials, trials by CPU time: what else the machine does changes no outcome. Arguments: uk, the
 # source tree.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What uk tune searches: every start and every change of a schedule is legal and computes what the program says, the
  * same seed draws the same, and the program stays what it was. And the search itself, on costs that are made up.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # examples/tvm with every sgemm kernel for panels that this CPU runs, at sizes with edges. Arguments: where ukernels is
 # staged, the source tree.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uk_verify: kernels that break their declarations in one way each, and what is said of each; good ones pass. */
 #include <setjmp.h>
 #include <stdarg.h>

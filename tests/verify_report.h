@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What uk_verify says of programs' kernels. */
 #ifndef VERIFY_REPORT_H
 #define VERIFY_REPORT_H

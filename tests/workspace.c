@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* --workspace=argument: the memory is as large as said and no larger, and the function allocates nothing. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, memmem */
 #include <setjmp.h>

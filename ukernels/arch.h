@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose kernels this build can call: UK_OWN_<name> is 1 for the architecture it is for, as in archs.def, and for any. */
 #ifndef UK_ARCH_H
 #define UK_ARCH_H

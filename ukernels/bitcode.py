@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compiles a kernel to the bitcode that compilers import: SYMBOL.ll and, of the same text, SYMBOL.bc.
 
     bitcode.py CLANG LLVM_AS DEPFILE SOURCE OUT.ll OUT.bc [FLAG...]

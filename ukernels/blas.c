@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libukblas: sgemm and dgemm as BLAS and CBLAS have them, and their strided batches, on top of uk_sgemm and
  * uk_dgemm. Linked in front of a BLAS or preloaded it answers these names, and leaves all others to that one.

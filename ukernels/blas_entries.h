@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Included by blas_product.h once for each width INT of integers: what programs call. */
 
 #pragma GCC visibility push(default)

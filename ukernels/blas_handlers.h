@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the handlers of illegal arguments are. */
 #ifndef BLAS_HANDLERS_H
 #define BLAS_HANDLERS_H

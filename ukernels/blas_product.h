@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Included by blas.c once for each element type T, with the LETTER that its names begin with. */
 
 #define PRODUCT PASTE(LETTER, product, )

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What this CPU can run, and what UK_ISA leaves of it. */
 #include <pthread.h>
 #include <stdio.h>

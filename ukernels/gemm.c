@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products: the functions that programs call. */
 #include <math.h>
 #include "gemm_direct.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the matrix products: what their files share. */
 #ifndef GEMM_H
 #define GEMM_H

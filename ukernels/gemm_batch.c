@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many products of one shape: on threads by products where there are as many, else by tiles of each. */
 #include "gemm.h"
 

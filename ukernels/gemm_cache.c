@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The caches that blocks are made for: those of the first core, which stand for all. A cache that several cores share
  * counts by their shares, one of a core's hyperthreads as a whole. And the vector units that multiply or shuffle: two

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the ways to compute a product by tiles are estimated to take, in cycles of one core.
  *

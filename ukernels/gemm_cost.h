@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the ways to compute a product by tiles are estimated to take: gemm_cost.c says how. Costs are cycles of one core. */
 #ifndef GEMM_COST_H
 #define GEMM_COST_H

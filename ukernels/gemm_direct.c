@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which kernels share out the columns of a small product: those that take the fewest cycles for a cube of n.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small products, computed without a plan: a few kernels, each with all rows of its columns, that read A and B in place.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What depends on the element type of small products: included by gemm.c with ELEMENT, TYPE (its gemm_type), and
  * DIRECT(name) for the names, and BITS, the integers of its size. */
 

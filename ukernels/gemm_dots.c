@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products of a B by columns as inner products: which, and what they cost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What depends on the element type: included with ELEMENT (float or double), TYPE (the gemm_type to define), NAME,
  * and the registry's names of its operations. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products of f64. */
 #define ELEMENT double
 #define TYPE uk_gemm_f64

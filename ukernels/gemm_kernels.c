@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which kernels matrix products have: the registry's rows of their operations that run on this CPU. */
 #include <pthread.h>
 #include <string.h>

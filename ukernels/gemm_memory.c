@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The workspaces of products that are given none. Fresh memory costs a page fault for every page, which at n = 1000 is
  * 4 % of the product, so a few blocks are kept for the next calls, each for whoever takes it first: no more calls than

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operands, packed: a block while computing, or whole and beforehand.
  *

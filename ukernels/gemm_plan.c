@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which path, kernel, blocking and threads a product takes: the least of the costs that gemm_cost.c estimates.
  * Column-major products are computed as the row-major product of the transposes: C' = B' A'.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs a plan. Each task computes a rectangle of whole tiles of C, by itself and in its own workspace: blocks of k
  * outermost, within a block of rows a block of B that stays in the second cache, and along it rows of tiles:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * f16 and bf16 as floats and back, in arithmetic that every machine has: kernels in plain C may call no helper of the
  * compiler's. Rounding is to nearest, ties to even.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Copies the bitcode to where importers look for it, PREFIX/DIR/<arch>-<isa>/SYMBOL.{ll,bc}.
 
     install_bitcode.py BUILD DIR <arch>-<isa>/SYMBOL...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run by
  * the build. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parallel loops on a pool of threads. */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pools of threads that callers bring. A build without threads works on the caller's thread alone. */
 #ifndef UK_POOL_H
 #define UK_POOL_H

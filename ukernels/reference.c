@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every operation computes, as short as it can be said. Kernels are tested against these. */
 #include "ukernels.h"
 #include "half.h"
@@ -22,8 +23,8 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
 }
 
 /* i32 wraps. Element (i, p) of A, of panels of groups and of rows in place. */
-#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i) * KR + (p) % KR]
-#define IN_ROWS(i, p) a[(i) * lda + (p)]
+#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i)*KR + (p) % KR]
+#define IN_ROWS(i, p) a[(i)*lda + (p)]
 #define ADD(element, from, to, sum_type)                                                        \
     for (int64_t i = 0; i < mr; i++) {                                                          \
         for (int64_t j = 0; j < nr; j++) {                                                      \

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The references of reference.c: they take the kernel's MR, NR and KR in front of what its kernels take. */
 #ifndef UK_REFERENCE_H
 #define UK_REFERENCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operations that exist for f32 and f64: `real` is the type, REFERENCE(op) the name. reference.c includes this for each. */
 /* Of A(i, p) = a[i * lda + p * csa]; the other products are this one, their panels and transposes strides. */
 void REFERENCE(gemm_sab)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *a, int64_t lda,

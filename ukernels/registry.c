@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.def as an array, and the declarations of its rows. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints what the build needs of every row of kernels.def, once for each architecture that has it: symbol, isa, impl,
 source, compiler flags (separated by spaces), architecture, its triple, separated by tabs."""
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parallel loops in a build without threads (-Dthreads=disabled): one after another. */
 #include "pool.h"
 #include "ukernels.h"

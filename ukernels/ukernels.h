@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ukernels: micro-kernels for GEMM and convolution, called directly.
  *

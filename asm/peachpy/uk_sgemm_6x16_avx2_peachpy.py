@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """sgemm, a 6x16 tile of C on AVX2 and FMA, written with PeachPy.
 
     a panel [k][6], b panel [k][16]           one k step

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Turns a PeachPy kernel into an LLVM function whose body is one inline-asm statement.
 
     wrap.py KERNEL.py KERNEL.ll

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A kernel's bitcode inlined into plain C by clang: no library of ours is linked, and no call is left.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A generated object in a plain C program: neither LLVM nor libuktensorize is linked.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A matrix product by TVM, with a micro-kernel of ukernels in the middle.
 
     .venv-tvm/bin/python3 examples/tvm/matmul.py [--size MxNxK] [--kernel NAME] [--stage FOLDER] [--no-time]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes the build folder of libukernels for another architecture: cross-<arch> in the build folder given. What Debian has
 # no cross package for comes into sysroot/<arch> there. Arguments: aarch64 or armv7, the source tree, the build folder.
 # UK_LLVM is the version of LLVM's tools, if not the one of meson_options.txt.

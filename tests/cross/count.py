@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The instructions that uk bench --target counts under qemu, against the kernels' machine code.
 
     count.py UK LLVM_BINDIR

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the random programs that `expressions --objects` made, each on its operands, and compares what they write with what is
  * wanted. Argument: the file of the operands, which is changed. */
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Random programs with random schedules for other architectures, under qemu: all of one architecture in one process. Arguments:
 # the program `expressions`, the source tree, clang, how many programs.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # uk run for other architectures, under qemu: programs of examples/, edges, parallel loops, refusals, what is missing; and
 # an object whose workspace is an argument, called from C. Arguments: uk, the source tree, clang.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Unpacks what libukernels and its tests need of Debian for another architecture, from the mirrors that this system uses.
 # Nothing is installed and apt's own state does not change; what is there already is not fetched again.
 # Arguments: the architecture as Debian calls it, the folder that becomes the sysroot, the packages.

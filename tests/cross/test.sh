@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # libukernels, built for another architecture, under qemu: its kernels, called and inlined, the library, what calls its
 # BLAS. Arguments: aarch64 or armv7, the source tree, the build folder, this machine's kernels_inlined, clang.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loops with fused multiply-adds in a disassembly.
 
     llvm-objdump -d --no-show-raw-insn FILE | k_loops.py

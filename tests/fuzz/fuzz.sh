@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the two libFuzzer targets with the address and the undefined-behaviour sanitizer in a build folder of their own
 # inside the one that runs this, and runs both at once for a while. Arguments: the source tree, that build folder, the
 # seconds. What crashes is left in fuzzed/crash-*, and its path printed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer: a text that parses prints as a text that parses to the same one; nothing else happens, and nothing
  * leaks. */
 #include <stdint.h>
