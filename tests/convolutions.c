@@ -156,8 +156,12 @@ static void choose(struct convolution *v) {
     choose_image(v, below(v, 2));
     for (int e = 0; e < EXTENTS; e++)
         v->fixed[e] = constants && below(v, 2);
-    for (int a = 0; a < 2; a++) /* the output follows from the input */
+    for (int a = 0; a < 2; a++) {
+        /* A constant image that the window does not fit in is refused. */
+        v->fixed[H + a] = v->fixed[H + a] && (v->padded || v->extent[P + a]);
+        /* The output follows from the input. */
         v->fixed[P + a] = v->fixed[P + a] && v->fixed[H + a];
+    }
     put_program(v);
 }
 

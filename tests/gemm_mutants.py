@@ -1,4 +1,4 @@
-#SPDX - License - Identifier : Apache - 2.0
+# SPDX-License-Identifier: Apache-2.0
 """Whether the tests of matrix products see a driver that is wrong: each mutant is one slip in a copy of a source of
 ukernels/, compiled and linked in front of the archive, and the test named with it must fail.
 
@@ -14,8 +14,7 @@ import sys
 import tempfile
 
 ELEMENT = ["gemm_f32.c", "gemm_f64.c"]
-#What is wrong; the file; its text and what replaces that; the sources to compile; \
-    program, test and environment.
+# What is wrong; the file; its text and what replaces that; the sources to compile; program, test and environment.
 MUTANTS = [
     ("inner products: a later block of k overwrites C", "gemm_element.h", "p || (direct && d->beta != 0), m, n",
      "direct && d->beta != 0, m, n", ELEMENT, "gemm", "same_bits"),
