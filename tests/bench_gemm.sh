@@ -126,7 +126,7 @@ expect 1 '' 'no result of uk bench --json' gemm --shapes tiny.txt --compare bad.
 expect 1 '' 'old.json: cannot read' gemm --shapes tiny.txt --compare old.json
 expect 2 '' "there is no set 'three'" gemm --shapes tiny.txt --set one,three
 expect 2 '' "no library begins with 'netlib'" gemm --shapes tiny.txt --peers mkl,netlib
-expect 2 '' 'expected f32 or f64' gemm --type f16
+expect 2 '' 'type=f16 is unknown; it is one of f32, f64' gemm --type f16
 expect 2 '' 'expected native, x86_64-avx2' gemm --target interp
 expect 2 '' "takes no 'more'" gemm more
 expect 2 '' 'are for uk bench gemm' "$kernel" --set small
