@@ -372,11 +372,16 @@ static void row_pages(const struct operand *o, int64_t r, char **start, size_t *
     *bytes = (size_t)(first - *start) + (size_t)(o->length + o->over) * element;
 }
 
-/* Address space for the i-th operand, of which only the pages with its rows exist. qemu-user goes through all pages that are
- * mapped, here millions: there the rows' pages are all that is, where nothing else lies. */
+/* qemu-user goes through all pages that are mapped, with addresses of 64 bits millions: there only the rows' pages are,
+ * where nothing else lies. */
+static bool reserves_whole(void) {
+    return !getenv("UK_UNDER_QEMU") || sizeof(void *) == 4;
+}
+
+/* Address space for the i-th operand, of which only the pages with its rows exist. */
 static bool reserve_rows(struct operand *o, int i, struct arena *space) {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    const bool whole = !getenv("UK_UNDER_QEMU");
+    const bool whole = reserves_whole();
     void *hint = (void *)(uintptr_t)((UINT64_C(16) + 4 * (uint64_t)i) << 40);
     const size_t page = (size_t)sysconf(_SC_PAGESIZE),
                  row = (size_t)(o->length + o->over) * bytes_of(o->type);
@@ -403,7 +408,7 @@ static void release_rows(const struct operand *o, const struct arena *space) {
     size_t bytes;
     char *start;
 
-    if (!getenv("UK_UNDER_QEMU")) {
+    if (reserves_whole()) {
         munmap(space->data, space->size);
         return;
     }
