@@ -59,8 +59,12 @@ static void writes_past_edge(PARAMETERS) {
 /* A race with the thread whose columns these are. */
 static void rewrites_neighbour(PARAMETERS) {
     good(ARGUMENTS);
-    if (mr > 1 && nr < ldc)
-        *(volatile float *)(c + nr) = *(volatile float *)(c + nr);
+    if (mr > 1 && nr < ldc) {
+        volatile uint32_t *neighbour = (volatile uint32_t *)(c + nr);
+        const uint32_t same = *neighbour;
+
+        *neighbour = same;
+    }
 }
 
 static void wrong_for_k_of_5(PARAMETERS) {

@@ -78,17 +78,17 @@ foreach(program use_kernel:ukernels ${archive[@]} use_blas:ukblas compile_progra
   target_link_libraries(\${file}_\${library} PRIVATE ukernels::\${library})
 endforeach()
 TEXT
-        cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$1" >log 2>&1 && cmake --build project/build >>log 2>&1 ||
+        cmake -G Ninja -S project -B project/build -DCMAKE_PREFIX_PATH="$1" >log 2>&1 && cmake --build project/build >>log 2>&1 ||
             { cat log >&2; exit 1; }
         for program in project/build/*_uk*; do
             file=${program##*/}
             prints "$(printed "${file%_uk*}")" "$program"
         done
         sed -i 's/COMPONENTS tensorize/COMPONENTS nothing/' project/CMakeLists.txt
-        ! cmake -S project -B project/other -DCMAKE_PREFIX_PATH="$1" >log 2>&1
+        ! cmake -G Ninja -S project -B project/other -DCMAKE_PREFIX_PATH="$1" >log 2>&1
         grep -q 'has no component nothing' log
         sed -i 's/0\.1 REQUIRED COMPONENTS nothing/0.2 REQUIRED/' project/CMakeLists.txt
-        ! cmake -S project -B project/newer -DCMAKE_PREFIX_PATH="$1" >log 2>&1
+        ! cmake -G Ninja -S project -B project/newer -DCMAKE_PREFIX_PATH="$1" >log 2>&1
     )
 }
 
