@@ -85,7 +85,7 @@ static int64_t apply(enum uk_index_op op, int64_t l, int64_t r, bool *overflow) 
         return 0;
     case UK_I_MOD:
         if (r > 0)
-            return l - floor_div(l, r) * r;
+            return l % r < 0 ? l % r + r : l % r;
         *overflow = true;
         return 0;
     case UK_I_MIN:

@@ -132,7 +132,9 @@ static void cache(struct uk_program *p, const char *what, const char *tensor, co
                   enum uk_scope scope, const char *name) {
     static const char *const scopes[] = {"global", "shared", "register"};
 
-    if (uk_may_build(p) && (unsigned)scope > UK_SCOPE_REGISTER)
+    if (!uk_may_build(p))
+        return;
+    if ((unsigned)scope > UK_SCOPE_REGISTER)
         fail_step(p, "there is no such scope; take one of enum uk_scope");
     else
         step(p, "%s %s at %s in %s%s%s", what, word(p, tensor), word(p, place), scopes[scope],
