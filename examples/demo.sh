@@ -97,7 +97,7 @@ kernel=$(field '^  taken: ([^ ,]*).*' "$work/explain")
 inner_loop "$work/asm" >"$work/loop"
 read -r instructions multiply_adds <"$work/loop"
 
-echo "tensorize: from a formula to machine code around a kernel that was written by hand. In full: $log"
+echo "tensorize: from a formula to machine code around a hand-written kernel. In full: $log"
 title "1. The program, $program: a 1x1 convolution of ResNet-50 is a product of matrices."
 grep -v '^#' "$program" | shown 5
 title "2. The loops that it means, for the layer M=$M, N=$N, K=$K:"
