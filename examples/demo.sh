@@ -91,7 +91,7 @@ printf 'schedule\n  reorder Y.m Y.n\n' >"$work/plain"
 run "$work/before" compile "$program" "${sizes[@]}" --schedule="$work/plain" --emit=loops
 run "$work/schedule" compile "$program" "${sizes[@]}" --emit=schedule
 run "$work/after" compile "$program" "${sizes[@]}" --emit=loops
-run "$work/explain" explain "$program" "${sizes[@]}"
+run "$work/explain" explain "$program" "${sizes[@]}" --all
 run "$work/asm" compile "$program" "${sizes[@]}" --emit=asm
 kernel=$(field '^  taken: ([^ ,]*).*' "$work/explain")
 inner_loop "$work/asm" >"$work/loop"

@@ -11,8 +11,9 @@ trap 'rm -rf "$work"' EXIT
 trap 'echo "install.sh: line $LINENO: $BASH_COMMAND failed" >&2' ERR
 
 if [[ ! -f $build/build.ninja ]]; then
-    meson setup "$build" "$source" --buildtype=plain -Dtests=disabled -Dbitcode="$2/ukernels" -Dobjects="$2/ukernels" \
-        >"$2/installed.log" || { cat "$2/installed.log"; exit 1; }
+    # Meson finds that libdir by itself where dpkg-dev is installed.
+    meson setup "$build" "$source" --buildtype=plain --libdir="lib/$(gcc -print-multiarch)" -Dtests=disabled \
+        -Dbitcode="$2/ukernels" -Dobjects="$2/ukernels" >"$2/installed.log" || { cat "$2/installed.log"; exit 1; }
 fi
 { ninja -C "$build" && DESTDIR=$work/first meson install -C "$build" --no-rebuild; } >"$2/installed.log" ||
     { tail -n 50 "$2/installed.log"; exit 1; }
