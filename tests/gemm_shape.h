@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of matrix products share: the sizes of an emulator, shapes and operands. Each
- * program includes it once. */
+/* What the tests of matrix products share: smaller sizes under an emulator, shapes and operands. Each program includes it
+ * once. */
 #ifndef GEMM_SHAPE_H
 #define GEMM_SHAPE_H
 
