@@ -53,6 +53,9 @@ struct uk_frame {
     int slots;
     struct uk_storage *storage;
     int storages;
+    const struct uk_buffer *buffers; /* of a function: the first storages, in this order */
+    int fill; /* the byte that they begin with */
+    bool in_parallel;
     enum uk_status status; /* what went wrong while it ran */
     bool overflow;
 };

@@ -162,18 +162,40 @@ static void run_store(struct uk_frame *f, const struct ready *r) {
         uk_assign_value(r->node->assign, r->storage, at, uk_run_value(f, r->value));
 }
 
+static void run_nodes(struct uk_frame *f, const struct ready *r);
+
+static void fill_buffers(struct uk_frame *f, bool all) {
+    const struct uk_storage *to = f->storage;
+
+    for (const struct uk_buffer *b = f->buffers; b; b = b->next, to++)
+        if (all || b->per_thread)
+            memset(to->base, f->fill, (size_t)to->elements * uk_type_bytes(b->tensor->type));
+}
+
+/* Any thread may run an iteration of a parallel loop: what is in the thread's own buffers is not known. */
+static void run_loop(struct uk_frame *f, const struct ready *r) {
+    const struct uk_node *n = r->node;
+    const bool parallel = n->loop == UK_LOOP_PARALLEL && !f->in_parallel;
+    const int64_t upper = value_of(f, n->upper);
+
+    f->in_parallel |= parallel;
+    for (int64_t i = value_of(f, n->lower); i < upper && !f->status; i += n->step) {
+        if (parallel)
+            fill_buffers(f, false);
+        f->slot[n->var->slot] = i;
+        run_nodes(f, r->body);
+    }
+    if (parallel)
+        f->in_parallel = false;
+}
+
 static void run_nodes(struct uk_frame *f, const struct ready *r) {
     for (; r && !f->status; r = r->next) {
         const struct uk_node *n = r->node;
-        int64_t upper;
 
         switch (n->op) {
         case UK_N_FOR:
-            upper = value_of(f, n->upper);
-            for (int64_t i = value_of(f, n->lower); i < upper && !f->status; i += n->step) {
-                f->slot[n->var->slot] = i;
-                run_nodes(f, r->body);
-            }
+            run_loop(f, r);
             break;
         case UK_N_LET:
             f->slot[n->var->slot] = value_of(f, n->value);
@@ -220,7 +242,6 @@ static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const st
 
         if (!base)
             goto memory;
-        memset(base, fill, bytes);
         f->storage[f->storages++] = (struct uk_storage){b->tensor, base, elements};
     }
     for (const struct uk_tensor *t = fn->program->tensors; t; t = t->next, i++) {
@@ -234,6 +255,9 @@ static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const st
         if (t->kind == UK_TENSOR_ARGUMENT)
             f->storage[f->storages++] = s;
     }
+    f->buffers = fn->buffers;
+    f->fill = fill;
+    fill_buffers(f, true);
     return true;
 memory:
     f->status = uk_out_of_memory(f->context);

@@ -296,6 +296,24 @@ static struct uk_index *upper_bound(struct nest *n, const struct scope *scope, i
     return e;
 }
 
+/* A stage attached below a parallel loop fills buffers of one thread, so the loops inside of it run in that thread:
+ * also where the parallel loop has one iteration, and is no loop here. */
+static bool runs_in_one_thread(const struct nest *n, const struct uk_loop *l) {
+    for (int i = 0; i < n->stages; i++) {
+        const struct uk_stage *st = n->member[i].stage;
+        bool parallel = false;
+
+        for (int k = 0; k < st->prefix; k++)
+            parallel |= st->loop[k]->kind == UK_LOOP_PARALLEL;
+        if (!parallel || !st->parent)
+            continue;
+        for (int k = st->prefix; k < st->parent->loops; k++)
+            if (st->parent->loop[k] == l)
+                return true;
+    }
+    return false;
+}
+
 static struct uk_node *for_node(struct nest *n, const struct scope *scope, const struct uk_loop *l,
                                 isl_ast_node *node) {
     struct uk_node *loop = uk_alloc(n->s->arena, sizeof *loop);
@@ -307,6 +325,8 @@ static struct uk_node *for_node(struct nest *n, const struct scope *scope, const
         *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
         *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .step = 1, .stage = l->stage->name};
         uk_set_kind(loop, l);
+        if (loop->loop == UK_LOOP_PARALLEL && runs_in_one_thread(n, l))
+            loop->loop = UK_LOOP_SERIAL;
         loop->lower = expression(n, scope, init);
         if (isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
             loop->op = UK_N_LET;
