@@ -5,7 +5,7 @@
  * whole groups, nothing at all. It must be refused exactly where the function with sizes as arguments refuses these sizes,
  * and else compute the same.
  *
- *     constants DIRECTORY [--all] [--seed N] [--only PROGRAM] [--sizes V,V,...]
+ *     constants DIRECTORY [--all] [--seed N|new] [--only PROGRAM] [--sizes V,V,...]
  *
  * Tuples: all sizes equal, 0 to 40; one of them 0; and random ones; each as it is and with what the program assumes to be
  * equal made so.
@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "seed.h"
 #include "uk.h"
 
 enum {
@@ -332,7 +333,7 @@ static int find_programs(struct CMUnitTest *tests) {
 
 static bool take_argument(const char *name, char *value) {
     if (!strcmp(name, "--seed")) {
-        seed = strtoull(value, NULL, 10);
+        seed = seed_of(value);
     } else if (!strcmp(name, "--only")) {
         only = value;
     } else if (!strcmp(name, "--sizes")) {
@@ -354,7 +355,8 @@ int main(int argc, char **argv) {
         else
             known = i + 1 < argc && take_argument(argv[i], argv[i + 1]) && i++;
     if (!known) {
-        fprintf(stderr, "usage: constants DIRECTORY [--all] [--seed N] [--only PROGRAM] [--sizes V,V,...]\n");
+        fprintf(stderr,
+                "usage: constants DIRECTORY [--all] [--seed N|new] [--only PROGRAM] [--sizes V,V,...]\n");
         return 2;
     }
     directory = argv[1];

@@ -3,7 +3,7 @@
  * Random programs with random schedules keep their meaning: printed and parsed again they are the same text;
  * the loops that they become, interpreted and (some of them) compiled, give exactly what the program gives.
  *
- *     expressions [--seed N] [--programs N] [--compiled N] [--only N] [--show-refused 1] [--objects FOLDER]
+ *     expressions [--seed N|new] [--programs N] [--compiled N] [--only N] [--show-refused 1] [--objects FOLDER]
  *
  * --seed repeats a run, --only one program of it, --show-refused prints why programs cannot be scheduled. A step that is
  * refused is left out, with its reason counted. With --objects, what is compiled is compiled for other architectures only, into
@@ -15,19 +15,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include "context.h"
 #include "random_data.h"
 #include "random_objects.h"
 #include "random_program.h"
 #include "random_steps.h"
+#include "seed.h"
 #include "target.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { FIRST_LINE = 1000 };
 
-static uint64_t seed;
+static uint64_t seed = 1;
 static int programs = 2000, compiled = 200, only = -1, show_refused;
 static const char *objects;
 static struct uk_context *context;
@@ -317,10 +317,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(random_programs, make_context, destroy_context),
     };
 
-    seed = (uint64_t)time(NULL);
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
-            seed = strtoull(argv[i + 1], NULL, 10);
+            seed = seed_of(argv[i + 1]);
         } else if (i + 1 < argc && !strcmp(argv[i], "--programs")) {
             programs = atoi(argv[i + 1]);
         } else if (i + 1 < argc && !strcmp(argv[i], "--compiled")) {
@@ -332,7 +331,7 @@ int main(int argc, char **argv) {
         } else if (i + 1 < argc && !strcmp(argv[i], "--objects")) {
             objects = argv[i + 1];
         } else {
-            fprintf(stderr, "usage: expressions [--seed N] [--programs N] [--compiled N] [--only N] "
+            fprintf(stderr, "usage: expressions [--seed N|new] [--programs N] [--compiled N] [--only N] "
                             "[--show-refused 1] [--objects FOLDER]\n");
             return 2;
         }

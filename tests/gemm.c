@@ -504,6 +504,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(works_after_fork),
     };
 
+    begin_seed();
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     setenv("UK_NUM_THREADS", "2", 0);

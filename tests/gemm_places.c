@@ -53,7 +53,9 @@ enum uk_status __real_uk_gemm_run(const struct uk_gemm_plan *plan, const struct 
 enum uk_status __wrap_uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace);
 static atomic_int runs;
-static struct { uintptr_t begin, end; } workspaces[MOST_PRODUCTS];
+static struct {
+    uintptr_t begin, end;
+} workspaces[MOST_PRODUCTS];
 
 enum uk_status __wrap_uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace) {
@@ -121,7 +123,7 @@ static void lines_lie_between_pages(void **state) {
 
     (void)state;
     for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
-        for (int form = 0; form<8; form += part()> 1 ? 3 : 1) {
+        for (int form = 0; form < 8; form += part() > 1 ? 3 : 1) {
             const double alpha = (i + form) % 4 ? 1 : form % 3 - 1, beta = (double)((i + form) % 3);
             const struct shape s = of_form(form, size[i], alpha, beta);
 
@@ -228,6 +230,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(blocks_are_large_enough),
     };
 
+    begin_seed();
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     setenv("UK_NUM_THREADS", "2", 0);

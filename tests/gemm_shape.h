@@ -19,6 +19,7 @@
 #include "arena.h"
 #include "emulated.h"
 #include "gemm.h"
+#include "seed.h"
 
 /* ---- under an emulator ---- */
 
@@ -88,6 +89,13 @@ static int64_t at(const struct operand *o, int64_t row, int64_t column) {
 }
 
 static uint32_t seed = 1;
+
+/* UK_GEMM_SEED=n, or `new`, is for another one. */
+static void begin_seed(void) {
+    if (getenv("UK_GEMM_SEED"))
+        seed = (uint32_t)seed_of(getenv("UK_GEMM_SEED"));
+    print_message("UK_GEMM_SEED=%u\n", seed);
+}
 
 static uint32_t next(void) {
     seed = seed * 1664525u + 1013904223u;

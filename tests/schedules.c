@@ -2,7 +2,7 @@
 /*
  * Schedules keep what a program computes: every primitive, alone and combined, and random schedules.
  *
- *     schedules [--seed N] [--schedules N]
+ *     schedules [--seed N|new] [--schedules N]
  *
  * --seed repeats a run of random schedules, --schedules says how many.
  */
@@ -12,15 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <cmocka.h>
 #include "context.h"
 #include "schedule_check.h"
+#include "seed.h"
 
 /* COMPILE_EVERY: how often a random schedule runs as machine code too. */
 enum { MAX_STEPS = 48, STEP_LENGTH = 128, COMPILE_EVERY = 4 };
 
-static uint64_t seed;
+static uint64_t seed = 1;
 static int random_schedules = 200;
 
 /* ---- each primitive ---- */
@@ -506,14 +506,13 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(random_ones, make_context, destroy_context),
     };
 
-    seed = (uint64_t)time(NULL);
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
-            seed = strtoull(argv[i + 1], NULL, 10);
+            seed = seed_of(argv[i + 1]);
         } else if (i + 1 < argc && !strcmp(argv[i], "--schedules")) {
             random_schedules = atoi(argv[i + 1]);
         } else {
-            fprintf(stderr, "usage: schedules [--seed N] [--schedules N]\n");
+            fprintf(stderr, "usage: schedules [--seed N|new] [--schedules N]\n");
             return 2;
         }
     }

@@ -3,7 +3,7 @@
  * What uk tune searches: every start and every change of a schedule is legal and computes what the program says, the
  * same seed draws the same, and the program stays what it was. And the search itself, on costs that are made up.
  *
- *     tune_space [SEED]
+ *     tune_space [SEED|new]
  */
 #define _POSIX_C_SOURCE 200809L
 #include <inttypes.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "seed.h"
 #include "target.h"
 #include "tune.h"
 
@@ -357,13 +358,13 @@ static void climbing(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts),         cmocka_unit_test(start_refused), cmocka_unit_test(changes),
-        cmocka_unit_test(change_refused), cmocka_unit_test(bounds),
-        cmocka_unit_test(costs),        cmocka_unit_test(climbing),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(change_refused), cmocka_unit_test(bounds),        cmocka_unit_test(costs),
+        cmocka_unit_test(climbing),       cmocka_unit_test(no_memory),
     };
 
     if (argc > 1)
-        seed = strtoull(argv[1], NULL, 10);
+        seed = seed_of(argv[1]);
+    print_message("seed %" PRIu64 "\n", seed);
     context = uk_context_create();
     if (!context)
         return 1;

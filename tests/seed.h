@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeds of random tests: a number, always the same unless the command line has another; or a new one on each run, which the
+ * test prints, so that the run can be repeated. */
+#ifndef TESTS_SEED_H
+#define TESTS_SEED_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* What follows --seed: a number, or the word `new`. */
+static inline uint64_t seed_of(const char *text) {
+    struct timespec t = {0};
+
+    if (strcmp(text, "new"))
+        return strtoull(text, NULL, 10);
+    timespec_get(&t, TIME_UTC);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+#endif
