@@ -16,7 +16,7 @@ done
 grep -E '^(--seed|[0-9]+ programs)' "$work/out"
 for arch in aarch64:aarch64-linux-gnu:qemu-aarch64 arm:armv7-linux-gnueabihf:qemu-arm; do
     IFS=: read -r arch triple qemu <<<"$arch"
-    "$clang" --target="$triple" -std=c17 -O1 -Wall -Wextra -static -fuse-ld=lld -I "$work/$arch" -I "$source/tests" -o "$work/run" \
+    "$clang" --target="$triple" -std=c17 -O1 -Wall -Wextra -static -fuse-ld=lld -I "$work/$arch" -I "$source/tests/data" -o "$work/run" \
         "$source/tests/cross/programs.c" "$work/$arch"/*.o -lm
     "$qemu" -cpu max "$work/run" "$work/$arch/data" || { grep -e --seed "$work/out"; exit 1; }
 done

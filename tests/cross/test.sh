@@ -19,15 +19,16 @@ if ! command -v "$qemu" >/dev/null || [[ ! -e /usr/$triple/lib ]]; then
 fi
 
 "$here/build.sh" "$arch" "$source" "$build"
-programs=(kernels broken_kernels registry parallel gemm blas_test blas_no_handler blas_mkl_handler)
-ninja -C "$folder" "${programs[@]/#/tests/}" tests/libblas_calls.so >"$folder.log" || { tail -n 50 "$folder.log" >&2; exit 1; }
+programs=(kernels/kernels kernels/broken_kernels registry/registry runtime/parallel gemm/gemm blas/blas_test blas/blas_no_handler
+    blas/blas_mkl_handler)
+ninja -C "$folder" "${programs[@]/#/tests/}" tests/blas/libblas_calls.so >"$folder.log" || { tail -n 50 "$folder.log" >&2; exit 1; }
 
 # What qemu cannot do, or not in the time that there is; the tests leave it out.
 export UK_UNDER_QEMU=1 UK_GEMM_PART=100
 
 # run PROGRAM [ARGUMENT...], on the CPU that QEMU_CPU names; what it prints is shown where it fails.
 run() {
-    local log=$folder.$1.log
+    local log=$folder.${1##*/}.log
     echo "$1 on ${QEMU_CPU:-max}${UK_ISA:+, UK_ISA=$UK_ISA}"
     "$qemu" -L "/usr/$triple" "$folder/tests/$1" "${@:2}" >"$log" 2>&1 || { tail -n 50 "$log" >&2; exit 1; }
     grep ': skipped, ' "$log" || true
@@ -36,9 +37,9 @@ run() {
 
 for QEMU_CPU in "${cpus[@]}"; do
     export QEMU_CPU
-    run registry
+    run registry/registry
 done
-run kernels
+run kernels/kernels
 
 inlined=$folder/inlined
 mkdir -p "$inlined"
@@ -46,16 +47,16 @@ rm -f "$inlined"/*
 "$kernels_inlined" --objects "${arch/armv7/arm}" "$inlined"
 sysroot=$build/sysroot/$arch
 "$clang" --target="${triple/#arm-/armv7-}" -fuse-ld=lld -std=c17 -Wall -Wextra -o "$folder/tests/inlined" "$here/inlined.c" \
-    "$inlined"/*.o "$folder/tests/libcheck_kernel.a" "$folder/ukernels/libuk_reference.a" -I "$inlined" -I "$source/tests" \
+    "$inlined"/*.o "$folder/tests/kernels/libcheck_kernel.a" "$folder/ukernels/libuk_reference.a" -I "$inlined" -I "$source/tests/kernels" \
     -I "$source/ukernels" -isystem "$sysroot/usr/include" -L "$folder/ukernels" -lukernels -Wl,-rpath,"$folder/ukernels" \
     -L "$sysroot/usr/lib/$triple" -lcmocka -Wl,-rpath,"$sysroot/usr/lib/$triple" -lm
 run inlined
-run broken_kernels
-run parallel
-run gemm
-UK_ISA=generic UK_GEMM_PART=200 run gemm
+run kernels/broken_kernels
+run runtime/parallel
+run gemm/gemm
+UK_ISA=generic UK_GEMM_PART=200 run gemm/gemm
 for program in blas_test blas_no_handler blas_mkl_handler; do
-    run "$program"
+    run "blas/$program"
 done
-"$source/tests/blas.sh" netlib "$folder/ukernels/libukblas.so" "$folder/tests/libblas_calls.so" "$source/tests" \
+"$source/tests/blas/blas.sh" netlib "$folder/ukernels/libukblas.so" "$folder/tests/blas/libblas_calls.so" "$source/tests/blas" \
     "$build/sysroot/$arch" "$qemu" -L "/usr/$triple"

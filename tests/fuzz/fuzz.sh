@@ -27,7 +27,7 @@ pid=()
 for target in parser schedule; do
     (
         cd "$build"
-        ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 "tests/fuzz_$target" \
+        ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 "tests/fuzz/fuzz_$target" \
             -max_total_time="$seconds" -timeout=200 -rss_limit_mb=4096 -max_len=4096 -dict="$source/tests/fuzz/uk.dict" \
             -artifact_prefix="$build/crash-$target-" "corpus_$target" "$seeds" >"fuzz_$target.log" 2>&1
     ) &

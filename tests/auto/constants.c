@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs with their sizes as constants: the examples, and those of tests/shared, whose stages read one tensor several
+ * Programs with their sizes as constants: the examples, and those of shared/, whose stages read one tensor several
  * times. A size that is a constant is another program to the automatic schedule: extents below a tile, sums that are no
  * whole groups, nothing at all. It must be refused exactly where the function with sizes as arguments refuses these sizes,
  * and else compute the same.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More checks of tests/gemm.c, after gemm_cases.h: plans, epilogues, batches, errors, and memory. */
+/* More checks of gemm.c, after gemm_cases.h: plans, epilogues, batches, errors, and memory. */
 
 /* ---- plans: threads, packing, workspace ---- */
 

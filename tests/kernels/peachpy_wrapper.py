@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KERNELS = os.path.join(HERE, "..", "asm", "peachpy")
+KERNELS = os.path.join(HERE, "..", "..", "asm", "peachpy")
 WRAP = os.path.join(KERNELS, "wrap.py")
 KERNEL = "uk_sgemm_6x16_avx2_peachpy"
 

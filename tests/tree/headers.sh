@@ -21,7 +21,7 @@ for compiler in "$@"; do
     done
     [[ $compiler == *++* && -e $build/tensorize/libuktensorize.so ]] || continue
     for dialect in c++11 c++20; do
-        "$compiler" "-std=$dialect" "${warnings[@]}" "-I$source/ukernels" "-I$source/tensorize" "$source/tests/cplusplus.cc" \
+        "$compiler" "-std=$dialect" "${warnings[@]}" "-I$source/ukernels" "-I$source/tensorize" "$source/tests/tree/cplusplus.cc" \
             "-L$build/tensorize" "-L$build/ukernels" "-Wl,-rpath,$build/tensorize:$build/ukernels" \
             -luktensorize -lukernels -o "$work/cplusplus"
         "$work/cplusplus"

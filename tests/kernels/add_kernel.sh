@@ -64,7 +64,7 @@ has() {
 step built
 CC_LD=lld meson setup build --buildtype=debug -Dbitcode="$build/ukernels" -Dobjects="$build/ukernels" \
     >setup.log || { cat setup.log; exit 1; }
-ninja -C build tests/kernels tests/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
+ninja -C build tests/kernels/kernels tests/kernels/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
     "ukernels/aarch64.$arm.ll" >build.log ||
     { tail -n 30 build.log; exit 1; }
 has kernels.json <build/ukernels/kernels.json
@@ -73,7 +73,7 @@ has "its LLVM IR" <"build/ukernels/aarch64.$kernel.ll"
 uk=build/tensorize/uk
 step tested, called and inlined
 for program in kernels kernels_inlined; do
-    build/tests/$program "$kernel" 2>&1 | tee test.log
+    build/tests/kernels/$program "$kernel" 2>&1 | tee test.log
     grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$kernel" test.log
 done
 
@@ -95,7 +95,7 @@ step the same for Arm
 kernel=$arm
 has kernels.json <build/ukernels/kernels.json
 has "its LLVM IR" <"build/ukernels/aarch64.$kernel.ll"
-build/tests/kernels_inlined "$kernel" 2>&1 | tee test.log
+build/tests/kernels/kernels_inlined "$kernel" 2>&1 | tee test.log
 grep -q '1 test(s) run' test.log && grep -q 'OK.*'"$kernel" test.log
 $uk kernels --target=aarch64-neon | has "uk kernels"
 $uk show "$kernel" --asm --target=cortex-a76 | has "its assembly"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of the .uk language for tests/parse.c: between them they use every production of the grammar. */
+/* Texts of the .uk language for parse.c: between them they use every production of the grammar. */
 #ifndef TEXT_CASES_H
 #define TEXT_CASES_H
 

@@ -82,7 +82,7 @@ def mutate(source, build, folder, mutant):
         objects.append(str(folder / unit) + ".o")
         command = compile_command(build, unit)
         subprocess.run([*command, "-w", "-c", str(folder / unit), "-o", objects[-1]], cwd=build, check=True)
-    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", f"tests/{program}"], check=True, capture_output=True,
+    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", f"tests/gemm/{program}"], check=True, capture_output=True,
                               text=True).stdout
     link = shlex.split(commands.strip().split("\n")[-1])
     at = link.index("-o")

@@ -68,7 +68,7 @@ not_called() {
 }
 
 bin=$LLVM_BIN
-/usr/bin/python3 "$2/tests/bitcode.py" "$bin" "$stage/lib/ukernels/bitcode" "$3"
+/usr/bin/python3 "$2/tests/kernels/bitcode.py" "$bin" "$stage/lib/ukernels/bitcode" "$3"
 bitcode=$stage/lib/ukernels/bitcode/x86_64-avx2/uk_sgemm_6x16_avx2_asm.bc
 clang=("$bin/clang" -O2 -mavx2 -mfma "${flags[@]}")
 "${clang[@]}" -c -Xclang -mlink-builtin-bitcode -Xclang "$bitcode" "$examples/clang/main.c" -o "$work/builtin.o"

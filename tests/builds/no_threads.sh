@@ -23,8 +23,8 @@ if [[ ! -f $build/build.ninja ]]; then
     CC=gcc meson setup "$build" "$source" --werror -Dthreads=disabled -Dtensorize=false >"$2/no_threads.log" ||
         { cat "$2/no_threads.log"; exit 1; }
 fi
-programs=(tests/registry tests/kernels tests/blas_test)
-meson compile -C "$build" ukernels:shared_library ukblas:shared_library "${programs[@]#tests/}" >"$2/no_threads.log" ||
+programs=(tests/registry/registry tests/kernels/kernels tests/blas/blas_test)
+meson compile -C "$build" ukernels:shared_library ukblas:shared_library "${programs[@]##*/}" >"$2/no_threads.log" ||
     { tail -n 50 "$2/no_threads.log"; exit 1; }
 library=$build/ukernels/libukernels.so
 if { readelf -dW "$library"; nm -D --undefined-only "$library"; } | grep -E 'NEEDED.*(pthreadpool|LLVM)|pthreadpool_|pthread_create'; then

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks of tests/gemm_places.c for one element type, after gemm_data.h: operands of which each line lies in pages of its
+/* The checks of gemm_places.c for one element type, after gemm_data.h: operands of which each line lies in pages of its
  * own, between pages that may not be touched. */
 
 struct F(place) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks of tests/gemm.c for one element type, after gemm_data.h. What calls compute. */
+/* The checks of gemm.c for one element type, after gemm_data.h. What calls compute. */
 
 static void F(make)(const struct shape *s, struct F(data) * d, bool integers) {
     d->a = operand(s, s->ta == UK_TRANSPOSE, s->m, s->k);

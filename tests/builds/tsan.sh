@@ -6,11 +6,11 @@ set -euo pipefail
 source=$1
 build=$2/tsan
 
-export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$source/tests/tsan.supp
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:suppressions=$source/tests/builds/tsan.supp
 if [[ ! -f $build/build.ninja ]]; then
     CC_LD=lld meson setup "$build" "$source" -Db_sanitize=thread -Doptimization=1 \
         -Dc_args=-gline-tables-only -Dbitcode="$2/ukernels" -Dobjects="$2/ukernels" >"$2/tsan.log" ||
         { cat "$2/tsan.log"; exit 1; }
 fi
 meson compile -C "$build" threads >"$2/tsan.log" || { tail -n 50 "$2/tsan.log"; exit 1; }
-"$build/tests/threads"
+"$build/tests/base/threads"
