@@ -6,7 +6,7 @@
 #include <cpuinfo.h>
 #include <pthread.h>
 #include <llvm-c/Target.h>
-#include "arch.h"
+#include "machine/arch.h"
 #include "backend.h"
 #include "nearest.h"
 

@@ -7,7 +7,7 @@
  * A76, Neoverse N1, N2 16; V1, V2 32), which LLVM's models agree with where they are the core's own (llvm-mca on
  * independent FMLAs by element: N1 and N2 2, V1 and V2 4 a cycle; A72's gives 1). Loads are of 128 bits: half a load a cycle
  * where the path is 64 bits wide (A7, A53, A55: Arm's optimization guides), else as llvm-mca has them; A53 and A55 issue no
- * FMA meanwhile (ncnn's guide for both; asm/gemm_8x3_neon.c has kernels that go round it). The issue width is that of
+ * FMA meanwhile (ncnn's guide for both; asm/aarch64/gemm_8x3_neon.c has kernels that go round it). The issue width is that of
  * decode, in Arm's technical reference manuals. Caches are the usual configuration, the smaller one of two, and the
  * second-level cache is that of a cluster of four where the manual has one for all of its cores; those of a target without a
  * core's name are the smallest of the CPUs that have its instruction set.
@@ -44,7 +44,7 @@ static const char *const arm_instructions[] = {
     "mve.",       "mve",         NULL};
 
 #define UK_ARCH_ROW(name, triple) static const char triple_##name[] = triple;
-#include "archs.def"
+#include "machine/archs.def"
 #undef UK_ARCH_ROW
 
 static const struct uk_arch x86_64 = {.name = "x86_64",

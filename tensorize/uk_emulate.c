@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "arch.h"
+#include "machine/arch.h"
 #include "target.h"
 #include "uk.h"
 

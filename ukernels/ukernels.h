@@ -110,7 +110,7 @@ struct uk_kernel {
     const char *isa;    /* "avx2": a row of isas.def */
     const char *impl;   /* "asm", "intrin", "c", "peachpy"; "asm_..." names what sets it apart: "asm_a53" */
     const char *arch;   /* "x86_64", "aarch64", "arm", or "any" */
-    /* The source, if the row shares it with others: "intrinsics/name.c"; else NULL. */
+    /* The source, if the row shares it with others: "intrinsics/any/name.c"; else NULL. */
     const char *file;
     /* What it needs of the CPU, separated by commas; default: the isa's. "" is nothing. */
     const char *features;
@@ -336,12 +336,12 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
 
 /* typedef void uk_sgemm_function(int64_t k, ...); and so on */
 #define UK_OP_ROW(name, parameters, declaration) typedef void uk_##name##_function parameters;
-#include "ops.def"
+#include "registry/ops.def"
 #undef UK_OP_ROW
 
 /* A row may list no attributes, or several: only its name matters here. */
 #define UK_KERNEL(op, mr, nr, isa, impl, ...) uk_##op##_function uk_##op##_##mr##x##nr##_##isa##_##impl;
-#include "kernels.def"
+#include "registry/kernels.def"
 #undef UK_KERNEL
 
 #pragma GCC visibility pop

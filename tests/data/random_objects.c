@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <cmocka.h>
-#include "half.h"
+#include "registry/half.h"
 #include "random_data.h"
 #include "random_objects.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "gemm.h"
+#include "gemm/gemm.h"
 
 enum { COMPARISONS_MOST = 20000, ESTIMATES_MOST = 60000 };
 
@@ -22,8 +22,8 @@ int __real_strncmp(const char *a, const char *b, size_t n);
 int __wrap_strncmp(const char *a, const char *b, size_t n);
 int __real_memcmp(const void *a, const void *b, size_t n);
 int __wrap_memcmp(const void *a, const void *b, size_t n);
-const struct gemm_caches *__real_uk_gemm_caches(void);
-const struct gemm_caches *__wrap_uk_gemm_caches(void);
+const struct uk_caches *__real_uk_caches(void);
+const struct uk_caches *__wrap_uk_caches(void);
 
 int __wrap_strcmp(const char *a, const char *b) {
     comparisons++;
@@ -40,9 +40,9 @@ int __wrap_memcmp(const void *a, const void *b, size_t n) {
     return __real_memcmp(a, b, n);
 }
 
-const struct gemm_caches *__wrap_uk_gemm_caches(void) {
+const struct uk_caches *__wrap_uk_caches(void) {
     looks++;
-    return __real_uk_gemm_caches();
+    return __real_uk_caches();
 }
 
 static void few_comparisons(void **state) {

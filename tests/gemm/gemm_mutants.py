@@ -13,45 +13,45 @@ import subprocess
 import sys
 import tempfile
 
-ELEMENT = ["gemm_f32.c", "gemm_f64.c"]
+ELEMENT = ["gemm/f32.c", "gemm/f64.c"]
 # What is wrong; the file; its text and what replaces that; the sources to compile; program, test and environment.
 MUTANTS = [
-    ("inner products: a later block of k overwrites C", "gemm_element.h", "p || (direct && d->beta != 0), m, n",
+    ("inner products: a later block of k overwrites C", "gemm/element.h", "p || (direct && d->beta != 0), m, n",
      "direct && d->beta != 0, m, n", ELEMENT, "gemm", "same_bits"),
-    ("inner products: the blocks of k are cut one element short", "gemm_element.h",
+    ("inner products: the blocks of k are cut one element short", "gemm/element.h",
      "f(d->k - p < d->k_block ? d->k - p : d->k_block, a + p", "f(d->k - p < d->k_block ? d->k - p : d->k_block - 1, a + p",
      ELEMENT, "gemm", "same_bits"),
-    ("alpha = 0: a transposed C is scaled as if it were not", "gemm_run.c",
+    ("alpha = 0: a transposed C is scaled as if it were not", "gemm/run.c",
      "plan->type->scale(plan->n, plan->m, o->c", "plan->type->scale(plan->m, plan->n, o->c",
-     ["gemm_run.c"], "gemm", "nothing_outside_is_touched"),
-    ("batches: a stride that goes down goes up", "gemm_batch.c", "t->first_a + i * t->stride_a * size",
-     "t->first_a + i * (t->stride_a < 0 ? -t->stride_a : t->stride_a) * size", ["gemm_batch.c"], "gemm_places",
+     ["gemm/run.c"], "gemm", "nothing_outside_is_touched"),
+    ("batches: a stride that goes down goes up", "gemm/batch.c", "t->first_a + i * t->stride_a * size",
+     "t->first_a + i * (t->stride_a < 0 ? -t->stride_a : t->stride_a) * size", ["gemm/batch.c"], "gemm_places",
      "batches_go_down_and_far"),
-    ("batches: strides of 32 bits", "gemm_batch.c", "t->first_b + i * t->stride_b * size",
-     "t->first_b + (int32_t)(i * t->stride_b * size)", ["gemm_batch.c"], "gemm_places", "batches_go_down_and_far"),
-    ("batches: the workspaces of two threads overlap", "gemm_batch.c", "t->slice = lines * 64", "t->slice = lines * 32",
-     ["gemm_batch.c"], "gemm_places", "batches_go_down_and_far"),
-    ("vectors: each thread takes the first columns' bias", "gemm_element.h", "v->epilogue, v->row, v->column + i)",
+    ("batches: strides of 32 bits", "gemm/batch.c", "t->first_b + i * t->stride_b * size",
+     "t->first_b + (int32_t)(i * t->stride_b * size)", ["gemm/batch.c"], "gemm_places", "batches_go_down_and_far"),
+    ("batches: the workspaces of two threads overlap", "gemm/batch.c", "t->slice = lines * 64", "t->slice = lines * 32",
+     ["gemm/batch.c"], "gemm_places", "batches_go_down_and_far"),
+    ("vectors: each thread takes the first columns' bias", "gemm/element.h", "v->epilogue, v->row, v->column + i)",
      "v->epilogue, v->row, i)", ELEMENT, "gemm", "epilogues"),
-    ("vectors: each thread takes the first rows' bias", "gemm_element.h", "v->epilogue, v->row + i, v->column)",
+    ("vectors: each thread takes the first rows' bias", "gemm/element.h", "v->epilogue, v->row + i, v->column)",
      "v->epilogue, i, v->column)", ELEMENT, "gemm", "epilogues"),
-    ("packed B of a vector: rows are apart as in B", "gemm_run.c", "packed  ? uk_gemm_leading(width, type->size)",
-     "packed  ? width", ["gemm_run.c"], "gemm", "same_bits"),
-    ("packed panels of A: as far apart as full ones are", "gemm_run.c", "i / plan->rows * mr * plan->k + w->p * mr",
-     "i / mr * mr * plan->k + w->p * mr", ["gemm_run.c"], "gemm", "same_bits"),
-    ("tiles: offsets of 32 bits", "gemm_run.c", "return (const char *)base + index * plan->type->size;",
-     "return (const char *)base + (int32_t)(index * plan->type->size);", ["gemm_run.c"], "gemm_places",
+    ("packed B of a vector: rows are apart as in B", "gemm/run.c", "packed  ? uk_gemm_leading(width, type->size)",
+     "packed  ? width", ["gemm/run.c"], "gemm", "same_bits"),
+    ("packed panels of A: as far apart as full ones are", "gemm/run.c", "i / plan->rows * mr * plan->k + w->p * mr",
+     "i / mr * mr * plan->k + w->p * mr", ["gemm/run.c"], "gemm", "same_bits"),
+    ("tiles: offsets of 32 bits", "gemm/run.c", "return (const char *)base + index * plan->type->size;",
+     "return (const char *)base + (int32_t)(index * plan->type->size);", ["gemm/run.c"], "gemm_places",
      "offsets_need_more_than_32_bits"),
-    ("C: offsets of 32 bits", "gemm_run.c", "return (char *)base + index * plan->type->size;",
-     "return (char *)base + (int32_t)(index * plan->type->size);", ["gemm_run.c"], "gemm_places",
+    ("C: offsets of 32 bits", "gemm/run.c", "return (char *)base + index * plan->type->size;",
+     "return (char *)base + (int32_t)(index * plan->type->size);", ["gemm/run.c"], "gemm_places",
      "offsets_need_more_than_32_bits"),
-    ("kept memory: a block is given that is 64 bytes short", "gemm_memory.c", "b->size >= size", "b->size + 64 >= size",
-     ["gemm_memory.c"], "gemm_places", "blocks_are_large_enough"),
-    ("inner products: the bias of the first column for all", "gemm_element.h", "d->epilogue, d->row + i, d->column + j)",
+    ("kept memory: a block is given that is 64 bytes short", "runtime/memory.c", "b->size >= size", "b->size + 64 >= size",
+     ["runtime/memory.c"], "gemm_places", "blocks_are_large_enough"),
+    ("inner products: the bias of the first column for all", "gemm/element.h", "d->epilogue, d->row + i, d->column + j)",
      "d->epilogue, d->row + i, j)", ELEMENT, "gemm", "epilogues"),
-    ("tiles: the epilogue in every block of k", "gemm_run.c", "w->p + w->k == plan->k ? o->epilogue : NULL",
-     "o->epilogue", ["gemm_run.c"], "gemm", "epilogues"),
-    ("tiles: beta in every block of k", "gemm_run.c", ".beta = w->p ? 1 : o->beta,", ".beta = o->beta,", ["gemm_run.c"],
+    ("tiles: the epilogue in every block of k", "gemm/run.c", "w->p + w->k == plan->k ? o->epilogue : NULL",
+     "o->epilogue", ["gemm/run.c"], "gemm", "epilogues"),
+    ("tiles: beta in every block of k", "gemm/run.c", ".beta = w->p ? 1 : o->beta,", ".beta = o->beta,", ["gemm/run.c"],
      "gemm", "large"),
 ]
 
@@ -74,6 +74,8 @@ def mutate(source, build, folder, mutant):
     text = (source / "ukernels" / file).read_text(encoding="utf-8")
     if text.count(old) != 1:
         sys.exit(f"{what}: ukernels/{file} has {text.count(old)} times '{old}', not once; bring the mutant up to date")
+    for name in [file, *units]:
+        (folder / name).parent.mkdir(exist_ok=True)
     for unit in units:
         (folder / unit).write_text((source / "ukernels" / unit).read_text(encoding="utf-8"), encoding="utf-8")
     (folder / file).write_text(text.replace(old, new), encoding="utf-8")
@@ -81,14 +83,15 @@ def mutate(source, build, folder, mutant):
     for unit in units:
         objects.append(str(folder / unit) + ".o")
         command = compile_command(build, unit)
-        subprocess.run([*command, "-w", "-c", str(folder / unit), "-o", objects[-1]], cwd=build, check=True)
+        subprocess.run([*command, "-w", f"-I{(source / 'ukernels' / unit).parent}", "-c", str(folder / unit), "-o", objects[-1]], cwd=build, check=True)
     commands = subprocess.run(["ninja", "-C", build, "-t", "commands", f"tests/gemm/{program}"], check=True, capture_output=True,
                               text=True).stdout
     link = shlex.split(commands.strip().split("\n")[-1])
     at = link.index("-o")
-    link[at + 1] = str(folder / program)
+    mutated = folder / (program + ".mutated")
+    link[at + 1] = str(mutated)
     subprocess.run(link[: at + 2] + objects + link[at + 2 :], cwd=build, check=True)
-    return folder / program
+    return mutated
 
 
 source, build = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])

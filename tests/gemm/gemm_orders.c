@@ -13,14 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "gemm.h"
+#include "gemm/gemm.h"
 
 enum { SHAPES = 40000 };
 
-static struct gemm_caches machine;
-const struct gemm_caches *__wrap_uk_gemm_caches(void);
+static struct uk_caches machine;
+const struct uk_caches *__wrap_uk_caches(void);
 
-const struct gemm_caches *__wrap_uk_gemm_caches(void) {
+const struct uk_caches *__wrap_uk_caches(void) {
     return &machine;
 }
 
@@ -95,7 +95,7 @@ static void compare(const struct order *order, const struct order *other, const 
 
 /* Intel's of several years, and one that no CPU has, each with a last cache that is far or near. */
 static void orders_depend_on_the_shape(void **state) {
-    static const struct gemm_caches caches[] = {
+    static const struct uk_caches caches[] = {
         {.first = {32768, 8}, .second = {262144, 4}, .last = {8 << 20, 16}},
         {.first = {32768, 8}, .second = {1 << 20, 16}, .last = {20 << 20, 11}},
         {.first = {49152, 12}, .second = {1310720, 20}, .last = {30 << 20, 12}},

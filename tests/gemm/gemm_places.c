@@ -192,7 +192,7 @@ struct taken {
 static void take(void *argument) {
     struct taken *t = argument;
 
-    t->memory = uk_gemm_take_memory(t->size);
+    t->memory = uk_take_memory(t->size);
     if (t->memory)
         memset(t->memory, 1, t->size);
 }
@@ -210,12 +210,12 @@ static void blocks_are_large_enough(void **state) {
             uk_release_memory();
             allocations = 0;
             assert_true(run_guarded(take, &first, &where) && first.memory);
-            uk_gemm_give_memory(first.memory);
+            uk_give_memory(first.memory);
             if (!run_guarded(take, &second, &where))
                 fail_msg("a block of %zu bytes is given for %zu", first.size, second.size);
             assert_non_null(second.memory);
             assert_int_equal(allocations, more > 0 ? 2 : 1);
-            uk_gemm_give_memory(second.memory);
+            uk_give_memory(second.memory);
         }
     }
     uk_release_memory();

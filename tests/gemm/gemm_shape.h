@@ -18,7 +18,7 @@
 #include <cmocka.h>
 #include "arena.h"
 #include "emulated.h"
-#include "gemm.h"
+#include "gemm/gemm.h"
 #include "seed.h"
 
 /* ---- under an emulator ---- */
@@ -36,24 +36,24 @@ static void shrink(int64_t size[3], int64_t millions) {
 }
 
 /* Blocks are smaller too, so that shrunk shapes have several: an eighth of the multiply-adds is a quarter of an operand. */
-const struct gemm_caches *__real_uk_gemm_caches(void);
-const struct gemm_caches *__wrap_uk_gemm_caches(void);
-static struct gemm_caches smaller_caches;
+const struct uk_caches *__real_uk_caches(void);
+const struct uk_caches *__wrap_uk_caches(void);
+static struct uk_caches smaller_caches;
 static bool own_caches; /* the machine's, whatever the part */
 
 static void make_caches(void) {
-    smaller_caches = *__real_uk_gemm_caches();
+    smaller_caches = *__real_uk_caches();
     for (int64_t p = part(); p > 1; p /= 8) {
         smaller_caches.second.size /= 4;
         smaller_caches.last.size /= 4;
     }
 }
 
-const struct gemm_caches *__wrap_uk_gemm_caches(void) {
+const struct uk_caches *__wrap_uk_caches(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
     pthread_once(&once, make_caches);
-    return own_caches ? __real_uk_gemm_caches() : &smaller_caches;
+    return own_caches ? __real_uk_caches() : &smaller_caches;
 }
 
 /* ---- a case, of either type ---- */

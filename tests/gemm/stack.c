@@ -20,18 +20,18 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <cmocka.h>
-#include "gemm.h"
+#include "gemm/gemm.h"
 
 enum { MOST = 16 << 10, STACK = 256 << 10, NEAR = 512, PAINT = 0xa5 };
 
 /* ---- caches ---- */
 
-const struct gemm_caches *__real_uk_gemm_caches(void);
-const struct gemm_caches *__wrap_uk_gemm_caches(void);
+const struct uk_caches *__real_uk_caches(void);
+const struct uk_caches *__wrap_uk_caches(void);
 static bool is_far;
 
-const struct gemm_caches *__wrap_uk_gemm_caches(void) {
-    static const struct gemm_caches far = {.first = {49152, 12},
+const struct uk_caches *__wrap_uk_caches(void) {
+    static const struct uk_caches far = {.first = {49152, 12},
                                            .second = {2 << 20, 16},
                                            .last = {256 << 20, 16},
                                            .cores = 2,
@@ -42,7 +42,7 @@ const struct gemm_caches *__wrap_uk_gemm_caches(void) {
                                            .turned = 1.03,
                                            .ahead = 2048};
 
-    return is_far ? &far : __real_uk_gemm_caches();
+    return is_far ? &far : __real_uk_caches();
 }
 
 /* ---- painted stacks ---- */

@@ -16,7 +16,7 @@ trap 'rm -rf "$copy"' EXIT
 tar -C "$source" --exclude=./.git --exclude='./build*' --exclude=./.peers -cf - . | tar -C "$copy" -xf -
 cd "$copy"
 
-cat >"intrinsics/$kernel.c" <<'END'
+cat >"intrinsics/any/$kernel.c" <<'END'
 /* 5 rows x 4 columns, one element at a time: 40 flop in 20 multiplies and 20 adds, 1 per cycle and port. */
 #include "ukernels.h"
 
@@ -34,10 +34,10 @@ void uk_sgemm_5x4_generic_c(int64_t k, const float *a, const float *b, float *c,
     }
 }
 END
-echo 'UK_KERNEL(sgemm, 5, 4, generic, c, .fma = 20, .loads = 9)' >>ukernels/kernels.def
+echo 'UK_KERNEL(sgemm, 5, 4, generic, c, .fma = 20, .loads = 9)' >>ukernels/registry/kernels.def
 arm=${kernel/generic/neon}
-sed "s/$kernel/$arm/" "intrinsics/$kernel.c" >"intrinsics/$arm.c"
-sed -n '$s/generic/neon/p' ukernels/kernels.def >>ukernels/kernels.def
+sed "s/$kernel/$arm/" "intrinsics/any/$kernel.c" >"intrinsics/aarch64/$arm.c"
+sed -n '$s/generic/neon/p' ukernels/registry/kernels.def >>ukernels/registry/kernels.def
 cat >matmul.uk <<'END'
 size M = 23, N = 17, K = 9
 tensor A f32 [M, K]

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "check_kernel.h"
-#include "reference.h"
+#include "registry/registry.h"
 
 enum { MR = 4, NR = 8 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check_element.h"
 #include <math.h>
-#include "half.h"
+#include "registry/half.h"
 
 bool is_integer(enum element type) {
     return type == U8 || type == I8 || type == I32;

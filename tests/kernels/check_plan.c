@@ -2,7 +2,7 @@
 /* The plan of each operation: its operands in memory, and the words of its call. */
 #include <string.h>
 #include "check_plan.h"
-#include "reference.h"
+#include "registry/registry.h"
 
 static void add_number(struct plan *p, int64_t value) {
     p->operand_of[p->count] = -1;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include "half.h"
+#include "registry/half.h"
 
 static _Float16 f16_of_bits(uint16_t bits) {
     _Float16 h;

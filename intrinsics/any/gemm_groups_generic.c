@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * UK_MR x UK_NR elements of C from panels of groups of UK_KR terms: bytes of either sign added up in 32 bits, which wrap, or
+ * bf16 (UK_OP_bgemm) in floats; of UK_OP_..._ra the rows of A are in place. In plain C, for machines that have no kernel of
+ * their own.
+ *
+ * Bound: compilers turn a group's products into widening and 32-bit multiplications; of 16-byte vectors these are four
+ * terms each: at one a cycle 8 operations per cycle.
+ */
+#include "registry/half.h"
+#include "ukernels.h"
+
+#if defined(UK_OP_bgemm) || defined(UK_OP_bgemm_ra)
+typedef uint16_t left, right;
+typedef float total, value;
+#define VALUE(x) uk_from_bf16(x)
+#else
+#if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra)
+typedef int8_t left, right;
+#elif defined(UK_OP_u8gemm) || defined(UK_OP_u8gemm_ra)
+typedef uint8_t left, right;
+#else
+typedef uint8_t left;
+typedef int8_t right;
+#endif
+typedef uint32_t value;
+typedef int32_t total;
+#define VALUE(x) ((uint32_t)(int32_t)(x))
+#endif
+enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
+#if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_bgemm_ra)
+#define LDA int64_t lda,
+#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* rows that the tile lacks are row 0 again */
+enum { STEP = KR };
+#else
+#define LDA
+#define ROW(i) (a + (i) * KR)
+enum { STEP = MR * KR };
+#endif
+
+void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, total *c, int64_t ldc, int64_t acc, int64_t mr,
+               int64_t nr) {
+    value sum[MR][NR] = {{0}};
+    const left *row[MR];
+
+    for (int i = 0; i < MR; i++)
+        row[i] = ROW(i);
+    for (int64_t p = 0; p < k; p += KR, b += NR * KR)
+        for (int i = 0; i < MR; i++, row[i - 1] += STEP)
+            for (int j = 0; j < NR; j++)
+                for (int q = 0; q < KR; q++)
+                    sum[i][j] += VALUE(row[i][q]) * VALUE(b[j * KR + q]);
+    for (int64_t i = 0; i < mr; i++)
+        for (int64_t j = 0; j < nr; j++)
+            c[i * ldc + j] = (total)(acc ? (value)c[i * ldc + j] + sum[i][j] : sum[i][j]);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the ways to compute a product by tiles are estimated to take, in cycles of one core.
+ *
+ * Tiles. A step of k of a tile of mr x nr takes the longest of
+ *     FMAs / 2      two vector FMAs a cycle; FMAs = mr (rounded up to the kernel's row_step) * vectors of nr
+ *     loads / 2     two loads a cycle: a broadcast per row and the vectors of B
+ *     4             the latency of an FMA, which every sum of the tile has to wait for
+ * and a tile CALL cycles more for the call, its jumps, and its part of C, which comes and goes once per block of k.
+ *
+ * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte, once per
+ * element, whichever way the source lies; what a B costs that the first panel of rows copies as it reads is a fact of the
+ * machine (as_read), and so is that of an A whose tiles pack the next panel, two rows each (beside). A copy of A
+ * in rows takes more (ROWS; TURN where columns become rows), and its tiles read as many streams as rows.
+ *
+ * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far apart
+ * that they share too few sets of the first cache, each line is fetched again for each element (conflict, per row and
+ * k). A strip of B is read again by every panel of rows: if the block's lines do not fit into the second cache's sets
+ * that they can go to, they come from the third, of which the kernels' prefetches hide what they can (far, per line).
+ * Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. If a block's rows lie
+ * in more pages than the first level of translations has (PAGES), each new page costs its translation (translate); rows
+ * that do not begin with lines cost more, too (crossing). These are facts of the machine, in machine/caches.c: B is packed
+ * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if more of its rows share
+ * sets than these have places, six if each has a page of its own, else up to 25. Tiles that read B in place ask for its
+ * rows, those of a packed B for A's next ones, which if they are short no hardware sees as streams; it counts (unasked)
+ * where not all operands fit into the second cache, and all columns are not the last ones, whose narrower tile asks for
+ * nothing. Rows of A that each begin in a page of their own,
+ * more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for
+ * every block of columns. Where A is by columns, a step's elements are in one line or two. If the first cache keeps too
+ * few of a block's, each comes again for every tile of the row (columns.near, or .far if the second cache loses it too),
+ * and so do translations; all nothing on Zen 5. Granite Rapids packs A for more than some 12 to 30 tiles, or 4.
+ *
+ * Blocks. A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes through
+ * as well; on Emerald Rapids 768 KB are no faster, and 1 MB 1 to 2 % slower. k is cut into equal blocks of some KC if it is
+ * longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has few columns, for each of which the
+ * panels of A come from the third cache. Where that is far k is not cut if all of B, of few columns, takes no more than half
+ * of the second cache: rows of A then come once and in full, not in runs of kc, each in pages of its own. Nor is that of a
+ * small product (direct.h), which has one sum for each element, where it is computed by tiles.
+ */
+#include "cost.h"
+
+enum { CALL = 40, KC = 512, PAGE = 4096, PAGES = 64, TRANSLATED = 3072, NEAR = 12, BLOCK = 512 << 10 };
+static const double COPY = GEMM_COPY, ROWS = 0.11, TURN = GEMM_TURN, WALK = 30, FLAT = 1.12;
+
+/* How many lines that are `stride` bytes apart the cache keeps. */
+static int64_t kept(const struct uk_cache *c, int64_t stride) {
+    const int64_t way = c->size / c->ways, step = stride & -stride; /* the power of two in it */
+    const int64_t sets = step >= way ? 1 : step <= GEMM_LINE ? way / GEMM_LINE : way / step;
+
+    return sets * c->ways;
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* A step of k of a tile. */
+static double step_cost(const struct gemm_tile *t, int row_step, int64_t mr, int64_t nr) {
+    const double vectors = (double)gemm_parts(nr, t->lanes),
+                 rows = (double)(gemm_parts(mr, row_step) * row_step);
+
+    return larger(larger(rows * vectors, rows + vectors) / 2, 4);
+}
+
+/* All tiles of a product, with all operands near. */
+double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
+                          int64_t n, int64_t steps) {
+    const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
+    double cycles = (double)(high * wide) * step_cost(t, k->row_step, rows, t->nr);
+
+    if (narrow)
+        cycles += (double)high * step_cost(t, k->row_step, rows, narrow);
+    if (low)
+        cycles += (double)wide * step_cost(t, k->row_step, low, t->nr);
+    if (low && narrow)
+        cycles += step_cost(t, k->row_step, low, narrow);
+    return cycles * (double)steps + (double)(gemm_parts(m, rows) * gemm_parts(n, t->nr)) * CALL;
+}
+
+int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
+    const int64_t even = gemm_parts(m, gemm_parts(m, k->mr));
+
+    return gemm_parts(even, k->row_step) * k->row_step;
+}
+
+/* Whether the tiles ask for what is needed of B next, which then comes from the second cache: if B comes from further away,
+ * and so few panels of rows read it that this counts. A B by columns is copied, for which A is in rows; its copy waits for
+ * all of it, and takes 13 / m of the product's time at least. In place the first panel's own prefetches wait for a part of
+ * it, if more than half of B lies beyond the second cache; what a single panel reads can only come as fast as it does.
+ * Tiles of A's panels ask for the next ones where those come from afar, and a tile is long enough. */
+bool uk_gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
+    const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
+                  near = uk_caches()->second.size;
+
+    if (!t->asking[form])
+        return false;
+    if (form == GEMM_PANELS)
+        return uk_caches()->last_is_far && p->k >= 128;
+    if (form == GEMM_RA)
+        return p->b_column != 1 && p->a_step == 1 && panels <= t->nr && size > near / 2;
+    return panels > 1 && panels <= 8 && size > 2 * near;
+}
+
+/* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
+bool uk_gemm_conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    return p->a_step == 1 &&
+           gemm_least(p->m, t->mr) * 3 / 2 > kept(&uk_caches()->first, p->a_row * p->type->size);
+}
+
+/* A by columns, in place: what it costs the tiles of a row, but for the first, that its steps come again. */
+static double columns_again(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
+    const struct uk_caches *caches = uk_caches();
+    const int64_t stride = p->a_step * p->type->size, again = gemm_parts(p->n, t->nr) - 1;
+    const double apart = (double)(stride < GEMM_LINE ? GEMM_LINE : stride) / GEMM_LINE;
+    const double wide = 1 + (double)((t->mr - 1) * p->type->size) / GEMM_LINE,
+                 lines = wide < apart ? wide : apart;
+    const double block = (double)kc * lines;
+    double step = 0;
+
+    if (kc * stride > PAGES * PAGE)
+        step += caches->columns.translate * (double)gemm_least(stride, PAGE) / PAGE;
+    if (block > (double)kept(&caches->second, stride))
+        step += caches->columns.far * lines;
+    else if (block > (double)kept(&caches->first, stride) / 2)
+        step += caches->columns.near * lines;
+    return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * step;
+}
+
+int64_t uk_gemm_room(const struct uk_gemm_plan *p) {
+    return gemm_least(uk_caches()->second.size / 2, BLOCK) / p->type->size;
+}
+
+int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
+    const int64_t most = room / kc / t->nr * t->nr, few = 4 * t->nr;
+
+    return gemm_parts(gemm_parts(n, gemm_parts(n, most < few ? few : most)), t->nr) * t->nr;
+}
+
+/* Whether the tiles of a row are enough to pack the next panel of A. */
+static bool tiles_pack(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
+    const int64_t columns = gemm_least(p->n, uk_gemm_columns(t, p->n, kc, uk_gemm_room(p)));
+
+    return t->packing && uk_gemm_asks(p, t, GEMM_PANELS) && p->a_step == 1 && columns >= t->mr / 2 * t->nr &&
+           uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m) == t->mr;
+}
+
+double uk_gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
+                      enum gemm_source source, enum gemm_source b) {
+    const int size = p->type->size;
+    const struct uk_caches *caches = uk_caches();
+    const double elements = (double)p->m * (double)p->k, copy = caches->columns.copy;
+    double cycles = 0;
+
+    if (source == GEMM_COPIED && b == GEMM_COPIED && tiles_pack(p, t, kc))
+        return elements * size * caches->in_place.beside;
+    if (source == GEMM_COPIED)
+        return elements * size * (p->a_step == 1 ? COPY : copy);
+    if (source == GEMM_ROWS)
+        return elements * size * (p->a_step == 1 ? ROWS : TURN - COPY + copy);
+    if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
+        cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
+    if (uk_gemm_conflicts(p, t))
+        cycles += elements * (double)gemm_parts(p->n, t->nr) * caches->in_place.conflict;
+    if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * PAGE &&
+        ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
+        cycles += elements * size / GEMM_LINE * caches->in_place.unasked;
+    if (p->a_step != 1)
+        cycles += columns_again(p, t, kc);
+    return cycles;
+}
+
+bool uk_gemm_copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
+    return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
+}
+
+/* Whether rows of B share so few sets of the second cache that a block of KC of them would fill half of their places. */
+static bool shares_sets(const struct uk_gemm_plan *p) {
+    return KC > kept(&uk_caches()->second, p->b_step * p->type->size) / 2;
+}
+
+/* Whether few panels read rows of a B that comes from a far cache or memory: of their time its way is so much that half as
+ * many rows at once, in half as many pages and places of a set, are worth C's second way: measured on Granite Rapids, 32 to
+ * 64 rows, 2 to 8 %; of 100 rows nothing. Rows that share sets, up to 8 panels of them, are worth it even where only half of B
+ * is beyond that cache, and a k that would not be cut otherwise: Emerald Rapids, 3 to 6 % of 33 to 64 rows, 2 of 100. */
+static bool passes(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    const bool shared = shares_sets(p);
+
+    return uk_caches()->last_is_far && p->b_column == 1 && p->m > 2 * t->mr &&
+           gemm_parts(p->m, t->mr) <= (shared ? 8 : 6) &&
+           p->n * p->k * p->type->size > uk_caches()->second.size / (shared ? 2 : 1);
+}
+
+double uk_gemm_b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
+                      enum gemm_source source) {
+    const int size = p->type->size;
+    const double elements = (double)p->n * (double)p->k, again = (double)gemm_parts(p->m, t->mr) - 1;
+    const int64_t stride = p->b_step * size;
+    const struct uk_caches *caches = uk_caches();
+    double cycles = 0;
+
+    if (source == GEMM_COPIED)
+        return elements * size * (uk_gemm_copies_as_read(p, t, a) ? caches->in_place.as_read : COPY);
+    if (kc > kept(&caches->second, stride) / (caches->last_is_far ? 1 : 2))
+        cycles += elements * size / GEMM_LINE * caches->in_place.far;
+    if (kc * stride > PAGES * PAGE)
+        cycles += elements / t->nr * (double)gemm_least(stride, PAGE) / PAGE * caches->in_place.translate;
+    if (stride % GEMM_LINE)
+        cycles += elements / t->nr * caches->in_place.crossing;
+    return cycles * again;
+}
+
+/* A row's cycles for n columns and a step of k; the last columns may be a narrower tile's. */
+static double columns_cost(const struct gemm_type *type, const struct gemm_tile *t, int64_t n) {
+    const int64_t wide = n / t->nr, narrow = n % t->nr;
+    double last = narrow ? step_cost(t, t->mr, t->mr, t->nr) / t->mr : 0;
+
+    for (int i = 0; i < type->tiles && narrow; i++) {
+        const struct gemm_tile *u = &type->tile[i];
+        const double cost = step_cost(u, u->mr, u->mr, u->nr) / u->mr;
+
+        if (u->lanes == t->lanes && u->mr >= t->mr && narrow <= u->nr && cost < last)
+            last = cost;
+    }
+    return (double)wide * step_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
+}
+
+/* What a tile takes longer than its steps: one of so few rows that B has to come at more than NEAR bytes a cycle. Measured
+ * with AVX2's 4 rows x 3 vectors, for which A is copied besides: 3 % of a thousand columns, 15 % of a hundred. */
+static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
+    return t->nr * type->size > NEAR * step_cost(t, t->mr, t->mr, t->nr) ? FLAT : 1;
+}
+
+/* Of equal cost the tile that is nearer to a square, which loads less. */
+const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place) {
+    const struct gemm_tile *best = NULL;
+    double least_cost = 0;
+    int lanes = 0;
+
+    for (int i = 0; i < type->tiles; i++)
+        lanes = type->tile[i].lanes > lanes ? type->tile[i].lanes : lanes;
+    for (int i = 0; i < type->tiles; i++) {
+        const struct gemm_tile *t = &type->tile[i];
+        const bool fits = t->lanes == lanes && (!in_place || t->kernel[GEMM_RAB] || t->kernel[GEMM_SAB]);
+        const double cost = fits ? columns_cost(type, t, n) * flatness(type, t) : 0;
+
+        if (fits && (!best || cost < least_cost || (cost == least_cost && t->mr > best->mr))) {
+            best = t;
+            least_cost = cost;
+        }
+    }
+    return best;
+}
+
+/* Whether k is not cut for its length: rows of A pass once, along a B that stays. Where they conflict, more than two tiles
+ * read a copy of A, of which a long block takes too much. */
+static bool streams(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    return uk_caches()->last_is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
+           p->n * p->k * p->type->size <= uk_caches()->second.size / 2 &&
+           (p->n <= 2 * t->nr || !uk_gemm_conflicts(p, t));
+}
+
+int64_t uk_gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+    const int64_t room = uk_caches()->second.size / 2 / p->type->size / (4 * t->nr);
+    const bool few = passes(p, t);
+    const int64_t longest = few ? KC / 2 : KC, whole = few && shares_sets(p) ? longest : GEMM_K_WHOLE;
+    const int64_t most = room > longest ? longest : room < 128 ? 128 : room;
+
+    if (p->whole || p->k <= gemm_least(room, whole) || p->k <= most + most / 4 || streams(p, t))
+        return p->k;
+    return (gemm_parts(p->k, gemm_parts(p->k, most)) + 3) / 4 * 4;
+}

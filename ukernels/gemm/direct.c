@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which kernels share out the columns of a small product: those that take the fewest cycles for a cube of n.
+ *
+ * A kernel's step of k takes, for its rows, the longest of
+ *     FMAs / 2          two vector multiply-adds a cycle
+ *     loads / 2         two loads
+ *     (FMAs + other)/u  what goes through the u vector units that multiply or shuffle, three or two of them
+ * and a call CALL more: its arguments, its jumps, the first loads that wait. A vector of columns costs as much with one
+ * column as with all; kernels of fewer columns have several rows in a vector, at the price of shuffles. So 20 columns
+ * are 16 and 4 rather than two vectors.
+ *
+ * Where loads into a part of a register take such a unit too (uk_caches), rows that share a vector of R take it for all of
+ * A's loads but every R-th, if it is by rows, and first of all R masks, which come through one of the units: 8
+ * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
+ * for each row. 4 columns are a third, if there are rows enough for the masks; else they have kernels of their own.
+ *
+ * Or the few last columns have vectors of rows. An A in rows is turned in registers: 3 cycles for 16 rows of one or two, half
+ * a cycle more for each one more, where a vector of columns takes 8 and rows that share one 5.5 (turned_cycles). Of an A by
+ * columns each takes half a cycle.
+ *
+ * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
+ * vectors of B that are as long as a line, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in
+ * groups of 6 take 4 % longer.
+ */
+#include "direct.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { CALL = 20, PAGE = 4096 };
+
+/* The kernels in parts, compiled beside them from the same text. */
+typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                              int64_t m, int64_t n);
+#define SMALL_KERNEL(symbol) prepare_function symbol##_prepare;
+#include "gemm_small.def"
+#undef SMALL_KERNEL
+
+static const struct {
+    const char *symbol;
+    prepare_function *prepare;
+} parts[] = {
+#define SMALL_KERNEL(symbol) {#symbol, symbol##_prepare},
+#include "gemm_small.def"
+#undef SMALL_KERNEL
+    {NULL, NULL},
+};
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* Of a kernel's loads in a step of k those that take a unit, where such do. Those of two neighbours of an A by columns do not,
+ * but for few steps, with the masks, they cost as much: half a vector for each row is as good for many. */
+static double merging_loads(const struct uk_kernel *k) {
+    const double a = k->loads - 1;
+
+    if (strstr(k->op, "_ta"))
+        return k->row_step == 2 ? a : 0;
+    return k->row_step > 1 ? a - a / k->row_step : 0;
+}
+
+/* What the vectors of B, if they cross lines, add to a step of all groups of these rows: less to a longer step, nothing to
+ * one of HIDDEN cycles. Measured with 8 to 14 rows of two vectors, 0.9 to 0.2 cycles, and with 4 to 6 of four, 1.6 to 0.6; of
+ * three, 6 to 9 rows, two thirds of what that would be. */
+static double crossing_cycles(const struct uk_kernel *k, int rows) {
+    enum { HIDDEN = 15 };
+    const int groups = (rows + k->mr - 1) / k->mr;
+    const double vectors = k->fma / k->mr, step = rows * vectors / 2 / groups;
+    const double each = vectors == 3 ? uk_caches()->crossing * 2 / 3 : uk_caches()->crossing;
+
+    return each * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
+}
+
+/* A step of k for so many rows: of those that share a vector some may be there for nothing. */
+static double step_cycles(const struct uk_kernel *k, int rows, bool crosses) {
+    const struct uk_caches *caches = uk_caches();
+    const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
+    const double merging = caches->merging_takes_unit ? merging_loads(k) : 0;
+    const double units = (k->fma + k->other + merging) / caches->vector_units;
+    const double loads = k->loads + (crosses ? k->fma / k->mr : 0);
+
+    return whole * larger(larger(k->fma, loads) / 2, units) / k->mr +
+           (crosses ? crossing_cycles(k, rows) : 0);
+}
+
+/* What a call takes beside its steps: the masks of rows that share a vector are made through one of the units. */
+static int call_cycles(const struct uk_kernel *k) {
+    return k->row_step > 1 && uk_caches()->merging_takes_unit ? CALL + k->row_step : CALL;
+}
+
+/* Whether one of a vector less takes so many columns: kernels rely on all vectors but the last being whole. */
+static bool is_too_wide(const struct uk_kernel *k, int columns) {
+    return columns <= k->nr - k->mr * k->nr / (int)k->fma;
+}
+
+/* Whether a vector has rows of A, which are turned if they are not by columns (gemm_small_turned_avx512.c). */
+static bool is_turned(const struct uk_kernel *k) {
+    return k->row_step == k->mr && k->fma == k->nr;
+}
+
+/* A call of such a kernel: groups of mr rows, in whole turns of steps, with a load into half a register beside the
+ * shuffles, which have one unit, and then C's; beside the last group up to a lane of rows, each in a vector. With A by columns
+ * there are multiply-adds only, whose latency is 4; of less than a vector of rows each has one. */
+static double turned_cycles(const struct uk_kernel *k, int rows, int columns, int steps) {
+    const int lane = k->mr / 4, turn = 2 * lane, turned = (steps + turn - 1) / turn * turn;
+    const int vectors = (rows + k->mr - 1) / k->mr;
+    const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
+    const int groups = (rows - beyond + k->mr - 1) / k->mr, units = uk_caches()->vector_units;
+    const double all = ((k->other + 1) * turned + columns * steps) / units, shuffles = k->other * turned;
+    const double c = 5. * lane * ((columns + lane - 1) / lane);
+
+    if (!k->other && rows < k->mr)
+        return CALL + 4. * steps * ((rows + lane - 1) / lane);
+    if (!k->other)
+        return CALL + steps * larger(vectors * columns / 2., 4) + vectors * c;
+    return CALL + groups * (larger(all, shuffles) + c) + (beyond ? steps * (beyond + 1.) / units : 0);
+}
+
+struct search {
+    const struct uk_kernel *const *kernel;
+    int kernels, n, rows;
+    int lanes;  /* of a vector */
+    bool turns; /* the last columns may have vectors of rows */
+    bool parts; /* one kernel is too few */
+    double least;
+    struct gemm_direct *best;
+    prepare_function *const *prepare; /* of each kernel */
+    double cycles[GEMM_TILES_MOST];   /* of a call of each, but of those that are turned */
+};
+
+/* Whether d with kernel k next, and so many cycles, may be the best; of kernels that cost the same the narrower is, whose
+ * loads cross fewer lines. */
+static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
+                      double cycles) {
+    if (!s->best->pieces || cycles < s->least)
+        return true;
+    for (int i = 0; i < d->pieces; i++)
+        if (i >= s->best->pieces || s->best->piece[i].kernel != d->piece[i].kernel)
+            return false;
+    return cycles == s->least && d->pieces < s->best->pieces && k->nr < s->best->piece[d->pieces].kernel->nr;
+}
+
+/* A call of one of the kernels for n columns; of `columns` of them, which only those count that are turned. */
+static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
+                           int steps) {
+    const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
+    const bool crosses = uk_caches()->crossing > 0 && s->n % s->lanes && is_whole;
+
+    return is_turned(k) ? turned_cycles(k, rows, columns, steps)
+                        : call_cycles(k) + steps * step_cycles(k, rows, crosses);
+}
+
+/* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
+static void complete(struct search *s, struct gemm_direct *d, double cycles, int rest, int widest) {
+    for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
+        const struct uk_kernel *k = s->kernel[i];
+        const int columns = rest < k->nr ? rest : k->nr;
+        const bool is_last = columns == rest;
+
+        if (k->nr > widest || is_too_wide(k, columns) || (d->pieces == GEMM_PIECES - 1 && !is_last) ||
+            (is_turned(k) && !(s->turns && d->pieces && is_last)) || (s->parts && !d->pieces && is_last))
+            continue;
+        const double all =
+            cycles + (is_turned(k) ? piece_cycles(s, k, columns, s->rows, s->n) : s->cycles[i]);
+
+        if (!is_better(s, d, k, all))
+            continue;
+        d->piece[d->pieces].kernel = k;
+        d->piece[d->pieces].prepare = s->prepare[i];
+        d->piece[d->pieces].columns = columns;
+        d->pieces++;
+        if (!is_last) {
+            complete(s, d, all, rest - columns, k->nr);
+        } else {
+            *s->best = *d;
+            s->least = all;
+        }
+        d->pieces--;
+    }
+}
+
+/* The best for all columns. */
+static void find_best(struct search *s, struct gemm_direct *best) {
+    struct gemm_direct d = {0};
+
+    s->best = best;
+    for (int i = 0; i < s->kernels; i++)
+        if (!is_turned(s->kernel[i]))
+            s->cycles[i] = piece_cycles(s, s->kernel[i], s->kernel[i]->nr, s->rows, s->n);
+    complete(s, &d, 0, s->n, GEMM_WIDTHS);
+}
+
+static double direct_cycles(const struct search *s, const struct gemm_direct *d, int rows, int steps) {
+    double cycles = 0;
+
+    for (int i = 0; i < d->pieces; i++)
+        cycles += piece_cycles(s, d->piece[i].kernel, d->piece[i].columns, rows, steps);
+    return cycles;
+}
+
+/* The same for n columns, if the last of them have vectors of rows: for how many rows and steps at least. Where loads into
+ * a part of a register take no unit, rows that share a vector cost less than there, and it has not been measured. Fewer rows
+ * or steps have several kernels then, too: calls of one do not ask (gemm_direct_of). Up to two vectors one is best for few. */
+static void take_tall(struct gemm_type *t, int form, struct search *s) {
+    struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
+    int rows = s->n, steps = s->n;
+
+    if (!uk_caches()->merging_takes_unit || (low->pieces < 2 && s->n <= 2 * s->lanes))
+        return;
+    s->turns = true;
+    find_best(s, tall);
+    if (!tall->pieces || !is_turned(tall->piece[tall->pieces - 1].kernel))
+        return;
+    if (low->pieces < 2) {
+        s->parts = true;
+        s->turns = false;
+        low->pieces = 0;
+        find_best(s, low);
+    }
+    while (rows > 1 && direct_cycles(s, tall, rows - 1, s->n) < direct_cycles(s, low, rows - 1, s->n))
+        rows--;
+    while (steps > 1 && direct_cycles(s, tall, s->n, steps - 1) < direct_cycles(s, low, s->n, steps - 1))
+        steps--;
+    low->tall_rows = rows;
+    low->tall_steps = steps;
+    low->tall = tall;
+}
+
+/* Whether B by columns is turned, panel by panel, and not C (plan_either in plan.c): for as many rows as columns, for
+ * two groups of rows, or where there is one panel; else its cycles, some 19 a step, are more than those of a few rows. */
+static bool suits_turning(const struct gemm_type *t, const struct gemm_product *p) {
+    const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
+
+    return t->turn && (p->m >= p->n || p->m >= 2 * GEMM_TALL || columns <= width) &&
+           p->k * width <= GEMM_TURNED;
+}
+
+/* Shorter vectors turn B in twice the time, and tiles that have C turned need fewer of them for few rows: from 640 bytes
+ * of a column on they are ahead, by up to a third, where turning does not suit long sums either. Of 512 bytes they are not. */
+bool uk_gemm_turns_long(const struct gemm_type *t, const struct gemm_product *p) {
+    enum { HALVES_MOST = 640 };
+
+    return (p->a_columns || !uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) &&
+           (gemm_turns_wide(t) || p->k * t->size <= HALVES_MOST || suits_turning(t, p));
+}
+
+/* Products of any length whose operands stay in the second cache together, wherever their pages lie in it, while k is not
+ * cut: A is not copied, nor B, whose rows come fast enough to be read again by every group of rows. Measured on Emerald
+ * Rapids, 2 MB: with AVX-512 products of 5/8 of it, 2 to 400 rows or columns and cubes of up to 320, are 0 to 30 % faster
+ * than by tiles, 7/8 of it 2 % slower; with AVX2, whose vectors take a line in two goes, those of 3/8. */
+static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d) {
+    const struct uk_kernel *k = d->piece[0].kernel;
+    const int eighths = k->mr * k->nr * t->size >= (int)k->fma * GEMM_VECTOR ? 5 : 3;
+    const int64_t k_most = t->near * t->size / (2 * GEMM_WIDE); /* four of the widest tiles of a block */
+
+    return p->k <= GEMM_K_WHOLE && p->k <= k_most &&
+           2 * (p->m * p->k + p->n * p->k + p->m * p->n) <= eighths * t->near &&
+           (p->a_columns || p->lda * t->size & (t->way - 1) || p->m <= t->few_rows) &&
+           (p->b_columns ? suits_turning(t, p)
+                         : p->n < t->many || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
+}
+
+/* So are so few columns that k is not cut (streams in cost.c): rows of A pass once, along a B that stays in the second
+ * cache, a block of rows at a time where they have several kernels. But a kernel of more rows than may share a set of the
+ * first cache does not suit rows that do. Beyond GEMM_WIDE, up to twice that, only if no rows of A share a set, and rows of B
+ * begin with lines: where they cross them packed panels are faster. */
+static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
+    if (!t->last_is_far || (uint64_t)(p->n - 2) > GEMM_MOST || p->m < 2 || p->m > GEMM_MOST ||
+        p->k < GEMM_WIDTHS || p->k > GEMM_MOST || gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
+        gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n) ||
+        (p->b_columns && !p->a_columns && uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) ||
+        (p->b_columns == p->a_columns &&
+         uk_gemm_suits_turned_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
+        return NULL;
+    const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, p->n);
+    const bool conflicts = !(p->lda * t->size & (t->way - 1));
+
+    d = gemm_direct_of(d, p->m, p->k);
+    if (d->pieces && stays_near(t, p, d))
+        return d;
+    if (!d->pieces || p->a_columns || p->b_columns || p->n * t->size > 2 * GEMM_WIDE ||
+        p->k > 2 * t->near / p->n ||
+        (p->n * t->size > GEMM_WIDE && (conflicts || p->ldb * t->size % GEMM_VECTOR ||
+                                        d->piece[0].kernel->nr * t->size < 2 * GEMM_VECTOR)) ||
+        (conflicts && p->m > t->few_rows && d->piece[0].kernel->mr > t->few_rows))
+        return NULL;
+    return d;
+}
+
+const struct gemm_direct *uk_gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p) {
+    const struct gemm_direct *d = for_long_sums(t, p);
+
+    return d && (uk_is_alone() || p->m * p->n * p->k <= GEMM_WORK_MOST) ? d : NULL;
+}
+
+bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
+    return for_long_sums(t, p);
+}
+
+/* A resolved call of several kernels; s is the plan's. */
+static enum uk_status run_pieces(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                 int acc) {
+    const struct uk_gemm_plan *plan = (const void *)((const char *)s - offsetof(struct uk_gemm_plan, small));
+    const struct gemm_direct *d = plan->direct;
+
+    for (int i = 0; i < d->pieces; i++) {
+        const int bytes = d->piece[i].columns * plan->type->size;
+
+        s[i].run(&s[i], a, b, c, acc);
+        b = (const char *)b + bytes;
+        c = (char *)c + bytes;
+    }
+    return UK_OK;
+}
+
+void uk_gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p) {
+    const struct gemm_direct *d = plan->direct;
+    const bool is_afar = gemm_comes_from_afar(plan->type, p);
+    int64_t n = plan->n;
+
+    if (n >= plan->type->many)
+        return;
+    for (int i = 0; i < d->pieces; i++) {
+        const int64_t columns = i + 1 < d->pieces ? d->piece[i].columns : n;
+
+        d->piece[i].prepare(&plan->small[i], plan->k, p->lda, plan->b_step, plan->ldc, plan->m, columns);
+        n -= columns;
+    }
+    if (plan->b_column == 1)
+        (plan->swapped ? plan->resolved_swapped : plan->resolved)[plan->type == &uk_gemm_f64] =
+            !is_afar         ? d->pieces == 1 ? plan->small[0].run : run_pieces
+            : d->pieces == 1 ? plan->small[0].ahead
+                             : NULL;
+}
+
+int64_t uk_gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows) {
+    enum { WIDE = GEMM_WIDE / GEMM_VECTOR, NEAR = GEMM_TURNED / 4 };
+    const int64_t lanes = GEMM_VECTOR / t->size, all = (n + 2 * lanes - 1) / (2 * lanes) * 2;
+    const int64_t line = k * GEMM_VECTOR, room = GEMM_TURNED / line, near = by_rows ? room : NEAR / line;
+    const int64_t most = room <= WIDE ? room / 2 * 2 : near > WIDE ? (near - 1) / WIDE * WIDE : WIDE;
+
+    return (all < most ? all : most) * lanes;
+}
+
+int64_t uk_gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
+    const int64_t lanes = GEMM_VECTOR / t->size;
+
+    return GEMM_TURNED / (k * GEMM_VECTOR) > GEMM_WIDE / GEMM_VECTOR ? columns | lanes : columns;
+}
+
+int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
+    const bool shares =
+        t->last_is_far && m > 2 * GEMM_TALL && ldc * t->size >= 2 * PAGE && gemm_shares_sets(t, ldc, 4);
+    int64_t least = INT64_MAX;
+    int width = t->whole[a_columns][0]->nr;
+
+    for (int i = 0; i < t->wholes[a_columns]; i++) {
+        const struct uk_kernel *k = t->whole[a_columns][i];
+        const int64_t groups = (m + k->mr - 1) / k->mr;
+
+        if (shares && k->mr > 2 * t->few_rows)
+            continue;
+        if (k->fma >= 2 * k->mr && (groups < least || (groups == least && k->nr > width))) {
+            least = groups;
+            width = k->nr;
+        }
+    }
+    return width;
+}
+
+/* As many rows as columns; but of few columns, where what is best for as few rows is not for many, some more. One column of
+ * many rows is a vector, which has other kernels. */
+static int rows_for(int columns) {
+    enum { MANY = 16 };
+
+    return columns > 1 && columns < MANY / 2 && uk_caches()->merging_takes_unit ? MANY : columns;
+}
+
+static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
+    for (int i = 0; i < t->packs_t; i++)
+        if (t->pack_t[i]->mr == width)
+            return t->pack_t[i];
+    return NULL;
+}
+
+/* The kernels for n columns. */
+static void fill_columns(struct gemm_type *t, int form, int n, prepare_function *const *prepare) {
+    const int lanes = GEMM_VECTOR / t->size;
+    struct search s = {.kernel = t->whole[form],
+                       .kernels = t->wholes[form],
+                       .n = n,
+                       .rows = rows_for(n),
+                       .lanes = lanes,
+                       .prepare = prepare};
+
+    find_best(&s, &t->direct[form][n]);
+    if (n > lanes)
+        take_tall(t, form, &s);
+    if (n > GEMM_FEW_COLUMNS)
+        return;
+    s.rows = n;
+    find_best(&s, &t->direct_few[form][n]);
+}
+
+static prepare_function *prepare_of(const struct uk_kernel *k) {
+    for (int j = 0; parts[j].symbol; j++)
+        if (!strcmp(parts[j].symbol, k->symbol))
+            return parts[j].prepare;
+    return NULL;
+}
+
+void uk_gemm_direct_fill(struct gemm_type *t) {
+    /* Of the only vectors that such kernels have. */
+    const int lanes = GEMM_VECTOR / t->size;
+
+    t->turn_few[0] = pack_of(t, lanes);
+    t->turn_few[1] = pack_of(t, 2 * lanes);
+    if (!t->wholes[0] || !t->wholes[1] || !t->turn_few[0] || !t->turn_few[1])
+        t->turn = NULL;
+    for (int i = 0; i < t->tiles && t->wholes[0]; i++)
+        if (t->tile[i].nr == 2 * lanes && t->tile[i].kernel[GEMM_RAP])
+            t->panel_first = t->tile[i].kernel[GEMM_RAP];
+    for (int form = 0; form < 2; form++) {
+        prepare_function *prepare[GEMM_TILES_MOST];
+
+        for (int i = 0; i < t->wholes[form]; i++)
+            prepare[i] = prepare_of(t->whole[form][i]);
+        for (int n = 1; n < GEMM_WIDTHS; n++)
+            fill_columns(t, form, n, prepare);
+    }
+    while (t->many < GEMM_WIDTHS &&
+           (!t->many || (t->direct[0][t->many].pieces && t->direct[1][t->many].pieces)))
+        t->many++;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of a B by columns as inner products: which, and what they cost.
+ *
+ * Other kernels have a vector of columns of B, or of rows of A if C is turned: of few columns or rows some lanes, or most, are
+ * there for nothing, a step of k takes 4 cycles at least, the latency of its sums, and one operand is turned. Vectors along k
+ * are full, whatever m and n are, but their lanes have to be added up (TREE cycles for each group of rows), and where rows
+ * or columns do not begin with lines each load may cost something more (crossing in uk_caches). If one operand is not
+ * along k, but few columns or rows, it is turned into the workspace.
+ *
+ * Small products wait for the answer: there are no divisions, and sizes come in registers.
+ */
+#include "cost.h"
+#include "direct.h"
+
+enum { TREE = 45, PLAN = 500 };
+/* Cycles per byte that is turned, of operands that are near; and what these products take longer if theirs are not: blocks of
+ * four rows or columns are more streams than the others' panels. Measured on Emerald Rapids. */
+static const double TURN = 0.12, FAR = 1.45;
+/* Of a few columns of B by rows, or rows of A by columns, that are turned before, an element at a time; it takes a plan. */
+static const double COPY = 0.4;
+
+static double vectors(const struct gemm_type *t, int64_t n) {
+    return (double)((n + (1 << t->nt_shift) - 1) >> t->nt_shift);
+}
+
+static double cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                     double crossing) {
+    const double groups = t->nt->mr == 4 ? (double)((m + 3) / 4) : (double)m / 3 + 0.5,
+                 fours = (double)((n + 3) / 4);
+    const double a = lda * t->size % GEMM_LINE ? crossing * (double)m : 0,
+                 b = ldb * t->size % GEMM_LINE ? crossing * groups * 4 : 0;
+    const bool is_far = (m + n) * k > 4 * t->near;
+
+    return (is_far ? FAR : 1) * fours * (vectors(t, k) * (2 * (double)m + a + b) + groups * TREE);
+}
+
+double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
+                           int64_t ldb) {
+    return cycles(t, m, n, k, lda, ldb, uk_caches()->crossing);
+}
+
+/* By vectors of columns, in place or turned first. */
+static double columns_cycles(const struct gemm_type *t, int64_t rows, int64_t columns, int64_t k,
+                             bool turned) {
+    const double multiply = (double)rows * vectors(t, columns) / 2;
+
+    return (double)k * ((multiply < 4 ? 4 : multiply) + (turned ? TURN * (double)columns * t->size : 0));
+}
+
+bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
+                        int64_t ldb) {
+    if (!t->nt || k < GEMM_DOTS_LEAST || m < 2 || n < 2 || (m | n | k) >= GEMM_MOST)
+        return false;
+    const double rows = columns_cycles(t, m, n, k, true), columns = columns_cycles(t, n, m, k, true),
+                 least = rows < columns ? rows : columns;
+
+    return cycles(t, m, n, k, lda, ldb, 0) < least && uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+}
+
+/* Of columns of B up to nr: more share vectors by halves otherwise. The copy takes as long as 4 to 8 rows of the others. */
+bool uk_gemm_suits_turned_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
+                               bool turns_a) {
+    const int64_t few = turns_a ? m : n, many = turns_a ? n : m;
+
+    if (!t->nt || k < GEMM_WIDTHS || few < 2 || many < 8 * few || (m | n | k) >= GEMM_MOST ||
+        (turns_a ? 2 * m > 1 << t->nt_shift : n > t->nt->nr))
+        return false;
+    const int64_t leading = uk_gemm_leading(k, t->size), lda = turns_a ? leading : ld,
+                  ldb = turns_a ? ld : leading;
+    const double turning = PLAN + COPY * (double)(few * k) * t->size;
+    const double rows = columns_cycles(t, m, n, k, turns_a), columns = columns_cycles(t, n, m, k, false),
+                 least = (turns_a && columns < rows ? columns : rows) - turning;
+
+    return cycles(t, m, n, k, lda, ldb, 0) < least && uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
+}
+
+int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
+    const int64_t most = 8192 / t->size;
+
+    if (m <= t->nt->mr || k <= most)
+        return k;
+    return gemm_parts(gemm_parts(k, gemm_parts(k, most)), 16) * 16;
+}

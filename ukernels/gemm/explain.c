@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plan does, in words. */
+#include <stdarg.h>
+#include <stdio.h>
+#include "direct.h"
+
+struct text {
+    char *buffer;
+    size_t size, length;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...) {
+    va_list ap;
+
+    va_start(ap, format);
+    const size_t room = t->length < t->size ? t->size - t->length : 0;
+    const int n = vsnprintf(room ? t->buffer + t->length : NULL, room, format, ap);
+    va_end(ap);
+    t->length += n > 0 ? (size_t)n : 0;
+}
+
+static const char *source(int source, bool packed, bool is_b) {
+    static const char *const texts[] = {"read in place", "copied in rows", "packed in panels"};
+
+    return packed && is_b ? "packed beforehand, in panels" : packed ? "packed beforehand" : texts[source];
+}
+
+static void add_kernels(struct text *t, const struct gemm_direct *d) {
+    int64_t from = 0;
+
+    for (int i = 0; i < d->pieces; i++) {
+        add(t, "kernel of columns %lld to %lld: %s\n", (long long)from,
+            (long long)(from + d->piece[i].columns - 1), d->piece[i].kernel->symbol);
+        from += d->piece[i].columns;
+    }
+}
+
+static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
+    const struct gemm_type *type = p->type;
+    const bool turned = p->b_column != 1, a_columns = p->a_step != 1;
+    const struct gemm_product product = gemm_product_of_plan(p);
+    const bool by_panels = gemm_goes_by_panels(type, &product);
+    const bool by_rows = !by_panels && (!turned || p->m > GEMM_TALL) &&
+                         gemm_goes_by_rows(type, p->m, p->n, p->k, turned ? 1 : p->b_step);
+    const int64_t together = turned ? uk_gemm_turned_columns(type, p->n, p->k, by_rows) : p->n,
+                  n = together < p->n ? together : p->n;
+    const int64_t most = by_panels ? 2 * GEMM_VECTOR / type->size
+                         : by_rows ? uk_gemm_direct_width(type, a_columns, p->m, p->ldc)
+                                   : GEMM_WIDE / type->size;
+    const bool in_blocks = n >= type->many;
+    const struct gemm_direct *direct = type->direct[a_columns];
+
+    add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",
+        turned      ? "turned first"
+        : by_panels ? "packed in panels first"
+                    : "read in place");
+    if (by_panels)
+        add(t, "kernel of the first rows, which packs B: %s\n", type->panel_first->symbol);
+    if (n < p->n)
+        add(t, "B: %lld columns at a time\n", (long long)n);
+    if (in_blocks)
+        add(t, "blocks: %lld columns each\n", (long long)most);
+    add_kernels(t, in_blocks || turned ? &direct[in_blocks ? most : n] : p->direct);
+    if (in_blocks && n % most) {
+        add(t, "last block: %lld columns\n", (long long)(n % most));
+        add_kernels(t, gemm_direct_of(&direct[n % most], p->m, p->k));
+    }
+}
+
+static void add_tiles(struct text *t, const struct uk_gemm_plan *p) {
+    const struct uk_kernel *k = p->tile->kernel[p->form];
+
+    add(t, "path: tiles of %lld x %d\n", (long long)p->rows, k->nr);
+    add(t, "kernel: %s%s\n", k->symbol, p->turned ? ", turned on the way to C" : "");
+    if (p->tail)
+        add(t, "kernel of the last columns: %s\n", p->tail->symbol);
+    if (p->first)
+        add(t, "kernel of the first rows, which packs B: %s\n", p->first->symbol);
+    add(t, "A: %s\n", source(p->a_source, p->a_packed, false));
+    add(t, "B: %s\n", source(p->b_source, p->b_packed, true));
+    add(t, "blocks: mc %lld, nc %lld, kc %lld\n", (long long)p->mc, (long long)p->nc, (long long)p->kc);
+}
+
+size_t uk_gemm_explain(const struct uk_gemm_plan *p, char *buffer, size_t size) {
+    struct text t = {buffer, size, 0};
+    const long long tasks = p->row_tasks * p->column_tasks;
+
+    if (size)
+        buffer[0] = 0;
+    add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->type->name, (long long)p->m, (long long)p->n,
+        (long long)p->k, p->swapped ? ", of the transposes: A and B have changed places" : "");
+    if (p->direct)
+        add_direct(&t, p);
+    else if (p->path == GEMM_TILES)
+        add_tiles(&t, p);
+    else if (p->path == GEMM_SCALE)
+        add(&t, "path: C is scaled, A and B are not read\n");
+    else if (p->path == GEMM_DOTS)
+        add(&t, "path: inner products of rows of A and columns of B%s\nkernel: %s\nblocks: kc %lld\n",
+            p->a_block   ? ", A turned first"
+            : p->b_block ? ", B turned first"
+                         : "",
+            p->type->nt->symbol, (long long)p->kc);
+    else
+        add(&t, "path: matrix times vector, by %s\nkernel: %s\n",
+            p->path == GEMM_VECTOR_N ? "inner products along contiguous rows" : "sums of contiguous rows",
+            (p->path == GEMM_VECTOR_N ? p->type->gemv_n : p->type->gemv_t)->symbol);
+    add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks, (long long)p->column_tasks);
+    add(&t, "workspace: %zu bytes\n", uk_gemm_workspace(p));
+    add(&t, "estimate: %.0f cycles on one thread\n", p->cycles);
+    return t.length;
+}

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products of f32. */
+#define ELEMENT float
+#define TYPE uk_gemm_f32
+#define NAME "s"
+#include "element.h"

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix products of any size and layout on the kernels of the registry: uk_sgemm, uk_dgemm, their batches and plans.
+ *
+ *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once
+ *     plan.c             a call's path, kernel, blocks and threads: the least of what cost.c estimates
+ *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
+ *     run.c, pack.c      a plan, computed: blocks, panels, rows of tiles (struct gemm_strip)
+ *     direct.c           small products, whose kernels take operands in place and all rows in one call
+ *     dots.c             inner products
+ *     element.h          what depends on the element type: f32.c and f64.c include it; direct_element.h likewise for gemm.c
+ *     explain.c          a plan in words
+ *
+ * Uses machine (caches, and what operands in place cost), registry (kernels by name) and runtime (threads, memory).
+ */
+#ifndef GEMM_H
+#define GEMM_H
+
+#include <stdatomic.h>
+#include "machine/machine.h"
+#include "runtime/runtime.h"
+#include "ukernels.h"
+
+/*
+ * What a kernel takes. All kernels of one tile are in one family, whatever they take.
+ *
+ *              A                      B
+ *     PANELS   panels                 panels
+ *     RA       rows, any stride       panels
+ *     RAB      rows, any stride       rows, any stride
+ *     SAB      any two strides        rows, any stride
+ *     RAP      rows, any stride       rows, any stride, which it also packs
+ *     SMALL    as RAB, and any number of rows in one call; of no tile
+ */
+enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_RAP, GEMM_FORMS, GEMM_SMALL = GEMM_FORMS };
+
+struct gemm_tile {
+    int mr, nr;
+    int lanes;                                      /* elements of a vector */
+    const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
+    void (*asking[GEMM_FORMS])(void); /* those that also ask for what is needed next; NULL: none */
+    void (*packing)(void);            /* of PANELS, which also copies rows of the next panel; NULL: none */
+};
+
+/* From where a tile reads an operand. */
+enum gemm_source {
+    GEMM_IN_PLACE,
+    GEMM_ROWS,   /* a copy in rows, of A only */
+    GEMM_COPIED, /* a copy in panels */
+};
+
+enum gemm_path {
+    GEMM_SCALE,    /* k = 0, or nothing to do: C = beta C */
+    GEMM_TILES,    /* by tiles */
+    GEMM_VECTOR_N, /* m or n is 1: inner products along contiguous rows of the matrix */
+    GEMM_VECTOR_T, /* m or n is 1: sums of contiguous rows */
+    GEMM_DOTS,     /* inner products of rows of A and columns of B, all contiguous */
+};
+
+/* The last steps, in the product's own layout. Bias and bounds are of the product's type. */
+struct gemm_epilogue {
+    double scale, low, high;
+    const void *row_bias, *column_bias;
+};
+
+/* Of the transposed C. */
+static inline struct gemm_epilogue gemm_turned_epilogue(const struct gemm_epilogue *e) {
+    return (struct gemm_epilogue){e->scale, e->low, e->high, e->column_bias, e->row_bias};
+}
+
+/* What tiles ask for, each for a part, from the caches behind the first: what is needed of B next. RA: GEMM_ASKED rows of a
+ * B by columns, which is packed. RAB: a line of each row, of B in place. Or the next panel of A, PANELS: a share of it, twice;
+ * or two rows that it is packed from, and the tile copies. */
+enum { GEMM_ASKED = 3 };
+struct gemm_next {
+    void (*asking)(void); /* the tile's, of that name */
+    const void *part;
+    int64_t on;    /* elements from part to part */
+    int64_t parts; /* that are left; of rows that are copied, the rows */
+    int64_t stride;
+    int64_t step; /* PANELS: from step to step of k */
+    void *copy;   /* PANELS: where the rows go; NULL: they are only asked for */
+};
+
+/* A row of tiles: C[rows, columns] of one block of k. */
+struct gemm_strip {
+    const struct uk_kernel *kernel, *tail; /* tail: of the last columns, if they are no more than its width */
+    enum gemm_form form, tail_form;
+    int64_t k, rows, columns;
+    const void *a;
+    int64_t a_row, a_step;
+    const void *b;
+    int64_t b_step, b_tile; /* from row to row, from tile to tile */
+    void *packed;           /* RAP: where B's panels go */
+    void *c;
+    int64_t ldc;
+    bool turned;                          /* C by columns, ldc apart */
+    double alpha, beta;                   /* beta is 1 but for the first block */
+    const struct gemm_epilogue *epilogue; /* NULL but for the last block */
+    int64_t row, column;                  /* of the first element, for the bias */
+    struct gemm_next *next;               /* what is left to ask for */
+};
+
+/* A vector of results y[i * y_step], i < count, from a matrix with `stride` between its rows. */
+struct gemm_vector {
+    const struct uk_kernel *kernel;
+    int64_t k, count;
+    const void *matrix;
+    int64_t stride;
+    const void *x; /* contiguous */
+    void *y;
+    int64_t y_step;
+    double alpha, beta;
+    const struct gemm_epilogue *epilogue;
+    int64_t row, column;
+    int64_t ahead; /* how far on kernels ask for the matrix, which is not near; 0: they do not */
+    bool is_row;   /* y is a row of C, else a column */
+};
+
+/* C[m, n] of inner products; strides from row to row of A, from column to column of B. */
+struct gemm_dots {
+    const struct uk_kernel *kernel;
+    int64_t m, n, k, k_block;
+    const void *a;
+    int64_t lda;
+    const void *b;
+    int64_t ldb;
+    void *c;
+    int64_t ldc;
+    double alpha, beta;
+    const struct gemm_epilogue *epilogue;
+    int64_t row, column; /* of the first element, for the bias */
+};
+
+enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 3, GEMM_FEW_COLUMNS = 4 };
+
+/* How the columns of a small product are shared out: the first ones to the first kernel, and so on. A kernel takes any
+ * number of rows in one call; direct.h says which products, and why. */
+struct gemm_direct {
+    struct {
+        const struct uk_kernel *kernel;
+        /* The first part of a call, which also says what the second one is. */
+        void (*prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
+                        int64_t n);
+        int columns; /* the last one's: as many as are left */
+    } piece[GEMM_PIECES];
+    int pieces; /* 0: there are no such kernels */
+    /* Those for so many rows and steps at least; NULL: the same. */
+    int tall_rows, tall_steps;
+    const struct gemm_direct *tall;
+};
+
+/* An element type: what depends on it, and its kernels that run on this CPU. */
+struct gemm_type {
+    const char *name; /* "sgemm" */
+    int size;         /* of an element */
+    void (*strip)(const struct gemm_strip *s);
+    void (*vector_n)(const struct gemm_vector *v);
+    void (*vector_t)(const struct gemm_vector *v);
+    void (*dots)(const struct gemm_dots *d);
+    /* C[i, j] = beta C[i, j], then the epilogue */
+    void (*scale)(int64_t m, int64_t n, void *c, int64_t ldc, double beta, const struct gemm_epilogue *e);
+    /* Panel of width w: d[p*w + j] = j < n ? s[p*step + j*across] : 0 */
+    void (*pack)(const struct gemm_type *t, int64_t k, int64_t n, const void *s, int64_t step, int64_t across,
+                 int w, void *d);
+    /* d[i*ldd + p] = s[i*row + p*step] */
+    void (*copy_rows)(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
+                      int64_t step, void *d, int64_t ldd);
+    /* The registry's names of what it has for this type, and the rows found. */
+    const char *form_op[GEMM_FORMS], *small_op, *small_ta_op, *nt_op;
+    const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op, *turn_op;
+    struct gemm_tile tile[GEMM_TILES_MOST];
+    int tiles;
+    /* The tile for n columns, of n < GEMM_WIDTHS. */
+    const struct gemm_tile *for_columns[GEMM_WIDTHS];
+    const struct gemm_tile *in_place_for_columns[GEMM_WIDTHS]; /* of those that take B in place; NULL: none */
+    /* The kernel of GEMM_SMALL for n columns, as a tile of its own; NULL: none. */
+    const struct gemm_tile *small_for_columns[GEMM_WIDTHS];
+    struct gemm_tile small[GEMM_TILES_MOST];
+    int smalls;
+    /* Kernels of any number of rows, and which of them n columns take: with A in rows, with A in columns; and of a product
+     * with no more rows either. */
+    const struct uk_kernel *whole[2][GEMM_TILES_MOST];
+    int wholes[2];
+    struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
+    struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
+    int many; /* columns, from which on there are more kernels than those: GEMM_WIDTHS or less */
+    const struct uk_kernel *turn,
+        *turn_few[2]; /* B's columns, or NULL; pack_t of a vector of them, and of two */
+    const struct uk_kernel
+        *panel_first;   /* rows that pack two vectors of columns of B as they read them; or NULL */
+    int64_t way;        /* bytes of a way of the first cache, a power of two */
+    int few_rows;       /* so many of its lines may share a set */
+    int64_t near, last; /* elements of a quarter of the second cache; of the last one */
+    int64_t second_way; /* bytes of a way of the second cache */
+    bool last_is_far;   /* uk_caches's */
+    _Atomic bool ready; /* all is filled in */
+    const struct uk_kernel *gemv_n, *gemv_t, *nt;
+    int nt_shift; /* nt's vectors have 2^nt_shift elements */
+    const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
+    int packs_n, packs_t;
+};
+
+/* The longest sum that is not cut for its length alone. */
+enum { GEMM_K_WHOLE = 800 };
+
+/* Scratch is on the stack, of which a call takes 16 KB at most: the most elements of a tile, two of which a tile of a C by
+ * columns needs, and of rows of several tiles. */
+enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
+
+/* ---- f32.c, f64.c ---- */
+extern struct gemm_type uk_gemm_f32, uk_gemm_f64;
+
+/* ---- kernels.c ---- */
+
+/* The type with its kernels looked up. */
+const struct gemm_type *uk_gemm_type_f32(void);
+const struct gemm_type *uk_gemm_type_f64(void);
+
+/* ---- plan.c ---- */
+
+/* Cycles of work below which a thread is not worth waking: some 20 us. */
+#define GEMM_TASK 60000.
+
+struct gemm_shape {
+    enum uk_layout layout;
+    enum uk_transpose ta, tb;
+    int64_t m, n, k, lda, ldb, ldc;
+};
+
+enum uk_status uk_gemm_resolve(struct uk_gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options);
+
+/* ---- run.c ---- */
+
+struct gemm_operands {
+    double alpha, beta;
+    const void *a, *b; /* in the product's own order */
+    void *c;
+    const struct gemm_epilogue *epilogue; /* NULL: none */
+};
+
+/* `workspace` may be NULL. */
+enum uk_status uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+/* The same for a small product; false: it is none, and nothing has been done. */
+bool uk_gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+/* The same for a product of matrix and vector, alpha being 1, that takes one thread and no workspace: without a plan, which
+ * takes as long as 10000 multiply-adds. */
+bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                        double beta, void *c);
+/* And for one of inner products. */
+bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                      double beta, void *c);
+/* Whether an operand that would be touched is missing. */
+bool uk_gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
+/* Runs `count` tasks on the plan's threads. */
+void uk_gemm_parallel(const struct uk_gemm_plan *plan,
+                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                      int64_t count);
+
+/* ---- pack.c ---- */
+
+/* From row to row of a copy of rows of n elements. */
+int64_t uk_gemm_leading(int64_t n, int size);
+/* Of so many elements; SIZE_MAX: more than addresses have room for, and no allocation gives. */
+size_t uk_gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements);
+/* Bytes of the whole operand, packed. */
+size_t uk_gemm_packed_a(const struct uk_gemm_plan *plan);
+size_t uk_gemm_packed_b(const struct uk_gemm_plan *plan);
+/* Packs rows [i, i + m) and steps [p, p + k) of A, as the plan's source says, or columns of B. */
+void uk_gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p,
+                    int64_t k, void *packed);
+void uk_gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p,
+                    int64_t k, void *packed);
+/* The whole operand. */
+void uk_gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed);
+void uk_gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernels matrix products have: the registry's rows of their operations that run on this CPU. */
+#include <pthread.h>
+#include <string.h>
+#include "cost.h"
+#include "direct.h"
+
+/* The weight of an instruction set: a kernel of a higher one replaces one of the same tile. */
+static int level(const struct uk_kernel *k) {
+    static const char *const isas[] = {
+#define UK_ISA_ROW(name, arch, features) #name,
+#include "machine/isas.def"
+#undef UK_ISA_ROW
+    };
+    int i = 0;
+
+    while (i < (int)(sizeof isas / sizeof *isas) && strcmp(isas[i], k->isa))
+        i++;
+    return i;
+}
+
+/* The tile of these dimensions, made if it is new; NULL: there is no room. */
+static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k) {
+    int i = 0;
+
+    while (i < t->tiles && (t->tile[i].mr != k->mr || t->tile[i].nr != k->nr))
+        i++;
+    if (i == GEMM_TILES_MOST)
+        return NULL;
+    if (i == t->tiles) {
+        t->tile[t->tiles++] = (struct gemm_tile){
+            .mr = k->mr, .nr = k->nr, .lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1};
+    }
+    return &t->tile[i];
+}
+
+/* Kernels that also ask for what is needed next, or copy it, compiled beside the others from the same text. */
+#define ASKING_KERNEL(symbol) void symbol##_asking(void);
+#define PACKING_KERNEL(symbol) void symbol##_packing(void);
+#include "gemm_asking.def"
+#undef ASKING_KERNEL
+#undef PACKING_KERNEL
+
+struct variant {
+    const char *symbol;
+    void (*function)(void);
+};
+#define ASKING_KERNEL(symbol) {#symbol, symbol##_asking},
+#define PACKING_KERNEL(symbol)
+static const struct variant asking[] = {
+#include "gemm_asking.def"
+    {NULL, NULL},
+};
+#undef ASKING_KERNEL
+#undef PACKING_KERNEL
+#define ASKING_KERNEL(symbol)
+#define PACKING_KERNEL(symbol) {#symbol, symbol##_packing},
+static const struct variant packing[] = {
+#include "gemm_asking.def"
+    {NULL, NULL},
+};
+
+static void (*variant_of(const struct uk_kernel *k, const struct variant *all))(void) {
+    for (int i = 0; all[i].symbol; i++)
+        if (!strcmp(all[i].symbol, k->symbol))
+            return all[i].function;
+    return NULL;
+}
+
+static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_form form) {
+    if (k->edges != UK_EDGES_ANY || k->kr != 1 || k->a_over || k->a_align > t->size || k->b_align > t->size ||
+        k->c_align > t->size || k->mr * k->nr > GEMM_TILE_MOST)
+        return;
+    struct gemm_tile *tile = tile_of(t, k);
+    const struct uk_kernel *old = tile ? tile->kernel[form] : NULL;
+
+    if (tile && (!old || level(k) > level(old))) {
+        tile->kernel[form] = k;
+        tile->asking[form] = variant_of(k, asking);
+        if (form == GEMM_PANELS)
+            tile->packing = variant_of(k, packing);
+    }
+}
+
+/* Whole small products: n columns are the next wider kernel's. */
+static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
+    if (k->edges != UK_EDGES_ANY || k->a_over || k->mr * k->nr > GEMM_TILE_MOST ||
+        t->smalls == GEMM_TILES_MOST)
+        return;
+    struct gemm_tile *s = &t->small[t->smalls++];
+
+    *s =
+        (struct gemm_tile){.mr = k->mr, .nr = k->nr, .lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1};
+    s->kernel[GEMM_SMALL] = k;
+    const struct gemm_tile *last = NULL;
+    for (int n = 1, higher = 1; n <= k->nr && n < GEMM_WIDTHS; n++) {
+        const struct gemm_tile *old = t->small_for_columns[n];
+
+        if (old != last)
+            higher = old ? level(k) - level(old->kernel[GEMM_SMALL]) : 1;
+        last = old;
+        if (higher > 0 || (higher == 0 && k->nr < old->nr))
+            t->small_for_columns[n] = s;
+    }
+}
+
+/* Those of the highest instruction set only: each has kernels for any number of columns. */
+static void take_whole(struct gemm_type *t, const struct uk_kernel *k, int form) {
+    const int higher = t->wholes[form] ? level(k) - level(t->whole[form][0]) : 0;
+
+    if (k->edges != UK_EDGES_ANY || k->a_over || higher < 0)
+        return;
+    if (higher > 0)
+        t->wholes[form] = 0;
+    if (t->wholes[form] < GEMM_TILES_MOST)
+        t->whole[form][t->wholes[form]++] = k;
+}
+
+static void take_one(const struct uk_kernel **slot, const struct uk_kernel *k) {
+    if (!*slot || level(k) > level(*slot))
+        *slot = k;
+}
+
+static void take_pack(const struct uk_kernel **rows, int *count, const struct uk_kernel *k, bool by_mr) {
+    for (int i = 0; i < *count; i++)
+        if (by_mr ? rows[i]->mr == k->mr : rows[i]->nr == k->nr) {
+            take_one(&rows[i], k);
+            return;
+        }
+    if (*count < GEMM_PACKS_MOST)
+        rows[(*count)++] = k;
+}
+
+/* Generic tiles are for CPUs that have no others: their cost would be taken for that of vectors as wide. */
+static void drop_generic(struct gemm_type *t) {
+    int kept = 0;
+
+    for (int i = 0; i < t->tiles; i++) {
+        bool generic = true;
+
+        for (int f = 0; f < GEMM_FORMS; f++)
+            generic = generic && (!t->tile[i].kernel[f] || !level(t->tile[i].kernel[f]));
+        if (!generic)
+            t->tile[kept++] = t->tile[i];
+    }
+    t->tiles = kept ? kept : t->tiles;
+}
+
+static void take_kernels(struct gemm_type *t) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+    const char *features = NULL; /* of the row before: those of one instruction set are the same text */
+    bool has = false;
+
+    for (int i = 0; i < count; i++) {
+        const struct uk_kernel *k = &rows[i];
+
+        if (k->op[0] != t->name[0] || !k->function || k->cores)
+            continue;
+        if (k->features != features) {
+            features = k->features;
+            has = uk_kernel_runs_here(k);
+        }
+        if (!has)
+            continue;
+        for (int f = 0; f < GEMM_FORMS; f++)
+            if (!strcmp(k->op, t->form_op[f]))
+                take_form(t, k, (enum gemm_form)f);
+        if (!strcmp(k->op, t->small_op)) {
+            take_small(t, k);
+            take_whole(t, k, 0);
+        } else if (!strcmp(k->op, t->small_ta_op)) {
+            take_whole(t, k, 1);
+        } else if (!strcmp(k->op, t->gemv_n_op))
+            take_one(&t->gemv_n, k);
+        else if (!strcmp(k->op, t->gemv_t_op))
+            take_one(&t->gemv_t, k);
+        else if (!strcmp(k->op, t->nt_op))
+            take_one(&t->nt, k);
+        else if (!strcmp(k->op, t->turn_op))
+            take_one(&t->turn, k);
+        else if (!strcmp(k->op, t->pack_n_op) && !k->a_over)
+            take_pack(t->pack_n, &t->packs_n, k, false);
+        else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)
+            take_pack(t->pack_t, &t->packs_t, k, true);
+    }
+}
+
+static void look_up(struct gemm_type *t) {
+    take_kernels(t);
+    drop_generic(t);
+    while (t->nt && (2 << t->nt_shift) * t->nt->fma <= t->nt->mr * t->nt->nr)
+        t->nt_shift++;
+    for (int n = 1; n < GEMM_WIDTHS; n++) {
+        t->for_columns[n] = uk_gemm_width_for(t, n, false);
+        t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
+    }
+    const struct uk_cache *first = &uk_caches()->first;
+
+    t->way = first->size / first->ways;
+    t->few_rows = (int)first->ways / 2;
+    t->near = uk_caches()->second.size / 4 / t->size;
+    t->last = uk_caches()->last.size / t->size;
+    t->second_way = uk_caches()->second.size / uk_caches()->second.ways;
+    t->last_is_far = uk_caches()->last_is_far;
+    uk_gemm_direct_fill(t);
+    atomic_store_explicit(&t->ready, true, memory_order_release);
+}
+
+static void look_up_all(void) {
+    uk_count_threads(); /* which small products look at without a call */
+    look_up(&uk_gemm_f32);
+    look_up(&uk_gemm_f64);
+}
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+const struct gemm_type *uk_gemm_type_f32(void) {
+    pthread_once(&once, look_up_all);
+    return &uk_gemm_f32;
+}
+
+const struct gemm_type *uk_gemm_type_f64(void) {
+    pthread_once(&once, look_up_all);
+    return &uk_gemm_f64;
+}

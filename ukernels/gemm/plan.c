@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which path, kernel, blocking and threads a product takes: the least of the costs that cost.c estimates.
+ * Column-major products are computed as the row-major product of the transposes: C' = B' A'.
+ *
+ * B by columns can be had without a copy, as A in rows for the product of the transposes, whose tiles are turned on their way
+ * to C: GEMM_TURN per byte of C instead of GEMM_COPY per byte of B, for sums of one block.
+ *
+ * What decides the order in which an element's products are added (the tile, kc, the kernel's form) depends on shape and
+ * strides only: not on threads, nor on what has been packed beforehand. The width of the tile depends on n alone, or on m
+ * where C is turned.
+ */
+#include "cost.h"
+#include "direct.h"
+
+/* Forms that take B in place take panels too. */
+static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum gemm_source a,
+                       enum gemm_source b) {
+    if (b == GEMM_IN_PLACE ? form == GEMM_PANELS || form == GEMM_RA || p->b_column != 1 : false)
+        return false;
+    switch (form) {
+    case GEMM_PANELS:
+        return a == GEMM_COPIED;
+    case GEMM_RA:
+    case GEMM_RAB:
+        return a == GEMM_ROWS || (a == GEMM_IN_PLACE && p->a_step == 1);
+    default:
+        return true;
+    }
+}
+
+struct choice {
+    const struct gemm_tile *tile;
+    enum gemm_form form;
+    enum gemm_source a, b;
+    int64_t rows;
+    double cycles;
+};
+
+/* The cheapest way to bring the operands to this tile; nothing is cheaper than one that costs nothing beside the tiles.
+ * Of equal ones the form with fewer strides. */
+static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
+    static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
+    const int64_t kc = uk_gemm_k_block(p, t);
+    struct choice c = {.tile = t};
+    double tiles = 0;
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const enum gemm_form f = c.form = forms[i];
+
+        if (!t->kernel[f])
+            continue;
+        if (!c.rows) {
+            c.rows = uk_gemm_panel_rows(t->kernel[f], p->m);
+            tiles = uk_gemm_tiles_cost(t, t->kernel[f], c.rows, p->m, p->n, p->k);
+        }
+        for (int a = GEMM_IN_PLACE; a <= GEMM_COPIED; a++)
+            for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
+                c.a = (enum gemm_source)a;
+                c.b = (enum gemm_source)b;
+                if (!form_takes(c.form, p, c.a, c.b) ||
+                    (c.a == GEMM_COPIED && p->b_column != 1 && uk_gemm_asks(p, t, GEMM_RA)))
+                    continue;
+                c.cycles = tiles + uk_gemm_a_cost(p, t, kc, c.a, c.b) + uk_gemm_b_cost(p, t, kc, c.a, c.b);
+                if (!best->tile || c.cycles < best->cycles)
+                    *best = c;
+                if (c.cycles == tiles)
+                    return;
+            }
+    }
+}
+
+/* The kernel of the last columns, if a narrower tile's takes A as it is given to the others. */
+static void find_tail(struct uk_gemm_plan *p) {
+    const int64_t last =
+        p->n < GEMM_WIDTHS ? (int64_t)((unsigned)p->n % (unsigned)p->tile->nr) : p->n % p->tile->nr;
+    const enum gemm_form form = p->form == GEMM_PANELS || p->form == GEMM_SAB ? GEMM_SAB : GEMM_RAB;
+    const struct gemm_type *type = p->type;
+
+    for (int i = 0; i < type->tiles && last; i++) {
+        const struct gemm_tile *t = &type->tile[i];
+        const enum gemm_form f = t->kernel[form] ? form : GEMM_SAB;
+
+        if (t->kernel[f] && t->lanes == p->tile->lanes && t->mr >= p->rows && last <= t->nr &&
+            t->nr < (p->tail ? p->tail->nr : p->tile->nr)) {
+            p->tail = t->kernel[f];
+            p->tail_form = (unsigned char)f;
+        }
+    }
+}
+
+/* How many tasks, and in which grid: the one whose largest rectangle is least work, packing counted. */
+static void split(struct uk_gemm_plan *p) {
+    const int nr = p->tile->nr;
+    const int64_t row_panels = gemm_parts(p->m, p->rows), column_panels = gemm_parts(p->n, nr);
+    const double area = (double)(row_panels * column_panels);
+    double best = 1;
+    int64_t threads = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
+
+    p->row_tasks = p->column_tasks = 1;
+    for (int64_t r = 1; r <= threads && r <= row_panels; r++) {
+        const int64_t c = gemm_least(threads / r, column_panels);
+        const double h = (double)gemm_parts(row_panels, r), w = (double)gemm_parts(column_panels, c);
+        /* A panel of A packed again costs as GEMM_COPY does beside its tiles. */
+        const double again = 0.02 * ((double)(r - 1) * w / area + (double)(c - 1) * h / area);
+
+        if (h * w / area + again < best) {
+            best = h * w / area + again;
+            p->row_tasks = r;
+            p->column_tasks = c;
+        }
+    }
+}
+
+/* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
+static bool packs_as_read(const struct uk_gemm_plan *p) {
+    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
+           uk_gemm_copies_as_read(p, p->tile, (enum gemm_source)p->a_source);
+}
+
+static void block(struct uk_gemm_plan *p, const struct choice *c) {
+    const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
+    const struct uk_caches *caches = uk_caches();
+    int64_t columns, rows, room = uk_gemm_room(p);
+
+    p->tile = c->tile;
+    p->form = (unsigned char)c->form;
+    p->a_source = (unsigned char)c->a;
+    p->b_source = (unsigned char)c->b;
+    p->rows = c->rows;
+    p->cycles = c->cycles;
+    p->kc = uk_gemm_k_block(p, c->tile);
+    split(p);
+    p->asking = uk_gemm_asks(p, c->tile, c->form) ? c->tile->asking[c->form] : NULL;
+    if (p->asking && c->form != GEMM_PANELS)
+        room /= 2; /* the other half is for what is asked for */
+    columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
+    rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
+    if (p->row_tasks * p->column_tasks > caches->cores)
+        room /= 2; /* two tasks to a core */
+    p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
+    /* Where A is packed it stays for all blocks of columns, for which its panels come from the third cache or, slowly enough,
+     * from memory. More rows than this, 4096 x 512 doubles, would pack B again. */
+    p->mc = (17 << 20) / size / p->kc / p->rows * p->rows;
+    p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
+    p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
+    p->a_leading = uk_gemm_leading(p->kc, size);
+    p->first = packs_as_read(p) ? p->tile->kernel[GEMM_RAP] : NULL;
+    p->a_padding =
+        p->first && c->a == GEMM_COPIED && uk_gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
+    p->a_block = c->a == GEMM_IN_PLACE ? 0
+                 : c->a == GEMM_ROWS   ? p->mc * p->a_leading
+                                       : p->mc / p->rows * mr * p->kc + p->a_padding;
+    p->b_block = c->b == GEMM_IN_PLACE ? 0 : p->nc * p->kc;
+    p->a_block = gemm_parts(p->a_block * size, GEMM_LINE) * GEMM_LINE / size; /* each begins with a line */
+    p->b_block = gemm_parts(p->b_block * size, GEMM_LINE) * GEMM_LINE / size;
+}
+
+static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
+    const struct gemm_type *type = p->type;
+    const struct gemm_tile *suits =
+        p->n < GEMM_WIDTHS ? type->for_columns[p->n] : uk_gemm_width_for(type, p->n, false);
+    struct choice best = {0};
+
+    for (int i = 0; i < type->tiles && suits; i++)
+        if (type->tile[i].nr == suits->nr && type->tile[i].lanes == suits->lanes)
+            consider(p, &type->tile[i], &best);
+    if (!best.tile)
+        return UK_UNSUPPORTED;
+    p->path = GEMM_TILES;
+    block(p, &best);
+    find_tail(p);
+    return UK_OK;
+}
+
+/* The product of the transposes. */
+static struct uk_gemm_plan turned(const struct uk_gemm_plan *p) {
+    struct uk_gemm_plan q = *p;
+
+    q.m = p->n;
+    q.n = p->m;
+    q.a_row = p->b_column;
+    q.a_step = p->b_step;
+    q.b_step = p->a_step;
+    q.b_column = p->a_row;
+    q.a_packed = p->b_packed;
+    q.b_packed = p->a_packed;
+    q.swapped = !p->swapped;
+    q.turned = true;
+    return q;
+}
+
+/* B by columns is A in rows for the product of the transposes, which tiles read in place. That saves the copy of B, and
+ * takes C, turned tile by tile; once, for sums in one block. The tile whose width suits m may suit better, too. */
+static enum uk_status plan_either(struct uk_gemm_plan *p) {
+    struct uk_gemm_plan q = turned(p);
+    const enum uk_status status = plan_tiles(p);
+    const double c = (double)p->m * (double)p->n * p->type->size * GEMM_TURN;
+
+    if (status || p->b_source == GEMM_IN_PLACE || p->b_column == 1 || p->m >= p->n ||
+        c >= (double)p->n * (double)p->k * p->type->size * GEMM_COPY || plan_tiles(&q) || q.kc < q.k)
+        return status;
+    q.cycles += c;
+    if (q.cycles * uk_caches()->turned < p->cycles)
+        *p = q;
+    return UK_OK;
+}
+
+/* Small products, whose plan may not cost much beside their flops: what plan_tiles comes to where all operands stay in
+ * the first two caches and can be read in place, which then costs nothing beside the tiles. */
+static bool plan_small(struct uk_gemm_plan *p) {
+    if (p->n >= GEMM_WIDTHS || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_column != 1)
+        return false;
+    const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
+    const struct gemm_tile *t = whole ? whole : p->type->in_place_for_columns[p->n];
+    const struct uk_cache *first = &uk_caches()->first;
+    const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
+
+    if (!t || !t->kernel[form])
+        return false;
+    if (p->a_step == 1 && p->m > first->ways / 2 &&
+        p->a_row * p->type->size % (first->size / first->ways) == 0)
+        return false; /* rows that share a set: a_cost knows */
+    const struct uk_kernel *k = t->kernel[form];
+    /* One call takes as many rows as there is scratch for. */
+    const unsigned m = (unsigned)p->m, high = (unsigned)(whole ? GEMM_SCRATCH / k->nr : k->mr);
+    const unsigned panels = (m + high - 1) / high, even = (m + panels - 1) / panels;
+    const unsigned step = (unsigned)k->row_step;
+
+    p->path = GEMM_TILES;
+    p->tile = t;
+    p->form = (unsigned char)form;
+    p->rows = step == 1 ? even : (even + step - 1) / step * step;
+    p->mc = p->rows * panels;
+    p->nc = p->n;
+    p->kc = p->k;
+    p->cycles = (double)(p->m * p->n * p->k) / t->lanes;
+    if (!whole)
+        find_tail(p);
+    return true;
+}
+
+/* m or n is 1: the kernels of matrix and vector, if there are any. Memory decides: an element is used once. */
+static bool plan_vector(struct uk_gemm_plan *p) {
+    const bool is_row = p->m == 1;
+    const int64_t along = is_row ? p->b_step : p->a_step, count = is_row ? p->n : p->m;
+    const struct uk_kernel *k = along == 1 ? p->type->gemv_n : p->type->gemv_t;
+
+    if (!k)
+        return false;
+    p->path = along == 1 ? GEMM_VECTOR_N : GEMM_VECTOR_T;
+    p->cycles = (double)p->k * (double)count * p->type->size / 16;
+    p->nc = along == 1 ? k->mr : 64;
+    p->row_tasks = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
+    /* One or two vectors of columns have more sums each: no part of a longer row may be so short. */
+    p->row_tasks = gemm_least(p->row_tasks, gemm_parts(count, p->nc) / (along == 1 ? 1 : 2));
+    p->row_tasks = p->row_tasks < 1 ? 1 : p->row_tasks;
+    p->column_tasks = 1;
+    if ((is_row ? p->a_step : p->b_step) != 1)
+        p->b_block = gemm_parts(p->k * p->type->size, GEMM_LINE) * GEMM_LINE / p->type->size;
+    return true;
+}
+
+/* Inner products, if they are faster; at most one operand is turned. */
+static bool plan_dots(struct uk_gemm_plan *p) {
+    const struct uk_kernel *k = p->type->nt;
+    const bool turns_a = p->a_step != 1, turns_b = p->b_step != 1;
+    const int64_t leading = uk_gemm_leading(p->k, p->type->size);
+
+    if ((turns_a && turns_b) ||
+        !(turns_a || turns_b ? uk_gemm_suits_turned_dots(p->type, p->m, p->n, p->k,
+                                                         turns_a ? p->b_column : p->a_row, turns_a)
+                             : uk_gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
+        return false;
+    p->path = GEMM_DOTS;
+    p->cycles = uk_gemm_dots_cycles(p->type, p->m, p->n, p->k, turns_a ? leading : p->a_row,
+                                    turns_b ? leading : p->b_column);
+    p->a_block = turns_a && !p->a_packed ? p->m * leading : 0;
+    p->b_block = turns_b && !p->b_packed ? p->n * leading : 0;
+    p->kc = uk_gemm_dots_block(p->type, p->m, p->k);
+    /* Of rows, or of columns. */
+    const int64_t threads =
+        p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
+    const int64_t rows = gemm_parts(p->m, k->mr), columns = gemm_parts(p->n, k->nr);
+    int64_t *tasks = rows > columns ? &p->row_tasks : &p->column_tasks;
+
+    p->rows = k->mr;
+    *tasks = gemm_least(threads, rows > columns ? rows : columns);
+    *tasks = *tasks < 1 ? 1 : *tasks;
+    return true;
+}
+
+/* ---- arguments ---- */
+
+/* Panels of few lines are as wide as a tile: what is packed has up to 64 times as many elements. */
+static bool too_large(int64_t lines, int64_t ld, int size) {
+    int64_t elements, bytes;
+    ptrdiff_t last; /* where addresses have 32 bits, so has this */
+
+    return __builtin_mul_overflow(lines, ld, &elements) ||
+           __builtin_mul_overflow(elements, 128 * size, &bytes) ||
+           __builtin_mul_overflow(elements, size, &last);
+}
+
+/* Of an operand stored in `lines` rows (columns, if column-major) of `length`. */
+static bool is_wrong(int64_t lines, int64_t length, int64_t ld, int size) {
+    return ld < 1 || ld < length || too_large(lines, ld, size);
+}
+
+static enum uk_status check(const struct gemm_shape *s, int size) {
+    const bool rows = s->layout == UK_ROW_MAJOR;
+    const bool a_rows = rows == (s->ta == UK_NO_TRANSPOSE), b_rows = rows == (s->tb == UK_NO_TRANSPOSE);
+
+    if ((s->layout != UK_ROW_MAJOR && s->layout != UK_COLUMN_MAJOR) ||
+        (s->ta != UK_NO_TRANSPOSE && s->ta != UK_TRANSPOSE) ||
+        (s->tb != UK_NO_TRANSPOSE && s->tb != UK_TRANSPOSE))
+        return UK_INVALID_ARGUMENT;
+    if (s->m < 0 || s->n < 0 || s->k < 0)
+        return UK_INVALID_SIZE;
+    if (is_wrong(a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda, size) ||
+        is_wrong(b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, size) ||
+        is_wrong(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, size))
+        return UK_INVALID_SIZE;
+    return UK_OK;
+}
+
+static void set_threads(struct uk_gemm_plan *p, const struct uk_gemm_options *o) {
+    const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_count_threads();
+
+    p->pool = o->pool;
+    p->threads = (int)(o->threads > 0 ? gemm_least(o->threads, most) : most);
+}
+
+/* The row-major product: A and B as they are, or the transposes changed about. */
+static struct uk_gemm_plan normalized(const struct gemm_type *type, const struct gemm_product *p,
+                                      bool swapped) {
+    return (struct uk_gemm_plan){
+        .m = p->m,
+        .n = p->n,
+        .k = p->k,
+        .a_row = p->a_columns ? 1 : p->lda,
+        .a_step = p->a_columns ? p->lda : 1,
+        .b_step = p->b_columns ? 1 : p->ldb,
+        .b_column = p->b_columns ? p->ldb : 1,
+        .ldc = p->ldc,
+        .row_tasks = 1,
+        .column_tasks = 1,
+        .type = type,
+        .swapped = swapped,
+    };
+}
+
+enum uk_status uk_gemm_resolve(struct uk_gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options) {
+    static const struct uk_gemm_options defaults = {0};
+    enum uk_status status = check(shape, type->size);
+
+    if (status)
+        return status;
+    if (!options)
+        options = &defaults;
+    if (options->threads < 0)
+        return UK_INVALID_ARGUMENT;
+
+    const struct gemm_product product = gemm_product_of(shape);
+    struct uk_gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
+    const struct gemm_direct *direct = gemm_direct_for(type, &product);
+
+    set_threads(&p, options);
+    p.a_packed = p.swapped ? options->b_packed : options->a_packed;
+    p.b_packed = p.swapped ? options->a_packed : options->b_packed;
+    p.whole = uk_gemm_is_whole(type, &product);
+    if (!p.m || !p.n || !p.k)
+        p.path = GEMM_SCALE;
+    else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && (direct || !plan_dots(&p)) &&
+             !plan_small(&p))
+        status = direct ? plan_tiles(&p) : plan_either(&p);
+    if (direct && !p.a_packed && !p.b_packed) {
+        p.direct = gemm_direct_of(direct, p.m, p.k);
+        uk_gemm_direct_prepare(&p, &product);
+    }
+    if (!status)
+        *plan = p;
+    return status;
+}
+
+size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
+    const int64_t tasks = plan->path == GEMM_TILES ? plan->row_tasks * plan->column_tasks : 1;
+    const size_t blocks = uk_gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
+    const struct gemm_product p = gemm_product_of_plan(plan);
+    const int64_t copy = plan->direct ? gemm_direct_copy(plan->type, &p) : 0;
+
+    return copy > GEMM_COPY_ON_STACK && (size_t)copy > blocks ? (size_t)copy : blocks;
+}

@@ -1,6 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-/* Matrix products of f64. */
-#define ELEMENT double
-#define TYPE uk_gemm_f64
-#define NAME "d"
-#include "gemm_element.h"

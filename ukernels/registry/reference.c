@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every operation computes, as short as it can be said. Kernels are tested against these. */
+#include "ukernels.h"
+#include "half.h"
+#include "registry.h"
+
+#define real float
+#define REFERENCE(op) uk_reference_s##op
+#include "reference_real.h"
+#undef real
+#undef REFERENCE
+#define real double
+#define REFERENCE(op) uk_reference_d##op
+#include "reference_real.h"
+
+void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *s, int64_t ldk,
+                          int64_t lds, float *d, int64_t n) {
+    (void)MR;
+    (void)KR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t j = 0; j < NR; j++)
+            d[p * NR + j] = j < n ? s[p * ldk + j * lds] : 0;
+}
+
+/* i32 wraps. Element (i, p) of A, of panels of groups and of rows in place. */
+#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i)*KR + (p) % KR]
+#define IN_ROWS(i, p) a[(i)*lda + (p)]
+#define ADD(element, from, to, sum_type)                                                        \
+    for (int64_t i = 0; i < mr; i++) {                                                          \
+        for (int64_t j = 0; j < nr; j++) {                                                      \
+            to sum = 0;                                                                         \
+                                                                                                \
+            for (int64_t p = 0; p < k; p++)                                                     \
+                sum += (to)(from(element(i, p)) * from(b[p / KR * KR * NR + j * KR + p % KR])); \
+            c[i * ldc + j] = (sum_type)(acc ? (to)c[i * ldc + j] + sum : sum);                  \
+        }                                                                                       \
+    }
+#define GROUP_GEMM(op, left, right, from, to, sum_type)                                                    \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, const right *b,   \
+                           sum_type *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {                \
+        ADD(IN_GROUPS, from, to, sum_type)                                                                 \
+    }                                                                                                      \
+    void uk_reference_##op##_ra(int64_t MR, int64_t NR, int64_t KR, int64_t k, const left *a, int64_t lda, \
+                                const right *b, sum_type *c, int64_t ldc, int64_t acc, int64_t mr,         \
+                                int64_t nr) {                                                              \
+        (void)MR;                                                                                          \
+        ADD(IN_ROWS, from, to, sum_type)                                                                   \
+    }
+GROUP_GEMM(igemm, uint8_t, int8_t, (int32_t), uint32_t, int32_t)
+GROUP_GEMM(i8gemm, int8_t, int8_t, (int32_t), uint32_t, int32_t)
+GROUP_GEMM(u8gemm, uint8_t, uint8_t, (int32_t), uint32_t, int32_t)
+GROUP_GEMM(bgemm, uint16_t, uint16_t, uk_from_bf16, float, float)
+#undef GROUP_GEMM
+#undef ADD
+#undef IN_GROUPS
+#undef IN_ROWS
+
+void uk_reference_hgemm(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *a, const uint16_t *b,
+                        uint16_t *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
+    (void)KR;
+    for (int64_t i = 0; i < mr; i++) {
+        for (int64_t j = 0; j < nr; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum =
+                    uk_round_f16(sum + uk_round_f16(uk_from_f16(a[p * MR + i]) * uk_from_f16(b[p * NR + j])));
+            c[i * ldc + j] = uk_to_f16(acc ? uk_round_f16(uk_from_f16(c[i * ldc + j]) + sum) : sum);
+        }
+    }
+}
+
+void uk_reference_hpack_t(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *s, int64_t lds,
+                          uint16_t *d, int64_t m) {
+    (void)NR;
+    (void)KR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < MR; i++)
+            d[p * MR + i] = i < m ? s[i * lds + p] : 0;
+}
+
+void uk_reference_hpack_n(int64_t MR, int64_t NR, int64_t KR, int64_t k, const uint16_t *s, int64_t lds,
+                          uint16_t *d, int64_t n) {
+    (void)MR;
+    (void)KR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t j = 0; j < NR; j++)
+            d[p * NR + j] = j < n ? s[p * lds + j] : 0;
+}
+
+#define GROUP_PACKS(t, element)                                                                    \
+    void uk_reference_##t##pack_t(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, \
+                                  int64_t lds, element *d, int64_t m, int64_t w) {                 \
+        (void)MR;                                                                                  \
+        (void)NR;                                                                                  \
+        for (int64_t i = 0; i < w; i++)                                                            \
+            for (int64_t p = 0; p < KR; p++)                                                       \
+                d[i * KR + p] = i < m && p < k ? s[i * lds + p] : 0;                               \
+    }                                                                                              \
+    void uk_reference_##t##pack_n(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, \
+                                  int64_t lds, element *d, int64_t n, int64_t w) {                 \
+        (void)MR;                                                                                  \
+        (void)NR;                                                                                  \
+        for (int64_t j = 0; j < w; j++)                                                            \
+            for (int64_t p = 0; p < KR; p++)                                                       \
+                d[j * KR + p] = j < n && p < k ? s[p * lds + j] : 0;                               \
+    }
+GROUP_PACKS(u8, uint8_t)
+GROUP_PACKS(i8, int8_t)
+GROUP_PACKS(b, uint16_t)
+#undef GROUP_PACKS
+
+/* A filter's elements are csf apart. */
+static void depthwise(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf,
+                      int64_t csf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            float sum = 0;
+
+            for (int64_t p = 0; p < k; p++)
+                sum += x[i * ldx + p * csx + j] * f[p * ldf + j * csf];
+            y[i * ldy + j] = acc ? y[i * ldy + j] + sum : sum;
+        }
+    }
+}
+
+void uk_reference_sdw(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *x, int64_t ldx, int64_t csx,
+                      const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    depthwise(k, x, ldx, csx, f, ldf, 1, y, ldy, acc, m, n);
+}
+
+void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *x, int64_t ldx,
+                        int64_t csx, const float *f, int64_t ldf, float *y, int64_t ldy, int64_t acc,
+                        int64_t m, int64_t n) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    depthwise(k, x, ldx, csx, f, ldf, 0, y, ldy, acc, m, n);
+}
+
+void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const float *b, float *c,
+                       int64_t n) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    for (int64_t j = 0; j < n; j++)
+        c[j] = a[j] + b[j];
+}

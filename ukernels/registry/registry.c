@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kernels.def as an array, and the declarations of its rows. */
+#include <stdio.h>
+#include <string.h>
+#include "machine/arch.h"
+#include "ukernels.h"
+
+/* Rows override the defaults that UK_KERNEL gives in the same initializer: that is what they are for. */
+#pragma GCC diagnostic ignored "-Woverride-init"
+
+#define UK_STRING(x) UK_STRING_(x)
+#define UK_STRING_(x) #x
+
+#define UK_ISA_ROW(name, arch, features)                                   \
+    static const char features_##name[] = features, arch_##name[] = #arch; \
+    enum { own_##name = UK_OWN_##arch };
+#include "machine/isas.def"
+#undef UK_ISA_ROW
+
+#define UK_OP_ROW(name, parameters, declaration) \
+    static const char parameters_##name[] = UK_STRING(parameters), declaration_##name[] = declaration;
+#include "ops.def"
+#undef UK_OP_ROW
+
+/* Only a row of this architecture refers to its kernel: the conditional is a constant. */
+#define UK_SYMBOL_OF(op, mr, nr, isa, impl) uk_##op##_##mr##x##nr##_##isa##_##impl
+
+#define UK_KERNEL(op_, mr_, nr_, isa_, impl_, ...)                                             \
+    {.symbol = UK_STRING(UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_)),                            \
+     .op = #op_,                                                                               \
+     .isa = #isa_,                                                                             \
+     .impl = #impl_,                                                                           \
+     .arch = arch_##isa_,                                                                      \
+     .features = features_##isa_,                                                              \
+     .parameters = parameters_##op_,                                                           \
+     .declaration = declaration_##op_,                                                         \
+     .function = own_##isa_ ? (void (*)(void))UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_) : NULL, \
+     .mr = mr_,                                                                                \
+     .nr = nr_,                                                                                \
+     .kr = 1,                                                                                  \
+     .row_step = mr_,                                                                          \
+     .a_align = 1,                                                                             \
+     .b_align = 1,                                                                             \
+     .c_align = 1,                                                                             \
+     __VA_ARGS__},
+static const struct uk_kernel rows[] = {
+#include "kernels.def"
+};
+#undef UK_KERNEL
+
+const struct uk_kernel *uk_kernels(int *count) {
+    *count = (int)(sizeof rows / sizeof *rows);
+    return rows;
+}
+
+const struct uk_kernel *uk_kernel_find(const char *symbol) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].symbol, symbol))
+            return &rows[i];
+    return NULL;
+}
+
+bool uk_kernel_runs_here(const struct uk_kernel *kernel) {
+    char lacking[32];
+
+    return kernel->function && !uk_cpu_lacks(kernel->features, lacking, sizeof lacking);
+}
+
+/* What a word of a declaration stands for. */
+static void expand(const struct uk_kernel *k, const char *word, size_t length, char *out, size_t room) {
+    bool rows_vary = k->edges == UK_EDGES_ANY || k->edges == UK_EDGES_ROWS;
+    bool columns_vary = k->edges == UK_EDGES_ANY || k->edges == UK_EDGES_COLS;
+    const char *f = k->features;
+    size_t n;
+
+    out[0] = 0;
+    if (!strncmp(word, "SYMBOL", length)) {
+        snprintf(out, room, "%s", k->symbol);
+    } else if (!strncmp(word, "MR", length)) {
+        snprintf(out, room, "%d", k->mr);
+    } else if (!strncmp(word, "NR", length)) {
+        snprintf(out, room, "%d", k->nr);
+    } else if (!strncmp(word, "KR", length)) {
+        snprintf(out, room, "%d", k->kr);
+    } else if (!strncmp(word, "A_GROUP", length)) {
+        snprintf(out, room, "%d", k->mr * k->kr);
+    } else if (!strncmp(word, "B_GROUP", length)) {
+        snprintf(out, room, "%d", k->nr * k->kr);
+    } else if (!strncmp(word, "EDGES", length)) {
+        snprintf(out, room, "%s%d and %s%d", rows_vary ? "1 <= I <= " : "I == ", k->mr,
+                 columns_vary ? "1 <= J <= " : "J == ", k->nr);
+    } else if (!strncmp(word, "A_OVER", length) && k->a_over) {
+        snprintf(out, room, " over [I, P + %d]", k->a_over);
+    } else if (!strncmp(word, "REQUIRES", length) && *f) {
+        n = (size_t)snprintf(out, room, " requires ");
+        for (; *f && n + 3 < room; f++) {
+            out[n++] = *f;
+            if (*f == ',')
+                out[n++] = ' ';
+        }
+        out[n] = 0;
+    }
+}
+
+/* The word in capitals that begins at s, one of a fixed list (so that SYMBOLREQUIRES is two); 0: none. */
+static size_t word_at(const char *s) {
+    static const char *const words[] = {"SYMBOL",  "REQUIRES", "EDGES", "A_OVER", "A_GROUP",
+                                        "B_GROUP", "MR",       "NR",    "KR"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strncmp(s, words[i], strlen(words[i])))
+            return strlen(words[i]);
+    return 0;
+}
+
+size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_t size) {
+    char value[256];
+    size_t length = 0, word;
+
+    for (const char *s = kernel->declaration; *s; s += word ? word : 1) {
+        word = word_at(s);
+        if (word) {
+            expand(kernel, s, word, value, sizeof value);
+        } else {
+            value[0] = *s;
+            value[1] = 0;
+        }
+        for (const char *v = value; *v; v++, length++)
+            if (length + 1 < size)
+                buffer[length] = *v;
+    }
+    if (size)
+        buffer[length < size ? length : size - 1] = 0;
+    return length;
+}
+
+const char *uk_status_text(enum uk_status status) {
+    static const char *const texts[] = {
+        [UK_OK] = "ok",
+        [UK_INVALID_ARGUMENT] = "invalid argument",
+        [UK_INVALID_SIZE] = "invalid size",
+        [UK_OVERLAP] = "an output overlaps another operand",
+        [UK_OUT_OF_MEMORY] = "out of memory",
+        [UK_SYNTAX] = "syntax error",
+        [UK_REFUSED] = "refused",
+        [UK_NO_MATCH] = "no kernel matches",
+        [UK_UNSUPPORTED] = "not supported here",
+        [UK_LINK] = "cannot be linked or inlined",
+        [UK_IO] = "input or output failed",
+        [UK_WRONG_RESULT] = "wrong result",
+        [UK_INTERNAL] = "internal error",
+    };
+
+    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parallel loops on a pool of threads. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <pthreadpool.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "runtime.h"
+#include "ukernels.h"
+
+enum { MAX_THREADS = 1024 };
+
+/* A pool, and the loops that run on it. One of another size takes its place when the number of threads has changed; the last
+ * loop that runs on the old one ends it. */
+struct team {
+    pthreadpool_t pool;
+    int threads, loops;
+};
+
+_Atomic int uk_threads;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int by_default;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct team
+    *team; /* under lock, as all of its fields; NULL until needed, and again in a child after fork */
+static _Thread_local bool inside;
+/* What uk_num_threads returned last to this thread, which may have made room for so many: its loops take no more. 0: nothing. */
+static _Thread_local int told;
+
+struct loop {
+    void (*task)(void *context, int64_t index, int64_t thread);
+    void *context;
+    int64_t count;
+    atomic_int_least64_t next;
+};
+
+/* The parent's threads do not exist in the child, so its pool is of no use there and cannot be destroyed. Its
+ * memory stays. The lock may have been held by a thread that is gone. */
+static void forget_pool(void) {
+    team = NULL;
+    pthread_mutex_init(&lock, NULL);
+}
+
+static int cpus(void) {
+    cpu_set_t set;
+
+    if (!sched_getaffinity(0, sizeof set, &set))
+        return CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;
+}
+
+static void start(void) {
+    const char *text = getenv("UK_NUM_THREADS");
+    char *end;
+    long n = text ? strtol(text, &end, 10) : 0;
+
+    by_default = text && end != text && !*end && n >= 1 && n <= MAX_THREADS ? (int)n : cpus();
+    atomic_store_explicit(&uk_threads, by_default, memory_order_relaxed);
+    pthread_atfork(NULL, NULL, forget_pool);
+}
+
+int uk_count_threads(void) {
+    pthread_once(&once, start);
+    return atomic_load_explicit(&uk_threads, memory_order_relaxed);
+}
+
+int uk_num_threads(void) {
+    return told = uk_count_threads();
+}
+
+enum uk_status uk_set_num_threads(int threads) {
+    if (threads < 0 || threads > MAX_THREADS)
+        return UK_INVALID_ARGUMENT;
+    pthread_once(&once, start);
+    atomic_store_explicit(&uk_threads, threads ? threads : by_default, memory_order_relaxed);
+    told = 0;
+    return UK_OK;
+}
+
+static void *wait_for(void *held) {
+    pthread_mutex_lock(held);
+    pthread_mutex_unlock(held);
+    return NULL;
+}
+
+/* Whether the system gives a pool its threads: it waits forever for those that it could not create. Twice as many, since
+ * limits count the ones that have been tried for a moment after they have ended. */
+static bool are_threads_left(int threads) {
+    pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+    const int most = 2 * (threads - 1);
+    pthread_t *tried = malloc((size_t)most * sizeof *tried);
+    int count = 0;
+
+    if (!tried)
+        return false;
+    pthread_mutex_lock(&held);
+    while (count < most && !pthread_create(&tried[count], NULL, wait_for, &held))
+        count++;
+    pthread_mutex_unlock(&held);
+    for (int i = 0; i < count; i++)
+        pthread_join(tried[i], NULL);
+    pthread_mutex_destroy(&held);
+    free(tried);
+    return count == most;
+}
+
+static struct team *new_team(int threads) {
+    struct team *t = are_threads_left(threads) ? malloc(sizeof *t) : NULL;
+
+    if (t)
+        *t = (struct team){pthreadpool_create((size_t)threads), threads, 0};
+    if (t && !t->pool) {
+        free(t);
+        return NULL;
+    }
+    return t;
+}
+
+static void end_team(struct team *t) {
+    if (!t)
+        return;
+    pthreadpool_destroy(t->pool);
+    free(t);
+}
+
+/* For one loop, which leave_team ends; NULL: there is none. */
+static struct team *join_team(int threads) {
+    struct team *t, *old = NULL;
+
+    pthread_mutex_lock(&lock);
+    if (team && team->threads != threads) {
+        old = team->loops ? NULL : team;
+        team = NULL;
+    }
+    if (!team)
+        team = new_team(threads);
+    t = team;
+    if (t)
+        t->loops++;
+    pthread_mutex_unlock(&lock);
+    end_team(old);
+    return t;
+}
+
+static void leave_team(struct team *t) {
+    pthread_mutex_lock(&lock);
+    const bool is_last = !--t->loops && t != team;
+    pthread_mutex_unlock(&lock);
+    if (is_last)
+        end_team(t);
+}
+
+/* The pool orders what the caller and its workers do. Tools that cannot see into it, such as ThreadSanitizer,
+ * see the same from this: everybody passes here before and after. */
+static void show_order(void) {
+    static atomic_int passed;
+
+    atomic_fetch_add_explicit(&passed, 1, memory_order_acq_rel);
+}
+
+/* One of `threads` workers of a loop: takes the next index that is left, so that slow tasks do not hold up
+ * others. */
+static void work(void *argument, size_t thread) {
+    struct loop *loop = argument;
+    int64_t index;
+
+    show_order();
+    inside = true;
+    while ((index = atomic_fetch_add_explicit(&loop->next, 1, memory_order_relaxed)) < loop->count)
+        loop->task(loop->context, index, (int64_t)thread);
+    inside = false;
+    show_order();
+}
+
+void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                     int64_t count) {
+    struct loop loop = {.task = task, .context = context, .count = count};
+    const int threads = uk_count_threads(), most = told && told < threads ? told : threads;
+    const int64_t workers = most < count ? most : count;
+    struct team *t = inside || workers < 2 ? NULL : join_team(threads);
+
+    if (t) {
+        show_order();
+        pthreadpool_parallelize_1d(t->pool, work, &loop, (size_t)workers, PTHREADPOOL_FLAG_YIELD_WORKERS);
+        show_order();
+        leave_team(t);
+        return;
+    }
+    for (int64_t index = 0; index < count; index++)
+        task(context, index, 0);
+}
+
+int64_t uk_pool_threads(struct pthreadpool *callers) {
+    return (int64_t)pthreadpool_get_threads_count(callers);
+}
+
+struct call {
+    void (*task)(void *context, int64_t index, int64_t thread);
+    void *context;
+};
+
+static void call_task(void *argument, size_t index) {
+    const struct call *c = argument;
+
+    show_order();
+    c->task(c->context, (int64_t)index, 0);
+    show_order();
+}
+
+void uk_pool_for(struct pthreadpool *callers, void (*task)(void *context, int64_t index, int64_t thread),
+                 void *context, int64_t count) {
+    struct call call = {task, context};
+
+    show_order();
+    pthreadpool_parallelize_1d(callers, call_task, &call, (size_t)count, PTHREADPOOL_FLAG_YIELD_WORKERS);
+    show_order();
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads and memory of calls that bring none. uk_parallel_for and the number of threads (ukernels.h) are in parallel.c, on
+ * pthreadpool, and in serial.c for a build without threads, which works on the caller's thread alone; both also run loops on
+ * pools that callers bring. memory.c keeps a few blocks of memory for the next calls.
+ *
+ * Uses machine only.
+ */
+#ifndef UK_RUNTIME_H
+#define UK_RUNTIME_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pthreadpool;
+
+/* How many threads calls take; 0 before the first call of this. Unlike uk_num_threads it promises nothing for later. */
+int uk_count_threads(void);
+extern _Atomic int uk_threads;
+
+/* Whether calls take one thread, after a call of uk_count_threads. */
+static inline bool uk_is_alone(void) {
+    return atomic_load_explicit(&uk_threads, memory_order_relaxed) == 1;
+}
+
+int64_t uk_pool_threads(struct pthreadpool *pool);
+/* uk_parallel_for on this pool; `thread` is always 0. Not from one of its tasks. */
+void uk_pool_for(struct pthreadpool *pool, void (*task)(void *context, int64_t index, int64_t thread),
+                 void *context, int64_t count);
+
+/* Memory aligned to 64 bytes, which may have been used before; NULL: there is none. */
+void *uk_take_memory(size_t size);
+/* NULL: nothing. */
+void uk_give_memory(void *memory);
+
+#endif
