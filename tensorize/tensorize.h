@@ -150,8 +150,8 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  * rules of the language are checked by uk_program_check(), and before the program is used in any other way; what they
  * refuse is sticky, too.
  */
-struct uk_index; /* an integer: of sizes, iterators and constants; or a relation between two of them */
-struct uk_expr;  /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */
+struct uk_index;  /* an integer: of sizes, iterators and constants; or a relation between two of them */
+struct uk_expr;   /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */
 struct uk_tensor; /* in C++, too, written with `struct`: a function has the same name */
 
 /* `name` is the generated function's, a C identifier; NULL on failure in *out. */

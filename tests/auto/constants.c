@@ -24,7 +24,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "seed.h"
-#include "uk.h"
+#include "command/command.h"
 
 enum {
     SIZES = 24,

@@ -15,8 +15,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "seed.h"
-#include "target.h"
-#include "tune.h"
+#include "target/target.h"
+#include "command/tune.h"
+#include "interpret/interpret.h"
+#include "lower/lower.h"
 
 enum { MOST = 37 * 41, CHANGES = 60, TENSORS = 4 };
 

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include <isl/ctx.h>
-#include "context.h"
+#include "language/language.h"
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t m);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "context.h"
+#include "language/language.h"
 #include "text_cases.h"
 
 void *__real_malloc(size_t n);

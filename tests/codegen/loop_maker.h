@@ -3,7 +3,7 @@
 #ifndef LOOP_MAKER_H
 #define LOOP_MAKER_H
 
-#include "backend.h"
+#include "link/link.h"
 
 struct maker {
     struct uk_context *context;

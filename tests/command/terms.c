@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "context.h"
-#include "uk.h"
+#include "language/language.h"
+#include "command/command.h"
 
 enum { MOST_SIZES = 4 };
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "program.h"
+#include "language/language.h"
 
 enum {
     RANDOM_DATA_TENSORS = 48,

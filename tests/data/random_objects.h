@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "program.h"
+#include "language/language.h"
 
 /* Into folders of the architectures' names in that folder; NULL: nothing is kept. */
 void random_objects_begin(const char *folder);

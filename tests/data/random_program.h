@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "program.h"
+#include "language/language.h"
 
 enum { RANDOM_ITERATORS = 4, RANDOM_STAGES = 4, RANDOM_TENSORS = 40, RANDOM_LOOPS = 24 };
 

@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "context.h"
-#include "target.h"
+#include "language/language.h"
+#include "target/target.h"
+#include "interpret/interpret.h"
+#include "lower/lower.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

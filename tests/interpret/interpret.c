@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "context.h"
+#include "language/language.h"
+#include "interpret/interpret.h"
 
 static struct uk_context *context;
 

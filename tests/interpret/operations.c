@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "context.h"
+#include "language/language.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { MOST = 64, PAIRS = MOST * MOST };

@@ -3,7 +3,7 @@
 #ifndef CHECK_PLAN_H
 #define CHECK_PLAN_H
 
-#include "abi.h"
+#include "verify/abi.h"
 #include "check_element.h"
 #include "ukernels.h"
 

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <llvm-c/LLJIT.h>
 #include <cmocka.h>
-#include "backend.h"
+#include "link/link.h"
 #include "check_kernel.h"
 
 static struct uk_context *context;

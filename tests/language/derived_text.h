@@ -4,7 +4,7 @@
 #define DERIVED_TEXT_H
 
 #include "ebnf.h"
-#include "program.h"
+#include "language/language.h"
 
 enum { DERIVED_HEAD = 14 }; /* tokens of the lines that every text begins with, and that declare names */
 

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "derived_text.h"
-#include "lex.h"
+#include "language/lex.h"
 #include "manual.h"
 #include "seed.h"
 

@@ -18,7 +18,7 @@
 #include "manual.h"
 #include "random_data.h"
 #include "random_program.h"
-#include "schedule.h"
+#include "lower/lower.h"
 
 static const char *page;
 static struct manual_block *blocks;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "context.h"
+#include "language/language.h"
 #include "rebuild.h"
 #include "section.h"
 #include "text_cases.h"

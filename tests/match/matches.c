@@ -14,9 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "context.h"
+#include "language/language.h"
 #include "random_program.h"
-#include "target.h"
+#include "target/target.h"
+#include "interpret/interpret.h"
+#include "lower/lower.h"
 
 enum { MAX_TENSORS = 24, MAX_SIZES = 12, MAX_SCALARS = 8, MAX_FILES = 64, SHAPES = 12, MARGIN = 64 };
 

@@ -16,13 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "context.h"
+#include "language/language.h"
 #include "random_data.h"
 #include "random_objects.h"
 #include "random_program.h"
 #include "random_steps.h"
 #include "seed.h"
-#include "target.h"
+#include "target/target.h"
+#include "interpret/interpret.h"
+#include "lower/lower.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { FIRST_LINE = 1000 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "schedule.h"
+#include "lower/lower.h"
 
 static struct uk_context *context;
 static unsigned long operations; /* of isl, for each problem; 0: as many as the library allows */

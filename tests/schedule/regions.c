@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "context.h"
-#include "target.h"
+#include "language/language.h"
+#include "target/target.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { MAX_TENSORS = 8, MAX_SIZES = 8, MAX_SCHEDULES = 16, MAX_RUNS = 12, NAN_BYTE = 0xff };
@@ -29,6 +29,8 @@ static struct uk_context *context;
 static const char *only;
 
 #include "regions_examples.h"
+#include "interpret/interpret.h"
+#include "lower/lower.h"
 
 /* ---- data ---- */
 

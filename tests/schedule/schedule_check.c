@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "backend.h"
+#include "link/link.h"
 #include "schedule_check.h"
-#include "target.h"
+#include "target/target.h"
+#include "interpret/interpret.h"
 
 enum { MAX_TENSORS = 3, NAN_BYTE = 0xff };
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include <llvm-c/BitReader.h>
 #include <llvm-c/IRReader.h>
-#include "bitcode.h"
-#include "verify.h"
+#include "link/bitcode.h"
+#include "verify/verify.h"
 
 static LLVMContextRef llvm;
 

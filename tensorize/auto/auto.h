@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room auto: the schedules that nobody wrote: a stage's kernel, tiles, blocks and copies by the cost rule, and the space of
+ * changes that a search draws from. It uses match. Data: struct tiling (tiling.h), uk_draft (space.h).
+ */
+#ifndef UK_AUTO_H
+#define UK_AUTO_H
+
+#include "match/match.h"
+
+enum uk_status uk_auto_schedule(struct uk_schedule *s);
+enum { UK_CHEAP_REUSE = 32 };
+/* Is copying so many elements, one by one, little beside what the stage computes? */
+bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied);
+/* Do the second-level caches of Intel's servers, twice as large as others and further from the first, decide? */
+bool uk_has_big_l2(const struct uk_schedule *s);
+/* Does a tile use B faster than it streams from the second-level cache? */
+bool uk_is_flat(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f);
+enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, const struct uk_fit *fit);
+/* Bytes of the second-level cache for each of the threads. */
+int64_t uk_l2_share(const struct uk_schedule *s);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the automatic schedules: a stage's tiling, built step by step. */
+#ifndef UK_TILING_H
+#define UK_TILING_H
+
+#include "auto.h"
+
+/* Rows so many bytes apart, or multiples of it, share the sets of the first-level cache. */
+enum { UK_PAGE = 4096 };
+
+struct tiling {
+    struct uk_schedule *s;
+    struct uk_stage *st;
+    const struct uk_fit *fit;
+    struct uk_loop *axis[2 * UK_MAX_DIMS]; /* the loop inside the tile */
+    struct uk_loop *order[UK_MAX_LOOPS];
+    int loops;
+    int outside, blocks, tiles; /* order: loops of no axis | blocks | loops over tiles | the tile */
+    int rows, columns;          /* the axes of the output's tile; -1: there is none */
+    int packs;
+    bool columns_outside, few_rows, flat, window;
+    struct uk_loop *shared; /* the loop over blocks of columns, or of rows, that the threads take */
+    int64_t kc;             /* 0: sums are not blocked */
+};
+
+/* A step on loops of the stage, to be applied as if it had been written; NULL: no memory. */
+struct uk_step *uk_step_on(struct uk_schedule *s, enum uk_step_kind kind, struct uk_stage *st,
+                           struct uk_loop *const *loops, int n);
+enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
+/* l -> outer, inner of `factor`; *l becomes the inner loop. NULL as outer: the loop is that short already. */
+enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
+                           const char *suffix, struct uk_loop **outer);
+
+/* auto_copy.c: applies a pack or cache_read of the operand; step->layout or the panel is there already. place: NULL is the
+ * whole program. A copy that another stage has made is taken again, or will be by stages that follow: `place` is none then. */
+enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
+                               struct uk_step *step);
+
+/* auto.c: the cheapest kernel for the stage, and its tiling. Without a kernel, plain loops where they are
+ * allowed. */
+enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
+
+/* auto_panels.c: what operands that the kernel takes at any strides cost, in place or in panels, besides `cycles`; and
+ * such operands of the fit, where they are scattered, in panels instead. */
+double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
+                           int o, double cycles);
+enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
+                                 bool *done);
+/* An operand of the fit in panels of the tile's rows or columns, however its dimensions are ordered; and the cycles. */
+enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f, int o,
+                              bool *done);
+/* The loops of the copy that was made for it: panel, block of the sum, places in the window, sum, lane. */
+enum uk_status uk_order_map_copy(struct uk_schedule *s, struct uk_stage *copy);
+double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int o);
+
+/* auto_windows.c: a copy of the input of strided windows in which the kernel's columns are neighbours, if it is cheap. */
+enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
+
+/* auto_turn.c: how the stage would access memory if its output's tile were turned. */
+struct uk_turning {
+    struct uk_map *map; /* of the output's buffer; NULL: the stage has no pixels for columns */
+    struct uk_operand operand[UK_MAX_OPERANDS];
+    int weights;   /* the operand that has to be packed; 0: none */
+    double cycles; /* what storing the tiles costs */
+};
+
+enum uk_status uk_turn(struct uk_schedule *s, const struct uk_stage *st, struct uk_turning *turning);
+/* `tiles`: how many loops are outside of the tile. */
+enum uk_status uk_apply_turning(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
+                                int tiles);
+
+/* tiling_window.c: sums over more than the kernel's, and rows of several loops */
+bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
+enum uk_status uk_order_window(struct tiling *t);
+
+#endif

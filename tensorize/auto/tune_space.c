@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The schedules that a search goes through: what it starts from (the automatic schedule, and the automatic
+ * tiling for every other kernel that fits), legal changes of a schedule by one choice, and how fast its kernels
+ * could make it.
+ */
+#include <string.h>
+#include "space.h"
+
+enum { TRIES = 64, PLAIN_BLOCK = 4096 };
+
+/* ---- the program while a candidate is looked at ---- */
+
+/* What is parsed and applied for a candidate lives between the two calls. */
+struct visit {
+    struct uk_program *p, saved;
+    struct uk_mark mark;
+    struct uk_import **imports_end;
+    const struct uk_options *options;
+    const struct uk_target *target;
+};
+
+static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const struct uk_options *o) {
+    static const struct uk_options none;
+
+    *v = (struct visit){.p = p, .options = o ? o : &none};
+    enum uk_status status = uk_program_check(p);
+    if (status)
+        return status;
+    v->saved = *p;
+    v->mark = uk_arena_mark(&p->arena);
+    v->imports_end = &p->imports;
+    while (*v->imports_end)
+        v->imports_end = &(*v->imports_end)->next;
+    status = uk_target_find(p->context, v->options->target ? v->options->target : "native", &v->target);
+    return status ? status : uk_check_constants(p, uk_target_most_bytes(v->target));
+}
+
+/* Whether memory ran out, whatever the status of the call that met it first: then there is no message. */
+static bool ran_out(const struct visit *v) {
+    return v->p && v->p->context->failed && !v->p->context->message;
+}
+
+/* The status to return. */
+static enum uk_status visit_end(struct visit *v, enum uk_status status) {
+    if (status && ran_out(v))
+        status = UK_OUT_OF_MEMORY;
+    if (!v->imports_end)
+        return status; /* it did not begin */
+    struct uk_arena arena = v->p->arena;
+
+    *v->p = v->saved;
+    v->p->arena = arena;
+    *v->imports_end = NULL; /* a step may have imported something */
+    uk_arena_release(&v->p->arena, v->mark);
+    return status;
+}
+
+static enum uk_status open_schedule(const struct visit *v, struct uk_schedule **out) {
+    struct uk_schedule *s = *out = uk_alloc(&v->p->arena, sizeof *s);
+
+    if (!s)
+        return uk_out_of_memory(v->p->context);
+    *s = (struct uk_schedule){.program = v->p,
+                              .context = v->p->context,
+                              .arena = &v->p->arena,
+                              .target = v->target,
+                              .options = v->options};
+    s->applied_end = &s->applied;
+    return uk_stages_create(s);
+}
+
+/* Applies one step, after giving each of its loops the name of its stage. */
+static enum uk_status apply_qualified(struct uk_schedule *s, const struct uk_step *step) {
+    struct uk_step *one = uk_alloc(s->arena, sizeof *one);
+    struct uk_loop_name *loop = uk_alloc(s->arena, sizeof *loop * (size_t)(step->loops + 1));
+
+    if (!one || !loop)
+        return uk_out_of_memory(s->context);
+    *one = *step;
+    one->next = NULL;
+    one->loop = loop;
+    for (int i = 0; i < step->loops; i++) {
+        struct uk_stage *st;
+        int position;
+
+        loop[i] = step->loop[i];
+        if (loop[i].stage || !strcmp(loop[i].loop, "root"))
+            continue;
+        enum uk_status status = uk_find_loop(s, &loop[i], &st, &position);
+        if (status)
+            return status;
+        loop[i].stage = st->name;
+    }
+    return uk_apply_steps(s, one);
+}
+
+/* The text's steps, applied. */
+static enum uk_status read_draft(struct visit *v, const char *steps, struct uk_draft *d) {
+    enum uk_status status;
+
+    d->steps = 0;
+    v->p->steps = NULL;
+    if ((status = uk_parse_steps(v->p, NULL, steps, strlen(steps), false)) ||
+        (status = open_schedule(v, &d->s)))
+        return status;
+    for (const struct uk_step *step = v->p->steps; step; step = step->next)
+        if ((status = apply_qualified(d->s, step)))
+            return status;
+    for (struct uk_step *step = d->s->applied; step; step = step->next) {
+        if (d->steps == UK_MAX_STEPS)
+            return uk_fail(v->p->context, UK_REFUSED, step->at,
+                           "a schedule of more than %d steps; tune a shorter one", UK_MAX_STEPS);
+        d->step[d->steps++] = step;
+    }
+    return UK_OK;
+}
+
+static enum uk_status give_steps(const struct uk_schedule *s, char **text) {
+    struct uk_program shown = *s->program;
+    struct uk_text t = {0};
+
+    shown.steps = s->applied;
+    uk_put(&t, "%s", "");
+    uk_print_steps(&t, &shown);
+    *text = t.text;
+    return t.text ? UK_OK : uk_out_of_memory(s->context);
+}
+
+/* ---- starts ---- */
+
+/* The program's own, then those of the target's architecture. */
+static const char *kernel_number(const struct visit *v, int i) {
+    int count;
+    const struct uk_kernel *row = uk_kernels(&count), *end = row + count;
+    const struct uk_intrinsic *own = v->p->intrinsics;
+
+    for (; own && i; i--)
+        own = own->next;
+    for (; row < end && (!uk_target_takes(v->target, row) || i); row++)
+        i -= uk_target_takes(v->target, row);
+    return own ? own->name : row < end ? row->symbol : NULL;
+}
+
+static const struct uk_statement *statement_number(const struct uk_program *p, int i) {
+    const struct uk_statement *t = p->statements;
+
+    for (; t && i; i--)
+        t = t->next;
+    return t;
+}
+
+/* A text without a step would mean the automatic schedule: a step that changes nothing, or little, stands for it. */
+static enum uk_status name_loops(struct uk_schedule *s, const struct uk_stage *st) {
+    struct uk_step *step = uk_alloc(s->arena, sizeof *step);
+    struct uk_loop_name *loop = uk_alloc(s->arena, sizeof *loop * (size_t)(st->loops + 1));
+
+    if (!step || !loop)
+        return uk_out_of_memory(s->context);
+    for (int i = 0; i < st->loops; i++)
+        loop[i] = (struct uk_loop_name){.stage = st->name, .loop = st->loop[i]->var->name};
+    *step =
+        (struct uk_step){.kind = UK_STEP_REORDER, .at = st->statement->at, .loops = st->loops, .loop = loop};
+    if (st->loops == 1) {
+        const char *base = st->statement->iterator[0]->name;
+
+        if (!(step->name = uk_alloc(s->arena, 2 * sizeof *step->name)) ||
+            !(step->name[0] = uk_fresh_name(s, base, "o")) || !(step->name[1] = uk_fresh_name(s, base, "i")))
+            return uk_out_of_memory(s->context);
+        step->kind = UK_STEP_SPLIT;
+        step->names = 2;
+        step->number[0] = PLAIN_BLOCK;
+    }
+    return st->loops ? uk_apply_steps(s, step) : UK_OK;
+}
+
+/* The automatic schedule in which statement t takes the kernel, or plain loops if that is NULL. *out stays NULL if it
+ * cannot. */
+static enum uk_status start_with(struct visit *v, const struct uk_statement *t, const char *kernel,
+                                 char **out) {
+    struct uk_schedule *s;
+    enum uk_status status = open_schedule(v, &s);
+    bool taken = false;
+
+    if (status)
+        return status;
+    s->wanted_stage = t->label;
+    s->wanted_kernel = kernel ? kernel : "";
+    status = uk_auto_schedule(s);
+    for (const struct uk_stage *st = s->stages; st && !status; st = st->next) {
+        if (strcmp(st->name, t->label))
+            continue;
+        taken = kernel ? st->match && !strcmp(st->match->intrinsic->name, kernel) : !st->match && st->loops;
+        if (!kernel && taken && !s->applied)
+            status = name_loops(s, st);
+    }
+    if (status || !taken) {
+        if (status && (status == UK_OUT_OF_MEMORY || ran_out(v)))
+            return uk_out_of_memory(v->p->context);
+        uk_context_enter(v->p->context, v->p->file); /* a kernel that does not fit is no error */
+        return UK_OK;
+    }
+    return give_steps(s, out);
+}
+
+enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor,
+                                 char **steps) {
+    struct visit v;
+    const struct uk_statement *t;
+    int kernels = 0;
+
+    *steps = NULL;
+    enum uk_status status = visit_begin(&v, p, options);
+    if (!status && !*cursor) {
+        struct uk_schedule *s;
+
+        ++*cursor;
+        if (!(status = open_schedule(&v, &s)) && !(status = uk_auto_schedule(s)))
+            status = give_steps(s, steps);
+        return visit_end(&v, status);
+    }
+    while (!status && kernel_number(&v, kernels))
+        kernels++;
+    while (!status && !*steps && (t = statement_number(p, (*cursor - 1) / (kernels + 1)))) {
+        const char *kernel = kernel_number(&v, (*cursor - 1) % (kernels + 1));
+
+        ++*cursor;
+        status = kernel || !v.options->require_kernels ? start_with(&v, t, kernel, steps) : UK_OK;
+    }
+    return visit_end(&v, status);
+}
+
+/* ---- changes ---- */
+
+static enum uk_status try_change(const struct visit *v, const struct uk_draft *d, uint64_t *random,
+                                 char **changed) {
+    struct uk_draft t = *d;
+    struct uk_schedule *s;
+    enum uk_status status = uk_change(&t, random);
+
+    if (status || (status = open_schedule(v, &s)))
+        return status;
+    for (int i = 0; i < t.steps; i++)
+        if ((status = apply_qualified(s, t.step[i])))
+            return status;
+    return give_steps(s, changed);
+}
+
+enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                  uint64_t *random, char **changed) {
+    struct visit v;
+    struct uk_draft *d = NULL;
+
+    *changed = NULL;
+    enum uk_status status = visit_begin(&v, p, options);
+    if (!status && !(d = uk_alloc(&p->arena, sizeof *d)))
+        status = uk_out_of_memory(p->context);
+    if (!status)
+        status = read_draft(&v, steps, d);
+    for (int i = 0; !status && !*changed && i < TRIES; i++) {
+        struct uk_mark mark = uk_arena_mark(&p->arena);
+        enum uk_status tried = try_change(&v, d, random, changed);
+
+        if (tried && (tried == UK_OUT_OF_MEMORY || ran_out(&v)))
+            status = uk_out_of_memory(p->context);
+        else if (tried)
+            uk_context_enter(p->context, p->file); /* a change that is illegal is no error */
+        uk_arena_release(&p->arena, mark);
+    }
+    if (!status && !*changed)
+        status = uk_fail(p->context, UK_REFUSED, (struct uk_position){0},
+                         "none of %d changes of this schedule is legal; start from another one", TRIES);
+    return visit_end(&v, status);
+}
+
+/* ---- how fast it could be ---- */
+
+/* Multiply-adds of the stage, by the program's `size` items. */
+static double terms_of(const struct uk_draft *d, const struct uk_stage *st) {
+    double terms = 1;
+
+    for (int i = 0; i < st->iterators; i++)
+        terms *= uk_size_told(d->s, st->statement->extent[i]);
+    return terms;
+}
+
+/* What the target does at its peak meanwhile: f32 operations of a cycle. */
+static double peak_of(const struct visit *v) {
+    return 2 * v->target->machine.fma_per_cycle * v->target->machine.vector_bytes / 4;
+}
+
+/* Of the stage's kernel, at least; 0: it has none whose instructions are counted. */
+static double kernel_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st) {
+    const struct uk_kernel *row = st->match ? st->match->intrinsic->row : NULL;
+
+    return row && row->fma > 0 && !st->is_copy
+               ? 2 * terms_of(d, st) / uk_kernel_bound(v->target, row) * peak_of(v)
+               : 0;
+}
+
+/* Of a float sum in plain loops, the innermost of which is summed over: each addition waits for the one before, since the
+ * order of roundings is kept. */
+static double chain_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st) {
+    const double add_cycles = 4; /* from an addition's operand to its result: 3 to 5 on the cores there are */
+    const struct uk_loop *last = st->loops > st->prefix ? st->loop[st->loops - 1] : NULL;
+
+    return !st->match && !st->is_copy && !st->is_reset && st->statement->reduce == UK_REDUCE_SUM &&
+                   uk_type_is_float(st->statement->left.tensor->type) && last && uk_is_reduced(st, last)
+               ? terms_of(d, st) * add_cycles * peak_of(v)
+               : 0;
+}
+
+typedef double count_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st);
+
+/* The sum over the stages of what some of these count. */
+static enum uk_status sum_operations(struct uk_program *p, const struct uk_options *options,
+                                     const char *steps, count_operations *const counts[],
+                                     double *operations) {
+    struct visit v;
+    struct uk_draft *d = NULL;
+
+    *operations = 0;
+    enum uk_status status = visit_begin(&v, p, options);
+    if (!status && !(d = uk_alloc(&p->arena, sizeof *d)))
+        status = uk_out_of_memory(p->context);
+    if (!status)
+        status = read_draft(&v, steps, d);
+    for (const struct uk_stage *st = status ? NULL : d->s->stages; st; st = st->next)
+        for (int i = 0; counts[i]; i++)
+            *operations += counts[i](&v, d, st);
+    return visit_end(&v, status);
+}
+
+enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                 double *operations) {
+    count_operations *const counts[] = {kernel_operations, NULL};
+
+    return sum_operations(p, options, steps, counts, operations);
+}
+
+enum uk_status uk_schedule_cost(struct uk_program *p, const struct uk_options *options, const char *steps,
+                                double *operations) {
+    count_operations *const counts[] = {kernel_operations, chain_operations, NULL};
+
+    return sum_operations(p, options, steps, counts, operations);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The name that was probably meant. */
+#include <string.h>
+#include "base.h"
+
+enum { LONGEST = 48 };
+
+/* Insertions, deletions, substitutions and exchanges of neighbours from a to b; words longer than the table are far from
+ * everything. */
+static int distance(const char *a, const char *b) {
+    int rows[3][LONGEST + 1]; /* of the last three characters of a */
+    size_t n = strlen(b), length = strlen(a);
+
+    if (n > LONGEST || length > LONGEST)
+        return LONGEST;
+    for (size_t j = 0; j <= n; j++)
+        rows[0][j] = (int)j;
+    for (size_t i = 1; i <= length; i++) {
+        int *row = rows[i % 3];
+        const int *above = rows[(i - 1) % 3], *before = rows[(i + 1) % 3];
+
+        row[0] = (int)i;
+        for (size_t j = 1; j <= n; j++) {
+            row[j] = above[j - 1] + (a[i - 1] != b[j - 1]);
+            row[j] = above[j] + 1 < row[j] ? above[j] + 1 : row[j];
+            row[j] = row[j - 1] + 1 < row[j] ? row[j - 1] + 1 : row[j];
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
+        }
+    }
+    return rows[length % 3][n];
+}
+
+void uk_nearer(struct uk_near *n, const char *name) {
+    int d = distance(n->word, name);
+
+    if (d < (n->name ? n->distance : (int)strlen(n->word) / 2 + 1)) {
+        n->distance = d;
+        n->name = name;
+    }
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room codegen: loops to LLVM IR. It uses language, target, and the interpreter's arithmetic for constants. Data: struct
+ * uk_build (one compilation); struct uk_codegen (generator.h).
+ */
+#ifndef UK_CODEGEN_H
+#define UK_CODEGEN_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+#include "language/language.h"
+#include "target/target.h"
+
+/* An imported object that the build's own is linked with. */
+struct uk_object {
+    char *bytes;
+    size_t length;
+    struct uk_object *next;
+};
+
+/* One compilation: the module as it goes through code generation, linking and optimization. */
+struct uk_build {
+    struct uk_context *context;
+    const struct uk_function *function;
+    const struct uk_target *target;
+    LLVMTargetMachineRef machine;
+    LLVMContextRef llvm;
+    LLVMModuleRef module;
+    struct uk_text diagnostics; /* what LLVM said since it was last emptied */
+    bool left_scalar;           /* it could not vectorize a loop that is to be */
+    struct uk_object *objects;  /* those that kernels are called in */
+    bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
+    bool is_parallel;           /* one of the functions is; set by uk_build_all */
+};
+
+/* codegen.c: the function, its entry checks, its parallel tasks; kernels are declarations. */
+enum uk_status uk_codegen(struct uk_build *b);
+/* codegen.c: the LLVM type in memory and in signatures of a ctype or enum uk_type. */
+LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype);
+LLVMTypeRef uk_llvm_prototype(LLVMContextRef llvm, const struct uk_form *form, struct uk_arena *a);
+
+#endif

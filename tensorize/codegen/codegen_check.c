@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The entry checks, as a function of their own: NAME.check takes what NAME takes and returns a status.
+ *
+ * It is straight-line code: every condition becomes a bit, the bits of one status are or-ed, and one chain of
+ * selects picks the answer. Optimizing it is not worth the compiler's time, so it is marked optnone.
+ */
+#include <string.h>
+#include "generator.h"
+
+/* An argument in memory: [begin, end), both 0 where it has no elements. */
+struct range {
+    bool is_written;
+    LLVMValueRef begin, end;
+    struct range *next;
+};
+
+struct checks {
+    LLVMValueRef size, argument, overlap; /* i1: refused for this reason */
+    struct range *ranges;
+};
+
+static LLVMValueRef compare(struct uk_codegen *g, LLVMIntPredicate p, LLVMValueRef l, int64_t r) {
+    return LLVMBuildICmp(g->b, p, l, uk_cg_int(g, r), "");
+}
+
+static bool is_false(LLVMValueRef v) {
+    return LLVMIsAConstantInt(v) && !LLVMConstIntGetZExtValue(v);
+}
+
+static void either(struct uk_codegen *g, LLVMValueRef *flag, LLVMValueRef bad) {
+    if (is_false(*flag))
+        *flag = bad;
+    else if (!is_false(bad))
+        *flag = LLVMBuildOr(g->b, *flag, bad, "");
+}
+
+LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes) {
+    return g->build->target->arch->bits == 32 ? compare(g, LLVMIntUGT, bytes, INT32_MAX)
+                                              : LLVMConstInt(g->i1, 0, false);
+}
+
+LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end) {
+    return g->build->target->arch->bits == 32 ? compare(g, LLVMIntUGT, end, UINT32_MAX)
+                                              : LLVMConstInt(g->i1, 0, false);
+}
+
+/* The largest value of a layout's subscript over the box, or the least one; the box starts at 0. */
+static LLVMValueRef bound(struct uk_codegen *g, const struct uk_tensor *t, const struct uk_index *e,
+                          bool most) {
+    bool swap = e->op == UK_I_SUB;
+
+    switch (e->op) {
+    case UK_I_VAR:
+        for (int i = 0; i < t->layout->from_count; i++)
+            if (t->layout->from[i] == e->var)
+                return most ? uk_cg_arithmetic(g, UK_I_SUB, uk_cg_index(g, t->shape[i]), uk_cg_int(g, 1))
+                            : uk_cg_int(g, 0);
+        return uk_cg_index(g, e);
+    case UK_I_NEG:
+        return uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), bound(g, t, e->a, !most));
+    case UK_I_ADD:
+    case UK_I_SUB: {
+        LLVMValueRef l = bound(g, t, e->a, most);
+
+        return uk_cg_arithmetic(g, e->op, l, bound(g, t, e->b, swap ? !most : most));
+    }
+    case UK_I_MUL: {
+        LLVMValueRef l = bound(g, t, e->a, most);
+
+        return uk_cg_arithmetic(g, UK_I_MUL, l, bound(g, t, e->b, most));
+    }
+    case UK_I_DIV: /* of what is not negative: rounding down is truncation */
+        return LLVMBuildSDiv(g->b, bound(g, t, e->a, most), uk_cg_index(g, e->b), "");
+    case UK_I_MOD: {
+        LLVMValueRef last = uk_cg_arithmetic(g, UK_I_SUB, uk_cg_index(g, e->b), uk_cg_int(g, 1));
+        LLVMValueRef pair[] = {bound(g, t, e->a, true), last};
+
+        return most ? uk_cg_intrinsic(g, "llvm.smin", g->i64, pair, 2) : uk_cg_int(g, 0);
+    }
+    default:
+        return uk_cg_index(g, e);
+    }
+}
+
+/* Extent of a stored dimension. */
+static LLVMValueRef extent(struct uk_codegen *g, const struct uk_tensor *t, int d) {
+    if (!t->layout)
+        return uk_cg_index(g, t->shape[d]);
+    return uk_cg_arithmetic(g, UK_I_ADD, bound(g, t, t->layout->to[d], true), uk_cg_int(g, 1));
+}
+
+/* Dimensions from the innermost outwards: constant strides by size, then the others, last one first. */
+static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
+    int64_t key[UK_MAX_DIMS];
+
+    for (int i = 0; i < t->stored_dims; i++) {
+        int d = t->stored_dims - 1 - i, j = i;
+        int64_t k = INT64_MAX;
+
+        if (uk_index_is_int(t->stride[d], &k) && k == INT64_MAX)
+            k--;
+        for (; j > 0 && key[j - 1] > k; j--) {
+            key[j] = key[j - 1];
+            order[j] = order[j - 1];
+        }
+        key[j] = k;
+        order[j] = d;
+    }
+}
+
+/* Elements from the origin to the last one, plus 1; strides that let two elements meet are refused on the
+ * way. */
+static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef empty,
+                             LLVMValueRef *bad) {
+    LLVMValueRef need = uk_cg_int(g, 1), short_stride = LLVMConstInt(g->i1, 0, false);
+    int order[UK_MAX_DIMS];
+
+    inner_first(t, order);
+    for (int i = 0; i < t->stored_dims; i++) {
+        int d = order[i];
+        LLVMValueRef n = extent(g, t, d), stride = uk_cg_index(g, t->stride[d]);
+
+        LLVMValueRef meets = LLVMBuildICmp(g->b, LLVMIntSLT, stride, need, "");
+
+        if (t->has_strides && !is_false(meets))
+            either(g, &short_stride, LLVMBuildAnd(g->b, meets, compare(g, LLVMIntSGT, n, 1), ""));
+        LLVMValueRef last = uk_cg_arithmetic(g, UK_I_SUB, n, uk_cg_int(g, 1));
+        need = uk_cg_arithmetic(g, UK_I_ADD, need, uk_cg_arithmetic(g, UK_I_MUL, last, stride));
+    }
+    if (t->has_strides)
+        either(g, bad, LLVMBuildAnd(g->b, short_stride, LLVMBuildNot(g->b, empty, ""), ""));
+    return need;
+}
+
+/* With an extent of 0 the last element would lie before the first one, and neither strides nor addresses
+ * matter. */
+static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk_tensor *t,
+                         LLVMValueRef pointer) {
+    LLVMValueRef empty = LLVMConstInt(g->i1, 0, false), overflow = empty, wrong_shape = empty;
+    LLVMValueRef zero = uk_cg_int(g, 0), begin, end;
+    struct range *r = uk_alloc(&g->arena, sizeof *r);
+    int64_t bytes = (int64_t)uk_type_bytes(t->type), align = t->align > bytes ? t->align : bytes;
+
+    g->overflow = &wrong_shape;
+    for (int d = 0; d < t->dims; d++) {
+        LLVMValueRef n = uk_cg_index(g, t->shape[d]);
+
+        either(g, &empty, compare(g, LLVMIntEQ, n, 0));
+        if (t->shape[d]->op != UK_I_VAR)
+            either(g, &wrong_shape, compare(g, LLVMIntSLT, n, 0));
+    }
+    g->overflow = &overflow;
+    LLVMValueRef size = uk_cg_arithmetic(g, UK_I_MUL, elements(g, t, empty, &c->size), uk_cg_int(g, bytes));
+    begin = LLVMBuildPtrToInt(g->b, pointer, g->i64, t->name);
+    end = uk_cg_intrinsic(g, "llvm.uadd.with.overflow", g->i64, (LLVMValueRef[]){begin, size}, 2);
+    g->overflow = NULL;
+    either(g, &overflow, LLVMBuildExtractValue(g->b, end, 1, ""));
+    either(g, &overflow, uk_cg_too_large(g, size));
+    either(g, &overflow, uk_cg_beyond(g, LLVMBuildExtractValue(g->b, end, 0, "")));
+    LLVMValueRef unusable =
+        LLVMBuildOr(g->b, compare(g, LLVMIntEQ, begin, 0),
+                    compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, align - 1), ""), 0), "");
+    LLVMValueRef used = LLVMBuildNot(g->b, empty, "");
+    either(g, &c->size, wrong_shape);
+    either(g, &c->size, LLVMBuildAnd(g->b, overflow, used, ""));
+    either(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
+    if (!r) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    *r = (struct range){t->is_written, LLVMBuildSelect(g->b, empty, zero, begin, ""),
+                        LLVMBuildSelect(g->b, empty, zero, LLVMBuildExtractValue(g->b, end, 0, ""), ""),
+                        c->ranges};
+    c->ranges = r;
+}
+
+/* The workspace that the caller gives counts as an output. `bytes` is NAME_workspace. */
+static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef bytes) {
+    unsigned n = LLVMCountParams(bytes);
+    LLVMValueRef *arg = uk_alloc(&g->arena, (n + 1) * sizeof *arg), zero = uk_cg_int(g, 0);
+    struct range *r = uk_alloc(&g->arena, sizeof *r);
+
+    if (!arg || !r) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    for (unsigned i = 0; i < n; i++)
+        arg[i] = LLVMGetParam(g->function, i);
+    LLVMValueRef size = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(bytes), bytes, arg, n, "bytes");
+    LLVMValueRef work = LLVMGetParam(g->function, LLVMCountParams(g->function) - 1);
+    LLVMValueRef begin = LLVMBuildPtrToInt(g->b, work, g->i64, "work"),
+                 used = compare(g, LLVMIntSGT, size, 0);
+    LLVMValueRef end =
+        uk_cg_intrinsic(g, "llvm.uadd.with.overflow", g->i64, (LLVMValueRef[]){begin, size}, 2);
+    LLVMValueRef unusable = LLVMBuildOr(
+        g->b, compare(g, LLVMIntEQ, begin, 0),
+        compare(g, LLVMIntNE, LLVMBuildAnd(g->b, begin, uk_cg_int(g, UK_WORK_ALIGN - 1), ""), 0), "");
+
+    unusable = LLVMBuildOr(g->b, unusable, LLVMBuildExtractValue(g->b, end, 1, ""), "");
+    either(g, &unusable, uk_cg_beyond(g, LLVMBuildExtractValue(g->b, end, 0, "")));
+    either(g, &c->size, compare(g, LLVMIntSLT, size, 0));
+    either(g, &c->argument, LLVMBuildAnd(g->b, unusable, used, ""));
+    *r = (struct range){true, LLVMBuildSelect(g->b, used, begin, zero, ""),
+                        LLVMBuildSelect(g->b, used, LLVMBuildExtractValue(g->b, end, 0, ""), zero, ""),
+                        c->ranges};
+    c->ranges = r;
+}
+
+/* Every pair with an output in it, once. */
+static void check_overlaps(struct uk_codegen *g, struct checks *c) {
+    for (const struct range *a = c->ranges; a; a = a->next)
+        for (const struct range *b = a->next; b; b = b->next)
+            if (a->is_written || b->is_written)
+                either(g, &c->overlap,
+                       LLVMBuildAnd(g->b, LLVMBuildICmp(g->b, LLVMIntULT, a->begin, b->end, ""),
+                                    LLVMBuildICmp(g->b, LLVMIntULT, b->begin, a->end, ""), ""));
+}
+
+static LLVMValueRef status(struct uk_codegen *g, LLVMValueRef bad, enum uk_status s, LLVMValueRef otherwise) {
+    return LLVMBuildSelect(g->b, bad, LLVMConstInt(g->i32, s, false), otherwise, "");
+}
+
+static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
+    const struct uk_program *p = g->f->program;
+    LLVMValueRef no = LLVMConstInt(g->i1, 0, false), overflow = no;
+    struct checks c = {no, no, no, NULL};
+    unsigned n = 0;
+
+    for (const struct uk_var *v = p->sizes; v; v = v->next) {
+        LLVMValueRef value = v->defined ? uk_cg_int(g, v->value) : LLVMGetParam(g->function, n++);
+
+        if (!v->defined)
+            LLVMSetValueName2(value, v->name, strlen(v->name));
+        uk_cg_bind(g, v, value, false);
+        if (v->is_extent)
+            either(g, &c.size, compare(g, LLVMIntSLT, value, 0));
+    }
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+        n++;
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        if (t->kind == UK_TENSOR_ARGUMENT)
+            check_tensor(g, &c, t, LLVMGetParam(g->function, n++));
+    if (work_bytes)
+        check_work(g, &c, work_bytes);
+    g->overflow = &overflow;
+    for (const struct uk_entry_check *k = g->f->checks; k; k = k->next)
+        either(g, &c.size, LLVMBuildNot(g->b, uk_cg_condition(g, k->condition), ""));
+    g->overflow = NULL;
+    either(g, &c.size, overflow);
+    check_overlaps(g, &c);
+    LLVMValueRef s = status(g, c.overlap, UK_OVERLAP, LLVMConstInt(g->i32, UK_OK, false));
+    s = status(g, c.argument, UK_INVALID_ARGUMENT, s);
+    return status(g, c.size, UK_INVALID_SIZE, s);
+}
+
+LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValueRef work_bytes) {
+    static const char *const mark[] = {"noinline", "optnone", "nounwind", "willreturn"};
+    char *name = uk_format(&g->arena, "%s.check", g->f->name);
+    struct uk_binding *outside = g->bindings;
+
+    if (!name) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return NULL;
+    }
+    LLVMValueRef f = g->function = LLVMAddFunction(g->module, name, type);
+
+    LLVMSetLinkage(f, LLVMInternalLinkage);
+    for (size_t i = 0; i < sizeof mark / sizeof *mark; i++)
+        uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, mark[i], 0);
+    LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
+    LLVMBuildRet(g->b, check_body(g, work_bytes));
+    g->bindings = outside;
+    return f;
+}

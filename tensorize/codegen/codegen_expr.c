@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code for value expressions and stores.
+ *
+ * f16 and bf16 are 16 bits in memory and floats in registers: each operation is done in f32 and its result
+ * rounded, which is what the interpreter does too.
+ */
+#include <math.h>
+#include <string.h>
+#include "generator.h"
+#include "interpret/interpret.h"
+
+static bool is_small_float(enum uk_type t) {
+    return t == UK_F16 || t == UK_BF16;
+}
+
+static LLVMTypeRef register_type(struct uk_codegen *g, enum uk_type t) {
+    return is_small_float(t) ? g->f32 : uk_llvm_type(g->llvm, t);
+}
+
+static LLVMTypeRef memory_type(struct uk_codegen *g, enum uk_type t) {
+    return is_small_float(t) ? g->i16 : uk_llvm_type(g->llvm, t);
+}
+
+/* LLVM would call a compiler-rt function to round to bf16 on most CPUs; integer arithmetic does it in place.
+ */
+static LLVMValueRef float_to_bf16_bits(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, "");
+    LLVMValueRef high = LLVMBuildLShr(g->b, bits, LLVMConstInt(g->i32, 16, false), "");
+    LLVMValueRef odd = LLVMBuildAnd(g->b, high, LLVMConstInt(g->i32, 1, false), "");
+    LLVMValueRef bias = LLVMBuildAdd(g->b, odd, LLVMConstInt(g->i32, 0x7fff, false), "");
+    LLVMValueRef rounded =
+        LLVMBuildLShr(g->b, LLVMBuildAdd(g->b, bits, bias, ""), LLVMConstInt(g->i32, 16, false), "");
+    LLVMValueRef nan = LLVMBuildOr(g->b, high, LLVMConstInt(g->i32, 0x40, false), "");
+    LLVMValueRef is_nan = LLVMBuildFCmp(g->b, LLVMRealUNO, v, v, "");
+
+    return LLVMBuildTrunc(g->b, LLVMBuildSelect(g->b, is_nan, nan, rounded, ""), g->i16, "");
+}
+
+/* Without the instruction LLVM calls a function that neither libc nor libm has. */
+static bool has_half(struct uk_codegen *g) {
+    const struct uk_target *t = g->build->target;
+
+    if (uk_target_has(t, t->arch->half))
+        return true;
+    char *what = uk_format(&g->arena, "f16 needs a target with %s, which this one lacks", t->arch->half);
+    uk_cg_fail(g, what ? UK_UNSUPPORTED : UK_OUT_OF_MEMORY, what, t->name);
+    return false;
+}
+
+LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    if (type == UK_BF16)
+        return float_to_bf16_bits(g, v);
+    if (type == UK_F16 && has_half(g))
+        return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->i16,
+                                "");
+    return v;
+}
+
+LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    if (type == UK_BF16) {
+        v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, g->i32, ""), LLVMConstInt(g->i32, 16, false), "");
+        return LLVMBuildBitCast(g->b, v, g->f32, "");
+    }
+    if (type == UK_F16 && has_half(g))
+        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->f32,
+                              "");
+    return v;
+}
+
+static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    return is_small_float(type) ? uk_cg_from_memory(g, type, uk_cg_to_memory(g, type, v)) : v;
+}
+
+static LLVMValueRef load(struct uk_codegen *g, const struct uk_access *a) {
+    enum uk_type type = a->tensor->type;
+    LLVMValueRef v = LLVMBuildLoad2(g->b, memory_type(g, type), uk_cg_address(g, a, true), "");
+
+    LLVMSetAlignment(v, (unsigned)uk_type_bytes(type));
+    uk_cg_mark_access(g, v, a->tensor);
+    return uk_cg_from_memory(g, type, v);
+}
+
+/* Rounded once, by the interpreter's own rule. */
+static LLVMValueRef constant(struct uk_codegen *g, const struct uk_expr *e) {
+    LLVMTypeRef type = register_type(g, e->type);
+
+    if (!uk_type_is_float(e->type))
+        return LLVMConstInt(type, (unsigned long long)e->integer, true);
+    if (e->is_integer)
+        return LLVMConstReal(type, uk_convert(UK_I64, e->type, (union uk_value){.i = e->integer}).d);
+    return LLVMConstReal(type, uk_round_to(e->type, e->number));
+}
+
+/* An f64 as the f32 below or above it whose last bit is 1, if it is none itself: rounding that to f16 or bf16
+ * gives what rounding the f64 gives, which going through the nearest f32 would not. */
+static LLVMValueRef to_odd_float(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef nearest = LLVMBuildFPTrunc(g->b, v, g->f32, "");
+    LLVMValueRef back = LLVMBuildFPExt(g->b, nearest, g->f64, "");
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, nearest, g->i32, "");
+    LLVMValueRef size[] = {uk_cg_intrinsic(g, "llvm.fabs", g->f64, &back, 1),
+                           uk_cg_intrinsic(g, "llvm.fabs", g->f64, &v, 1)};
+    LLVMValueRef beyond = LLVMBuildFCmp(g->b, LLVMRealOGT, size[0], size[1], "");
+    LLVMValueRef inward = LLVMBuildSub(g->b, bits, LLVMBuildZExt(g->b, beyond, g->i32, ""), "");
+    LLVMValueRef odd = LLVMBuildOr(g->b, inward, LLVMConstInt(g->i32, 1, false), "");
+    LLVMValueRef inexact = LLVMBuildFCmp(g->b, LLVMRealONE, back, v, "");
+
+    return LLVMBuildBitCast(g->b, LLVMBuildSelect(g->b, inexact, odd, bits, ""), g->f32, "");
+}
+
+/* The same from an i64 to f64: beyond 2^53 the 11 bits that may not fit leave a 1 above them. */
+static LLVMValueRef to_odd_double(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef low = LLVMConstInt(g->i64, 0x7ff, false), zero = LLVMConstInt(g->i64, 0, false);
+    LLVMValueRef rest = LLVMBuildAnd(g->b, v, low, "");
+    LLVMValueRef any = LLVMBuildZExt(g->b, LLVMBuildICmp(g->b, LLVMIntNE, rest, zero, ""), g->i64, "");
+    LLVMValueRef sticky = LLVMBuildShl(g->b, any, LLVMConstInt(g->i64, 11, false), "");
+    LLVMValueRef odd = LLVMBuildOr(g->b, LLVMBuildSub(g->b, v, rest, ""), sticky, "");
+    LLVMValueRef up = LLVMBuildAdd(g->b, v, LLVMConstInt(g->i64, UINT64_C(1) << 53, false), "");
+    LLVMValueRef wide =
+        LLVMBuildICmp(g->b, LLVMIntUGT, up, LLVMConstInt(g->i64, UINT64_C(1) << 54, false), "");
+
+    return LLVMBuildSIToFP(g->b, LLVMBuildSelect(g->b, wide, odd, v, ""), g->f64, "");
+}
+
+static LLVMValueRef integer_to_float(struct uk_codegen *g, enum uk_type from, enum uk_type to,
+                                     LLVMValueRef v) {
+    LLVMTypeRef type = register_type(g, to);
+
+    if (from == UK_U8)
+        return rounded(g, to, LLVMBuildUIToFP(g->b, v, type, ""));
+    if (!is_small_float(to) || (from != UK_I32 && from != UK_I64))
+        return rounded(g, to, LLVMBuildSIToFP(g->b, v, type, ""));
+    v = from == UK_I64 ? to_odd_double(g, v) : LLVMBuildSIToFP(g->b, v, g->f64, "");
+    return rounded(g, to, to_odd_float(g, v));
+}
+
+/* A cast wraps between integers, and from float to integer it truncates and saturates (NaN gives 0). */
+static LLVMValueRef cast(struct uk_codegen *g, enum uk_type from, enum uk_type to, LLVMValueRef v) {
+    LLVMTypeRef type = register_type(g, to);
+    bool small = is_small_float(from);
+
+    if (uk_type_is_float(from) && uk_type_is_float(to)) {
+        if (from == UK_F64 && is_small_float(to))
+            v = to_odd_float(g, v);
+        else if (LLVMTypeOf(v) != type)
+            v = from == UK_F64 ? LLVMBuildFPTrunc(g->b, v, type, "") : LLVMBuildFPExt(g->b, v, type, "");
+        return rounded(g, to, v);
+    }
+    if (uk_type_is_float(from)) {
+        const char *name = to == UK_U8 ? "llvm.fptoui.sat" : "llvm.fptosi.sat";
+        LLVMTypeRef overload[] = {type, small ? g->f32 : uk_llvm_type(g->llvm, from)};
+        LLVMValueRef f =
+            LLVMGetIntrinsicDeclaration(g->module, LLVMLookupIntrinsicID(name, strlen(name)), overload, 2);
+
+        return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, &v, 1, "");
+    }
+    if (uk_type_is_float(to))
+        return integer_to_float(g, from, to, v);
+    return LLVMBuildIntCast2(g->b, v, type, from != UK_U8, "");
+}
+
+LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    return uk_cg_to_memory(g, type, cast(g, UK_F64, type, v));
+}
+
+/* min and max as C writes them, l < r ? l : r, which is also what the vector instructions do with NaN. */
+static LLVMValueRef least(struct uk_codegen *g, bool min, enum uk_type type, LLVMValueRef l, LLVMValueRef r) {
+    LLVMValueRef c;
+
+    if (uk_type_is_float(type))
+        c = LLVMBuildFCmp(g->b, min ? LLVMRealOLT : LLVMRealOGT, l, r, "");
+    else if (type == UK_U8)
+        c = LLVMBuildICmp(g->b, min ? LLVMIntULT : LLVMIntUGT, l, r, "");
+    else
+        c = LLVMBuildICmp(g->b, min ? LLVMIntSLT : LLVMIntSGT, l, r, "");
+    return LLVMBuildSelect(g->b, c, l, r, "");
+}
+
+/* Counts outside the type's bits shift everything out, as if one bit were shifted at a time. */
+static LLVMValueRef shift(struct uk_codegen *g, bool left, enum uk_type type, LLVMValueRef l,
+                          LLVMValueRef r) {
+    unsigned bits = 8 * (unsigned)uk_type_bytes(type);
+    LLVMTypeRef t = LLVMTypeOf(l);
+    LLVMValueRef last = LLVMConstInt(t, bits - 1, false), zero = LLVMConstInt(t, 0, false);
+    LLVMValueRef beyond = LLVMBuildICmp(g->b, LLVMIntUGT, r, last, "");
+
+    if (!left && type != UK_U8)
+        return LLVMBuildAShr(g->b, l, LLVMBuildSelect(g->b, beyond, last, r, ""), "");
+    LLVMValueRef count = LLVMBuildSelect(g->b, beyond, zero, r, "");
+    LLVMValueRef v = left ? LLVMBuildShl(g->b, l, count, "") : LLVMBuildLShr(g->b, l, count, "");
+
+    return LLVMBuildSelect(g->b, beyond, zero, v, "");
+}
+
+static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef l,
+                               LLVMValueRef r) {
+    bool real = uk_type_is_float(type);
+    LLVMValueRef v;
+
+    switch (op) {
+    case UK_E_ADD:
+        v = real ? LLVMBuildFAdd(g->b, l, r, "") : LLVMBuildAdd(g->b, l, r, "");
+        break;
+    case UK_E_SUB:
+        v = real ? LLVMBuildFSub(g->b, l, r, "") : LLVMBuildSub(g->b, l, r, "");
+        break;
+    case UK_E_MUL:
+        v = real ? LLVMBuildFMul(g->b, l, r, "") : LLVMBuildMul(g->b, l, r, "");
+        break;
+    case UK_E_DIV:
+        v = LLVMBuildFDiv(g->b, l, r, "");
+        break;
+    case UK_E_SHL:
+    case UK_E_SHR:
+        return shift(g, op == UK_E_SHL, type, l, r);
+    default:
+        return least(g, op == UK_E_MIN, type, l, r);
+    }
+    if (real && !is_small_float(type) && LLVMIsAInstruction(v))
+        LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
+    return rounded(g, type, v);
+}
+
+static LLVMValueRef math_call(struct uk_codegen *g, const char *name, enum uk_type type, LLVMValueRef v) {
+    LLVMTypeRef t = LLVMTypeOf(v), function = LLVMFunctionType(t, &t, 1, false);
+    char *symbol = uk_format(&g->arena, "%s%s", name, type == UK_F64 ? "" : "f");
+
+    if (!symbol) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return v;
+    }
+    LLVMValueRef f = uk_cg_declare(g, symbol, function);
+
+    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "willreturn", 0);
+    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "memory", 0);
+    return LLVMBuildCall2(g->b, function, f, &v, 1, "");
+}
+
+/* To the nearest, ties to even. ARMv7 has no instruction, and LLVM 19 no code, for vectors of it: a number so large that
+ * its last bit is 1, added and taken away again, leaves the sum rounded. */
+static LLVMValueRef round_even(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMTypeRef t = LLVMTypeOf(v);
+
+    if (g->build->target->arch->bits == 64)
+        return uk_cg_intrinsic(g, "llvm.roundeven", t, &v, 1);
+    LLVMValueRef large = LLVMConstReal(t, t == g->f64 ? 0x1p52 : 0x1p23),
+                 size = uk_cg_intrinsic(g, "llvm.fabs", t, &v, 1);
+    LLVMValueRef whole = LLVMBuildFSub(g->b, LLVMBuildFAdd(g->b, size, large, ""), large, "");
+
+    whole = uk_cg_intrinsic(g, "llvm.copysign", t, (LLVMValueRef[]){whole, v}, 2);
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, size, large, ""), whole, v, "");
+}
+
+static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef v) {
+    LLVMTypeRef t = LLVMTypeOf(v);
+
+    if (!uk_type_is_float(type)) {
+        LLVMValueRef minus = LLVMBuildNeg(g->b, v, ""), zero = LLVMConstInt(t, 0, false);
+
+        if (op == UK_E_NEG)
+            return minus;
+        if (op == UK_E_ABS && type != UK_U8)
+            return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, v, zero, ""), minus, v, "");
+        return v;
+    }
+    switch (op) {
+    case UK_E_NEG:
+        return LLVMBuildFNeg(g->b, v, "");
+    case UK_E_EXP:
+        return rounded(g, type, math_call(g, "exp", type, v));
+    case UK_E_TANH:
+        return rounded(g, type, math_call(g, "tanh", type, v));
+    case UK_E_SQRT:
+        return rounded(g, type, uk_cg_intrinsic(g, "llvm.sqrt", t, &v, 1));
+    case UK_E_ABS:
+        return uk_cg_intrinsic(g, "llvm.fabs", t, &v, 1);
+    default:
+        return round_even(g, v);
+    }
+}
+
+/* ---- conditions, and values of which only one may be computed ---- */
+
+static LLVMValueRef truth(struct uk_codegen *g, const struct uk_expr *e) {
+    static const LLVMIntPredicate is_signed[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntSLT,
+                                                 LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
+    static const LLVMIntPredicate is_unsigned[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntULT,
+                                                   LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
+    static const LLVMRealPredicate real[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
+                                             LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    LLVMValueRef l, r;
+
+    switch (e->op) {
+    case UK_E_AND:
+        l = truth(g, e->arg[0]);
+        return LLVMBuildAnd(g->b, l, truth(g, e->arg[1]), "");
+    case UK_E_OR:
+        l = truth(g, e->arg[0]);
+        return LLVMBuildOr(g->b, l, truth(g, e->arg[1]), "");
+    case UK_E_NOT:
+        return LLVMBuildNot(g->b, truth(g, e->arg[0]), "");
+    default:
+        break;
+    }
+    enum uk_type type = e->arg[0]->type;
+    int which = (int)e->op - UK_E_EQ;
+
+    l = uk_cg_expr(g, e->arg[0]);
+    r = uk_cg_expr(g, e->arg[1]);
+    if (uk_type_is_float(type))
+        return LLVMBuildFCmp(g->b, real[which], l, r, "");
+    return LLVMBuildICmp(g->b, type == UK_U8 ? is_unsigned[which] : is_signed[which], l, r, "");
+}
+
+static bool reads_memory(const struct uk_expr *e) {
+    if (e->op == UK_E_ACCESS)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && reads_memory(e->arg[i]))
+            return true;
+    return false;
+}
+
+/* c ? yes : no. An element may exist only where its side is taken, so that reads are behind a branch. */
+static LLVMValueRef choose(struct uk_codegen *g, LLVMValueRef c, const struct uk_expr *yes,
+                           const struct uk_expr *no) {
+    if (!reads_memory(yes) && !reads_memory(no)) {
+        LLVMValueRef l = uk_cg_expr(g, yes);
+
+        return LLVMBuildSelect(g->b, c, l, uk_cg_expr(g, no), "");
+    }
+    LLVMBasicBlockRef block[2] = {uk_cg_block(g, "yes"), uk_cg_block(g, "no")},
+                      join = uk_cg_block(g, "chosen");
+    LLVMValueRef value[2];
+
+    LLVMBuildCondBr(g->b, c, block[0], block[1]);
+    for (int i = 0; i < 2; i++) {
+        LLVMPositionBuilderAtEnd(g->b, block[i]);
+        value[i] = uk_cg_expr(g, i ? no : yes);
+        block[i] = LLVMGetInsertBlock(g->b);
+        LLVMBuildBr(g->b, join);
+    }
+    LLVMPositionBuilderAtEnd(g->b, join);
+    LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(value[0]), "");
+
+    LLVMAddIncoming(phi, value, block, 2);
+    return phi;
+}
+
+static LLVMValueRef pad(struct uk_codegen *g, const struct uk_expr *e) {
+    const struct uk_access *a = &e->arg[0]->access;
+    LLVMValueRef inside = LLVMConstInt(g->i1, 1, false);
+
+    if (a->tensor->layout) {
+        uk_cg_fail(g, UK_UNSUPPORTED, "pad of a tensor with a layout in plain loops; pack it first",
+                   a->tensor->name);
+        return LLVMGetPoison(register_type(g, e->type));
+    }
+    for (int d = 0; d < a->tensor->dims; d++) {
+        LLVMValueRef i = uk_cg_index(g, a->index[d]), n = uk_cg_index(g, a->tensor->shape[d]);
+
+        /* Unsigned: a negative index is beyond every extent. */
+        inside = LLVMBuildAnd(g->b, inside, LLVMBuildICmp(g->b, LLVMIntULT, i, n, ""), "");
+    }
+    return choose(g, inside, e->arg[0], e->arg[1]);
+}
+
+static LLVMValueRef scalar(struct uk_codegen *g, const struct uk_expr *e) {
+    for (const struct uk_given_scalar *s = g->scalars; s; s = s->next)
+        if (s->scalar == e->scalar)
+            return uk_cg_local(g, s->value);
+    uk_cg_fail(g, UK_INTERNAL, "the loops use a scalar that is no argument", e->scalar->name);
+    return LLVMGetPoison(register_type(g, e->type));
+}
+
+LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
+    LLVMValueRef l;
+
+    switch (e->op) {
+    case UK_E_NUMBER:
+        return constant(g, e);
+    case UK_E_SCALAR:
+        return scalar(g, e);
+    case UK_E_ACCESS:
+        return load(g, &e->access);
+    case UK_E_INDEX:
+        return cast(g, UK_I64, e->type, uk_cg_index(g, e->index));
+    case UK_E_CAST:
+        return cast(g, e->arg[0]->type, e->type, uk_cg_expr(g, e->arg[0]));
+    case UK_E_PAD:
+        return pad(g, e);
+    case UK_E_SELECT:
+        l = truth(g, e->arg[0]);
+        return choose(g, l, e->arg[1], e->arg[2]);
+    case UK_E_ADD:
+    case UK_E_SUB:
+    case UK_E_MUL:
+    case UK_E_DIV:
+    case UK_E_SHL:
+    case UK_E_SHR:
+    case UK_E_MIN:
+    case UK_E_MAX:
+        l = uk_cg_expr(g, e->arg[0]);
+        return arithmetic(g, e->op, e->type, l, uk_cg_expr(g, e->arg[1]));
+    case UK_E_NEG:
+    case UK_E_EXP:
+    case UK_E_TANH:
+    case UK_E_SQRT:
+    case UK_E_ABS:
+    case UK_E_ROUND:
+        return unary(g, e->op, e->type, uk_cg_expr(g, e->arg[0]));
+    default:
+        return LLVMBuildZExt(g->b, truth(g, e), register_type(g, e->type), "");
+    }
+}
+
+/* llvm.minimum and llvm.maximum: NaN if one is NaN, and -0 is less than 0. LLVM 19 has no code for those of f64 where
+ * integers have 32 bits; of equal numbers, which are zeros if they differ, one has the sign that is wanted. */
+static LLVMValueRef extreme(struct uk_codegen *g, bool min, LLVMValueRef l, LLVMValueRef r) {
+    LLVMValueRef both[] = {l, r};
+
+    if (g->build->target->arch->bits == 64 || LLVMTypeOf(l) != g->f64)
+        return uk_cg_intrinsic(g, min ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(l), both, 2);
+    LLVMValueRef a = LLVMBuildBitCast(g->b, l, g->i64, ""), b = LLVMBuildBitCast(g->b, r, g->i64, "");
+    LLVMValueRef sign = min ? LLVMBuildOr(g->b, a, b, "") : LLVMBuildAnd(g->b, a, b, "");
+    LLVMValueRef equal = LLVMBuildFCmp(g->b, LLVMRealOEQ, l, r, "");
+    LLVMValueRef v = least(g, min, UK_F64, l, r);
+
+    v = LLVMBuildSelect(g->b, equal, LLVMBuildBitCast(g->b, sign, g->f64, ""), v, "");
+    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealUNO, l, r, ""), LLVMBuildFAdd(g->b, l, r, ""), v,
+                           "");
+}
+
+/* One more term, as uk_reduced. Where it is one of a reduction, which has no order, the vectorizer may split that;
+ * llvm.maximum it can split too. */
+static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_op op, enum uk_type type,
+                            LLVMValueRef old, LLVMValueRef v) {
+    if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))
+        return extreme(g, op == UK_E_MIN, old, v);
+    LLVMValueRef r = arithmetic(g, op, type, old, v);
+    if (any_order && LLVMIsAInstruction(r) &&
+        (LLVMGetInstructionOpcode(r) == LLVMFAdd || LLVMGetInstructionOpcode(r) == LLVMFMul))
+        LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);
+    return r;
+}
+
+void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
+    static const enum uk_expr_op op[] = {[UK_ASSIGN_ADD] = UK_E_ADD,
+                                         [UK_ASSIGN_MUL] = UK_E_MUL,
+                                         [UK_ASSIGN_MAX] = UK_E_MAX,
+                                         [UK_ASSIGN_MIN] = UK_E_MIN};
+    enum uk_type type = n->target.tensor->type;
+    LLVMValueRef v = uk_cg_expr(g, n->expr), at = uk_cg_address(g, &n->target, true);
+
+    if (n->assign != UK_ASSIGN) {
+        LLVMValueRef old = LLVMBuildLoad2(g->b, memory_type(g, type), at, "");
+
+        LLVMSetAlignment(old, (unsigned)uk_type_bytes(type));
+        uk_cg_mark_access(g, old, n->target.tensor);
+        LLVMValueRef was = uk_cg_from_memory(g, type, old);
+        v = reduced(g, n->any_order, op[n->assign], type, was, v);
+    }
+    LLVMValueRef store = LLVMBuildStore(g->b, uk_cg_to_memory(g, type, v), at);
+
+    LLVMSetAlignment(store, (unsigned)uk_type_bytes(type));
+    uk_cg_mark_access(g, store, n->target.tensor);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the optimizer may know of loops and accesses, as LLVM metadata.
+ *
+ * No two tensors of a function overlap where one of them is written: the entry checks refuse such arguments,
+ * and buffers are disjoint parts of the workspace. So each tensor is an alias scope of its own, which holds
+ * in the functions of parallel loops too, where arguments come out of a struct.
+ */
+#include <string.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/IRReader.h>
+#include "generator.h"
+
+static LLVMMetadataRef text_node(struct uk_codegen *g, const char *text) {
+    return LLVMMDStringInContext2(g->llvm, text, strlen(text));
+}
+
+static void set(struct uk_codegen *g, LLVMValueRef instruction, const char *kind, LLVMMetadataRef node) {
+    LLVMSetMetadata(instruction, LLVMGetMDKindIDInContext(g->llvm, kind, (unsigned)strlen(kind)),
+                    LLVMMetadataAsValue(g->llvm, node));
+}
+
+static LLVMMetadataRef scope_of(struct uk_codegen *g, const struct uk_place *p) {
+    LLVMMetadataRef name = text_node(g, g->f->name), domain = LLVMMDNodeInContext2(g->llvm, &name, 1);
+    LLVMMetadataRef scope[] = {text_node(g, p->tensor->name), domain};
+
+    return LLVMMDNodeInContext2(g->llvm, scope, 2);
+}
+
+void uk_cg_alias_scopes(struct uk_codegen *g) {
+    size_t n = 0;
+
+    for (const struct uk_place *p = g->places; p; p = p->next)
+        n++;
+    LLVMMetadataRef *list = uk_alloc(&g->arena, (n + 1) * sizeof *list);
+    if (!list) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    for (struct uk_place *p = g->places; p; p = p->next) {
+        LLVMMetadataRef own = scope_of(g, p);
+        size_t k = 0;
+
+        for (const struct uk_place *o = g->places; o; o = o->next)
+            if (o != p)
+                list[k++] = scope_of(g, o);
+        p->scope = LLVMMDNodeInContext2(g->llvm, &own, 1);
+        p->others = k ? LLVMMDNodeInContext2(g->llvm, list, k) : NULL;
+    }
+}
+
+void uk_cg_mark_access(struct uk_codegen *g, LLVMValueRef instruction, const struct uk_tensor *t) {
+    for (const struct uk_place *p = g->places; p; p = p->next)
+        if (p->tensor == t && p->others) {
+            set(g, instruction, "alias.scope", p->scope);
+            set(g, instruction, "noalias", p->others);
+        }
+    if (g->group)
+        set(g, instruction, "llvm.access.group", g->group);
+}
+
+/* A node that is its own first operand, which is put in after it exists; so it equals no other. */
+static LLVMMetadataRef distinct(struct uk_codegen *g, LLVMMetadataRef *operand, size_t n) {
+    LLVMMetadataRef self = operand[0] = LLVMTemporaryMDNode(g->llvm, NULL, 0);
+    LLVMMetadataRef node = LLVMMDNodeInContext2(g->llvm, operand, n);
+
+    LLVMMetadataReplaceAllUsesWith(self, node);
+    return node;
+}
+
+static LLVMMetadataRef pair(struct uk_codegen *g, const char *text, LLVMMetadataRef value) {
+    LLVMMetadataRef both[] = {text_node(g, text), value};
+
+    return LLVMMDNodeInContext2(g->llvm, both, 2);
+}
+
+/* `distinct !{}`: an access group is a node without operands, which the C API cannot make but read; and it
+ * reads no text while values lose their names. */
+static LLVMMetadataRef access_group(struct uk_codegen *g) {
+    static const char text[] = "!group = !{!0}\n!0 = distinct !{}\n";
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(text, sizeof text - 1, "group", true);
+    LLVMModuleRef module = NULL;
+    LLVMValueRef node = NULL;
+    char *wrong = NULL;
+    LLVMBool nameless = LLVMContextShouldDiscardValueNames(g->llvm);
+
+    LLVMContextSetDiscardValueNames(g->llvm, false);
+    if (!LLVMParseIRInContext(g->llvm, buffer, &module, &wrong)) {
+        LLVMGetNamedMetadataOperands(module, "group", &node);
+        LLVMDisposeModule(module);
+    }
+    LLVMContextSetDiscardValueNames(g->llvm, nameless);
+    if (!node)
+        uk_cg_fail(g, UK_INTERNAL, "LLVM does not read its own metadata", wrong ? wrong : "");
+    LLVMDisposeMessage(wrong);
+    return node ? LLVMValueAsMetadata(node) : NULL;
+}
+
+LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMMetadataRef outer = g->group;
+
+    g->group = n->loop == UK_LOOP_VECTOR && n->independent ? access_group(g) : NULL;
+    return outer;
+}
+
+/* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. */
+void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
+                      LLVMMetadataRef outer) {
+    LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)), operand[4] = {NULL};
+    size_t count = 1;
+
+    if (n->loop == UK_LOOP_VECTOR)
+        operand[count++] = pair(g, "llvm.loop.vectorize.enable", yes);
+    if (n->full && g->in_edge)
+        operand[count++] = pair(g, "llvm.loop.vectorize.predicate.enable", yes);
+    if (g->group)
+        operand[count++] = pair(g, "llvm.loop.parallel_accesses", g->group);
+    g->group = outer;
+    if (count > 1)
+        set(g, branch, "llvm.loop", distinct(g, operand, count));
+}
+
+/* LLVM takes half vectors where the CPU once ran slower with whole ones; the kernels use whole ones anyway. */
+void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f) {
+    static const char key[] = "prefer-vector-width", bits[] = "512";
+
+    if (uk_target_has(g->build->target, "avx512f"))
+        LLVMAddAttributeAtIndex(
+            f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+            LLVMCreateStringAttribute(g->llvm, key, sizeof key - 1, bits, sizeof bits - 1));
+}

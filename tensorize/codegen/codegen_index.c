@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Code for integer expressions and addresses. */
+#include <string.h>
+#include "generator.h"
+
+LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v) {
+    return LLVMConstInt(g->i64, (unsigned long long)v, true);
+}
+
+void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, bool not_negative) {
+    struct uk_binding *n = uk_alloc(&g->arena, sizeof *n);
+
+    if (!n) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    *n = (struct uk_binding){v, value, not_negative, g->bindings};
+    g->bindings = n;
+}
+
+static const struct uk_binding *find(const struct uk_codegen *g, const struct uk_var *v) {
+    for (const struct uk_binding *b = g->bindings; b; b = b->next)
+        if (b->var == v)
+            return b;
+    return NULL;
+}
+
+bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e) {
+    const struct uk_binding *b;
+
+    switch (e->op) {
+    case UK_I_INT:
+        return e->value >= 0;
+    case UK_I_VAR:
+        b = find(g, e->var);
+        return b ? b->not_negative : e->var->definition && uk_cg_not_negative(g, e->var->definition);
+    case UK_I_ADD:
+    case UK_I_MUL:
+    case UK_I_MIN:
+        return uk_cg_not_negative(g, e->a) && uk_cg_not_negative(g, e->b);
+    case UK_I_DIV:
+        return uk_cg_not_negative(g, e->a);
+    case UK_I_MAX:
+        return uk_cg_not_negative(g, e->a) || uk_cg_not_negative(g, e->b);
+    case UK_I_SELECT:
+        return uk_cg_not_negative(g, e->b) && uk_cg_not_negative(g, e->c);
+    case UK_I_NEG:
+    case UK_I_SUB:
+        return false;
+    default:
+        return true; /* remainders and truth values */
+    }
+}
+
+static bool is_constant(LLVMValueRef v, int64_t value) {
+    return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == value;
+}
+
+static LLVMValueRef checked(struct uk_codegen *g, const char *intrinsic, LLVMValueRef l, LLVMValueRef r) {
+    LLVMValueRef both = uk_cg_intrinsic(g, intrinsic, g->i64, (LLVMValueRef[]){l, r}, 2);
+    LLVMValueRef flag = LLVMBuildExtractValue(g->b, both, 1, "");
+
+    *g->overflow = is_constant(*g->overflow, 0) ? flag : LLVMBuildOr(g->b, *g->overflow, flag, "");
+    return LLVMBuildExtractValue(g->b, both, 0, "");
+}
+
+LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r) {
+    bool constant = LLVMIsAConstantInt(l) && LLVMIsAConstantInt(r);
+
+    if (op == UK_I_MUL && is_constant(r, 1))
+        return l;
+    if (op == UK_I_MUL && is_constant(l, 1))
+        return r;
+    if (op != UK_I_MUL && is_constant(r, 0))
+        return l;
+    if (op == UK_I_ADD && is_constant(l, 0))
+        return r;
+    if (op == UK_I_MUL && (is_constant(l, 0) || is_constant(r, 0)))
+        return uk_cg_int(g, 0);
+    if (g->overflow && !constant)
+        return checked(g,
+                       op == UK_I_ADD   ? "llvm.sadd.with.overflow"
+                       : op == UK_I_SUB ? "llvm.ssub.with.overflow"
+                                        : "llvm.smul.with.overflow",
+                       l, r);
+    return op == UK_I_ADD   ? LLVMBuildNSWAdd(g->b, l, r, "")
+           : op == UK_I_SUB ? LLVMBuildNSWSub(g->b, l, r, "")
+                            : LLVMBuildNSWMul(g->b, l, r, "");
+}
+
+/* Floored: unsigned where the dividend cannot be negative, else corrected by the sign of the remainder. */
+static LLVMValueRef divide(struct uk_codegen *g, const struct uk_index *e) {
+    LLVMValueRef l = uk_cg_index(g, e->a), r = uk_cg_index(g, e->b);
+
+    if (uk_cg_not_negative(g, e->a))
+        return e->op == UK_I_DIV ? LLVMBuildUDiv(g->b, l, r, "") : LLVMBuildURem(g->b, l, r, "");
+    LLVMValueRef rest = LLVMBuildSRem(g->b, l, r, "");
+    LLVMValueRef below = LLVMBuildICmp(g->b, LLVMIntSLT, rest, uk_cg_int(g, 0), "");
+
+    if (e->op == UK_I_MOD)
+        return LLVMBuildSelect(g->b, below, LLVMBuildAdd(g->b, rest, r, ""), rest, "");
+    return LLVMBuildAdd(g->b, LLVMBuildSDiv(g->b, l, r, ""), LLVMBuildSExt(g->b, below, g->i64, ""), "");
+}
+
+static LLVMValueRef variable(struct uk_codegen *g, const struct uk_var *v) {
+    const struct uk_binding *b = find(g, v);
+
+    if (b)
+        return uk_cg_local(g, b->value);
+    if (v->definition)
+        return uk_cg_index(g, v->definition);
+    uk_cg_fail(g, UK_INTERNAL, "the loops use a variable outside the loop that makes it", v->name);
+    return LLVMGetPoison(g->i64);
+}
+
+static LLVMValueRef least(struct uk_codegen *g, const struct uk_index *e) {
+    LLVMValueRef l = uk_cg_index(g, e->a), r = uk_cg_index(g, e->b);
+
+    return uk_cg_intrinsic(g, e->op == UK_I_MIN ? "llvm.smin" : "llvm.smax", g->i64, (LLVMValueRef[]){l, r},
+                           2);
+}
+
+LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e) {
+    switch (e->op) {
+    case UK_I_INT:
+        return uk_cg_int(g, e->value);
+    case UK_I_VAR:
+        return variable(g, e->var);
+    case UK_I_NEG:
+        return uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), uk_cg_index(g, e->a));
+    case UK_I_ADD:
+    case UK_I_SUB:
+    case UK_I_MUL: {
+        LLVMValueRef l = uk_cg_index(g, e->a);
+
+        return uk_cg_arithmetic(g, e->op, l, uk_cg_index(g, e->b));
+    }
+    case UK_I_DIV:
+    case UK_I_MOD:
+        return divide(g, e);
+    case UK_I_MIN:
+    case UK_I_MAX:
+        return least(g, e);
+    case UK_I_SELECT: {
+        LLVMValueRef c = uk_cg_condition(g, e->a), l = uk_cg_index(g, e->b);
+
+        return LLVMBuildSelect(g->b, c, l, uk_cg_index(g, e->c), "");
+    }
+    default:
+        return LLVMBuildZExt(g->b, uk_cg_condition(g, e), g->i64, "");
+    }
+}
+
+LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e) {
+    static const LLVMIntPredicate predicate[] = {
+        [UK_I_EQ] = LLVMIntEQ,  [UK_I_NE] = LLVMIntNE,  [UK_I_LT] = LLVMIntSLT,
+        [UK_I_LE] = LLVMIntSLE, [UK_I_GT] = LLVMIntSGT, [UK_I_GE] = LLVMIntSGE,
+    };
+    LLVMValueRef l;
+
+    switch (e->op) {
+    case UK_I_EQ:
+    case UK_I_NE:
+    case UK_I_LT:
+    case UK_I_LE:
+    case UK_I_GT:
+    case UK_I_GE:
+        l = uk_cg_index(g, e->a);
+        return LLVMBuildICmp(g->b, predicate[e->op], l, uk_cg_index(g, e->b), "");
+    case UK_I_AND:
+        l = uk_cg_condition(g, e->a);
+        return LLVMBuildAnd(g->b, l, uk_cg_condition(g, e->b), "");
+    case UK_I_OR:
+        l = uk_cg_condition(g, e->a);
+        return LLVMBuildOr(g->b, l, uk_cg_condition(g, e->b), "");
+    case UK_I_NOT:
+        return LLVMBuildNot(g->b, uk_cg_condition(g, e->a), "");
+    default:
+        return LLVMBuildICmp(g->b, LLVMIntNE, uk_cg_index(g, e), uk_cg_int(g, 0), "");
+    }
+}
+
+static const struct uk_place *find_place(struct uk_codegen *g, const struct uk_tensor *t) {
+    for (const struct uk_place *p = g->places; p; p = p->next)
+        if (p->tensor == t)
+            return p;
+    uk_cg_fail(g, UK_INTERNAL, "the loops use a tensor that is no argument and no buffer", t->name);
+    return NULL;
+}
+
+LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside) {
+    const struct uk_tensor *t = a->tensor;
+    const struct uk_place *p = find_place(g, t);
+    LLVMTypeRef type = uk_llvm_type(g->llvm, t->type);
+    LLVMValueRef offset = uk_cg_int(g, 0), base;
+
+    if (!p)
+        return LLVMGetPoison(g->ptr);
+    base = uk_cg_local(g, p->base);
+    if (p->thread_stride) {
+        LLVMValueRef skip = uk_cg_arithmetic(g, UK_I_MUL, g->thread, uk_cg_local(g, p->thread_stride));
+
+        base = LLVMBuildInBoundsGEP2(g->b, g->i8, base, &skip, 1, t->name);
+    }
+    for (int d = 0; d < t->stored_dims; d++) {
+        LLVMValueRef i = uk_cg_index(g, a->index[d]);
+
+        i = uk_cg_arithmetic(g, UK_I_MUL, i, uk_cg_index(g, t->stride[d]));
+        offset = uk_cg_arithmetic(g, UK_I_ADD, offset, i);
+    }
+    if (is_constant(offset, 0))
+        return base;
+    return inside ? LLVMBuildInBoundsGEP2(g->b, type, base, &offset, 1, t->name)
+                  : LLVMBuildGEP2(g->b, type, base, &offset, 1, t->name);
+}

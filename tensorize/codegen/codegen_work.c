@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The workspace: all buffers of a function one after the other, in one allocation or in memory that the caller
+ * gives. For the latter NAME_workspace(sizes...) tells how much that is; the entry checks ask it too.
+ */
+#include <string.h>
+#include "generator.h"
+
+static LLVMValueRef thread_count(struct uk_codegen *g) {
+    LLVMTypeRef type = LLVMFunctionType(g->i32, NULL, 0, false);
+    LLVMValueRef n = LLVMBuildCall2(g->b, type, uk_cg_declare(g, "uk_num_threads", type), NULL, 0, "");
+
+    return LLVMBuildZExt(g->b, n, g->i64, "threads");
+}
+
+/* Bytes of a buffer for one thread, rounded up so that the next one is aligned. */
+static LLVMValueRef buffer_bytes(struct uk_codegen *g, const struct uk_buffer *b) {
+    LLVMValueRef bytes = uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, b->elements),
+                                          uk_cg_int(g, (int64_t)uk_type_bytes(b->tensor->type)));
+
+    bytes = uk_cg_arithmetic(g, UK_I_ADD, bytes, uk_cg_int(g, UK_WORK_ALIGN - 1));
+    return LLVMBuildAnd(g->b, bytes, uk_cg_int(g, -UK_WORK_ALIGN), b->tensor->name);
+}
+
+/* Bytes of all buffers. Each becomes a place whose base is its offset. */
+static LLVMValueRef lay_out(struct uk_codegen *g) {
+    LLVMValueRef total = uk_cg_int(g, 0), threads = NULL;
+
+    for (const struct uk_buffer *b = g->f->buffers; b; b = b->next) {
+        LLVMValueRef bytes = buffer_bytes(g, b), all = bytes;
+
+        if (b->per_thread && g->f->is_parallel) {
+            if (!threads)
+                threads = thread_count(g);
+            all = uk_cg_arithmetic(g, UK_I_MUL, bytes, threads);
+        }
+        uk_cg_place(g, b->tensor, total, all == bytes ? NULL : bytes);
+        total = uk_cg_arithmetic(g, UK_I_ADD, total, all);
+    }
+    if (g->overflow && g->build->target->arch->bits == 32)
+        *g->overflow = LLVMBuildOr(g->b, *g->overflow, uk_cg_too_large(g, total), "");
+    return total;
+}
+
+/* One allocation, which the caller of this gives back. */
+static LLVMValueRef allocate(struct uk_codegen *g, LLVMValueRef total, LLVMValueRef overflow) {
+    LLVMTypeRef type = LLVMFunctionType(g->ptr, (LLVMTypeRef[]){g->size, g->size}, 2, false);
+
+    if (!LLVMIsAConstantInt(overflow))
+        uk_cg_leave_if(g, overflow, LLVMConstInt(g->i32, UK_INVALID_SIZE, false), "allocate");
+    LLVMValueRef bytes =
+        uk_cg_intrinsic(g, "llvm.umax", g->i64, (LLVMValueRef[]){total, uk_cg_int(g, UK_WORK_ALIGN)}, 2);
+    LLVMValueRef arg[] = {LLVMConstInt(g->size, UK_WORK_ALIGN, false),
+                          LLVMBuildIntCast2(g->b, bytes, g->size, false, "")};
+    LLVMValueRef work =
+        LLVMBuildCall2(g->b, type, uk_cg_declare(g, "aligned_alloc", type), arg, 2, "workspace");
+
+    uk_cg_leave_if(g, LLVMBuildIsNull(g->b, work, ""), LLVMConstInt(g->i32, UK_OUT_OF_MEMORY, false), "run");
+    return work;
+}
+
+LLVMValueRef uk_cg_workspace(struct uk_codegen *g) {
+    LLVMValueRef overflow = LLVMConstInt(g->i1, 0, false), total, work;
+    struct uk_place *outer = g->places;
+
+    if (!g->f->buffers)
+        return NULL;
+    g->overflow =
+        g->f->work_argument ? NULL : &overflow; /* the entry checks have asked for an argument's size */
+    total = lay_out(g);
+    g->overflow = NULL;
+    work = g->f->work_argument ? LLVMGetParam(g->function, LLVMCountParams(g->function) - 1)
+                               : allocate(g, total, overflow);
+    for (struct uk_place *p = g->places; p != outer; p = p->next)
+        p->base = LLVMBuildInBoundsGEP2(g->b, g->i8, work, &p->base, 1, p->tensor->name);
+    return work;
+}
+
+LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g) {
+    LLVMTypeRef *type = uk_alloc(&g->arena, ((size_t)g->f->program->size_count + 1) * sizeof *type);
+    char *name = uk_format(&g->arena, "%s_workspace", g->f->name);
+    LLVMValueRef bad = LLVMConstInt(g->i1, 0, false), zero = uk_cg_int(g, 0);
+    struct uk_binding *outside = g->bindings;
+    struct uk_place *places = g->places;
+    unsigned n = 0;
+
+    if (!type || !name) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return NULL;
+    }
+    for (const struct uk_var *v = g->f->program->sizes; v; v = v->next)
+        if (!v->defined)
+            type[n++] = g->i64;
+    LLVMValueRef f = g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(g->i64, type, n, false));
+
+    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
+    LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
+    n = 0;
+    for (const struct uk_var *v = g->f->program->sizes; v; v = v->next) {
+        LLVMValueRef value = v->defined ? uk_cg_int(g, v->value) : LLVMGetParam(f, n++);
+
+        if (!v->defined)
+            LLVMSetValueName2(value, v->name, strlen(v->name));
+        uk_cg_bind(g, v, value, false);
+        if (v->is_extent)
+            bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, LLVMIntSLT, value, zero, ""), "");
+    }
+    g->overflow = &bad;
+    LLVMValueRef total = lay_out(g);
+    g->overflow = NULL;
+    bad = LLVMBuildOr(g->b, bad, LLVMBuildICmp(g->b, LLVMIntSLT, total, zero, ""), "");
+    LLVMBuildRet(g->b, LLVMBuildSelect(g->b, bad, uk_cg_int(g, -1), total, ""));
+    g->bindings = outside;
+    g->places = places;
+    return f;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the code generator: the state of one function being written. */
+#ifndef UK_GENERATOR_H
+#define UK_GENERATOR_H
+
+#include "link/link.h"
+
+/* The value of a variable; not_negative lets division and remainder be unsigned. */
+struct uk_binding {
+    const struct uk_var *var;
+    LLVMValueRef value;
+    bool not_negative;
+    struct uk_binding *next;
+};
+
+/* Where a tensor lies: base, plus thread * stride bytes for a per-thread buffer. */
+struct uk_place {
+    const struct uk_tensor *tensor;
+    LLVMValueRef base;
+    LLVMValueRef thread_stride;    /* NULL: one for all */
+    LLVMMetadataRef scope, others; /* alias scopes: this tensor's, and those of all others (NULL: none) */
+    struct uk_place *next;
+};
+
+struct uk_given_scalar {
+    const struct uk_scalar *scalar;
+    LLVMValueRef value;
+    struct uk_given_scalar *next;
+};
+
+struct uk_codegen {
+    struct uk_build *build;
+    const struct uk_function *f;
+    struct uk_arena arena; /* of bindings; gone with the generator */
+    enum uk_status status; /* the first failure; what is built after it is thrown away */
+    LLVMContextRef llvm;
+    LLVMModuleRef module;
+    LLVMBuilderRef b;
+    LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr;
+    LLVMTypeRef size;       /* size_t of the target */
+    LLVMValueRef function;  /* being written */
+    LLVMValueRef thread;    /* 0 outside a parallel loop */
+    struct uk_frame *frame; /* of a function inside another one; or NULL */
+    bool in_parallel;
+    struct uk_binding *bindings;
+    struct uk_place *places;
+    struct uk_given_scalar *scalars;
+    /* Not NULL: index arithmetic is checked, and overflow is or-ed into it (an i1). */
+    LLVMValueRef *overflow;
+    int tasks;
+    bool in_edge;          /* in the version of a loop that is for less than its full extent */
+    LLVMMetadataRef group; /* of accesses in a loop whose iterations are independent, or NULL */
+};
+
+/* codegen_index.c */
+LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v);
+LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
+LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);
+bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e);
+void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, bool not_negative);
+/* l op r for ADD, SUB and MUL: checked where the generator is in that mode, else "cannot overflow". */
+LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r);
+/* The address of an access; inside says that it is an element of the tensor, not only the origin of a tile.
+ */
+LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside);
+
+/* codegen_expr.c: f16 and bf16 values are floats, rounded after each operation. */
+LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e);
+LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
+void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
+LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
+LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
+
+/* codegen_hint.c: once all places are known; for each load and store; around the body of a loop. */
+void uk_cg_alias_scopes(struct uk_codegen *g);
+void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f);
+void uk_cg_mark_access(struct uk_codegen *g, LLVMValueRef instruction, const struct uk_tensor *t);
+LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n);
+void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
+                      LLVMMetadataRef outer);
+
+/* codegen_check.c: whether no object of the target has so many bytes, or ends there: addresses of 32 bits are compared
+ * as 64, and no offset into an object may exceed 2^31 - 1. False where 64 bits tell by overflowing. */
+LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes);
+LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end);
+/* codegen_check.c: a function of the same arguments that returns a status and touches nothing. */
+LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValueRef work_bytes);
+
+/* codegen_work.c: the workspace's address, with the buffers' places in it; NULL where there are none. */
+enum { UK_WORK_ALIGN = 64 };
+LLVMValueRef uk_cg_workspace(struct uk_codegen *g);
+/* NAME_workspace: the bytes of the workspace for these sizes, or -1. */
+LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g);
+
+/* codegen_task.c: a parallel loop as a function of (context, index, thread), and the call that runs it. */
+void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
+/* A nest as a function of its own, and the call. */
+void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
+/* A value of the function being written, or of one around it, in the former. NULL of NULL. */
+LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
+
+/* codegen.c */
+void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
+/* Returns `status` at once if `bad`; goes on in a block of that name. */
+void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name);
+void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name);
+void uk_cg_node(struct uk_codegen *g, const struct uk_node *n);
+void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n);
+LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name);
+LLVMValueRef uk_cg_declare(struct uk_codegen *g, const char *name, LLVMTypeRef type);
+LLVMValueRef uk_cg_intrinsic(struct uk_codegen *g, const char *name, LLVMTypeRef type, LLVMValueRef *arg,
+                             int n);
+void uk_cg_attribute(struct uk_codegen *g, LLVMValueRef f, unsigned at, const char *name, uint64_t value);
+
+#endif

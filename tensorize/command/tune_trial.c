@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One trial of uk tune: a child process compiles the schedule, runs it, compares its result, and times it in turns
+ * with the reference, whose code and operands it has from the parent. The parent never runs generated code.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tune.h"
+
+/* So much slower than the reference was, in every call of a short while: not worth turns. */
+static const double hopeless = 2, hopeless_while = 0.01;
+
+enum {
+    CLOCK = 20
+}; /* a trial that only waits ends after so many times its CPU time, on a machine of which it has a part */
+
+/* In memory that parent and children share. */
+struct tune_results {
+    bool known; /* the reference has run */
+    bool
+        comparable; /* all its results are integers that their types hold exactly: any order of sums gives them */
+    _Alignas(64) char bytes[]; /* the tensors that are written, one after the other, each aligned */
+};
+
+/* ---- what all trials share ---- */
+
+static size_t room_for(const struct uk_array *a) {
+    return (a->bytes + 63) / 64 * 64;
+}
+
+static size_t written_bytes(const struct uk_data *d) {
+    size_t bytes = 0;
+
+    for (int i = 0; i < d->count; i++)
+        bytes += d->array[i].tensor->is_written ? room_for(&d->array[i]) : 0;
+    return bytes;
+}
+
+int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a) {
+    int status = uk_job_begin(&b->job, a), count = 0;
+
+    if (status)
+        return status;
+    struct uk_program *p = b->job.program;
+    if (!a->threads)
+        b->job.options.threads = uk_num_threads();
+    b->sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *b->sizes);
+    b->arguments = calloc((size_t)uk_program_sizes(p) + 1, sizeof *b->arguments);
+    b->scalars = calloc((size_t)uk_program_scalars(p) + 1, sizeof *b->scalars);
+    if (!b->sizes || !b->arguments || !b->scalars)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (int i = 0; i < uk_program_scalars(p); i++)
+        b->scalars[i] = i + 2;
+    if ((status = uk_choose_sizes(p, a, b->sizes)) || (status = uk_data_create(&b->data, p, b->sizes)))
+        return status;
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        if (!v->defined)
+            b->arguments[count++] = b->sizes[v->number];
+    uk_data_integers(&b->data);
+    b->shared_bytes = sizeof *b->shared + written_bytes(&b->data);
+    b->shared = mmap(NULL, b->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (b->shared == MAP_FAILED) {
+        b->shared = NULL;
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    }
+    return UK_EXIT_OK;
+}
+
+void tune_bench_free(struct tune_bench *b) {
+    if (b->shared)
+        munmap(b->shared, b->shared_bytes);
+    uk_module_destroy(b->reference);
+    uk_data_free(&b->data);
+    uk_job_end(&b->job);
+    free(b->sizes);
+    free(b->arguments);
+    free(b->scalars);
+}
+
+static enum uk_status compile(struct tune_bench *b, const char *steps, struct uk_module **out) {
+    enum uk_status status = uk_program_schedule(b->job.program, "candidate", steps, strlen(steps));
+
+    *out = NULL;
+    return status ? status : uk_compile(b->job.program, &b->job.options, out);
+}
+
+enum uk_status tune_set_reference(struct tune_bench *b, const char *steps) {
+    uk_module_destroy(b->reference);
+    b->shared->known = false;
+    b->reference_seconds = 0;
+    return compile(b, steps, &b->reference);
+}
+
+/* ---- in the child ---- */
+
+struct report {
+    enum tune_outcome outcome;
+    double seconds, speed, noise;
+    int rounds;
+    char message[256];
+};
+
+/* Integers up to this are exact in the type. */
+static double exact_limit(enum uk_type type) {
+    return type == UK_F32 ? 0x1p24 : type == UK_F16 ? 0x1p11 : type == UK_BF16 ? 0x1p8 : 0x1p53;
+}
+
+static void keep_results(struct tune_bench *b) {
+    char *at = b->shared->bytes;
+
+    b->shared->comparable = true;
+    for (int t = 0; t < b->data.count; t++) {
+        const struct uk_array *a = &b->data.array[t];
+
+        if (!a->tensor->is_written)
+            continue;
+        for (size_t i = 0; i < a->elements && b->shared->comparable; i++) {
+            double v = uk_data_value(a, i);
+
+            b->shared->comparable = v == floor(v) && fabs(v) < exact_limit(a->tensor->type);
+        }
+        memcpy(at, a->origin, a->bytes);
+        at += room_for(a);
+    }
+    b->shared->known = true;
+}
+
+static bool same_results(const struct tune_bench *b, struct report *r) {
+    char *at = b->shared->bytes;
+
+    for (int t = 0; b->shared->known && b->shared->comparable && t < b->data.count; t++) {
+        const struct uk_array *a = &b->data.array[t];
+        struct uk_array expected = *a;
+
+        if (!a->tensor->is_written)
+            continue;
+        expected.origin = at;
+        at += room_for(a);
+        if (!memcmp(a->origin, expected.origin, a->bytes))
+            continue;
+        for (size_t i = 0; i < a->elements; i++)
+            if (uk_data_value(a, i) != uk_data_value(&expected, i)) {
+                snprintf(
+                    r->message, sizeof r->message,
+                    "%s at offset %zu is %.9g, the start has %.9g; see which kernel `uk verify` finds wrong",
+                    a->tensor->name, i, uk_data_value(a, i), uk_data_value(&expected, i));
+                return false;
+            }
+    }
+    return true;
+}
+
+struct call {
+    const struct tune_bench *b;
+    const struct uk_module *module;
+    int status;
+};
+
+static void run_call(void *user) {
+    struct call *c = user;
+
+    c->status |= uk_module_call(c->module, c->b->arguments, c->b->scalars, c->b->data.origins);
+}
+
+/* True if the candidate is so slow that a few calls tell. */
+static bool is_hopeless(const struct tune_bench *b, struct call *c, struct report *r) {
+    double least = HUGE_VAL, begun = bench_seconds();
+
+    if (!(b->reference_seconds > 0))
+        return false;
+    do {
+        double start = bench_seconds();
+
+        run_call(c);
+        double seconds = bench_seconds() - start;
+        least = seconds < least ? seconds : least;
+        if (least < hopeless * b->reference_seconds)
+            return false;
+    } while (bench_seconds() - begun < hopeless_while);
+    r->seconds = least;
+    r->speed = b->reference_seconds / least;
+    return true;
+}
+
+static enum tune_outcome try_candidate(struct tune_bench *b, const char *steps, int rounds,
+                                       struct report *r) {
+    struct call call[2] = {{.b = b, .module = b->reference}, {.b = b}};
+    struct uk_module *m;
+
+    if (compile(b, steps, &m)) {
+        snprintf(r->message, sizeof r->message, "%s", uk_context_message(b->job.context));
+        return TUNE_REFUSED;
+    }
+    call[1].module = m;
+    run_call(&call[1]);
+    if (call[1].status) {
+        snprintf(r->message, sizeof r->message, "the function refused its arguments: %s",
+                 uk_status_text((enum uk_status)call[1].status));
+        return TUNE_REFUSED;
+    }
+    if (!b->reference_seconds)
+        keep_results(b);
+    else if (!same_results(b, r))
+        return TUNE_WRONG;
+    if (rounds <= TUNE_QUICK && is_hopeless(b, &call[1], r))
+        return TUNE_OK;
+    struct bench_contender contender[3] = {{.name = "reference", .run = run_call, .user = &call[0]},
+                                           {.name = "candidate", .run = run_call, .user = &call[1]},
+                                           {.name = "reference again", .run = run_call, .user = &call[0]}};
+    struct bench_plan plan = {.isa = uk_target_isa(b->job.options.target),
+                              .threads = b->job.options.threads,
+                              .rounds = rounds,
+                              .sample_time = rounds > TUNE_QUICK ? 0.015 : 0.005};
+    enum uk_status status = bench_paired(&plan, contender, rounds >= TUNE_FINAL ? 3 : 2);
+    if (status || call[0].status || call[1].status || !(contender[1].seconds > 0)) {
+        snprintf(r->message, sizeof r->message, "measuring failed: %s", uk_status_text(status));
+        return TUNE_REFUSED;
+    }
+    r->seconds = contender[1].seconds;
+    r->speed = 1 / contender[1].ratio;
+    r->noise = rounds >= TUNE_FINAL ? fabs(1 / contender[2].ratio - 1) : 0;
+    r->rounds = rounds;
+    return TUNE_OK;
+}
+
+static void be_child(struct tune_bench *b, const char *steps, int rounds, int out) {
+    struct report r = {0};
+    int nowhere = open("/dev/null", O_RDWR);
+
+    const rlim_t seconds = (rlim_t)ceil(b->limit * b->job.options.threads);
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_DFL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    /* What other processes take from this one is not counted; the parent looks at the clock for what only waits. */
+    setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    r.outcome = try_candidate(b, steps, rounds, &r);
+    _exit(write(out, &r, sizeof r) == sizeof r ? 0 : 1);
+}
+
+/* ---- in the parent ---- */
+
+/* What the child reports before the deadline; false: nothing whole. */
+static bool receive(const struct tune_bench *b, int in, double deadline, volatile int *interrupted,
+                    struct report *r, bool *late) {
+    size_t have = 0;
+
+    *late = false;
+    while (have < sizeof *r && !*interrupted) {
+        double left = deadline - bench_seconds();
+        struct pollfd p = {.fd = in, .events = POLLIN};
+
+        if (left <= 0) {
+            *late = true;
+            return false;
+        }
+        if (poll(&p, 1, left < 1 ? (int)(1e3 * left) + 1 : 1000) <= 0) {
+            b->tick(b->user);
+            continue;
+        }
+        ssize_t n = read(in, (char *)r + have, sizeof *r - have);
+        if (n <= 0)
+            return false;
+        have += (size_t)n;
+    }
+    return have == sizeof *r;
+}
+
+static void describe_end(struct tune_trial *t, int status, double limit) {
+    t->outcome = TUNE_CRASH;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
+        t->outcome = TUNE_TIMEOUT;
+        snprintf(t->message, sizeof t->message, "not done after %.1f s of CPU time", limit);
+    } else if (WIFSIGNALED(status)) {
+        snprintf(t->message, sizeof t->message, "signal %d: %s", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    } else {
+        snprintf(t->message, sizeof t->message, "exit status %d", WEXITSTATUS(status));
+    }
+}
+
+bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volatile int *interrupted) {
+    int pipes[2], status = 0;
+    struct report r;
+    bool late;
+
+    t->message[0] = 0;
+    t->outcome = TUNE_REFUSED;
+    t->seconds = t->speed = 0;
+    t->rounds = 0;
+    fflush(NULL);
+    if (pipe(pipes)) {
+        snprintf(t->message, sizeof t->message, "no pipe: %s", strerror(errno));
+        return !*interrupted;
+    }
+    pid_t child = fork();
+    if (!child) {
+        close(pipes[0]);
+        be_child(b, t->steps, rounds, pipes[1]);
+    }
+    close(pipes[1]);
+    const double latest = bench_seconds() + CLOCK * b->limit;
+    bool whole = child > 0 && receive(b, pipes[0], fmin(latest, b->end), interrupted, &r, &late);
+    close(pipes[0]);
+    if (child < 0) {
+        snprintf(t->message, sizeof t->message, "no process: %s", strerror(errno));
+        return !*interrupted;
+    }
+    if (!whole && (late || *interrupted))
+        kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (whole) {
+        t->outcome = r.outcome;
+        t->seconds = r.seconds;
+        t->speed = r.speed;
+        t->noise = r.noise;
+        t->rounds = r.rounds;
+        memcpy(t->message, r.message, sizeof t->message);
+    } else if (late) {
+        t->outcome = TUNE_TIMEOUT;
+        snprintf(t->message, sizeof t->message, "not done after %.1f s", CLOCK * b->limit);
+    } else {
+        describe_end(t, status, b->limit);
+    }
+    return !*interrupted && (whole || !late || latest < b->end);
+}

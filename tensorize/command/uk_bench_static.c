@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * uk bench --static: a kernel's inner loop as llvm-mca sees it, on cores that need not be here.
+ *
+ * The loop is found in the kernel's assembly: of the jumps back that have no other inside, the one with the most
+ * multiply-adds, or instructions if no loop has any. That is the loop of whole tiles: edges have fewer rows, and what is left
+ * of k fewer steps. The bound is what the same core's model takes for the multiply-adds of the loop alone.
+ *
+ * Models know nothing of caches. LLVM 19 has a Cortex-A57's for Cortex-A76, with one FMA of 128 bits a cycle where that has two;
+ * and its cores that issue in order (A53, A55) end their instructions in order too, so that a load behind an FMA waits
+ * for it, as it does not in hardware: there, loops are to be compared with each other only.
+ */
+#define _GNU_SOURCE /* mkostemp, environ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "target/target.h"
+#include "uk_bench.h"
+
+extern char **environ;
+
+enum { TURNS = 100, LINES = 8192, CORES = 6 };
+
+/* Whose figures are printed for an architecture. ARM's other cores have no model of instructions in LLVM. */
+static const struct arch {
+    const char *name, *comment, *cores[CORES];
+} archs[] = {
+    {"x86_64", "#", {"skylake-avx512", "znver4"}},
+    {"aarch64", "//", {"cortex-a53", "cortex-a55", "cortex-a76", "neoverse-n1", "neoverse-v1"}},
+    {"arm", "@", {"cortex-a9", "cortex-a15", "cortex-a57"}},
+};
+
+/* An instruction or a label of the assembly. */
+struct line {
+    char *text;      /* without blanks around it */
+    bool label;      /* text is a name */
+    int target;      /* of a jump: the line of its label; else -1 */
+    bool multiplies; /* multiply-adds of vectors */
+};
+
+struct code {
+    struct line line[LINES];
+    int lines;
+};
+
+struct loop {
+    int first, last, multiplies, instructions;
+};
+
+static const struct arch *arch_of(const struct uk_kernel *k) {
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        if (!strcmp(archs[i].name, k->arch))
+            return &archs[i];
+    return &archs[0]; /* any: its bitcode for the first one */
+}
+
+static const char *triple_of(const struct uk_kernel *k) {
+    const struct uk_arch *const *a = uk_archs;
+
+    while (strcmp((*a)->name, arch_of(k)->name) != 0)
+        a++;
+    return (*a)->triple;
+}
+
+/* ---- the assembly ---- */
+
+static bool begins_with(const char *text, const char *const beginnings[]) {
+    for (; *beginnings; beginnings++)
+        if (!strncmp(text, *beginnings, strlen(*beginnings)))
+            return true;
+    return false;
+}
+
+static bool multiplies(const char *text) {
+    static const char *const names[] = {"vfm",   "vfnm",   "vpdp",  "vdpbf", "vpmaddubsw", "fmla",   "fmls",
+                                        "sdot",  "udot",   "usdot", "smmla", "ummla",      "usmmla", "bfmmla",
+                                        "bfdot", "bfmlal", "smlal", "umlal", "vmla",       "vmls",   NULL};
+
+    return begins_with(text, names);
+}
+
+static bool jumps(const char *text) {
+    static const char *const arm[] = {"b\t", "b ",  "b.",   "beq", "bne",  "bcs", "bhs", "bcc",
+                                      "blo", "bmi", "bpl",  "bhi", "bls",  "bge", "blt", "bgt",
+                                      "ble", "cbz", "cbnz", "tbz", "tbnz", NULL};
+
+    return text[0] == 'j' || begins_with(text, arm);
+}
+
+static void add_line(struct code *c, char *text, bool label) {
+    if (c->lines < LINES)
+        c->line[c->lines++] = (struct line){
+            .text = text, .label = label, .target = -1, .multiplies = !label && multiplies(text)};
+}
+
+/* The text in lines; it is cut up. */
+static void split(struct code *c, char *text, const char *comment) {
+    for (char *rest = text, *s; (s = strsep(&rest, "\n;"));) {
+        char *end = strstr(s, comment);
+
+        /* ARM's and AArch64's numbers begin with #, as x86's comments do. */
+        if (end)
+            *end = 0;
+        for (;;) {
+            s += strspn(s, " \t");
+            const size_t name = strcspn(s, " \t:");
+
+            if (!name || s[name] != ':')
+                break;
+            s[name] = 0;
+            add_line(c, s, true);
+            s += name + 1;
+        }
+        for (size_t n = strlen(s); n && strchr(" \t\r", s[n - 1]);)
+            s[--n] = 0;
+        if (*s && *s != '.')
+            add_line(c, s, false);
+    }
+}
+
+/* Where the label is that the name at the end of line i means; -1: nowhere, or it is no label. */
+static int label_line(const struct code *c, int i) {
+    const char *name = c->line[i].text + strlen(c->line[i].text);
+
+    while (name > c->line[i].text && !strchr(" \t,", name[-1]))
+        name--;
+    const size_t digits = strspn(name, "0123456789");
+    const bool local = digits && (name[digits] == 'b' || name[digits] == 'f') && !name[digits + 1];
+    const size_t length = local ? digits : strlen(name);
+    const int step = local && name[digits] == 'b' ? -1 : 1;
+
+    for (int j = local ? i : 0; j >= 0 && j < c->lines; j += step)
+        if (c->line[j].label && strlen(c->line[j].text) == length && !strncmp(c->line[j].text, name, length))
+            return j;
+    return -1;
+}
+
+static struct loop measure_loop(const struct code *c, int first, int last) {
+    struct loop l = {first, last, 0, 0};
+
+    for (int i = first; i <= last; i++) {
+        l.instructions += !c->line[i].label;
+        l.multiplies += c->line[i].multiplies;
+    }
+    return l;
+}
+
+/* Whether a jump inside goes back to some place inside, other than the loop's own; or the function ends inside: then the
+ * jump goes to a shared end, not round. */
+static bool is_no_inner_loop(const struct code *c, int first, int last) {
+    static const char *const ends[] = {"ret", "bx", NULL};
+
+    for (int i = first; i <= last; i++)
+        if ((!c->line[i].label && begins_with(c->line[i].text, ends)) ||
+            (c->line[i].target >= first && c->line[i].target <= i &&
+             !(c->line[i].target == first && i == last)))
+            return true;
+    return false;
+}
+
+/* The inner loop of whole tiles; without instructions: there is none. */
+static struct loop find_loop(struct code *c) {
+    struct loop best = {0, 0, 0, 0};
+
+    for (int i = 0; i < c->lines; i++)
+        if (!c->line[i].label && jumps(c->line[i].text))
+            c->line[i].target = label_line(c, i);
+    for (int i = 0; i < c->lines; i++) {
+        const int first = c->line[i].target;
+
+        if (first < 0 || first > i || is_no_inner_loop(c, first, i))
+            continue;
+        const struct loop l = measure_loop(c, first, i);
+
+        if (l.multiplies > best.multiplies ||
+            (l.multiplies == best.multiplies && l.instructions > best.instructions))
+            best = l;
+    }
+    return best;
+}
+
+/* ---- llvm-mca ---- */
+
+/* The loop for llvm-mca, or its multiply-adds alone. Jumps go to a label that is there. */
+static bool write_loop(FILE *f, const struct code *c, const struct loop *l, bool all) {
+    fputs(".Lturn:\n", f);
+    for (int i = l->first; i <= l->last; i++) {
+        const struct line *line = &c->line[i];
+        const int name = (int)(strlen(line->text));
+        int cut = name;
+
+        if (line->label || !(all || line->multiplies))
+            continue;
+        if (line->target >= 0) {
+            while (cut > 0 && !strchr(" \t,", line->text[cut - 1]))
+                cut--;
+            fprintf(f, "%.*s.Lturn\n", cut, line->text);
+        } else {
+            fprintf(f, "%s\n", line->text);
+        }
+    }
+    return !fflush(f) && !ferror(f);
+}
+
+static const char *mca_path(void) {
+    const char *path = getenv("UK_LLVM_MCA");
+
+    return path && *path ? path : UK_LLVM_MCA_PATH;
+}
+
+/* "avx2,fma" as LLVM wants it. */
+static void attributes(const struct uk_kernel *k, char *out, size_t size) {
+    size_t n = (size_t)snprintf(out, size, "-mattr=");
+
+    for (const char *f = k->features; *f && n + 2 < size; f++) {
+        if (f == k->features || f[-1] == ',')
+            out[n++] = '+';
+        out[n++] = *f;
+    }
+    out[n] = 0;
+}
+
+/* Runs it on the input, with its output in `out`. An error number, or 0. */
+static int spawn(char *const argv[], FILE *input, FILE *out, int *result) {
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    int error = posix_spawn_file_actions_init(&actions);
+
+    if (error)
+        return error;
+    rewind(input);
+    error = posix_spawn_file_actions_adddup2(&actions, fileno(input), 0);
+    for (int i = 1; i < 3 && !error; i++)
+        error = posix_spawn_file_actions_adddup2(&actions, fileno(out), i);
+    if (!error)
+        error = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    while (!error && waitpid(pid, result, 0) < 0)
+        error = errno == EINTR ? 0 : errno;
+    rewind(out);
+    return error;
+}
+
+/* Cycles of a turn, or 0 if the core's model does not have all of it. Exit status. */
+static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, double *cycles) {
+    char path[512], triple[64], cpu[64], turns[32], mattr[256], line[256];
+    char *argv[] = {path, triple, cpu, turns, mattr, NULL};
+    FILE *out = tmpfile();
+    int result = 0, error = out ? 0 : errno;
+
+    *cycles = 0;
+    snprintf(path, sizeof path, "%s", mca_path());
+    snprintf(triple, sizeof triple, "-mtriple=%s", triple_of(k));
+    snprintf(cpu, sizeof cpu, "-mcpu=%s", core);
+    snprintf(turns, sizeof turns, "-iterations=%d", TURNS);
+    attributes(k, mattr, sizeof mattr);
+    if (!strcmp(k->arch, "x86_64"))
+        argv[4] = NULL; /* its cores have all of it */
+    if (!error)
+        error = spawn(argv, input, out, &result);
+    while (!error && !result && fgets(line, sizeof line, out))
+        if (!strncmp(line, "Total Cycles:", 13))
+            *cycles = strtod(line + 13, NULL) / TURNS;
+    if (out)
+        fclose(out);
+    if (error)
+        return uk_complain(UK_EXIT_WRONG,
+                           "%s: %s; uk bench --static needs llvm-mca, which the package llvm-" UK_LLVM
+                           " has: install it, or set UK_LLVM_MCA to its path",
+                           mca_path(), strerror(error));
+    return UK_EXIT_OK;
+}
+
+static int cycles_of(const struct uk_kernel *k, const char *core, const struct code *c, const struct loop *l,
+                     bool all, double *cycles) {
+    FILE *input = tmpfile();
+    int status;
+
+    *cycles = 0;
+    if (!input || !write_loop(input, c, l, all))
+        status = uk_complain(UK_EXIT_WRONG, "temporary file: %s", strerror(errno));
+    else
+        status = run_mca(k, core, input, cycles);
+    if (input)
+        fclose(input);
+    return status;
+}
+
+/* ---- the table ---- */
+
+/* A line for each core; `only` is the one core that is asked for, or NULL. */
+static int print_rows(const struct uk_kernel *k, const struct code *c, const struct loop *l,
+                      const char *only) {
+    const double steps = k->fma > 0 && l->multiplies ? l->multiplies / k->fma : 1;
+    int status = UK_EXIT_OK;
+
+    for (const char *const *core = arch_of(k)->cores; core < arch_of(k)->cores + CORES && *core && !status;
+         core++) {
+        double whole, least = 0;
+
+        if (only && strcmp(only, *core))
+            continue;
+        status = cycles_of(k, *core, c, l, true, &whole);
+        if (!status && whole > 0 && l->multiplies)
+            status = cycles_of(k, *core, c, l, false, &least);
+        if (status)
+            break;
+        printf("%-34s %-15s ", k->symbol, *core);
+        if (whole <= 0)
+            printf("%9s  its model lacks an instruction of the loop, or there is none\n", "-");
+        else if (least <= 0)
+            printf("%9.2f %9s %7s %10s\n", whole, "-", "-", "-");
+        else
+            printf("%9.4g %9.4g %5.0f %% %8.1f %%\n", whole / steps, least / steps, 100 * least / whole,
+                   100.0 * l->multiplies / l->instructions);
+    }
+    return status;
+}
+
+static int bench_static(struct uk_job *job, const struct uk_kernel *k, const char *only, bool named) {
+    char *text = NULL;
+    size_t length;
+    enum uk_status s = uk_kernel_emit(job->context, k, NULL, UK_EMIT_ASM, &text, &length);
+    struct code *c = s ? NULL : calloc(1, sizeof *c);
+    int status = UK_EXIT_OK;
+
+    if (s) {
+        status = uk_job_failed(job, s);
+    } else if (!c) {
+        status = uk_complain(UK_EXIT_WRONG, "out of memory");
+    } else {
+        split(c, text, arch_of(k)->comment);
+        const struct loop l = find_loop(c);
+
+        if (c->lines == LINES)
+            status = uk_complain(UK_EXIT_WRONG, "%s: more than %d lines of assembly", k->symbol, LINES);
+        else if (l.instructions)
+            status = print_rows(k, c, &l, only);
+        else if (named)
+            status = uk_complain(UK_EXIT_WRONG, "%s: there is no loop in it", k->symbol);
+        fflush(stdout);
+    }
+    free(c);
+    uk_text_free(text);
+    return status;
+}
+
+/* The core of that name, or NULL. */
+static const char *core_named(const char *name, const struct arch **arch) {
+    for (size_t i = 0; name && i < sizeof archs / sizeof *archs; i++)
+        for (const char *const *core = archs[i].cores; core < archs[i].cores + CORES && *core; core++)
+            if (!strcmp(*core, name)) {
+                *arch = &archs[i];
+                return *core;
+            }
+    return NULL;
+}
+
+/* Whether the table has the row; in *status what went wrong. */
+static bool is_asked_for(struct uk_job *job, const struct uk_kernel *k, const char *target, const char *core,
+                         const struct arch *arch, int *status) {
+    char lacking[64];
+
+    if (core)
+        return arch_of(k) == arch;
+    if (!target)
+        return true;
+    const enum uk_status s = uk_kernel_fits(job->context, k, target, lacking, sizeof lacking);
+
+    if (s && s != UK_UNSUPPORTED)
+        *status = uk_job_failed(job, s);
+    return !s;
+}
+
+int uk_bench_static(const struct uk_arguments *a) {
+    int rows, status = UK_EXIT_OK;
+    const struct uk_kernel *all = uk_kernels(&rows);
+    const struct arch *arch = NULL;
+    const char *core = core_named(a->target, &arch);
+    struct uk_job job = {.context = uk_context_create()};
+
+    if (!job.context)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (int i = 0; i < a->positionals && !status; i++)
+        if (!uk_kernel_named(a->positional[i]))
+            status = UK_EXIT_USAGE;
+    if (!status)
+        printf("%-34s %-15s %9s %9s %7s %10s\n", "kernel", "core", "cycles/k", "bound", "ratio", "fma share");
+    for (int i = 0; i < (a->positionals ? a->positionals : rows) && !status; i++) {
+        const struct uk_kernel *k = a->positionals ? uk_kernel_find(a->positional[i]) : &all[i];
+
+        if (is_asked_for(&job, k, a->target, core, arch, &status))
+            status = bench_static(&job, k, core, a->positionals);
+    }
+    if (!status)
+        puts("\ncycles/k: of llvm-mca for a step of k (for a turn of the loop, if nothing is multiplied). "
+             "bound: of its "
+             "multiply-adds\nalone. fma share: of the loop's instructions.");
+    uk_job_end(&job);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk help: of all commands, of one, and the file that bash completes them by. */
+#include <stdio.h>
+#include <string.h>
+#include "target/target.h"
+#include "uk_options.h"
+
+static void print_options(FILE *out, const struct uk_command *c) {
+    for (const struct uk_option *o = uk_options; o->name; o++) {
+        char text[64];
+        if (!(o->commands & c->bit))
+            continue;
+        snprintf(text, sizeof text, "%s%s%s", o->name,
+                 !o->value           ? ""
+                 : o->name[1] == '-' ? "="
+                                     : " ",
+                 o->value ? o->value : "");
+        fprintf(out, "  %-21s %s\n", text, o->help);
+    }
+}
+
+void uk_print_help(FILE *out, const struct uk_command *c) {
+    if (c) {
+        fprintf(out, "usage: uk %s%s%s [OPTION...]\n\n%s\n\n", c->name, *c->synopsis ? " " : "", c->synopsis,
+                c->summary);
+        print_options(out, c);
+        if (strstr(c->synopsis, "FILE"))
+            fputs("\nA FILE of - is standard input.\n", out);
+        return;
+    }
+    fputs("usage: uk COMMAND [ARGUMENT...] [OPTION...]\n\n", out);
+    for (c = uk_commands; c->name; c++)
+        fprintf(out, "  %-8s %s\n", c->name, c->summary);
+    fputs("\nuk help COMMAND (or uk COMMAND --help) prints a command's options, uk --version the version. "
+          "Manual pages: uk(1), uk(5).\n"
+          "Results go to standard output, errors to standard error as FILE:LINE:COLUMN: error: WHAT; WHAT TO "
+          "DO.\n"
+          "Exit status: 0 done, 1 refused or wrong, 2 usage.\n",
+          out);
+}
+
+int uk_unknown(const char *what, const char *word, const struct uk_command *c) {
+    struct uk_near near = {.word = word};
+    char lists[64];
+    for (const struct uk_command *k = uk_commands; !c && k->name; k++)
+        uk_nearer(&near, k->name);
+    for (const struct uk_option *o = uk_options; c && o->name; o++)
+        if (o->commands & c->bit)
+            uk_nearer(&near, o->name);
+    snprintf(lists, sizeof lists, "uk help%s%s", c ? " " : "", c ? c->name : "");
+    return uk_complain(UK_EXIT_USAGE, "unknown %s '%s'%s%s%s '%s' lists them", what, word,
+                       near.name ? "; did you mean '" : ";", near.name ? near.name : "",
+                       near.name ? "'?" : "", lists);
+}
+
+/* ---- completion ---- */
+
+/* One pattern of a case statement, COMMAND or COMMAND,OPTION, and what it completes. */
+static void print_words(const char *command, const char *option, const char *words) {
+    char word[32];
+    bool files = false;
+    printf("    %s%s%s) words='", command, option ? "," : "", option ? option : "");
+    for (size_t n; *words; words += n + (words[n] == ' ')) {
+        n = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        if (!strcmp(word, "<file>")) {
+            files = true;
+        } else if (!strcmp(word, "<kernel>")) {
+            int count;
+            const struct uk_kernel *k = uk_kernels(&count);
+            for (int i = 0; i < count; i++)
+                printf("%s ", k[i].symbol);
+        } else if (!strcmp(word, "<target>")) {
+            printf("native ");
+            for (const struct uk_target *t = uk_targets; t->name; t++)
+                printf("%s ", t->name);
+        } else if (!strcmp(word, "<command>")) {
+            for (const struct uk_command *c = uk_commands; c->name; c++)
+                printf("%s ", c->name);
+        } else {
+            printf("%s ", word);
+        }
+    }
+    printf("' files=%s ;;\n", files ? "yes" : "");
+}
+
+static void print_options_of(const struct uk_command *c) {
+    printf("    %s) options='--help ", c->name);
+    for (const struct uk_option *o = uk_options; o->name; o++)
+        if (o->commands & c->bit)
+            printf("%s%s ", o->name, o->value && o->kind != UK_OPTION_JSON && o->name[1] == '-' ? "=" : "");
+    printf("' ;;\n");
+}
+
+/* Bash breaks words at =, so that --emit=asm is three: the option, the sign and the value. */
+static const char completion_head[] =
+    "# Completion of uk's commands for bash. Made by `uk help --completion`.\n"
+    "_uk() {\n"
+    "    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} "
+    "command=${COMP_WORDS[1]}\n"
+    "    local options='' words='' files='' word\n"
+    "    COMPREPLY=()\n"
+    "    [[ $current == = ]] && current=''\n"
+    "    [[ $before == = ]] && before=${COMP_WORDS[COMP_CWORD - 2]}\n";
+static const char completion_tail[] =
+    "    if [[ $current == -* ]]; then\n"
+    "        words=$options files=''\n"
+    "    fi\n"
+    "    while read -r word; do\n"
+    "        [[ -n $word ]] && COMPREPLY+=(\"$word\")\n"
+    "    done < <(compgen -W \"$words\" -- \"$current\"; [[ -z $files ]] || compgen -f -- \"$current\")\n"
+    "    [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null\n"
+    "    [[ -z $files ]] || compopt -o filenames 2>/dev/null\n"
+    "    return 0\n"
+    "}\n"
+    "complete -F _uk uk\n";
+
+static void print_completion(void) {
+    fputs(completion_head, stdout);
+    printf("    ((COMP_CWORD == 1)) && command=''\n"
+           "    case $command in\n");
+    print_words("''", NULL, "<command> --help --version");
+    for (const struct uk_command *c = uk_commands; c->name; c++)
+        print_words(c->name, NULL, c->words ? c->words : "");
+    printf("    esac\n"
+           "    case $command in\n");
+    for (const struct uk_command *c = uk_commands; c->name; c++)
+        print_options_of(c);
+    printf("    esac\n"
+           "    case $command,$before in\n");
+    for (const struct uk_command *c = uk_commands; c->name; c++)
+        for (const struct uk_option *o = uk_options; o->name; o++)
+            if (o->commands & c->bit && o->value && o->kind != UK_OPTION_JSON)
+                print_words(c->name, o->name, o->words ? o->words : "");
+    printf("    esac\n");
+    fputs(completion_tail, stdout);
+}
+
+int uk_command_help(const struct uk_arguments *a) {
+    const struct uk_command *c = a->positionals ? uk_command_named(a->positional[0]) : NULL;
+    if (a->positionals && !c)
+        return uk_unknown("command", a->positional[0], NULL);
+    if (a->completion)
+        print_completion();
+    else
+        uk_print_help(stdout, c);
+    return UK_EXIT_OK;
+}

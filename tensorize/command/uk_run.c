@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk run: compiles a program, runs it on data made here, and on request checks and times it. */
+#define _POSIX_C_SOURCE 200809L
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "command.h"
+
+/* What was imported as machine code is called, and a note says so. */
+static bool are_inlined(const struct uk_job *job) {
+    return !strstr(uk_context_notes(job->context), "called, not inlined");
+}
+
+static void print_kernels(const struct uk_job *job, const struct uk_module *m) {
+    const char *target = job->options.target ? job->options.target : "native";
+    printf("%s for %s:", job->program->name, target);
+    if (!uk_module_kernel(m, 0))
+        printf(" no kernel");
+    for (int i = 0; uk_module_kernel(m, i); i++)
+        printf("%s %s", i ? "," : "", uk_module_kernel(m, i));
+    printf("%s\n", !uk_module_kernel(m, 0) ? ""
+                   : are_inlined(job)      ? " (inlined: 0 calls left)"
+                                           : " (not all inlined, see the notes)");
+}
+
+static void print_sizes(const struct uk_program *p, const int64_t *sizes) {
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        printf("%s%s%s=%" PRId64, v == p->sizes ? "sizes: " : " ", v->name, v->defined ? " (constant)" : "",
+               sizes[v->number]);
+    if (p->sizes)
+        printf("\n");
+}
+
+/* The first elements and the sum of what was written: enough to see that two runs agree. */
+static void print_results(const struct uk_data *d) {
+    enum { SHOWN = 6 };
+    for (int t = 0; t < d->count; t++) {
+        const struct uk_array *a = &d->array[t];
+        double sum = 0;
+        if (!a->tensor->is_written)
+            continue;
+        for (size_t i = 0; i < a->elements; i++)
+            sum += uk_data_value(a, i);
+        printf("%s %s, %zu elements:", a->tensor->name, uk_type_text(a->tensor->type), a->elements);
+        for (size_t i = 0; i < a->elements && i < SHOWN; i++)
+            printf(" %g", uk_data_value(a, i));
+        printf("%s, sum %.17g\n", a->elements > SHOWN ? " ..." : "", sum);
+    }
+}
+
+/* Whether the name, of n characters, is that of a kernel: the registry's, or the program's own. */
+static bool is_kernel(const struct uk_program *p, const char *name, size_t n) {
+    char symbol[128];
+    snprintf(symbol, sizeof symbol, "%.*s", (int)n, name);
+    for (const struct uk_intrinsic *in = p->intrinsics; in; in = in->next)
+        if (!strcmp(in->name, symbol))
+            return true;
+    return uk_kernel_find(symbol);
+}
+
+/* The same where there is no module; and what runs the code. Kernels are what it declares before they are linked in. */
+static int print_emulation(struct uk_job *job, const struct uk_emulation *e) {
+    static const char declaration[] = "\ndeclare ";
+    const char *cpu, *program = uk_emulation_name(e, &cpu), *between = "";
+    char *text;
+    size_t length;
+    enum uk_status s = uk_emit(job->program, &job->options, UK_EMIT_LLVM, &text, &length);
+    if (s)
+        return uk_job_failed(job, s);
+    printf("%s for %s:", job->program->name, job->options.target);
+    for (const char *d = text; (d = strstr(d, declaration)); d++) {
+        const char *name = d + strcspn(d, "@(");
+        size_t n = *name == '@' ? strcspn(++name, "(") : 0;
+        if (!n || !is_kernel(job->program, name, n))
+            continue;
+        printf("%s %.*s", between, (int)n, name);
+        between = ",";
+    }
+    uk_text_free(text);
+    printf("%s, run by %s -cpu %s\n",
+           !*between          ? " no kernel"
+           : are_inlined(job) ? " (inlined: 0 calls left)"
+                              : " (not all inlined, see the notes)",
+           program, cpu);
+    return UK_EXIT_OK;
+}
+
+struct run {
+    struct uk_job job;
+    struct uk_module *module;       /* NULL: another architecture's code */
+    struct uk_emulation *emulation; /* which runs that */
+    int64_t *sizes;                 /* all of them, in order */
+    double *scalars;
+    struct uk_data data, expected;
+};
+
+/* The reason first, if the sizes are it. */
+static int is_refused(const struct run *r, int status) {
+    if (!status)
+        return UK_EXIT_OK;
+    if (status == UK_INVALID_SIZE && uk_program_check_sizes(r->job.program, &r->job.options, r->sizes))
+        uk_job_failed(&r->job, UK_INVALID_SIZE);
+    return uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s", r->job.program->name,
+                       uk_status_text((enum uk_status)status));
+}
+
+static int call(const struct run *r) {
+    int64_t *arguments = calloc((size_t)r->job.program->size_count + 1, sizeof *arguments);
+    int count = 0;
+    if (!arguments)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (const struct uk_var *v = r->job.program->sizes; v; v = v->next)
+        if (!v->defined)
+            arguments[count++] = r->sizes[v->number];
+    int status = uk_module_call(r->module, arguments, r->scalars, r->data.origins);
+    free(arguments);
+    return is_refused(r, status);
+}
+
+static int call_emulated(struct run *r) {
+    int32_t refused;
+    uk_progress_begin("the code runs under an emulator, which is hundreds of times slower than a machine");
+    int status = uk_emulation_run(r->emulation, &r->data, &refused);
+    uk_progress_end();
+    uk_emulation_end(r->emulation);
+    r->emulation = NULL;
+    return status ? status : is_refused(r, refused);
+}
+
+static int check(struct run *r) {
+    int status = uk_data_create(&r->expected, r->job.program, r->sizes);
+    if (status)
+        return status;
+    uk_data_integers(&r->expected);
+    uk_progress_begin("check: the interpreter computes what is expected");
+    enum uk_status interpreted =
+        uk_program_interpret(r->job.program, r->sizes, r->scalars, r->expected.origins);
+    uk_progress_end();
+    if (interpreted)
+        return uk_job_failed(&r->job, interpreted);
+    double roundings = uk_roundings(r->job.program, r->sizes);
+    if (!uk_data_equal(&r->data, &r->expected, r->sizes, roundings))
+        return UK_EXIT_WRONG;
+    if (roundings > 0)
+        printf("check: within %.0f roundings of the interpreter's, every element", roundings);
+    else
+        printf("check: equal to the interpreter's, every element");
+    for (int t = 0; t < r->data.count; t++)
+        if (r->data.array[t].tensor->is_written)
+            printf(" of %s (%zu)", r->data.array[t].tensor->name, r->data.array[t].elements);
+    printf("\n");
+    return UK_EXIT_OK;
+}
+
+static int prepare(struct run *r, const struct uk_arguments *a) {
+    int status = uk_job_begin(&r->job, a);
+    if (status)
+        return status;
+    struct uk_program *p = r->job.program;
+    r->sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *r->sizes);
+    r->scalars = calloc((size_t)uk_program_scalars(p) + 1, sizeof *r->scalars);
+    if (!r->sizes || !r->scalars)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (int i = 0; i < uk_program_scalars(p); i++)
+        r->scalars[i] = i + 2;
+    if ((status = uk_choose_sizes(p, a, r->sizes)))
+        return status;
+    if (uk_is_emulated(a->target)) {
+        status = uk_data_create(&r->data, p, r->sizes);
+        return status ? status : uk_emulation_begin(&r->emulation, &r->job, r->sizes, r->scalars, &r->data);
+    }
+    if (!a->threads)
+        r->job.options.threads = uk_num_threads();
+    enum uk_status compiled = uk_compile(p, &r->job.options, &r->module);
+    if (compiled)
+        return uk_job_failed(&r->job, compiled);
+    uk_job_notes(&r->job);
+    return uk_data_create(&r->data, p, r->sizes);
+}
+
+int uk_command_run(const struct uk_arguments *a) {
+    struct run r = {0};
+    char threads[32];
+    if (a->time && uk_is_emulated(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
+                           "bench --target=%s counts its kernels' instructions",
+                           a->target, a->target);
+    /* The pool asks the environment once, at its first use. */
+    snprintf(threads, sizeof threads, "%" PRId64, a->threads);
+    if (a->threads)
+        setenv("UK_NUM_THREADS", threads, 1);
+    int status = prepare(&r, a);
+    if (!status) {
+        uk_data_integers(&r.data);
+        if (r.module)
+            print_kernels(&r.job, r.module);
+        else
+            status = print_emulation(&r.job, r.emulation);
+    }
+    if (!status) {
+        print_sizes(r.job.program, r.sizes);
+        status = r.module ? call(&r) : call_emulated(&r);
+    }
+    if (!status)
+        print_results(&r.data);
+    if (!status && a->check)
+        status = check(&r);
+    if (!status && a->time)
+        status = uk_time_program(&r.job, a, r.module, r.sizes, r.scalars, &r.data);
+    uk_data_free(&r.expected);
+    uk_data_free(&r.data);
+    uk_module_destroy(r.module);
+    uk_emulation_end(r.emulation);
+    uk_job_end(&r.job);
+    free(r.sizes);
+    free(r.scalars);
+    return status;
+}

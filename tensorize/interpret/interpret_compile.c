@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Expressions made ready to run: sizes are numbers by then, so that addresses become flat strides. */
+#include <inttypes.h>
+#include "interpret.h"
+
+int64_t uk_frame_value(const struct uk_var *v, void *frame) {
+    const struct uk_frame *f = frame;
+
+    if (v->definition)
+        return uk_index_eval(v->definition, uk_frame_value, frame, &((struct uk_frame *)frame)->overflow);
+    return v->kind == UK_VAR_SIZE ? f->size[v->number] : f->slot[v->slot];
+}
+
+static bool is_constant(const struct uk_index *e) {
+    if (e->op == UK_I_VAR)
+        return e->var->kind == UK_VAR_SIZE;
+    return (!e->a || is_constant(e->a)) && (!e->b || is_constant(e->b)) && (!e->c || is_constant(e->c));
+}
+
+static bool add_term(struct uk_flat *out, int slot, int64_t coefficient) {
+    for (int i = 0; i < out->terms; i++)
+        if (out->slot[i] == slot)
+            return !__builtin_add_overflow(out->coefficient[i], coefficient, &out->coefficient[i]);
+    if (out->terms == UK_FLAT_TERMS)
+        return false;
+    out->slot[out->terms] = slot;
+    out->coefficient[out->terms++] = coefficient;
+    return true;
+}
+
+static bool add_constant(struct uk_flat *out, int64_t value, int64_t coefficient) {
+    int64_t product;
+
+    return !__builtin_mul_overflow(value, coefficient, &product) &&
+           !__builtin_add_overflow(out->constant, product, &out->constant);
+}
+
+bool uk_flatten(struct uk_frame *f, const struct uk_index *e, int64_t coefficient, struct uk_flat *out) {
+    bool overflow = false;
+    int64_t c;
+
+    if (is_constant(e)) {
+        c = uk_index_eval(e, uk_frame_value, f, &overflow);
+        return !overflow && add_constant(out, c, coefficient);
+    }
+    switch (e->op) {
+    case UK_I_VAR:
+        if (out->terms < UK_FLAT_TERMS)
+            return add_term(out, e->var->slot, coefficient);
+        break;
+    case UK_I_NEG:
+        return coefficient > INT64_MIN && uk_flatten(f, e->a, -coefficient, out);
+    case UK_I_ADD:
+        return uk_flatten(f, e->a, coefficient, out) && uk_flatten(f, e->b, coefficient, out);
+    case UK_I_SUB:
+        return coefficient > INT64_MIN && uk_flatten(f, e->a, coefficient, out) &&
+               uk_flatten(f, e->b, -coefficient, out);
+    case UK_I_MUL:
+        if (!is_constant(e->a) && !is_constant(e->b))
+            break;
+        c = uk_index_eval(is_constant(e->a) ? e->a : e->b, uk_frame_value, f, &overflow);
+        return !overflow && !__builtin_mul_overflow(coefficient, c, &c) &&
+               uk_flatten(f, is_constant(e->a) ? e->b : e->a, c, out);
+    default:
+        break;
+    }
+    if (out->trees == UK_MAX_DIMS)
+        return false;
+    out->tree[out->trees] = e;
+    out->tree_coefficient[out->trees++] = coefficient;
+    return true;
+}
+
+/* Inside the ranges that were checked nothing overflows; elsewhere (a padded element) the value only has to
+ * be defined, hence the arithmetic without sign. */
+int64_t uk_flat_value(struct uk_frame *f, const struct uk_flat *x) {
+    uint64_t v = (uint64_t)x->constant;
+
+    for (int i = 0; i < x->terms; i++)
+        v += (uint64_t)x->coefficient[i] * (uint64_t)f->slot[x->slot[i]];
+    for (int i = 0; i < x->trees; i++)
+        v += (uint64_t)x->tree_coefficient[i] *
+             (uint64_t)uk_index_eval(x->tree[i], uk_frame_value, f, &f->overflow);
+    return uk_wrap_to(UK_I64, v).i;
+}
+
+/* The map's expression with the access's subscripts in place of its names. */
+static struct uk_index *substitute(struct uk_arena *a, const struct uk_map *m, struct uk_index *const index[],
+                                   struct uk_index *e) {
+    if (e->op == UK_I_INT)
+        return e;
+    if (e->op == UK_I_VAR) {
+        for (int i = 0; i < m->from_count; i++)
+            if (m->from[i] == e->var)
+                return index[i];
+        return e;
+    }
+    return uk_index_op(a, e->op, substitute(a, m, index, e->a), e->b ? substitute(a, m, index, e->b) : NULL);
+}
+
+static bool fail(struct uk_frame *f, enum uk_status status, struct uk_position at, const char *what,
+                 const char *name) {
+    if (!f->status)
+        f->status = uk_fail(f->context, status, at, "%s %s", name, what);
+    return false;
+}
+
+bool uk_flatten_access(struct uk_frame *f, const struct uk_access *a, bool stored, struct uk_flat *out) {
+    const struct uk_tensor *t = a->tensor;
+    bool overflow = false;
+
+    *out = (struct uk_flat){.constant = 0};
+    for (int i = 0; i < t->stored_dims; i++) {
+        struct uk_index *e = a->index[i];
+        int64_t stride = uk_index_eval(t->stride[i], uk_frame_value, f, &overflow);
+
+        if (t->layout && !stored)
+            e = substitute(&f->arena, t->layout, a->index, t->layout->to[i]);
+        if (!e) {
+            f->status = uk_out_of_memory(f->context);
+            return false;
+        }
+        if (overflow || !uk_flatten(f, e, stride, out))
+            return fail(f, UK_INVALID_SIZE, a->at,
+                        "has an address that overflows; take smaller sizes or strides", t->name);
+    }
+    return true;
+}
+
+struct uk_storage *uk_find_storage(struct uk_frame *f, const struct uk_tensor *t) {
+    for (int i = 0; i < f->storages; i++)
+        if (f->storage[i].tensor == t)
+            return &f->storage[i];
+    fail(f, UK_INTERNAL, t->at, "has no storage; please report this", t->name);
+    return NULL;
+}
+
+static bool compile_pad(struct uk_frame *f, const struct uk_expr *e, struct uk_code *c) {
+    const struct uk_access *a = &e->arg[0]->access;
+    size_t n = (size_t)a->tensor->dims;
+    bool overflow = false;
+
+    c->dims = a->tensor->dims;
+    c->logical = uk_alloc(&f->arena, (n + 1) * sizeof *c->logical);
+    c->extent = uk_alloc(&f->arena, (n + 1) * sizeof *c->extent);
+    if (!c->logical || !c->extent) {
+        f->status = uk_out_of_memory(f->context);
+        return false;
+    }
+    for (int i = 0; i < c->dims; i++) {
+        c->extent[i] = uk_index_eval(a->tensor->shape[i], uk_frame_value, f, &overflow);
+        if (overflow || !uk_flatten(f, a->index[i], 1, &c->logical[i]))
+            return fail(f, UK_INVALID_SIZE, a->at, "has a subscript that overflows; take smaller sizes",
+                        a->tensor->name);
+    }
+    return true;
+}
+
+static union uk_value constant_value(struct uk_frame *f, const struct uk_expr *e) {
+    if (e->op == UK_E_SCALAR) {
+        double v = f->scalar[uk_scalar_number(f->scalars, e->scalar)];
+
+        return uk_convert(UK_F64, e->type, (union uk_value){.d = v});
+    }
+    if (!uk_type_is_float(e->type))
+        return (union uk_value){.i = e->integer};
+    if (e->is_integer)
+        return uk_convert(UK_I64, e->type, (union uk_value){.i = e->integer});
+    return (union uk_value){.d = uk_round_to(e->type, e->number)};
+}
+
+struct uk_code *uk_compile_value(struct uk_frame *f, const struct uk_expr *e, bool stored) {
+    struct uk_code *c = f->status ? NULL : uk_alloc(&f->arena, sizeof *c);
+
+    if (!c) {
+        if (!f->status)
+            f->status = uk_out_of_memory(f->context);
+        return NULL;
+    }
+    c->op = e->op;
+    c->type = e->type;
+    if (e->op == UK_E_NUMBER || e->op == UK_E_SCALAR)
+        c->value = constant_value(f, e);
+    if (e->op == UK_E_ACCESS && (!uk_flatten_access(f, &e->access, stored, &c->address) ||
+                                 !(c->storage = uk_find_storage(f, e->access.tensor))))
+        return NULL;
+    if (e->op == UK_E_INDEX && !uk_flatten(f, e->index, 1, &c->address)) {
+        fail(f, UK_INVALID_SIZE, e->at, "overflows; take smaller sizes", "index()");
+        return NULL;
+    }
+    if (e->op == UK_E_PAD && !compile_pad(f, e, c))
+        return NULL;
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        if (!(c->arg[i] = uk_compile_value(f, e->arg[i], stored)))
+            return NULL;
+    c->from = e->arg[0] ? e->arg[0]->type : e->type;
+    return c;
+}
+
+bool uk_inside(struct uk_frame *f, const struct uk_code *pad) {
+    for (int i = 0; i < pad->dims; i++) {
+        int64_t v = uk_flat_value(f, &pad->logical[i]);
+
+        if (v < 0 || v >= pad->extent[i])
+            return false;
+    }
+    return true;
+}
+
+static bool compare(enum uk_expr_op op, enum uk_type t, union uk_value a, union uk_value b) {
+    bool real = uk_type_is_float(t);
+    bool less = real ? a.d < b.d : a.i < b.i;
+    bool equal = real ? a.d == b.d : a.i == b.i;
+    bool more = real ? a.d > b.d : a.i > b.i;
+
+    switch (op) {
+    case UK_E_EQ:
+        return equal;
+    case UK_E_NE:
+        return !equal;
+    case UK_E_LT:
+        return less;
+    case UK_E_LE:
+        return less || equal;
+    case UK_E_GT:
+        return more;
+    default:
+        return more || equal;
+    }
+}
+
+static bool run_condition(struct uk_frame *f, const struct uk_code *c) {
+    if (c->op == UK_E_AND)
+        return run_condition(f, c->arg[0]) && run_condition(f, c->arg[1]);
+    if (c->op == UK_E_OR)
+        return run_condition(f, c->arg[0]) || run_condition(f, c->arg[1]);
+    if (c->op == UK_E_NOT)
+        return !run_condition(f, c->arg[0]);
+    return compare(c->op, c->from, uk_run_value(f, c->arg[0]), uk_run_value(f, c->arg[1]));
+}
+
+/* In the loop IR nothing was proved about addresses yet, so that each is looked at. */
+static union uk_value run_access(struct uk_frame *f, const struct uk_code *c) {
+    int64_t at = uk_flat_value(f, &c->address);
+
+    if (at >= 0 && at < c->storage->elements)
+        return uk_load(c->type, c->storage->base, at);
+    if (!f->status)
+        f->status = uk_fail(f->context, UK_INTERNAL, (struct uk_position){0, 0},
+                            "%s is read at element %" PRId64 " of %" PRId64 "; please report this",
+                            c->storage->tensor->name, at, c->storage->elements);
+    return (union uk_value){.i = 0};
+}
+
+union uk_value uk_run_value(struct uk_frame *f, const struct uk_code *c) {
+    switch (c->op) {
+    case UK_E_NUMBER:
+    case UK_E_SCALAR:
+        return c->value;
+    case UK_E_ACCESS:
+        return run_access(f, c);
+    case UK_E_INDEX:
+        return (union uk_value){.i = uk_flat_value(f, &c->address)};
+    case UK_E_CAST:
+        return uk_convert(c->from, c->type, uk_run_value(f, c->arg[0]));
+    case UK_E_PAD:
+        return uk_run_value(f, c->arg[uk_inside(f, c) ? 0 : 1]);
+    case UK_E_SELECT:
+        return uk_run_value(f, c->arg[run_condition(f, c->arg[0]) ? 1 : 2]);
+    default:
+        break;
+    }
+    if (c->arg[1]) {
+        union uk_value a = uk_run_value(f, c->arg[0]);
+
+        return uk_binary(c->op, c->type, a, uk_run_value(f, c->arg[1]));
+    }
+    return uk_unary(c->op, c->type, uk_run_value(f, c->arg[0]));
+}
+
+void uk_assign_value(enum uk_assign assign, const struct uk_storage *s, int64_t element, union uk_value v) {
+    static const enum uk_expr_op ops[] = {UK_E_ADD, UK_E_ADD, UK_E_MUL, UK_E_MAX, UK_E_MIN};
+    enum uk_type t = s->tensor->type;
+
+    if (assign != UK_ASSIGN)
+        v = uk_reduced(ops[assign], t, uk_load(t, s->base, element), v);
+    uk_store(t, s->base, element, v);
+}

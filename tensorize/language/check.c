@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rules 1, 2, 4, 5 and 8 of the language: names, ranges, coverage, stages; the same for text and C API. */
+#include <string.h>
+#include "language.h"
+
+static bool is_reduced(const struct uk_statement *s, const struct uk_var *v) {
+    for (int i = 0; i < s->reduced; i++)
+        if (s->reduced_iterator[i] == v)
+            return true;
+    return false;
+}
+
+static int iterator_number(const struct uk_statement *s, const struct uk_var *v) {
+    for (int i = 0; i < s->iterators; i++)
+        if (s->iterator[i] == v)
+            return i;
+    return -1;
+}
+
+/* The iterator of a left subscript "i", "i + offset", "offset + i", "i - offset". */
+static struct uk_var *left_iterator(struct uk_program *p, const struct uk_index *e) {
+    if (e->op == UK_I_VAR)
+        return e->var->kind == UK_VAR_ITERATOR ? e->var : NULL;
+    if (e->op != UK_I_ADD && e->op != UK_I_SUB)
+        return NULL;
+    struct uk_var *l = left_iterator(p, e->a), *r = e->op == UK_I_ADD ? left_iterator(p, e->b) : NULL;
+
+    return l && r ? NULL : l ? l : r;
+}
+
+/* No iterator stands in e, but v. */
+static bool only_iterator(const struct uk_index *e, const struct uk_var *v, int *count) {
+    if (e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR) {
+        ++*count;
+        return e->var == v;
+    }
+    return (!e->a || only_iterator(e->a, v, count)) && (!e->b || only_iterator(e->b, v, count));
+}
+
+static bool find_left_iterators(struct uk_program *p, struct uk_statement *s) {
+    struct uk_tensor *t = s->left.tensor;
+
+    s->iterators = 0;
+    for (int i = 0; i < t->dims; i++) {
+        struct uk_index *e = s->left.index[i];
+        struct uk_var *v = left_iterator(p, e);
+        int count = 0;
+
+        if (!uk_check_affine(p, e, true))
+            return false;
+        if (!v || !only_iterator(e, v, &count) || count != 1)
+            return uk_program_fail(
+                p, UK_REFUSED, e->at,
+                "subscript %d of %s on the left is no iterator, or iterator plus an offset of sizes; "
+                "write it as one",
+                i, t->name);
+        if (iterator_number(s, v) >= 0)
+            return uk_program_fail(p, UK_REFUSED, e->at,
+                                   "%s stands twice on the left; use each iterator once", v->name);
+        if (is_reduced(s, v) && !s->scan)
+            return uk_program_fail(
+                p, UK_REFUSED, e->at,
+                "%s is reduced and stands on the left too; remove it on one side, or write scan", v->name);
+        s->iterator[s->iterators++] = v;
+    }
+    s->left_iterators = s->iterators;
+    if (s->scan && s->reduced > 1)
+        return uk_program_fail(p, UK_REFUSED, s->at,
+                               "scan runs along %d iterators; scan along one, then along the next",
+                               s->reduced);
+    for (int i = 0; i < s->reduced; i++) {
+        struct uk_var *v = s->reduced_iterator[i];
+
+        if (s->scan && iterator_number(s, v) < 0)
+            return uk_program_fail(p, UK_REFUSED, s->at,
+                                   "scan runs along %s, which is not on the left; add it there", v->name);
+        if (!s->scan)
+            s->iterator[s->iterators++] = v;
+    }
+    return true;
+}
+
+static bool all_known(struct uk_program *p, const struct uk_statement *s, const struct uk_index *e) {
+    if (e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR && iterator_number(s, e->var) < 0)
+        return uk_program_fail(p, UK_REFUSED, e->at,
+                               "%s is neither on the left nor reduced; add sum(%s), or a `size %s`",
+                               e->var->name, e->var->name, e->var->name);
+    return (!e->a || all_known(p, s, e->a)) && (!e->b || all_known(p, s, e->b));
+}
+
+/* Calls visit for each access of the right side, pad'ed or not, and each index(). */
+static bool visit_right(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded,
+                        bool (*visit)(struct uk_program *, struct uk_statement *, struct uk_expr *, bool)) {
+    if ((e->op == UK_E_ACCESS || e->op == UK_E_INDEX) && !visit(p, s, e, padded))
+        return false;
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        if (!visit_right(p, s, e->arg[i], e->op == UK_E_PAD && i == 0, visit))
+            return false;
+    return true;
+}
+
+static bool check_access(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded) {
+    (void)padded;
+    if (e->op == UK_E_INDEX)
+        return uk_check_affine(p, e->index, true) && all_known(p, s, e->index);
+    struct uk_tensor *t = e->access.tensor;
+
+    t->is_read = true;
+    for (int i = 0; i < t->dims; i++) {
+        if (!uk_check_affine(p, e->access.index[i], true) || !all_known(p, s, e->access.index[i]))
+            return false;
+        if (t == s->left.tensor && (!uk_index_equal(e->access.index[i], s->left.index[i]) || s->reduce))
+            return uk_program_fail(
+                p, UK_REFUSED, e->at,
+                "%s is read and written by one statement; read the same element, or use a temp", t->name);
+    }
+    return true;
+}
+
+bool uk_same_extent(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b) {
+    enum { MOST = 64 }; /* extents known to equal a; more are not followed */
+    const struct uk_index *equal[MOST] = {a};
+    int n = 1;
+
+    for (int i = 0; i < n; i++) {
+        if (uk_index_equal(equal[i], b))
+            return true;
+        for (const struct uk_assume *s = p->assumes; s; s = s->next) {
+            const struct uk_index *l = s->relation->a, *r = s->relation->b, *other;
+            bool known = false;
+
+            if (s->relation->op != UK_I_EQ)
+                continue;
+            other = uk_index_equal(l, equal[i]) ? r : uk_index_equal(r, equal[i]) ? l : NULL;
+            for (int k = 0; k < n && other; k++)
+                known = known || uk_index_equal(equal[k], other);
+            if (other && !known && n < MOST)
+                equal[n++] = other;
+        }
+    }
+    return false;
+}
+
+static const char *extent_text(struct uk_program *p, const struct uk_index *e) {
+    struct uk_text t = {0};
+    const char *s;
+
+    uk_print_index(&t, e);
+    s = t.text ? uk_strdup(&p->arena, t.text) : NULL;
+    uk_text_free(t.text);
+    return s ? s : "?";
+}
+
+/* The dimensions of one access that an iterator indexes alone give its range. */
+static bool take_ranges(struct uk_program *p, struct uk_statement *s, const struct uk_access *a) {
+    for (int i = 0; i < a->tensor->dims; i++) {
+        const struct uk_index *e = a->index[i];
+        int n = e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR ? iterator_number(s, e->var) : -1;
+
+        if (n < 0)
+            continue;
+        if (!s->extent[n])
+            s->extent[n] = a->tensor->shape[i];
+        else if (!uk_same_extent(p, s->extent[n], a->tensor->shape[i]))
+            return uk_program_fail(
+                p, UK_REFUSED, e->at,
+                "%s runs to %s elsewhere and to %s in dimension %d of %s; make the extents one, or "
+                "add `assume %s == %s`",
+                e->var->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]), i,
+                a->tensor->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]));
+    }
+    return true;
+}
+
+static bool range_of_access(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded) {
+    return padded || e->op == UK_E_INDEX || take_ranges(p, s, &e->access);
+}
+
+/* A padded access has no say where another one gives the range. */
+static bool range_of_padded(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded) {
+    (void)p;
+    for (int i = 0; padded && i < e->access.tensor->dims; i++) {
+        const struct uk_index *x = e->access.index[i];
+        int n = x->op == UK_I_VAR && x->var->kind == UK_VAR_ITERATOR ? iterator_number(s, x->var) : -1;
+
+        if (n >= 0 && !s->extent[n])
+            s->extent[n] = e->access.tensor->shape[i];
+    }
+    return true;
+}
+
+static bool find_ranges(struct uk_program *p, struct uk_statement *s) {
+    memset(s->extent, 0, sizeof s->extent);
+    if (!take_ranges(p, s, &s->left) || !visit_right(p, s, s->right, false, range_of_access) ||
+        !visit_right(p, s, s->right, false, range_of_padded))
+        return false;
+    for (int i = 0; i < s->iterators; i++)
+        if (!s->extent[i])
+            return uk_program_fail(p, UK_REFUSED, s->at,
+                                   "%s has no range; it must stand alone in a subscript of some tensor",
+                                   s->iterator[i]->name);
+    return true;
+}
+
+static bool check_where(struct uk_program *p, struct uk_statement *s, const struct uk_index *e) {
+    if (!e)
+        return true;
+    if (e->op == UK_I_AND)
+        return check_where(p, s, e->a) && check_where(p, s, e->b);
+    return uk_check_affine(p, e->a, true) && uk_check_affine(p, e->b, true) && all_known(p, s, e);
+}
+
+/* A temp is read only after it was written. */
+static bool is_written_before(const struct uk_program *p, const struct uk_statement *s,
+                              const struct uk_tensor *t) {
+    for (const struct uk_statement *w = p->statements; w && w != s; w = w->next)
+        if (w->left.tensor == t)
+            return true;
+    return false;
+}
+
+static bool check_temp_read(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded) {
+    (void)padded;
+    if (e->op == UK_E_INDEX || e->access.tensor->kind != UK_TENSOR_TEMP ||
+        is_written_before(p, s, e->access.tensor))
+        return true;
+    return uk_program_fail(p, UK_REFUSED, e->at,
+                           "temp %s is read before a statement writes it; write it above",
+                           e->access.tensor->name);
+}
+
+static bool check_statement(struct uk_program *p, struct uk_statement *s) {
+    struct uk_tensor *t = s->left.tensor;
+
+    t->is_written = true;
+    if (s->assign != UK_ASSIGN)
+        t->is_read = true;
+    if (!find_left_iterators(p, s) || !visit_right(p, s, s->right, false, check_access) ||
+        !check_where(p, s, s->where) || !find_ranges(p, s) || !uk_check_types(p, s) ||
+        !visit_right(p, s, s->right, false, check_temp_read))
+        return false;
+    if (s->assign != UK_ASSIGN && t->kind == UK_TENSOR_TEMP && !is_written_before(p, s, t))
+        return uk_program_fail(p, UK_REFUSED, s->at, "temp %s has no value yet; write it by = first",
+                               t->name);
+    return true;
+}
+
+/* Do both copy one tensor for the whole program? The copy may then be the same. */
+static bool may_share(const struct uk_step *a, const struct uk_step *b) {
+    return a != b && a->kind == b->kind && (a->kind == UK_STEP_PACK || a->kind == UK_STEP_CACHE_READ) &&
+           !strcmp(a->subject, b->subject) && !strcmp(a->loop->loop, "root") &&
+           !strcmp(b->loop->loop, "root");
+}
+
+/* Names after -> are unique among each other, iterators, tensors and stages: a step then names one thing. */
+static bool check_new_name(struct uk_program *p, const struct uk_step *s, int n) {
+    const char *name = s->name[n], *other = NULL;
+
+    for (const struct uk_step *t = p->steps; t; t = t->next) {
+        for (int i = 0; i < t->names && !(t == s && i == n); i++)
+            if (!strcmp(t->name[i], name) && !may_share(t, s))
+                other = "a name that a step made";
+        if (t == s)
+            break;
+    }
+    for (const struct uk_statement *t = p->statements; t; t = t->next)
+        if (!strcmp(t->label, name))
+            other = "a stage";
+    if (uk_find_var(p->iterators, name))
+        other = "an iterator";
+    if (uk_find_tensor(p, name))
+        other = "a tensor";
+    if (other)
+        uk_program_fail(p, UK_REFUSED, s->at, "%s is %s already; choose another name after ->", name, other);
+    return !other;
+}
+
+/* The rules; p->at is what a failure without a position of its own is of. */
+static enum uk_status check_rules(struct uk_program *p) {
+    if (p->assumed) {
+        uk_program_fail(p, UK_REFUSED, p->assumed->at, "%s is no size; use it in a shape, or add `size %s`",
+                        p->assumed->name, p->assumed->name);
+        return p->status;
+    }
+    for (struct uk_tensor *t = p->tensors; t; t = t->next) {
+        p->at = t->at;
+        if (!uk_check_tensor(p, t))
+            return p->status;
+        t->is_read = t->is_written = false;
+    }
+    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
+        p->at = a->at;
+        if (!uk_check_affine(p, a->relation->a, false) || !uk_check_affine(p, a->relation->b, false))
+            return p->status;
+    }
+    for (struct uk_statement *s = p->statements; s; s = s->next) {
+        p->at = s->at;
+        if (!check_statement(p, s))
+            return p->status;
+    }
+    for (const struct uk_step *s = p->steps; s; s = s->next)
+        for (int i = 0; i < s->names; i++)
+            if (!check_new_name(p, s, i))
+                return p->status;
+    return UK_OK;
+}
+
+enum uk_status uk_check_program(struct uk_program *p) {
+    if (p->status || p->checked)
+        return p->status;
+    struct uk_position before = p->at;
+    enum uk_status status = check_rules(p);
+
+    p->at = before;
+    p->checked = !status;
+    return status;
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop IR as text, for people and for golden tests. */
+#include <inttypes.h>
+#include "language.h"
+
+static void indent(struct uk_text *t, int depth) {
+    uk_put(t, "%*s", 2 * depth, "");
+}
+
+static void put_for(struct uk_text *t, const struct uk_node *n) {
+    static const char *const kinds[] = {"", " parallel", " unrolled", " vector"};
+
+    uk_put(t, "for %s in ", n->var->name);
+    uk_print_index(t, n->lower);
+    uk_put(t, " .. ");
+    uk_print_index(t, n->upper);
+    if (n->step != 1)
+        uk_put(t, " step %" PRId64, n->step);
+    uk_put(t, "%s\n", kinds[n->loop]);
+}
+
+/* call KERNEL form: P = value, ..., a = A_packed[mo, kc, 0], ... */
+static void put_call(struct uk_text *t, const struct uk_node *n) {
+    static const char *const forms[UK_FORMS] = {"compute", "reset", "update"};
+    const char *before = ": ";
+    int i = 0;
+
+    uk_put(t, "call %s %s", n->intrinsic->name, forms[n->form]);
+    for (const struct uk_var *v = n->intrinsic->declaration->sizes; v; v = v->next) {
+        uk_put(t, "%s%s = ", before, v->name);
+        uk_print_index(t, n->bind[v->number]);
+        before = ", ";
+    }
+    for (const struct uk_scalar *x = n->intrinsic->declaration->scalars; x; x = x->next) {
+        uk_put(t, "%s%s = ", before, x->name);
+        uk_print_expr(t, n->scalar[uk_scalar_number(n->intrinsic->declaration->scalars, x)]);
+        before = ", ";
+    }
+    for (const struct uk_tensor *x = n->intrinsic->declaration->tensors; x; x = x->next) {
+        uk_put(t, "%s%s = ", before, x->name);
+        uk_print_access(t, &n->operand[i], n->operand[i].tensor->stored_dims);
+        before = ", ";
+        i++;
+    }
+    uk_put(t, "\n");
+}
+
+static void put_store(struct uk_text *t, const struct uk_node *n) {
+    static const char *const assigns[] = {"=", "+=", "*=", "max=", "min="};
+
+    uk_print_access(t, &n->target, n->target.tensor->stored_dims);
+    uk_put(t, " %s ", assigns[n->assign]);
+    uk_print_expr(t, n->expr);
+    uk_put(t, "\n");
+}
+
+static void put_nodes(struct uk_text *t, const struct uk_node *n, int depth) {
+    for (; n; n = n->next) {
+        indent(t, depth);
+        switch (n->op) {
+        case UK_N_FOR:
+            put_for(t, n);
+            put_nodes(t, n->body, depth + 1);
+            break;
+        case UK_N_IF:
+            uk_put(t, "if ");
+            uk_print_index(t, n->condition);
+            uk_put(t, "\n");
+            put_nodes(t, n->body, depth + 1);
+            if (n->other) {
+                indent(t, depth);
+                uk_put(t, "else\n");
+                put_nodes(t, n->other, depth + 1);
+            }
+            break;
+        case UK_N_LET:
+            uk_put(t, "let %s = ", n->var->name);
+            uk_print_index(t, n->value);
+            uk_put(t, "\n");
+            put_nodes(t, n->body, depth); /* the rest of the block sees the name */
+            break;
+        case UK_N_CALL:
+            put_call(t, n);
+            break;
+        case UK_N_STORE:
+            put_store(t, n);
+            break;
+        }
+    }
+}
+
+static void put_signature(struct uk_text *t, const struct uk_function *f) {
+    const char *between = "";
+
+    uk_put(t, "%s(", f->name);
+    for (const struct uk_var *v = f->program->sizes; v; v = v->next)
+        if (!v->defined) {
+            uk_put(t, "%s%s", between, v->name);
+            between = ", ";
+        }
+    if (f->program->scalars)
+        between = *between ? "; " : "";
+    for (const struct uk_scalar *s = f->program->scalars; s; s = s->next) {
+        uk_put(t, "%s%s", between, s->name);
+        between = ", ";
+    }
+    between = *between ? "; " : "";
+    for (const struct uk_tensor *x = f->program->tensors; x; x = x->next)
+        if (x->kind == UK_TENSOR_ARGUMENT) {
+            uk_put(t, "%s%s", between, x->name);
+            between = ", ";
+        }
+    uk_put(t, ")\n");
+}
+
+void uk_print_loops(struct uk_text *t, const struct uk_function *f) {
+    put_signature(t, f);
+    for (const struct uk_entry_check *c = f->checks; c; c = c->next)
+        uk_put(t, "  check %s\n", c->text);
+    for (const struct uk_buffer *b = f->buffers; b; b = b->next) {
+        uk_put(t, "  buffer %s %s [", b->tensor->name, uk_type_names[b->tensor->type]);
+        uk_print_index(t, b->elements);
+        uk_put(t, "] %s", b->per_thread ? "per thread" : "shared");
+        if (b->inside)
+            uk_put(t, ", inside %s", b->inside);
+        uk_put(t, "\n");
+    }
+    for (const struct uk_alias *a = f->aliases; a; a = a->next)
+        uk_put(t, "  %s lives in %s\n", a->tensor->name, a->home->name);
+    put_nodes(t, f->body, 1);
+}

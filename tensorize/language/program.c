@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs built piece by piece: names and integers. The parser builds by these calls too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "language.h"
+#include "lex.h"
+
+void uk_context_turn_to(struct uk_context *c, const struct uk_program *p) {
+    c->file = p->file;
+    c->schedule_file = p->schedule_file;
+}
+
+const char *const uk_type_names[UK_TYPES] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"};
+
+size_t uk_type_bytes(enum uk_type t) {
+    static const unsigned char bytes[UK_TYPES] = {8, 4, 2, 2, 8, 4, 2, 1, 1};
+
+    return bytes[t];
+}
+
+bool uk_type_is_float(enum uk_type t) {
+    return t <= UK_BF16;
+}
+
+static bool is_identifier(const char *s) {
+    if (!s || !*s || (*s >= '0' && *s <= '9'))
+        return false;
+    for (; *s; s++)
+        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
+            return false;
+    return true;
+}
+
+enum uk_status uk_program_create(struct uk_context *c, const char *name, struct uk_program **out) {
+    if (!out)
+        return UK_INVALID_ARGUMENT;
+    *out = NULL;
+    if (!c)
+        return UK_INVALID_ARGUMENT;
+    uk_context_enter(c, NULL);
+    if (!is_identifier(name))
+        return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                       "the program's name is no C identifier; give the name of the function to make");
+    struct uk_program *p = calloc(1, sizeof *p);
+
+    if (!p)
+        return uk_out_of_memory(c);
+    p->context = c;
+    p->name = p->file = uk_strdup(&p->arena, name);
+    if (!p->name) {
+        uk_program_destroy(p);
+        return uk_out_of_memory(c);
+    }
+    *out = p;
+    return UK_OK;
+}
+
+void uk_program_destroy(struct uk_program *p) {
+    if (!p)
+        return;
+    p->context->file = p->context->schedule_file = NULL; /* they may be this program's */
+    uk_arena_free(&p->arena);
+    free(p);
+}
+
+enum uk_status uk_program_status(const struct uk_program *p) {
+    return p ? p->status : UK_INVALID_ARGUMENT;
+}
+
+enum uk_status uk_program_check(struct uk_program *p) {
+    if (!p)
+        return UK_INVALID_ARGUMENT;
+    uk_context_enter(p->context, p->file);
+    uk_context_turn_to(p->context, p);
+    return p->status ? uk_fail_again(p->context, p->status, p->failure) : uk_check_program(p);
+}
+
+struct uk_position uk_begin_item(struct uk_program *p, enum uk_item kind, int number) {
+    struct uk_position before = p->at;
+
+    if (!before.line)
+        p->at = (struct uk_position){-number, (int)kind};
+    return before;
+}
+
+/* Where a call is that makes a part of a later statement. */
+static struct uk_position next_statement(const struct uk_program *p) {
+    int number = 1;
+
+    for (const struct uk_statement *s = p->statements; s; s = s->next)
+        number++;
+    return (struct uk_position){-number, UK_ITEM_NEXT};
+}
+
+void uk_program_keep_failure(struct uk_program *p, enum uk_status status) {
+    const char *message = p->context->message;
+
+    p->status = status;
+    p->failure = message ? uk_strdup(&p->arena, message) : NULL;
+}
+
+void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_position at, const char *format,
+                      ...) {
+    char stack[512], *what = stack;
+    va_list ap;
+
+    if (!uk_may_build(p))
+        return NULL;
+    uk_context_enter(p->context, p->file);
+    va_start(ap, format);
+    int n = vsnprintf(stack, sizeof stack, format, ap);
+    va_end(ap);
+    if (n >= (int)sizeof stack && (what = uk_alloc(&p->arena, (size_t)n + 1))) {
+        va_start(ap, format);
+        vsnprintf(what, (size_t)n + 1, format, ap);
+        va_end(ap);
+    }
+    if (!at.line)
+        at = p->at.line ? p->at : next_statement(p);
+    uk_fail(p->context, status, at, "%s", what ? what : stack);
+    uk_program_keep_failure(p, status);
+    return NULL;
+}
+
+void *uk_program_made(struct uk_program *p, void *made) {
+    if (uk_may_build(p) && !made) {
+        uk_context_enter(p->context, p->file);
+        uk_program_keep_failure(p, uk_out_of_memory(p->context));
+    }
+    if (!uk_may_build(p))
+        return NULL;
+    p->checked = false;
+    return made;
+}
+
+struct uk_var *uk_find_var(struct uk_var *list, const char *name) {
+    while (list && strcmp(list->name, name))
+        list = list->next;
+    return list;
+}
+
+struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name) {
+    struct uk_tensor *t = p->tensors;
+
+    while (t && strcmp(t->name, name))
+        t = t->next;
+    return t;
+}
+
+struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name) {
+    struct uk_scalar *s = p->scalars;
+
+    while (s && strcmp(s->name, name))
+        s = s->next;
+    return s;
+}
+
+int uk_scalar_number(const struct uk_scalar *list, const struct uk_scalar *s) {
+    int n = 0;
+
+    for (; list && list != s; list = list->next)
+        n++;
+    return n;
+}
+
+bool uk_name_is_free(struct uk_program *p, const char *name, const char *what) {
+    const char *other = NULL;
+
+    if (!is_identifier(name)) {
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                        "the name of a %s is no identifier; take letters, digits and _", what);
+        return false;
+    }
+    if (uk_is_reserved(name, strlen(name))) {
+        uk_program_fail(p, UK_SYNTAX, p->at, "%s is a word of the language; choose another name for the %s",
+                        name, what);
+        return false;
+    }
+    if (uk_find_tensor(p, name))
+        other = "a tensor";
+    else if (uk_find_scalar(p, name))
+        other = "a scalar";
+    else if (uk_find_var(p->iterators, name))
+        other = "an iterator";
+    else if (uk_find_var(p->sizes, name) || uk_find_var(p->assumed, name))
+        other = "a size";
+    if (other)
+        uk_program_fail(p, UK_REFUSED, p->at, "%s is %s already; choose another name for the %s", name, other,
+                        what);
+    return !other;
+}
+
+static struct uk_var *new_var(struct uk_program *p, const char *name, enum uk_var_kind kind) {
+    struct uk_var *v = uk_alloc(&p->arena, sizeof *v);
+
+    if (v && !(v->name = uk_strdup(&p->arena, name)))
+        v = NULL;
+    if (!uk_program_made(p, v))
+        return NULL;
+    v->kind = kind;
+    v->at = p->at;
+    return v;
+}
+
+static void append_var(struct uk_var **list, struct uk_var *v) {
+    while (*list)
+        list = &(*list)->next;
+    *list = v;
+    v->next = NULL;
+}
+
+/* A leaf that stands where the builders are now. */
+static struct uk_index *leaf(struct uk_program *p, struct uk_index *e) {
+    if (e)
+        e->at = p->at;
+    return uk_program_made(p, e);
+}
+
+static struct uk_var *find_or_make_size(struct uk_program *p, const char *name) {
+    struct uk_var *v = name ? uk_find_var(p->sizes, name) : NULL;
+
+    if (v)
+        return v;
+    v = name ? uk_find_var(p->assumed, name) : NULL;
+    if (v) {
+        struct uk_var **link = &p->assumed;
+
+        while (*link != v)
+            link = &(*link)->next;
+        *link = v->next;
+    } else if (!uk_name_is_free(p, name, "size") || !(v = new_var(p, name, UK_VAR_SIZE))) {
+        return NULL;
+    }
+    v->number = p->size_count++;
+    append_var(&p->sizes, v);
+    return v;
+}
+
+struct uk_index *uk_size(struct uk_program *p, const char *name) {
+    struct uk_var *v = uk_may_build(p) ? find_or_make_size(p, name) : NULL;
+
+    return v ? leaf(p, uk_index_var(&p->arena, v)) : NULL;
+}
+
+struct uk_index *uk_size_default(struct uk_program *p, const char *name, int64_t value) {
+    struct uk_index *e = uk_size(p, name);
+
+    if (!e)
+        return NULL;
+    if (value < 0)
+        return uk_program_fail(p, UK_REFUSED, p->at, "the value of size %s is negative; give one >= 0", name);
+    if (e->var->has_default && e->var->default_value != value)
+        return uk_program_fail(p, UK_REFUSED, p->at, "size %s has a value already; give only one", name);
+    e->var->has_default = true;
+    e->var->default_value = value;
+    return e;
+}
+
+struct uk_index *uk_assumed(struct uk_program *p, const char *name) {
+    struct uk_var *v;
+
+    if (!uk_may_build(p))
+        return NULL;
+    v = uk_find_var(p->sizes, name);
+    if (!v)
+        v = uk_find_var(p->assumed, name);
+    if (!v) {
+        if (!uk_name_is_free(p, name, "size") || !(v = new_var(p, name, UK_VAR_SIZE)))
+            return NULL;
+        append_var(&p->assumed, v);
+    }
+    return leaf(p, uk_index_var(&p->arena, v));
+}
+
+struct uk_index *uk_iterator(struct uk_program *p, const char *name) {
+    struct uk_var *v;
+
+    if (!uk_may_build(p))
+        return NULL;
+    v = name ? uk_find_var(p->iterators, name) : NULL;
+    if (!v) {
+        if (!uk_name_is_free(p, name, "iterator") || !(v = new_var(p, name, UK_VAR_ITERATOR)))
+            return NULL;
+        append_var(&p->iterators, v);
+    }
+    return leaf(p, uk_index_var(&p->arena, v));
+}
+
+struct uk_index *uk_integer(struct uk_program *p, int64_t value) {
+    return uk_may_build(p) ? leaf(p, uk_index_int(&p->arena, value)) : NULL;
+}
+
+static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struct uk_index *a,
+                                struct uk_index *b) {
+    if (!uk_may_build(p))
+        return NULL;
+    if (!a || !b)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "an operand is NULL; pass what the builders return");
+    if ((op == UK_I_AND) != (a->op >= UK_I_EQ) || (op == UK_I_AND) != (b->op >= UK_I_EQ))
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "a relation is no integer; join relations by uk_both only");
+    struct uk_index *e =
+        op >= UK_I_EQ ? uk_index_node(&p->arena, op, a, b) : uk_index_op(&p->arena, op, a, b);
+
+    if (e && !e->at.line)
+        e->at = p->at;
+    if (e && e->depth > UK_MAX_DEPTH)
+        return uk_program_fail(p, UK_REFUSED, p->at, "more than %d operators in one expression; simplify it",
+                               UK_MAX_DEPTH);
+    return uk_program_made(p, e);
+}
+
+struct uk_index *uk_plus(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
+    return combine(p, UK_I_ADD, a, b);
+}
+
+struct uk_index *uk_minus(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
+    return combine(p, UK_I_SUB, a, b);
+}
+
+struct uk_index *uk_times(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
+    return combine(p, UK_I_MUL, a, b);
+}
+
+static struct uk_index *by_constant(struct uk_program *p, enum uk_index_op op, struct uk_index *a,
+                                    int64_t divisor) {
+    if (uk_may_build(p) && divisor <= 0)
+        return uk_program_fail(p, UK_REFUSED, p->at,
+                               "the divisor %lld is not positive; divide by a constant > 0",
+                               (long long)divisor);
+    return combine(p, op, a, uk_integer(p, divisor));
+}
+
+struct uk_index *uk_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor) {
+    return by_constant(p, UK_I_DIV, a, divisor);
+}
+
+struct uk_index *uk_mod(struct uk_program *p, struct uk_index *a, int64_t divisor) {
+    return by_constant(p, UK_I_MOD, a, divisor);
+}
+
+struct uk_index *uk_relate(struct uk_program *p, enum uk_relation r, struct uk_index *a, struct uk_index *b) {
+    if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "no such relation; take one of enum uk_relation");
+    return combine(p, (enum uk_index_op)(UK_I_EQ + (int)r), a, b);
+}
+
+struct uk_index *uk_both(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
+    return combine(p, UK_I_AND, a, b);
+}
+
+static void add_assumption(struct uk_program *p, struct uk_index *relation) {
+    struct uk_assume **link = &p->assumes, *assume;
+    int number = 1;
+
+    if (relation && relation->op == UK_I_AND) {
+        add_assumption(p, relation->a);
+        add_assumption(p, relation->b);
+        return;
+    }
+    for (; *link; link = &(*link)->next)
+        number++;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_ASSUMPTION, number);
+
+    if (!relation || relation->op < UK_I_EQ || relation->op > UK_I_GE)
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_assume takes a relation; make it by uk_relate");
+    else if ((assume = uk_program_made(p, uk_alloc(&p->arena, sizeof *assume)))) {
+        assume->relation = relation;
+        assume->at = relation->at.line ? relation->at : p->at;
+        *link = assume;
+    }
+    p->at = before;
+}
+
+void uk_assume(struct uk_program *p, struct uk_index *relation) {
+    if (uk_may_build(p))
+        add_assumption(p, relation);
+}

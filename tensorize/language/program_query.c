@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program takes, and what may be changed from outside: sizes made constants, another schedule. */
+#include <inttypes.h>
+#include <string.h>
+#include "language.h"
+
+/* The text's steps; its failure is no failure of the program. */
+static enum uk_status read_steps(struct uk_program *p, const char *file, const char *text, size_t length) {
+    const char *before = p->schedule_file, *name;
+
+    if (!file || (!text && length))
+        return uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                       "the text or its file name is NULL; give both");
+    if (!(name = uk_strdup(&p->arena, file)))
+        return uk_out_of_memory(p->context);
+    p->schedule_file = name;
+    uk_context_turn_to(p->context, p);
+    enum uk_status status = uk_parse_steps(p, name, text ? text : "", length, false);
+
+    if (!status)
+        status = uk_check_program(p);
+    if (status) {
+        p->status = UK_OK;
+        p->failure = NULL;
+        p->schedule_file = before;
+    }
+    return status;
+}
+
+enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const char *text, size_t length) {
+    if (!p)
+        return UK_INVALID_ARGUMENT;
+    struct uk_step *steps = p->steps;
+    bool had = p->has_schedule;
+
+    p->steps = NULL; /* what is wrong with them alone does not matter: they are replaced */
+    enum uk_status status = uk_program_check(p);
+    if (!status)
+        status = read_steps(p, file, text, length);
+    if (status) { /* the program stays what it was */
+        p->steps = steps;
+        p->has_schedule = had;
+        p->checked = false;
+    }
+    return status;
+}
+
+enum uk_status uk_program_print(struct uk_program *p, char **text) {
+    struct uk_text t = {0};
+
+    if (!p || !text)
+        return UK_INVALID_ARGUMENT;
+    *text = NULL;
+    enum uk_status status = uk_program_check(p);
+    if (status)
+        return status;
+    uk_print_program(&t, p);
+    if (!t.text)
+        uk_put(&t, "%s", "");
+    if (!t.text)
+        return uk_out_of_memory(p->context);
+    *text = t.text;
+    return UK_OK;
+}
+
+enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t value) {
+    struct uk_position nowhere = {0, 0};
+    enum uk_status status = uk_program_check(p);
+
+    if (status)
+        return status;
+    struct uk_var *v = size ? uk_find_var(p->sizes, size) : NULL;
+
+    if (!v)
+        return uk_fail(p->context, UK_INVALID_ARGUMENT, nowhere,
+                       "%s is no size of the program; define one of its sizes", size ? size : "NULL");
+    if (value < 0)
+        return uk_fail(p->context, UK_INVALID_SIZE, nowhere,
+                       "%s = %" PRId64 " is negative; define a value >= 0", size, value);
+    v->defined = true;
+    v->value = value;
+    return UK_OK;
+}
+
+/* The program, or NULL if it cannot be used; the context's message is changed then only. */
+static const struct uk_program *usable(const struct uk_program *p) {
+    const bool known = p && p->checked && !p->status;
+
+    /* What a check computes is part of the program; the caller's view of it does not change. */
+    return known || !uk_program_check((struct uk_program *)(uintptr_t)p) ? p : NULL;
+}
+
+int uk_program_sizes(const struct uk_program *p) {
+    return usable(p) ? p->size_count : 0;
+}
+
+static const struct uk_var *size_at(const struct uk_program *p, int i) {
+    const struct uk_var *v = usable(p) ? p->sizes : NULL;
+
+    while (v && v->number != i)
+        v = v->next;
+    return v;
+}
+
+const char *uk_program_size_name(const struct uk_program *p, int i) {
+    const struct uk_var *v = size_at(p, i);
+
+    return v ? v->name : NULL;
+}
+
+int64_t uk_program_size_default(const struct uk_program *p, int i) {
+    const struct uk_var *v = size_at(p, i);
+
+    return v && v->has_default ? v->default_value : -1;
+}
+
+int uk_program_scalars(const struct uk_program *p) {
+    int n = 0;
+
+    for (const struct uk_scalar *s = usable(p) ? p->scalars : NULL; s; s = s->next)
+        n++;
+    return n;
+}
+
+const char *uk_program_scalar_name(const struct uk_program *p, int i) {
+    const struct uk_scalar *s = usable(p) && i >= 0 ? p->scalars : NULL;
+
+    for (; s && i; s = s->next)
+        i--;
+    return s ? s->name : NULL;
+}
+
+static const struct uk_tensor *argument_at(const struct uk_program *p, int i) {
+    const struct uk_tensor *t = usable(p) && i >= 0 ? p->tensors : NULL;
+
+    for (; t; t = t->next)
+        if (t->kind == UK_TENSOR_ARGUMENT && !i--)
+            return t;
+    return NULL;
+}
+
+int uk_program_tensors(const struct uk_program *p) {
+    int n = 0;
+
+    for (const struct uk_tensor *t = usable(p) ? p->tensors : NULL; t; t = t->next)
+        n += t->kind == UK_TENSOR_ARGUMENT;
+    return n;
+}
+
+const char *uk_program_tensor_name(const struct uk_program *p, int i) {
+    const struct uk_tensor *t = argument_at(p, i);
+
+    return t ? t->name : NULL;
+}
+
+enum uk_type uk_program_tensor_type(const struct uk_program *p, int i) {
+    const struct uk_tensor *t = argument_at(p, i);
+
+    return t ? t->type : UK_TYPES;
+}
+
+bool uk_program_tensor_written(const struct uk_program *p, int i) {
+    const struct uk_tensor *t = argument_at(p, i);
+
+    return t && t->is_written;
+}
+
+static int64_t size_value(const struct uk_var *v, void *sizes) {
+    return ((const int64_t *)sizes)[v->number];
+}
+
+int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const struct uk_var *, void *),
+                           void *user) {
+    int64_t last = 0, step;
+    bool overflow = false, empty = false;
+
+    for (int i = 0; i < t->stored_dims; i++) {
+        int64_t extent = uk_index_eval(t->stored[i], value, user, &overflow);
+        int64_t stride = uk_index_eval(t->stride[i], value, user, &overflow);
+
+        if (overflow || extent < 0 || stride < 0)
+            return -1;
+        empty = empty || extent == 0;
+        if (extent > 1 &&
+            (__builtin_mul_overflow(extent - 1, stride, &step) || __builtin_add_overflow(last, step, &last)))
+            return -1;
+    }
+    if (empty)
+        return 0;
+    /* The bytes must fit too. */
+    return last < INT64_MAX / 8 ? last + 1 : -1;
+}
+
+int64_t uk_program_tensor_elements(const struct uk_program *p, int i, const int64_t *sizes) {
+    const struct uk_tensor *t = argument_at(p, i);
+
+    return t && (sizes || !p->size_count) ? uk_tensor_elements(t, size_value, (void *)(uintptr_t)sizes) : -1;
+}

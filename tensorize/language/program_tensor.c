@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors, scalars and statements of a program. */
+#include <string.h>
+#include "language.h"
+
+bool uk_set_dims(struct uk_program *p, const char *what, int n, struct uk_index *const from[],
+                 struct uk_index *to[]) {
+    for (int i = 0; i < n; i++) {
+        if (!from || !from[i]) {
+            uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s %d is NULL; pass what the builders return",
+                            what, i);
+            return false;
+        }
+        if (from[i]->op >= UK_I_EQ) {
+            uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s %d is a relation; pass an integer", what, i);
+            return false;
+        }
+        to[i] = from[i];
+    }
+    return true;
+}
+
+struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, const char *name,
+                                enum uk_type type) {
+    struct uk_tensor **link = &p->tensors, *t;
+
+    if (!uk_may_build(p))
+        return NULL;
+    if ((unsigned)type >= UK_TYPES)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "a tensor has no such type; take one of enum uk_type");
+    if (!uk_name_is_free(p, name, "tensor"))
+        return NULL;
+    t = uk_alloc(&p->arena, sizeof *t);
+    if (t && !(t->name = uk_strdup(&p->arena, name)))
+        t = NULL;
+    if (!uk_program_made(p, t))
+        return NULL;
+    t->kind = kind;
+    t->type = type;
+    t->at = p->at;
+    while (*link)
+        link = &(*link)->next;
+    return *link = t;
+}
+
+/* The tensor's place among the program's, from 1; of one to come, if it is NULL. */
+static int tensor_number(const struct uk_program *p, const struct uk_tensor *tensor) {
+    int number = 1;
+
+    for (const struct uk_tensor *t = p->tensors; t && t != tensor; t = t->next)
+        number++;
+    return number;
+}
+
+static struct uk_tensor *make_shaped(struct uk_program *p, enum uk_tensor_kind kind, const char *name,
+                                     enum uk_type type, int dims, struct uk_index *const shape[],
+                                     struct uk_index *const strides[]) {
+    struct uk_tensor *t = uk_add_tensor(p, kind, name, type);
+
+    if (!t)
+        return NULL;
+    if (dims < 0 || dims > UK_MAX_DIMS)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s has %d dimensions; 0 to %d are possible",
+                               name, dims, UK_MAX_DIMS);
+    if (!uk_set_dims(p, "extent", dims, shape, t->shape) ||
+        (strides && !uk_set_dims(p, "stride", dims, strides, t->stride)))
+        return NULL;
+    t->dims = t->stored_dims = dims;
+    t->has_strides = strides != NULL;
+    return t;
+}
+
+static struct uk_tensor *add_shaped(struct uk_program *p, enum uk_tensor_kind kind, const char *name,
+                                    enum uk_type type, int dims, struct uk_index *const shape[],
+                                    struct uk_index *const strides[]) {
+    if (!uk_may_build(p))
+        return NULL;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, NULL));
+    struct uk_tensor *t = make_shaped(p, kind, name, type, dims, shape, strides);
+
+    p->at = before;
+    return t;
+}
+
+struct uk_tensor *uk_tensor(struct uk_program *p, const char *name, enum uk_type type, int dims,
+                            struct uk_index *const shape[], struct uk_index *const strides[]) {
+    return add_shaped(p, UK_TENSOR_ARGUMENT, name, type, dims, shape, strides);
+}
+
+struct uk_tensor *uk_temp(struct uk_program *p, const char *name, enum uk_type type, int dims,
+                          struct uk_index *const shape[], struct uk_index *const strides[]) {
+    return add_shaped(p, UK_TENSOR_TEMP, name, type, dims, shape, strides);
+}
+
+void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map,
+                      struct uk_index *const strides[]) {
+    if (!uk_may_build(p))
+        return;
+    if (!t || !map) {
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                        "uk_tensor_layout takes a tensor and a map; one is NULL");
+        return;
+    }
+    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
+
+    if ((t->layout = uk_parse_map(p, map))) {
+        t->stored_dims = t->layout->to_count;
+        t->has_strides = strides != NULL;
+        if (strides)
+            uk_set_dims(p, "stride", t->stored_dims, strides, t->stride);
+    }
+    p->at = before;
+    p->checked = false;
+}
+
+void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes) {
+    if (!uk_may_build(p))
+        return;
+    if (!t || bytes <= 0 || (bytes & (bytes - 1)) || bytes > 4096)
+        uk_program_fail(p, UK_REFUSED, p->at, "align of %s is %d; take a power of two up to 4096",
+                        t ? t->name : "NULL", bytes);
+    else
+        t->align = bytes;
+    p->checked = false;
+}
+
+void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *const over[]) {
+    if (!uk_may_build(p))
+        return;
+    if (!t) {
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_tensor_over takes a tensor; it is NULL");
+        return;
+    }
+    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
+
+    t->has_over = uk_set_dims(p, "extent", t->dims, over, t->over);
+    p->at = before;
+    p->checked = false;
+}
+
+void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope) {
+    if (!uk_may_build(p))
+        return;
+    if (!t || (unsigned)scope > UK_SCOPE_REGISTER)
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                        "there is no such tensor or scope; take a tensor and one of enum uk_scope");
+    else
+        t->scope = scope;
+    p->checked = false;
+}
+
+static struct uk_scalar *add_scalar(struct uk_program *p, const char *name, enum uk_type type) {
+    struct uk_scalar **link = &p->scalars, *s;
+
+    if ((unsigned)type >= UK_TYPES)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "a scalar has no such type; take one of enum uk_type");
+    if (!uk_name_is_free(p, name, "scalar"))
+        return NULL;
+    s = uk_alloc(&p->arena, sizeof *s);
+    if (s && !(s->name = uk_strdup(&p->arena, name)))
+        s = NULL;
+    if (!uk_program_made(p, s))
+        return NULL;
+    s->type = type;
+    s->at = p->at;
+    while (*link)
+        link = &(*link)->next;
+    return *link = s;
+}
+
+struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type type) {
+    if (!uk_may_build(p))
+        return NULL;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_SCALAR, uk_scalar_number(p->scalars, NULL) + 1);
+    struct uk_scalar *s = add_scalar(p, name, type);
+
+    p->at = before;
+    return s ? uk_scalar_value(p, s) : NULL;
+}
+
+static bool set_reduction(struct uk_program *p, struct uk_statement *s, const struct uk_reduction *r) {
+    if (r->kind <= UK_REDUCE_NONE || r->kind > UK_REDUCE_MIN || r->iterators < 1 ||
+        r->iterators > UK_MAX_DIMS)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "a reduction needs a kind and 1 to %d iterators; it has %d", UK_MAX_DIMS,
+                               r->iterators);
+    s->reduce = r->kind;
+    s->scan = r->scan;
+    s->where = r->where;
+    if (r->where && r->where->op < UK_I_EQ)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "`where` takes relations; make them by uk_relate");
+    for (int i = 0; i < r->iterators; i++) {
+        struct uk_index *e = r->iterator[i];
+
+        if (!e || e->op != UK_I_VAR || e->var->kind != UK_VAR_ITERATOR)
+            return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                                   "a reduction runs over iterators only; make them by uk_iterator");
+        for (int k = 0; k < i; k++)
+            if (s->reduced_iterator[k] == e->var)
+                return uk_program_fail(p, UK_REFUSED, e->at, "%s is reduced twice; name it once",
+                                       e->var->name);
+        s->reduced_iterator[s->reduced++] = e->var;
+    }
+    return true;
+}
+
+/* A stage of that name is there already. */
+static bool label_is_taken(const struct uk_program *p, const char *label) {
+    for (const struct uk_statement *s = p->statements; s; s = s->next)
+        if (s->has_label && !strcmp(s->label, label))
+            return true;
+    return false;
+}
+
+static void add_statement(struct uk_program *p, struct uk_statement **link, const char *label,
+                          struct uk_tensor *t, struct uk_index *const index[], enum uk_assign assign,
+                          const struct uk_reduction *reduction, struct uk_expr *value) {
+    struct uk_statement *s;
+
+    if (!t || !value || (unsigned)assign > UK_ASSIGN_MIN) {
+        uk_program_fail(
+            p, UK_INVALID_ARGUMENT, p->at,
+            "a statement takes a tensor, a value and one of enum uk_assign; one of them is wrong");
+        return;
+    }
+    if (label && label_is_taken(p, label)) {
+        uk_program_fail(p, UK_REFUSED, p->at, "two stages have the label %s; choose another", label);
+        return;
+    }
+    s = uk_alloc(&p->arena, sizeof *s);
+    if (s && !(s->label = label ? uk_strdup(&p->arena, label) : t->name))
+        s = NULL;
+    if (!uk_program_made(p, s))
+        return;
+    s->has_label = label != NULL;
+    s->left.tensor = t;
+    s->left.at = s->at = p->at;
+    s->assign = assign;
+    s->right = value;
+    if (!uk_set_dims(p, "index", t->dims, index, s->left.index) ||
+        (reduction && !set_reduction(p, s, reduction)))
+        return;
+    *link = s;
+}
+
+void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
+                  struct uk_index *const index[], enum uk_assign assign, const struct uk_reduction *reduction,
+                  struct uk_expr *value) {
+    if (!uk_may_build(p))
+        return;
+    struct uk_statement **end = &p->statements;
+    int number = 1;
+
+    for (; *end; end = &(*end)->next)
+        number++;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_STATEMENT, number);
+
+    add_statement(p, end, label, t, index, assign, reduction, value);
+    p->at = before;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Value expressions of a program. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include "language.h"
+
+static struct uk_expr *leaf(struct uk_program *p, enum uk_expr_op op) {
+    struct uk_expr *e = uk_may_build(p) ? uk_program_made(p, uk_alloc(&p->arena, sizeof *e)) : NULL;
+
+    if (e) {
+        e->op = op;
+        e->type = UK_TYPES; /* until it is checked */
+        e->depth = 1;
+        e->at = p->at;
+    }
+    return e;
+}
+
+static bool is_condition(enum uk_expr_op op) {
+    return op >= UK_E_EQ;
+}
+
+/* Whether argument i of op is a condition. */
+static bool takes_condition(enum uk_expr_op op, int i) {
+    return op >= UK_E_AND || (op == UK_E_SELECT && i == 0);
+}
+
+static struct uk_expr *node(struct uk_program *p, enum uk_expr_op op, int n, struct uk_expr *const arg[]) {
+    struct uk_expr *e = leaf(p, op);
+
+    if (!e)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        if (!arg[i])
+            return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                                   "an operand is NULL; pass what the builders return");
+        if (is_condition(arg[i]->op) != takes_condition(op, i))
+            return uk_program_fail(p, UK_REFUSED, arg[i]->at, "%s; conditions stand first in select only",
+                                   takes_condition(op, i) ? "a value where a condition is needed"
+                                                          : "a condition where a value is needed");
+        e->arg[i] = arg[i];
+        if (arg[i]->depth >= e->depth)
+            e->depth = arg[i]->depth + 1;
+    }
+    if (e->depth > UK_MAX_DEPTH)
+        return uk_program_fail(p, UK_REFUSED, p->at, "more than %d operators in one expression; use a temp",
+                               UK_MAX_DEPTH);
+    return e;
+}
+
+static struct uk_expr *binary(struct uk_program *p, enum uk_expr_op op, struct uk_expr *a,
+                              struct uk_expr *b) {
+    return node(p, op, 2, (struct uk_expr *[]){a, b});
+}
+
+struct uk_expr *uk_scalar_value(struct uk_program *p, struct uk_scalar *s) {
+    struct uk_expr *e = leaf(p, UK_E_SCALAR);
+
+    if (e)
+        e->scalar = s;
+    return e;
+}
+
+struct uk_expr *uk_element(struct uk_program *p, struct uk_tensor *t, struct uk_index *const index[]) {
+    struct uk_expr *e = leaf(p, UK_E_ACCESS);
+
+    if (!e)
+        return NULL;
+    if (!t)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "the tensor is NULL; pass what uk_tensor returns");
+    e->access.tensor = t;
+    e->access.at = p->at;
+    return uk_set_dims(p, "index", t->dims, index, e->access.index) ? e : NULL;
+}
+
+struct uk_expr *uk_literal(struct uk_program *p, int64_t value) {
+    struct uk_expr *e = leaf(p, UK_E_NUMBER);
+
+    if (e) {
+        e->is_integer = true;
+        e->integer = value;
+        e->number = (double)value;
+    }
+    return e;
+}
+
+/* Constants of the language have no sign: -2 is the negation of 2. */
+struct uk_expr *uk_integer_number(struct uk_program *p, int64_t value) {
+    if (uk_may_build(p) && value == INT64_MIN)
+        return uk_program_fail(p, UK_REFUSED, p->at,
+                               "the integer %" PRId64 " has no constant; write it as %" PRId64 " - 1", value,
+                               value + 1);
+    return value < 0 ? uk_negate(p, uk_literal(p, -value)) : uk_literal(p, value);
+}
+
+struct uk_expr *uk_real_number(struct uk_program *p, double value) {
+    if (uk_may_build(p) && isnan(value))
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "a number is NaN; the language has no such constant");
+    if (signbit(value))
+        return uk_negate(p, uk_real_number(p, -value));
+    struct uk_expr *e = leaf(p, UK_E_NUMBER);
+
+    if (e)
+        e->number = value;
+    return e;
+}
+
+struct uk_expr *uk_number(struct uk_program *p, double value) {
+    if (fabs(value) < 0x1p53 && value == trunc(value) && (value != 0 || !signbit(value)))
+        return uk_integer_number(p, (int64_t)value);
+    return value == 0 ? uk_negate(p, uk_integer_number(p, 0)) : uk_real_number(p, value);
+}
+
+struct uk_expr *uk_index_value(struct uk_program *p, struct uk_index *index) {
+    struct uk_expr *e = leaf(p, UK_E_INDEX);
+
+    return e && uk_set_dims(p, "index", 1, &index, &e->index) ? e : NULL;
+}
+
+struct uk_expr *uk_pad(struct uk_program *p, struct uk_expr *element, struct uk_expr *outside) {
+    if (uk_may_build(p) && element && element->op != UK_E_ACCESS)
+        return uk_program_fail(p, UK_REFUSED, element->at,
+                               "pad takes an element of a tensor; write pad(X[i], 0)");
+    return binary(p, UK_E_PAD, element, outside);
+}
+
+struct uk_expr *uk_add(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_ADD, a, b);
+}
+
+struct uk_expr *uk_subtract(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_SUB, a, b);
+}
+
+struct uk_expr *uk_multiply(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_MUL, a, b);
+}
+
+struct uk_expr *uk_divide(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_DIV, a, b);
+}
+
+struct uk_expr *uk_shift_left(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_SHL, a, b);
+}
+
+struct uk_expr *uk_shift_right(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_SHR, a, b);
+}
+
+struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a) {
+    return node(p, UK_E_NEG, 1, &a);
+}
+
+struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]) {
+    static const char *const names[] = {"min", "max", "exp", "tanh", "sqrt", "abs", "round"};
+    int f = 0;
+
+    if (!uk_may_build(p))
+        return NULL;
+    while (f < 7 && (!function || strcmp(names[f], function)))
+        f++;
+    if (f == 7)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "no such function; there are min, max, exp, tanh, sqrt, abs and round");
+    if (!argument)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "the arguments of %s are NULL; pass an array of %d", names[f], n);
+    if (f < 2 ? n < 2 : n != 1)
+        return uk_program_fail(p, UK_REFUSED, p->at, "%s has %d argument%s; it takes %s", names[f], n,
+                               n == 1 ? "" : "s", f < 2 ? "two or more" : "one");
+    if (f >= 2)
+        return node(p, (enum uk_expr_op)(UK_E_MIN + f), 1, argument);
+    struct uk_expr *e = argument[0];
+
+    for (int i = 1; i < n; i++)
+        e = binary(p, (enum uk_expr_op)(UK_E_MIN + f), e, argument[i]);
+    return e;
+}
+
+struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr *a) {
+    struct uk_expr *e;
+
+    if (uk_may_build(p) && (unsigned)type >= UK_TYPES)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "no such type to cast to; take one of enum uk_type");
+    e = node(p, UK_E_CAST, 1, &a);
+    if (e)
+        e->type = type;
+    return e;
+}
+
+struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struct uk_expr *a,
+                          struct uk_expr *b) {
+    return node(p, UK_E_SELECT, 3, (struct uk_expr *[]){condition, a, b});
+}
+
+struct uk_expr *uk_compare(struct uk_program *p, enum uk_relation r, struct uk_expr *a, struct uk_expr *b) {
+    if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "no such relation; take one of enum uk_relation");
+    return binary(p, (enum uk_expr_op)(UK_E_EQ + (int)r), a, b);
+}
+
+struct uk_expr *uk_and(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_AND, a, b);
+}
+
+struct uk_expr *uk_or(struct uk_program *p, struct uk_expr *a, struct uk_expr *b) {
+    return binary(p, UK_E_OR, a, b);
+}
+
+struct uk_expr *uk_not(struct uk_program *p, struct uk_expr *a) {
+    return node(p, UK_E_NOT, 1, &a);
+}

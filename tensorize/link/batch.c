@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several programs as one piece of code: each is compiled by itself, as if it were alone, and the modules become
+ * one. Their functions' names must differ, and none may be a name that the code of another calls.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/BitWriter.h>
+#include <llvm-c/Linker.h>
+#include "link.h"
+
+static const struct uk_position nowhere = {0, 0};
+
+static const char *where(const struct uk_program *p) {
+    return p->file ? p->file : "a program made by calls";
+}
+
+/* ---- lowering ---- */
+
+static enum uk_status check_names(struct uk_context *c, struct uk_program *const programs[], int count) {
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++) {
+            if (programs[i]->context != c)
+                return uk_fail(
+                    c, UK_INVALID_ARGUMENT, nowhere,
+                    "programs of different contexts cannot be compiled together; make them with one");
+            if (programs[i]->name && programs[j]->name && !strcmp(programs[i]->name, programs[j]->name))
+                return uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
+                               "function %s is made of %s too; give one of the files another name",
+                               programs[i]->name, where(programs[j]));
+        }
+    return UK_OK;
+}
+
+bool uk_batch_is_whole(struct uk_program *const programs[], int count) {
+    for (int i = 0; i < count; i++)
+        if (!programs[i])
+            return false;
+    return count > 0;
+}
+
+static enum uk_status check_all(struct uk_program *const programs[], int count) {
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < count && !s; i++)
+        s = uk_program_check(programs[i]);
+    return s;
+}
+
+static enum uk_status lower_all(struct uk_batch *b, const struct uk_options *o) {
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < b->count && !s; i++) {
+        struct uk_program *p = b->program[i];
+        struct uk_function *f;
+
+        uk_context_turn_to(b->context, p);
+        b->before[i] = uk_arena_mark(&p->arena);
+        b->lowered = i + 1;
+        s = uk_lower(p, b->target, o, NULL, &b->steps[i], &f);
+        b->function[i] = f;
+    }
+    return s;
+}
+
+enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
+                              const struct uk_options *options) {
+    static const struct uk_options none;
+    const struct uk_options *o = options ? options : &none;
+    struct uk_context *c = programs[0]->context;
+
+    uk_context_enter(c, programs[count - 1]->file);
+    *b = (struct uk_batch){.context = c, .program = programs, .count = count};
+    c->spent = (struct uk_times){0};
+    c->times = &c->spent;
+    b->function = calloc((size_t)count, sizeof *b->function);
+    b->before = calloc((size_t)count, sizeof *b->before);
+    b->steps = calloc((size_t)count, sizeof *b->steps);
+    if (!b->function || !b->before || !b->steps)
+        return uk_out_of_memory(c);
+    enum uk_status s = check_names(c, programs, count);
+    if (!s)
+        s = check_all(programs, count);
+    if (!s)
+        s = uk_target_find(c, o->target ? o->target : "native", &b->target);
+    return s ? s : lower_all(b, o);
+}
+
+void uk_batch_end(struct uk_batch *b) {
+    for (int i = 0; i < b->lowered; i++) {
+        uk_arena_release(&b->program[i]->arena, b->before[i]);
+        free(b->steps[i].text);
+    }
+    free(b->function);
+    free(b->before);
+    free(b->steps);
+    b->context->times = NULL;
+}
+
+/* ---- code ---- */
+
+static enum uk_status advance(struct uk_build *b, enum uk_emit what) {
+    double since = uk_now();
+    enum uk_status s = uk_codegen(b);
+
+    uk_time(b->context->times, "codegen", since);
+    if (s || what <= UK_EMIT_LLVM)
+        return s;
+    since = uk_now();
+    s = uk_link(b);
+    uk_time(b->context->times, "link", since);
+    if (s || what <= UK_EMIT_LINKED)
+        return s;
+    since = uk_now();
+    s = uk_optimize(b);
+    uk_time(b->context->times, "optimize", since);
+    return s;
+}
+
+/* A name that this module only refers to would be bound to another program's function. */
+static enum uk_status check_module(struct uk_build *b, const struct uk_function *const f[], int count) {
+    for (int i = 0; i < count; i++)
+        if (f[i] != b->function && LLVMGetNamedFunction(b->module, f[i]->name))
+            return uk_fail(
+                b->context, UK_INVALID_ARGUMENT, nowhere,
+                "function %s, which is made of %s, is also the name of a function that %s calls; give "
+                "the file another name",
+                f[i]->name, where(f[i]->program), b->function->name);
+    return UK_OK;
+}
+
+/* b's module into that of `all`, through bitcode: each has an LLVM context of its own. */
+static enum uk_status merge(struct uk_build *all, const struct uk_build *b) {
+    LLVMMemoryBufferRef bitcode = LLVMWriteBitcodeToMemoryBuffer(b->module);
+    LLVMModuleRef module;
+    LLVMBool failed = LLVMParseBitcodeInContext2(all->llvm, bitcode, &module);
+
+    LLVMDisposeMemoryBuffer(bitcode);
+    if (!failed)
+        failed = LLVMLinkModules2(all->module, module);
+    return failed ? uk_build_fail(all, UK_LINK, b->function->name, "does not link with the other functions")
+                  : UK_OK;
+}
+
+static enum uk_status add(struct uk_build *all, const struct uk_function *const f[], int count, int i,
+                          enum uk_emit what) {
+    struct uk_build b;
+    enum uk_status s = uk_build_begin(&b, all->context, f[i], all->target);
+
+    if (s)
+        return s;
+    b.trampoline = all->trampoline;
+    s = advance(&b, what);
+    if (!s)
+        s = check_module(&b, f, count);
+    if (!s)
+        s = merge(all, &b);
+    if (!s)
+        uk_objects_move(all, &b);
+    uk_build_end(&b);
+    return s;
+}
+
+enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[],
+                            int count, const struct uk_target *t, enum uk_emit what, bool trampoline) {
+    uk_context_turn_to(c, f[0]->program);
+    enum uk_status s = uk_build_begin(b, c, f[0], t);
+
+    if (s)
+        return s;
+    b->trampoline = trampoline;
+    for (int i = 0; i < count; i++)
+        b->is_parallel |= f[i]->is_parallel;
+    s = advance(b, what);
+    if (!s)
+        s = check_module(b, f, count);
+    for (int i = 1; i < count && !s; i++) {
+        uk_context_turn_to(c, f[i]->program);
+        s = add(b, f, count, i, what);
+    }
+    if (s)
+        uk_build_end(b);
+    return s;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Objects of earlier compilations of a context: the same functions for the same target need not be linked,
+ * optimized and assembled again. The key is the module before linking, as text: together with the target's
+ * name and the kernels' names in it, it says all that the object depends on. Programs that import code of
+ * their own are not kept, since what they import may change.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "link.h"
+
+enum { MOST_OBJECTS = 32 };
+
+static void drop(struct uk_cached *k) {
+    free(k->key);
+    free(k->object);
+    free(k);
+}
+
+char *uk_cache_key(struct uk_build *b) {
+    if (b->function->program->imports)
+        return NULL;
+    for (const struct uk_step *s = b->function->program->steps; s; s = s->next)
+        if (s->kind == UK_STEP_IMPORT)
+            return NULL;
+    struct uk_text t = {0};
+    char *text = LLVMPrintModuleToString(b->module);
+
+    uk_put(&t, "%s\n%s", b->target->name, text);
+    LLVMDisposeMessage(text);
+    return t.text;
+}
+
+LLVMMemoryBufferRef uk_cache_find(struct uk_context *c, const char *key) {
+    if (!key)
+        return NULL;
+    for (const struct uk_cached *k = c->backend->cached; k; k = k->next)
+        if (!strcmp(k->key, key))
+            return LLVMCreateMemoryBufferWithMemoryRangeCopy(k->object, k->length, "kept");
+    return NULL;
+}
+
+void uk_cache_keep(struct uk_context *c, char *key, LLVMMemoryBufferRef object) {
+    struct uk_cached **end = &c->backend->cached, *k = key ? calloc(1, sizeof *k) : NULL;
+    size_t n = LLVMGetBufferSize(object), count = 1;
+
+    if (!k || !(k->object = malloc(n))) { /* only speed is lost */
+        free(key);
+        free(k);
+        return;
+    }
+    memcpy(k->object, LLVMGetBufferStart(object), n);
+    k->key = key;
+    k->length = n;
+    k->next = *end;
+    *end = k;
+    for (end = &k->next; *end; end = &(*end)->next)
+        if (++count > MOST_OBJECTS) {
+            drop(*end);
+            *end = NULL;
+            return;
+        }
+}
+
+void uk_cache_clear(struct uk_backend *b) {
+    while (b->cached) {
+        struct uk_cached *next = b->cached->next;
+
+        drop(b->cached);
+        b->cached = next;
+    }
+}

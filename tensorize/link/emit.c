@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One stage of a compilation, of one program or of several, as bytes. */
+#include <stdlib.h>
+#include <string.h>
+#include "link.h"
+
+static enum uk_status copy_out(struct uk_context *c, const char *from, size_t n, char **bytes,
+                               size_t *length) {
+    *bytes = malloc(n + 1);
+    if (!*bytes)
+        return uk_out_of_memory(c);
+    memcpy(*bytes, from, n);
+    (*bytes)[n] = 0;
+    *length = n;
+    return UK_OK;
+}
+
+static enum uk_status print_module(struct uk_build *b, char **bytes, size_t *length) {
+    char *text = LLVMPrintModuleToString(b->module);
+    enum uk_status s = copy_out(b->context, text, strlen(text), bytes, length);
+
+    LLVMDisposeMessage(text);
+    return s;
+}
+
+static enum uk_status assemble(struct uk_build *b, enum uk_emit what, char **bytes, size_t *length) {
+    LLVMMemoryBufferRef buffer;
+    double since = uk_now();
+    enum uk_status s = uk_build_assemble(b, what == UK_EMIT_ASM ? LLVMAssemblyFile : LLVMObjectFile, &buffer);
+
+    uk_time(b->context->times, "assemble", since);
+    if (s)
+        return s;
+    if (what == UK_EMIT_SHARED)
+        s = uk_link_shared(b, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, length);
+    else
+        s = copy_out(b->context, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, length);
+    LLVMDisposeMemoryBuffer(buffer);
+    return s;
+}
+
+enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
+                            const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length) {
+    struct uk_build b;
+
+    if (t->interpreted)
+        return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
+                       "target interp has no code to emit; name a machine, for instance x86_64-avx2");
+    enum uk_status s = uk_build_all(&b, c, f, count, t, what, false);
+    if (s)
+        return s;
+    s = what > UK_EMIT_OPTIMIZED ? assemble(&b, what, bytes, length) : print_module(&b, bytes, length);
+    uk_build_end(&b);
+    return s;
+}
+
+/* Hands the text over; it is never NULL then. */
+static enum uk_status give_text(struct uk_context *c, enum uk_status s, struct uk_text *t, char **bytes,
+                                size_t *length) {
+    uk_put(t, "%s", "");
+    if (s || t->failed) {
+        free(t->text);
+        return s ? s : uk_out_of_memory(c);
+    }
+    *bytes = t->text;
+    *length = t->length;
+    return UK_OK;
+}
+
+/* What is a text of the scheduler's: schedules and loops one after the other, or the header. */
+static enum uk_status print_all(const struct uk_batch *b, enum uk_emit what, struct uk_text *t) {
+    for (int i = 0; i < b->count && what != UK_EMIT_HEADER; i++) {
+        if (b->count > 1)
+            uk_put(t, "%s# %s\n", i ? "\n" : "", b->function[i]->name);
+        if (what == UK_EMIT_LOOPS)
+            uk_print_loops(t, b->function[i]);
+        else
+            uk_put(t, "%s", b->steps[i].text ? b->steps[i].text : "");
+    }
+    return what == UK_EMIT_HEADER ? uk_emit_header(b->function, b->count, t) : UK_OK;
+}
+
+enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
+                                const struct uk_options *options, enum uk_emit what, char **bytes,
+                                size_t *length) {
+    struct uk_context *c;
+    struct uk_text text = {0};
+    struct uk_batch b;
+
+    *bytes = NULL;
+    *length = 0;
+    if (!uk_batch_is_whole(programs, count))
+        return UK_INVALID_ARGUMENT;
+    c = programs[0]->context;
+    enum uk_status s = uk_batch_begin(&b, programs, count, options);
+    if (!s && (what <= UK_EMIT_LOOPS || what == UK_EMIT_HEADER)) {
+        s = print_all(&b, what, &text);
+        s = give_text(c, s, &text, bytes, length);
+    } else if (!s) {
+        s = uk_emit_code(c, b.function, count, b.target, what, bytes, length);
+    }
+    uk_batch_end(&b);
+    return s;
+}
+
+enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what,
+                       char **bytes, size_t *length) {
+    return uk_emit_programs(&p, 1, options, what, bytes, length);
+}
+
+enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text) {
+    static const struct uk_options none;
+    struct uk_text report = {0};
+    const struct uk_target *t;
+    struct uk_function *f;
+
+    *text = NULL;
+    enum uk_status s = uk_program_check(p);
+    if (s)
+        return s;
+    struct uk_context *c = p->context;
+    struct uk_mark before = uk_arena_mark(&p->arena);
+    s = uk_target_find(c, options && options->target ? options->target : "native", &t);
+    if (!s)
+        s = uk_lower(p, t, options ? options : &none, &report, NULL, &f);
+    uk_arena_release(&p->arena, before);
+    /* Where nothing matched, the report is the answer; the status says so too. */
+    if ((!s || s == UK_NO_MATCH) && report.length) {
+        *text = report.text;
+        return s;
+    }
+    size_t length;
+    return give_text(c, s, &report, text, &length);
+}

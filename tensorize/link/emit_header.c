@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C header of generated functions. */
+#include <ctype.h>
+#include "link.h"
+
+static const char *c_type(enum uk_type t) {
+    static const char *const name[UK_TYPES] = {
+        [UK_F64] = "double",    [UK_F32] = "float",   [UK_F16] = "uint16_t",
+        [UK_BF16] = "uint16_t", [UK_I64] = "int64_t", [UK_I32] = "int32_t",
+        [UK_I16] = "int16_t",   [UK_I8] = "int8_t",   [UK_U8] = "uint8_t",
+    };
+    return name[t];
+}
+
+static bool uses(const struct uk_index *e, const struct uk_var *v) {
+    return e && ((e->op == UK_I_VAR && e->var == v) || uses(e->a, v) || uses(e->b, v) || uses(e->c, v));
+}
+
+/* Where a size stands: "rows 0 of A" is what a reader of the program would look for. */
+static void describe_size(const struct uk_program *p, const struct uk_var *v, struct uk_text *t) {
+    const char *between = "";
+
+    uk_put(t, " *   %s: ", v->name);
+    for (const struct uk_tensor *x = p->tensors; x; x = x->next) {
+        if (x->kind != UK_TENSOR_ARGUMENT)
+            continue;
+        for (int d = 0; d < x->dims; d++)
+            if (uses(x->shape[d], v)) {
+                uk_put(t, "%sin the extent of dimension %d of %s", between, d, x->name);
+                between = ", ";
+            }
+        for (int d = 0; x->has_strides && d < x->stored_dims; d++)
+            if (uses(x->stride[d], v)) {
+                uk_put(t, "%sin the stride (in elements) of dimension %d of %s", between, d, x->name);
+                between = ", ";
+            }
+    }
+    uk_put(t, "%s\n", *between ? "" : "a number of the program");
+}
+
+static void describe_tensor(const struct uk_tensor *x, struct uk_text *t) {
+    uk_put(t, " *   %s: ", x->name);
+    for (int d = 0; d < x->dims; d++) {
+        uk_put(t, "%s", d ? " x " : "");
+        uk_print_index(t, x->shape[d]);
+    }
+    uk_put(t, "%s%s%s\n", x->dims ? " " : "one ", c_type(x->type),
+           x->is_written ? x->is_read ? ", read and written" : ", written" : "");
+    if (x->type == UK_F16 || x->type == UK_BF16)
+        uk_put(t, " *     (the bits of %s)\n", x->type == UK_F16 ? "IEEE half precision" : "bfloat16");
+}
+
+/* The sizes that are arguments; returns what comes before the next argument. */
+static const char *put_sizes(const struct uk_program *p, struct uk_text *t) {
+    const char *between = "";
+
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        if (!v->defined) {
+            uk_put(t, "%sint64_t %s", between, v->name);
+            between = ", ";
+        }
+    return between;
+}
+
+/* A parameter's name that the program does not use. */
+static const char *work_name(const struct uk_program *p) {
+    static const char *const names[] = {"work", "work_", "work__"};
+    int i = 0;
+
+    while (i < 2 &&
+           (uk_find_var(p->sizes, names[i]) || uk_find_tensor(p, names[i]) || uk_find_scalar(p, names[i])))
+        i++;
+    return names[i];
+}
+
+static void prototype(const struct uk_function *f, struct uk_text *t) {
+    const struct uk_program *p = f->program;
+
+    uk_put(t, "int %s(", f->name);
+    const char *between = put_sizes(p, t);
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next) {
+        uk_put(t, "%s%s %s", between, c_type(s->type), s->name);
+        between = ", ";
+    }
+    for (const struct uk_tensor *x = p->tensors; x; x = x->next)
+        if (x->kind == UK_TENSOR_ARGUMENT) {
+            uk_put(t, "%s%s%s *%s", between, x->is_written ? "" : "const ", c_type(x->type), x->name);
+            between = ", ";
+        }
+    if (f->work_argument) {
+        uk_put(t, "%svoid *%s", between, work_name(p));
+        between = ", ";
+    }
+    uk_put(t, "%s);\n", *between ? "" : "void");
+    if (!f->work_argument)
+        return;
+    uk_put(t, "/* Bytes of its workspace; -1: %s refuses the sizes. */\nint64_t %s_workspace(", f->name,
+           f->name);
+    between = put_sizes(p, t);
+    uk_put(t, "%s);\n", *between ? "" : "void");
+}
+
+static void put_guard(const struct uk_function *f, struct uk_text *t) {
+    for (const char *s = f->name; *s; s++)
+        uk_put(t, "%c", isalnum((unsigned char)*s) ? toupper((unsigned char)*s) : '_');
+    uk_put(t, "_H\n");
+}
+
+static void describe(const struct uk_function *f, struct uk_text *t) {
+    const struct uk_program *p = f->program;
+
+    uk_put(t, "\n/* %s%s\n", f->name, f->is_parallel ? ": link with -lukernels, which has its threads" : "");
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        if (!v->defined)
+            describe_size(p, v, t);
+    for (const struct uk_scalar *s = p->scalars; s; s = s->next)
+        uk_put(t, " *   %s: a scalar\n", s->name);
+    for (const struct uk_tensor *x = p->tensors; x; x = x->next)
+        if (x->kind == UK_TENSOR_ARGUMENT)
+            describe_tensor(x, t);
+    if (f->work_argument)
+        uk_put(t,
+               " *   work: %s_workspace(...) bytes at a multiple of 64 (NULL if that is 0), for this call "
+               "alone\n",
+               f->name);
+    uk_put(t, " */\n");
+    prototype(f, t);
+}
+
+enum uk_status uk_emit_header(const struct uk_function *const f[], int count, struct uk_text *t) {
+    uk_put(t, "/* Made by libuktensorize. */\n#ifndef ");
+    put_guard(f[0], t);
+    uk_put(t, "#define ");
+    put_guard(f[0], t);
+    uk_put(t,
+           "\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+           "#if !defined UKERNELS_H && !defined UK_STATUS\n#define UK_STATUS\n"
+           "/* What the functions return; nothing is written unless that is UK_OK. */\nenum uk_status {\n"
+           "    UK_OK = %d,\n    UK_INVALID_ARGUMENT = %d, /* a pointer is null or not aligned */\n"
+           "    UK_INVALID_SIZE = %d,     /* negative or overflowing sizes, strides smaller than extents */\n"
+           "    UK_OVERLAP = %d,          /* an output overlaps another operand */\n"
+           "    UK_OUT_OF_MEMORY = %d,\n};\n#endif\n",
+           UK_OK, UK_INVALID_ARGUMENT, UK_INVALID_SIZE, UK_OVERLAP, UK_OUT_OF_MEMORY);
+    for (int i = 0; i < count; i++)
+        describe(f[i], t);
+    uk_put(t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+    return t->failed ? uk_out_of_memory(f[0]->program->context) : UK_OK;
+}

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `pragma import` names, as bytes: a file or a text; C goes through the clang that the library was built
+ * with.
+ */
+#define _GNU_SOURCE /* memfd_create */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "link.h"
+
+enum { MAX_OWN_ARGUMENTS = 32 }; /* of clang's, without features */
+
+/* Where the user's C begins for clang's messages and for `#include "..."`. */
+struct source {
+    const struct uk_import *import;
+    const char *const *language;
+    const char *name, *folder;
+    char *text;
+    size_t length;
+};
+
+/* Languages: clang's -x, and what goes with each. */
+static const char *const for_c[] = {"c",
+                                    "-std=gnu17",
+                                    "-O2",
+                                    "-emit-llvm",
+                                    "-ffreestanding",
+                                    "-fPIC",
+                                    "-fno-ident",
+                                    "-fno-math-errno",
+                                    "-ffp-contract=fast",
+                                    "-fno-stack-protector",
+                                    "-fno-asynchronous-unwind-tables",
+                                    NULL};
+static const char *const for_assembly[] = {"assembler", NULL};
+static const char *const for_preprocessed[] = {"assembler-with-cpp", NULL};
+static const char *const for_bitcode[] = {"ir", "-O1", "-Wno-override-module", "-fno-crash-diagnostics",
+                                          NULL};
+
+static enum uk_status io_error(struct uk_context *c, const struct uk_import *i, const char *what,
+                               const char *name) {
+    if (errno == ENOMEM)
+        return uk_out_of_memory(c);
+    return uk_fail(c, UK_IO, i->at, "import %s: %s: %s", name, what, strerror(errno));
+}
+
+static enum uk_status read_file(struct uk_context *c, const struct uk_import *i, const char *path,
+                                char **bytes, size_t *length) {
+    /* Not blocking: a pipe or a device is refused after the open, not waited for. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return io_error(c, i, "cannot open", path);
+    *bytes = uk_read_all(fd, length);
+    int error = errno;
+    close(fd);
+    if (*bytes)
+        return UK_OK;
+    if (error == EFBIG)
+        return uk_fail(c, UK_IO, i->at, "import %s: larger than 64 MiB; import only the kernels", path);
+    if (error == EINVAL)
+        return uk_fail(c, UK_IO, i->at, "import %s: not a regular file", path);
+    errno = error;
+    return io_error(c, i, "cannot read", path);
+}
+
+/* ---- clang ---- */
+
+/* A file in memory that holds the source, its name first. */
+static int source_file(const struct source *s) {
+    int fd = memfd_create("source", MFD_CLOEXEC);
+    char line[4200];
+    int n = snprintf(line, sizeof line, "# 1 \"%s\"\n", s->name);
+
+    if (fd < 0)
+        return fd;
+    if (s->language == for_bitcode || n < 0 || (size_t)n >= sizeof line || strpbrk(s->name, "\"\\\n"))
+        n = 0;
+    if (!uk_write_all(fd, line, (size_t)n) || !uk_write_all(fd, s->text, s->length) ||
+        lseek(fd, 0, SEEK_SET)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* The features that LLVM is given beside the CPU, in clang's inner language: its driver has another for each
+ * architecture. x86's features are CPU options too, and a host's own list is longer than what clang's driver takes. */
+static bool add_features(struct uk_arena *a, const struct uk_target *t, char **list, int *n) {
+    static const char *const before[] = {"-Xclang", "-target-feature", "-Xclang"};
+    bool full = true;
+
+    if (t->arch->elf_machine == EM_X86_64) {
+        for (const char *const *h = t->has; *h; h++)
+            full &= (list[(*n)++] = uk_format(a, "-m%s", *h)) != NULL;
+        return full;
+    }
+    for (const char *f = t->features; *f; f += strcspn(f, ","), f += *f == ',') {
+        for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+            full &= (list[(*n)++] = uk_strdup(a, before[i])) != NULL;
+        full &= (list[(*n)++] = uk_format(a, "%.*s", (int)strcspn(f, ","), f)) != NULL;
+    }
+    return full;
+}
+
+/* argv for the target: its CPU and every feature of ours that it has. */
+static char **arguments(struct uk_build *b, struct uk_arena *a, const struct source *s) {
+    static const char *const first[] = {
+        UK_CLANG, "-c", "-fno-color-diagnostics", "-Wno-unused-command-line-argument", "-o", "-", "-x"};
+    size_t features = 1;
+    int n = 0;
+
+    for (const char *f = b->target->features; *f; f++)
+        features += *f == ',';
+    for (const char *const *h = b->target->has; *h; h++)
+        features++;
+    char **list = uk_alloc(a, (MAX_OWN_ARGUMENTS + 4 * features) * sizeof *list);
+    bool full = true;
+
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        full &= (list[n++] = uk_strdup(a, first[i])) != NULL;
+    for (const char *const *o = s->language; *o; o++)
+        full &= (list[n++] = uk_strdup(a, *o)) != NULL;
+    full &= (list[n++] = uk_format(a, "--target=%s", b->target->arch->triple)) != NULL;
+    full &= (list[n++] = uk_format(a, "%s%s", b->target->arch->cpu_option, b->target->cpu)) != NULL;
+    if (s->folder)
+        full &= (list[n++] = uk_format(a, s->language == for_c ? "-iquote%s" : "-I%s", s->folder)) != NULL;
+    full &= add_features(a, b->target, list, &n);
+    full &= (list[n++] = uk_strdup(a, "-")) != NULL;
+    return full ? list : NULL;
+}
+
+/* LLVM's reason is in the first line, the rest is where it gave up. */
+static enum uk_status no_instruction(struct uk_build *b, const struct source *s, char *said) {
+    static const char before[] = "error in backend: ";
+    const char *reason = said ? strstr(said, before) : NULL;
+
+    if (said)
+        said[strcspn(said, "\n")] = 0;
+    return uk_fail(
+        b->context, UK_UNSUPPORTED, s->import->at,
+        "%s: target %s has no instruction for what it names: %s; compile the kernel without it, or take a "
+        "target that has it",
+        s->name, b->target->name,
+        reason ? reason + strlen(before)
+        : said ? said
+               : "no reason given");
+}
+
+static enum uk_status spawn(struct uk_build *b, const struct source *s, char **argv, const int fd[3]) {
+    struct uk_context *c = b->context;
+    enum uk_tool_end end = uk_run_tool(argv, fd);
+
+    if (end == UK_TOOL_DONE)
+        return UK_OK;
+    if (end == UK_TOOL_NOT_STARTED)
+        return uk_fail(c, UK_UNSUPPORTED, s->import->at,
+                       "import %s: cannot start the C compiler " UK_CLANG ": %s; install clang-" UK_LLVM
+                       ", or import bitcode",
+                       s->name, strerror(errno));
+    if (end == UK_TOOL_TOO_LONG)
+        return uk_fail(c, UK_LINK, s->import->at, "import %s: the C compiler took more than %d seconds",
+                       s->name, UK_TOOL_SECONDS);
+    size_t length;
+    char *said = uk_read_all(fd[2], &length);
+    enum uk_status status;
+
+    if (s->language == for_bitcode)
+        status = no_instruction(b, s, said);
+    else
+        status = uk_fail(c, UK_LINK, s->import->at, "import %s: does not compile: %s", s->name,
+                         said && *said ? said : "the compiler gave no reason");
+    free(said);
+    return status;
+}
+
+static enum uk_status run_clang(struct uk_build *b, const struct source *s, char **bytes, size_t *length) {
+    struct uk_arena a = {0};
+    char **argv = arguments(b, &a, s);
+    int fd[3] = {-1, -1, -1};
+    enum uk_status status = argv ? UK_OK : uk_out_of_memory(b->context);
+
+    if (!status) {
+        fd[0] = source_file(s);
+        fd[1] = memfd_create("bitcode", MFD_CLOEXEC);
+        fd[2] = memfd_create("messages", MFD_CLOEXEC);
+        if (fd[0] < 0 || fd[1] < 0 || fd[2] < 0)
+            status = io_error(b->context, s->import, "cannot make a file in memory", s->name);
+    }
+    if (!status)
+        status = spawn(b, s, argv, fd);
+    if (!status && !(*bytes = uk_read_all(fd[1], length)))
+        status = io_error(b->context, s->import, "cannot read the compiler's output", s->name);
+    for (int i = 0; i < 3; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
+    uk_arena_free(&a);
+    return status;
+}
+
+enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
+                             size_t length) {
+    const struct uk_import import = {.at = at};
+    struct source s = {&import, for_bitcode, name, NULL, (char *)(uintptr_t)bitcode, length};
+    char *object = NULL;
+    enum uk_status status = run_clang(b, &s, &object, &length);
+
+    free(object);
+    return status;
+}
+
+/* ---- what was compiled before ---- */
+
+/* A source that includes files of its own may change without its text changing, and is compiled each time: one with
+ * an include of anything but <...>. */
+static bool may_keep(const struct source *s) {
+    for (const char *p = s->text; (p = strstr(p, "include"));) {
+        p += strlen("include");
+        p += strspn(p, " \t_next");
+        if (*p != '<')
+            return false;
+    }
+    return s->language == for_c && !strstr(s->text, "#embed");
+}
+
+static char *duplicate(const char *bytes, size_t n) {
+    char *d = malloc(n + 1);
+
+    if (d) {
+        memcpy(d, bytes, n);
+        d[n] = 0;
+    }
+    return d;
+}
+
+static const struct uk_compiled *find_compiled(struct uk_build *b, const struct source *s) {
+    for (const struct uk_compiled *k = b->context->backend->compiled; k; k = k->next)
+        if (k->source_length == s->length && !memcmp(k->source, s->text, s->length) &&
+            !strcmp(k->target, b->target->name))
+            return k;
+    return NULL;
+}
+
+/* Not keeping it for want of memory is no error. */
+static void keep(struct uk_build *b, const struct source *s, const char *bytes, size_t length) {
+    struct uk_compiled *k = calloc(1, sizeof *k);
+
+    if (!k)
+        return;
+    k->source = duplicate(s->text, s->length);
+    k->target = duplicate(b->target->name, strlen(b->target->name));
+    k->bitcode = duplicate(bytes, length);
+    if (!k->source || !k->target || !k->bitcode) {
+        free(k->source);
+        free(k->target);
+        free(k->bitcode);
+        free(k);
+        return;
+    }
+    k->source_length = s->length;
+    k->bitcode_length = length;
+    k->next = b->context->backend->compiled;
+    b->context->backend->compiled = k;
+}
+
+static enum uk_status compile_source(struct uk_build *b, const struct source *s, char **bytes,
+                                     size_t *length) {
+    const struct uk_compiled *known = may_keep(s) ? find_compiled(b, s) : NULL;
+
+    if (known) {
+        *bytes = duplicate(known->bitcode, known->bitcode_length);
+        *length = known->bitcode_length;
+        return *bytes ? UK_OK : uk_out_of_memory(b->context);
+    }
+    enum uk_status status = run_clang(b, s, bytes, length);
+
+    if (!status && may_keep(s))
+        keep(b, s, *bytes, *length);
+    return status;
+}
+
+/* ---- imports ---- */
+
+static bool ends_in(const char *s, const char *end) {
+    size_t n = strlen(s), m = strlen(end);
+
+    return n >= m && !strcmp(s + n - m, end);
+}
+
+/* A relative path means the folder of the text that has it. */
+static char *resolve(struct uk_arena *a, const char *program, const char *path) {
+    const char *slash = program && *path != '/' ? strrchr(program, '/') : NULL;
+
+    return slash ? uk_format(a, "%.*s/%s", (int)(slash - program), program, path) : uk_strdup(a, path);
+}
+
+static enum uk_status read_path(struct uk_build *b, const struct uk_import *i, struct uk_arena *a,
+                                char **bytes, size_t *length) {
+    const struct uk_program *p = b->function->program;
+    const char *file = i->at.column < 0 && p->schedule_file ? p->schedule_file : p->file;
+    char *path = resolve(a, file, i->text), *folder = path ? uk_strdup(a, path) : NULL;
+    enum uk_status status;
+
+    if (!folder)
+        return uk_out_of_memory(b->context);
+    const char *const *language = ends_in(path, ".c")   ? for_c
+                                  : ends_in(path, ".s") ? for_assembly
+                                  : ends_in(path, ".S") ? for_preprocessed
+                                                        : NULL;
+
+    if (!language && !ends_in(path, ".bc") && !ends_in(path, ".ll") && !ends_in(path, ".o"))
+        return uk_fail(b->context, UK_UNSUPPORTED, i->at,
+                       "import \"%s\": unknown kind of file; kernels come in as .c, .ll or .bc, or as .s, .S "
+                       "or .o to be "
+                       "called and not inlined",
+                       i->text);
+    status = read_file(b->context, i, path, bytes, length);
+    if (status || !language)
+        return status;
+    char *slash = strrchr(folder, '/'), *text = *bytes;
+
+    if (slash)
+        *slash = 0;
+    struct source s = {i, language, path, slash ? folder : ".", text, *length};
+
+    *bytes = NULL;
+    status = compile_source(b, &s, bytes, length);
+    free(text);
+    return status;
+}
+
+enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length) {
+    struct uk_arena a = {0};
+    enum uk_status status;
+
+    *bytes = NULL;
+    if (i->kind == UK_IMPORT_FILE) {
+        status = read_path(b, i, &a, bytes, length);
+        uk_arena_free(&a);
+        return status;
+    }
+    struct source s = {i, for_c, "text", NULL, duplicate(i->text, strlen(i->text)), strlen(i->text)};
+
+    if (!s.text)
+        return uk_out_of_memory(b->context);
+    if (i->kind == UK_IMPORT_LL_TEXT) {
+        *bytes = s.text;
+        *length = s.length;
+        return UK_OK;
+    }
+    status = compile_source(b, &s, bytes, length);
+    free(s.text);
+    return status;
+}

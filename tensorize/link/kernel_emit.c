@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One kernel of the registry by itself: its bitcode, as LLVM IR, as assembly. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <llvm-c/BitReader.h>
+#include "link.h"
+#include "bitcode.h"
+
+static const struct uk_position nowhere = {0, 0};
+
+static enum uk_status copy(struct uk_context *c, const char *from, size_t size, char **bytes,
+                           size_t *length) {
+    *bytes = malloc(size + 1);
+    if (!*bytes)
+        return uk_out_of_memory(c);
+    memcpy(*bytes, from, size);
+    (*bytes)[size] = 0;
+    *length = size;
+    return UK_OK;
+}
+
+/* "avx2,fma" as LLVM wants it: "+avx2,+fma". */
+static void llvm_features(const char *features, char *out, size_t size) {
+    size_t n = 0;
+    for (const char *f = features; *f && n + 2 < size; f++) {
+        if (f == features || f[-1] == ',')
+            out[n++] = '+';
+        out[n++] = *f;
+    }
+    out[n] = 0;
+}
+
+/* For the target; or for what its bitcode is for, with the features of the kernel's row. */
+static enum uk_status make_machine(struct uk_context *c, const struct uk_kernel *k, const struct uk_target *t,
+                                   const char *triple, LLVMTargetMachineRef *machine, bool *own) {
+    char features[256], *error = NULL;
+    LLVMTargetRef target;
+
+    *own = !t;
+    if (t)
+        return uk_target_machine(c, t, machine);
+    llvm_features(k->features, features, sizeof features);
+    uk_initialize_llvm();
+    if (LLVMGetTargetFromTriple(triple, &target, &error)) {
+        LLVMDisposeMessage(error);
+        return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: LLVM has no code generator for %s", k->symbol,
+                       triple);
+    }
+    *machine = LLVMCreateTargetMachine(target, triple, "", features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                       LLVMCodeModelDefault);
+    return UK_OK;
+}
+
+static enum uk_status assemble(struct uk_context *c, const struct uk_kernel *k, const struct uk_target *t,
+                               LLVMModuleRef module, char **bytes, size_t *length) {
+    LLVMTargetMachineRef machine;
+    LLVMMemoryBufferRef text;
+    char *error = NULL;
+    bool own;
+    enum uk_status s = make_machine(c, k, t, LLVMGetTarget(module), &machine, &own);
+
+    if (s)
+        return s;
+    if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMAssemblyFile, &error, &text)) {
+        s = uk_fail(c, UK_LINK, nowhere, "%s: its bitcode does not compile: %s", k->symbol, error);
+        LLVMDisposeMessage(error);
+    } else {
+        s = copy(c, LLVMGetBufferStart(text), LLVMGetBufferSize(text), bytes, length);
+        LLVMDisposeMemoryBuffer(text);
+    }
+    if (own)
+        LLVMDisposeTargetMachine(machine);
+    return s;
+}
+
+static enum uk_status emit_module(struct uk_context *c, const struct uk_kernel *k, const struct uk_target *t,
+                                  enum uk_emit what, const struct uk_bitcode *b, char **bytes,
+                                  size_t *length) {
+    LLVMContextRef llvm = LLVMContextCreate();
+    LLVMMemoryBufferRef buffer =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)b->data, b->size, k->symbol);
+    LLVMModuleRef module;
+    enum uk_status s;
+
+    if (LLVMParseBitcodeInContext2(llvm, buffer, &module)) {
+        s = uk_fail(c, UK_LINK, nowhere, "%s: its bitcode cannot be read", k->symbol);
+    } else {
+        if (what == UK_EMIT_LLVM) {
+            char *text = LLVMPrintModuleToString(module);
+            s = copy(c, text, strlen(text), bytes, length);
+            LLVMDisposeMessage(text);
+        } else {
+            s = assemble(c, k, t, module, bytes, length);
+        }
+        LLVMDisposeModule(module);
+    }
+    LLVMDisposeMemoryBuffer(buffer);
+    LLVMContextDispose(llvm);
+    return s;
+}
+
+enum uk_status uk_kernel_fits(struct uk_context *c, const struct uk_kernel *k, const char *target,
+                              char *lacking, size_t size) {
+    const struct uk_target *t;
+
+    uk_context_enter(c, NULL);
+    enum uk_status s = uk_target_find(c, target, &t);
+
+    if (s || !uk_target_lacks_for(t, k, lacking, size))
+        return s;
+    return uk_fail(c, UK_UNSUPPORTED, nowhere, "kernel %s is for %s, which target %s %s", k->symbol, lacking,
+                   t->name, uk_target_takes(t, k) ? "lacks" : "is not");
+}
+
+enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, const char *target,
+                              enum uk_emit what, char **bytes, size_t *length) {
+    const struct uk_target *t = NULL;
+    char lacking[64];
+
+    *bytes = NULL;
+    uk_context_enter(c, NULL);
+    enum uk_status s = target ? uk_kernel_fits(c, k, target, lacking, sizeof lacking) : UK_OK;
+    if (!s && target)
+        s = uk_target_find(c, target, &t);
+    if (s)
+        return s;
+    if (t && t->interpreted)
+        return uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s has no code; name a machine", target);
+    const char *arch = t ? t->arch->name : strcmp(k->arch, "any") ? k->arch : uk_own_arch()->name;
+    const struct uk_bitcode *b = uk_bitcode_find(arch, k->symbol);
+    if (!b)
+        return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: this build has no bitcode of it", k->symbol);
+    if (what == UK_EMIT_LINKED)
+        return copy(c, (const char *)b->data, b->size, bytes, length);
+    if (what != UK_EMIT_LLVM && what != UK_EMIT_ASM)
+        return uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
+                       "%s: a kernel is emitted as UK_EMIT_LINKED (bitcode), UK_EMIT_LLVM or UK_EMIT_ASM",
+                       k->symbol);
+    return emit_module(c, k, t, what, b, bytes, length);
+}

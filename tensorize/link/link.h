@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room link: kernels' bitcode in, checked and inlined; optimization, assembly, objects, headers, and code in this process. It
+ * uses codegen, lower and LLVM. Data: struct uk_backend (what a context keeps), uk_source, uk_batch, uk_cached.
+ */
+#ifndef UK_LINK_H
+#define UK_LINK_H
+
+#include <llvm-c/LLJIT.h>
+#include <sys/types.h>
+#include "codegen/codegen.h"
+#include "lower/lower.h"
+
+/* C source of an import and the bitcode that clang made of it. */
+struct uk_compiled {
+    char *source, *target;
+    size_t source_length;
+    char *bitcode;
+    size_t bitcode_length;
+    struct uk_compiled *next;
+};
+
+/* An import that LLVM is known to have instructions for. */
+struct uk_tried {
+    char *bytes, *target;
+    size_t length;
+    struct uk_tried *next;
+};
+
+/* The object that came of a module, see cache.c; the last one first. */
+struct uk_cached {
+    char *key, *object;
+    size_t length;
+    struct uk_cached *next;
+};
+
+struct uk_backend {
+    struct uk_compiled *compiled;
+    struct uk_tried *tried;
+    struct uk_cached *cached;
+};
+
+/* The context's back end, made on first use; NULL: out of memory (recorded). */
+struct uk_backend *uk_backend(struct uk_context *c);
+/* Makes LLVM's targets known, once in the process: its list of them is for all threads. */
+void uk_initialize_llvm(void);
+enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t, LLVMTargetMachineRef *out);
+
+/* llvm.c: b must stay where it is until the end, LLVM keeps its address. On failure nothing is left to end.
+ */
+enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const struct uk_function *f,
+                              const struct uk_target *t);
+void uk_build_end(struct uk_build *b);
+/* Fails with what LLVM said as the reason; takes and empties the diagnostics. */
+enum uk_status uk_build_fail(struct uk_build *b, enum uk_status status, const char *what, const char *error);
+
+/* link.c: gates, and the kernels' bodies as internal functions that must be inlined. */
+enum uk_status uk_link(struct uk_build *b);
+/* link.c: inlines and optimizes, then makes sure that no kernel is left. */
+enum uk_status uk_optimize(struct uk_build *b);
+/* llvm.c: assembly, or object code with the imported objects in it; the module is spent. */
+enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
+
+/* cache.c: what the object of b's module, not linked yet, is kept under; free it. NULL: not to be kept. */
+char *uk_cache_key(struct uk_build *b);
+/* A copy of the object kept under key, or NULL. */
+LLVMMemoryBufferRef uk_cache_find(struct uk_context *c, const char *key);
+/* Keeps a copy of the object, in place of the oldest one; takes the key. */
+void uk_cache_keep(struct uk_context *c, char *key, LLVMMemoryBufferRef object);
+void uk_cache_clear(struct uk_backend *b);
+
+/* import.c: the bytes of an import, compiled to bitcode if it is C. Free them.
+ */
+enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
+
+/* import.c: compiles bitcode in a process of its own; refuses what LLVM gives up on. */
+enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
+                             size_t length);
+
+/* object.c: whether an imported object has the function; all objects of a build in one, in place of its own; the
+ * objects of one build to another that it becomes part of. */
+bool uk_objects_define(const struct uk_build *b, const char *symbol);
+enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object);
+void uk_objects_move(struct uk_build *to, struct uk_build *from);
+void uk_objects_free(struct uk_build *b);
+
+/* subprocess.c: a program of the build's, argv[0] its path, with fd as its input, output and messages. errno tells why it was
+ * not started. */
+enum { UK_TOOL_SECONDS = 60 };
+enum uk_tool_end { UK_TOOL_DONE, UK_TOOL_FAILED, UK_TOOL_NOT_STARTED, UK_TOOL_TOO_LONG };
+enum uk_tool_end uk_run_tool(char *const argv[], const int fd[3]);
+/* Waits for a child; false if it had to be killed. */
+bool uk_wait_for(pid_t pid, int seconds, int *result);
+/* All of an open file, at most UK_MAX_IMPORT bytes; free it. NULL with errno set. */
+char *uk_read_all(int fd, size_t *length);
+bool uk_write_all(int fd, const char *bytes, size_t n);
+
+/* module.c: an empty module, and f's machine code in it. f is not needed afterwards. */
+struct uk_module *uk_module_create(void);
+enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f, const struct uk_target *t,
+                               struct uk_module *m);
+
+/* module.c: an object (taken over) in a JIT of its own, and what lies where in it. */
+enum uk_status uk_jit_load(struct uk_context *c, const char *name, LLVMMemoryBufferRef object,
+                           LLVMOrcLLJITRef *jit);
+enum uk_status uk_jit_find(struct uk_context *c, LLVMOrcLLJITRef jit, const char *name,
+                           LLVMOrcExecutorAddress *at);
+void uk_jit_destroy(LLVMOrcLLJITRef jit);
+
+/* batch.c: programs of one context, lowered for one target. End it in any case. */
+struct uk_batch {
+    struct uk_context *context;
+    struct uk_program *const *program;
+    int count, lowered;
+    const struct uk_target *target;
+    const struct uk_function **function;
+    struct uk_mark *before; /* of each program's arena */
+    struct uk_text *steps;  /* as applied */
+};
+/* There are programs, and none is NULL. */
+bool uk_batch_is_whole(struct uk_program *const programs[], int count);
+enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
+                              const struct uk_options *options);
+void uk_batch_end(struct uk_batch *b);
+/* batch.c: the functions in one module, each as far as `what`; b as for uk_build_begin. */
+enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[],
+                            int count, const struct uk_target *t, enum uk_emit what, bool trampoline);
+
+/* emit_header.c: the C header of the functions. */
+enum uk_status uk_emit_header(const struct uk_function *const f[], int count, struct uk_text *t);
+/* module.c: a function that generated code may call. */
+bool uk_is_runtime_symbol(const char *name);
+
+/* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
+enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
+                            const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length);
+/* emit_shared.c: the object as a shared object; free(*bytes). */
+enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t size, char **bytes,
+                              size_t *length);
+
+/* ---- sources of kernels ---- */
+
+/* An import or a built-in kernel's bitcode, parsed. */
+struct uk_source {
+    const char *name; /* for messages */
+    struct uk_position at;
+    bool built_in;
+    const char *bytes; /* of an import */
+    size_t length;
+    bool is_object;       /* machine code: called, not inlined; has no module */
+    LLVMModuleRef module; /* NULL once it is linked */
+    struct uk_source *next;
+};
+
+struct uk_sources {
+    struct uk_arena arena;
+    struct uk_source *first;
+};
+
+/* A symbol that the loops call. */
+struct uk_wanted {
+    const char *symbol;
+    const struct uk_intrinsic *intrinsic;
+    LLVMTypeRef type; /* what the declaration's form says */
+    struct uk_source *source;
+};
+
+bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count);
+
+/* validate_import.c: bitcode or LLVM's text, into s->module. */
+enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const char *data, size_t size);
+/* validate_import.c: refuses what could not be inlined, would call out, or keeps state; w: the kernels of all sources.
+ */
+enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
+/* validate_asm.c: of a call of inline asm in f, whether the target has what its text, constraints and clobbers name. */
+enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
+/* trial_codegen.c: refuses an import that LLVM has no instructions for on the target. */
+enum uk_status uk_try(struct uk_build *b, const struct uk_source *s);
+/* object.c: ELF's mark; whether it can be read and is for the target; whether it has that function for others;
+ * that it needs nothing, keeps no state and takes no name; that it becomes part of the build's object. */
+bool uk_is_object(const char *bytes, size_t length);
+enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s);
+bool uk_object_defines(const char *bytes, size_t length, const char *symbol);
+enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s);
+enum uk_status uk_object_use(struct uk_build *b, const struct uk_source *s);
+/* bitcode_id.c: who wrote this bitcode ("LLVM21.1.0"), and for which epoch; false where that cannot be read. */
+bool uk_bitcode_producer(const char *data, size_t size, char producer[64], unsigned *epoch);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the steps of one compilation share: LLVM's context and module, and how its complaints become messages.
+ */
+#include <string.h>
+#include <stdlib.h>
+#include <llvm-c/Target.h>
+#include "link.h"
+
+/* LLVM prints and exits on errors for which nobody listens. */
+static void listen(LLVMDiagnosticInfoRef info, void *user) {
+    static const char scalar[] = "loop not vectorized";
+    struct uk_build *b = user;
+    LLVMDiagnosticSeverity severity = LLVMGetDiagInfoSeverity(info);
+
+    if (severity != LLVMDSError && severity != LLVMDSWarning)
+        return;
+    char *text = LLVMGetDiagInfoDescription(info);
+    if (severity == LLVMDSWarning) {
+        b->left_scalar |= !strncmp(text, scalar, sizeof scalar - 1);
+        LLVMDisposeMessage(text);
+        return;
+    }
+    uk_put(&b->diagnostics, "%s%s", b->diagnostics.length ? "; " : "", text);
+    LLVMDisposeMessage(text);
+}
+
+static void forget_diagnostics(struct uk_build *b) {
+    free(b->diagnostics.text);
+    b->diagnostics = (struct uk_text){0};
+}
+
+enum uk_status uk_build_fail(struct uk_build *b, enum uk_status status, const char *what, const char *error) {
+    struct uk_position nowhere = {0, 0};
+    const char *heard = b->diagnostics.text;
+    enum uk_status s;
+
+    if (error && *error)
+        s = uk_fail(b->context, status, nowhere, "%s: %s%s%s", what, error, heard ? "; " : "",
+                    heard ? heard : "");
+    else
+        s = uk_fail(b->context, status, nowhere, "%s: %s", what, heard ? heard : "LLVM gave no reason");
+    forget_diagnostics(b);
+    return s;
+}
+
+enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const struct uk_function *f,
+                              const struct uk_target *t) {
+    *b = (struct uk_build){.context = c, .function = f, .target = t};
+    enum uk_status s = uk_backend(c) ? uk_target_machine(c, t, &b->machine) : uk_failure(c);
+
+    if (s)
+        return s;
+    b->llvm = LLVMContextCreate();
+    LLVMContextSetDiagnosticHandler(b->llvm, listen, b);
+    b->module = LLVMModuleCreateWithNameInContext(f->name, b->llvm);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(b->machine);
+
+    LLVMSetTarget(b->module, t->arch->triple);
+    LLVMSetModuleDataLayout(b->module, layout);
+    LLVMDisposeTargetData(layout);
+    return UK_OK;
+}
+
+void uk_build_end(struct uk_build *b) {
+    if (b->module)
+        LLVMDisposeModule(b->module);
+    if (b->llvm)
+        LLVMContextDispose(b->llvm);
+    forget_diagnostics(b);
+    uk_objects_free(b);
+    b->module = NULL;
+    b->llvm = NULL;
+}
+
+enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out) {
+    char *error = NULL;
+
+    *out = NULL;
+    LLVMBool failed = LLVMTargetMachineEmitToMemoryBuffer(b->machine, b->module, type, &error, out);
+
+    if (!failed && !b->diagnostics.length)
+        return type == LLVMObjectFile && b->objects ? uk_objects_merge(b, out) : UK_OK;
+    if (!failed && *out)
+        LLVMDisposeMemoryBuffer(*out);
+    *out = NULL;
+    enum uk_status s = uk_build_fail(b, UK_LINK, "the assembler refuses the code", failed ? error : NULL);
+
+    LLVMDisposeMessage(error);
+    return s;
+}

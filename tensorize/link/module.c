@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program as machine code in this process. */
+#define _GNU_SOURCE /* roundeven */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "link.h"
+#include "interpret/interpret.h"
+
+struct uk_module {
+    struct uk_program *program;   /* of an interpreted module */
+    struct uk_function *function; /* interpreted: lives in the program's arena */
+    LLVMOrcLLJITRef jit;
+    void *code;
+    int (*call)(const int64_t *sizes, const double *scalars, void *const *tensors);
+    char **kernel; /* NULL-terminated */
+    char **name;   /* of the functions, in order; NULL-terminated */
+    struct uk_times times;
+};
+
+/* ---- the JIT: it only links the object, code generation is done by then ---- */
+
+/* All that generated code may refer to; nothing is looked up by name in the process. */
+static const struct {
+    const char *name;
+    void (*address)(void);
+} symbols[] = {
+#define UK_SYMBOL(name) {#name, (void (*)(void))name}
+    UK_SYMBOL(aligned_alloc),
+    UK_SYMBOL(free),
+    UK_SYMBOL(memcpy),
+    UK_SYMBOL(memset),
+    UK_SYMBOL(memmove),
+    UK_SYMBOL(expf),
+    UK_SYMBOL(exp),
+    UK_SYMBOL(tanhf),
+    UK_SYMBOL(tanh),
+    UK_SYMBOL(fmaf),
+    UK_SYMBOL(fma),
+    UK_SYMBOL(roundevenf),
+    UK_SYMBOL(roundeven),
+    UK_SYMBOL(uk_parallel_for),
+    UK_SYMBOL(uk_num_threads),
+#undef UK_SYMBOL
+};
+
+bool uk_is_runtime_symbol(const char *name) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (!strcmp(symbols[i].name, name))
+            return true;
+    return false;
+}
+
+static enum uk_status jit_fail(struct uk_context *c, const char *what, LLVMErrorRef error) {
+    char *text = LLVMGetErrorMessage(error);
+    enum uk_status s = uk_fail(c, UK_LINK, (struct uk_position){0, 0}, "%s: %s", what, text);
+
+    LLVMDisposeErrorMessage(text);
+    return s;
+}
+
+static LLVMErrorRef define_symbols(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef library) {
+    enum { COUNT = sizeof symbols / sizeof *symbols };
+    LLVMOrcCSymbolMapPair pair[COUNT];
+
+    for (int i = 0; i < COUNT; i++) {
+        pair[i].Name = LLVMOrcLLJITMangleAndIntern(jit, symbols[i].name);
+        pair[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)symbols[i].address;
+        pair[i].Sym.Flags =
+            (LLVMJITSymbolFlags){LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
+    }
+    return LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pair, COUNT));
+}
+
+enum uk_status uk_jit_find(struct uk_context *c, LLVMOrcLLJITRef jit, const char *name,
+                           LLVMOrcExecutorAddress *at) {
+    LLVMErrorRef error = LLVMOrcLLJITLookup(jit, at, name);
+
+    return error ? jit_fail(c, name, error) : UK_OK;
+}
+
+void uk_jit_destroy(LLVMOrcLLJITRef jit) {
+    LLVMErrorRef error = jit ? LLVMOrcDisposeLLJIT(jit) : NULL;
+
+    if (error)
+        LLVMConsumeError(error);
+}
+
+enum uk_status uk_jit_load(struct uk_context *c, const char *name, LLVMMemoryBufferRef object,
+                           LLVMOrcLLJITRef *jit) {
+    LLVMErrorRef error = LLVMOrcCreateLLJIT(jit, LLVMOrcCreateLLJITBuilder());
+
+    if (error) {
+        *jit = NULL;
+        LLVMDisposeMemoryBuffer(object);
+        return jit_fail(c, "LLVM's JIT does not start", error);
+    }
+    LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(*jit);
+    error = define_symbols(*jit, library);
+    if (error)
+        LLVMDisposeMemoryBuffer(object);
+    else
+        error = LLVMOrcLLJITAddObjectFile(*jit, library, object);
+    if (!error)
+        return UK_OK;
+    enum uk_status s = jit_fail(c, name, error);
+
+    uk_jit_destroy(*jit);
+    *jit = NULL;
+    return s;
+}
+
+/* Takes the object over. */
+static enum uk_status load(struct uk_context *c, struct uk_module *m, const char *name,
+                           LLVMMemoryBufferRef object) {
+    LLVMOrcExecutorAddress code, call;
+    struct uk_text trampoline = {0};
+    enum uk_status s = uk_jit_load(c, name, object, &m->jit);
+
+    if (s)
+        return s;
+    uk_put(&trampoline, "%s.call", name);
+    if (trampoline.failed)
+        return uk_out_of_memory(c);
+    s = uk_jit_find(c, m->jit, name, &code);
+    if (!s)
+        s = uk_jit_find(c, m->jit, trampoline.text, &call);
+    free(trampoline.text);
+    if (s)
+        return s;
+    m->code = (void *)(uintptr_t)code;
+    memcpy(&m->call, &call, sizeof m->call);
+    return UK_OK;
+}
+
+/* ---- compiling ---- */
+
+/* Adds a copy of the name to the list, which has room for it, unless it is there. */
+static bool keep_name(char **list, const char *name) {
+    while (*list && strcmp(*list, name))
+        list++;
+    return *list || (*list = strdup(name));
+}
+
+static bool keep_work_name(char **list, const char *function) {
+    struct uk_text name = {0};
+
+    uk_put(&name, "%s_workspace", function);
+    bool kept = !name.failed && keep_name(list, name.text);
+
+    free(name.text);
+    return kept;
+}
+
+static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
+                                 const struct uk_function *const f[], int count) {
+    size_t most = 1;
+    bool kept = true;
+
+    for (int i = 0; i < count; i++)
+        most += (size_t)f[i]->intrinsics;
+    m->kernel = calloc(most, sizeof *m->kernel);
+    m->name = calloc(2 * (size_t)count + 1, sizeof *m->name);
+    if (!m->kernel || !m->name)
+        return uk_out_of_memory(c);
+    for (int i = 0; i < count; i++) {
+        kept &=
+            keep_name(m->name, f[i]->name) && (!f[i]->work_argument || keep_work_name(m->name, f[i]->name));
+        for (int k = 0; k < f[i]->intrinsics; k++)
+            kept &= keep_name(m->kernel, f[i]->intrinsic[k]->name);
+    }
+    return kept ? UK_OK : uk_out_of_memory(c);
+}
+
+/* Link to object, each stage with its time. */
+static enum uk_status finish_code(struct uk_build *b, LLVMMemoryBufferRef *object) {
+    double since = uk_now();
+    enum uk_status s = uk_link(b);
+
+    uk_time(b->context->times, "link", since);
+    if (s)
+        return s;
+    since = uk_now();
+    s = uk_optimize(b);
+    uk_time(b->context->times, "optimize", since);
+    if (s)
+        return s;
+    since = uk_now();
+    s = uk_build_assemble(b, LLVMObjectFile, object);
+    uk_time(b->context->times, "assemble", since);
+    return s;
+}
+
+static enum uk_status build_code(struct uk_build *b, LLVMMemoryBufferRef *object) {
+    double since = uk_now();
+    enum uk_status s = uk_codegen(b);
+    char *key = s ? NULL : uk_cache_key(b);
+
+    uk_time(b->context->times, "codegen", since);
+    if (s || (*object = uk_cache_find(b->context, key))) {
+        free(key);
+        return s;
+    }
+    s = finish_code(b, object);
+    if (s)
+        free(key);
+    else
+        uk_cache_keep(b->context, key, *object);
+    return s;
+}
+
+enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f, const struct uk_target *t,
+                               struct uk_module *m) {
+    LLVMMemoryBufferRef object = NULL;
+    struct uk_build b;
+    enum uk_status s = uk_target_runnable(c, t);
+
+    if (!s)
+        s = keep_names(c, m, (const struct uk_function *const[]){f}, 1);
+    if (!s)
+        s = uk_build_begin(&b, c, f, t);
+    if (s)
+        return s;
+    b.trampoline = true;
+    LLVMContextSetDiscardValueNames(b.llvm, true);
+    s = build_code(&b, &object);
+    uk_build_end(&b);
+    if (s)
+        return s;
+    double since = uk_now();
+    s = load(c, m, f->name, object);
+    uk_time(c->times, "jit", since);
+    m->times = c->spent;
+    return s;
+}
+
+static enum uk_status compile(struct uk_program *p, const struct uk_options *o, struct uk_module *m) {
+    static const struct uk_options none;
+    struct uk_context *c = p->context;
+    const struct uk_target *t;
+    struct uk_function *f;
+    enum uk_status s = uk_target_find(c, o && o->target ? o->target : "native", &t);
+
+    if (s)
+        return s;
+    s = uk_lower(p, t, o ? o : &none, NULL, NULL, &f);
+    if (s)
+        return s;
+    if (!t->interpreted)
+        return uk_module_build(c, f, t, m);
+    m->program = p;
+    m->function = f;
+    m->times = c->spent;
+    return keep_names(c, m, (const struct uk_function *const[]){f}, 1);
+}
+
+enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options, struct uk_module **out) {
+    *out = NULL;
+    enum uk_status s = uk_program_check(p);
+    if (s)
+        return s;
+    struct uk_module *m = uk_module_create();
+    if (!m)
+        return uk_out_of_memory(p->context);
+    struct uk_mark before = uk_arena_mark(&p->arena);
+    p->context->spent = (struct uk_times){0};
+    p->context->times = &p->context->spent;
+    s = compile(p, options, m);
+    p->context->times = NULL;
+    if (s || !m->program) /* the interpreter goes on with the loops */
+        uk_arena_release(&p->arena, before);
+    if (s)
+        uk_module_destroy(m);
+    else
+        *out = m;
+    return s;
+}
+
+static enum uk_status compile_batch(const struct uk_batch *b, struct uk_module *m) {
+    struct uk_context *c = b->context;
+    LLVMMemoryBufferRef object = NULL;
+    struct uk_build build;
+
+    if (b->target->interpreted)
+        return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
+                       "target interp runs one program at a time; compile each by itself");
+    enum uk_status s = uk_target_runnable(c, b->target);
+    if (!s)
+        s = keep_names(c, m, b->function, b->count);
+    if (!s)
+        s = uk_build_all(&build, c, b->function, b->count, b->target, UK_EMIT_OPTIMIZED, true);
+    if (s)
+        return s;
+    double since = uk_now();
+    s = uk_build_assemble(&build, LLVMObjectFile, &object);
+    uk_time(c->times, "assemble", since);
+    uk_build_end(&build);
+    since = uk_now();
+    if (!s)
+        s = load(c, m, b->function[0]->name, object);
+    uk_time(c->times, "jit", since);
+    return s;
+}
+
+enum uk_status uk_compile_programs(struct uk_program *const programs[], int count,
+                                   const struct uk_options *options, struct uk_module **out) {
+    struct uk_batch b;
+
+    *out = NULL;
+    if (!uk_batch_is_whole(programs, count))
+        return UK_INVALID_ARGUMENT;
+    if (count == 1)
+        return uk_compile(programs[0], options, out);
+    enum uk_status s = uk_batch_begin(&b, programs, count, options);
+    struct uk_module *m = s ? NULL : uk_module_create();
+    if (!s && !m)
+        s = uk_out_of_memory(b.context);
+    if (!s)
+        s = compile_batch(&b, m);
+    if (m)
+        m->times = b.context->spent;
+    uk_batch_end(&b);
+    if (s)
+        uk_module_destroy(m);
+    else
+        *out = m;
+    return s;
+}
+
+/* ---- modules ---- */
+
+enum uk_status uk_target_runs(struct uk_context *c, const char *target) {
+    const struct uk_target *t;
+
+    uk_context_enter(c, NULL);
+    enum uk_status s = uk_target_find(c, target ? target : "native", &t);
+
+    return s || t->interpreted ? s : uk_target_runnable(c, t);
+}
+
+struct uk_module *uk_module_create(void) {
+    return calloc(1, sizeof(struct uk_module));
+}
+
+void uk_module_destroy(struct uk_module *m) {
+    if (!m)
+        return;
+    uk_jit_destroy(m->jit);
+    for (char **k = m->kernel; k && *k; k++)
+        free(*k);
+    for (char **n = m->name; n && *n; n++)
+        free(*n);
+    free(m->kernel);
+    free(m->name);
+    free(m);
+}
+
+void *uk_module_function(const struct uk_module *m) {
+    return m->code;
+}
+
+void *uk_module_find(const struct uk_module *m, const char *name) {
+    LLVMOrcExecutorAddress at;
+    char **n = m->name;
+
+    while (*n && strcmp(*n, name))
+        n++;
+    if (!*n || !m->jit)
+        return NULL;
+    LLVMErrorRef error = LLVMOrcLLJITLookup(m->jit, &at, name);
+    if (error) {
+        LLVMConsumeError(error);
+        return NULL;
+    }
+    return (void *)(uintptr_t)at;
+}
+
+/* The interpreter numbers all sizes; callers pass those that are not defined. */
+static int interpret(const struct uk_module *m, const int64_t *sizes, const double *scalars,
+                     void *const *tensors) {
+    const struct uk_program *p = m->program;
+    int tensor_count = 0, given = 0, i = 0;
+
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        tensor_count++;
+    int64_t *size = calloc((size_t)p->size_count + 1, sizeof *size);
+    void **tensor = calloc((size_t)tensor_count + 1, sizeof *tensor);
+    int s = UK_OUT_OF_MEMORY;
+
+    if (size && tensor) {
+        for (const struct uk_var *v = p->sizes; v; v = v->next)
+            size[v->number] = v->defined ? v->value : sizes[given++];
+        given = 0;
+        for (const struct uk_tensor *t = p->tensors; t; t = t->next, i++)
+            if (t->kind == UK_TENSOR_ARGUMENT)
+                tensor[i] = tensors[given++];
+        struct uk_values v = {size, scalars, (void *const *)tensor};
+
+        s = (int)uk_interpret_function(m->function, &v, 0xff);
+    }
+    free(size);
+    free(tensor);
+    return s;
+}
+
+int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
+                   void *const *tensors) {
+    return m->call ? m->call(sizes, scalars, tensors) : interpret(m, sizes, scalars, tensors);
+}
+
+const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds) {
+    if (i < 0 || i >= m->times.count)
+        return NULL;
+    *milliseconds = m->times.stage[i].milliseconds;
+    return m->times.stage[i].name;
+}
+
+const char *uk_module_kernel(const struct uk_module *m, int i) {
+    for (int k = 0; m->kernel[k]; k++)
+        if (k == i)
+            return m->kernel[k];
+    return NULL;
+}

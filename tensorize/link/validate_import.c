@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a kernel's module must be so that inlining it is possible and safe; each refusal names the offender.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <llvm-c/Analysis.h>
+#include <llvm-c/BitReader.h>
+#include <llvm-c/IRReader.h>
+#include <llvm/Config/llvm-config.h>
+#include "link.h"
+
+bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count) {
+    size_t n;
+    const char *name = LLVMGetValueName2(f, &n);
+
+    for (int i = 0; i < count; i++)
+        if (!strcmp(w[i].symbol, name))
+            return true;
+    return false;
+}
+
+/* ---- reading ---- */
+
+static bool is_bitcode(const char *data, size_t size) {
+    return size >= 4 && (!memcmp(data, "BC\xc0\xde", 4) || !memcmp(data, "\xde\xc0\x17\x0b", 4));
+}
+
+static enum uk_status unreadable(struct uk_build *b, const struct uk_source *s, const char *data, size_t size,
+                                 const char *error) {
+    char producer[64] = "an unknown producer";
+    const char *heard = error && *error       ? error
+                        : b->diagnostics.text ? b->diagnostics.text
+                                              : "no reason given";
+    unsigned epoch = 0;
+    bool known = is_bitcode(data, size) && uk_bitcode_producer(data, size, producer, &epoch);
+    enum uk_status status;
+
+    if (known && epoch > 0)
+        status = uk_fail(b->context, UK_LINK, s->at,
+                         "%s: bitcode of a newer LLVM (epoch %u, written by %s), this one is "
+                         "LLVM " LLVM_VERSION_STRING "; compile it with clang-" UK_LLVM
+                         ", or import LLVM's text form",
+                         s->name, epoch, producer);
+    else if (is_bitcode(data, size))
+        status =
+            uk_fail(b->context, UK_LINK, s->at,
+                    "%s: not valid bitcode, cut off or of another LLVM than "
+                    "LLVM " LLVM_VERSION_STRING " (written by %s): %s; compile it again with clang-" UK_LLVM,
+                    s->name, producer, heard);
+    else
+        status = uk_fail(b->context, UK_LINK, s->at, "%s: not valid LLVM IR: %s", s->name, heard);
+    return status;
+}
+
+/* LLVM reads a file that ends early, or an empty one, as an empty module. */
+static bool defines_anything(LLVMModuleRef m) {
+    LLVMValueRef f = LLVMGetFirstFunction(m);
+
+    while (f && LLVMIsDeclaration(f))
+        f = LLVMGetNextFunction(f);
+    return f;
+}
+
+enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const char *data, size_t size) {
+    bool binary = is_bitcode(data, size);
+    LLVMMemoryBufferRef buffer = binary ? LLVMCreateMemoryBufferWithMemoryRange(data, size, s->name, false)
+                                        : LLVMCreateMemoryBufferWithMemoryRangeCopy(data, size, s->name);
+    char *error = NULL;
+    LLVMBool failed;
+
+    if (binary) {
+        failed = LLVMParseBitcodeInContext2(b->llvm, buffer, &s->module);
+        LLVMDisposeMemoryBuffer(buffer);
+    } else {
+        LLVMBool discards = LLVMContextShouldDiscardValueNames(b->llvm);
+
+        /* The text refers to its values by their names. */
+        LLVMContextSetDiscardValueNames(b->llvm, false);
+        failed = LLVMParseIRInContext(b->llvm, buffer, &s->module, &error);
+        LLVMContextSetDiscardValueNames(b->llvm, discards);
+    }
+    if (failed)
+        s->module = NULL;
+    else if (!defines_anything(s->module))
+        failed = !!(error = LLVMCreateMessage("it defines no function"));
+    else if (LLVMVerifyModule(s->module, LLVMReturnStatusAction, &error) || b->diagnostics.length)
+        failed = true;
+    enum uk_status status = failed ? unreadable(b, s, data, size, error) : UK_OK;
+
+    LLVMDisposeMessage(error);
+    if (failed && s->module) {
+        LLVMDisposeModule(s->module);
+        s->module = NULL;
+    }
+    free(b->diagnostics.text);
+    b->diagnostics = (struct uk_text){0};
+    return status;
+}
+
+/* ---- one function ---- */
+
+static bool has(LLVMValueRef f, const char *attribute) {
+    return LLVMGetEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                       LLVMGetEnumAttributeKindForName(attribute, strlen(attribute)));
+}
+
+static bool label_character(char c) {
+    return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '@';
+}
+
+/* The length of the symbol at s, ${:uid} and the like included; *unique says that it has one. */
+static size_t symbol_length(const char *s, const char *end, bool *unique) {
+    const char *p = s;
+
+    *unique = false;
+    while (p < end) {
+        if (label_character(*p)) {
+            p++;
+        } else if (end - p > 1 && p[0] == '$' && p[1] == '{') {
+            const char *close = memchr(p, '}', (size_t)(end - p));
+
+            if (!close)
+                break;
+            *unique |= close - p >= 6 && !memcmp(p, "${:uid", 6);
+            p = close + 1;
+        } else if (end - p > 1 && p[0] == '$' && p[1] == '$') {
+            p += 2;
+        } else {
+            break;
+        }
+    }
+    return (size_t)(p - s);
+}
+
+/* A label that is a plain name would be defined once per inlined copy. NULL, or where it begins. */
+static const char *literal_label(const char *text, size_t length, size_t *label_length) {
+    const char *p = text, *end = text + length;
+
+    while (p < end) {
+        bool unique;
+
+        while (p < end && isspace((unsigned char)*p))
+            p++;
+        size_t n = symbol_length(p, end, &unique);
+        const char *q = p + n;
+
+        while (q < end && (*q == ' ' || *q == '\t'))
+            q++;
+        if (n && q < end && *q == ':') {
+            if (!unique && strspn(p, "0123456789") < n) {
+                *label_length = n;
+                return p;
+            }
+            p = q + 1;
+            continue;
+        }
+        while (p < end && *p != '\n' && *p != ';')
+            p++;
+        p += p < end;
+    }
+    return NULL;
+}
+
+static enum uk_status gate_call(struct uk_build *b, const struct uk_source *s, LLVMValueRef f,
+                                LLVMValueRef call) {
+    const char *name = LLVMGetValueName(f);
+    LLVMValueRef callee = LLVMGetCalledValue(call);
+    size_t length, label;
+
+    if (!LLVMIsAInlineAsm(callee)) {
+        if (LLVMIsAFunction(callee))
+            return UK_OK; /* what is not defined is found as a declaration */
+        return uk_fail(b->context, UK_LINK, s->at,
+                       "%s: %s calls through a pointer; call the function by its name", s->name, name);
+    }
+    enum uk_status status = uk_gate_asm(b, s, f, callee);
+    if (status)
+        return status;
+    const char *text = LLVMGetInlineAsmAsmString(callee, &length);
+    const char *literal = literal_label(text, length, &label);
+
+    if (!literal)
+        return UK_OK;
+    return uk_fail(
+        b->context, UK_LINK, s->at,
+        "%s: the asm of %s defines the label '%.*s', which clashes when it is inlined twice; write "
+        "'%.*s%%=' or a number like '1:'",
+        s->name, name, (int)label, literal, (int)label, literal);
+}
+
+/* Code for features that the target lacks makes LLVM give up the process, not only the compilation. */
+static enum uk_status gate_features(struct uk_build *b, const struct uk_source *s, LLVMValueRef f) {
+    LLVMAttributeRef a = LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                                       "target-features", 15);
+    const char *name = LLVMGetValueName(f), *lacks = uk_target_lacks_intrinsic(b->target, name);
+    unsigned n;
+
+    if (!lacks && a)
+        lacks = uk_target_lacks(b->target, LLVMGetStringAttributeValue(a, &n));
+    for (const struct uk_arch *const *arch = uk_archs; *arch && !lacks; arch++)
+        if (*arch != b->target->arch && !strncmp(name, (*arch)->intrinsics, strlen((*arch)->intrinsics)))
+            return uk_fail(
+                b->context, UK_UNSUPPORTED, s->at,
+                "%s: %s is an instruction of %s, and target %s is %s; compile the kernel for the target",
+                s->name, name, (*arch)->name, b->target->name, b->target->arch->name);
+    if (!lacks)
+        return UK_OK;
+    return uk_fail(
+        b->context, UK_UNSUPPORTED, s->at,
+        "%s: %s needs %s, which target %s does not have; compile the kernel without it, or take a target "
+        "with +%s",
+        s->name, name, lacks, b->target->name, lacks);
+}
+
+static enum uk_status gate_function(struct uk_build *b, const struct uk_source *s, LLVMValueRef f) {
+    static const struct {
+        const char *attribute, *why;
+    } refused[] = {
+        {"naked",
+         "is naked: its own return would end the caller; write the body as one asm statement in a normal "
+         "function"},
+        {"optnone", "was compiled without optimization; compile it with -O2"},
+        {"noinline", "is marked noinline; remove that (clang -O0 adds it: compile with -O2)"},
+        {"returns_twice", "returns twice, which cannot be inlined; do without setjmp"},
+    };
+    const char *name = LLVMGetValueName(f);
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (has(f, refused[i].attribute))
+            return uk_fail(b->context, UK_LINK, s->at, "%s: function %s %s", s->name, name, refused[i].why);
+    if (LLVMGetFunctionCallConv(f) != LLVMCCallConv && LLVMGetLinkage(f) != LLVMInternalLinkage)
+        return uk_fail(b->context, UK_LINK, s->at,
+                       "%s: function %s has another calling convention than C's; remove it", s->name, name);
+    for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+        for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
+            enum uk_status status = LLVMIsACallInst(i) ? gate_call(b, s, f, i) : UK_OK;
+
+            if (status)
+                return status;
+        }
+    return UK_OK;
+}
+
+/* ---- the module ---- */
+
+static enum uk_status gate_globals(struct uk_build *b, const struct uk_source *s) {
+    LLVMValueRef odd = LLVMGetFirstGlobalAlias(s->module);
+    size_t length = 0;
+
+    LLVMGetModuleInlineAsm(s->module, &length);
+    if (length)
+        return uk_fail(b->context, UK_LINK, s->at,
+                       "%s: has asm outside of functions, which cannot be inlined; move it into one",
+                       s->name);
+    if (!odd)
+        odd = LLVMGetFirstGlobalIFunc(s->module);
+    if (odd)
+        return uk_fail(b->context, UK_LINK, s->at, "%s: %s is an alias; define the function itself", s->name,
+                       LLVMGetValueName(odd));
+    for (LLVMValueRef v = LLVMGetFirstGlobal(s->module); v; v = LLVMGetNextGlobal(v)) {
+        if (LLVMIsDeclaration(v))
+            return uk_fail(b->context, UK_LINK, s->at,
+                           "%s: uses the variable %s of elsewhere; kernels take arguments", s->name,
+                           LLVMGetValueName(v));
+        if (!LLVMIsGlobalConstant(v))
+            return uk_fail(b->context, UK_LINK, s->at,
+                           "%s: has the variable %s; kernels may only have constant tables", s->name,
+                           LLVMGetValueName(v));
+    }
+    return UK_OK;
+}
+
+/* LLVM's names of the architecture; NULL: one that no target has. */
+static const struct uk_arch *arch_of(const char *triple) {
+    static const char *const names[][2] = {{"x86_64", "x86_64"}, {"amd64", "x86_64"}, {"aarch64", "aarch64"},
+                                           {"arm64", "aarch64"}, {"thumb", "arm"},    {"arm", "arm"}};
+    size_t i = 0;
+
+    while (i < sizeof names / sizeof *names && strncmp(triple, names[i][0], strlen(names[i][0])))
+        i++;
+    for (const struct uk_arch *const *a = uk_archs; *a && i < sizeof names / sizeof *names; a++)
+        if (!strcmp((*a)->name, names[i][1]))
+            return *a;
+    return NULL;
+}
+
+/* A text of LLVM's need not say what it is for. */
+static enum uk_status gate_arch(struct uk_build *b, const struct uk_source *s) {
+    const char *triple = LLVMGetTarget(s->module);
+
+    if (!*triple || arch_of(triple) == b->target->arch)
+        return UK_OK;
+    return uk_fail(
+        b->context, UK_LINK, s->at,
+        "%s: is compiled for %s, and target %s is %s; compile it for the target, or take a target of its "
+        "architecture",
+        s->name, triple, b->target->name, b->target->arch->name);
+}
+
+static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w) {
+    LLVMTypeRef type = LLVMGlobalGetValueType(LLVMGetNamedFunction(s->module, w->symbol));
+
+    if (type == w->type)
+        return UK_OK;
+    char *is = LLVMPrintTypeToString(type), *says = LLVMPrintTypeToString(w->type);
+    enum uk_status status = uk_fail(b->context, UK_LINK, s->at,
+                                    "%s: %s is %s, but intrinsic %s declares it as %s; make the two agree",
+                                    s->name, w->symbol, is, w->intrinsic->name, says);
+
+    LLVMDisposeMessage(is);
+    LLVMDisposeMessage(says);
+    return status;
+}
+
+enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count) {
+    enum uk_status status = gate_arch(b, s);
+
+    if (!status)
+        status = gate_globals(b, s);
+
+    for (int i = 0; i < count && !status; i++)
+        if (w[i].source == s)
+            status = gate_type(b, s, &w[i]);
+    for (LLVMValueRef f = LLVMGetFirstFunction(s->module); f && !status; f = LLVMGetNextFunction(f)) {
+        status = gate_features(b, s, f);
+        if (status)
+            break;
+        if (!LLVMIsDeclaration(f))
+            status = gate_function(b, s, f);
+        else if (!LLVMGetIntrinsicID(f))
+            status = uk_fail(
+                b->context, UK_LINK, s->at,
+                "%s: calls %s, which is not in it; a kernel may not call libraries: write it out, or make "
+                "it static inline",
+                s->name, LLVMGetValueName(f));
+    }
+    return status;
+}

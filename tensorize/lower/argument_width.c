@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernels that take sizes as integers narrower than 64 bits: what is passed to them must fit, at entry or always. */
+#include "lower.h"
+
+static int64_t largest_of(int ctype) {
+    static const int64_t largest[UK_TYPES] = {[UK_I64] = INT64_MAX,
+                                              [UK_I32] = INT32_MAX,
+                                              [UK_I16] = INT16_MAX,
+                                              [UK_I8] = INT8_MAX,
+                                              [UK_U8] = UINT8_MAX};
+
+    return largest[ctype];
+}
+
+/* (upper - rest + c - 1) / c: how many values a loop has at most, by a bound on c times it and more. */
+static struct uk_index *count(struct uk_arena *a, const struct uk_bound *b, int64_t c) {
+    struct uk_index *n = b->upper;
+
+    if (b->form.rest)
+        n = uk_index_op(a, UK_I_SUB, n, b->form.rest);
+    n = uk_index_op(a, UK_I_ADD, n, uk_index_int(a, c - 1));
+    return uk_index_op(a, UK_I_DIV, n, uk_index_int(a, c));
+}
+
+/* What an extent may be at most; a constant one that is within the limit goes before all others. */
+static struct uk_index *most_values(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                                    int64_t limit) {
+    struct uk_index *least = NULL, *constant = NULL;
+    int64_t c;
+
+    for (int b = 0; b < st->bounds; b++) {
+        int64_t times = st->bound[b].form.coefficient[l->id];
+        struct uk_index *n =
+            times > 0 && !st->bound[b].is_guard ? count(s->arena, &st->bound[b], times) : NULL;
+
+        if (!n)
+            continue;
+        if (!uk_index_is_int(n, &c))
+            least = least ? uk_index_op(s->arena, UK_I_MIN, least, n) : n;
+        else if (c <= limit)
+            return n;
+        else
+            constant = n;
+    }
+    return least ? least : constant;
+}
+
+static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, int size, int64_t limit);
+
+/* A stride that stands for rows next to each other: the largest extent of what lies inside of it. */
+static struct uk_index *most_inside(struct uk_schedule *s, const struct uk_stage *st, int size) {
+    const struct uk_match *m = st->match;
+    const struct uk_program *d = m->intrinsic->declaration;
+    const struct uk_tensor *t = d->tensors;
+    const int dim = m->size[size].axis + 1;
+
+    for (int n = 0; n < m->size[size].operand; n++)
+        t = t->next;
+    if (dim >= t->stored_dims)
+        return uk_index_int(s->arena, 1);
+    struct uk_index *e = uk_index_op(s->arena, UK_I_MUL, uk_stored_extent(t, dim), t->stride[dim]);
+    for (const struct uk_var *v = d->sizes; v && e; v = v->next)
+        if (uk_mentions(e, v))
+            e = uk_substitute(s->arena, e, v, most(s, st, v->number, INT64_MAX));
+    return e;
+}
+
+/* What the size may be at most, over sizes only; NULL: out of memory. */
+static struct uk_index *most(struct uk_schedule *s, const struct uk_stage *st, int size, int64_t limit) {
+    const struct uk_match *m = st->match;
+    const int axis = m->size[size].axis;
+    struct uk_arena *a = s->arena;
+
+    if (m->size[size].role == UK_SIZE_STRIDE)
+        return uk_poly_index(a, &m->size[size].value);
+    if (m->size[size].role == UK_SIZE_LOOSE)
+        return most_inside(s, st, size);
+    if (!m->axis[axis])
+        return uk_index_int(a, 1);
+    struct uk_index *n = most_values(s, st, m->axis[axis], limit), *f = uk_index_int(a, m->multiple[axis]);
+    if (!m->multiple[axis])
+        return n;
+    n = uk_index_op(a, UK_I_ADD, n, uk_index_int(a, m->multiple[axis] - 1));
+    return uk_index_op(a, UK_I_MUL, uk_index_op(a, UK_I_DIV, n, f), f);
+}
+
+/* The condition under which the argument holds its size; *condition is NULL where it always does. */
+static enum uk_status condition_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_form *f,
+                                   const struct uk_argument *a, struct uk_index **condition) {
+    const int64_t limit = largest_of(a->ctype);
+    struct uk_index *n = most(s, st, a->size->number, limit);
+    int64_t c;
+
+    *condition = NULL;
+    if (n && uk_index_is_int(n, &c) && c <= limit)
+        return UK_OK;
+    if (n && uk_index_is_int(n, &c))
+        return uk_fail(
+            s->context, UK_REFUSED, st->statement->at,
+            "stage %s: %s is called with %s = %lld, but takes it as %s, which ends at %lld; declare a wider "
+            "argument, or split the loop",
+            st->name, f->symbol, a->size->name, (long long)c, uk_type_names[a->ctype], (long long)limit);
+    *condition = uk_index_op(s->arena, UK_I_LE, n, uk_index_int(s->arena, limit));
+    return *condition ? UK_OK : uk_out_of_memory(s->context);
+}
+
+static bool is_repeated(const struct uk_function *f, const struct uk_index *condition) {
+    for (const struct uk_entry_check *c = f->checks; c; c = c->next)
+        if (uk_index_equal(c->condition, condition))
+            return true;
+    return false;
+}
+
+enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *st, struct uk_function *f) {
+    for (int k = 0; st->match && k < UK_FORMS; k++) {
+        const struct uk_form *form = &st->match->intrinsic->form[k];
+
+        for (int i = 0; form->given && i < form->arguments; i++) {
+            struct uk_index *condition = NULL;
+            enum uk_status status = UK_OK;
+
+            if (form->argument[i].size && form->argument[i].ctype != UK_I64)
+                status = condition_of(s, st, form, &form->argument[i], &condition);
+            if (!status && condition && !is_repeated(f, condition))
+                status = uk_add_check(s, f, condition);
+            if (status)
+                return status;
+        }
+    }
+    return UK_OK;
+}

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stages -> isl schedule tree -> isl AST -> our loop IR. */
+#include <isl/ast.h>
+#include <isl/ast_build.h>
+#include <isl/id.h>
+#include <isl/schedule.h>
+#include <isl/schedule_node.h>
+#include <isl/union_set.h>
+#include <isl/val.h>
+#include <stdio.h>
+#include <string.h>
+#include "lower.h"
+
+/* ---- the schedule tree: one statement per tile, its dimensions are the loops before the tile ---- */
+
+struct nest {
+    struct uk_schedule *s;
+    struct uk_stage *main; /* the stage at the root */
+    int stages;
+    struct member *member; /* main, and all that is attached to it or to those, in order */
+};
+
+struct member {
+    struct uk_stage *stage;
+    isl_set *set;
+};
+
+/* Of a nest, stage[m] with what is attached to it, directly or not, inside more than its first `depth` loops;
+ * depth -1: all of it. */
+struct group {
+    int m, depth;
+};
+
+static bool is_in(const struct nest *n, struct group g, int i) {
+    const struct uk_stage *main = n->member[g.m].stage, *st = n->member[i].stage;
+
+    while (st && st != main && st->parent != main)
+        st = st->parent;
+    return st && (st == main || st->prefix > g.depth);
+}
+
+/* isl leaves loops that run once out of its AST, so each band is below a mark that says which loop it is. */
+static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, struct group g,
+                                      struct uk_loop *l, int position) {
+    isl_union_pw_aff *f = NULL;
+
+    for (int i = 0; i < n->stages; i++) {
+        if (!is_in(n, g, i))
+            continue;
+        isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(n->member[i].set));
+        isl_aff *a = isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)position);
+        isl_union_pw_aff *u = isl_union_pw_aff_from_aff(a);
+
+        f = f ? isl_union_pw_aff_union_add(f, u) : u;
+    }
+    node = isl_schedule_node_insert_partial_schedule(node, isl_multi_union_pw_aff_from_union_pw_aff(f));
+    node = isl_schedule_node_insert_mark(node, isl_id_alloc(n->s->context->isl, "loop", l));
+    return isl_schedule_node_child(isl_schedule_node_child(node, 0), 0);
+}
+
+static isl_union_set *filter(struct nest *n, struct group g) {
+    isl_union_set *u = NULL;
+
+    for (int i = 0; i < n->stages; i++)
+        if (is_in(n, g, i)) {
+            isl_union_set *one = isl_union_set_from_set(isl_set_copy(n->member[i].set));
+
+            u = u ? isl_union_set_union(u, one) : one;
+        }
+    return u;
+}
+
+static bool is_attached(const struct nest *n, int i, int m, int depth) {
+    const struct uk_stage *st = n->member[i].stage;
+
+    return st->parent == n->member[m].stage && st->prefix == depth;
+}
+
+static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, int m, int depth);
+
+/* What is attached to stage[m] at this depth goes before or after the rest of it. On return, node is the leaf of
+ * the rest. */
+static isl_schedule_node *insert_attached(isl_schedule_node *node, struct nest *n, int m, int depth) {
+    const struct group left = {m, depth};
+    int parts = 1, rest = 0, position = 0;
+    isl_union_set_list *list;
+
+    for (int i = 0; i < n->stages; i++)
+        if (is_attached(n, i, m, depth)) {
+            rest += !n->member[i].stage->after;
+            parts++;
+        }
+    if (parts == 1)
+        return node;
+    list = isl_union_set_list_alloc(n->s->context->isl, parts);
+    for (int after = 0; after < 2; after++) {
+        for (int i = 0; i < n->stages; i++)
+            if (is_attached(n, i, m, depth) && n->member[i].stage->after == after)
+                list = isl_union_set_list_add(list, filter(n, (struct group){i, -1}));
+        if (!after)
+            list = isl_union_set_list_add(list, filter(n, left));
+    }
+    node = isl_schedule_node_insert_sequence(node, list);
+    for (int after = 0; after < 2; after++) {
+        for (int i = 0; i < n->stages; i++) {
+            if (!is_attached(n, i, m, depth) || n->member[i].stage->after != after)
+                continue;
+            node = isl_schedule_node_child(isl_schedule_node_child(node, position++), 0);
+            node = insert_stage(node, n, i, depth);
+            node = isl_schedule_node_ancestor(node, 2);
+        }
+        position += !after;
+    }
+    return isl_schedule_node_child(isl_schedule_node_child(node, rest), 0);
+}
+
+/* The loops of stage[m] from `depth` on; node is a leaf for all of it, which shares the loops before, and is
+ * again on return. */
+static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, int m, int depth) {
+    struct uk_stage *st = n->member[m].stage;
+    int level = (int)isl_schedule_node_get_tree_depth(node);
+
+    for (int d = depth; d <= st->tile; d++) {
+        node = insert_attached(node, n, m, d);
+        if (d < st->tile)
+            node = insert_loop(node, n, (struct group){m, d}, st->loop[d], d);
+    }
+    return isl_schedule_node_ancestor(node, (int)isl_schedule_node_get_tree_depth(node) - level);
+}
+
+static isl_schedule *schedule_tree(struct nest *n) {
+    isl_schedule *tree = isl_schedule_from_domain(filter(n, (struct group){0, -1}));
+    isl_schedule_node *node = isl_schedule_node_child(isl_schedule_get_root(tree), 0);
+
+    isl_schedule_free(tree);
+    node = insert_stage(node, n, 0, 0);
+    tree = isl_schedule_node_get_schedule(node);
+    isl_schedule_node_free(node);
+    return tree;
+}
+
+/* ---- isl AST -> loop IR ---- */
+
+static struct uk_stage *stage_named(struct nest *n, const char *name) {
+    for (int i = 0; i < n->stages; i++)
+        if (!strcmp(isl_set_get_tuple_name(n->member[i].set), name))
+            return n->member[i].stage;
+    return NULL;
+}
+
+static struct uk_node *convert(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+                               isl_ast_node *node);
+
+static struct uk_node *convert_free(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+                                    isl_ast_node *node) {
+    struct uk_node *r = convert(n, scope, l, node);
+
+    isl_ast_node_free(node);
+    return r;
+}
+
+static struct uk_node *leaf(struct nest *n, const struct uk_ast_scope *scope, isl_ast_node *node) {
+    isl_ast_expr *e = isl_ast_node_user_get_expr(node), *name = isl_ast_expr_get_op_arg(e, 0);
+    isl_id *id = isl_ast_expr_get_id(name);
+    struct uk_stage *st = stage_named(n, isl_id_get_name(id));
+    struct uk_index *value[UK_MAX_LOOPS] = {0};
+
+    for (int i = 0; st && i < st->tile; i++)
+        value[st->loop[i]->id] = uk_ast_argument(n->s, scope, e, i + 1);
+    isl_id_free(id);
+    isl_ast_expr_free(name);
+    isl_ast_expr_free(e);
+    return st ? uk_lower_leaf(n->s, st, value) : NULL;
+}
+
+/* isl's conditions of a for are `i <= e` or `i < e`. */
+static struct uk_index *upper_bound(struct nest *n, const struct uk_ast_scope *scope, isl_ast_node *node) {
+    isl_ast_expr *cond = isl_ast_node_for_get_cond(node);
+    struct uk_index *e = uk_ast_argument(n->s, scope, cond, 1);
+
+    if (isl_ast_expr_get_op_type(cond) == isl_ast_expr_op_le)
+        e = uk_index_op(n->s->arena, UK_I_ADD, e, uk_index_int(n->s->arena, 1));
+    isl_ast_expr_free(cond);
+    return e;
+}
+
+/* A stage attached below a parallel loop fills buffers of one thread, so the loops inside of it run in that thread:
+ * also where the parallel loop has one iteration, and is no loop here. */
+static bool runs_in_one_thread(const struct nest *n, const struct uk_loop *l) {
+    for (int i = 0; i < n->stages; i++) {
+        const struct uk_stage *st = n->member[i].stage;
+        bool parallel = false;
+
+        for (int k = 0; k < st->prefix; k++)
+            parallel |= st->loop[k]->kind == UK_LOOP_PARALLEL;
+        if (!parallel || !st->parent)
+            continue;
+        for (int k = st->prefix; k < st->parent->loops; k++)
+            if (st->parent->loop[k] == l)
+                return true;
+    }
+    return false;
+}
+
+static struct uk_node *for_node(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+                                isl_ast_node *node) {
+    struct uk_node *loop = uk_alloc(n->s->arena, sizeof *loop);
+    struct uk_var *var = uk_alloc(n->s->arena, sizeof *var);
+    isl_ast_expr *iterator = isl_ast_node_for_get_iterator(node), *init = isl_ast_node_for_get_init(node);
+    isl_id *id = isl_ast_expr_get_id(iterator);
+
+    if (loop && var && l) {
+        *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
+        *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .step = 1, .stage = l->stage->name};
+        uk_set_kind(loop, l);
+        if (loop->loop == UK_LOOP_PARALLEL && runs_in_one_thread(n, l))
+            loop->loop = UK_LOOP_SERIAL;
+        loop->lower = uk_ast_index(n->s, scope, init);
+        if (isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
+            loop->op = UK_N_LET;
+            loop->value = loop->lower;
+        } else {
+            isl_ast_expr *inc = isl_ast_node_for_get_inc(node);
+            isl_val *step = isl_ast_expr_get_val(inc);
+
+            loop->upper = upper_bound(n, scope, node);
+            loop->step = isl_val_get_num_si(step);
+            isl_val_free(step);
+            isl_ast_expr_free(inc);
+        }
+        struct uk_ast_scope inner = {.outer = scope, .iterator = isl_id_get_name(id), .var = var};
+        loop->body = convert_free(n, &inner, NULL, isl_ast_node_for_get_body(node));
+        if (!loop->lower || !loop->body || (loop->op == UK_N_FOR && !loop->upper))
+            loop = NULL;
+    } else {
+        loop = NULL;
+    }
+    isl_id_free(id);
+    isl_ast_expr_free(iterator);
+    isl_ast_expr_free(init);
+    return loop;
+}
+
+static struct uk_node *if_node(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+                               isl_ast_node *node) {
+    struct uk_node *r = uk_alloc(n->s->arena, sizeof *r);
+    isl_ast_expr *cond = isl_ast_node_if_get_cond(node);
+
+    if (r) {
+        *r = (struct uk_node){.op = UK_N_IF, .condition = uk_ast_index(n->s, scope, cond)};
+        r->body = convert_free(n, scope, l, isl_ast_node_if_get_then_node(node));
+        bool has_else = isl_ast_node_if_has_else_node(node) == isl_bool_true;
+        if (has_else)
+            r->other = convert_free(n, scope, l, isl_ast_node_if_get_else_node(node));
+        if (!r->condition || !r->body || (has_else && !r->other))
+            r = NULL;
+    }
+    isl_ast_expr_free(cond);
+    return r;
+}
+
+static struct uk_node *block_node(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+                                  isl_ast_node *node) {
+    isl_ast_node_list *list = isl_ast_node_block_get_children(node);
+    struct uk_node *first = NULL, **end = &first;
+
+    for (int i = 0; i < (int)isl_ast_node_list_size(list); i++) {
+        *end = convert_free(n, scope, l, isl_ast_node_list_get_at(list, i));
+        if (!*end) {
+            first = NULL;
+            break;
+        }
+        while (*end)
+            end = &(*end)->next;
+    }
+    isl_ast_node_list_free(list);
+    return first;
+}
+
+/* l is the loop that the next for node is. NULL: no memory, or a form of AST that never arises (both errors).
+ */
+static struct uk_node *convert(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+                               isl_ast_node *node) {
+    switch (isl_ast_node_get_type(node)) {
+    case isl_ast_node_for:
+        return for_node(n, scope, l, node);
+    case isl_ast_node_if:
+        return if_node(n, scope, l, node);
+    case isl_ast_node_block:
+        return block_node(n, scope, l, node);
+    case isl_ast_node_user:
+        return leaf(n, scope, node);
+    case isl_ast_node_mark: {
+        isl_id *id = isl_ast_node_mark_get_id(node);
+
+        l = isl_id_get_user(id);
+        isl_id_free(id);
+        return convert_free(n, scope, l, isl_ast_node_mark_get_node(node));
+    }
+    default:
+        return NULL;
+    }
+}
+
+/* ---- a nest ---- */
+
+/* A sum over several tiles that something follows: what follows runs in the last of them. */
+static bool ends_in(const struct nest *n, const struct uk_stage *st) {
+    for (int i = 0; i < n->stages; i++)
+        for (int q = 0;
+             n->member[i].stage->parent == st && n->member[i].stage->after && q < n->member[i].stage->prefix;
+             q++)
+            if (uk_is_reduced(st, st->loop[q]))
+                return true;
+    return false;
+}
+
+/* The sizes that count as at least 1: where a sum is empty, the tile that starts it, or what follows its last
+ * tile, must run all the same. */
+static enum uk_status raise_sizes(struct nest *n) {
+    n->s->raised = 0;
+    for (int i = 0; i < n->stages; i++) {
+        const struct uk_stage *st = n->member[i].stage;
+        bool follows = ends_in(n, st);
+
+        for (int v = 0; (follows || (st->match && st->match->first)) && v < st->iterators; v++) {
+            const struct uk_index *e = st->statement->extent[v];
+            int64_t c;
+
+            if (!st->reduced[v] || uk_index_is_int(e, &c))
+                continue;
+            if (e->op != UK_I_VAR)
+                return uk_fail(n->s->context, UK_UNSUPPORTED, st->statement->at,
+                               "stage %s: the sum over %s ends in an outer loop, and its extent is no size; "
+                               "attach what follows outside of the sum",
+                               st->name, st->statement->iterator[v]->name);
+            if (!uk_is_raised(n->s, e->var) && n->s->raised < UK_MAX_SIZES)
+                n->s->raised_size[n->s->raised++] = e->var;
+        }
+    }
+    return UK_OK;
+}
+
+/* Is there anything to do for an extent of 0? Initializations and what follows the sum run for an empty sum.
+ */
+static bool must_exist(const struct nest *n, int iterator) {
+    const struct uk_index *e = n->main->statement->extent[iterator];
+    int64_t c;
+
+    if (n->main->reduced[iterator] && uk_index_is_int(e, &c))
+        return false;
+    if (!n->main->reduced[iterator] || (e->op == UK_I_VAR && uk_is_raised(n->s, e->var)))
+        return true;
+    for (int i = 1; i < n->stages; i++)
+        if (!n->member[i].stage->is_copy)
+            return false;
+    return true;
+}
+
+static isl_set *nest_context(struct nest *n) {
+    struct uk_stage *st = n->main;
+    isl_set *set;
+
+    uk_scope_begin(n->s);
+    for (int i = 0; i < n->stages; i++)
+        uk_scope_stage(n->s, n->member[i].stage);
+    set = uk_context_set(n->s);
+
+    for (int i = 0; i < st->iterators; i++) {
+        if (!must_exist(n, i))
+            continue;
+        struct uk_index *one =
+            uk_index_op(n->s->arena, UK_I_GE, st->statement->extent[i], uk_index_int(n->s->arena, 1));
+
+        set = isl_set_intersect(set, uk_relation_params(n->s, one));
+    }
+    for (int i = 0; i < n->s->raised; i++) {
+        struct uk_index *v = uk_index_var(n->s->arena, (struct uk_var *)n->s->raised_size[i]);
+
+        set = isl_set_intersect(set, uk_relation_params(n->s, uk_index_op(n->s->arena, UK_I_GE, v,
+                                                                          uk_index_int(n->s->arena, 1))));
+    }
+    return set;
+}
+
+static struct uk_node *guarded(struct nest *n, struct uk_node *body) {
+    struct uk_arena *a = n->s->arena;
+    struct uk_index *all = NULL;
+    struct uk_node *r;
+    int64_t c;
+
+    for (int i = 0; i < n->main->iterators; i++) {
+        struct uk_index *e = n->main->statement->extent[i];
+
+        if (!must_exist(n, i) || (n->main->reduced[i] && e->op == UK_I_VAR && uk_is_raised(n->s, e->var)) ||
+            (uk_index_is_int(e, &c) && c >= 1))
+            continue;
+        struct uk_index *one = uk_index_op(a, UK_I_GE, e, uk_index_int(a, 1));
+        all = all ? uk_index_op(a, UK_I_AND, all, one) : one;
+    }
+    if (!all)
+        return body;
+    r = uk_alloc(a, sizeof *r);
+    if (r)
+        *r = (struct uk_node){.op = UK_N_IF, .condition = all, .body = body};
+    return r;
+}
+
+/* The instances of every stage. Guards of a kernel's tiles are asked where it is called: in its domain they
+ * would have isl write a version of the loops for each place where one stage runs and another does not. */
+static bool make_sets(struct nest *n, isl_set *context) {
+    for (int i = 0; i < n->stages; i++) {
+        const struct uk_stage *st =
+            n->member[i].stage->match ? uk_without_guards(n->s, n->member[i].stage) : n->member[i].stage;
+        char name[24];
+
+        if (!st) {
+            while (i-- > 0)
+                isl_set_free(n->member[i].set);
+            return false;
+        }
+        snprintf(name, sizeof name, "S%d", i);
+        n->member[i].set =
+            isl_set_intersect_params(uk_outer_set(n->s, st, st->tile, name), isl_set_copy(context));
+    }
+    return true;
+}
+
+/* Guards may leave no instance at all. */
+static bool is_nothing(isl_ast_node *node) {
+    if (isl_ast_node_get_type(node) != isl_ast_node_block)
+        return false;
+    isl_ast_node_list *list = isl_ast_node_block_get_children(node);
+    bool nothing = isl_ast_node_list_size(list) == 0;
+
+    isl_ast_node_list_free(list);
+    return nothing;
+}
+
+static enum uk_status check_sizes(struct uk_schedule *s, const struct uk_stage *st, isl_set *context) {
+    if (isl_set_is_empty(context) != isl_bool_true)
+        return UK_OK;
+    enum uk_status status = uk_isl_status(s);
+    return status ? status
+                  : uk_fail(s->context, UK_REFUSED, st->statement->at,
+                            "no sizes fulfil the assumptions; correct `assume` or --define");
+}
+
+/* Of all sizes: a nest has only its own. */
+static enum uk_status check_assumptions(struct uk_schedule *s) {
+    if (!s->program->assumes || !s->stages)
+        return UK_OK;
+    uk_scope_all(s);
+    isl_set *context = uk_context_set(s);
+    enum uk_status status = check_sizes(s, s->stages, context);
+
+    isl_set_free(context);
+    return status;
+}
+
+static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
+    struct uk_schedule *s = n->s;
+    isl_ctx *ctx = uk_isl(s);
+    int64_t none;
+
+    *out = NULL;
+    if (!ctx)
+        return UK_OUT_OF_MEMORY;
+    for (int i = 0; i < n->main->iterators; i++)
+        if (!n->main->reduced[i] && uk_index_is_int(n->main->statement->extent[i], &none) && none <= 0)
+            return UK_OK;
+    enum uk_status status = raise_sizes(n);
+    if (status)
+        return status;
+    isl_set *context = nest_context(n);
+    if ((status = check_sizes(s, n->main, context))) {
+        isl_set_free(context);
+        return status;
+    }
+    if (!make_sets(n, context)) {
+        isl_set_free(context);
+        return uk_out_of_memory(s->context);
+    }
+    isl_schedule *tree = schedule_tree(n);
+    isl_ast_build *build = isl_ast_build_from_context(context);
+    isl_ast_node *node = isl_ast_build_node_from_schedule(build, tree);
+    isl_ast_build_free(build);
+    status = uk_isl_status(s);
+    if (!status && node && !is_nothing(node)) {
+        struct uk_node *body = convert(n, NULL, NULL, node);
+
+        *out = body ? guarded(n, body) : NULL;
+        status = *out ? UK_OK : uk_failure(s->context);
+    }
+    isl_ast_node_free(node);
+    for (int i = 0; i < n->stages; i++)
+        isl_set_free(n->member[i].set);
+    s->raised = 0;
+    return status;
+}
+
+/* Every stage joins the list of the nest that it is in: its root's. */
+static int link_nests(struct uk_schedule *s) {
+    int stages = 0;
+
+    for (struct uk_stage *st = s->stages; st; st = st->next, stages++)
+        st->in_nest = st->last_in_nest = NULL;
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        struct uk_stage *root = st;
+
+        while (root->parent)
+            root = root->parent;
+        if (st == root)
+            continue;
+        *(root->last_in_nest ? &root->last_in_nest->in_nest : &root->in_nest) = st;
+        root->last_in_nest = st;
+    }
+    return stages;
+}
+
+static enum uk_status collect(struct nest *n) {
+    n->stages = 0;
+    n->member[n->stages++].stage = n->main;
+    for (struct uk_stage *st = n->main->in_nest; st; st = st->in_nest) {
+        if (st->is_copy && uk_is_empty(st->parent))
+            continue;
+        if (st->prefix > st->parent->tile)
+            return uk_fail(n->s->context, UK_REFUSED, st->statement->at,
+                           "%s %s is attached inside a kernel; %s", st->is_copy ? "the copy" : "stage",
+                           st->name,
+                           st->is_copy ? "pack outside of the tensorized loops"
+                                       : "attach it outside of the tensorized loops");
+        n->member[n->stages++].stage = st;
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out) {
+    struct nest *n = uk_alloc(s->arena, sizeof *n);
+    struct uk_node **end = out;
+
+    *out = NULL;
+    if (!n || !(n->member = uk_alloc(s->arena, sizeof *n->member * (size_t)(link_nests(s) + 1))))
+        return uk_out_of_memory(s->context);
+    n->s = s;
+    enum uk_status status = check_assumptions(s);
+    if (status)
+        return status;
+    for (n->main = s->stages; n->main; n->main = n->main->next) {
+        if (n->main->parent)
+            continue;
+        if (!(status = collect(n)))
+            status = lower_nest(n, end);
+        if (status)
+            return status;
+        while (*end)
+            end = &(*end)->next;
+    }
+    return UK_OK;
+}

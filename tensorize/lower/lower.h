@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room lower: where temps and copies live, then schedules to loops: isl's AST, one leaf per tile, and the checks at entry. It
+ * uses auto and all before it. Data: the loop IR of language.
+ */
+#ifndef UK_LOWER_H
+#define UK_LOWER_H
+
+#include "auto/auto.h"
+
+/* Applies the steps, proves the tensorized nests, and lowers to loops. Everything in *out lives in the program's
+ * arena. `report` (or NULL) receives what uk explain prints, `steps` (or NULL) the steps as applied. */
+enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                        struct uk_text *report, struct uk_text *steps, struct uk_function **out);
+
+/* storage.c: decides where temps live, once all steps are applied. */
+enum uk_status uk_place_temps(struct uk_schedule *s);
+enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
+/* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
+ */
+struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);
+/* lower_program.c: a condition on the sizes, tested at entry. */
+enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition);
+/* argument_width.c: adds the conditions under which the stage's kernel can be passed its sizes, or refuses. */
+enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *st, struct uk_function *f);
+
+#endif

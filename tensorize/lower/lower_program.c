@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk_lower: steps, what they leave to us (copies' kernels, zeroing, buffers), and the function. */
+#include <isl/set.h>
+#include <string.h>
+#include "lower.h"
+
+/* Conditions that are looked at together: each has alternatives, and what that takes doubles with each. */
+enum { MOST_TOGETHER = 4 };
+
+/* ---- after the steps ---- */
+
+/* Copies go to kernels by themselves: the loops of a panel, tried from the outermost that a kernel takes. */
+static enum uk_status tensorize_copy(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_text *report = s->report, quiet = {0};
+    enum uk_status status = UK_NO_MATCH;
+
+    for (int tile = st->prefix; tile < st->loops && status == UK_NO_MATCH; tile++) {
+        quiet.length = 0;
+        s->report = report ? &quiet : NULL;
+        status = uk_apply_tensorize(s, st, tile, "auto", st->statement->at);
+        s->report = report;
+        if (status == UK_NO_MATCH)
+            uk_context_forget(s->context); /* a try that failed is no error */
+    }
+    if (report && !status)
+        uk_put(report, "%s", quiet.text ? quiet.text : "");
+    uk_text_free(quiet.text);
+    return status == UK_NO_MATCH ? UK_OK : status;
+}
+
+static bool nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *of) {
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        for (int i = 0; i < st->tile && uk_root_of(st) == uk_root_of(of); i++)
+            if (st->loop[i]->kind == UK_LOOP_PARALLEL)
+                return true;
+    return false;
+}
+
+/* A copy inside a parallel loop is the thread's own; outside of it, its panels are copied in parallel. */
+static void place_copy(struct uk_schedule *s, struct uk_stage *st) {
+    const struct uk_stage *reader = st->parent ? st->parent : uk_first_reader(st);
+    bool inside = false;
+
+    for (int i = 0; i < st->prefix; i++)
+        inside |= st->loop[i]->kind == UK_LOOP_PARALLEL;
+    if (!inside && st->tile > st->prefix && reader && nest_is_parallel(s, reader))
+        st->loop[st->prefix]->kind = UK_LOOP_PARALLEL;
+    for (struct uk_buffer *b = s->buffers; b; b = b->next)
+        if (b->tensor == st->operand[0].tensor)
+            b->per_thread = inside;
+}
+
+/* Sums that no kernel starts are set to their identity before the first loop of the sum, or before the tile. */
+static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
+    struct uk_stage **at = &s->stages, *reset = uk_reset_stage(s, st);
+    int first = st->prefix;
+
+    if (!reset)
+        return UK_OUT_OF_MEMORY;
+    while (first < st->tile && !uk_is_reduced(st, st->loop[first]))
+        first++;
+    reset->parent = st;
+    reset->attached = 0;
+    st->attached++;
+    reset->after = false;
+    reset->prefix = reset->tile = first;
+    for (int i = first; i < reset->loops; i++)
+        if (reset->loop[i]->kind == UK_LOOP_PARALLEL)
+            reset->tile = i + 1;
+    while (*at != st && (*at)->parent != st)
+        at = &(*at)->next;
+    reset->next = *at;
+    *at = reset;
+    return UK_OK;
+}
+
+/* What follows a kernel's tile element by element is in its plain loops, and the tile near. */
+static bool ends_tile(const struct uk_stage *st) {
+    const struct uk_stage *root = uk_root_of(st);
+
+    return st->after && (root->match || uk_is_empty(root)) && st->statement->reduce == UK_REDUCE_NONE;
+}
+
+/* How often each element is used, if constants count as the sizes that they stand for: what such a program is refused for
+ * does not depend on their values. */
+static double reuse_of_arguments(const struct uk_schedule *s, const struct uk_stage *copy,
+                                 const struct uk_stage *reader) {
+    const struct uk_operand *o = &reader->operand[1];
+    double reuse = 1;
+
+    while (o->tensor != copy->operand[0].tensor)
+        o++;
+    for (int i = 0; i < reader->iterators; i++) {
+        bool depends = false;
+
+        for (int l = 0; l < reader->loops; l++)
+            depends |= reader->iterator[i].coefficient[reader->loop[l]->id] && uk_depends(o, reader->loop[l]);
+        reuse *= depends ? 1 : uk_size_of_argument(s, reader->statement->extent[i]);
+    }
+    for (int i = 0; i < copy->prefix; i++)
+        reuse /=
+            uk_depends(&copy->operand[1], copy->loop[i]) ? 1 : uk_values_told(s, copy->parent, copy->loop[i]);
+    return reuse;
+}
+
+/* A copy of few elements beside what its reader computes. Inside loops that each choose a part of the source, all runs
+ * together copy the source once. */
+static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st) {
+    double copied = 1, all = 1;
+    bool once = true;
+    const struct uk_stage *user = uk_first_reader(st), *reader = st->parent ? st->parent : user;
+
+    if (!st->is_copy || !user || !reader->match)
+        return false;
+    for (int i = 0; i < st->prefix; i++) {
+        copied *= uk_values_told(s, reader, st->loop[i]);
+        once &= uk_depends(&st->operand[1], st->loop[i]);
+    }
+    for (int i = 0; i < st->iterators; i++)
+        copied *= uk_size_told(s, st->statement->extent[i]);
+    for (int d = 0; d < st->operand[1].tensor->dims; d++)
+        all *= uk_size_told(s, st->operand[1].tensor->shape[d]);
+    return uk_is_cheap(s, reader, once && all < copied ? all : copied) ||
+           reuse_of_arguments(s, st, user) > UK_CHEAP_REUSE;
+}
+
+/* Plain loops that nobody wrote a step for are noted, or refused where kernels are required. */
+static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
+    const char *why = st->is_copy     ? "no kernel packs it"
+                      : st->plain_why ? st->plain_why
+                                      : "no step tensorizes it";
+
+    if (uk_is_empty(st->parent ? st->parent : st))
+        return UK_OK;
+    if (s->report)
+        uk_put(s->report, "stage %s runs as plain loops\n", st->name);
+    if (s->target->interpreted || ends_tile(st) || is_cheap_copy(s, st))
+        return UK_OK;
+    if (uk_may_loop(s))
+        return uk_note(s->context, st->statement->at, "%s %s runs as plain loops: %s",
+                       st->is_copy ? "the copy" : "stage", st->name, why);
+    return uk_fail(
+        s->context, UK_NO_MATCH, st->statement->at,
+        st->is_copy ? "the copy %s would run as plain loops: %s; pack along another dimension, or do not "
+                      "require kernels"
+                    : "stage %s would run as plain loops: %s; add `tensorize LOOP auto`, leave the schedule "
+                      "out, or do not require kernels",
+        st->name, why);
+}
+
+/* The loops of an attached stage need no isl: their bounds are read off, and full tiles get constants. */
+static void place_plain(const struct uk_schedule *s, struct uk_stage *st) {
+    int last = st->prefix;
+
+    for (int i = st->prefix; i < st->loops; i++)
+        if (st->loop[i]->kind == UK_LOOP_PARALLEL)
+            last = i + 1;
+    for (const struct uk_stage *o = s->stages; o; o = o->next)
+        if (o->parent == st && o->prefix > last)
+            last = o->prefix;
+    st->tile = last;
+}
+
+/* A copy that a step tensorizes stays as it is. */
+static enum uk_status fuse_copies(struct uk_schedule *s) {
+    for (struct uk_stage *st = s->stages, *next; st; st = next) {
+        enum uk_status status = UK_OK;
+
+        next = st->next;
+        if (st->is_copy && !st->match && (status = uk_fuse_copy(s, st)))
+            return status;
+    }
+    return UK_OK;
+}
+
+static enum uk_status finish(struct uk_schedule *s) {
+    enum uk_status fused = fuse_copies(s);
+
+    if (fused)
+        return fused;
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        enum uk_status status = uk_check_vectors(s, st);
+
+        if (!status && st->is_copy && !st->match)
+            status = tensorize_copy(s, st);
+        if (!status && !st->match && !st->is_reset)
+            status = check_plain(s, st);
+        if (!status && !st->is_copy && !st->previous && st->statement->reduce != UK_REDUCE_NONE &&
+            st->statement->assign == UK_ASSIGN && !(st->match && st->match->first))
+            status = insert_reset(s, st);
+        if (status)
+            return status;
+        if (s->report && st->match && st->match->partial)
+            uk_put(s->report, "stage %s: tiles that are smaller than %s takes run as plain loops\n", st->name,
+                   st->match->intrinsic->name);
+    }
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        if (st->is_copy)
+            place_copy(s, st);
+        else if (st->parent && !st->match && !st->is_reset)
+            place_plain(s, st);
+    }
+    return UK_OK;
+}
+
+/* ---- conditions at entry ---- */
+
+enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition) {
+    struct uk_entry_check *c = uk_alloc(s->arena, sizeof *c), **end = &f->checks;
+    struct uk_text t = {0};
+
+    uk_print_index(&t, condition);
+    const char *text = t.text ? uk_strdup(s->arena, t.text) : NULL;
+    uk_text_free(t.text);
+    if (!c || !text)
+        return uk_out_of_memory(s->context);
+    *c = (struct uk_entry_check){.condition = condition, .text = text};
+    while (*end)
+        end = &(*end)->next;
+    *end = c;
+    return UK_OK;
+}
+
+/* Of the stage's kernels. */
+static enum uk_status check_arguments(struct uk_schedule *s, struct uk_stage *st, struct uk_function *f) {
+    struct uk_match *own = st->match;
+    enum uk_status status = uk_check_arguments(s, st, f);
+
+    if (status || !st->packing)
+        return status;
+    st->match = st->packing->match;
+    status = uk_check_arguments(s, st, f);
+    st->match = own;
+    return status;
+}
+
+/* What may be read beyond a tensor begins at its end. */
+static enum uk_status check_over(struct uk_schedule *s, struct uk_function *f) {
+    enum uk_status status = UK_OK;
+    int64_t over, extent;
+
+    for (const struct uk_tensor *t = s->program->tensors; t; t = t->next)
+        for (int d = 0; d < t->dims && t->has_over && !status; d++)
+            if (!uk_index_is_int(t->over[d], &over) || !uk_index_is_int(t->shape[d], &extent)) {
+                if (!uk_index_equal(t->over[d], t->shape[d]))
+                    status = uk_add_check(s, f, uk_index_op(s->arena, UK_I_GE, t->over[d], t->shape[d]));
+            } else if (over < extent) {
+                status = uk_fail(s->context, UK_REFUSED, t->over[d]->at,
+                                 "`over` of %s: extent %d is smaller than the shape's; define a larger size",
+                                 t->name, d);
+            }
+    return status;
+}
+
+/* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is inside
+ * its tensor. */
+static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
+    enum uk_status over = check_over(s, f);
+
+    if (over)
+        return over;
+    for (const struct uk_assume *a = s->program->assumes; a; a = a->next) {
+        enum uk_status status = uk_add_check(s, f, a->relation);
+
+        if (status)
+            return status;
+    }
+    for (const struct uk_var *v = s->products; v; v = v->next) {
+        struct uk_index *one = uk_index_op(s->arena, UK_I_GE, v->definition, uk_index_int(s->arena, 0));
+        enum uk_status status = uk_add_check(s, f, one);
+
+        if (status)
+            return status;
+    }
+    struct uk_index *all = NULL;
+    int conditions = 0;
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        struct uk_index *inside = st->inside;
+        int64_t always;
+        enum uk_status status =
+            st->is_copy || st->is_reset || inside ? UK_OK : uk_inside_condition(s, st, &inside);
+
+        if (!status)
+            status = check_arguments(s, st, f);
+        if (status)
+            return status;
+        if (st->needs && !(inside && uk_index_equal(st->needs, inside)))
+            inside = inside ? uk_index_op(s->arena, UK_I_AND, st->needs, inside) : st->needs;
+        if (st->is_copy || st->is_reset || (uk_index_is_int(inside, &always) && always))
+            continue;
+        if (uk_index_is_int(inside, &always))
+            return uk_fail(s->context, UK_REFUSED, st->statement->at,
+                           "stage %s: whatever the sizes, an access is outside of its tensor", st->name);
+        if ((status = uk_add_check(s, f, inside)))
+            return status;
+        all = conditions++ ? uk_index_op(s->arena, UK_I_AND, all, inside) : inside;
+    }
+    return conditions > 1 && conditions <= MOST_TOGETHER ? uk_check_together(s, all) : UK_OK;
+}
+
+/* ---- the function ---- */
+
+/* Elements from the first to the last one; an empty dimension counts as if it had one. */
+static struct uk_index *elements_of(struct uk_arena *a, const struct uk_tensor *t) {
+    struct uk_index *n = uk_index_int(a, 1), *one = uk_index_int(a, 1);
+
+    for (int d = 0; d < t->stored_dims; d++) {
+        struct uk_index *extent = uk_stored_extent(t, d);
+
+        if (!t->has_strides) {
+            n = uk_index_op(a, UK_I_MUL, n, extent);
+            continue;
+        }
+        extent = uk_index_op(a, UK_I_SUB, uk_index_op(a, UK_I_MAX, extent, one), one);
+        n = uk_index_op(a, UK_I_ADD, n, uk_index_op(a, UK_I_MUL, extent, t->stride[d]));
+    }
+    return n;
+}
+
+/* A temp that was inlined everywhere is gone. */
+static bool is_used(const struct uk_schedule *s, const struct uk_tensor *t) {
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        for (int o = 0; o < st->operands; o++)
+            if (st->operand[o].tensor == t)
+                return true;
+    return false;
+}
+
+static enum uk_status add_temps(struct uk_schedule *s) {
+    for (struct uk_tensor *t = s->program->tensors; t; t = t->next) {
+        if (t->kind != UK_TENSOR_TEMP || !is_used(s, t))
+            continue;
+        struct uk_buffer *b = uk_alloc(s->arena, sizeof *b);
+        struct uk_index *elements = elements_of(s->arena, t);
+
+        if (!b || !elements)
+            return uk_out_of_memory(s->context);
+        *b = (struct uk_buffer){.tensor = t, .elements = elements, .next = s->buffers};
+        s->buffers = b;
+    }
+    return UK_OK;
+}
+
+static void list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic) {
+    for (int i = 0; i < f->intrinsics; i++)
+        if (f->intrinsic[i] == intrinsic)
+            return;
+    f->intrinsic[f->intrinsics++] = intrinsic;
+}
+
+/* Every stage has two at most. */
+static enum uk_status list_intrinsics(struct uk_schedule *s, struct uk_function *f) {
+    int stages = 0;
+
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        stages++;
+    f->intrinsic = uk_alloc(s->arena, sizeof(struct uk_intrinsic *) * (size_t)(2 * stages + 1));
+    if (!f->intrinsic)
+        return uk_out_of_memory(s->context);
+    for (const struct uk_stage *st = s->stages; st; st = st->next) {
+        if (st->match)
+            list_intrinsic(f, st->match->intrinsic);
+        if (st->packing)
+            list_intrinsic(f, st->packing->match->intrinsic);
+    }
+    return UK_OK;
+}
+
+static void print_applied(struct uk_schedule *s, struct uk_text *steps) {
+    struct uk_program shown = *s->program;
+
+    shown.steps = s->applied;
+    uk_print_steps(steps, &shown);
+}
+
+static enum uk_status apply_schedule(struct uk_schedule *s) {
+    double since = uk_now();
+    enum uk_status status = uk_stages_create(s);
+
+    if (!status)
+        status = s->program->steps ? uk_apply_steps(s, s->program->steps) : uk_auto_schedule(s);
+    if (!status)
+        status = uk_place_temps(s);
+    if (!status)
+        status = finish(s);
+    if (!status)
+        status = add_temps(s);
+    uk_time(s->context->times, "match", since);
+    return status;
+}
+
+static enum uk_status lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                            struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+    struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s);
+    struct uk_function *f = uk_alloc(&p->arena, sizeof *f);
+    enum uk_status status;
+
+    *out = NULL;
+    if (!s || !f)
+        return uk_out_of_memory(p->context);
+    *s = (struct uk_schedule){
+        .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
+    s->applied_end = &s->applied;
+    *f = (struct uk_function){.program = p, .name = p->name, .work_argument = o->workspace_argument};
+    if ((status = uk_check_constants(p, uk_target_most_bytes(t))) || (status = uk_warn_of_pads(p)) ||
+        (status = apply_schedule(s)))
+        return status;
+    if (steps)
+        print_applied(s, steps);
+    double since = uk_now();
+    if ((status = uk_lower_stages(s, &f->body)) || (status = add_checks(s, f)) ||
+        (status = list_intrinsics(s, f)))
+        return status;
+    uk_time(p->context->times, "loops", since);
+    f->buffers = s->buffers;
+    f->aliases = s->aliases;
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        f->is_parallel |= nest_is_parallel(s, st);
+    *out = f;
+    return UK_OK;
+}
+
+/* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed differs
+ * from the kernel's), so that nothing but the failure is told. */
+enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                        struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+    p->arena.failed = p->context->arena.failed = false;
+    enum uk_status status = lower(p, t, o, report, steps, out);
+
+    if (!p->arena.failed && !p->context->arena.failed && !(report && report->failed) &&
+        !(steps && steps->failed))
+        return status;
+    *out = NULL;
+    uk_context_enter(p->context, p->context->file);
+    return uk_out_of_memory(p->context);
+}

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One point of a stage's outer loops in the loop IR: kernel calls, or the statement itself in plain loops. */
+#include <string.h>
+#include "lower.h"
+
+static struct uk_node *node_of(struct uk_schedule *s, enum uk_node_op op, const struct uk_stage *st) {
+    struct uk_node *n = uk_alloc(s->arena, sizeof *n);
+
+    if (n)
+        *n = (struct uk_node){.op = op, .stage = st->name};
+    else
+        uk_out_of_memory(s->context);
+    return n;
+}
+
+static bool access_at(struct uk_schedule *s, const struct uk_stage *st, const struct uk_operand *o,
+                      struct uk_index *const *value, struct uk_access *out) {
+    *out = (struct uk_access){.tensor = o->tensor};
+    for (int d = 0; d < o->tensor->stored_dims; d++)
+        if (!(out->index[d] = uk_affine_value(s, st, &o->index[d], value)))
+            return uk_out_of_memory(s->context), false;
+    return true;
+}
+
+/* ---- the statement ---- */
+
+/* Does the expression itself ask whether the element of a pad exists? */
+static bool is_asked(const struct uk_stage *st, const struct uk_expr *pad) {
+    for (int o = 1; o < st->operands; o++)
+        if (st->operand[o].expr == pad->arg[0])
+            return st->operand[o].pad == UK_PAD_VALUE;
+    return true;
+}
+
+static struct uk_expr *expression_at(struct uk_schedule *s, const struct uk_stage *st,
+                                     const struct uk_expr *e, struct uk_index *const *value) {
+    struct uk_expr *r = uk_alloc(s->arena, sizeof *r);
+    struct uk_affine f;
+
+    if (e->op == UK_E_PAD && !is_asked(st, e))
+        return expression_at(s, st, e->arg[0], value);
+    if (!r) {
+        uk_out_of_memory(s->context);
+        return NULL;
+    }
+    *r = *e;
+    if (e->op == UK_E_ACCESS) {
+        for (int o = 1; o < st->operands; o++)
+            if (st->operand[o].expr == e)
+                return access_at(s, st, &st->operand[o], value, &r->access) ? r : NULL;
+        return NULL;
+    }
+    if (e->op == UK_E_INDEX) {
+        if (uk_affine_of(s, st, e->index, &f))
+            return NULL;
+        r->index = uk_affine_value(s, st, &f, value);
+        return r->index ? r : NULL;
+    }
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && !(r->arg[i] = expression_at(s, st, e->arg[i], value)))
+            return NULL;
+    return r;
+}
+
+static enum uk_assign assignment(const struct uk_stage *st) {
+    static const enum uk_assign of[] = {
+        [UK_REDUCE_NONE] = UK_ASSIGN,    [UK_REDUCE_SUM] = UK_ASSIGN_ADD, [UK_REDUCE_PROD] = UK_ASSIGN_MUL,
+        [UK_REDUCE_MAX] = UK_ASSIGN_MAX, [UK_REDUCE_MIN] = UK_ASSIGN_MIN,
+    };
+
+    return st->statement->assign == UK_ASSIGN ? of[st->statement->reduce] : st->statement->assign;
+}
+
+static struct uk_node *store(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
+                             struct uk_index *const *value) {
+    struct uk_node *n = node_of(s, UK_N_STORE, st);
+
+    if (!n || !access_at(s, st, &st->operand[0], value, &n->target))
+        return NULL;
+    n->assign = assignment(st);
+    n->any_order = st->statement->reduce != UK_REDUCE_NONE;
+    n->expr = expression_at(s, st, e, value);
+    return n->expr ? n : NULL;
+}
+
+static struct uk_node *if_node(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,
+                               struct uk_node *body, struct uk_node *other) {
+    struct uk_node *n = node_of(s, UK_N_IF, st);
+
+    if (!n || !condition || !body)
+        return NULL;
+    n->condition = condition;
+    n->body = body;
+    n->other = other;
+    return n;
+}
+
+/* A pad is the whole right side of a copy: outside the bounds, its other value is stored. */
+static struct uk_node *copy_at(struct uk_schedule *s, const struct uk_stage *st,
+                               struct uk_index *const *value) {
+    const struct uk_expr *e = st->statement->right;
+    struct uk_index *inside = NULL;
+
+    for (int o = 1; o < st->operands; o++)
+        for (int b = 0; st->operand[o].expr == e->arg[0] && b < st->operand[o].valid; b++) {
+            const struct uk_bound *within = &st->operand[o].within[b];
+            struct uk_index *x = uk_affine_value(s, st, &within->form, value);
+
+            x = uk_index_op(s->arena, UK_I_LT, x, within->upper);
+            inside = inside ? uk_index_op(s->arena, UK_I_AND, inside, x) : x;
+        }
+    if (!inside)
+        return store(s, st, e->arg[0], value);
+    struct uk_node *other = store(s, st, e->arg[1], value);
+    return other ? if_node(s, st, inside, store(s, st, e->arg[0], value), other) : NULL;
+}
+
+/* A relation over the stage's iterators, at one instance. */
+static struct uk_index *relation_at(struct uk_schedule *s, const struct uk_stage *st,
+                                    const struct uk_index *r, struct uk_index *const *value) {
+    struct uk_affine a, b;
+
+    if (r->op == UK_I_AND)
+        return uk_index_op(s->arena, UK_I_AND, relation_at(s, st, r->a, value),
+                           relation_at(s, st, r->b, value));
+    if (uk_affine_of(s, st, r->a, &a) || uk_affine_of(s, st, r->b, &b))
+        return NULL;
+    struct uk_index *left = uk_affine_value(s, st, &a, value);
+    return uk_index_op(s->arena, r->op, left, uk_affine_value(s, st, &b, value));
+}
+
+/* What bounds do not say: relations of a `where` that are none; in a scan, whose every instance stores,
+ * whether the elements under pads exist. */
+static struct uk_index *adds_at(struct uk_schedule *s, const struct uk_stage *st,
+                                struct uk_index *const *value) {
+    struct uk_arena *a = s->arena;
+    struct uk_index *all =
+        st->is_filtered ? relation_at(s, st, st->statement->where, value) : uk_index_int(a, 1);
+
+    for (int o = 1; o < st->operands && st->previous; o++)
+        for (int d = 0; st->operand[o].pad == UK_PAD_GUARD && d < st->operand[o].tensor->dims; d++) {
+            struct uk_index *x = uk_affine_value(s, st, &st->operand[o].index[d], value);
+            struct uk_index *low = uk_index_op(a, UK_I_GE, x, uk_index_int(a, 0));
+            struct uk_index *high = uk_index_op(a, UK_I_LT, x, st->operand[o].tensor->shape[d]);
+
+            all = uk_index_op(a, UK_I_AND, all, uk_index_op(a, UK_I_AND, low, high));
+        }
+    return all;
+}
+
+/* The element before, or the identity, is stored; then the term is added. */
+static struct uk_node *begin_scan(struct uk_schedule *s, const struct uk_stage *st,
+                                  struct uk_index *const *value) {
+    struct uk_node *first = store(s, st, uk_identity(s, st), value),
+                   *next = store(s, st, st->previous, value);
+    struct uk_index *i = uk_affine_value(s, st, &st->iterator[st->scanned], value);
+
+    if (!first || !next)
+        return NULL;
+    first->assign = next->assign = UK_ASSIGN;
+    return if_node(s, st, uk_index_op(s->arena, UK_I_EQ, i, uk_index_int(s->arena, 0)), first, next);
+}
+
+static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage *st,
+                                    struct uk_index *const *value) {
+    int64_t always;
+
+    if (st->is_copy)
+        return copy_at(s, st, value);
+    struct uk_node *n = store(s, st, st->statement->right, value);
+    struct uk_index *adds = adds_at(s, st, value);
+    if (!n || !adds)
+        return NULL;
+    if (!uk_index_is_int(adds, &always) || !always)
+        n = if_node(s, st, adds, n, NULL);
+    if (!st->previous || !n)
+        return n;
+    struct uk_node *begin = begin_scan(s, st, value);
+    if (begin)
+        begin->next = n;
+    return begin;
+}
+
+static bool is_int(const struct uk_index *e, int64_t value) {
+    int64_t c;
+
+    return uk_index_is_int(e, &c) && c == value;
+}
+
+/* The loops from `position` on, in their order. With `full`, the innermost one runs to the constant that is its
+ * most; outer ones would only be unrolled, into more addresses than there are registers. */
+static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage *st, int position,
+                                   struct uk_index **value, bool full) {
+    if (position == st->loops)
+        return statement_at(s, st, value);
+    const struct uk_loop *l = st->loop[position];
+    struct uk_node *n = node_of(s, UK_N_FOR, st);
+    int64_t most = full && position + 1 == st->loops ? uk_constant_extent(st, l) : -1;
+
+    if (!n)
+        return NULL;
+    n->var = uk_alloc(s->arena, sizeof *n->var);
+    n->step = 1;
+    n->lower = uk_first(s, st, l, value);
+    n->upper = most >= 0 ? uk_index_int(s->arena, most) : uk_extent(s, st, l, value);
+    if (!n->var || !n->lower || !n->upper)
+        return uk_out_of_memory(s->context), NULL;
+    uk_set_kind(n, l);
+    if (n->loop == UK_LOOP_PARALLEL)
+        n->loop = UK_LOOP_SERIAL;
+    *n->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
+    bool once = is_int(n->lower, 0) && is_int(n->upper, 1); /* of what a tile has one of */
+    value[l->id] = once ? n->lower : uk_index_var(s->arena, n->var);
+    n->body = plain_loops(s, st, position + 1, value, full);
+    value[l->id] = NULL;
+    return n->body && !once ? n : n->body;
+}
+
+/* Does every bound have at most one of the loops from `position` on? */
+static bool is_rectangular(const struct uk_stage *st, int position) {
+    for (int b = 0; b < st->bounds; b++) {
+        int inner = 0;
+
+        for (int i = position; i < st->loops; i++)
+            inner += st->bound[b].form.coefficient[st->loop[i]->id] != 0;
+        if (inner > 1)
+            return false;
+    }
+    return true;
+}
+
+enum { MOST_IN_VERSIONS = 4096 }; /* elements of a tile that is worth two versions */
+
+/* Stages attached inside tiles get a version for full tiles, in which the loops run to constants. */
+static struct uk_node *plain_versions(struct uk_schedule *s, const struct uk_stage *st,
+                                      struct uk_index **value) {
+    struct uk_node *general = plain_loops(s, st, st->tile, value, false);
+    struct uk_index *full = NULL;
+    int64_t elements = 1;
+
+    if (!st->parent || st->is_copy || !is_rectangular(st, st->tile))
+        return general;
+    for (int i = st->tile; i < st->loops; i++) {
+        int64_t most = uk_constant_extent(st, st->loop[i]);
+
+        if (most < 0 || uk_starts_late(st, st->loop[i]) ||
+            __builtin_mul_overflow(elements, most, &elements) || elements > MOST_IN_VERSIONS)
+            return general;
+        struct uk_index *e = uk_extent(s, st, st->loop[i], value);
+        if (!e || uk_index_is_int(e, &most))
+            continue;
+        e = uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, most));
+        full = full ? uk_index_op(s->arena, UK_I_AND, full, e) : e;
+    }
+    if (!full || !general)
+        return general;
+    return if_node(s, st, full, plain_loops(s, st, st->tile, value, true), general);
+}
+
+/* ---- the call ---- */
+
+/* With `full`, the extents are the kernel's largest, as constants. */
+static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *st, enum uk_form_kind form,
+                                 struct uk_index *const *value, bool full) {
+    const struct uk_match *m = st->match;
+    struct uk_node *n = node_of(s, UK_N_CALL, st);
+    struct uk_index *origin[UK_MAX_LOOPS]; /* of the tile: where guards let it begin */
+
+    if (!n)
+        return NULL;
+    n->intrinsic = m->intrinsic;
+    n->form = form;
+    n->operand = uk_alloc(s->arena, sizeof *n->operand * (size_t)m->tensors);
+    n->bind = uk_alloc(s->arena, sizeof(struct uk_index *) * (size_t)(m->sizes + 1));
+    n->scalar = uk_alloc(s->arena, sizeof(struct uk_expr *) * (size_t)(m->scalars + 1));
+    if (!n->operand || !n->bind || !n->scalar)
+        return uk_out_of_memory(s->context), NULL;
+    memcpy(origin, value, sizeof origin);
+    for (int v = 0; v < m->axes; v++)
+        if (m->axis[v] && uk_starts_late(st, m->axis[v]) &&
+            !(origin[m->axis[v]->id] = uk_first(s, st, m->axis[v], value)))
+            return uk_out_of_memory(s->context), NULL;
+    for (int t = 0; t < m->tensors; t++)
+        if (!access_at(s, st, m->at ? &m->at[t] : &st->operand[m->operand[t]], origin, &n->operand[t]))
+            return NULL;
+    for (int i = 0; i < m->sizes; i++) {
+        int64_t most = m->size[i].role == UK_SIZE_EXTENT ? m->most[m->size[i].axis] : 0;
+
+        if (!(n->bind[i] = uk_match_size(s, st, m, i, value)))
+            return uk_out_of_memory(s->context), NULL;
+        if (full && most && !uk_index_is_int(n->bind[i], NULL))
+            n->bind[i] = uk_index_int(s->arena, most);
+    }
+    for (int i = 0; i < m->scalars; i++)
+        if (!(n->scalar[i] = expression_at(s, st, m->scalar[i], value)))
+            return NULL;
+    return n;
+}
+
+/* Whether all outer loops of the sum are at 0. */
+static struct uk_index *is_first(struct uk_schedule *s, const struct uk_stage *st,
+                                 struct uk_index *const *value) {
+    struct uk_index *all = uk_index_int(s->arena, 1), *zero = uk_index_int(s->arena, 0);
+
+    for (int i = 0; i < st->tile; i++)
+        if (uk_is_reduced(st, st->loop[i]))
+            all = uk_index_op(s->arena, UK_I_AND, all,
+                              uk_index_op(s->arena, UK_I_EQ, value[st->loop[i]->id], zero));
+    return all;
+}
+
+/* compute, or reset and update where the kernel has no compute */
+static struct uk_node *begin(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value,
+                             bool full) {
+    const struct uk_form *f = st->match->intrinsic->form;
+
+    if (f[UK_FORM_COMPUTE].given)
+        return call_form(s, st, UK_FORM_COMPUTE, value, full);
+    struct uk_node *reset = call_form(s, st, UK_FORM_RESET, value, full);
+    if (reset)
+        reset->next = call_form(s, st, UK_FORM_UPDATE, value, full);
+    return reset && reset->next ? reset : NULL;
+}
+
+static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value,
+                            bool full) {
+    int64_t always;
+
+    if (st->match->intrinsic->computes->reduce == UK_REDUCE_NONE)
+        return call_form(s, st, UK_FORM_COMPUTE, value, full);
+    if (!st->match->first)
+        return call_form(s, st, UK_FORM_UPDATE, value, full);
+    struct uk_index *first = is_first(s, st, value);
+    if (!first)
+        return uk_out_of_memory(s->context), NULL;
+    if (uk_index_is_int(first, &always))
+        return always ? begin(s, st, value, full) : call_form(s, st, UK_FORM_UPDATE, value, full);
+    struct uk_node *n = node_of(s, UK_N_IF, st);
+    if (!n)
+        return NULL;
+    n->condition = first;
+    n->body = begin(s, st, value, full);
+    n->other = call_form(s, st, UK_FORM_UPDATE, value, full);
+    return n->body && n->other ? n : NULL;
+}
+
+/* Plain loops that stand for a kernel which starts the sum store the 0 themselves. */
+static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
+    struct uk_node *body = plain_loops(s, st, st->tile, value, false);
+
+    if (!body || !st->match->first)
+        return body;
+    struct uk_node *guard = node_of(s, UK_N_IF, st);
+    if (!guard)
+        return NULL;
+    struct uk_stage *reset = uk_reset_stage(s, st);
+    if (!reset)
+        return NULL;
+    guard->condition = is_first(s, st, value);
+    guard->body = plain_loops(s, reset, reset->tile, value, false);
+    guard->next = body;
+    return guard->condition && guard->body ? guard : NULL;
+}
+
+/* A bound on a loop of a sum that the stage follows: it runs once for an empty sum too. */
+static bool is_of_sum_before(const struct uk_stage *st, const struct uk_bound *b) {
+    for (int i = 0; i < st->prefix; i++) {
+        const struct uk_loop *l = st->loop[i];
+        const struct uk_stage *child = st;
+
+        if (!b->form.coefficient[l->id] || !uk_is_reduced(l->stage, l))
+            continue;
+        while (child->parent && child->parent != l->stage)
+            child = child->parent;
+        if (child->after)
+            return true;
+    }
+    return false;
+}
+
+/* A bound of a tile's extent too: where it leaves nothing, the call that gets the extent does nothing. */
+static bool is_in_extent(const struct uk_stage *st, const struct uk_bound *b) {
+    for (int o = 0; o < st->bounds; o++) {
+        const struct uk_bound *other = &st->bound[o];
+        bool inner = false, same = uk_index_equal(b->upper, other->upper);
+
+        for (int i = 0; i < st->loops; i++) {
+            int id = st->loop[i]->id;
+
+            if (i < st->tile)
+                same &= b->form.coefficient[id] == other->form.coefficient[id];
+            else
+                inner |= other->form.coefficient[id] > 0;
+        }
+        if (same && inner)
+            return true;
+    }
+    return false;
+}
+
+/* A bound on a loop of a sum, or on a copy's own, which may be that of a sum of its reader. */
+static bool is_of_sum(const struct uk_stage *st, const struct uk_bound *b) {
+    for (int i = 0; i < st->loops; i++)
+        if (b->form.coefficient[st->loop[i]->id] &&
+            (uk_is_reduced(st->loop[i]->stage, st->loop[i]) || (st->is_copy && i >= st->prefix)))
+            return true;
+    return false;
+}
+
+/* In a nest with sizes that count as at least 1: what tells whether this point is there when they are 0. NULL: it always
+ * is, or the extents of the call tell it. */
+static struct uk_index *exists(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value) {
+    bool by_extent = st->match && (st->is_copy || st->match->first);
+    struct uk_index *all = NULL;
+
+    for (int b = 0; b < st->bounds; b++) {
+        bool raised = false;
+
+        for (int i = 0; i < s->raised; i++)
+            raised |= uk_mentions(st->bound[b].upper, s->raised_size[i]);
+        if (!raised || is_of_sum_before(st, &st->bound[b]) ||
+            (by_extent && (!is_of_sum(st, &st->bound[b]) || is_in_extent(st, &st->bound[b]))))
+            continue;
+        struct uk_index *x = uk_affine_value(s, st, &st->bound[b].form, value);
+
+        x = uk_index_op(s->arena, UK_I_LT, x, st->bound[b].upper);
+        all = all ? uk_index_op(s->arena, UK_I_AND, all, x) : x;
+    }
+    return all;
+}
+
+/* Only what starts an empty sum, or follows it, runs for it. */
+static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
+                                    struct uk_node *body) {
+    struct uk_index *all = body ? exists(s, st, value) : NULL;
+    struct uk_node *empty = NULL;
+
+    if (!all)
+        return body;
+    if (st->match && st->match->first && !st->is_copy) {
+        struct uk_stage *reset = uk_reset_stage(s, st);
+
+        if (!reset || !(empty = plain_loops(s, reset, reset->tile, value, false)))
+            return NULL;
+    }
+    return if_node(s, st, all, body, empty);
+}
+
+/* A tile whose guards leave nothing is left out. */
+static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value,
+                                  struct uk_node *body) {
+    bool asked[UK_MAX_LOOPS] = {false};
+    struct uk_index *all = NULL;
+
+    for (int b = 0; b < st->bounds; b++) {
+        const struct uk_bound *bound = &st->bound[b];
+        const struct uk_loop *axis = NULL;
+        struct uk_index *some, *x;
+
+        for (int i = st->tile; i < st->loops; i++)
+            axis = bound->form.coefficient[st->loop[i]->id] ? st->loop[i] : axis;
+        if (!bound->is_guard || (axis && asked[axis->id]))
+            continue;
+        if (axis)
+            asked[axis->id] = true;
+        x = axis ? uk_first(s, st, axis, value) : uk_affine_value(s, st, &bound->form, value);
+        some = uk_index_op(s->arena, UK_I_LT, x, axis ? uk_extent(s, st, axis, value) : bound->upper);
+        all = all ? uk_index_op(s->arena, UK_I_AND, all, some) : some;
+    }
+    return all ? if_node(s, st, all, body, NULL) : body;
+}
+
+/* Compiled kernels take full tiles in a call of their own, where the extents are constants: inlined, it has
+ * none of the code for edges. Assembly is the same text either way, and asks by itself. Copies are not worth
+ * a second one. */
+static bool wants_full_call(const struct uk_stage *st) {
+    const struct uk_kernel *row = st->match->intrinsic->row;
+
+    return !st->is_copy && !(row && (!strncmp(row->impl, "asm", 3) || !strcmp(row->impl, "peachpy")));
+}
+
+static struct uk_index *both(struct uk_schedule *s, struct uk_index *all, struct uk_index *x) {
+    return all ? uk_index_op(s->arena, UK_I_AND, all, x) : x;
+}
+
+static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
+                             struct uk_index *const *value) {
+    struct uk_index *full = NULL;
+
+    for (int v = 0; v < st->match->axes && wants_full_call(st); v++) {
+        struct uk_index *e = st->match->axis[v] ? uk_tile_extent(s, st, st->match->axis[v], value) : NULL;
+
+        if (!st->match->most[v] || st->match->fixed[v] || !e || uk_index_is_int(e, NULL))
+            continue;
+        full = both(s, full, uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->most[v])));
+    }
+    if (!full)
+        return call(s, st, value, false);
+    struct uk_node *other = call(s, st, value, false);
+    return other ? if_node(s, st, full, call(s, st, value, true), other) : NULL;
+}
+
+/* Tiles that do not have the extents that the kernel takes run as plain loops. */
+static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
+    struct uk_node *kernel = calls(s, st, value), *plain;
+    struct uk_index *full = NULL;
+
+    for (int v = 0; v < st->match->axes; v++) {
+        if (!st->match->fixed[v] || st->match->always[v])
+            continue;
+        struct uk_index *e = uk_tile_extent(s, st, st->match->axis[v], value);
+
+        full = both(s, full, uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->fixed[v])));
+    }
+    if (!kernel || !full)
+        return kernel;
+    plain = plain_tile(s, st, value);
+    return plain ? if_node(s, st, full, kernel, plain) : NULL;
+}
+
+/* The first tiles of a panel go to the kernel that makes it. */
+static struct uk_node *packing_calls(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value,
+                                     struct uk_node *other) {
+    struct uk_index *first = uk_index_int(s->arena, 1), *zero = uk_index_int(s->arena, 0);
+    struct uk_match *own = st->match;
+    int64_t always;
+
+    for (int i = 0; i < st->packing->loops; i++)
+        first = uk_index_op(s->arena, UK_I_AND, first,
+                            uk_index_op(s->arena, UK_I_EQ, value[st->packing->loop[i]->id], zero));
+    st->match = st->packing->match;
+    struct uk_node *body = calls(s, st, value);
+    st->match = own;
+    if (first && uk_index_is_int(first, &always))
+        return always ? body : other;
+    return if_node(s, st, first, body, other);
+}
+
+struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
+    if (uk_is_empty(st))
+        return if_node(s, st, uk_index_int(s->arena, 0), plain_loops(s, st, st->tile, value, false), NULL);
+    if (!st->match)
+        return guard_bounds(s, st, value, plain_versions(s, st, value));
+    struct uk_node *n = fixed_calls(s, st, value);
+
+    if (n && st->packing)
+        n = packing_calls(s, st, value, n);
+    if (!n)
+        return NULL;
+    return guard_bounds(s, st, value, guard_tile(s, st, value, n));
+}

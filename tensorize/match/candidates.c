@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which kernels may compute a nest: the program's own intrinsics, then every row of the registry. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/base.h"
+#include "match.h"
+
+static struct uk_intrinsic *parse_row(struct uk_context *c, const struct uk_kernel *row) {
+    char text[4096];
+    struct uk_intrinsic *i = NULL;
+    size_t n = uk_kernel_declaration(row, text, sizeof text);
+
+    if (n >= sizeof text) {
+        uk_fail(c, UK_INTERNAL, (struct uk_position){0}, "the declaration of %s is too long", row->symbol);
+        return NULL;
+    }
+    if (uk_parse_intrinsic(c, &c->arena, text, &i))
+        return NULL;
+    i->row = row;
+    return i;
+}
+
+enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel *row,
+                                    struct uk_intrinsic **out) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+
+    *out = NULL;
+    if (!c->parsed && !(c->parsed = uk_alloc(&c->arena, sizeof(struct uk_intrinsic *) * (size_t)count)))
+        return uk_out_of_memory(c);
+    if (!c->parsed[row - rows])
+        c->parsed[row - rows] = parse_row(c, row);
+    *out = c->parsed[row - rows];
+    return *out ? UK_OK : uk_failure(c);
+}
+
+const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i) {
+    /* No target has more than threads yet. */
+    if (i->scope != UK_EXEC_THREAD)
+        return i->scope == UK_EXEC_WAVE ? "the waves of a GPU" : "the blocks of a GPU";
+    for (int f = 0; f < i->required; f++)
+        if (!uk_target_has(s->target, i->requires_feature[f]))
+            return i->requires_feature[f];
+    return NULL;
+}
+
+/* Whether the row was made for cores, of which the target's is none. */
+static bool is_for_others(const struct uk_target *t, const struct uk_kernel *row) {
+    const char *cpu = t->cpu ? t->cpu : "";
+    const size_t length = strlen(cpu);
+
+    for (const char *core = row->cores; core; core = strchr(core, ',') ? strchr(core, ',') + 1 : NULL)
+        if (!strncmp(core, cpu, length) && (!core[length] || core[length] == ','))
+            return false;
+    return row->cores;
+}
+
+enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c) {
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+    char lacks[64], why[256];
+
+    for (;;) {
+        const char *name, *missing = NULL;
+        const struct uk_kernel *row = NULL;
+
+        c->own = c->started ? c->own ? c->own->next : NULL : s->program->intrinsics;
+        c->started = true;
+        c->intrinsic = NULL;
+        if (c->own) {
+            c->intrinsic = c->own;
+            name = c->own->name;
+            missing = uk_lacking(s, c->own);
+        } else if (c->row < count) {
+            row = &rows[c->row++];
+            name = row->symbol;
+            missing = uk_target_lacks_for(s->target, row, lacks, sizeof lacks) ? lacks : NULL;
+        } else {
+            return UK_OK;
+        }
+        if (only ? strcmp(only, name) : row && is_for_others(s->target, row))
+            continue;
+        if (row && !uk_target_takes(s->target, row)) {
+            if (!only)
+                continue;
+            c->seen++;
+            snprintf(c->refused, sizeof c->refused, "%s is a kernel of %s, which the target %s is not", name,
+                     row->arch, s->target->name);
+            continue;
+        }
+        c->seen++;
+        if (!missing)
+            return row ? uk_context_intrinsic(s->context, row, &c->intrinsic) : UK_OK;
+        snprintf(c->refused, sizeof c->refused, "%s needs %s, which the target %s lacks", name, missing,
+                 s->target->name);
+        if (!c->reasons)
+            continue;
+        snprintf(why, sizeof why, "needs %s, which the target %s lacks", missing, s->target->name);
+        s->reached = -2;
+        uk_reason_add(s, c->reasons, name, why, false, 0);
+    }
+}
+
+/* ---- cost ---- */
+
+/* Of what is issued for a step, whatever takes longest, but for what cannot be issued beside it; 0: the row states no counts. */
+static double counted_cycles(const struct uk_machine *m, const struct uk_kernel *k) {
+    double fma = k->fma / m->fma_per_cycle, load = k->loads / m->load_per_cycle;
+    double issue = (k->fma + k->loads + k->other) / m->issue_width;
+    double most = m->loads_alone ? fma + load : fma > load ? fma : load;
+
+    return most > issue ? most : issue;
+}
+
+double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
+    double most = counted_cycles(&t->machine, k);
+
+    /* Portable C's counts are of one compiler on one machine: a kernel that was made for the target wins a tie. */
+    if (!strcmp(k->arch, "any"))
+        most *= 1.05;
+    return most > 0 ? most / k->kr
+                    : (double)k->mr * k->nr; /* portable C states no counts: one element at a time */
+}
+
+double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k) {
+    return 2.0 * k->mr * k->nr / uk_kernel_cycles(t, k);
+}
+
+enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel *k, const char *target,
+                                    double *share) {
+    const struct uk_target *t;
+
+    *share = 0;
+    uk_context_enter(c, NULL);
+    enum uk_status s = uk_target_find(c, target ? target : "native", &t);
+    if (!s && k->fma > 0)
+        *share = k->fma / t->machine.fma_per_cycle / counted_cycles(&t->machine, k);
+    return s;
+}
+
+int64_t uk_l2_share(const struct uk_schedule *s) {
+    const struct uk_machine *m = &s->target->machine;
+    int sharing = s->options->threads < m->l2_cores ? s->options->threads : m->l2_cores;
+
+    return m->l2_bytes / (sharing > 1 ? sharing : 1);
+}
+
+/* ---- tensorize L auto | KERNEL ---- */
+
+/* Of the kernel's extent `most`, the tiles use n; what it computes for each element of them. */
+static double waste(const struct uk_kernel *row, int64_t most, int64_t n) {
+    int64_t step = most == row->mr && row->row_step > 0 ? (int64_t)row->row_step : most;
+
+    return most <= 0 || n <= 0 || n >= most ? 1 : (double)((n + step - 1) / step * step) / (double)n;
+}
+
+/* The same for all axes of a match. */
+static double waste_of(const struct uk_stage *st, const struct uk_match *m) {
+    double all = 1;
+
+    for (int v = 0; v < m->axes; v++)
+        all *= waste(m->intrinsic->row, m->most[v], m->axis[v] ? uk_constant_extent(st, m->axis[v]) : 1);
+    return all;
+}
+
+/* Cycles per element that the tile has; what the user brought goes first. */
+static double cost(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m) {
+    const struct uk_kernel *row = m->intrinsic->row;
+
+    return row ? uk_kernel_cycles(s->target, row) / ((double)row->mr * row->nr) * waste_of(st, m) : 0;
+}
+
+static void report_taken(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *best) {
+    if (!s->report || !best)
+        return;
+    if (best->intrinsic->row && best->intrinsic->computes->reduce == UK_REDUCE_NONE)
+        uk_put(s->report, "  taken: %s\n", best->intrinsic->name);
+    else if (best->intrinsic->row)
+        uk_put(s->report, "  taken: %s, at most %.1f flop/cycle by its instruction counts\n",
+               best->intrinsic->name, uk_kernel_bound(s->target, best->intrinsic->row) / waste_of(st, best));
+    else
+        uk_put(s->report, "  taken: %s, the program's own\n", best->intrinsic->name);
+}
+
+static enum uk_status no_kernel(struct uk_schedule *s, struct uk_position at, const char *name) {
+    struct uk_near near = {.word = name};
+    int count;
+    const struct uk_kernel *row = uk_kernels(&count);
+
+    for (const struct uk_intrinsic *i = s->program->intrinsics; i; i = i->next)
+        uk_nearer(&near, i->name);
+    for (int k = 0; k < count; k++)
+        uk_nearer(&near, row[k].symbol);
+    return uk_fail(s->context, UK_REFUSED, at,
+                   "tensorize: there is no kernel %s%s%s; `uk kernels` lists those there are", name,
+                   near.name ? "; did you mean " : "", near.name ? near.name : "");
+}
+
+enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, int tile, const char *kernel,
+                                  struct uk_position at) {
+    struct uk_reasons reasons = {0};
+    struct uk_candidate c = {.reasons = &reasons};
+    struct uk_match *best = NULL, *m;
+    struct uk_text why = {0}, all = {0};
+    bool any = !strcmp(kernel, "auto");
+    enum uk_status status;
+
+    if (s->report)
+        uk_put(s->report, "tensorize %s.%s %s\n", st->name, st->loop[tile]->var->name, kernel);
+    while (!(status = uk_next_candidate(s, any ? NULL : kernel, &c)) && c.intrinsic) {
+        why.length = 0;
+        status = uk_match(s, st, tile, c.intrinsic, &m, &why);
+        if (status && status != UK_NO_MATCH)
+            break;
+        if (status) {
+            uk_reason_add(s, &reasons, c.intrinsic->name, why.length ? why.text : NULL, false, 0);
+            continue;
+        }
+        if (any)
+            uk_reason_add(s, &reasons, c.intrinsic->name, "computes this nest", true, cost(s, st, m));
+        if (!best || cost(s, st, m) < cost(s, st, best))
+            best = m;
+    }
+    if (s->report)
+        uk_reasons_put(s, &reasons, s->report, false);
+    else if (!best)
+        uk_reasons_put(s, &reasons, &all, true);
+    if (status && status != UK_NO_MATCH) {
+        status = uk_failure(s->context);
+    } else if (best) {
+        report_taken(s, st, best);
+        st->tile = tile;
+        st->match = best;
+        status = UK_OK;
+    } else if (!c.seen) {
+        status = no_kernel(s, at, kernel);
+    } else {
+        const char *what = any ? "; leave the step out, or do what the nearest kernels lack" : "";
+        status =
+            uk_fail(s->context, UK_NO_MATCH, at, "tensorize %s.%s %s: no kernel computes this nest%s%s%s",
+                    st->name, st->loop[tile]->var->name, kernel, what,
+                    !any && *c.refused ? "; "
+                    : all.text         ? all.text
+                                       : "",
+                    !any ? c.refused : "");
+    }
+    uk_text_free(why.text);
+    uk_text_free(all.text);
+    return status;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Proves that a nest of loops is what an intrinsic declares, or says where they differ.
+ *
+ * The operands are paired by the expression trees, up to commutativity. An axis of the declaration is a loop
+ * of the nest if, for every operand, one step of either moves the address by the same amount; strides that
+ * the declaration names are bound to what stands here. Coefficients are polynomials over the sizes, compared
+ * exactly. What is left are facts about all tiles (extents, alignment, memory read past the box): those that
+ * a split makes obvious are read off, the rest is asked of isl.
+ */
+#include <limits.h>
+#include <string.h>
+#include "attempt.h"
+
+enum { MOST_SWAPS = 8 };
+
+/* Keeps the reason of the attempt that got furthest. */
+bool uk_differ(struct uk_attempt *t, const char *format, ...) {
+    va_list ap;
+    char text[512];
+
+    if (t->score <= t->best)
+        return false;
+    t->best = t->score;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    t->why->length = 0;
+    uk_put(t->why, "%s", text);
+    return false;
+}
+
+int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t) {
+    int n = 0;
+
+    for (const struct uk_tensor *o = p->tensors; o; o = o->next, n++)
+        if (o == t)
+            return n;
+    return -1;
+}
+
+static bool pair_with(struct uk_attempt *t, const struct uk_match *empty, unsigned swap) {
+    t->m = *empty;
+    t->view = t->st;
+    t->swap = swap;
+    t->tries = 0;
+    if (t->fit)
+        *t->fit = (struct uk_fit){.intrinsic = t->fit->intrinsic};
+    return uk_match_expression(t) && uk_match_axes(t);
+}
+
+/* The first way to pair the expressions under which the axes agree; of fits, the best one. */
+static bool unify(struct uk_attempt *t) {
+    struct uk_match empty = t->m;
+    struct uk_rank best = {0};
+    int commutative = 0;
+    unsigned swap = 0, chosen = 0;
+    bool any = false;
+
+    do {
+        bool same = pair_with(t, &empty, swap);
+
+        if (same && (!t->fit || !uk_match_rank(t).effort))
+            return true;
+        if (same && (!any || uk_match_is_better(uk_match_rank(t), best))) {
+            any = true;
+            best = uk_match_rank(t);
+            chosen = swap;
+        }
+        commutative = t->node > commutative ? t->node : commutative;
+    } while (!t->s->context->failed && commutative <= MOST_SWAPS && ++swap < 1u << commutative);
+    return any && pair_with(t, &empty, chosen);
+}
+
+/* What packing would make of the nest, if that is all it needs. */
+static bool advise(struct uk_attempt *t, const struct uk_match *empty) {
+    struct uk_fit fit = {.intrinsic = (struct uk_intrinsic *)t->k};
+    int best = t->best;
+
+    if (t->s->context->failed)
+        return false;
+    t->fit = &fit;
+    t->advising = true;
+    t->best = INT_MAX;
+    t->m = *empty;
+    bool could = unify(t);
+    t->best = could ? -1 : best;
+    if (could)
+        uk_match_advise(t);
+    t->fit = NULL;
+    t->advising = false;
+    return false;
+}
+
+/* The innermost loops may be as many of the output and of the sum as the kernel has axes. */
+static bool too_many_loops(struct uk_attempt *t) {
+    const int axes = t->ks->iterators, first = t->st->loops - axes;
+    int reduced = 0;
+
+    for (int i = first; i < t->st->loops; i++)
+        reduced += uk_is_reduced(t->st, t->st->loop[i]);
+    const bool same = reduced == axes - t->ks->left_iterators;
+    const struct uk_loop *l = t->st->loop[same && axes ? first : t->tile];
+    return uk_differ(t, "%d loops from %s on, the kernel has %d axes; %s loop %s", t->st->loops - t->tile,
+                     t->st->loop[t->tile]->var->name, axes,
+                     same && axes ? "begin at" : "reorder the others outside of", l->var->name);
+}
+
+static bool prove(struct uk_attempt *t) {
+    const int inner = t->st->loops - t->tile;
+    struct uk_match empty;
+
+    if (!uk_match_forms(t) || !uk_match_declare(t))
+        return false;
+    empty = t->m;
+    if (inner > t->ks->iterators)
+        return too_many_loops(t);
+    if (!unify(t))
+        return advise(t, &empty);
+    t->score = 1 << 20; /* from here on, every difference is the one to report */
+    return uk_match_roles(t) && uk_match_tiles(t);
+}
+
+/* The declaration's stage is one for all attempts, and older than what they use. */
+static struct uk_mark mark_scratch(struct uk_schedule *s) {
+    if (!s->declared)
+        s->declared = uk_alloc(s->arena, sizeof *s->declared);
+    return uk_arena_mark(s->arena);
+}
+
+static enum uk_status begin(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
+                            struct uk_statement *ks, struct uk_text *why, struct uk_attempt **out) {
+    struct uk_attempt *t = *out = uk_alloc(s->arena, sizeof *t);
+
+    if (!t || !s->declared)
+        return uk_out_of_memory(s->context);
+    *t = (struct uk_attempt){.s = s,
+                             .st = st,
+                             .view = st,
+                             .declared = s->declared,
+                             .tile = tile,
+                             .k = i,
+                             .ks = ks,
+                             .best = -1,
+                             .why = why};
+    t->m.intrinsic = i;
+    t->m.axes = t->ks->iterators;
+    for (int n = 0; n < UK_MAX_OPERANDS; n++)
+        t->m.operand[n] = -1;
+    for (const struct uk_tensor *x = i->declaration->tensors; x; x = x->next)
+        t->m.tensors++;
+    for (const struct uk_scalar *x = i->declaration->scalars; x; x = x->next)
+        t->m.scalars++;
+    t->m.sizes = i->declaration->size_count;
+    if (t->m.tensors > UK_MAX_OPERANDS || t->m.sizes > UK_MAX_SIZES || t->m.scalars > UK_MAX_SCALARS) {
+        s->reached = -1;
+        uk_put(why, "the declaration has more than %d tensors, %d sizes or %d scalars", UK_MAX_OPERANDS,
+               UK_MAX_SIZES, UK_MAX_SCALARS);
+        return UK_NO_MATCH;
+    }
+    return UK_OK;
+}
+
+/* Where loops were divided, the operands' forms of the view, with the parts at 0. The other loops of the tile keep their
+ * place in them: guards may let them begin later. */
+static enum uk_status keep_operands(struct uk_attempt *t) {
+    if (t->view == t->st)
+        return UK_OK;
+    if (!(t->m.at = uk_alloc(t->s->arena, sizeof *t->m.at * (size_t)(t->m.tensors + 1))))
+        return uk_out_of_memory(t->s->context);
+    for (int n = 0; n < t->m.tensors; n++) {
+        if (t->first[n] < 0)
+            continue;
+        t->m.at[n] = *uk_match_operand(t, n);
+        for (int d = 0; d < t->m.at[n].tensor->stored_dims; d++)
+            for (int l = t->tile; l < t->view->loops; l++)
+                if (uk_loop_position(t->st, t->view->loop[l]) < 0)
+                    t->m.at[n].index[d].coefficient[t->view->loop[l]->id] = 0;
+    }
+    return UK_OK;
+}
+
+/* Undoes what a match that failed has used. */
+static enum uk_status give_up(struct uk_schedule *s, struct uk_mark mark, const struct uk_attempt *t,
+                              int all_loops) {
+    s->all_loops = all_loops;
+    s->reached = t->best;
+    if (s->context->failed)
+        return uk_failure(s->context);
+    uk_arena_release(s->arena, mark);
+    return UK_NO_MATCH;
+}
+
+/* A kernel of several statements computes no stage alone. */
+static bool is_one_statement(struct uk_schedule *s, const struct uk_intrinsic *i, struct uk_text *why) {
+    if (i->declaration->statements == i->computes)
+        return true;
+    s->reached = -1;
+    uk_put(why, "copies %s too: it takes the place of that copy where another kernel first reads it",
+           i->declaration->statements->left.tensor->name);
+    return false;
+}
+
+enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, struct uk_intrinsic *i,
+                        struct uk_match **out, struct uk_text *why) {
+    *out = NULL;
+    return is_one_statement(s, i, why) ? uk_match_statement(s, st, tile, i, i->computes, out, why)
+                                       : UK_NO_MATCH;
+}
+
+enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
+                                  struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
+                                  struct uk_text *why) {
+    struct uk_mark mark = mark_scratch(s);
+    int all_loops = s->all_loops;
+    struct uk_attempt *t;
+    enum uk_status status = begin(s, st, tile, i, ks, why, &t);
+
+    *out = NULL;
+    if (status)
+        return status;
+    if (!prove(t))
+        return give_up(s, mark, t, all_loops);
+    for (int v = 0; v < t->m.axes; v++)
+        t->m.most[v] = uk_match_most(t, v);
+    s->all_loops = all_loops;
+    *out = &t->m;
+    return keep_operands(t);
+}
+
+/* The dimension that the loop indexes, one by one and alone; -1: there is none. */
+static int panel_dimension(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_loop *l) {
+    int found = -1;
+
+    for (int d = 0; d < o->tensor->stored_dims; d++) {
+        const int64_t *c = o->index[d].coefficient;
+
+        if (!c[l->id])
+            continue;
+        if (c[l->id] != 1 || found >= 0)
+            return -1;
+        for (int i = 0; i < t->st->loops; i++)
+            if (t->st->loop[i] != l && c[t->st->loop[i]->id])
+                return -1;
+        found = d;
+    }
+    return found;
+}
+
+/* Along which dimension the operand is packed; its axes are those of the fit. */
+static bool describe_panel(struct uk_attempt *t, int operand, const int *axis) {
+    const struct uk_operand *o = &t->st->operand[operand];
+    struct uk_panel *p = &t->fit->panel[operand];
+
+    if (axis[p->lane] < 0 || (p->group && axis[p->of] < 0))
+        return uk_differ(t, "%s would have to be packed along an axis that has no loop here",
+                         o->tensor->name);
+    if (o->tensor->layout || (p->group && !uk_may_group(t, o, p)))
+        return uk_differ(t, "%s is not stored as the kernel reads it, and cannot be packed so",
+                         o->tensor->name);
+    if (p->group && !(p->layout = uk_group_layout(t, operand, p)))
+        return uk_out_of_memory(t->s->context), false;
+    if ((p->along = panel_dimension(t, o, t->m.axis[p->lane])) < 0)
+        return uk_differ(t, "%s has windows or strides along loop %s, which panels do not have",
+                         o->tensor->name, t->m.axis[p->lane]->var->name);
+    p->lane = axis[p->lane];
+    return true;
+}
+
+/* A sum in groups is of whole groups, or all that takes part in it is packed, with 0 beyond its end. */
+static bool check_multiples(struct uk_attempt *t) {
+    struct uk_arena *a = t->s->arena;
+
+    for (int v = t->ks->left_iterators; v < t->ks->iterators; v++) {
+        bool packed = true;
+
+        if (!t->divisor[v] || !t->m.axis[v])
+            continue;
+        struct uk_index *n = t->st->statement->extent[t->m.axis[v]->iterator];
+        struct uk_index *rest = uk_index_op(a, UK_I_MOD, n, uk_index_int(a, t->divisor[v]));
+        for (int i = 0; i < t->pairs; i++)
+            packed &= !uk_depends(&t->view->operand[t->pair[i].operand], t->quotient[v]) ||
+                      t->fit->panel[t->pair[i].operand].group;
+        if (!packed && !uk_proves(t->s, t->st, 0, uk_index_op(a, UK_I_EQ, rest, uk_index_int(a, 0))))
+            return uk_differ(t,
+                             "the kernel reads groups of %lld along %s, and %s need not be a multiple; "
+                             "assume that it is",
+                             (long long)t->divisor[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name);
+    }
+    return true;
+}
+
+/* Does the kernel take the operand at any strides, each of two axes or more? */
+static bool takes_any_strides(const struct uk_attempt *t, int operand) {
+    bool any = false;
+
+    for (int i = 0; i < t->pairs; i++) {
+        const struct uk_tensor *x = t->declared->operand[t->pair[i].declared].tensor;
+
+        if (t->pair[i].operand != operand)
+            continue;
+        any = x->stored_dims > 1 && !x->layout;
+        for (int d = 0; d < x->stored_dims; d++)
+            any &= x->stride[d]->op == UK_I_VAR;
+    }
+    return any;
+}
+
+/* The axes that have a loop, the others as units; and along which dimension each operand is packed. */
+static bool describe_fit(struct uk_attempt *t) {
+    struct uk_fit *f = t->fit;
+    int axis[UK_MAX_AXES];
+
+    for (int v = 0; v < t->ks->iterators; v++) {
+        axis[v] = t->m.axis[v] ? f->axes : -1;
+        if (!t->m.axis[v]) {
+            f->unit[f->units++] = uk_match_most(t, v);
+            continue;
+        }
+        f->axis[f->axes] = t->m.axis[v];
+        f->most[f->axes++] = uk_match_most(t, v);
+    }
+    for (int o = 1; o < t->st->operands; o++) {
+        f->any_strides[o] = takes_any_strides(t, o);
+        if (f->panel[o].width && !describe_panel(t, o, axis))
+            return false;
+    }
+    return check_multiples(t);
+}
+
+enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
+                       struct uk_text *why) {
+    struct uk_mark mark = mark_scratch(s);
+    int all_loops = s->all_loops;
+    struct uk_attempt *t;
+    bool fits;
+
+    *out = (struct uk_fit){.intrinsic = i};
+    if (!is_one_statement(s, i, why))
+        return UK_NO_MATCH;
+    enum uk_status status = begin(s, st, 0, i, i->computes, why, &t);
+    if (status)
+        return status;
+    t->fit = out;
+    t->whole = true;
+    fits = uk_match_forms(t) && uk_match_declare(t) && unify(t) && uk_match_roles(t) && uk_match_pads(t) &&
+           describe_fit(t);
+    if (fits && st->statement->reduce != UK_REDUCE_NONE && !i->form[UK_FORM_UPDATE].given)
+        fits = uk_differ(t, "the sum has to be split, and the kernel has no `update`");
+    if (!fits)
+        return give_up(s, mark, t, all_loops);
+    s->all_loops = all_loops;
+    if (!uk_match_is_divided(t)) /* whose maps stay */
+        uk_arena_release(s->arena, mark);
+    return UK_OK;
+}

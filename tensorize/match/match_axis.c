@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which loop of the nest is which axis of the declaration: for every operand, one step of either moves the
+ * address by the same amount. Strides that the declaration names are bound to what stands here; an axis for
+ * which the nest has no loop has the extent 1.
+ */
+#include <string.h>
+#include "attempt.h"
+
+enum { MOST_TRIES = 4096 };
+
+/* ---- what the declaration says ---- */
+
+/* p with the strides that are bound so far. */
+struct uk_poly uk_match_bound(const struct uk_attempt *t, const struct uk_poly *p) {
+    struct uk_poly sum = {0};
+
+    for (int i = 0; i < p->terms; i++) {
+        struct uk_poly term = {.terms = 1, .term[0].factor = p->term[i].factor};
+
+        for (int k = 0; k < p->term[i].atoms; k++) {
+            const struct uk_index *a = p->term[i].atom[k];
+            struct uk_poly atom = a->op == UK_I_VAR && t->m.size[a->var->number].bound
+                                      ? t->m.size[a->var->number].value
+                                      : uk_poly_of(a);
+
+            term = uk_poly_multiply(&term, &atom);
+        }
+        sum = uk_poly_add(sum, &term, 1);
+    }
+    if (p->terms < 0)
+        sum.terms = -1;
+    return sum;
+}
+
+/* A single size, which is to be bound. */
+static const struct uk_var *free_stride(const struct uk_attempt *t, const struct uk_poly *p) {
+    if (p->terms != 1 || p->term[0].factor != 1 || p->term[0].atoms != 1)
+        return NULL;
+    const struct uk_index *a = p->term[0].atom[0];
+
+    return a->op == UK_I_VAR && a->var->kind == UK_VAR_SIZE && !t->m.size[a->var->number].bound ? a->var
+                                                                                                : NULL;
+}
+
+int64_t uk_match_most(const struct uk_attempt *t, int axis) {
+    const struct uk_index *e = t->ks->extent[axis];
+    int64_t c, least = 0;
+
+    if (uk_index_is_int(e, &c))
+        return c;
+    for (const struct uk_assume *a = t->k->declaration->assumes; a; a = a->next)
+        if (a->relation->op == UK_I_LE && a->relation->a->op == UK_I_VAR && a->relation->a->var == e->var &&
+            uk_index_is_int(a->relation->b, &c))
+            least = least && least < c ? least : c;
+    return least;
+}
+
+/* The declaration's step along one of its loops, if it is a number; -1: it is none. */
+static int64_t declared_step(const struct uk_attempt *t, int tensor, int loop) {
+    struct uk_poly p = uk_coefficient(uk_match_declared(t, tensor), loop);
+    int64_t c;
+
+    return uk_poly_is_int(&p, &c) ? c : -1;
+}
+
+/* The panel that the declaration reads, if it is one that pack makes: steps 1 and w over two axes, or, in groups
+ * of f, 1 and w * f over the two parts of a divided axis and f over another. */
+static struct uk_panel declared_panel(const struct uk_attempt *t, int tensor) {
+    struct uk_panel p = {.lane = -1, .of = -1};
+    int64_t most = 0;
+
+    for (int v = 0; v < t->ks->iterators; v++)
+        if (t->divisor[v] && declared_step(t, tensor, t->ks->iterators + v) == 1) {
+            p.group = t->divisor[v];
+            p.of = v;
+        }
+    for (int v = 0; v < t->ks->iterators; v++) {
+        int64_t c = declared_step(t, tensor, v);
+
+        if (c < 0 || (t->divisor[v] && c && v != p.of))
+            return (struct uk_panel){0};
+        if (c == (p.group ? p.group : 1) && v != p.of)
+            p.lane = v;
+        most = c > most ? c : most;
+    }
+    p.width = p.group ? most / p.group : most;
+    return p.lane >= 0 && p.width > 1 && t->m.operand[tensor] != 0 ? p : (struct uk_panel){0};
+}
+
+/* Would a copy of the operand in panels have the declared steps? */
+static bool may_be_packed(struct uk_attempt *t, const struct uk_pair *p, const struct uk_poly *want,
+                          const struct uk_poly *have) {
+    bool packed = t->view->operand[p->operand].tensor->kind == UK_TENSOR_PACKED;
+
+    if (!t->fit || (packed && !t->advising) || (!packed && have->terms < 0) ||
+        (have->terms >= 0 && (want->terms == 0) != (have->terms == 0)))
+        return false;
+    t->fit->panel[p->operand] = declared_panel(t, p->tensor);
+    if (packed && p->operand && !t->fit->panel[p->operand].width && !uk_match_is_divided(t))
+        t->fit->panel[p->operand].width = UK_UNPACK;
+    return t->fit->panel[p->operand].width;
+}
+
+struct uk_poly uk_match_step(const struct uk_operand *o, const struct uk_loop *l) {
+    struct uk_poly sum = {0};
+
+    for (int d = 0; d < o->tensor->stored_dims; d++) {
+        if (o->index[d].general && uk_mentions(o->index[d].general, l->var))
+            return (struct uk_poly){.terms = -1};
+        if (o->index[d].general || !o->index[d].coefficient[l->id])
+            continue;
+        struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
+        sum = uk_poly_add(sum, &stride, o->index[d].coefficient[l->id]);
+    }
+    return sum;
+}
+
+/* One step along the declaration's loop `declared`, and along loop l of the view. */
+static bool same_step(struct uk_attempt *t, const struct uk_pair *p, int declared, const struct uk_loop *l) {
+    const struct uk_operand *o = &t->view->operand[p->operand];
+    struct uk_poly want = uk_coefficient(&t->declared->operand[p->declared], declared);
+    struct uk_poly have = uk_match_step(o, l);
+
+    want = uk_match_bound(t, &want);
+    const struct uk_var *v = have.terms >= 0 ? free_stride(t, &want) : NULL;
+    if (v) {
+        t->m.size[v->number].bound = true;
+        t->m.size[v->number].value = have;
+    } else if (have.terms < 0 || !uk_poly_equal(&want, &have)) {
+        return may_be_packed(t, p, &want, &have) ||
+               uk_match_other_step(t, p, declared % t->ks->iterators, l, &want, &have, "");
+    }
+    t->score += 2;
+    return true;
+}
+
+/* The sum has one group at most: whatever the step from one to the next, none is made. */
+static bool has_one_group(const struct uk_attempt *t, int axis) {
+    return t->divisor[axis] && !t->fit && uk_constant_extent(t->view, t->quotient[axis]) == 1;
+}
+
+static bool same_steps(struct uk_attempt *t, int axis, const struct uk_loop *l) {
+    bool divided = t->divisor[axis] > 0;
+
+    if (divided && !uk_match_divide(t, axis, l))
+        return false;
+    if (uk_match_scalars_depend(t, l))
+        return uk_differ(t, "a scalar of the kernel would change with loop %s", l->var->name);
+    for (int i = 0; divided && i < t->pairs; i++)
+        if (!same_step(t, &t->pair[i], t->ks->iterators + axis, t->remainder[axis]))
+            return false;
+    for (int i = 0; i < t->pairs && !has_one_group(t, axis); i++)
+        if (!same_step(t, &t->pair[i], axis, divided ? t->quotient[axis] : l))
+            return false;
+    return true;
+}
+
+/* ---- all axes ---- */
+
+static bool is_used(const struct uk_attempt *t, const struct uk_loop *l, int axes) {
+    for (int v = 0; v < axes; v++)
+        if (t->m.axis[v] == l)
+            return true;
+    return false;
+}
+
+static int units(const struct uk_attempt *t, int axes) {
+    int n = 0;
+
+    for (int v = 0; v < axes; v++)
+        n += !t->m.axis[v];
+    return n;
+}
+
+/* An axis of the output whose extent the kernel is told, or that has one element. */
+static bool may_be_one(const struct uk_attempt *t, int axis) {
+    const struct uk_index *e = t->ks->extent[axis];
+    int inner = t->st->loops - t->tile;
+    int64_t c;
+
+    if (axis >= t->ks->left_iterators || (!t->whole && units(t, axis) >= t->ks->iterators - inner))
+        return false;
+    return uk_index_is_int(e, &c) ? c == 1 : e->op == UK_I_VAR;
+}
+
+static bool no_loop(struct uk_attempt *t, int axis, bool reduced) {
+    const struct uk_loop *l = NULL;
+    int i = t->tile;
+
+    if (t->tile == t->st->loops)
+        return uk_differ(t, "stage %s has no loops, the kernel has axis %s", t->st->name,
+                         t->ks->iterator[axis]->name);
+    while (!l && --i >= 0)
+        l = uk_is_reduced(t->st, t->st->loop[i]) == reduced ? t->st->loop[i] : NULL;
+    return uk_differ(t, "the kernel's axis %s is %s; no loop from %s on is%s%s", t->ks->iterator[axis]->name,
+                     reduced ? "summed over" : "an axis of the output", t->st->loop[t->tile]->var->name,
+                     !l                 ? ""
+                     : i == t->tile - 1 ? "; begin at loop "
+                                        : "; reorder inside of it loop ",
+                     l ? l->var->name : "");
+}
+
+/* ---- which axes are best ---- */
+
+struct uk_chosen {
+    struct uk_match m;
+    struct uk_fit fit;
+    struct uk_stage *view;
+    int score, all_loops;
+    struct uk_rank rank;
+};
+
+/* Guards and bounds in which two of the axes stand: tiles would not be boxes. */
+static int coupled(const struct uk_attempt *t) {
+    int n = 0;
+
+    for (int b = 0; b < t->st->bounds; b++) {
+        int loops = 0;
+
+        for (int v = 0; v < t->ks->iterators; v++)
+            loops += t->m.axis[v] && t->st->bound[b].form.coefficient[t->m.axis[v]->id];
+        n += loops > 1;
+    }
+    return n;
+}
+
+struct uk_rank uk_match_rank(const struct uk_attempt *t) {
+    enum { OF_BOX = UK_MAX_OPERANDS * UK_MAX_AXES };
+    struct uk_rank r = {.effort = OF_BOX * coupled(t), .sum = 1};
+
+    for (int v = 0; v < t->ks->iterators; v++) {
+        r.effort += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
+        if (t->m.axis[v] && v >= t->ks->left_iterators)
+            r.sum *= uk_values_told(t->s, t->st, t->m.axis[v]);
+    }
+    for (int o = 0; o < UK_MAX_OPERANDS; o++)
+        r.effort += t->fit->panel[o].width != 0;
+    return r;
+}
+
+bool uk_match_is_better(struct uk_rank a, struct uk_rank b) {
+    return a.effort != b.effort ? a.effort < b.effort : a.sum > b.sum;
+}
+
+/* All axes have a loop. Of a fit, this is kept if it is the best so far, and the search goes on. */
+static bool complete(struct uk_attempt *t) {
+    if (!t->chosen)
+        return true;
+    struct uk_rank rank = uk_match_rank(t);
+    if (!t->chosen->view || uk_match_is_better(rank, t->chosen->rank))
+        *t->chosen = (struct uk_chosen){.m = t->m,
+                                        .fit = *t->fit,
+                                        .view = t->view,
+                                        .score = t->score,
+                                        .all_loops = t->s->all_loops,
+                                        .rank = rank};
+    return false;
+}
+
+/* Axes one after the other, each with a loop whose steps agree; backs up where several agree. */
+static bool assign_axes(struct uk_attempt *t, int axis) {
+    if (axis == t->ks->iterators)
+        return complete(t);
+    bool reduced = axis >= t->ks->left_iterators, found = false;
+
+    for (int i = t->st->loops - 1; i >= t->tile - may_be_one(t, axis);
+         i--) { /* of equals, the innermost: loops that are left stay outside */
+        struct uk_loop *l = i < t->tile ? NULL : t->st->loop[i];
+
+        if (l && (is_used(t, l, axis) || uk_is_reduced(t->st, l) != reduced ||
+                  (t->whole && uk_is_prefix_of_copy(t->s, t->st, i)))) /* which cannot be split any more */
+            continue;
+        struct uk_match saved = t->m;
+        struct uk_fit fit = t->fit ? *t->fit : (struct uk_fit){0};
+        struct uk_stage *view = t->view;
+        int score = t->score, all_loops = t->s->all_loops;
+
+        if (t->tries++ > MOST_TRIES)
+            return uk_differ(t, "too many loops could be the kernel's axes; tensorize fewer loops");
+        found = true;
+        bool same = !l || same_steps(t, axis, l);
+        t->m.axis[axis] = l;
+        if (same && assign_axes(t, axis + 1))
+            return true;
+        t->m = saved;
+        t->view = view;
+        t->score = score;
+        t->s->all_loops = all_loops;
+        if (t->fit)
+            *t->fit = fit;
+    }
+    return found ? false : no_loop(t, axis, reduced);
+}
+
+/* The first axes that agree; of a whole stage, which a tiling follows, the best ones. */
+static bool choose_axes(struct uk_attempt *t) {
+    struct uk_chosen chosen = {0};
+
+    t->chosen = t->whole ? &chosen : NULL;
+    bool done = assign_axes(t, 0);
+    t->chosen = NULL;
+    if (!chosen.view)
+        return done;
+    t->m = chosen.m;
+    *t->fit = chosen.fit;
+    t->view = chosen.view;
+    t->score = chosen.score;
+    t->s->all_loops = chosen.all_loops;
+    return true;
+}
+
+/* ---- accesses of one tensor ---- */
+
+/* Address at the start of the tile, without what the loops before it add. */
+static struct uk_poly offset_of(const struct uk_operand *o) {
+    struct uk_poly sum = {0};
+
+    for (int d = 0; d < o->tensor->stored_dims; d++) {
+        struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
+        struct uk_poly rest = o->index[d].rest ? uk_poly_of(o->index[d].rest) : (struct uk_poly){0};
+
+        rest = uk_poly_multiply(&rest, &stride);
+        sum = uk_poly_add(sum, &rest, 1);
+    }
+    return sum;
+}
+
+/* The pair that gives the origin is one whose access begins at the declared tensor's origin; the others lie
+ * as far from it as the declaration says. */
+static bool check_offsets(struct uk_attempt *t) {
+    for (int i = 0; i < t->pairs; i++) {
+        int n = t->pair[i].tensor;
+
+        if (offset_of(uk_match_declared(t, n)).terms &&
+            !offset_of(&t->declared->operand[t->pair[i].declared]).terms)
+            t->first[n] = i;
+    }
+    for (int i = 0; i < t->pairs; i++) {
+        const struct uk_pair *p = &t->pair[i], *q = &t->pair[t->first[p->tensor]];
+        const struct uk_operand *o = &t->view->operand[p->operand], *origin = &t->view->operand[q->operand];
+        struct uk_poly want = offset_of(&t->declared->operand[p->declared]), have = offset_of(o);
+        struct uk_poly base = offset_of(origin);
+        bool same;
+
+        want = uk_match_bound(t, &want);
+        if (q == p && want.terms)
+            return uk_differ(t, "no access of %s in the declaration is at its origin; shift it there",
+                             t->declared->operand[p->declared].tensor->name);
+        t->m.operand[p->tensor] = q->operand;
+        if (q == p)
+            continue;
+        have = uk_poly_add(have, &base, -1);
+        same = uk_poly_equal(&want, &have) && (want.terms == 0 || p->tensor != t->pair[0].tensor);
+        for (int l = 0; l < t->tile && same; l++) {
+            struct uk_poly x = uk_coefficient(o, t->st->loop[l]->id),
+                           y = uk_coefficient(origin, t->st->loop[l]->id);
+
+            same = x.terms >= 0 && uk_poly_equal(&x, &y);
+        }
+        if (!same)
+            return uk_differ(t, "%s stands twice in the kernel, its accesses %s elements apart, but %s here",
+                             t->declared->operand[p->declared].tensor->name, uk_poly_text(t, &want),
+                             uk_poly_text(t, &have));
+    }
+    return true;
+}
+
+/* Constant strides may be those of panels by themselves. Then the operand is read in place if whole panels are in memory,
+ * and else packed; where guards let tiles begin inside a panel, neither. */
+static bool check_in_place(struct uk_attempt *t) {
+    for (int i = 0; i < t->pairs && t->whole; i++) {
+        const struct uk_pair *p = &t->pair[i];
+        const struct uk_tensor *x = t->view->operand[p->operand].tensor;
+        struct uk_panel panel = declared_panel(t, p->tensor);
+
+        if (!panel.width || t->fit->panel[p->operand].width || x->layout || x->kind == UK_TENSOR_PACKED ||
+            uk_match_over(t, p))
+            continue;
+        if (t->m.axis[panel.lane] && uk_starts_late(t->st, t->m.axis[panel.lane]))
+            return false;
+        t->fit->panel[p->operand] = panel;
+    }
+    return true;
+}
+
+bool uk_match_axes(struct uk_attempt *t) {
+    return choose_axes(t) && check_in_place(t) && check_offsets(t);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The expression of a declaration in that of a nest: which operand stands for which tensor, which value for
+ * which scalar. */
+#include <string.h>
+#include "attempt.h"
+
+static const char *operation_name(const struct uk_expr *e) {
+    static const char *const name[] = {
+        [UK_E_NUMBER] = "a number",
+        [UK_E_SCALAR] = "a scalar",
+        [UK_E_ACCESS] = "an element",
+        [UK_E_INDEX] = "index()",
+        [UK_E_ADD] = "+",
+        [UK_E_SUB] = "-",
+        [UK_E_MUL] = "*",
+        [UK_E_DIV] = "/",
+        [UK_E_SHL] = "<<",
+        [UK_E_SHR] = ">>",
+        [UK_E_NEG] = "unary -",
+        [UK_E_MIN] = "min",
+        [UK_E_MAX] = "max",
+        [UK_E_EXP] = "exp",
+        [UK_E_TANH] = "tanh",
+        [UK_E_SQRT] = "sqrt",
+        [UK_E_ABS] = "abs",
+        [UK_E_ROUND] = "round",
+        [UK_E_CAST] = "a conversion",
+        [UK_E_PAD] = "pad",
+        [UK_E_SELECT] = "select",
+        [UK_E_EQ] = "==",
+        [UK_E_NE] = "!=",
+        [UK_E_LT] = "<",
+        [UK_E_LE] = "<=",
+        [UK_E_GT] = ">",
+        [UK_E_GE] = ">=",
+        [UK_E_AND] = "and",
+        [UK_E_OR] = "or",
+        [UK_E_NOT] = "not",
+    };
+
+    return name[e->op];
+}
+
+static int operand_of(const struct uk_stage *st, const struct uk_expr *e) {
+    for (int o = 1; o < st->operands; o++)
+        if (st->operand[o].expr == e)
+            return o;
+    return -1;
+}
+
+/* ---- operands ---- */
+
+/* The declaration's operand in the place of `operand`; a tensor that stands twice is one tensor here too. */
+static bool pair(struct uk_attempt *t, int declared, int operand) {
+    const struct uk_tensor *want = t->declared->operand[declared].tensor;
+    const struct uk_operand *o = &t->st->operand[operand];
+    int n = uk_tensor_number(t->k->declaration, want);
+
+    if (want->type != o->tensor->type)
+        return uk_differ(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
+                         uk_type_names[o->tensor->type], want->name, uk_type_names[want->type]);
+    if (t->first[n] >= 0 && t->st->operand[t->m.operand[n]].tensor != o->tensor)
+        return uk_differ(t, "%s of the kernel stands for %s and for %s; the kernel takes one tensor there",
+                         want->name, t->st->operand[t->m.operand[n]].tensor->name, o->tensor->name);
+    if (operand && (n == t->pair[0].tensor) != (o->tensor == t->st->operand[0].tensor))
+        return uk_differ(t, "%s is written by the nest and read in the place of %s; the kernel %s",
+                         t->st->operand[0].tensor->name, want->name,
+                         n == t->pair[0].tensor ? "reads what it writes"
+                                                : "takes that as a tensor of its own; read a copy");
+    t->pair[t->pairs++] = (struct uk_pair){.tensor = n, .declared = declared, .operand = operand};
+    if (t->first[n] < 0) {
+        t->first[n] = t->pairs - 1;
+        t->m.operand[n] = operand;
+    }
+    t->score++;
+    return true;
+}
+
+/* ---- scalars ---- */
+
+static bool same_operand(const struct uk_operand *a, const struct uk_operand *b) {
+    for (int d = 0; d < a->tensor->stored_dims; d++) {
+        const struct uk_affine *x = &a->index[d], *y = &b->index[d];
+
+        if (memcmp(x->coefficient, y->coefficient, sizeof x->coefficient) || !x->rest != !y->rest ||
+            !x->general != !y->general || (x->rest && !uk_index_equal(x->rest, y->rest)) ||
+            (x->general && !uk_index_equal(x->general, y->general)))
+            return false;
+    }
+    return true;
+}
+
+static double value_of(const struct uk_expr *number) {
+    return number->is_integer ? (double)number->integer : number->number;
+}
+
+/* Both of the nest. */
+static bool same_value(const struct uk_stage *st, const struct uk_expr *a, const struct uk_expr *b) {
+    if (a->op != b->op || a->type != b->type)
+        return false;
+    switch (a->op) {
+    case UK_E_NUMBER:
+        return value_of(a) == value_of(b);
+    case UK_E_SCALAR:
+        return a->scalar == b->scalar;
+    case UK_E_ACCESS:
+        return a->access.tensor == b->access.tensor &&
+               same_operand(&st->operand[operand_of(st, a)], &st->operand[operand_of(st, b)]);
+    case UK_E_INDEX:
+        return uk_index_equal(a->index, b->index);
+    default:
+        for (int i = 0; i < 3; i++)
+            if (!a->arg[i] != !b->arg[i] || (a->arg[i] && !same_value(st, a->arg[i], b->arg[i])))
+                return false;
+        return true;
+    }
+}
+
+static bool form_depends(const struct uk_affine *f, const struct uk_loop *l) {
+    return f->coefficient[l->id] || (f->general && uk_mentions(f->general, l->var));
+}
+
+static bool depends(struct uk_attempt *t, const struct uk_expr *e, const struct uk_loop *l) {
+    struct uk_affine f;
+
+    if (e->op == UK_E_INDEX)
+        return uk_affine_of(t->s, t->st, e->index, &f) || form_depends(&f, l);
+    if (e->op == UK_E_ACCESS) {
+        const struct uk_operand *o = &t->st->operand[operand_of(t->st, e)];
+
+        for (int d = 0; d < o->tensor->stored_dims; d++)
+            if (form_depends(&o->index[d], l))
+                return true;
+        return false;
+    }
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && depends(t, e->arg[i], l))
+            return true;
+    return false;
+}
+
+bool uk_match_scalars_depend(struct uk_attempt *t, const struct uk_loop *l) {
+    for (int i = 0; i < t->m.scalars; i++)
+        if (t->m.scalar[i] && depends(t, t->m.scalar[i], l))
+            return true;
+    return false;
+}
+
+/* A value that one call can take: no pad, whose element may not exist, and nothing that the nest writes. */
+static bool is_fixed(const struct uk_attempt *t, const struct uk_expr *e) {
+    if (e->op == UK_E_PAD || (e->op == UK_E_ACCESS && e->access.tensor == t->st->operand[0].tensor))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && !is_fixed(t, e->arg[i]))
+            return false;
+    return true;
+}
+
+static bool bind_scalar(struct uk_attempt *t, const struct uk_scalar *want, const struct uk_expr *e) {
+    int n = uk_scalar_number(t->k->declaration->scalars, want);
+
+    if (want->type != e->type)
+        return uk_differ(t, "the scalar %s of the kernel has the type %s, what stands here has %s",
+                         want->name, uk_type_names[want->type], uk_type_names[e->type]);
+    if (!is_fixed(t, e))
+        return uk_differ(t, "the scalar %s of the kernel would be %s, which changes within the nest",
+                         want->name, e->op == UK_E_PAD ? "a pad" : "what the nest writes");
+    for (int i = t->tile; i < t->st->loops && !t->whole; i++)
+        if (depends(t, e, t->st->loop[i]))
+            return uk_differ(t, "the scalar %s of the kernel is one number, but %s here depends on loop %s",
+                             want->name, operation_name(e), t->st->loop[i]->var->name);
+    if (t->m.scalar[n] && !same_value(t->st, t->m.scalar[n], e))
+        return uk_differ(t, "the scalar %s of the kernel has two values here", want->name);
+    t->m.scalar[n] = e;
+    t->score++;
+    return true;
+}
+
+/* ---- trees ---- */
+
+/* A pad whose outside adds nothing to the sum: guards are all that is left of it. */
+static bool is_left_out(const struct uk_stage *st, const struct uk_expr *pad) {
+    int o = operand_of(st, pad->arg[0]);
+
+    return o >= 0 && st->operand[o].pad != UK_PAD_VALUE;
+}
+
+static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const struct uk_expr *e) {
+    while (e->op == UK_E_PAD && is_left_out(t->st, e))
+        e = e->arg[0];
+    bool commutes = k->op == UK_E_ADD || k->op == UK_E_MUL || k->op == UK_E_MIN || k->op == UK_E_MAX ||
+                    k->op == UK_E_EQ || k->op == UK_E_NE || k->op == UK_E_AND || k->op == UK_E_OR;
+
+    if (k->op == UK_E_SCALAR)
+        return bind_scalar(t, k->scalar, e);
+    if (k->op != e->op)
+        return uk_differ(t, "the expression has %s here, %s in the kernel", operation_name(e),
+                         operation_name(k));
+    t->score++;
+    switch (k->op) {
+    case UK_E_ACCESS:
+        return pair(t, operand_of(t->declared, k), operand_of(t->st, e));
+    case UK_E_NUMBER:
+        return value_of(k) == value_of(e) ||
+               uk_differ(t, "the number %g here is %g in the kernel", value_of(e), value_of(k));
+    case UK_E_INDEX:
+        return uk_differ(t, "index() stands in the kernel's expression; it is computed by no kernel");
+    case UK_E_CAST:
+        if (k->type != e->type)
+            return uk_differ(t, "a conversion to %s here, to %s in the kernel", uk_type_names[e->type],
+                             uk_type_names[k->type]);
+        break;
+    case UK_E_PAD:
+        t->padded[uk_tensor_number(t->k->declaration, k->arg[0]->access.tensor)] = true;
+        break;
+    default:
+        break;
+    }
+    bool swap = commutes && (t->swap >> t->node++ & 1);
+    for (int i = 0; i < 3; i++) {
+        const struct uk_expr *x = e->arg[swap && i < 2 ? 1 - i : i];
+
+        if ((k->arg[i] == NULL) != (x == NULL))
+            return uk_differ(t, "the expressions have another form");
+        if (x && !same_expression(t, k->arg[i], x))
+            return false;
+    }
+    return true;
+}
+
+bool uk_match_leaves_out(const struct uk_attempt *t, const struct uk_tensor *x) {
+    for (int o = 0; o < t->declared->operands; o++)
+        if (t->declared->operand[o].tensor == x)
+            return false;
+    return t->k->declaration->statements != t->k->computes;
+}
+
+bool uk_match_expression(struct uk_attempt *t) {
+    t->node = t->score = t->pairs = 0;
+    memset(t->padded, 0, sizeof t->padded);
+    memset(t->first, -1, sizeof t->first);
+    if (!pair(t, 0, 0) || !same_expression(t, t->ks->right, t->st->statement->right))
+        return false;
+    for (const struct uk_tensor *x = t->k->declaration->tensors; x; x = x->next)
+        if (t->first[uk_tensor_number(t->k->declaration, x)] < 0 && !uk_match_leaves_out(t, x))
+            return uk_differ(t, "the declaration does not say what it does with %s", x->name);
+    for (const struct uk_scalar *x = t->k->declaration->scalars; x; x = x->next)
+        if (!t->m.scalar[uk_scalar_number(t->k->declaration->scalars, x)])
+            return uk_differ(t, "the declaration does not say what it does with %s", x->name);
+    return true;
+}

@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold for every tile of a match: it is a box the kernel takes, in memory that it may read. */
+#include <string.h>
+#include "attempt.h"
+
+static bool is_box(struct uk_attempt *t, const struct uk_bound *bound, int bounds) {
+    for (int b = 0; b < bounds; b++) {
+        const struct uk_loop *first = NULL;
+
+        for (int i = t->tile; i < t->st->loops; i++) {
+            if (!bound[b].form.coefficient[t->st->loop[i]->id])
+                continue;
+            if (first)
+                return uk_differ(t, "the tile is not a box: how far %s runs depends on %s; split further",
+                                 t->st->loop[i]->var->name, first->var->name);
+            first = t->st->loop[i];
+        }
+    }
+    return true;
+}
+
+static void outer_values(const struct uk_attempt *t, struct uk_index **value) {
+    for (int i = 0; i < t->tile; i++)
+        value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
+}
+
+struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                                struct uk_index *const *value) {
+    struct uk_index *end = uk_extent(s, st, l, value);
+
+    return end && uk_starts_late(st, l) ? uk_index_op(s->arena, UK_I_SUB, end, uk_first(s, st, l, value))
+                                        : end;
+}
+
+static struct uk_index *bind_sizes(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                                   const struct uk_index *e, struct uk_index *const *value) {
+    struct uk_index *r = (struct uk_index *)e;
+
+    for (const struct uk_var *v = m->intrinsic->declaration->sizes; v && r; v = v->next)
+        if (uk_mentions(r, v)) {
+            struct uk_index *x = uk_match_size(s, st, m, v->number, value);
+
+            r = x ? uk_substitute(s->arena, r, v, x) : NULL;
+        }
+    return r;
+}
+
+static struct uk_index *extent_at(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                                  int axis, struct uk_index *const *value) {
+    if (!m->axis[axis])
+        return uk_index_int(s->arena, 1);
+    struct uk_index *e = uk_tile_extent(s, st, m->axis[axis], value);
+    int64_t f = m->multiple[axis];
+
+    if (!f || !e)
+        return e;
+    struct uk_index *n = uk_index_int(s->arena, f);
+    e = uk_index_op(s->arena, UK_I_ADD, e, uk_index_int(s->arena, f - 1));
+    return uk_index_op(s->arena, UK_I_MUL, uk_index_op(s->arena, UK_I_DIV, e, n), n);
+}
+
+/* A stride that no step of the nest uses: the rows lie next to each other. */
+static struct uk_index *contiguous(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                                   int tensor, int dim, struct uk_index *const *value) {
+    const struct uk_tensor *t = m->intrinsic->declaration->tensors;
+
+    while (tensor--)
+        t = t->next;
+    if (dim + 1 >= t->stored_dims)
+        return uk_index_int(s->arena, 1);
+    struct uk_index *n = bind_sizes(s, st, m, uk_stored_extent(t, dim + 1), value);
+    return uk_index_op(s->arena, UK_I_MUL, n, bind_sizes(s, st, m, t->stride[dim + 1], value));
+}
+
+struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                               int size, struct uk_index *const *value) {
+    int axis = m->size[size].axis;
+
+    switch (m->size[size].role) {
+    case UK_SIZE_STRIDE:
+        return uk_poly_index(s->arena, &m->size[size].value);
+    case UK_SIZE_LOOSE:
+        return contiguous(s, st, m, m->size[size].operand, axis, value);
+    case UK_SIZE_EXTENT:
+        return extent_at(s, st, m, axis, value);
+    default: {
+        const struct uk_operand *o = &st->operand[m->size[size].operand];
+        struct uk_index *all = uk_extent(s, st, m->axis[axis], value);
+        struct uk_index *valid = uk_extent_within(s, st, o->within, o->valid, m->axis[axis], value);
+
+        return valid && all ? uk_index_op(s->arena, UK_I_MIN, all, valid) : all;
+    }
+    }
+}
+
+/* The size is the extent of an iterator, or of an index under a pad. */
+static bool find_extent(struct uk_attempt *t, const struct uk_var *v) {
+    for (int a = 0; a < t->ks->iterators; a++)
+        if (t->ks->extent[a]->op == UK_I_VAR && t->ks->extent[a]->var == v) {
+            t->m.size[v->number].role = UK_SIZE_EXTENT;
+            t->m.size[v->number].axis = a;
+            return true;
+        }
+    for (int i = 0; i < t->pairs; i++) {
+        const struct uk_tensor *x = t->declared->operand[t->pair[i].declared].tensor;
+
+        for (int d = 0; t->padded[t->pair[i].tensor] && d < x->stored_dims; d++) {
+            const int64_t *c = t->declared->operand[t->pair[i].declared].index[d].coefficient;
+
+            if (x->shape[d]->op != UK_I_VAR || x->shape[d]->var != v)
+                continue;
+            for (int a = 0; a < t->ks->iterators; a++)
+                if (c[a] == 1 && t->m.axis[a]) {
+                    t->m.size[v->number].role = UK_SIZE_VALID;
+                    t->m.size[v->number].axis = a;
+                    t->m.size[v->number].operand = t->pair[i].operand;
+                    return true;
+                }
+        }
+    }
+    return false;
+}
+
+/* The size is a stride along which the nest makes no step. */
+static bool is_loose(struct uk_attempt *t, const struct uk_var *v) {
+    for (int i = 0; i < t->pairs; i++) {
+        const struct uk_operand *o = &t->declared->operand[t->pair[i].declared];
+
+        for (int d = 0; d < o->tensor->stored_dims; d++) {
+            bool steps = false;
+
+            if (o->tensor->stride[d]->op != UK_I_VAR || o->tensor->stride[d]->var != v)
+                continue;
+            for (int a = 0; a < t->ks->iterators; a++)
+                steps |= t->m.axis[a] &&
+                         (o->index[d].coefficient[a] || o->index[d].coefficient[t->ks->iterators + a]);
+            if (steps)
+                continue;
+            t->m.size[v->number].role = UK_SIZE_LOOSE;
+            t->m.size[v->number].operand = t->pair[i].tensor;
+            t->m.size[v->number].axis = d;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool uk_match_roles(struct uk_attempt *t) {
+    for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next) {
+        t->m.size[v->number].role = UK_SIZE_STRIDE;
+        if (find_extent(t, v) || t->m.size[v->number].bound || is_loose(t, v))
+            continue;
+        t->m.size[v->number].role = UK_SIZE_ELSEWHERE;
+        if (t->k->declaration->statements == t->k->computes)
+            return uk_differ(t, "nothing here tells the kernel's size %s", v->name);
+    }
+    return true;
+}
+
+/* Has the loop, but for ranges of the program that are shorter, exactly n values: was it split by n? */
+static bool is_split_by(const struct uk_attempt *t, const struct uk_loop *l, int64_t n) {
+    for (int b = 0; b < t->st->bounds; b++) {
+        const struct uk_bound *of = &t->st->bound[b];
+        int64_t upper;
+        bool alone = of->form.coefficient[l->id] == 1 && !of->is_guard;
+
+        for (int i = 0; i < t->st->loops; i++)
+            alone &= t->st->loop[i] == l || !of->form.coefficient[t->st->loop[i]->id];
+        if (alone && uk_index_is_int(of->upper, &upper) && upper == n)
+            return true;
+    }
+    return false;
+}
+
+static bool check_extents(struct uk_attempt *t) {
+    struct uk_index *value[UK_MAX_LOOPS] = {0};
+    struct uk_arena *a = t->s->arena;
+
+    outer_values(t, value);
+    for (int v = 0; v < t->ks->iterators; v++) {
+        struct uk_index *e =
+            t->m.axis[v] ? uk_tile_extent(t->s, t->st, t->m.axis[v], value) : uk_index_int(a, 1);
+        int64_t c;
+
+        if (!e)
+            return uk_differ(t, "nothing bounds the loop %s", t->m.axis[v]->var->name);
+        if (!uk_index_is_int(t->ks->extent[v], &t->m.fixed[v]))
+            continue;
+        t->m.always[v] = uk_index_is_int(e, &c)
+                             ? c == t->m.fixed[v]
+                             : uk_proves(t->s, t->st, t->tile, uk_index_op(a, UK_I_EQ, e, t->ks->extent[v]));
+        int64_t most = uk_constant_extent(t->st, t->m.axis[v]);
+        if (!t->m.always[v] && most != t->m.fixed[v] && !is_split_by(t, t->m.axis[v], t->m.fixed[v]))
+            return uk_differ(t, "%s takes exactly %lld along %s, the loop %s has %s%.0lld; split it by %lld",
+                             t->k->name, (long long)t->m.fixed[v], t->ks->iterator[v]->name,
+                             t->m.axis[v]->var->name, most < 0 ? "no constant extent" : "at most ",
+                             most < 0 ? 0LL : (long long)most, (long long)t->m.fixed[v]);
+        t->m.partial |= !t->m.always[v];
+    }
+    return true;
+}
+
+/* min(.., c', ..) - max(0, ..) <= c, seen without isl */
+static bool least_is_at_most(const struct uk_index *e, int64_t c) {
+    int64_t n;
+
+    if (uk_index_is_int(e, &n))
+        return n <= c;
+    if (e->op == UK_I_SUB && e->b->op == UK_I_MAX && uk_index_is_int(e->b->a, &n) && n >= 0)
+        return least_is_at_most(e->a, c);
+    return e->op == UK_I_MIN && (least_is_at_most(e->a, c) || least_is_at_most(e->b, c));
+}
+
+/* The size that a relation `1 <= I` or `I >= 1` is about, if it is the extent of a loop: every tile has an
+ * instance. */
+static bool is_trivial(const struct uk_attempt *t, const struct uk_index *r, bool *of_sum) {
+    const struct uk_index *v = r->op == UK_I_LE ? r->b : r->op == UK_I_GE ? r->a : NULL;
+    const struct uk_index *one = r->op == UK_I_LE ? r->a : r->b;
+    int64_t c;
+
+    if (!v || v->op != UK_I_VAR || !uk_index_is_int(one, &c) || c > 1 ||
+        t->m.size[v->var->number].role != UK_SIZE_EXTENT)
+        return false;
+    *of_sum = t->m.size[v->var->number].axis >= t->ks->left_iterators;
+    return true;
+}
+
+/* The summed axis that a relation `P % c == 0` is about, or -1. */
+static int divisible_axis(const struct uk_attempt *t, const struct uk_index *r, int64_t *c) {
+    int64_t zero;
+
+    if (r->op != UK_I_EQ || r->a->op != UK_I_MOD || r->a->a->op != UK_I_VAR || !uk_index_is_int(r->a->b, c) ||
+        !uk_index_is_int(r->b, &zero) || zero || t->m.size[r->a->a->var->number].role != UK_SIZE_EXTENT)
+        return -1;
+    int axis = t->m.size[r->a->a->var->number].axis;
+    return axis >= t->ks->left_iterators ? axis : -1;
+}
+
+/* Where what is added is 0, the extent is raised to the next multiple. */
+static bool extend(struct uk_attempt *t, const struct uk_index *r) {
+    int64_t c;
+    int axis = divisible_axis(t, r, &c);
+
+    if (axis < 0 || !uk_match_may_extend(t, axis, c))
+        return false;
+    t->m.multiple[axis] = c;
+    return true;
+}
+
+static bool broken_assumption(struct uk_attempt *t, const struct uk_index *want,
+                              const struct uk_index *have) {
+    struct uk_text w = {0}, h = {0};
+    int64_t c;
+    int axis = divisible_axis(t, want, &c);
+    const struct uk_index *most = want->op == UK_I_LE && want->a->op == UK_I_VAR ? want->a : NULL;
+    const struct uk_loop *l = NULL;
+
+    uk_print_index(&w, want);
+    uk_print_index(&h, have);
+    if (most && t->m.size[most->var->number].role == UK_SIZE_EXTENT && uk_index_is_int(want->b, &c))
+        l = t->m.axis[t->m.size[most->var->number].axis];
+    if (l)
+        uk_differ(t, "the kernel assumes %s, which is not so for every tile: %s; split %s by %lld",
+                  w.text ? w.text : "?", h.text ? h.text : "?", l->var->name, (long long)c);
+    else
+        uk_differ(t, "the kernel assumes %s, which is not so for every tile: %s%s", w.text ? w.text : "?",
+                  h.text ? h.text : "?",
+                  axis < 0 ? "" : "; assume it of the size, or pack the factors, which adds 0");
+    uk_text_free(w.text);
+    uk_text_free(h.text);
+    return false;
+}
+
+static bool check_assumptions(struct uk_attempt *t) {
+    struct uk_index *value[UK_MAX_LOOPS] = {0};
+
+    outer_values(t, value);
+    for (const struct uk_assume *a = t->k->declaration->assumes; a; a = a->next) {
+        bool of_sum = false, elsewhere = false;
+        int64_t c;
+
+        for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next)
+            elsewhere |= t->m.size[v->number].role == UK_SIZE_ELSEWHERE && uk_mentions(a->relation, v);
+        if (elsewhere)
+            continue;
+        if (is_trivial(t, a->relation, &of_sum)) {
+            t->m.first &= !of_sum; /* an empty sum would be a call with 0 */
+            continue;
+        }
+        struct uk_index *r = bind_sizes(t->s, t->st, &t->m, a->relation, value);
+        if (!r)
+            return false;
+        if (r->op == UK_I_LE && uk_index_is_int(r->b, &c) && least_is_at_most(r->a, c))
+            continue;
+        if (uk_proves(t->s, t->st, t->tile, r) || extend(t, a->relation))
+            continue;
+        return broken_assumption(t, a->relation, r);
+    }
+    return true;
+}
+
+/* Elements [0, over) along the axis are in memory: the lanes of a packed panel. */
+static bool has_room(const struct uk_attempt *t, const struct uk_operand *o, int axis, int64_t over) {
+    int64_t room;
+
+    if (!t->m.axis[axis] || t->divisor[axis])
+        return over <= 1;
+    for (int q = 0; q < o->tensor->stored_dims; q++) {
+        const struct uk_affine *f = &o->index[q];
+        int64_t c = f->coefficient[t->m.axis[axis]->id];
+        bool alone = !f->rest;
+
+        for (int i = 0; i < t->view->loops; i++)
+            alone &= t->view->loop[i] == t->m.axis[axis] || !f->coefficient[t->view->loop[i]->id];
+        if (c &&
+            (!alone || !uk_index_is_int(uk_stored_extent(o->tensor, q), &room) || c * (over - 1) >= room))
+            return false;
+    }
+    return true;
+}
+
+bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p) {
+    const struct uk_operand *k = &t->declared->operand[p->declared], *o = &t->view->operand[p->operand];
+    const struct uk_access *a = k->expr ? &k->expr->access : &t->ks->left;
+
+    for (int d = 0; a->tensor->has_over && d < a->tensor->dims; d++) {
+        int64_t over;
+        int axis = 0;
+
+        if (uk_index_equal(a->tensor->over[d], a->tensor->shape[d]) || a->index[d]->op != UK_I_VAR)
+            continue;
+        while (axis < t->ks->iterators && t->ks->iterator[axis] != a->index[d]->var)
+            axis++;
+        if (axis < t->ks->iterators && t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
+            return uk_differ(t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
+                             o->tensor->name, t->k->name);
+        if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
+            return uk_differ(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
+        if (t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
+            return uk_differ(t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
+                             o->tensor->name, t->k->name);
+        if (has_room(t, o, axis, over))
+            continue;
+        const char *step = uk_pack_step(t, p->operand, &(struct uk_panel){.width = over, .lane = axis});
+        return uk_differ(t, "%s: %s reads %lld elements along %s whatever the tile%s%s", o->tensor->name,
+                         t->k->name, (long long)over, t->ks->iterator[axis]->name, *step ? "; " : "", step);
+    }
+    return true;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+    return b ? common_divisor(b, a % b) : a;
+}
+
+/* Is p * bytes a multiple of `of` for all sizes? A factor may be one by assumption. */
+static bool is_multiple(struct uk_attempt *t, const struct uk_poly *p, int64_t bytes, int64_t of) {
+    struct uk_arena *a = t->s->arena;
+
+    for (int i = 0; i < p->terms; i++) {
+        int64_t rest = p->term[i].factor % of * bytes % of;
+        bool multiple = rest == 0;
+        struct uk_index *need = uk_index_int(a, of / common_divisor(of, rest < 0 ? -rest : rest));
+
+        for (int k = 0; k < p->term[i].atoms && !multiple; k++)
+            multiple = uk_proves(
+                t->s, t->st, t->tile,
+                uk_index_op(a, UK_I_EQ, uk_index_op(a, UK_I_MOD, (struct uk_index *)p->term[i].atom[k], need),
+                            uk_index_int(a, 0)));
+        if (!multiple)
+            return false;
+    }
+    return p->terms >= 0;
+}
+
+static bool check_alignment(struct uk_attempt *t, int tensor) {
+    const struct uk_operand *o = uk_match_operand(t, tensor);
+    int64_t want = uk_match_declared(t, tensor)->tensor->align, bytes = uk_type_bytes(o->tensor->type);
+    bool aligned = want <= bytes || (o->tensor->align && o->tensor->align % want == 0);
+
+    for (int i = 0; i < t->tile && want > bytes && aligned; i++) {
+        struct uk_poly c = uk_coefficient(o, t->st->loop[i]->id);
+
+        aligned = is_multiple(t, &c, bytes, want);
+    }
+    for (int v = 0; v < t->m.axes && want > bytes && aligned; v++) {
+        const struct uk_loop *l = t->m.axis[v];
+
+        if (!l || !uk_starts_late(t->st, l))
+            continue;
+        struct uk_poly c = uk_coefficient(o, l->id);
+        aligned = is_multiple(t, &c, bytes, want);
+    }
+    for (int d = 0; d < o->tensor->stored_dims && want > bytes && aligned; d++) {
+        struct uk_poly rest = o->index[d].rest ? uk_poly_of(o->index[d].rest) : (struct uk_poly){0};
+        struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
+
+        rest = uk_poly_multiply(&rest, &stride);
+        aligned = is_multiple(t, &rest, bytes, want);
+    }
+    return aligned ||
+           uk_differ(
+               t,
+               "%s: cannot prove that every tile is aligned to %lld bytes; state `align %lld` and strides "
+               "that keep it, or pack it",
+               o->tensor->name, (long long)want, (long long)want);
+}
+
+/* ---- forms: C =, C +=, and where a sum begins ---- */
+
+static const char *reduction_name(enum uk_reduce r) {
+    static const char *const name[] = {[UK_REDUCE_NONE] = "no reduction",
+                                       [UK_REDUCE_SUM] = "sum",
+                                       [UK_REDUCE_PROD] = "prod",
+                                       [UK_REDUCE_MAX] = "max",
+                                       [UK_REDUCE_MIN] = "min"};
+
+    return name[r];
+}
+
+static const char *assignment_name(enum uk_assign a) {
+    static const char *const name[] = {[UK_ASSIGN] = "=",
+                                       [UK_ASSIGN_ADD] = "+=",
+                                       [UK_ASSIGN_MUL] = "*=",
+                                       [UK_ASSIGN_MAX] = "max=",
+                                       [UK_ASSIGN_MIN] = "min="};
+
+    return name[a];
+}
+
+bool uk_match_forms(struct uk_attempt *t) {
+    const struct uk_statement *p = t->st->statement;
+    const struct uk_form *f = t->k->form;
+    static const enum uk_assign adds[] = {[UK_REDUCE_SUM] = UK_ASSIGN_ADD,
+                                          [UK_REDUCE_PROD] = UK_ASSIGN_MUL,
+                                          [UK_REDUCE_MAX] = UK_ASSIGN_MAX,
+                                          [UK_REDUCE_MIN] = UK_ASSIGN_MIN};
+    bool outer_sum = false, guarded = false;
+
+    if (t->st->previous || t->st->is_filtered)
+        return uk_differ(t, t->st->previous ? "a scan goes on from element to element"
+                                            : "a `where` has relations that are no bounds of loops");
+    if (t->ks->reduce == UK_REDUCE_NONE && p->reduce != UK_REDUCE_NONE && f[UK_FORM_COMPUTE].given &&
+        t->ks->assign == adds[p->reduce] && (p->assign == UK_ASSIGN || p->assign == t->ks->assign))
+        return true; /* one term of a sum, which is started by loops of our own */
+    if (p->reduce != t->ks->reduce)
+        return uk_differ(t, "%s here, %s in the kernel", reduction_name(p->reduce),
+                         reduction_name(t->ks->reduce));
+    for (int i = 0; i < t->tile; i++)
+        outer_sum |= uk_is_reduced(t->st, t->st->loop[i]);
+    if (p->reduce == UK_REDUCE_NONE)
+        return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].given) ||
+               uk_differ(t, "the statement's %s is not what the kernel's compute form does",
+                         assignment_name(p->assign));
+    if (p->assign != UK_ASSIGN && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "%s needs the kernel's `update`, which it does not have",
+                         assignment_name(p->assign));
+    if (outer_sum && !f[UK_FORM_UPDATE].given)
+        return uk_differ(
+            t, "the sum goes on over several tiles, which needs the kernel's `update`; it has none");
+    for (int b = 0; b < t->st->bounds; b++)
+        guarded |= t->st->bound[b].is_guard;
+    if (guarded && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "guards leave terms out, so the sum is set to 0 before it, which needs the "
+                            "kernel's `update`; it has none");
+    t->m.first = !guarded && p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
+    if (p->assign == UK_ASSIGN && !t->m.first && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "the kernel has neither compute nor update");
+    for (int i = 0; i < t->st->iterators; i++) {
+        const struct uk_index *e = p->extent[i];
+        int64_t c;
+
+        t->m.first &= !t->st->reduced[i] || (uk_index_is_int(e, &c) ? c > 0 : e->op == UK_I_VAR);
+    }
+    return true;
+}
+
+/* Where a copy's source has no element, the kernel stores 0 if that is what its `pad` says of this axis; any
+ * other such place must be outside of every tile. */
+static bool check_within(struct uk_attempt *t, int operand) {
+    const struct uk_operand *o = &t->st->operand[operand];
+    struct uk_index *value[UK_MAX_LOOPS] = {0};
+
+    for (int i = 0; i < t->st->loops; i++)
+        value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
+    for (int b = 0; b < o->valid; b++) {
+        bool told = false;
+
+        for (int i = 0; i < t->m.sizes; i++)
+            told |= t->m.size[i].role == UK_SIZE_VALID && t->m.size[i].operand == operand &&
+                    o->within[b].form.coefficient[t->m.axis[t->m.size[i].axis]->id] > 0;
+        if (told)
+            continue;
+        struct uk_index *x = uk_affine_value(t->s, t->st, &o->within[b].form, value);
+        if (!uk_proves(t->s, t->st, t->st->loops, uk_index_op(t->s->arena, UK_I_LT, x, o->within[b].upper)))
+            return uk_differ(t, "%s is read outside of its shape, and %s does not store what is there",
+                             o->tensor->name, t->k->name);
+    }
+    return true;
+}
+
+/* A pad that the program wrote has no such bounds: it must have nothing to do. */
+static bool check_pad(struct uk_attempt *t, const struct uk_operand *o) {
+    struct uk_arena *a = t->s->arena;
+    struct uk_index *value[UK_MAX_LOOPS] = {0};
+
+    for (int i = 0; i < t->st->loops; i++)
+        value[t->st->loop[i]->id] = uk_index_var(a, t->st->loop[i]->var);
+    for (int d = 0; d < o->tensor->stored_dims && o->pad == UK_PAD_VALUE && !t->st->is_copy; d++) {
+        struct uk_index *x = uk_affine_value(t->s, t->st, &o->index[d], value);
+        struct uk_index *inside = uk_index_op(a, UK_I_AND, uk_index_op(a, UK_I_GE, x, uk_index_int(a, 0)),
+                                              uk_index_op(a, UK_I_LT, x, o->tensor->stored[d]));
+
+        if (!uk_proves(t->s, t->st, t->st->loops, inside))
+            return uk_differ(t, "%s may be read outside of its shape, and %s does not store what is there",
+                             o->tensor->name, t->k->name);
+    }
+    return true;
+}
+
+bool uk_match_pads(struct uk_attempt *t) {
+    for (int o = 1; o < t->st->operands; o++)
+        if (!check_pad(t, &t->st->operand[o]))
+            return false;
+    return true;
+}
+
+bool uk_match_tiles(struct uk_attempt *t) {
+    if (!is_box(t, t->st->bound, t->st->bounds))
+        return false;
+    for (int o = 0; o < t->st->operands; o++)
+        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid) || !check_within(t, o))
+            return false;
+    if (!uk_match_pads(t) || !check_extents(t) || !check_assumptions(t))
+        return false;
+    for (int i = 0; i < t->pairs; i++)
+        if (!uk_match_over(t, &t->pair[i]))
+            return false;
+    for (int n = 0; n < t->m.tensors; n++)
+        if (t->first[n] >= 0 && !check_alignment(t, n))
+            return false;
+    return true;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether accesses lie inside their tensors: for which sizes, and what to say if for none. */
+#include <isl/set.h>
+#include "polyhedra.h"
+
+/* Sizes for which the access leaves its tensor at some instance, added to `bad`. */
+static isl_set *outside(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
+                        isl_set *bad) {
+    for (int d = 0; d < a->tensor->dims; d++) {
+        isl_set *set = uk_leaving(s, st, a, d);
+
+        bad = set ? isl_set_union(bad, set) : bad;
+    }
+    return bad;
+}
+
+static isl_set *outside_in(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
+                           isl_set *bad) {
+    if (e && e->op == UK_E_ACCESS)
+        return outside(s, st, &e->access, bad);
+    for (int i = e && e->op == UK_E_PAD; e && i < 3; i++)
+        bad = outside_in(s, st, e->arg[i], bad);
+    return bad;
+}
+
+/* ---- accesses that are never inside ---- */
+
+/* Is one of `any`, and are all of them in `bad`? */
+static bool are_all(isl_set *any, isl_set *bad) {
+    return isl_set_is_empty(any) == isl_bool_false && isl_set_is_subset(any, bad) == isl_bool_true;
+}
+
+static const struct uk_access *never_inside(struct uk_schedule *s, const struct uk_stage *st,
+                                            const struct uk_access *a, int *dim) {
+    for (int d = 0; d < a->tensor->dims; d++) {
+        isl_set *bad = uk_leaving(s, st, a, d), *any = bad ? uk_instance_sizes(s, st) : NULL;
+        bool never = bad && are_all(any, bad);
+
+        isl_set_free(bad);
+        isl_set_free(any);
+        *dim = d;
+        if (never)
+            return a;
+    }
+    return NULL;
+}
+
+static const struct uk_access *never_inside_in(struct uk_schedule *s, const struct uk_stage *st,
+                                               const struct uk_expr *e, int *dim) {
+    const struct uk_access *found = NULL;
+
+    if (e && e->op == UK_E_ACCESS)
+        return never_inside(s, st, &e->access, dim);
+    for (int i = e && e->op == UK_E_PAD; e && i < 3 && !found; i++)
+        found = never_inside_in(s, st, e->arg[i], dim);
+    return found;
+}
+
+/* The access, its dimension, and what to do. */
+static enum uk_status refuse_access(struct uk_schedule *s, const struct uk_stage *st,
+                                    const struct uk_access *a, int dim, bool is_left) {
+    struct uk_text access = {0}, index = {0}, extent = {0};
+
+    uk_print_access(&access, a, a->tensor->dims);
+    uk_print_index(&index, a->index[dim]);
+    uk_print_index(&extent, a->tensor->shape[dim]);
+    const char *name = access.text ? access.text : a->tensor->name;
+    const char *what =
+        is_left ? "write fewer elements, or make the extent larger"
+        : st->is_filtered
+            ? "read it through pad(), or make an extent smaller; this `where` proves nothing: it has !=, "
+              "/ or %, or is a scan's"
+            : "read it through pad(), leave terms out by a `where`, or make an extent smaller";
+    enum uk_status status = uk_fail(s->context, UK_REFUSED, a->at.line ? a->at : st->statement->at,
+                                    "%s is outside of %s whatever the sizes, unless there is nothing to "
+                                    "compute: dimension %d is indexed by "
+                                    "%s and its extent is %s; %s",
+                                    name, a->tensor->name, dim, index.text ? index.text : "?",
+                                    extent.text ? extent.text : "?", what);
+    uk_text_free(access.text);
+    uk_text_free(index.text);
+    uk_text_free(extent.text);
+    return status;
+}
+
+/* Refuses a stage that has instances for some sizes, and all accesses inside for none of these. */
+static enum uk_status check_never_inside(struct uk_schedule *s, const struct uk_stage *st,
+                                         const struct uk_stage *all, isl_set *bad) {
+    const struct uk_statement *t = st->statement;
+    int dim;
+    const struct uk_access *a = never_inside(s, all, &t->left, &dim);
+    bool is_left = a != NULL;
+
+    if (!a && !uk_is_empty(st))
+        a = never_inside_in(s, st, t->right, &dim);
+    if (a)
+        return refuse_access(s, st, a, dim, is_left);
+    isl_set *any = uk_instance_sizes(s, all);
+    bool never = are_all(any, bad);
+    isl_set_free(any);
+    return never
+               ? uk_fail(
+                     s->context, UK_REFUSED, t->at,
+                     "stage %s: there are no sizes for which all its accesses are inside their tensors, "
+                     "unless "
+                     "there is nothing to compute; read some through pad(), leave terms out by a `where`, or "
+                     "change extents",
+                     st->name)
+               : UK_OK;
+}
+
+enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **out) {
+    uk_scope_begin(s);
+    uk_scope_stage(s, st);
+    isl_set *context = uk_context_set(s);
+    isl_set *bad = isl_set_empty(isl_set_get_space(context));
+    enum uk_status status = UK_OK;
+
+    const struct uk_stage *all = uk_without_guards(s, st);
+
+    if (!all) {
+        isl_set_free(context);
+        isl_set_free(bad);
+        return uk_out_of_memory(s->context);
+    }
+    /* What guards leave out is initialized all the same. */
+    bad = outside(s, all, &st->statement->left, bad);
+    if (!uk_is_empty(st))
+        bad = outside_in(s, st, st->statement->right, bad);
+    bad = isl_set_intersect(bad, isl_set_copy(context));
+    isl_bool never = isl_set_is_empty(bad);
+    if (never == isl_bool_true) {
+        *out = uk_index_int(s->arena, 1);
+    } else if (!(status = check_never_inside(s, st, all, bad))) {
+        isl_set *good = isl_set_coalesce(isl_set_subtract(isl_set_copy(context), isl_set_copy(bad)));
+
+        *out = uk_condition_index(s, isl_set_gist(good, isl_set_copy(context)));
+    }
+    isl_set_free(bad);
+    isl_set_free(context);
+    if (!status)
+        status = uk_isl_status(s);
+    return status ? status : *out ? UK_OK : uk_out_of_memory(s->context);
+}
+
+enum uk_status uk_check_together(struct uk_schedule *s, struct uk_index *conditions) {
+    uk_scope_begin(s);
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        uk_scope_stage(s, st);
+    uk_scope_index(s, conditions);
+    isl_set *good = isl_set_intersect(uk_relation_params(s, conditions), uk_context_set(s));
+    isl_set *any = isl_set_empty(isl_set_get_space(good));
+
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        if (!uk_is_empty(st))
+            any = isl_set_union(any, uk_instance_sizes(s, st));
+    bool computes = isl_set_is_empty(any) == isl_bool_false;
+    bool never = computes && isl_set_is_disjoint(any, good) == isl_bool_true;
+    isl_set_free(good);
+    isl_set_free(any);
+    enum uk_status status = uk_isl_status(s);
+    if (status || !never)
+        return status;
+    struct uk_text t = {0};
+    uk_print_index(&t, conditions);
+    status = uk_fail(
+        s->context, UK_REFUSED, s->stages->statement->at,
+        "there are no sizes for which the accesses of all stages are inside their tensors, unless there "
+        "is nothing to compute: that would be %s; read some through pad(), or change extents",
+        t.text ? t.text : "?");
+    uk_text_free(t.text);
+    return status;
+}

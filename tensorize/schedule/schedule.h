@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room schedule: the primitives, a step per file, each checked for legality by dependences before it changes a stage's loops.
+ * It uses polyhedra and stages; its data are theirs.
+ */
+#ifndef UK_SCHEDULE_H
+#define UK_SCHEDULE_H
+
+#include "polyhedra/polyhedra.h"
+
+/* `in shared` and `in register` are for GPUs. */
+enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
+
+/* Are two values that read no tensor the same? */
+bool uk_same_constant(const struct uk_expr *a, const struct uk_expr *b);
+/* Does the step mean this access? */
+bool uk_is_meant(const struct uk_step *step, const struct uk_operand *o);
+/* The whole program's copy of that name, if the reader can take it as it is; or NULL. */
+struct uk_stage *uk_find_shared(const struct uk_schedule *s, const struct uk_stage *reader, const char *name,
+                                const struct uk_tensor *from, const struct uk_copied *what);
+
+/* ---- a step each ---- */
+
+enum uk_status uk_apply_split(struct uk_schedule *s, const struct uk_step *step);
+enum uk_status uk_apply_reorder(struct uk_schedule *s, const struct uk_step *step);
+enum uk_status uk_apply_tile(struct uk_schedule *s, const struct uk_step *step);
+/* The n loops `want` of the stage in this order, in the places that they have. */
+enum uk_status uk_reorder_loops(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **want, int n,
+                                struct uk_position at);
+enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step);
+/* pack_share.c: has the access these subscripts, but for spelling? The first stage that reads a copy; or NULL. */
+bool uk_same_access(const struct uk_access *a, struct uk_index *const *subscript, int subscripts);
+const struct uk_stage *uk_first_reader(const struct uk_stage *copy);
+/* The name of the stage that is probably meant by a word that names none, or NULL. */
+const char *uk_near_stage(const struct uk_schedule *s, const char *word);
+enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step);
+enum uk_status uk_apply_attach(struct uk_schedule *s, struct uk_step *step);
+enum uk_status uk_find_loop(struct uk_schedule *s, const struct uk_loop_name *name, struct uk_stage **st,
+                            int *position);
+/* Refuses to change a loop of a stage that is tensorized, or inside which a copy is attached. */
+enum uk_status uk_may_change(struct uk_schedule *s, const struct uk_stage *st, int position,
+                             struct uk_position at, const char *step);
+enum uk_status uk_name_is_new(struct uk_schedule *s, const char *name, struct uk_position at);
+enum uk_status uk_split_loop(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor,
+                             const char *outer, const char *inner, struct uk_position at);
+
+/* ---- rfactor.c, inline.c, fuse.c ---- */
+
+/* Are loops `position` and the next one of the stage one loop over all that it accesses? */
+bool uk_fuse_is_view(struct uk_schedule *s, struct uk_stage *st, int position);
+enum uk_status uk_apply_fuse(struct uk_schedule *s, const struct uk_step *step);
+enum uk_status uk_apply_inline(struct uk_schedule *s, const struct uk_step *step);
+enum uk_status uk_apply_rfactor(struct uk_schedule *s, const struct uk_step *step);
+
+/* ---- loop_kind.c ---- */
+
+enum uk_status uk_apply_kind(struct uk_schedule *s, const struct uk_step *step, enum uk_loop_kind kind);
+/* In another order, may all of the stage's loops still run as they are to? */
+enum uk_status uk_check_kinds(struct uk_schedule *s, struct uk_stage *st, struct uk_position at);
+/* Has nothing been attached inside the stage's vector loop since? */
+enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st);
+/* How the loop IR's loop runs. */
+void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
+/* Refuses to change a loop that is unrolled or vectorized. */
+enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, struct uk_position at,
+                              const char *step);
+
+/* ---- reset.c ---- */
+
+/* What an empty reduction gives; NULL: no memory. */
+struct uk_expr *uk_identity(struct uk_schedule *s, const struct uk_stage *st);
+struct uk_stage *uk_reset_stage(struct uk_schedule *s, const struct uk_stage *st);
+
+#endif

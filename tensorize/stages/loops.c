@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stage's loops: where they are, what bounds them, how many values they have. */
+#include <string.h>
+#include "stages.h"
+
+/* ---- looking up ---- */
+
+const struct uk_stage *uk_root_of(const struct uk_stage *st) {
+    while (st->parent)
+        st = st->parent;
+    return st;
+}
+
+int uk_loop_position(const struct uk_stage *st, const struct uk_loop *l) {
+    for (int i = 0; i < st->loops; i++)
+        if (st->loop[i] == l)
+            return i;
+    return -1;
+}
+
+bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l) {
+    return l->stage == st && st->reduced[l->iterator];
+}
+
+int uk_own_position(const struct uk_stage *st, const char *name) {
+    for (int i = st->prefix; i < st->loops; i++)
+        if (!strcmp(st->loop[i]->var->name, name))
+            return i;
+    return -1;
+}
+
+bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st, int position) {
+    for (const struct uk_stage *c = st->attached ? s->stages : NULL; c; c = c->next)
+        if (c->parent == st && position < c->prefix)
+            return true;
+    return false;
+}
+
+bool uk_mentions(const struct uk_index *e, const struct uk_var *v) {
+    return e && (e->var == v || uk_mentions(e->a, v) || uk_mentions(e->b, v) || uk_mentions(e->c, v));
+}
+
+bool uk_depends(const struct uk_operand *o, const struct uk_loop *l) {
+    for (int d = 0; d < o->tensor->stored_dims; d++)
+        if (o->index[d].coefficient[l->id] ||
+            (o->index[d].general && uk_mentions(o->index[d].general, l->var)))
+            return true;
+    return false;
+}
+
+static bool is_scanned(const struct uk_stage *st, const struct uk_loop *l) {
+    const struct uk_affine *f = &st->iterator[st->scanned];
+
+    return st->previous && (f->coefficient[l->id] || (f->general && uk_mentions(f->general, l->var)));
+}
+
+/* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a scan. */
+int uk_shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n) {
+    int k = 0;
+
+    while (k < n && k < st->loops && st->loop[k] == loop[k] &&
+           !(is_written && (uk_is_reduced(st, st->loop[k]) || is_scanned(st, st->loop[k]))))
+        k++;
+    return k;
+}
+
+int uk_home_prefix(const struct uk_schedule *s, const struct uk_stage *st) {
+    int n = st->loops;
+
+    for (const struct uk_stage *o = s->stages; o; o = o->next)
+        for (int i = 0; i < o->operands; i++)
+            if (o->operand[i].tensor == st->operand[0].tensor)
+                n = uk_shared_loops(o, i == 0, st->loop, n);
+    return n;
+}
+
+/* ---- bounds and extents ---- */
+
+enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *f,
+                            struct uk_index *upper) {
+    if (st->bounds == UK_MAX_BOUNDS)
+        return uk_fail(s->context, UK_REFUSED, st->statement->at,
+                       "stage %s has more than %d loop bounds; split less", st->name, UK_MAX_BOUNDS);
+    struct uk_bound *b = &st->bound[st->bounds++];
+    *b = (struct uk_bound){.form = *f};
+    b->upper = f->rest ? uk_index_op(s->arena, UK_I_SUB, upper, f->rest) : upper;
+    b->form.rest = NULL;
+    return b->upper ? UK_OK : uk_out_of_memory(s->context);
+}
+
+/* ceil(e / a) */
+static struct uk_index *ceil_div(struct uk_arena *arena, struct uk_index *e, int64_t a) {
+    if (a == 1)
+        return e;
+    e = uk_index_op(arena, UK_I_ADD, e, uk_index_int(arena, a - 1));
+    return uk_index_op(arena, UK_I_DIV, e, uk_index_int(arena, a));
+}
+
+/* Does a loop other than l, without a value, lower the form? */
+static bool is_left_to_inner(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
+                             struct uk_index *const *value) {
+    for (int i = 0; i < st->loops && b->is_guard; i++)
+        if (st->loop[i] != l && b->form.coefficient[st->loop[i]->id] < 0 && !value[st->loop[i]->id])
+            return true;
+    return false;
+}
+
+bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l) {
+    for (int i = 0; i < st->bounds; i++)
+        if (st->bound[i].form.coefficient[l->id] < 0)
+            return true;
+    return false;
+}
+
+struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                          struct uk_index *const *value) {
+    struct uk_index *first = uk_index_int(s->arena, 0);
+
+    for (int i = 0; i < st->bounds; i++) {
+        const struct uk_bound *b = &st->bound[i];
+        int64_t a = -b->form.coefficient[l->id];
+
+        if (a <= 0 || is_left_to_inner(st, b, l, value))
+            continue;
+        /* others - a*l < upper: l > (others - upper) / a */
+        struct uk_index *others = uk_affine_value(s, st, &b->form, value);
+        struct uk_index *e = uk_index_op(s->arena, UK_I_SUB, others, b->upper);
+
+        e = uk_index_op(s->arena, UK_I_DIV, e, uk_index_int(s->arena, a));
+        e = uk_index_op(s->arena, UK_I_ADD, e, uk_index_int(s->arena, 1));
+        first = uk_index_op(s->arena, UK_I_MAX, first, e);
+    }
+    return first;
+}
+
+struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
+                                  int bounds, const struct uk_loop *l, struct uk_index *const *value) {
+    struct uk_index *least = NULL;
+
+    for (int i = 0; i < bounds; i++) {
+        int64_t a = b[i].form.coefficient[l->id];
+
+        if (a <= 0 || is_left_to_inner(st, &b[i], l, value))
+            continue;
+        struct uk_index *others = uk_affine_value(s, st, &b[i].form, value);
+        struct uk_index *e = ceil_div(s->arena, uk_index_op(s->arena, UK_I_SUB, b[i].upper, others), a);
+
+        if (!e)
+            return NULL;
+        least = least ? uk_index_op(s->arena, UK_I_MIN, least, e) : e;
+    }
+    return least;
+}
+
+struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                           struct uk_index *const *value) {
+    return uk_extent_within(s, st, st->bound, st->bounds, l, value);
+}
+
+int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
+    int64_t least = -1, n;
+
+    for (int i = 0; i < st->bounds; i++) {
+        int64_t a = st->bound[i].form.coefficient[l->id];
+
+        for (int j = 0; j < st->loops; j++) /* where another loop lowers the form, it says nothing */
+            a = st->bound[i].form.coefficient[st->loop[j]->id] < 0 ? 0 : a;
+        if (a <= 0 || !uk_index_is_int(st->bound[i].upper, &n))
+            continue;
+        n = n <= 0 ? 0 : (n - 1) / a + 1;
+        if (least < 0 || n < least)
+            least = n;
+    }
+    return least;
+}
+
+bool uk_is_empty(const struct uk_stage *st) {
+    int64_t c;
+
+    for (int i = 0; i < st->iterators; i++)
+        if (uk_index_is_int(st->statement->extent[i], &c) && c <= 0)
+            return true;
+    return false;
+}

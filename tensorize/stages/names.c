@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names of a schedule's stages and loops, of the sizes and tensors, and those that steps have given: a table, so
+ * that looking one up does not go over all stages. Names stay in it when what they named is gone.
+ */
+#include <string.h>
+#include "stages.h"
+
+struct uk_name {
+    const char *name;
+    int stages;             /* that were made with this name, */
+    struct uk_stage *stage; /* and the last of them */
+    int suffix;             /* the numbers below it behind this name are taken */
+    struct uk_name *next;
+};
+
+static size_t hash(const char *name) {
+    size_t h = 14695981039346656037u;
+
+    for (; *name; name++)
+        h = (h ^ (unsigned char)*name) * 1099511628211u;
+    return h;
+}
+
+static struct uk_name *find(const struct uk_schedule *s, const char *name) {
+    struct uk_name *n = s->names ? s->names[hash(name) % UK_NAMES] : NULL;
+
+    while (n && strcmp(n->name, name))
+        n = n->next;
+    return n;
+}
+
+static struct uk_name *find_or_add(struct uk_schedule *s, const char *name) {
+    struct uk_name *n = find(s, name), **at;
+
+    if (n)
+        return n;
+    if (!s->names && !(s->names = uk_alloc(s->arena, sizeof(struct uk_name *) * UK_NAMES)))
+        return NULL;
+    if (!(n = uk_alloc(s->arena, sizeof *n)))
+        return NULL;
+    at = &s->names[hash(name) % UK_NAMES];
+    *n = (struct uk_name){.name = name, .suffix = 1, .next = *at};
+    *at = n;
+    return n;
+}
+
+enum uk_status uk_name_add(struct uk_schedule *s, const char *name) {
+    return find_or_add(s, name) ? UK_OK : uk_out_of_memory(s->context);
+}
+
+enum uk_status uk_name_add_stage(struct uk_schedule *s, struct uk_stage *st, const char *name) {
+    struct uk_name *n = find_or_add(s, name);
+
+    if (!n)
+        return uk_out_of_memory(s->context);
+    n->stages++;
+    n->stage = st;
+    return UK_OK;
+}
+
+enum uk_status uk_names_begin(struct uk_schedule *s) {
+    enum uk_status status = UK_OK;
+
+    for (const struct uk_tensor *t = s->program->tensors; t && !status; t = t->next)
+        status = uk_name_add(s, t->name);
+    for (struct uk_var *v = s->program->sizes; v && !status; v = v->next) {
+        v->scope = 0; /* of an earlier schedule */
+        status = uk_name_add(s, v->name);
+    }
+    return status;
+}
+
+bool uk_name_is_known(const struct uk_schedule *s, const char *name) {
+    return find(s, name);
+}
+
+struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name) {
+    const struct uk_name *n = find(s, name);
+
+    if (!n || !n->stages)
+        return NULL;
+    if (n->stages == 1 && !n->stage->is_gone && !strcmp(n->stage->name, name))
+        return n->stage;
+    for (struct uk_stage *st = s->stages; st; st = st->next)
+        if (!strcmp(st->name, name))
+            return st;
+    return NULL;
+}
+
+bool uk_name_taken(const struct uk_schedule *s, const char *name) {
+    if (!find(s, name))
+        return false;
+    return uk_find_tensor(s->program, name) || uk_find_var(s->program->sizes, name) || uk_stage_find(s, name);
+}
+
+const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix) {
+    const char *name = uk_format(s->arena, "%s%s", iterator, suffix);
+    struct uk_name *first = name ? find(s, name) : NULL;
+
+    while (first && name && find(s, name))
+        name = uk_format(s->arena, "%s%s%d", iterator, suffix, first->suffix++);
+    if (first && first->suffix > 1)
+        first->suffix--; /* the last one is not in the table yet */
+    return name;
+}

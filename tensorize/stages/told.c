@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes as far as constants, assumptions and `size` items tell. */
+#include "stages.h"
+
+enum { GUESS = 1024 }; /* for sizes that nobody told */
+
+/* The size's value for the estimate: what --define or a `size` item says, or what is assumed to be equal. */
+static int64_t told_value(const struct uk_var *v, void *user) {
+    bool *known = user;
+
+    if (v->defined)
+        return v->value;
+    if (v->definition) {
+        bool overflow = false;
+        int64_t n = uk_index_eval(v->definition, told_value, user, &overflow);
+
+        *known = *known && !overflow;
+        return n;
+    }
+    *known = *known && v->has_default;
+    return v->default_value;
+}
+
+/* The same as if no size had been made a constant. */
+static int64_t argument_value(const struct uk_var *v, void *user) {
+    struct uk_var argument = *v;
+
+    argument.defined = false;
+    return told_value(&argument, user);
+}
+
+/* 0: nobody told. */
+static int64_t told_by(const struct uk_schedule *s, const struct uk_index *e,
+                       int64_t (*value)(const struct uk_var *, void *)) {
+    bool known = true, overflow = false;
+    int64_t n = uk_index_eval(e, value, &known, &overflow);
+
+    for (const struct uk_assume *a = s->program->assumes; a && !known; a = a->next) {
+        if (a->relation->op != UK_I_EQ || !uk_index_equal(a->relation->a, e))
+            continue;
+        known = true;
+        n = uk_index_eval(a->relation->b, value, &known, &overflow);
+    }
+    return known && !overflow && n > 0 ? n : 0;
+}
+
+int64_t uk_told(const struct uk_schedule *s, const struct uk_index *e) {
+    return told_by(s, e, told_value);
+}
+
+double uk_size_told(const struct uk_schedule *s, const struct uk_index *e) {
+    int64_t n = uk_told(s, e);
+
+    return n ? (double)n : GUESS;
+}
+
+double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e) {
+    int64_t n = told_by(s, e, argument_value);
+
+    return n ? (double)n : GUESS;
+}
+
+double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
+    return uk_size_told(s, st->statement->extent[l->iterator]);
+}
+
+double uk_values_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
+    double told = uk_extent_told(s, st, l);
+    int64_t most = uk_constant_extent(st, l); /* of a part of the iterator */
+
+    return most >= 0 && (double)most < told ? (double)most : told;
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Targets: their names, what they can do, and the cost rule's view of them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cpuinfo.h>
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+#include "machine/arch.h"
+#include "target.h"
+
+bool uk_target_has(const struct uk_target *t, const char *feature) {
+    for (const char *const *h = t->has; *h; h++)
+        if (!strcmp(*h, feature))
+            return true;
+    return false;
+}
+
+int64_t uk_target_most_bytes(const struct uk_target *t) {
+    return t->arch && t->arch->bits == 32 ? INT32_MAX : INT64_MAX;
+}
+
+const struct uk_arch *uk_own_arch(void) {
+    return uk_archs[UK_OWN_x86_64 ? 0 : UK_OWN_aarch64 ? 1 : 2];
+}
+
+bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
+    return !strcmp(row->arch, "any") || !strcmp(row->arch, t->arch->name);
+}
+
+bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size) {
+    if (!uk_target_takes(t, row)) {
+        snprintf(name, size, "%s", row->arch);
+        return true;
+    }
+    for (const char *f = row->features; *f; f += strcspn(f, ","), f += *f == ',') {
+        snprintf(name, size, "%.*s", (int)strcspn(f, ","), f);
+        if (!uk_target_has(t, name))
+            return true;
+    }
+    if (size)
+        name[0] = 0;
+    return false;
+}
+
+/* "+name," or "+name" at the end of LLVM's list. */
+static bool listed(const char *features, const char *name) {
+    size_t n = strlen(name);
+
+    for (const char *s = features; (s = strstr(s, name)); s += n)
+        if (s > features && s[-1] == '+' && (s[n] == ',' || !s[n]))
+            return true;
+    return false;
+}
+
+const char *uk_target_lacks(const struct uk_target *t, const char *features) {
+    for (const char *const *f = t->arch->features; *f; f++)
+        if (listed(features, *f) && !uk_target_has(t, *f))
+            return *f;
+    for (const char *const *f = t->arch->others; *f; f++)
+        if (listed(features, *f))
+            return *f;
+    return NULL;
+}
+
+/* By the beginning of its name; else, as most of x86's have it, a feature is the name's first part. */
+const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name) {
+    const char *const *i = t->arch->instructions;
+    size_t n = strlen(t->arch->intrinsics);
+
+    if (strncmp(name, t->arch->intrinsics, n))
+        return NULL;
+    name += n;
+    while (*i && strncmp(*i, name, strlen(*i)))
+        i += 2;
+    if (*i)
+        return uk_target_has(t, i[1]) ? NULL : i[1];
+    n = strcspn(name, ".");
+    for (const char *const *f = t->arch->features; *f; f++)
+        if (strlen(*f) == n && !strncmp(*f, name, n) && !uk_target_has(t, *f))
+            return *f;
+    return NULL;
+}
+
+static int64_t clamp(int64_t v, int64_t least, int64_t most) {
+    return v < least ? least : v > most ? most : v;
+}
+
+/* Virtual machines report whatever their host pleases; a core's own caches lie within these bounds. */
+static void native_caches(struct uk_machine *m) {
+    if (!cpuinfo_initialize())
+        return;
+    const struct cpuinfo_cache *l1 = cpuinfo_get_l1d_cache(0), *l2 = cpuinfo_get_l2_cache(0);
+
+    if (l1)
+        m->l1_bytes = clamp(l1->size, 16 << 10, 128 << 10);
+    if (l2)
+        m->l2_bytes = clamp(l2->size, 128 << 10, 4 << 20);
+    /* On Arm clusters may share it; x86-64's cores have one each. */
+    if (l2 && !UK_OWN_x86_64)
+        m->l2_cores = (int)clamp(l2->processor_count, 1, 16);
+}
+
+/* Cores that are not the two full-width FMAs a cycle of the rows above. */
+static void native_pipes(struct uk_machine *m, const char *cpu) {
+    if (!strcmp(cpu, "znver4"))
+        m->fma_per_cycle = m->load_per_cycle = m->vector_bytes == 64 ? 1 : 2;
+    if (!strcmp(cpu, "znver1"))
+        m->fma_per_cycle = m->load_per_cycle = 1;
+    if (!strcmp(cpu, "znver4") || !strcmp(cpu, "znver5") || !strcmp(cpu, "sapphirerapids") ||
+        !strcmp(cpu, "emeraldrapids") || !strcmp(cpu, "graniterapids"))
+        m->issue_width = 6;
+}
+
+/* The target of that name's first n characters, or NULL. */
+static const struct uk_target *find_row(const char *name, size_t n) {
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        if (strlen(t->name) == n && !strncmp(t->name, name, n))
+            return t;
+    return NULL;
+}
+
+/* The row to take for this CPU: of its core, else the first of the architecture whose features it has all. */
+static const struct uk_target *native_row(const struct uk_target *t) {
+    const struct uk_target *row = find_row(t->cpu, strlen(t->cpu)), *last = row;
+
+    if (row && row->arch == t->arch)
+        return row;
+    for (row = uk_targets; row->name; row++) {
+        const char *const *h = row->has;
+
+        if (row->arch != t->arch || strncmp(row->name, t->arch->prefix, strlen(t->arch->prefix)))
+            continue;
+        last = row;
+        while (*h && uk_target_has(t, *h))
+            h++;
+        if (!*h)
+            break;
+    }
+    return last;
+}
+
+static bool native_host(struct uk_arena *a, struct uk_target *t) {
+    const struct uk_arch *arch = uk_own_arch();
+    char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+    size_t most = 1, n = 0;
+
+    for (const char *const *f = arch->features; *f; f++)
+        most++;
+    const char **has = uk_alloc(a, most * sizeof *has);
+    t->cpu = cpu ? uk_strdup(a, cpu) : NULL;
+    t->features = features ? uk_strdup(a, features) : NULL;
+    LLVMDisposeMessage(cpu);
+    LLVMDisposeMessage(features);
+    if (!has || !t->cpu || !t->features)
+        return false;
+    for (const char *const *f = arch->features; *f; f++)
+        if (listed(t->features, *f))
+            has[n++] = *f;
+    t->has = has;
+    t->arch = arch;
+    t->name = "native";
+    t->machine = native_row(t)->machine;
+    native_caches(&t->machine);
+    native_pipes(&t->machine, t->cpu);
+    return true;
+}
+
+/* UK_ISA lowers what "native" is; it never raises it, since the code still has to run here. */
+static enum uk_status lower_native(struct uk_context *c, struct uk_target *t) {
+    const char *isa = getenv("UK_ISA");
+    char *name = uk_format(&c->arena, "%s%s", t->arch->prefix, isa ? isa : "");
+    const struct uk_target *row = name ? find_row(name, strlen(name)) : NULL;
+
+    if (!name)
+        return uk_out_of_memory(c);
+    if (!row || row == native_row(t))
+        return UK_OK;
+    for (const char *const *h = row->has; *h; h++)
+        if (!uk_target_has(t, *h))
+            return UK_OK;
+    const struct uk_machine host = t->machine;
+    *t = *row;
+    t->name = "native";
+    t->machine.l1_bytes = host.l1_bytes;
+    t->machine.l2_bytes = host.l2_bytes;
+    t->machine.l2_cores = host.l2_cores;
+    return UK_OK;
+}
+
+/* The feature of a name's part: LLVM's name, or f16. */
+static const char *find_feature(const struct uk_target *t, const char *name, size_t n) {
+    static const char half[] = "fullfp16";
+
+    if (n == 3 && !strncmp(name, "f16", n)) {
+        name = half;
+        n = sizeof half - 1;
+    }
+    for (const char *const *f = t->arch->features; *f; f++)
+        if (strlen(*f) == n && !strncmp(*f, name, n))
+            return *f;
+    return NULL;
+}
+
+static enum uk_status unknown_feature(struct uk_context *c, const struct uk_target *t, const char *name,
+                                      size_t n) {
+    struct uk_text list = {0};
+
+    for (const char *const *f = t->arch->features; *f; f++)
+        uk_put(&list, "%s%s", f == t->arch->features ? "" : ", ", strcmp(*f, "fullfp16") ? *f : "f16");
+    enum uk_status s = list.failed ? uk_out_of_memory(c)
+                                   : uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                                             "target %s: unknown feature '%.*s'; those of %s are %s", t->name,
+                                             (int)n, name, t->arch->name, list.text);
+
+    uk_text_free(list.text);
+    return s;
+}
+
+/* Adds the "+feature" parts of a name to what its base has. */
+static enum uk_status add_features(struct uk_context *c, struct uk_target *t, const char *plus) {
+    size_t room = 0;
+
+    while (t->has[room])
+        room++;
+    const char **has = uk_alloc(&c->arena, (room + strlen(plus) + 1) * sizeof *has);
+    if (!has)
+        return uk_out_of_memory(c);
+    memcpy(has, t->has, room * sizeof *has);
+    while (*plus == '+') {
+        size_t n = strcspn(++plus, "+");
+        const char *f = find_feature(t, plus, n);
+
+        if (!f)
+            return unknown_feature(c, t, plus, n);
+        has[room++] = f;
+        t->features = uk_format(&c->arena, "%s%s+%s", t->features, *t->features ? "," : "", f);
+        if (!t->features)
+            return uk_out_of_memory(c);
+        plus += n;
+    }
+    t->has = has;
+    return UK_OK;
+}
+
+/* The list is that of the architecture whose targets' names begin like this one. */
+static enum uk_status unknown_target(struct uk_context *c, const char *name) {
+    const struct uk_arch *const *arch = uk_archs;
+    struct uk_text list = {0};
+    char base[64];
+    struct uk_near near = {.word = base};
+    const size_t n = strcspn(name, "+");
+
+    snprintf(base, sizeof base, "%.*s", n < sizeof base ? (int)n : 0, name);
+    while (*arch && strncmp(name, (*arch)->prefix, strcspn((*arch)->prefix, "-")))
+        arch++;
+    uk_put(&list, "native");
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        if (!t->interpreted && (!*arch || t->arch == *arch))
+            uk_put(&list, ", %s", t->name);
+    uk_nearer(&near, "native");
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        uk_nearer(&near, t->name);
+    enum uk_status s =
+        list.failed
+            ? uk_out_of_memory(c)
+            : uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                      "unknown target '%s'%s%s%s; the known ones%s%s are %s (each with +feature...) "
+                      "and interp",
+                      name, near.name ? "; did you mean '" : "", near.name ? near.name : "",
+                      near.name ? "'" : "", *arch ? " of " : "", *arch ? (*arch)->name : "", list.text);
+
+    uk_text_free(list.text);
+    return s;
+}
+
+static enum uk_status find_base(struct uk_context *c, const char *name, size_t n, struct uk_target *t) {
+    const struct uk_target *row = find_row(name, n);
+
+    if (n == 6 && !strncmp(name, "native", 6))
+        return native_host(&c->arena, t) ? lower_native(c, t) : uk_out_of_memory(c);
+    if (!row)
+        return unknown_target(c, name);
+    *t = *row;
+    return UK_OK;
+}
+
+enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out) {
+    size_t n = strcspn(name, "+");
+
+    *out = NULL;
+    for (struct uk_known_target *k = c->targets; k; k = k->next)
+        if (!strcmp(k->target.name, name)) {
+            *out = &k->target;
+            return UK_OK;
+        }
+    struct uk_known_target *k = uk_alloc(&c->arena, sizeof *k);
+    if (!k)
+        return uk_out_of_memory(c);
+    enum uk_status s = find_base(c, name, n, &k->target);
+    if (!s && name[n] && !k->target.interpreted)
+        s = add_features(c, &k->target, name + n);
+    if (!s && !(k->target.name = uk_strdup(&c->arena, name)))
+        s = uk_out_of_memory(c);
+    if (s)
+        return s;
+    k->next = c->targets;
+    c->targets = k;
+    *out = &k->target;
+    return UK_OK;
+}
+
+enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t) {
+    struct uk_position nowhere = {0, 0};
+    const char *missing = NULL;
+
+    if (t->arch != uk_own_arch())
+        return uk_fail(
+            c, UK_UNSUPPORTED, nowhere,
+            "target %s: its code is for %s, and this CPU is %s; emit an object for it, or compile for native",
+            t->name, t->arch->name, uk_own_arch()->name);
+    char *features = LLVMGetHostCPUFeatures();
+    if (!features)
+        return uk_out_of_memory(c);
+    for (const char *const *h = t->has; *h && !missing; h++)
+        if (!listed(features, *h))
+            missing = *h;
+    LLVMDisposeMessage(features);
+    return missing ? uk_fail(c, UK_UNSUPPORTED, nowhere,
+                             "target %s: this CPU has no %s; emit an object for it, or compile for native",
+                             t->name, missing)
+                   : UK_OK;
+}

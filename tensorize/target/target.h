@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room target: architectures, targets, what their machines can do. It uses base. Data: struct uk_arch, uk_machine, uk_target.
+ */
+#ifndef UK_TARGET_H
+#define UK_TARGET_H
+
+#include "base/base.h"
+
+/* What the scheduler's cost rule needs to know of a machine. */
+struct uk_machine {
+    int vector_bytes;                     /* of the widest vectors */
+    double fma_per_cycle, load_per_cycle; /* of such vectors */
+    double issue_width;
+    int64_t l1_bytes, l2_bytes;
+    int l2_cores;     /* that share it */
+    bool loads_alone; /* no FMA is issued while a load of a vector is: in-order cores with a narrow path */
+};
+
+/* target_table.c: what the targets of an architecture share. Lists end with NULL. */
+struct uk_arch {
+    const char *name;       /* "aarch64": a row of archs.def; "none" for the interpreter */
+    const char *prefix;     /* of its targets' names: "aarch64-" */
+    const char *triple;     /* of archs.def */
+    const char *intrinsics; /* "llvm.aarch64." */
+    const char *const
+        *instructions;           /* the beginnings of intrinsics after that, each with the feature it needs */
+    const char *const *features; /* that a target may have */
+    const char *const *others;   /* that code may ask for, and no target has */
+    const char *half;            /* the feature that converts between half and single precision */
+    const char *cpu_option;      /* clang's: "-mcpu=" */
+    int elf_machine, bits;       /* EM_AARCH64; of addresses */
+};
+extern const struct uk_arch *const uk_archs[];
+
+struct uk_target {
+    const char *name; /* "x86_64-avx512" */
+    const struct uk_arch *arch;
+    const char *cpu, *features; /* as LLVM wants them */
+    const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
+    struct uk_machine machine;
+    bool interpreted; /* "interp": no code at all */
+};
+/* A target that somebody asked for, and LLVM's object for it, which link makes on first use. */
+struct uk_known_target {
+    struct uk_target target;
+    struct LLVMOpaqueTargetMachine *machine;
+    struct uk_known_target *next;
+};
+
+/* target_table.c: those with a name; the last one's is NULL. */
+extern const struct uk_target uk_targets[];
+
+/* "native" asks this CPU. Unknown names: UK_INVALID_ARGUMENT with the list of known ones in the message, of the
+ * architecture where the name begins as its targets' do. */
+enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
+/* The most bytes that an object may have. */
+int64_t uk_target_most_bytes(const struct uk_target *t);
+bool uk_target_has(const struct uk_target *t, const char *feature);
+/* Whether the kernel is of the target's architecture, or of any. */
+bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
+/* Whether the target cannot have the kernel: its architecture is another, or it lacks a feature; the name of that, cut to
+ * size. */
+bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size);
+/* UK_OK if this process may run code for t; else UK_UNSUPPORTED with the feature that the CPU lacks. */
+enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t);
+/* The architecture of this process. */
+const struct uk_arch *uk_own_arch(void);
+
+/* target.c: the known feature that a list "+avx2,+fma" or a name "llvm.x86.avx2.gather.." asks for and t
+ * lacks, or NULL. */
+const char *uk_target_lacks(const struct uk_target *t, const char *features);
+const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *name);
+
+#endif

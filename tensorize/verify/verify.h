@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the check of kernels against their declarations: one form of one intrinsic at a time, in a child process. */
+#ifndef UK_VERIFY_H
+#define UK_VERIFY_H
+
+#include "abi.h"
+#include "link/link.h"
+#include "interpret/interpret.h"
+
+enum {
+    UK_VERIFY_CASES = 500,
+    UK_VERIFY_SECONDS = 60,
+    UK_VERIFY_WORDS = 32,  /* arguments of a form, at most */
+    UK_VERIFY_TENSORS = 16 /* operands of a declaration, at most */
+};
+
+/* Where an operand lies between two pages that must not be touched. */
+enum uk_placement { UK_AT_END, UK_AT_START, UK_NO_BETTER_ALIGNED, UK_PLACEMENTS };
+
+/* Bytes that exist: at `at` of the operand's address space, and at `kept` of its copies. */
+struct uk_span {
+    size_t at, length, kept;
+};
+
+struct uk_memory {
+    const struct uk_tensor *tensor;
+    unsigned char *space; /* address space, of which only the spans exist */
+    size_t reserved;
+    unsigned char *origin;
+    int64_t lowest;   /* element that may be read, from the origin: 0, or less where strides are negative */
+    int64_t elements; /* from the lowest to the last one that may be read */
+    enum uk_placement placement;
+    struct uk_span *span;
+    int spans, room;
+    size_t kept;
+    unsigned char *before, *expected;
+};
+
+/* What the child tells its parent; the parent may find it in the middle of a case. */
+struct uk_verdict {
+    enum { UK_RUNNING, UK_GOOD, UK_WRONG, UK_FAULTED, UK_GAVE_UP } state;
+    int cases;
+    char where[512], what[512]; /* the case; and what is wrong with it, or why it gave up */
+    enum uk_status status;      /* UK_GAVE_UP */
+    int signal;
+    bool is_write, is_address; /* UK_FAULTED: is `address` what the access was to? */
+    uintptr_t address;
+    int operands;
+    struct uk_range {
+        const char *name;
+        uintptr_t space, space_end, origin, end;
+    } operand[UK_VERIFY_TENSORS];
+};
+
+/* What operands hold. Sums are exact in the declared type whatever their order, and where there is room in it, not in a
+ * narrower one. */
+enum uk_data {
+    UK_SMALL,     /* small integers */
+    UK_LARGE,     /* as many bits as the sums leave, in all operands alike */
+    UK_ONE_LARGE, /* as many bits as there are in one operand, one bit in the others */
+    UK_EXTREME,   /* integers: nearly all of an operand the least or the greatest of its type */
+    UK_TINY,      /* floats: products are subnormal numbers */
+    UK_SPECIAL    /* floats: some infinities and NaN among them */
+};
+
+/* Values are integers of `bits` bits and a sign, times a power of two; of integer types all bits. */
+struct uk_scale {
+    enum uk_type type;
+    int bits, exponent;
+};
+
+struct uk_verifier {
+    struct uk_context *context;
+    struct uk_intrinsic *intrinsic;
+    enum uk_form_kind form;
+    void (*call)(void);
+    struct uk_verdict *verdict; /* shared with the parent */
+    uint64_t seed;
+    int cases;         /* in all, those of edges first */
+    int edges;         /* cases that go through the edges */
+    int64_t all_edges; /* combinations of edges */
+    int number;        /* of this case */
+    int64_t *size;     /* of this case, by number */
+    bool *negative;    /* which of the strides become negative for the call */
+    double *scalar;
+    enum uk_data data;
+    int scales; /* of the tensors, then of the scalars */
+    struct uk_scale scale[UK_VERIFY_TENSORS + UK_VERIFY_WORDS];
+    int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: what the tensor mostly holds */
+    int special;                        /* UK_SPECIAL: which of inf, -inf and NaN; 3: all */
+    uint64_t one_in;                    /* and one in how many elements is; 0: a few */
+    int budget;                         /* of the factors of a product, bits that are left */
+    int tensors;
+    struct uk_memory memory[UK_VERIFY_TENSORS];
+};
+
+/* verify_code.c: machine code of every form, and where a function of its prototype that jumps to it lies. asm_found, of
+ * count * UK_FORMS empty texts, gets what uk_verify_asm finds; free them in any case. */
+enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t,
+                                 struct uk_intrinsic *const *list, int count, LLVMOrcLLJITRef *jit,
+                                 struct uk_text *asm_found);
+enum uk_status uk_verify_find(struct uk_context *c, LLVMOrcLLJITRef jit, int intrinsic,
+                              enum uk_form_kind form, void (**call)(void));
+
+/* verify_asm.c: the first register that an asm statement in the function, or in one that it calls, changes and does not
+ * declare, as a sentence about the kernel; nothing is added if there is none. */
+enum uk_status uk_verify_asm(LLVMModuleRef module, const char *symbol, struct uk_text *found);
+
+/* verify_case.c: a number below n; sizes, scales and scalars for the next case. False: none fulfils the assumptions. */
+uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
+/* Sets how many cases there are, `random` of them with sizes at random. */
+void uk_verify_plan(struct uk_verifier *v, int random);
+bool uk_verify_choose(struct uk_verifier *v);
+int64_t uk_verify_size(const struct uk_var *var, void *verifier);
+int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
+bool uk_verify_mentions(const struct uk_index *e, const struct uk_var *var);
+/* The arguments of the form. */
+void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]);
+
+/* verify_stride.c: names that stand only in strides become at least what keeps the rows of every tensor apart; beside
+ * edges, most often so much that each row has pages of its own. */
+void uk_verify_strides(struct uk_verifier *v, bool edges);
+/* Rows that are only read overlap, once in a while. */
+void uk_verify_overlap(struct uk_verifier *v);
+bool uk_verify_apart(struct uk_verifier *v, const struct uk_tensor *t);
+/* Whether the form can pass the size; whether the assumptions hold. */
+bool uk_verify_fits(const struct uk_verifier *v, const struct uk_var *var);
+bool uk_verify_holds(struct uk_verifier *v);
+/* Which strides are to be negative; changes their sign. */
+void uk_verify_signs(struct uk_verifier *v);
+void uk_verify_negate(struct uk_verifier *v);
+
+/* verify_value.c: what the operands and scalars of a case hold; false: with these sizes no sum would be exact. */
+bool uk_verify_weigh(struct uk_verifier *v);
+/* One element of the n-th tensor, or of all scalars the n-th after the tensors. */
+union uk_value uk_verify_element(struct uk_verifier *v, int n);
+/* Does this form read what the output holds? Copies of operands are never read. */
+bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t);
+/* Whether `got` is as good as what is expected of an element of the tensor. */
+bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
+                    union uk_value expected);
+
+/* verify_memory.c: operands for these sizes, filled; false: no memory. */
+bool uk_memory_make(struct uk_verifier *v);
+void uk_memory_free(struct uk_verifier *v);
+/* Copies all operands to `before` or to `expected`; puts back what was before. */
+void uk_memory_keep(struct uk_verifier *v, bool expected);
+void uk_memory_restore(struct uk_verifier *v);
+/* The same operands, with what is kept of them, for strides of which some are negative now; false: no memory. */
+bool uk_memory_mirror(struct uk_verifier *v);
+/* Whether operands that are only read can be written. */
+void uk_memory_protect(struct uk_verifier *v, bool writable);
+/* If it is an operand that is only read, verdict->what says which element a write to the address changes. */
+void uk_memory_describe_write(struct uk_verifier *v, const void *address);
+/* Whether all operands are as expected; if not, verdict->what says where. */
+bool uk_memory_compare(struct uk_verifier *v);
+
+/* verify_run.c: all cases, in the child; returns with the verdict in place. */
+void uk_verify_run(struct uk_verifier *v);
+
+#endif
