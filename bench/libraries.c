@@ -6,7 +6,7 @@
  * that is much at first and little later; oneDNN is compared with BLAS calls nevertheless, which is in its favour.
  */
 #define _GNU_SOURCE
-#include "product.h"
+#include "bench.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * has no f64 product on CPUs, and a sum on top of C is left out.
  */
 #define _GNU_SOURCE
-#include "product.h"
+#include "bench.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operands of a product, and the check of a library's result. */
 #define _POSIX_C_SOURCE 200809L
-#include "product.h"
+#include "bench.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

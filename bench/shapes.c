@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A text of shapes; bench/shapes.txt tells its form. */
 #define _POSIX_C_SOURCE 200809L
-#include "product.h"
+#include "bench.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "language/language.h"
+#include "base.h"
 
 struct uk_chunk {
     struct uk_chunk *next;

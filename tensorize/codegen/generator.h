@@ -3,7 +3,7 @@
 #ifndef UK_GENERATOR_H
 #define UK_GENERATOR_H
 
-#include "link/link.h"
+#include "codegen.h"
 
 /* The value of a variable; not_negative lets division and remainder be unsigned. */
 struct uk_binding {

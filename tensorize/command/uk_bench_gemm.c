@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "product.h"
+#include "bench.h"
 #include "uk_bench.h"
 
 enum { OURS = 2, ALL = OURS + BENCH_LIBRARIES };

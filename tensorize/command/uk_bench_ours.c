@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "product.h"
+#include "bench.h"
 #include "uk_bench.h"
 
 static enum uk_transpose form(bool transposed) {

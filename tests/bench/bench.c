@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include "product.h"
+#include "bench.h"
 
 static void median(void **state) {
     (void)state;
