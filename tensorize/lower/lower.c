@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stages -> isl schedule tree -> isl AST -> our loop IR. */
+/* isl's AST of each nest as our loop IR. */
 #include <isl/ast.h>
 #include <isl/ast_build.h>
 #include <isl/id.h>
@@ -9,157 +9,29 @@
 #include <isl/val.h>
 #include <stdio.h>
 #include <string.h>
-#include "lower.h"
-
-/* ---- the schedule tree: one statement per tile, its dimensions are the loops before the tile ---- */
-
-struct nest {
-    struct uk_schedule *s;
-    struct uk_stage *main; /* the stage at the root */
-    int stages;
-    struct member *member; /* main, and all that is attached to it or to those, in order */
-};
-
-struct member {
-    struct uk_stage *stage;
-    isl_set *set;
-};
-
-/* Of a nest, stage[m] with what is attached to it, directly or not, inside more than its first `depth` loops;
- * depth -1: all of it. */
-struct group {
-    int m, depth;
-};
-
-static bool is_in(const struct nest *n, struct group g, int i) {
-    const struct uk_stage *main = n->member[g.m].stage, *st = n->member[i].stage;
-
-    while (st && st != main && st->parent != main)
-        st = st->parent;
-    return st && (st == main || st->prefix > g.depth);
-}
-
-/* isl leaves loops that run once out of its AST, so each band is below a mark that says which loop it is. */
-static isl_schedule_node *insert_loop(isl_schedule_node *node, struct nest *n, struct group g,
-                                      struct uk_loop *l, int position) {
-    isl_union_pw_aff *f = NULL;
-
-    for (int i = 0; i < n->stages; i++) {
-        if (!is_in(n, g, i))
-            continue;
-        isl_local_space *ls = isl_local_space_from_space(isl_set_get_space(n->member[i].set));
-        isl_aff *a = isl_aff_var_on_domain(ls, isl_dim_set, (unsigned)position);
-        isl_union_pw_aff *u = isl_union_pw_aff_from_aff(a);
-
-        f = f ? isl_union_pw_aff_union_add(f, u) : u;
-    }
-    node = isl_schedule_node_insert_partial_schedule(node, isl_multi_union_pw_aff_from_union_pw_aff(f));
-    node = isl_schedule_node_insert_mark(node, isl_id_alloc(n->s->context->isl, "loop", l));
-    return isl_schedule_node_child(isl_schedule_node_child(node, 0), 0);
-}
-
-static isl_union_set *filter(struct nest *n, struct group g) {
-    isl_union_set *u = NULL;
-
-    for (int i = 0; i < n->stages; i++)
-        if (is_in(n, g, i)) {
-            isl_union_set *one = isl_union_set_from_set(isl_set_copy(n->member[i].set));
-
-            u = u ? isl_union_set_union(u, one) : one;
-        }
-    return u;
-}
-
-static bool is_attached(const struct nest *n, int i, int m, int depth) {
-    const struct uk_stage *st = n->member[i].stage;
-
-    return st->parent == n->member[m].stage && st->prefix == depth;
-}
-
-static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, int m, int depth);
-
-/* What is attached to stage[m] at this depth goes before or after the rest of it. On return, node is the leaf of
- * the rest. */
-static isl_schedule_node *insert_attached(isl_schedule_node *node, struct nest *n, int m, int depth) {
-    const struct group left = {m, depth};
-    int parts = 1, rest = 0, position = 0;
-    isl_union_set_list *list;
-
-    for (int i = 0; i < n->stages; i++)
-        if (is_attached(n, i, m, depth)) {
-            rest += !n->member[i].stage->after;
-            parts++;
-        }
-    if (parts == 1)
-        return node;
-    list = isl_union_set_list_alloc(n->s->context->isl, parts);
-    for (int after = 0; after < 2; after++) {
-        for (int i = 0; i < n->stages; i++)
-            if (is_attached(n, i, m, depth) && n->member[i].stage->after == after)
-                list = isl_union_set_list_add(list, filter(n, (struct group){i, -1}));
-        if (!after)
-            list = isl_union_set_list_add(list, filter(n, left));
-    }
-    node = isl_schedule_node_insert_sequence(node, list);
-    for (int after = 0; after < 2; after++) {
-        for (int i = 0; i < n->stages; i++) {
-            if (!is_attached(n, i, m, depth) || n->member[i].stage->after != after)
-                continue;
-            node = isl_schedule_node_child(isl_schedule_node_child(node, position++), 0);
-            node = insert_stage(node, n, i, depth);
-            node = isl_schedule_node_ancestor(node, 2);
-        }
-        position += !after;
-    }
-    return isl_schedule_node_child(isl_schedule_node_child(node, rest), 0);
-}
-
-/* The loops of stage[m] from `depth` on; node is a leaf for all of it, which shares the loops before, and is
- * again on return. */
-static isl_schedule_node *insert_stage(isl_schedule_node *node, struct nest *n, int m, int depth) {
-    struct uk_stage *st = n->member[m].stage;
-    int level = (int)isl_schedule_node_get_tree_depth(node);
-
-    for (int d = depth; d <= st->tile; d++) {
-        node = insert_attached(node, n, m, d);
-        if (d < st->tile)
-            node = insert_loop(node, n, (struct group){m, d}, st->loop[d], d);
-    }
-    return isl_schedule_node_ancestor(node, (int)isl_schedule_node_get_tree_depth(node) - level);
-}
-
-static isl_schedule *schedule_tree(struct nest *n) {
-    isl_schedule *tree = isl_schedule_from_domain(filter(n, (struct group){0, -1}));
-    isl_schedule_node *node = isl_schedule_node_child(isl_schedule_get_root(tree), 0);
-
-    isl_schedule_free(tree);
-    node = insert_stage(node, n, 0, 0);
-    tree = isl_schedule_node_get_schedule(node);
-    isl_schedule_node_free(node);
-    return tree;
-}
+#include "nest.h"
 
 /* ---- isl AST -> loop IR ---- */
 
-static struct uk_stage *stage_named(struct nest *n, const char *name) {
+static struct uk_stage *stage_named(struct uk_nest *n, const char *name) {
     for (int i = 0; i < n->stages; i++)
         if (!strcmp(isl_set_get_tuple_name(n->member[i].set), name))
             return n->member[i].stage;
     return NULL;
 }
 
-static struct uk_node *convert(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
                                isl_ast_node *node);
 
-static struct uk_node *convert_free(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
-                                    isl_ast_node *node) {
+static struct uk_node *convert_free(struct uk_nest *n, const struct uk_ast_scope *scope,
+                                    const struct uk_loop *l, isl_ast_node *node) {
     struct uk_node *r = convert(n, scope, l, node);
 
     isl_ast_node_free(node);
     return r;
 }
 
-static struct uk_node *leaf(struct nest *n, const struct uk_ast_scope *scope, isl_ast_node *node) {
+static struct uk_node *leaf(struct uk_nest *n, const struct uk_ast_scope *scope, isl_ast_node *node) {
     isl_ast_expr *e = isl_ast_node_user_get_expr(node), *name = isl_ast_expr_get_op_arg(e, 0);
     isl_id *id = isl_ast_expr_get_id(name);
     struct uk_stage *st = stage_named(n, isl_id_get_name(id));
@@ -174,7 +46,7 @@ static struct uk_node *leaf(struct nest *n, const struct uk_ast_scope *scope, is
 }
 
 /* isl's conditions of a for are `i <= e` or `i < e`. */
-static struct uk_index *upper_bound(struct nest *n, const struct uk_ast_scope *scope, isl_ast_node *node) {
+static struct uk_index *upper_bound(struct uk_nest *n, const struct uk_ast_scope *scope, isl_ast_node *node) {
     isl_ast_expr *cond = isl_ast_node_for_get_cond(node);
     struct uk_index *e = uk_ast_argument(n->s, scope, cond, 1);
 
@@ -186,7 +58,7 @@ static struct uk_index *upper_bound(struct nest *n, const struct uk_ast_scope *s
 
 /* A stage attached below a parallel loop fills buffers of one thread, so the loops inside of it run in that thread:
  * also where the parallel loop has one iteration, and is no loop here. */
-static bool runs_in_one_thread(const struct nest *n, const struct uk_loop *l) {
+static bool runs_in_one_thread(const struct uk_nest *n, const struct uk_loop *l) {
     for (int i = 0; i < n->stages; i++) {
         const struct uk_stage *st = n->member[i].stage;
         bool parallel = false;
@@ -202,7 +74,7 @@ static bool runs_in_one_thread(const struct nest *n, const struct uk_loop *l) {
     return false;
 }
 
-static struct uk_node *for_node(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+static struct uk_node *for_node(struct uk_nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
                                 isl_ast_node *node) {
     struct uk_node *loop = uk_alloc(n->s->arena, sizeof *loop);
     struct uk_var *var = uk_alloc(n->s->arena, sizeof *var);
@@ -241,7 +113,7 @@ static struct uk_node *for_node(struct nest *n, const struct uk_ast_scope *scope
     return loop;
 }
 
-static struct uk_node *if_node(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+static struct uk_node *if_node(struct uk_nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
                                isl_ast_node *node) {
     struct uk_node *r = uk_alloc(n->s->arena, sizeof *r);
     isl_ast_expr *cond = isl_ast_node_if_get_cond(node);
@@ -259,8 +131,8 @@ static struct uk_node *if_node(struct nest *n, const struct uk_ast_scope *scope,
     return r;
 }
 
-static struct uk_node *block_node(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
-                                  isl_ast_node *node) {
+static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *scope,
+                                  const struct uk_loop *l, isl_ast_node *node) {
     isl_ast_node_list *list = isl_ast_node_block_get_children(node);
     struct uk_node *first = NULL, **end = &first;
 
@@ -279,7 +151,7 @@ static struct uk_node *block_node(struct nest *n, const struct uk_ast_scope *sco
 
 /* l is the loop that the next for node is. NULL: no memory, or a form of AST that never arises (both errors).
  */
-static struct uk_node *convert(struct nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
                                isl_ast_node *node) {
     switch (isl_ast_node_get_type(node)) {
     case isl_ast_node_for:
@@ -305,7 +177,7 @@ static struct uk_node *convert(struct nest *n, const struct uk_ast_scope *scope,
 /* ---- a nest ---- */
 
 /* A sum over several tiles that something follows: what follows runs in the last of them. */
-static bool ends_in(const struct nest *n, const struct uk_stage *st) {
+static bool ends_in(const struct uk_nest *n, const struct uk_stage *st) {
     for (int i = 0; i < n->stages; i++)
         for (int q = 0;
              n->member[i].stage->parent == st && n->member[i].stage->after && q < n->member[i].stage->prefix;
@@ -317,7 +189,7 @@ static bool ends_in(const struct nest *n, const struct uk_stage *st) {
 
 /* The sizes that count as at least 1: where a sum is empty, the tile that starts it, or what follows its last
  * tile, must run all the same. */
-static enum uk_status raise_sizes(struct nest *n) {
+static enum uk_status raise_sizes(struct uk_nest *n) {
     n->s->raised = 0;
     for (int i = 0; i < n->stages; i++) {
         const struct uk_stage *st = n->member[i].stage;
@@ -343,7 +215,7 @@ static enum uk_status raise_sizes(struct nest *n) {
 
 /* Is there anything to do for an extent of 0? Initializations and what follows the sum run for an empty sum.
  */
-static bool must_exist(const struct nest *n, int iterator) {
+static bool must_exist(const struct uk_nest *n, int iterator) {
     const struct uk_index *e = n->main->statement->extent[iterator];
     int64_t c;
 
@@ -357,7 +229,7 @@ static bool must_exist(const struct nest *n, int iterator) {
     return true;
 }
 
-static isl_set *nest_context(struct nest *n) {
+static isl_set *nest_context(struct uk_nest *n) {
     struct uk_stage *st = n->main;
     isl_set *set;
 
@@ -383,7 +255,7 @@ static isl_set *nest_context(struct nest *n) {
     return set;
 }
 
-static struct uk_node *guarded(struct nest *n, struct uk_node *body) {
+static struct uk_node *guarded(struct uk_nest *n, struct uk_node *body) {
     struct uk_arena *a = n->s->arena;
     struct uk_index *all = NULL;
     struct uk_node *r;
@@ -408,7 +280,7 @@ static struct uk_node *guarded(struct nest *n, struct uk_node *body) {
 
 /* The instances of every stage. Guards of a kernel's tiles are asked where it is called: in its domain they
  * would have isl write a version of the loops for each place where one stage runs and another does not. */
-static bool make_sets(struct nest *n, isl_set *context) {
+static bool make_sets(struct uk_nest *n, isl_set *context) {
     for (int i = 0; i < n->stages; i++) {
         const struct uk_stage *st =
             n->member[i].stage->match ? uk_without_guards(n->s, n->member[i].stage) : n->member[i].stage;
@@ -458,7 +330,7 @@ static enum uk_status check_assumptions(struct uk_schedule *s) {
     return status;
 }
 
-static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
+static enum uk_status lower_nest(struct uk_nest *n, struct uk_node **out) {
     struct uk_schedule *s = n->s;
     isl_ctx *ctx = uk_isl(s);
     int64_t none;
@@ -481,7 +353,7 @@ static enum uk_status lower_nest(struct nest *n, struct uk_node **out) {
         isl_set_free(context);
         return uk_out_of_memory(s->context);
     }
-    isl_schedule *tree = schedule_tree(n);
+    isl_schedule *tree = uk_schedule_tree(n);
     isl_ast_build *build = isl_ast_build_from_context(context);
     isl_ast_node *node = isl_ast_build_node_from_schedule(build, tree);
     isl_ast_build_free(build);
@@ -518,7 +390,7 @@ static int link_nests(struct uk_schedule *s) {
     return stages;
 }
 
-static enum uk_status collect(struct nest *n) {
+static enum uk_status collect(struct uk_nest *n) {
     n->stages = 0;
     n->member[n->stages++].stage = n->main;
     for (struct uk_stage *st = n->main->in_nest; st; st = st->in_nest) {
@@ -536,7 +408,7 @@ static enum uk_status collect(struct nest *n) {
 }
 
 enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out) {
-    struct nest *n = uk_alloc(s->arena, sizeof *n);
+    struct uk_nest *n = uk_alloc(s->arena, sizeof *n);
     struct uk_node **end = out;
 
     *out = NULL;

@@ -26,5 +26,20 @@ enum uk_status uk_attach_loops(struct uk_attaching *a);
 /* Adds the bounds with which the stage, attached after, runs only when the sums of `at` are complete. */
 enum uk_status uk_wait_for_sums(struct uk_attaching *a);
 void uk_link_before(struct uk_schedule *s, struct uk_stage *st, const struct uk_stage *next);
+bool uk_stage_reads(const struct uk_stage *st, const struct uk_tensor *t);
+bool uk_stage_writes(const struct uk_stage *st, const struct uk_tensor *t);
+/* Refuses if `first` runs after `second`, or if what runs between two roots has to do with the stage. */
+enum uk_status uk_check_follows(const struct uk_attaching *a, const struct uk_stage *first,
+                                const struct uk_stage *second);
+enum uk_status uk_check_between(struct uk_attaching *a, const struct uk_stage *from,
+                                const struct uk_stage *to);
+/* Takes the stage out of the schedule's list. */
+void uk_unlink_stage(struct uk_schedule *s, const struct uk_stage *st);
+/* Is every dimension of the access an iterator that runs over all of it? iterator[d] is that, or -1 where it is at 0. */
+bool uk_covers(const struct uk_attaching *a, const struct uk_statement *t, const struct uk_access *x,
+               int iterator[UK_MAX_DIMS]);
+/* compute_at.c, reverse_compute_at.c: once place and stage are found. */
+enum uk_status uk_attach_producer(struct uk_attaching *a);
+enum uk_status uk_attach_consumer(struct uk_attaching *a);
 
 #endif

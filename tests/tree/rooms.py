@@ -22,6 +22,8 @@ ROOMS = {
 OTHER_TESTS = {"builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
 SHARED = re.compile(r"(ukernels|tensorize|kernel|kernels)\.h|.*\.def|registry/half\.h|registry/kernel\.h|machine/arch\.h")
+# Libraries that only these rooms of tensorize include.
+ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify")}
 
 nm, source, build = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 order = []
@@ -65,6 +67,9 @@ def check_includes():
         if room not in rank:
             failures.append(f"{path}: {room} is no room; add it to ROOMS, or move the file")
             continue
+        for library, rooms in ONLY.items():
+            if path.parts[1] not in rooms and f"#include <{library}" in (source / path).read_text(encoding="utf-8"):
+                failures.append(f"{path} includes <{library}...>, which {', '.join(rooms)} alone do")
         for name in included(path):
             header = find(path, name)
             if header is None or header.parent == path.parent or room_of(header) not in rank:

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reverse_compute_at E L: a consumer takes what the loops inside L have written, once their sum is complete. */
+#include "attach.h"
+
+/* Once the sum of `at` is complete: its loops in the prefix are in their last iteration, which is where
+ * sum c * loop >= extent - step. */
+enum uk_status uk_wait_for_sums(struct uk_attaching *a) {
+    const struct uk_stage *at = a->at;
+
+    for (int k = 0; k < at->iterators; k++) {
+        struct uk_affine minus = {0};
+        int64_t step = INT64_MAX;
+
+        for (int i = 0; i < at->loops; i++) {
+            int id = at->loop[i]->id;
+            int64_t c = at->iterator[k].coefficient[id];
+
+            if (!at->reduced[k] || at->loop[i]->stage != at || !c)
+                continue;
+            if (c >= step)
+                return uk_refuse_attach(
+                    a,
+                    "the loops of %s over %s are not in the order from coarse to fine, so "
+                    "that no iteration is the last one; reorder them",
+                    at->name, at->statement->iterator[k]->name);
+            if (i < a->prefix) {
+                step = c;
+                minus.coefficient[id] = -c;
+            }
+        }
+        if (step == INT64_MAX)
+            continue;
+        struct uk_index *upper =
+            uk_index_op(a->s->arena, UK_I_SUB, uk_index_int(a->s->arena, step + 1), at->statement->extent[k]);
+        enum uk_status status =
+            upper ? uk_add_bound(a->s, a->st, &minus, upper) : uk_out_of_memory(a->s->context);
+        if (status)
+            return status;
+    }
+    return UK_OK;
+}
+
+/* The access of the stage takes, iterator by iterator, what `w` touches inside the place. */
+static enum uk_status map_access(struct uk_attaching *a, const struct uk_access *x, bool padded,
+                                 const struct uk_stage *w, const struct uk_operand *o) {
+    struct uk_region *r = uk_alloc(a->s->arena, sizeof *r);
+    const struct uk_statement *t = a->st->statement;
+    int iterator[UK_MAX_DIMS], theirs[UK_MAX_DIMS];
+    const char *why = NULL;
+
+    if (!r)
+        return uk_out_of_memory(a->s->context);
+    if (padded || !uk_covers(a, t, x, iterator))
+        return uk_refuse_attach(a, "the stage accesses %s, which %s touches inside, not at plain iterators",
+                                x->tensor->name, w->name);
+    if (!uk_covers(a, w->statement, o->expr ? &o->expr->access : &w->statement->left, theirs))
+        return uk_refuse_attach(a, "stage %s does not go over all of %s at plain iterators", w->name,
+                                x->tensor->name);
+    for (int d = 0; d < x->tensor->dims; d++)
+        if ((iterator[d] < 0) != (theirs[d] < 0))
+            return uk_refuse_attach(a, "loops over %s are fused in one of %s and %s only; fuse them in both",
+                                    x->tensor->name, a->st->name, w->name);
+    enum uk_status status = uk_region_of(a->s, w, o, a->prefix, r, &why);
+    if (status)
+        return status == UK_NO_MATCH
+                   ? uk_refuse_attach(a, "%s in stage %s: %s", x->tensor->name, w->name, why)
+                   : status;
+    for (int d = 0; d < x->tensor->dims; d++) {
+        int k = iterator[d];
+
+        if (k < 0)
+            continue;
+        if (r->part[d].is_whole)
+            return uk_refuse_attach(a, "%s in stage %s: an index is not a sum of loops", x->tensor->name,
+                                    w->name);
+        if (a->part[k] && !uk_part_equal(a->part[k], &r->part[d]))
+            return uk_refuse_attach(
+                a,
+                "inside the loop, %s of %s is not the same range in all accesses of other "
+                "stages to its tensors",
+                t->iterator[k]->name, a->st->name);
+        a->part[k] = &r->part[d];
+    }
+    return UK_OK;
+}
+
+/* Is `at` attached, directly or not, after the inner loops of `w`? */
+static bool is_followed(const struct uk_stage *at, const struct uk_stage *w) {
+    while (at->parent && at->parent != w)
+        at = at->parent;
+    return at->parent == w && at->after;
+}
+
+/* One tensor of the stage against one stage of the nest. */
+static enum uk_status map_operand(struct uk_attaching *a, int operand, const struct uk_stage *w, int theirs) {
+    const struct uk_operand *mine = &a->st->operand[operand], *o = &w->operand[theirs];
+    const struct uk_access *x = mine->expr ? &mine->expr->access : &a->st->statement->left;
+
+    if (mine->tensor != o->tensor || (operand > 0 && theirs > 0))
+        return UK_OK;
+    if (is_followed(a->at, w)) /* what `at` takes of it is complete */
+        for (int i = 0; i < a->at->operands; i++)
+            if (a->at->operand[i].tensor == o->tensor)
+                return map_access(a, x, mine->pad != UK_PAD_NONE, a->at, &a->at->operand[i]);
+    if (!uk_is_within(w, a->at, a->prefix))
+        return uk_refuse_attach(a, "stage %s %s %s outside of this loop", w->name,
+                                theirs ? "reads" : "writes", o->tensor->name);
+    if (w->is_copy)
+        return uk_refuse_attach(a, "the copy %s of %s would be out of date", w->name, o->tensor->name);
+    if (operand > 0 || a->st->statement->assign != UK_ASSIGN)
+        a->reads_inside = true;
+    return map_access(a, x, mine->pad != UK_PAD_NONE, w, o);
+}
+
+static enum uk_status map_iterators(struct uk_attaching *a) {
+    for (const struct uk_stage *w = a->s->stages; w; w = w->next)
+        for (int theirs = 0; uk_root_of(w) == uk_root_of(a->at) && theirs < w->operands; theirs++)
+            for (int operand = 0; operand < a->st->operands; operand++) {
+                enum uk_status status = map_operand(a, operand, w, theirs);
+
+                if (status)
+                    return status;
+            }
+    if (!a->reads_inside)
+        return uk_refuse_attach(a, "nothing that the stage reads is written inside this loop");
+    for (int k = 0; k < a->st->iterators; k++)
+        for (int l = 0; l < UK_MAX_LOOPS; l++)
+            if (a->st->reduced[k] && a->part[k] && a->part[k]->offset.coefficient[l])
+                return uk_refuse_attach(
+                    a,
+                    "the stage sums over %s, and the loops outside have a part of its range each; take a "
+                    "loop outside of those",
+                    a->st->statement->iterator[k]->name);
+    return UK_OK;
+}
+
+/* A loop outside of which none of its iterators has a part, and which is no sum's: the stage runs again for each of its
+ * iterations. */
+static const struct uk_loop *repeating_loop(const struct uk_attaching *a) {
+    for (int i = 0; i < a->prefix; i++) {
+        const struct uk_loop *l = a->at->loop[i];
+        bool repeats = !uk_is_reduced(l->stage, l);
+
+        for (int k = 0; k < a->st->iterators; k++)
+            repeats &= !a->part[k] || !a->part[k]->offset.coefficient[l->id];
+        if (repeats)
+            return l;
+    }
+    return NULL;
+}
+
+/* Again is as good as once if neither the stage itself nor another one in the nest needs what was there before. */
+static enum uk_status check_repeats(const struct uk_attaching *a) {
+    const struct uk_tensor *t = a->st->operand[0].tensor;
+    const struct uk_loop *l = repeating_loop(a);
+
+    if (!l)
+        return UK_OK;
+    if (a->st->statement->assign != UK_ASSIGN || uk_stage_reads(a->st, t))
+        return uk_refuse_attach(
+            a, "the stage would update %s again in each iteration of %s; take a loop outside of it", t->name,
+            l->var->name);
+    for (const struct uk_stage *w = a->s->stages; w; w = w->next)
+        if (uk_root_of(w) == uk_root_of(a->at) && (uk_stage_reads(w, t) || uk_stage_writes(w, t)))
+            return uk_refuse_attach(
+                a,
+                "the stage would write %s, which %s %s, in each iteration of %s; take a loop outside of it",
+                t->name, w->name, uk_stage_writes(w, t) ? "writes" : "reads", l->var->name);
+    return UK_OK;
+}
+
+enum uk_status uk_attach_consumer(struct uk_attaching *a) {
+    const struct uk_stage *root = uk_root_of(a->at), *last = root;
+    enum uk_status status;
+
+    for (const struct uk_stage *st = a->s->stages; st; st = st->next)
+        if (uk_root_of(st) == root)
+            last = st;
+    if ((status = uk_check_follows(a, last, a->st)) || (status = uk_check_between(a, last, a->st)) ||
+        (status = map_iterators(a)) || (status = check_repeats(a)))
+        return status;
+    uk_unlink_stage(a->s, a->st);
+    a->st->after = true;
+    uk_link_before(a->s, a->st, last->next);
+    if ((status = uk_attach_loops(a)) || (status = uk_wait_for_sums(a)))
+        return status;
+    return uk_stage_operands(a->s, a->st);
+}
