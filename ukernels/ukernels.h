@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ukernels: micro-kernels for GEMM and convolution, called directly.
+ * libukernels: matrix products, and the micro-kernels that they are made of, called directly. Link with -lukernels.
  *
- * Link with -lukernels. Nothing in here prints or aborts, and nothing allocates but matrix products that are given no
- * workspace. Two things stay: the pool of threads that uk_parallel_for makes, and the memory of such products
- * (uk_release_memory). What is asked of the CPU is asked once, of libcpuinfo, which allocates, and prints a line on standard
- * error if it cannot: caches are then taken to be those of a common CPU.
+ * Units: sizes, strides and leading dimensions count elements, in int64_t. What counts bytes says so: alignments, workspaces,
+ * packed operands.
+ * Layout: a matrix is row-major or column-major as a call says. Element (i, j) of a row-major one is at x[i * ldx + j], of a
+ * column-major one at x[i + j * ldx].
+ * Ownership: the library keeps no pointer that it is given after the call. Nothing that it hands out has to be freed: what is
+ * returned as `const` is constant, and lives as long as the library is loaded.
+ * Memory: only matrix products that are given no workspace allocate, and they keep it for the next ones; uk_release_memory gives
+ * it back. The threads of uk_parallel_for stay, too. The CPU is asked once, by libcpuinfo, which allocates, and prints a line on
+ * standard error if it cannot: caches are then taken to be those of a common CPU.
+ * Threads: every function may be called by any number of threads at once, and after fork.
+ * Errors: functions that can fail return enum uk_status, and have written nothing if that is not UK_OK. Nothing in here prints,
+ * aborts or exits.
+ *
+ * kernels.h declares each kernel by its name; registry/kernel_contract.h says what all of them keep.
  */
 #ifndef UKERNELS_H
 #define UKERNELS_H
@@ -19,13 +29,15 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* What every function of both libraries, and every generated function, returns. The values are part of the
- * ABI. */
+/* ---- errors ---- */
+
+/* What every function of both libraries that can fail, and every generated function, returns. The values do not change; others may
+ * be added. */
 enum uk_status {
     UK_OK = 0,
     UK_INVALID_ARGUMENT = 1, /* a null pointer, an unknown name, an option out of range */
-    UK_INVALID_SIZE =
-        2, /* negative or overflowing sizes, strides smaller than extents, sizes that break an assumption */
+    /* negative or overflowing sizes, strides smaller than extents, sizes that break an assumption */
+    UK_INVALID_SIZE = 2,
     UK_OVERLAP = 3, /* an output overlaps another operand */
     UK_OUT_OF_MEMORY = 4,
     UK_SYNTAX = 5,      /* the text is not in the language */
@@ -38,63 +50,26 @@ enum uk_status {
     UK_INTERNAL = 12,     /* a defect of ours; please report the message */
 };
 
-/* A short English text, never NULL. */
+/* A short English text for any value, never NULL:
+ *
+ *     fprintf(stderr, "%s\n", uk_status_text(UK_INVALID_SIZE)); // invalid size
+ */
 const char *uk_status_text(enum uk_status status);
 
-/*
- * ---- The kernel contract ----
+/* ---- the kernels ----
  *
- * A kernel computes one tile of C, mr x nr at most, for any k. What each operation computes is in ops.def;
- * this is what all of its kernels share, and what the tests check and break, clause by clause.
+ * A kernel computes one tile of its operation, MR rows by NR columns. The registry has a row for each: what it computes, what it
+ * needs of the CPU, and its function, which is called through a pointer of the type uk_<op>_function. c[i][j] = sum over p < K
+ * of a[p*6 + i] * b[p*16 + j], for 6 rows and 16 columns, where the rows of c are ldc elements apart:
  *
- *   A in panels, [k][MR]         B in panels, [k][NR]          C, rows ldc apart
+ *     const struct uk_kernel *k = uk_kernel_find("uk_sgemm_6x16_avx2_asm");
+ *     if (k && uk_kernel_runs_here(k)) {
+ *         uk_sgemm_function *sgemm = (uk_sgemm_function *)k->function;
+ *         sgemm(K, a, b, c, ldc, 0, 6, 16);
+ *     }
  *
- *     a -> p=0 | 0 1 .. MR-1 |     b -> p=0 | 0 1 ... NR-1 |             c -> | 0 1 .. nr-1 | ...
- *          p=1 | 0 1 .. MR-1 |          p=1 | 0 1 ... NR-1 |        c + ldc -> | 0 1 .. nr-1 | ...
- *          ...                          ...                                    ...
- *        p=k-1 | 0 1 .. MR-1 |        p=k-1 | 0 1 ... NR-1 | c+(mr-1)*ldc -> | 0 1 .. nr-1 |
- *
- *   Element (i, p) of A is a[p*MR + i], element (p, j) of B is b[p*NR + j]. Where .kr > 1, panels are groups
- *   of kr terms, [k/kr][MR or NR][kr], and k is a multiple of kr: who packs fills the last group with zeros.
- *   Panels always have their full width MR or NR, however few rows or columns the tile has: the rest may be
- *   read, and does not change the result. f16 and bf16 are passed as uint16_t, their bits.
- *
- *   1. Freestanding: no libc, no globals but static const, no question to the CPU, no helper that is not
- *      inlined.
- *   2. Sizes and strides are int64_t; strides are in elements and may be anything that keeps rows apart.
- *   3. It reads the elements of its operands and, past them, only what .a_over and panels allow; it
- *      writes the mr x nr elements of its output, and nothing else.
- *   4. C is not read unless acc is nonzero: a NaN there must not leak into the result.
- *   5. k may be 0: the tile is then set to 0, or left as it is if acc.
- *   6. Edges: 1 <= mr <= MR and 1 <= nr <= NR are passed, as far as .edges says; without edges mr = MR and
- *      nr = NR.
- *   7. Operands are aligned to their elements and no more, unless .a_align, .b_align, .c_align say so.
- *   8. The ABI: callee-saved registers, MXCSR, the direction flag and the caller's stack are left as found; a
- *      native call ends with clean upper halves of the vector registers (compilers insert vzeroupper; asm
- *      declares what it clobbers by its widest name so that they can).
- *   9. Denormals: as the CPU's vector instructions have them. ARMv7's NEON takes and gives 0 in their place, whatever FPSCR
- *      says, while its VFP keeps them: two kernels of one operation, and full tiles and edges of one kernel, may differ by
- *      the smallest normal number for each product there. And it rounds a product before it is added. Elsewhere denormals
- *      are kept, unless the caller has asked the CPU to flush them.
- *  10. Inlined twice into one function it must still assemble and work: `%=` or numeric labels in asm; what
- *      asm changes is a read-write or output operand, and early-clobber ("+&r"): a compiler may else give an
- *      input of the same value, such as a constant ldc equal to k, the same register.
+ * Kernels trust what they are passed, report nothing, and keep nothing between calls.
  */
-
-/* What a kernel of small products (sgemm_small, dgemm_small) computes from sizes and strides alone, once for calls that
- * are repeated. The fields are the kernel's. */
-struct uk_small_call {
-    /* Returns UK_OK: a program's call may end with this one. */
-    enum uk_status (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    /* The same for many rows of A that come from afar; left as it was by kernels that have none. */
-    enum uk_status (*ahead)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    /* The same for a C that comes from behind the first cache; left as it was, too. */
-    enum uk_status (*asking)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    int64_t turns, lda, ldb, ldc, m, rows, longer, before, b_before, steps;
-    int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
-    int32_t enter;
-    uint32_t all, half, rows_of_a, first[4], mask[4];
-};
 
 /* Which edge tiles a kernel takes. */
 enum uk_edges {
@@ -104,6 +79,7 @@ enum uk_edges {
     UK_EDGES_FULL, /* neither */
 };
 
+/* A row of the registry. Rows are the library's, and constant. */
 struct uk_kernel {
     const char *symbol; /* "uk_sgemm_6x16_avx2_asm" */
     const char *op;     /* "sgemm": a row of ops.def */
@@ -134,29 +110,48 @@ struct uk_kernel {
     double fma, loads, other;
 };
 
-/* All rows, also those of other architectures, whose kernels are no functions here. The array is constant; *count may not be NULL. */
+/* typedef void uk_sgemm_function(int64_t k, ...); and so on: what `function` is, for each row of ops.def. */
+#define UK_OP_ROW(name, parameters, declaration) typedef void uk_##name##_function parameters;
+#include "registry/ops.def"
+#undef UK_OP_ROW
+
+/* All rows, *count of them, also those of other architectures, whose kernels are no functions here. count may not be NULL. */
 const struct uk_kernel *uk_kernels(int *count);
 /* The row of that symbol, or NULL. */
 const struct uk_kernel *uk_kernel_find(const char *symbol);
 /* Whether the kernel is in this build, and this CPU has its features and UK_ISA does not hide them. */
 bool uk_kernel_runs_here(const struct uk_kernel *kernel);
-/* Writes the kernel's declaration, an `intrinsic ... end` of the .uk language, and returns its length without
- * the closing NUL, as snprintf does: if that is >= size, the text was cut. */
+/* Writes the kernel's declaration, an `intrinsic ... end` of the .uk language, into the caller's buffer of `size` bytes, and
+ * returns its length without the closing NUL, as snprintf does: if that is >= size, the text was cut. */
 size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_t size);
 
-/* ---- the CPU ---- */
+/* ---- the CPU ----
+ *
+ * What this CPU can run, of which the environment's UK_ISA may leave less (UK_ISA=avx2, UK_ISA=generic). It is asked once.
+ *
+ *     const char *why;
+ *     if (uk_cpu_status(&why))
+ *         fprintf(stderr, "%s; only generic kernels run\n", why);
+ *     bool fast = uk_cpu_has("avx2") && uk_cpu_has("fma");
+ */
 
 /* Whether this CPU and its system have a feature ("avx2", "fma", "avx512f", ...) and UK_ISA leaves it. */
 bool uk_cpu_has(const char *feature);
 /* The first feature of a list "avx2,fma" that this CPU lacks or UK_ISA hides, copied to name (cut to
  * size, which may be 0); false and "" if there is none. */
 bool uk_cpu_lacks(const char *features, char *name, size_t size);
-/* UK_OK; or what is wrong with UK_ISA in the environment, with a sentence in *message (static):
- * UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this CPU lacks it. Only generic
- * kernels run then; nothing else tells. */
+/* UK_OK; or what is wrong with UK_ISA in the environment, with a sentence in *message, which is the library's and stays:
+ * UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this CPU lacks it. Only generic kernels run then;
+ * nothing else tells. */
 enum uk_status uk_cpu_status(const char **message);
 
-/* ---- threads ---- */
+/* ---- threads ----
+ *
+ * One pool of threads, which matrix products and generated functions share with programs:
+ *
+ *     // static void add_one(void *context, int64_t index, int64_t thread) { ((int *)context)[index]++; }
+ *     uk_parallel_for(add_one, values, 1000); // adds 1 to each of values[0] to values[999]
+ */
 
 /* How many threads uk_parallel_for and matrix products use: what uk_set_num_threads has set, or else UK_NUM_THREADS if it is a
  * number from 1 to 1024 (any other text is ignored), or else the CPUs that this process may run on. */
@@ -178,30 +173,32 @@ enum uk_status uk_set_num_threads(int threads);
 void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
                      int64_t count);
 
-/*
- * ---- matrix products ----
+/* ---- matrix products ----
  *
- *     C = alpha * op(A) * op(B) + beta * C        op(A) is m x k, op(B) k x n, C m x n; op(X) is X or its transpose
+ *   C = alpha * op(A) * op(B) + beta * C
  *
- * as BLAS defines it: row-major, a stored matrix has its rows `ld` elements apart (column-major: its columns), ld
- * no smaller than a row (a column) and no smaller than 1. beta = 0: C is written and not read, NaN there does not
- * matter. alpha = 0 or k = 0: neither A nor B is read. m = 0 or n = 0: nothing is done. C must not overlap A or B;
- * that is not checked.
+ * as BLAS defines it. op(X) is X or its transpose, op(A) is m x k, op(B) is k x n, C is m x n. Row-major, the rows of a stored
+ * matrix are `ld` elements apart; column-major, its columns are. ld is no smaller than a row (a column), and no smaller than 1.
  *
- * On anything but UK_OK nothing has been written: UK_INVALID_ARGUMENT is an enum out of range, or a null operand that
- * would be read or written; UK_INVALID_SIZE a negative size, a leading dimension that is too small, or a matrix of
- * 2^56 bytes and more (2^31, where addresses have 32 bits); UK_OUT_OF_MEMORY that the workspace could not be allocated; UK_UNSUPPORTED that this build
- * has no kernel of the type for this CPU. Memory outside the operands is neither read nor written.
+ *     // 2 x 3 times 3 x 2, all row-major
+ *     enum uk_status status = uk_sgemm(UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, 2, 2, 3, 1, a, 3, b, 2, 0, c, 2);
  *
- * Element (i, j) of C is the same to the last bit whatever the number of threads, and whether an operand was packed
- * beforehand or not. All functions may be called from any number of threads at once, and after fork. A call, and
- * each of its tasks on other threads, takes up to 16 KB of stack, if the compiler optimizes and no sanitizer is in it.
+ * If beta is 0, C is written and not read: a NaN there does not matter. If alpha or k is 0, neither A nor B is read. If m or n is
+ * 0, nothing is done. C must not overlap A or B; that is not checked. Memory outside of the operands is neither read nor written.
+ *
+ * Errors: UK_INVALID_ARGUMENT is an enum out of range, or a null operand that would be read or written. UK_INVALID_SIZE is a
+ * negative size, a leading dimension that is too small, or a matrix of 2^56 bytes and more (2^31, where addresses have 32 bits).
+ * UK_OUT_OF_MEMORY says that the workspace could not be allocated, UK_UNSUPPORTED that this build has no kernel of the type for
+ * this CPU.
+ *
+ * Threads: large products use those of uk_parallel_for. Element (i, j) of C is the same to the last bit whatever their number,
+ * and whether an operand was packed beforehand or not. A call, and each of its tasks on other threads, takes up to 16 KB of
+ * stack, if the compiler optimizes and no sanitizer is in it.
  */
 enum uk_layout { UK_ROW_MAJOR, UK_COLUMN_MAJOR };
 enum uk_transpose { UK_NO_TRANSPOSE, UK_TRANSPOSE };
 
-/* On the threads of uk_parallel_for where the work is worth it, in a workspace that is allocated or kept from an earlier
- * call. */
+/* In a workspace that is allocated, or kept from an earlier call. */
 enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
                         int64_t ldb, float beta, float *c, int64_t ldc);
@@ -209,7 +206,15 @@ enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_tra
                         int64_t n, int64_t k, double alpha, const double *a, int64_t lda, const double *b,
                         int64_t ldb, double beta, double *c, int64_t ldc);
 
-/* `count` products of one shape: operand i is at a[i], b[i], c[i]. No two C may overlap. */
+/* ---- batches ----
+ *
+ * `count` products of one shape, shared out to the threads. No two of the matrices C may overlap.
+ *
+ *     // ten products of 4 x 4: those of A and C follow one another, all have the same B
+ *     uk_sgemm_batch_strided(UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, 4, 4, 4, 1, a, 4, 16, b, 4, 0, 0, c, 4, 16, 10);
+ */
+
+/* Operands of product i are at a[i], b[i] and c[i]. */
 enum uk_status uk_sgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                               int64_t n, int64_t k, float alpha, const float *const *a, int64_t lda,
                               const float *const *b, int64_t ldb, float beta, float *const *c, int64_t ldc,
@@ -218,8 +223,8 @@ enum uk_status uk_dgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum 
                               int64_t n, int64_t k, double alpha, const double *const *a, int64_t lda,
                               const double *const *b, int64_t ldb, double beta, double *const *c, int64_t ldc,
                               int64_t count);
-/* The same, operand i at a + i * stride_a and so on. A stride of A or B may be 0 or negative; stride_c must keep
- * the matrices apart. */
+/* Operands of product i are at a + i * stride_a, b + i * stride_b and c + i * stride_c; strides count elements. One of A or B may
+ * be 0 or negative; stride_c must keep the matrices apart. */
 enum uk_status uk_sgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
                                       int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                                       int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
@@ -231,49 +236,36 @@ enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose t
                                       int64_t stride_b, double beta, double *c, int64_t ldc, int64_t stride_c,
                                       int64_t count);
 
-/* How a plan is to be made. All zero is what uk_sgemm does. */
+/* ---- plans ----
+ *
+ * A plan is a call resolved beforehand: path, kernel, blocking and threads are chosen once for a shape, and products of it are
+ * computed any number of times, by any number of threads, in the caller's memory or the library's:
+ *
+ *     struct uk_gemm_plan plan;
+ *     enum uk_status status =
+ *         uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, m, n, k, lda, ldb, ldc, NULL);
+ *     size_t bytes = status ? 0 : uk_gemm_workspace(&plan);
+ *     void *workspace = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
+ *     struct uk_sgemm_epilogue relu = {.low = 0, .high = INFINITY, .column_bias = bias};
+ *     if (!status)
+ *         status = uk_sgemm_run(&plan, 1, a, b, 0, c, &relu, workspace); // c = max(a b + bias, 0)
+ *     free(workspace);
+ */
+
+/* How a plan is to be made. Zero-initialize; all zero is what uk_sgemm does. */
 struct uk_gemm_options {
     int threads; /* at most so many; 0: uk_num_threads(), 1: the caller's alone */
-    struct pthreadpool
-        *pool; /* the caller's (a pthreadpool_t), whose threads bound `threads`; NULL: the library's */
-    /* Other threads that use the pool are waited for. A task of the pool itself must not run the plan: pthreadpool would
-     * wait for the loop that the task belongs to. Make plans for tasks with threads = 1. */
+    /* The caller's pool (a pthreadpool_t), whose threads bound `threads`; NULL: the library's. Other threads that use the pool
+     * are waited for. A task of the pool itself must not run the plan: pthreadpool would wait for the loop that the task belongs
+     * to. Make plans for tasks with threads = 1. */
+    struct pthreadpool *pool;
     bool a_packed, b_packed; /* uk_sgemm_run gets what uk_sgemm_pack_a, _b wrote */
 };
 
-/* A resolved call: shape, strides and flags, and the path, kernel, blocking and threads chosen for them. Made by
- * uk_sgemm_plan or uk_dgemm_plan; it may be copied, holds no memory, and needs no end. The fields are the library's. */
+/* Made by uk_sgemm_plan or uk_dgemm_plan. It may be copied, holds no memory, and needs no end. What is in it is the library's;
+ * it has room for what later versions need. */
 struct uk_gemm_plan {
-    struct uk_small_call small[3];   /* for the kernels of `direct`; first, as it is passed on */
-    int64_t m, n, k;                 /* of the row-major product that is computed */
-    int64_t a_row, a_step;           /* strides of A along m and k */
-    int64_t b_step, b_column;        /* of B along k and n */
-    int64_t ldc;                     /* C's rows, contiguous, are so far apart; or its columns */
-    int64_t rows, mc, nc, kc;        /* a tile's rows; blocks */
-    int64_t row_tasks, column_tasks; /* the grid that threads share */
-    int64_t a_block, b_block;        /* elements of a task's packed blocks */
-    int64_t a_leading;               /* of rows of A that are copied */
-    int64_t a_padding;               /* elements behind the first panel, which is rows; 0: it is none */
-    const struct gemm_type *type;
-    const struct gemm_tile *tile;
-    const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
-    const struct uk_kernel *first;    /* of the first rows, which packs B as it reads it; NULL: the tile's */
-    void (*asking)(void);             /* the tile that asks for what is packed next; NULL: none does */
-    const struct gemm_direct *direct; /* a small product's kernels; NULL: it is none */
-    struct pthreadpool *pool;
-    double cycles; /* estimated, on one thread */
-    int threads;
-    unsigned char path, form, tail_form, a_source, b_source;
-    bool swapped; /* column-major, or turned, but not both: A and B have changed places */
-    bool turned;  /* C's columns are contiguous, not its rows */
-    bool a_packed, b_packed;
-    bool whole; /* k is not cut */
-    /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. And where
-     * A and B have changed places. */
-    enum uk_status (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                  int acc);
-    enum uk_status (*resolved_swapped[2])(const struct uk_small_call *s, const void *a, const void *b,
-                                          void *c, int acc);
+    unsigned char opaque[1280] __attribute__((aligned(16)));
 };
 
 /* options may be NULL: all zero. On failure *plan is not written. */
@@ -285,7 +277,9 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              int64_t ldc, const struct uk_gemm_options *options);
 
 /* What is done to each element of C last, while its tile is in the first cache:
- *     c = min(max(scale * c + row_bias[i] + column_bias[j], low), high)
+ *
+ *   c = min(max(scale * c + row_bias[i] + column_bias[j], low), high)
+ *
  * i and j are the row and column of C in the caller's layout. A NaN in c stays. Zero-initialize; every zero means that
  * nothing is done: a scale of 0 is one of 1, and low and high that are both 0 do not clamp. A clamp sets both. */
 struct uk_sgemm_epilogue {
@@ -303,9 +297,8 @@ struct uk_dgemm_epilogue {
 
 /* The bytes of workspace that uk_sgemm_run and uk_dgemm_run need for this plan; 0: none. */
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan);
-/* Computes. epilogue may be NULL. workspace: uk_gemm_workspace(plan) bytes aligned to 64, used by one call at a time, and
- * then nothing is allocated; NULL: the call takes what was kept, or allocates. UK_INVALID_ARGUMENT if the plan is of the
- * other type. */
+/* Computes. epilogue may be NULL. workspace is uk_gemm_workspace(plan) bytes aligned to 64, used by one call at a time: nothing is
+ * allocated then. If it is NULL, the call takes what was kept, or allocates. UK_INVALID_ARGUMENT: the plan is of the other type. */
 enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
                             float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace);
 enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
@@ -317,10 +310,22 @@ enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const
  * thread may call it at any time. */
 void uk_release_memory(void);
 
-/* Packing beforehand: pack with a plan, then run plans with a_packed or b_packed set and `packed` in the operand's
- * place, as often and from as many threads as one likes. What was packed is for plans of the same type, layout, ta, tb,
- * m, n, k, lda, ldb and ldc: their options may differ. `packed` has uk_gemm_packed_a_size(plan) bytes (_b_) and is
- * best aligned to 64; 0 bytes: an empty operand; SIZE_MAX: more than 32 bits address. */
+/* ---- packing beforehand ----
+ *
+ * An operand that many products share is packed once, with a plan. Plans with a_packed or b_packed set then take what was packed
+ * in its place, as often and from as many threads as one likes:
+ *
+ *     struct uk_gemm_plan plan;
+ *     struct uk_gemm_options options = {.b_packed = true};
+ *     uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, m, n, k, k, n, n, &options);
+ *     float *packed = (float *)aligned_alloc(64, (uk_gemm_packed_b_size(&plan) + 63) / 64 * 64);
+ *     if (packed && !uk_sgemm_pack_b(&plan, b, packed))
+ *         uk_sgemm_run(&plan, 1, a, packed, 0, c, NULL, NULL);
+ *     free(packed);
+ *
+ * What was packed is for plans of the same type, layout, ta, tb, m, n, k, lda, ldb and ldc; their options may differ. `packed` is
+ * the caller's, has as many bytes as these functions say, and is best aligned to 64. 0 bytes are an empty operand, SIZE_MAX is more
+ * than 32 bits address. */
 size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan);
 size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan);
 enum uk_status uk_sgemm_pack_a(const struct uk_gemm_plan *plan, const float *a, float *packed);
@@ -328,21 +333,9 @@ enum uk_status uk_sgemm_pack_b(const struct uk_gemm_plan *plan, const float *b, 
 enum uk_status uk_dgemm_pack_a(const struct uk_gemm_plan *plan, const double *a, double *packed);
 enum uk_status uk_dgemm_pack_b(const struct uk_gemm_plan *plan, const double *b, double *packed);
 
-/* Says in English which path, kernel, blocking and threads a plan takes, line by line, and returns the length without
- * the closing NUL, as snprintf does: if that is >= size, the text was cut. */
+/* Says in English which path, kernel, blocking and threads a plan takes, line by line, in the caller's buffer of `size` bytes, and
+ * returns the length without the closing NUL, as snprintf does: if that is >= size, the text was cut. */
 size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size);
-
-/* ---- the kernels, by name ---- */
-
-/* typedef void uk_sgemm_function(int64_t k, ...); and so on */
-#define UK_OP_ROW(name, parameters, declaration) typedef void uk_##name##_function parameters;
-#include "registry/ops.def"
-#undef UK_OP_ROW
-
-/* A row may list no attributes, or several: only its name matters here. */
-#define UK_KERNEL(op, mr, nr, isa, impl, ...) uk_##op##_function uk_##op##_##mr##x##nr##_##isa##_##impl;
-#include "registry/kernels.def"
-#undef UK_KERNEL
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

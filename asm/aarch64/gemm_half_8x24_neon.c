@@ -15,7 +15,7 @@
  * Edges cost as the whole tile; rows and columns that it lacks are not stored.
  */
 #include <arm_neon.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { NR = 24, V = 8 };
 typedef float16x8_t vector;

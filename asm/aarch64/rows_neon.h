@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of `total`, f32 (TOTAL_IS_FLOAT) or i32, from the vectors of a tile to C: what products of dot products end with. */
 #include <arm_neon.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #ifdef TOTAL_IS_FLOAT
 typedef float total;

@@ -3,7 +3,7 @@
 #ifndef GEMM_NEON_H
 #define GEMM_NEON_H
 
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined UK_OP_dgemm || defined UK_OP_dgemm_ra || defined UK_OP_dgemm_rab || defined UK_OP_dgemm_sab
 #define UK_DOUBLE 1

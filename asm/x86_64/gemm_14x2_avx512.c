@@ -30,8 +30,7 @@
  * mr cycles per k, and the cost of a jump, which bounds tiles of few rows. Columns of one vector take one vector
  * of b and broadcasts within the FMAs: half the cycles, if it were not for 15 loads in 7 cycles.
  */
-#include <stddef.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 /* clang-format off */

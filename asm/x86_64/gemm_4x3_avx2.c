@@ -16,7 +16,7 @@
  * for which each sum waits; two sums for an element would be other bits than elsewhere.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "element_avx2.h"
 
 enum { NR = 3 * V };

@@ -27,7 +27,7 @@
  * fill it). Columns of two vectors take the left half alone, at half the cost. Columns that the tile lacks are
  * masked out of the loads of B, which then cannot fault.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "element_avx512.h"
 
 enum { AHEAD = 4 };

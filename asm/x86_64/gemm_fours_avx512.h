@@ -34,7 +34,7 @@
 #define CHANGED_BY_FOUR                                                                                      \
     "memory", "cc", "xmm0", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24"
 /* Four rows. */
-__attribute__((aligned(64))) static enum uk_status
+__attribute__((aligned(64))) static int
 run_four(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     __asm__ volatile(B_OF_FOUR
                      FOUR("")
@@ -50,11 +50,11 @@ run_four(const struct uk_small_call *s, const void *a, const void *b, void *c, i
                      : [b] "+&r"(b)
                      : [a] "r"(a), [c] "r"(c), [ldb] "r"(s->ldb), [acc] "r"(acc)
                      : CHANGED_BY_FOUR);
-    return UK_OK;
+    return 0;
 }
 
 /* Any number of rows. */
-__attribute__((aligned(64))) static enum uk_status
+__attribute__((aligned(64))) static int
 run_fours(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     int64_t left = s->m;
 
@@ -93,7 +93,7 @@ run_fours(const struct uk_small_call *s, const void *a, const void *b, void *c, 
                      : [left] "+&r"(left), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c)
                      : [s] "r"(s), [ldb] "r"(s->ldb), [acc] "r"(acc), AT(rows_of_a)
                      : "k1", CHANGED_BY_FOUR);
-    return UK_OK;
+    return 0;
 }
 /* clang-format on */
 /* Whether it is such a product. rows_of_a: the elements of the last rows, if they are less than four. */

@@ -20,8 +20,7 @@
  * multiply-adds and R loads. Where vectors of 512 bits have two units for all that, two rows in a vector gain nothing,
  * and four save half; where shuffles have their own, it is half and three quarters.
  */
-#include <stddef.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "element_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
@@ -346,10 +345,9 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 
 /* The code of groups of n vectors. */
 #define RUN(n)                                                                                          \
-    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
-                                  int acc) {                                                            \
+    static int run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         group(s, n *R, (const char *)a - s->before, b, c, acc);                                         \
-        return UK_OK;                                                                                   \
+        return 0;                                                                                       \
     }
 #define RUN_OF(n) run_##n,
 #if defined UK_RESOLVED && R == 4 && V == 16 && !A_COLUMNS

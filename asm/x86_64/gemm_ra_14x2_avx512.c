@@ -29,8 +29,7 @@
  * line is asked for again with each element or second one, which costs two or three of the 12 loads that are free per k;
  * where nothing lies there, it is only fetched, never read.
  */
-#include <stddef.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 /* clang-format off */

@@ -23,7 +23,7 @@
  * for which each sum waits; two sums for an element would be other bits than elsewhere.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "tile_6x2_avx2.h"
 
 /* clang-format off */

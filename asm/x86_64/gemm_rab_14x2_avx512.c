@@ -27,7 +27,7 @@
  * also asks for other columns, a line of each row, into the second cache. That leaves 9 of 28 loads free, of tiles of 7 rows
  * 2 of 14.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 #ifndef UK_ASKING

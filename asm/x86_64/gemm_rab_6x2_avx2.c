@@ -23,7 +23,7 @@
  * vectors of columns load B under masks.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "tile_6x2_avx2.h"
 
 enum { AHEAD = 4 };

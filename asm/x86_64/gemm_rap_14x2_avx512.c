@@ -27,7 +27,7 @@
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; what is stored of them
  * is 0. Where it lacks none the loads have no masks, as those take a multiply-add's unit on Intel.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 enum { FAR = 32, SHORT = 4 * FAR };

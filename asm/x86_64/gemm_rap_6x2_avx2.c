@@ -24,7 +24,7 @@
  * vectors of columns load B under masks, and store 0 beyond them.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "tile_6x2_avx2.h"
 
 static const int64_t size = sizeof(element);

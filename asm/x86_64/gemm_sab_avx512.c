@@ -35,7 +35,7 @@
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault. Where it lacks none the loads have
  * no masks, as those take a multiply-add's unit on Intel.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 /* How far on the steps ask, from row to row of B. */

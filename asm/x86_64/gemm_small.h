@@ -25,13 +25,12 @@ static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, 
 #ifndef RUN_OF_ROWS
 GROUPS(RUN)
 
-static enum uk_status (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b,
-                                           void *c, int acc) = {GROUPS(RUN_OF)};
+static int (*const run_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                int acc) = {GROUPS(RUN_OF)};
 #define RUN_OF_ROWS(s, rows) run_group[(uint64_t)((rows) - 1) / STEP_OF_ROWS]
 #endif
 
-static enum uk_status run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                 int acc) {
+static int run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     int64_t longer = s->longer;
 #if BEGINS_GROUPS
     struct uk_small_call own = *s, *g = &own;
@@ -48,7 +47,7 @@ static enum uk_status run_groups(const struct uk_small_call *s, const void *a, c
         a = (const char *)a + rows * (A_COLUMNS ? size : s->lda);
         c = (char *)c + rows * s->ldc;
     }
-    return UK_OK;
+    return 0;
 }
 
 void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,

@@ -24,8 +24,7 @@
  * the first rows' elements of four steps are loaded at once, where registers are left for that, and a shuffle spreads
  * each. Of two vectors' rows no more than two, for each shuffle takes a unit that may multiply and add.
  */
-#include <stddef.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
 #define A_COLUMNS 1
@@ -419,11 +418,11 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 
 #ifdef UK_RESOLVED
 /* The code of groups of n rows, of each kind: what one does not need costs the others nothing. */
-#define RUN_KIND(n, kind)                                                                               \
-    static enum uk_status run_##kind##_##n(const struct uk_small_call *s, const void *a, const void *b, \
-                                           void *c, int acc) {                                          \
-        of_kind(kind, s, n, (const char *)a - s->before, b, c, acc);                                    \
-        return UK_OK;                                                                                   \
+#define RUN_KIND(n, kind)                                                                             \
+    static int run_##kind##_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
+                                int acc) {                                                            \
+        of_kind(kind, s, n, (const char *)a - s->before, b, c, acc);                                  \
+        return 0;                                                                                     \
     }
 #define PART_OF(n, far) run_PART_##n,
 #define SIXTEEN_OF(n, far) run_SIXTEEN_##n,
@@ -440,8 +439,8 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 #endif
 GROUPS(RUN)
 
-static enum uk_status (*const run_kind[KINDS][UK_MR])(const struct uk_small_call *s, const void *a,
-                                                      const void *b, void *c, int acc) = {
+static int (*const run_kind[KINDS][UK_MR])(const struct uk_small_call *s, const void *a, const void *b,
+                                           void *c, int acc) = {
     [PART] = {GROUPS(PART_OF)},   [SIXTEEN] = {GROUPS(SIXTEEN_OF)}, [ONE] = {GROUPS(ONE_OF)},
 #if UK_MR < 12
     [TWO] = {GROUPS(TWO_OF)},

@@ -33,8 +33,7 @@
  * step. That is for processors where a shuffle need not take a multiply-add's place: of two units for each, one in common,
  * FMAs / 2 shuffles cost nothing, 4 of 8 rows; fewer rows wait for an FMA's latency of 4 rather than for units.
  */
-#include <stddef.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "element_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
@@ -379,20 +378,19 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 
 #ifdef UK_RESOLVED
 /* The code of groups of n rows, of all columns and of some. */
-#define RUN_BY(group, n)                                                                                 \
-    static enum uk_status run_##group##_##n(const struct uk_small_call *s, const void *a, const void *b, \
-                                            void *c, int acc) {                                          \
-        group(s, n, (const char *)a - s->before, b, c, acc);                                             \
-        return UK_OK;                                                                                    \
+#define RUN_BY(group, n)                                                                               \
+    static int run_##group##_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
+                                 int acc) {                                                            \
+        group(s, n, (const char *)a - s->before, b, c, acc);                                           \
+        return 0;                                                                                      \
     }
 #define RUN(n, far) RUN_BY(whole_group, n) RUN_BY(some_group, n)
 GROUPS(RUN)
 
 #define WHOLE_OF(n, far) run_whole_group_##n,
 #define SOME_OF(n, far) run_some_group_##n,
-static enum uk_status (*const run_group[2][UK_MR])(const struct uk_small_call *s, const void *a,
-                                                   const void *b, void *c,
-                                                   int acc) = {{GROUPS(SOME_OF)}, {GROUPS(WHOLE_OF)}};
+static int (*const run_group[2][UK_MR])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                        int acc) = {{GROUPS(SOME_OF)}, {GROUPS(WHOLE_OF)}};
 #define RUN_OF_ROWS(s, rows) run_group[(s)->all][(rows) - 1]
 #define HAS_STRAIGHT (UK_NR <= 8 && !A_COLUMNS && !SPREADS)
 #define HAS_FOURS (UK_NR == 4 && V == 16 && !A_COLUMNS)

@@ -76,7 +76,7 @@
 #define STORE_SUM(at, x) STORE(x, at, SOME_MASK)
 #define ADD_SUM(at, x) ADD(at, x, SOME_MASK)
 #define STRAIGHT(m, k)                                                                                      \
-    __attribute__((aligned(64))) static enum uk_status run_##m##_by_##k(                                    \
+    __attribute__((aligned(64))) static int run_##m##_by_##k(                                    \
         const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {                    \
         const char *a1, *a2, *a3;                                                                           \
         int64_t ld;                                                                                         \
@@ -101,7 +101,7 @@
                          : [s] "r"(s), [acc] "r"(acc), AT(mask), AT(lda), AT(ldb), AT(ldc)                  \
                          : "memory", "cc", "k1", "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", \
                            "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31"); \
-        return UK_OK;                                                                                       \
+        return 0;                                                                                       \
     }
 /* clang-format on */
 #define OF_2(F, m) F(m, 1) F(m, 2)
@@ -117,8 +117,8 @@
 STRAIGHTS(STRAIGHT)
 
 #define STRAIGHT_OF(m, k) run_##m##_by_##k,
-static enum uk_status (*const run_straight[])(const struct uk_small_call *s, const void *a, const void *b,
-                                              void *c, int acc) = {STRAIGHTS(STRAIGHT_OF)};
+static int (*const run_straight[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                   int acc) = {STRAIGHTS(STRAIGHT_OF)};
 
 /* Whether it is such a product: of no more rows and steps than there may be columns. */
 static inline bool prepare_straight(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,

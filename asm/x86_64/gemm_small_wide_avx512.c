@@ -38,8 +38,7 @@
  * 16 for 28 FMAs with two vectors, 12 for 27 with three, 10 for 24 with four. n columns can have n / (V * vectors) of the
  * peak at most.
  */
-#include <stddef.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 #include "element_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
@@ -335,15 +334,14 @@ static inline __attribute__((always_inline)) void asking_group(const struct uk_s
 /* The code of groups of n rows, of all that a call has: whole vectors, and fewer columns. No calls in between, which would
  * take a dozen cycles each. */
 #define RUN_BY(name, code, n)                                                                              \
-    static enum uk_status name##_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
-                                     int acc) {                                                            \
+    static int name##_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         const char *from = (const char *)a - s->before;                                                    \
         char *to = c;                                                                                      \
                                                                                                            \
         for (int64_t left = n > s->rows ? s->longer : s->a1;;) {                                           \
             code(s, n, from, b, to, acc);                                                                  \
             if (!--left)                                                                                   \
-                return UK_OK;                                                                              \
+                return 0;                                                                                  \
             from += n * (A_COLUMNS ? size : s->lda);                                                       \
             to += n * s->ldc;                                                                              \
         }                                                                                                  \
@@ -352,8 +350,8 @@ static inline __attribute__((always_inline)) void asking_group(const struct uk_s
 #define RUN_OF(n, far) {run_##n, run_few_##n},
 GROUPS(RUN)
 
-static enum uk_status (*const run_group[][2])(const struct uk_small_call *s, const void *a, const void *b,
-                                              void *c, int acc) = {GROUPS(RUN_OF)};
+static int (*const run_group[][2])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                   int acc) = {GROUPS(RUN_OF)};
 
 #if !A_COLUMNS
 #define RUN_AHEAD(n, far) RUN_BY(run_ahead, ahead_group, n)
@@ -361,11 +359,10 @@ static enum uk_status (*const run_group[][2])(const struct uk_small_call *s, con
 TALL_GROUPS(RUN_AHEAD)
 
 /* Of a row less than a group has at most, and of as many. */
-static enum uk_status (*const run_tall_group[])(const struct uk_small_call *s, const void *a, const void *b,
-                                                void *c, int acc) = {TALL_GROUPS(RUN_AHEAD_OF)};
+static int (*const run_tall_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                     int acc) = {TALL_GROUPS(RUN_AHEAD_OF)};
 
-static enum uk_status run_tall_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                      int acc) {
+static int run_tall_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const int64_t rows = s->longer * UK_MR;
 
     run_tall_group[1](s, a, b, c, acc);
@@ -378,11 +375,10 @@ static enum uk_status run_tall_groups(const struct uk_small_call *s, const void 
 #define RUN_ASKING_OF(n, far) run_asking_##n,
 ASKING_GROUPS(RUN_ASKING)
 
-static enum uk_status (*const run_asking_group[])(const struct uk_small_call *s, const void *a, const void *b,
-                                                  void *c, int acc) = {ASKING_GROUPS(RUN_ASKING_OF)};
+static int (*const run_asking_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                       int acc) = {ASKING_GROUPS(RUN_ASKING_OF)};
 
-static enum uk_status run_asking_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                        int acc) {
+static int run_asking_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const int64_t rows = s->longer * (s->rows + 1);
 
     run_asking_group[s->rows + 1 - ASKING_LEAST](s, a, b, c, acc);
@@ -392,8 +388,7 @@ static enum uk_status run_asking_groups(const struct uk_small_call *s, const voi
 #endif
 
 /* The longer groups, then the others. */
-static enum uk_status run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                 int acc) {
+static int run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const int64_t rows = s->longer * (s->rows + 1);
 
     run_group[s->rows][s->half != 0](s, a, b, c, acc);

@@ -24,7 +24,7 @@
  * under masks.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { NR = 16 };
 

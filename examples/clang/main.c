@@ -14,7 +14,7 @@
  *     clang-19 $flags linked.bc -o main
  */
 #include <stdio.h>
-#include <ukernels/ukernels.h>
+#include <ukernels/kernels.h>
 
 enum { M = 31, N = 50, K = 17, MR = 6, NR = 16 };
 

@@ -6,7 +6,7 @@
  * Bound: 8 loads, 24 zips and 8 stores per square: at two vector instructions a cycle 12 cycles, 10 bytes per cycle.
  */
 #include <arm_neon.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { V = 8 };
 

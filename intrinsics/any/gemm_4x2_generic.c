@@ -6,7 +6,7 @@
  * Bound, on x86-64 without FMA: 8 multiplies, 8 adds, 4 broadcasts and 3 loads per k; at two such operations
  * a cycle 8 flop per cycle for floats, 4 for doubles.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #ifdef UK_OP_dgemm
 typedef double real;

@@ -7,8 +7,7 @@
  * Bound: compilers turn a group's products into widening and 32-bit multiplications; of 16-byte vectors these are four
  * terms each: at one a cycle 8 operations per cycle.
  */
-#include "registry/half.h"
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined(UK_OP_bgemm) || defined(UK_OP_bgemm_ra)
 typedef uint16_t left, right;

@@ -22,7 +22,7 @@
  * Edges cost as the whole tile; rows and columns that it lacks are not stored.
  */
 #include <arm_neon.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 /* The rows of A in place: what is multiplied is the same. */
 #if defined(UK_OP_igemm_ra)

@@ -6,8 +6,7 @@
  * Bound: rounding takes nine operations, of which a term needs two, beside a multiplication and an addition: at two
  * vectors of four a cycle 0.8 flop per cycle.
  */
-#include "registry/half.h"
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { MR = UK_MR, NR = UK_NR };
 

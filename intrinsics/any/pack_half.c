@@ -6,7 +6,7 @@
  * Bound: pack_n a load and a store per vector, 16 bytes per cycle at one store a cycle; pack_t a load and a store per
  * element, 2 bytes per cycle.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #ifdef UK_OP_hpack_t
 void UK_SYMBOL(int64_t k, const uint16_t *s, int64_t lds, uint16_t *d, int64_t m) {

@@ -5,7 +5,7 @@
  *
  * Bound: a load and a store per element, one element per cycle at one store a cycle.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined(UK_OP_u8pack_n)
 typedef uint8_t element;

@@ -10,7 +10,7 @@
  * Bound: a load per row, and the stores, which take a cycle per 16 bytes or more: at most 16 bytes per cycle.
  */
 #include <arm_neon.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #ifdef UK_OP_bpack_n
 typedef uint16_t element;

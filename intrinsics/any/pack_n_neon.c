@@ -11,7 +11,7 @@
  * Cortex-A53 moves 8 a cycle. As long as the source is in the first cache.
  */
 #include <arm_neon.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { AHEAD = 8 };
 #define INLINE static inline __attribute__((always_inline))

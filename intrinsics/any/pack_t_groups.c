@@ -7,7 +7,7 @@
  *
  * Bound: a load and a store per group, each of a row of its own: 4 or 8 bytes per cycle at one store a cycle.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined(UK_OP_u8pack_t)
 typedef uint8_t element;

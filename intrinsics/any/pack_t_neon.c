@@ -15,7 +15,7 @@
  * instruction of the three kinds a cycle or less. All as long as the source is in the first cache.
  */
 #include <arm_neon.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

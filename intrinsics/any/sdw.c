@@ -8,7 +8,7 @@
  * ROWS * VECTORS of them, and a load and a store of y per k. Convolutions of large images are bound by memory long
  * before.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #ifdef UK_ISA_neon
 #include <arm_neon.h>

@@ -6,7 +6,7 @@
  * Bound: a load, a store and an addition per element; at two stores a cycle half a cycle, as long as the source is
  * in the first cache.
  */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 void UK_SYMBOL(int64_t k, const float *s, int64_t ldk, int64_t lds, float *d, int64_t n) {
     if (n == UK_NR) {

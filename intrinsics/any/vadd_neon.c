@@ -6,7 +6,7 @@
  * flop; a Cortex-A53 loads 64 bits a cycle, and takes 8 for the loads alone.
  */
 #include <arm_neon.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 void UK_SYMBOL(const float *a, const float *b, float *c, int64_t n) {
     if (n == 8) {

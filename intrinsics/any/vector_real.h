@@ -4,7 +4,7 @@
 #ifndef VECTOR_REAL_H
 #define VECTOR_REAL_H
 
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if DOUBLE
 typedef double real;

@@ -13,7 +13,7 @@
  * Edges: a tile of fewer rows leaves each step after its last row; columns are masked.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined(UK_OP_i8gemm) || defined(UK_OP_i8gemm_ra)
 typedef int8_t left, right;

@@ -22,7 +22,7 @@
  * Edges: a tile of fewer rows leaves each step after its last row; columns are masked.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined(UK_OP_bgemm) || defined(UK_OP_bgemm_ra)
 typedef uint16_t left, right;

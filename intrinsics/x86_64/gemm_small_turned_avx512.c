@@ -29,8 +29,7 @@
  * n / 2 cycles, and 4 for all vectors of rows together at least.
  */
 #include <immintrin.h>
-#include <stdbool.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
 #define A_COLUMNS 1
@@ -511,18 +510,17 @@ INLINE void prepare(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb
 
 #ifdef UK_RESOLVED
 #define RUN(n)                                                                                          \
-    static enum uk_status run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
-                                  int acc) {                                                            \
+    static int run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         if (is_few(s))                                                                                  \
             all_few(s, a, b, c, acc, n);                                                                \
         else                                                                                            \
             all_rows(s, a, b, c, acc, n);                                                               \
-        return UK_OK;                                                                                   \
+        return 0;                                                                                       \
     }
 COLUMNS(RUN)
 #define RUN_OF(n) run_##n,
-static enum uk_status (*const run[UK_NR])(const struct uk_small_call *s, const void *a, const void *b,
-                                          void *c, int acc) = {COLUMNS(RUN_OF)};
+static int (*const run[UK_NR])(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                               int acc) = {COLUMNS(RUN_OF)};
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)

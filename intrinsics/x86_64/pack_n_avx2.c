@@ -11,7 +11,7 @@
  * first cache.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { AHEAD = 8 };
 

@@ -10,7 +10,7 @@
  * source is in the first cache.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { AHEAD = 8 };
 

@@ -10,7 +10,7 @@
  * bytes of the panel, stored at once: at two shuffles a cycle 25 bytes per cycle.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #if defined(UK_OP_u8pack_n)
 typedef uint8_t element;

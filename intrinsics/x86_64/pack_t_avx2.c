@@ -16,8 +16,7 @@
  * stores: 2 cycles, 4 elements per cycle. Both as long as the source is in the first cache.
  */
 #include <immintrin.h>
-#include <stddef.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

@@ -21,8 +21,7 @@
  * in the first cache.
  */
 #include <immintrin.h>
-#include <stdbool.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 #define INLINE static inline __attribute__((always_inline))
 

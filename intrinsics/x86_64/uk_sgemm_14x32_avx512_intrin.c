@@ -10,7 +10,7 @@
  * Edges: a tile of fewer rows leaves each step after its last row; columns are masked.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { MR = 14, NR = 32 };
 

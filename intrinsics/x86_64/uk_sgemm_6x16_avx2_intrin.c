@@ -10,7 +10,7 @@
  * memory under a mask, and the one beyond it not at all.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 enum { MR = 6, NR = 16 };
 

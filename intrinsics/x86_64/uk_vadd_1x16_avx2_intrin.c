@@ -6,7 +6,7 @@
  * cache.
  */
 #include <immintrin.h>
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 void uk_vadd_1x16_avx2_intrin(const float *a, const float *b, float *c, int64_t n) {
     const __m256i lanes = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0), count = _mm256_set1_epi32((int)n);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "emulated.h"
+#include "gemm/gemm.h"
 #include "ukernels.h"
 
 static uint32_t seed = 1;
@@ -179,7 +180,8 @@ static void explained(void **state) {
                      UK_OK);
     const size_t length = uk_gemm_explain(&plan, text, sizeof text);
     assert_int_equal(length, strlen(text));
-    assert_non_null(strstr(text, plan.direct ? "kernel of columns 0 to" : "kernel: uk_sgemm"));
+    assert_non_null(
+        strstr(text, gemm_plan_in(&plan)->direct ? "kernel of columns 0 to" : "kernel: uk_sgemm"));
     assert_non_null(strstr(text, "sgemm, 200 x 300 x 150"));
     assert_int_equal(uk_gemm_explain(&plan, cut, sizeof cut), length);
     assert_int_equal(strlen(cut), 15);
@@ -189,7 +191,7 @@ static void explained(void **state) {
         uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 9, 100, 30, 30, 30, 100, NULL),
         UK_OK);
     uk_gemm_explain(&plan, text, sizeof text);
-    if (plan.direct) {
+    if (gemm_plan_in(&plan)->direct) {
         assert_non_null(strstr(text, "turned first"));
         assert_non_null(strstr(text, "B: 64 columns at a time"));
         assert_non_null(strstr(text, "kernel of columns 0 to"));
@@ -214,7 +216,7 @@ static void threads_do_not_change_bits(void **state) {
         assert_int_equal(uk_set_num_threads(number[i]), UK_OK);
         assert_int_equal(
             uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, N, N, N, N, N, N, NULL), UK_OK);
-        assert_int_equal(plan.threads, number[i]);
+        assert_int_equal(gemm_plan_in(&plan)->threads, number[i]);
         assert_int_equal(
             uk_sgemm(UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, N, N, N, 1, a, N, b, N, 0, to, N), UK_OK);
         assert_memory_equal(to, first, sizeof first);

@@ -66,7 +66,9 @@ static struct order order_of(int64_t index, bool packed) {
     if (status == UK_INVALID_SIZE && sizeof(void *) == 4)
         return (struct order){0}; /* too large for its addresses */
     assert_int_equal(status, UK_OK);
-    return (struct order){p.direct && p.path == GEMM_TILES ? k : p.kc, p.path};
+    const struct gemm_plan *plan = gemm_plan_in(&p);
+
+    return (struct order){plan->direct && plan->path == GEMM_TILES ? k : plan->kc, plan->path};
 }
 
 /* In a process that has not called before, with so many threads. */

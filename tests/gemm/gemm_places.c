@@ -48,22 +48,22 @@ void __wrap_free(void *memory) {
 
 /* ---- workspaces of products that may run at once ---- */
 
-enum uk_status __real_uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+enum uk_status __real_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace);
-enum uk_status __wrap_uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace);
 static atomic_int runs;
 static struct {
     uintptr_t begin, end;
 } workspaces[MOST_PRODUCTS];
 
-enum uk_status __wrap_uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace) {
     const int i = atomic_fetch_add(&runs, 1);
 
     if (i < MOST_PRODUCTS) {
         workspaces[i].begin = (uintptr_t)workspace;
-        workspaces[i].end = (uintptr_t)workspace + (workspace ? uk_gemm_workspace(plan) : 0);
+        workspaces[i].end = (uintptr_t)workspace + (workspace ? uk_gemm_workspace_of(plan) : 0);
     }
     return __real_uk_gemm_run(plan, o, workspace);
 }

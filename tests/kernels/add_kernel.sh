@@ -18,7 +18,7 @@ cd "$copy"
 
 cat >"intrinsics/any/$kernel.c" <<'END'
 /* 5 rows x 4 columns, one element at a time: 40 flop in 20 multiplies and 20 adds, 1 per cycle and port. */
-#include "ukernels.h"
+#include "registry/kernel_contract.h"
 
 void uk_sgemm_5x4_generic_c(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t mr,
                             int64_t nr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of tensorize.h and of README.md's "Five doors", taken out of their texts, compiled and run.
+"""The examples of ukernels.h, kernels.h, tensorize.h and of README.md's "Five doors", taken out of their texts, compiled and run.
 
     documented.py SOURCE STAGE CC: what is installed lies in STAGE. Each example stands in a program that declares what
     it takes as given, and checks what it computes. An example without such a program is an error.
@@ -33,12 +33,12 @@ def run(command, **options):
     return done.stdout
 
 
-def run_c(name, before, example, after, libraries):
-    """A program with the example in main(), but for what it includes and defines at file scope."""
+def run_c(name, before, example, after, libraries, outside=""):
+    """A program with the example in main(), but for what it includes; `outside` stands in front of main()."""
     lines = example.splitlines()
     includes = [line for line in lines if line.startswith("#include")]
     body = "\n".join(line for line in lines if line not in includes)
-    text = INCLUDES + "\n".join(includes) + f"\nint main(void) {{\n{before}\n{body}\n{after}\n}}\n"
+    text = INCLUDES + "\n".join(includes) + f"\n{outside}\nint main(void) {{\n{before}\n{body}\n{after}\n}}\n"
     path = work / f"{name}.c"
     path.write_text(text, encoding="utf-8")
     run([cc, *FLAGS, str(path), *libraries, "-lm", "-o", str(work / name)])
@@ -56,6 +56,49 @@ def header_examples(path):
             found.append("\n".join(example))
             example = []
     return found
+
+
+# A kernel's product of 6 x K by K x 16, and whether it is right.
+KERNEL = """enum { K = 3 };
+float a[6 * K], b[16 * K], c[6 * 16];
+const int64_t ldc = 16;
+for (int i = 0; i < 16 * K; i++)
+    b[i] = i % 5;
+for (int i = 0; i < 6 * K; i++)
+    a[i] = i % 3;
+"""
+IS_RIGHT = """for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 16; j++) {
+        float sum = 0;
+        for (int p = 0; p < K; p++)
+            sum += a[p * 6 + i] * b[p * 16 + j];
+        if (c[i * 16 + j] != sum)
+            return 1;
+    }"""
+
+
+def check_library_headers():
+    text, kernel, cpu, threads, product, batch, plan, packed = header_examples(source / "ukernels/ukernels.h")
+    (called,) = header_examples(source / "ukernels/kernels.h")
+
+    def run_example(name, before, example, after, outside=""):
+        run_c(name, before, "#include <ukernels/ukernels.h>\n" + example, after, ["-lukernels"], outside)
+
+    run_example("status_text", "", text, 'return !!strcmp(uk_status_text(UK_INVALID_SIZE), "invalid size");')
+    run_example("registry", KERNEL, kernel, IS_RIGHT)
+    run_example("cpu", "", cpu, "return !fast;")
+    run_example(
+        "threads", "int values[1000] = {0};", threads, "for (int i = 0; i < 1000; i++)\nif (values[i] != 1)\nreturn 1;",
+        "static void add_one(void *context, int64_t index, int64_t thread) { (void)thread; ((int *)context)[index]++; }")
+    run_example("product", f"{FACTORS}\nfloat c[4], *result = c;", product, f"return status || !({PRODUCT});")
+    run_example(
+        "batch", "float a[160], b[16], c[160];\nfor (int i = 0; i < 160; i++)\na[i] = i;\n"
+        "for (int i = 0; i < 16; i++)\nb[i] = 2 * (i % 5 == 0);", batch,
+        "for (int i = 0; i < 160; i++)\nif (c[i] != 2 * i)\nreturn 1;")
+    shape = f"{FACTORS}\nenum {{ m = 2, n = 2, k = 3, lda = 3, ldb = 2, ldc = 2 }};\nfloat c[4], bias[2] = {{-5, 0}}, *result = c;\n"
+    run_example("plan", shape + "(void)result;", plan, "return status || c[0] != 0 || c[1] != 5 || c[2] != 5 || c[3] != 11;")
+    run_example("packed", shape + "(void)bias;", packed, f"return !({PRODUCT});")
+    run_c("by_name", KERNEL, called, IS_RIGHT, ["-lukernels"])
 
 
 def check_header():
@@ -106,17 +149,7 @@ def check_readme():
     run_c(
         "gemm", "enum { M = 2, K = 3, N = 2 };\nfloat result[4], *C = result;\n"
         + FACTORS.replace("a[6]", "A[6]").replace("b[6]", "B[6]"), gemm, f"return status || !({PRODUCT});", ["-lukernels"])
-    run_c(
-        "kernel", "enum { K = 3 };\nfloat a[6 * K], b[16 * K], c[6 * 16];\nconst int64_t ldc = 16;\n"
-        "for (int i = 0; i < 16 * K; i++)\n    b[i] = i % 5;\nfor (int i = 0; i < 6 * K; i++)\n    a[i] = i % 3;\n", kernel,
-        """for (int i = 0; i < 6; i++)
-        for (int j = 0; j < 16; j++) {
-            float sum = 0;
-            for (int p = 0; p < K; p++)
-                sum += a[p * 6 + i] * b[p * 16 + j];
-            if (c[i * 16 + j] != sum)
-                return 1;
-        }""", ["-lukernels"])
+    run_c("kernel", KERNEL, kernel, IS_RIGHT, ["-lukernels"])
     run_c(
         "compiled", 'const char text[] = "tensor A f32 [M, K]\\ntensor B f32 [K, N]\\ntensor C f32 [M, N]\\n"\n'
         '"C[m, n] = sum(k) A[m, k] * B[k, n]\\n";\n'
@@ -144,5 +177,6 @@ def check_readme():
 
 with tempfile.TemporaryDirectory() as folder:
     work = pathlib.Path(folder)
+    check_library_headers()
     check_header()
     check_readme()

@@ -3,7 +3,7 @@
 #include "gemm.h"
 
 struct batch {
-    struct uk_gemm_plan plan;
+    struct gemm_plan plan;
     struct gemm_operands common;
     /* Pointers to pointers; or the first operand and strides in elements. */
     const void *const *a, *const *b;
@@ -45,7 +45,7 @@ static void run_group(void *context, int64_t index, int64_t thread) {
 
 /* A workspace for each group; false: there is no memory. */
 static bool take_workspace(struct batch *t) {
-    const size_t one = uk_gemm_workspace(&t->plan), lines = one / 64 + (one % 64 != 0);
+    const size_t one = uk_gemm_workspace_of(&t->plan), lines = one / 64 + (one % 64 != 0);
     size_t all;
 
     t->slice = lines * 64;

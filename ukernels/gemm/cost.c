@@ -88,7 +88,7 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
  * all of it, and takes 13 / m of the product's time at least. In place the first panel's own prefetches wait for a part of
  * it, if more than half of B lies beyond the second cache; what a single panel reads can only come as fast as it does.
  * Tiles of A's panels ask for the next ones where those come from afar, and a tile is long enough. */
-bool uk_gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
+bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
     const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
                   near = uk_caches()->second.size;
 
@@ -102,13 +102,13 @@ bool uk_gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum 
 }
 
 /* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
-bool uk_gemm_conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t) {
     return p->a_step == 1 &&
            gemm_least(p->m, t->mr) * 3 / 2 > kept(&uk_caches()->first, p->a_row * p->type->size);
 }
 
 /* A by columns, in place: what it costs the tiles of a row, but for the first, that its steps come again. */
-static double columns_again(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
+static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
     const struct uk_caches *caches = uk_caches();
     const int64_t stride = p->a_step * p->type->size, again = gemm_parts(p->n, t->nr) - 1;
     const double apart = (double)(stride < GEMM_LINE ? GEMM_LINE : stride) / GEMM_LINE;
@@ -126,7 +126,7 @@ static double columns_again(const struct uk_gemm_plan *p, const struct gemm_tile
     return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * step;
 }
 
-int64_t uk_gemm_room(const struct uk_gemm_plan *p) {
+int64_t uk_gemm_room(const struct gemm_plan *p) {
     return gemm_least(uk_caches()->second.size / 2, BLOCK) / p->type->size;
 }
 
@@ -137,14 +137,14 @@ int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_
 }
 
 /* Whether the tiles of a row are enough to pack the next panel of A. */
-static bool tiles_pack(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
+static bool tiles_pack(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
     const int64_t columns = gemm_least(p->n, uk_gemm_columns(t, p->n, kc, uk_gemm_room(p)));
 
     return t->packing && uk_gemm_asks(p, t, GEMM_PANELS) && p->a_step == 1 && columns >= t->mr / 2 * t->nr &&
            uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m) == t->mr;
 }
 
-double uk_gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc,
+double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc,
                       enum gemm_source source, enum gemm_source b) {
     const int size = p->type->size;
     const struct uk_caches *caches = uk_caches();
@@ -169,12 +169,12 @@ double uk_gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, i
     return cycles;
 }
 
-bool uk_gemm_copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
+bool uk_gemm_copies_as_read(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
     return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
 }
 
 /* Whether rows of B share so few sets of the second cache that a block of KC of them would fill half of their places. */
-static bool shares_sets(const struct uk_gemm_plan *p) {
+static bool shares_sets(const struct gemm_plan *p) {
     return KC > kept(&uk_caches()->second, p->b_step * p->type->size) / 2;
 }
 
@@ -182,7 +182,7 @@ static bool shares_sets(const struct uk_gemm_plan *p) {
  * many rows at once, in half as many pages and places of a set, are worth C's second way: measured on Granite Rapids, 32 to
  * 64 rows, 2 to 8 %; of 100 rows nothing. Rows that share sets, up to 8 panels of them, are worth it even where only half of B
  * is beyond that cache, and a k that would not be cut otherwise: Emerald Rapids, 3 to 6 % of 33 to 64 rows, 2 of 100. */
-static bool passes(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+static bool passes(const struct gemm_plan *p, const struct gemm_tile *t) {
     const bool shared = shares_sets(p);
 
     return uk_caches()->last_is_far && p->b_column == 1 && p->m > 2 * t->mr &&
@@ -190,7 +190,7 @@ static bool passes(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
            p->n * p->k * p->type->size > uk_caches()->second.size / (shared ? 2 : 1);
 }
 
-double uk_gemm_b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
+double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
                       enum gemm_source source) {
     const int size = p->type->size;
     const double elements = (double)p->n * (double)p->k, again = (double)gemm_parts(p->m, t->mr) - 1;
@@ -253,13 +253,13 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
 
 /* Whether k is not cut for its length: rows of A pass once, along a B that stays. Where they conflict, more than two tiles
  * read a copy of A, of which a long block takes too much. */
-static bool streams(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+static bool streams(const struct gemm_plan *p, const struct gemm_tile *t) {
     return uk_caches()->last_is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
            p->n * p->k * p->type->size <= uk_caches()->second.size / 2 &&
            (p->n <= 2 * t->nr || !uk_gemm_conflicts(p, t));
 }
 
-int64_t uk_gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t) {
+int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
     const int64_t room = uk_caches()->second.size / 2 / p->type->size / (4 * t->nr);
     const bool few = passes(p, t);
     const int64_t longest = few ? KC / 2 : KC, whole = few && shares_sets(p) ? longest : GEMM_K_WHOLE;

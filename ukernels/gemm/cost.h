@@ -23,31 +23,31 @@ static inline int64_t gemm_parts(int64_t n, int64_t part) {
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m);
 
 /* Balanced blocks of k, whose part of B has room for four tiles at least. */
-int64_t uk_gemm_k_block(const struct uk_gemm_plan *p, const struct gemm_tile *t);
+int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t);
 
 /* All tiles of a product, of so many rows each, with all operands near. */
 double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
                           int64_t n, int64_t steps);
 
 /* What reading or copying an operand costs beside the tiles, with blocks of k of kc, A and B from these sources. */
-double uk_gemm_a_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
+double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
                       enum gemm_source b);
-double uk_gemm_b_cost(const struct uk_gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
+double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
                       enum gemm_source b);
 
 /* How many elements a block of B has room for; and how many columns it has then, of blocks of equal width. */
-int64_t uk_gemm_room(const struct uk_gemm_plan *p);
+int64_t uk_gemm_room(const struct gemm_plan *p);
 int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room);
 
 /* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
-bool uk_gemm_conflicts(const struct uk_gemm_plan *p, const struct gemm_tile *t);
+bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t);
 
 /* Whether the tiles ask for what is needed of B next. */
-bool uk_gemm_asks(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_form form);
+bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form);
 
 /* Whether the first panel of rows can copy B as it reads it. What has been packed beforehand does not count: the plan may
  * not depend on it. */
-bool uk_gemm_copies_as_read(const struct uk_gemm_plan *p, const struct gemm_tile *t, enum gemm_source a);
+bool uk_gemm_copies_as_read(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a);
 
 /* The tile whose width suits n columns, of all or of those that take B in place: of the widest vectors; NULL: there is none. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);

@@ -300,9 +300,8 @@ bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
 }
 
 /* A resolved call of several kernels; s is the plan's. */
-static enum uk_status run_pieces(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                 int acc) {
-    const struct uk_gemm_plan *plan = (const void *)((const char *)s - offsetof(struct uk_gemm_plan, small));
+static int run_pieces(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
+    const struct gemm_plan *plan = (const void *)((const char *)s - offsetof(struct gemm_plan, small));
     const struct gemm_direct *d = plan->direct;
 
     for (int i = 0; i < d->pieces; i++) {
@@ -315,7 +314,7 @@ static enum uk_status run_pieces(const struct uk_small_call *s, const void *a, c
     return UK_OK;
 }
 
-void uk_gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p) {
+void uk_gemm_direct_prepare(struct gemm_plan *plan, const struct gemm_product *p) {
     const struct gemm_direct *d = plan->direct;
     const bool is_afar = gemm_comes_from_afar(plan->type, p);
     int64_t n = plan->n;

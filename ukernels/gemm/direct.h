@@ -52,7 +52,7 @@ struct gemm_product {
 };
 
 /* A plan's. */
-static inline struct gemm_product gemm_product_of_plan(const struct uk_gemm_plan *plan) {
+static inline struct gemm_product gemm_product_of_plan(const struct gemm_plan *plan) {
     const bool a_columns = plan->a_step != 1, b_columns = plan->b_column != 1;
 
     return (struct gemm_product){.m = plan->m,
@@ -235,8 +235,7 @@ bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
     } while (0)
 
 /* What a resolved call of a small product comes to. */
-typedef enum uk_status gemm_resolved(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                     int acc);
+typedef int gemm_resolved(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
 
 /* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
@@ -285,7 +284,7 @@ int64_t uk_gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, 
 int64_t uk_gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k);
 
 /* What a plan's kernels need beside the operands. */
-void uk_gemm_direct_prepare(struct uk_gemm_plan *plan, const struct gemm_product *p);
+void uk_gemm_direct_prepare(struct gemm_plan *plan, const struct gemm_product *p);
 
 /* Finds the kernels for all numbers of columns. */
 void uk_gemm_direct_fill(struct gemm_type *t);

@@ -106,7 +106,7 @@ static void DIRECT(run_panels)(const struct gemm_product *p, const ELEMENT *a, c
             DIRECT(code)(&s, true)(&s, from, panel, to, beta != 0);
         else
             DIRECT(run)
-            (&TYPE.direct[0][columns], m, columns, p->k, from, p->lda, panel, WIDTH, beta != 0, to, p->ldc);
+        (&TYPE.direct[0][columns], m, columns, p->k, from, p->lda, panel, WIDTH, beta != 0, to, p->ldc);
     }
 }
 
@@ -220,7 +220,7 @@ static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a, c
             DIRECT(run_rows_of)(&block, a, turned, beta != 0, c + j);
         else
             DIRECT(run_many)
-            (gemm_direct_at(&TYPE, p->a_columns, block.n), &block, a, turned, beta != 0, c + j);
+        (gemm_direct_at(&TYPE, p->a_columns, block.n), &block, a, turned, beta != 0, c + j);
     }
 }
 
@@ -345,16 +345,16 @@ static inline bool DIRECT(call)(enum uk_layout layout, enum uk_transpose ta, enu
     return DIRECT(call_product)((struct gemm_product){n, m, k, ldb, lda, ldc, tb, ta}, b, a, beta, c);
 }
 
-__attribute__((noinline)) static void DIRECT(run_plan_product)(const struct uk_gemm_plan *plan,
-                                                               const ELEMENT *a, const ELEMENT *b,
-                                                               ELEMENT beta, ELEMENT *c, void *workspace) {
+__attribute__((noinline)) static void DIRECT(run_plan_product)(const struct gemm_plan *plan, const ELEMENT *a,
+                                                               const ELEMENT *b, ELEMENT beta, ELEMENT *c,
+                                                               void *workspace) {
     const struct gemm_product p = gemm_product_of_plan(plan);
 
     DIRECT(run_product)(plan->direct, &p, a, b, beta, c, workspace);
 }
 
 /* The same for the plan of one. a and b are the row-major product's. */
-__attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan *plan, const ELEMENT *a,
+__attribute__((noinline)) static void DIRECT(run_plan)(const struct gemm_plan *plan, const ELEMENT *a,
                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c,
                                                        void *workspace) {
     const struct gemm_direct *d = plan->direct;
@@ -373,7 +373,7 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct uk_gemm_plan
 }
 
 /* The same with the caller's operands; false: it is none, or an argument is wrong. */
-static inline bool DIRECT(call_plan)(const struct uk_gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
+static inline bool DIRECT(call_plan)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
                                      const ELEMENT *b, ELEMENT beta, ELEMENT *c, void *workspace) {
     if (plan->type != &TYPE || !plan->direct || alpha != 1 || !a || !b || !c)
         return false;

@@ -35,7 +35,7 @@ static void add_kernels(struct text *t, const struct gemm_direct *d) {
     }
 }
 
-static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
+static void add_direct(struct text *t, const struct gemm_plan *p) {
     const struct gemm_type *type = p->type;
     const bool turned = p->b_column != 1, a_columns = p->a_step != 1;
     const struct gemm_product product = gemm_product_of_plan(p);
@@ -67,7 +67,7 @@ static void add_direct(struct text *t, const struct uk_gemm_plan *p) {
     }
 }
 
-static void add_tiles(struct text *t, const struct uk_gemm_plan *p) {
+static void add_tiles(struct text *t, const struct gemm_plan *p) {
     const struct uk_kernel *k = p->tile->kernel[p->form];
 
     add(t, "path: tiles of %lld x %d\n", (long long)p->rows, k->nr);
@@ -81,7 +81,8 @@ static void add_tiles(struct text *t, const struct uk_gemm_plan *p) {
     add(t, "blocks: mc %lld, nc %lld, kc %lld\n", (long long)p->mc, (long long)p->nc, (long long)p->kc);
 }
 
-size_t uk_gemm_explain(const struct uk_gemm_plan *p, char *buffer, size_t size) {
+size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size) {
+    const struct gemm_plan *p = gemm_plan_in(plan);
     struct text t = {buffer, size, 0};
     const long long tasks = p->row_tasks * p->column_tasks;
 
@@ -106,7 +107,7 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *p, char *buffer, size_t size) 
             p->path == GEMM_VECTOR_N ? "inner products along contiguous rows" : "sums of contiguous rows",
             (p->path == GEMM_VECTOR_N ? p->type->gemv_n : p->type->gemv_t)->symbol);
     add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks, (long long)p->column_tasks);
-    add(&t, "workspace: %zu bytes\n", uk_gemm_workspace(p));
+    add(&t, "workspace: %zu bytes\n", uk_gemm_workspace_of(p));
     add(&t, "estimate: %.0f cycles on one thread\n", p->cycles);
     return t.length;
 }

@@ -18,7 +18,7 @@
 #define DIRECT(name) ddirect_##name
 #include "direct_element.h"
 
-bool uk_gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+bool uk_gemm_run_direct(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     if (!plan->direct || o->alpha != 1 || o->epilogue)
         return false;
     if (plan->type == &uk_gemm_f32)
@@ -28,7 +28,7 @@ bool uk_gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_opera
     return true;
 }
 
-static enum uk_status run(const struct uk_gemm_plan *plan, const struct gemm_type *type, double alpha,
+static enum uk_status run(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
                           const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
                           void *workspace) {
     struct gemm_operands o = {alpha, beta, plan->swapped ? b : a, plan->swapped ? a : b, c, e};
@@ -46,7 +46,7 @@ static enum uk_status run(const struct uk_gemm_plan *plan, const struct gemm_typ
 
 static enum uk_status call(const struct gemm_type *type, const struct gemm_shape *s, double alpha,
                            const void *a, const void *b, double beta, void *c) {
-    struct uk_gemm_plan plan;
+    struct gemm_plan plan;
     enum uk_status status;
 
     if (alpha == 1 &&
@@ -119,7 +119,7 @@ enum uk_status uk_sgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
         return UK_INVALID_ARGUMENT;
-    return uk_gemm_resolve(plan, uk_gemm_type_f32(),
+    return uk_gemm_resolve((struct gemm_plan *)(void *)plan, uk_gemm_type_f32(),
                            &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
 }
 
@@ -128,7 +128,7 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              int64_t ldc, const struct uk_gemm_options *options) {
     if (!plan)
         return UK_INVALID_ARGUMENT;
-    return uk_gemm_resolve(plan, uk_gemm_type_f64(),
+    return uk_gemm_resolve((struct gemm_plan *)(void *)plan, uk_gemm_type_f64(),
                            &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
 }
 
@@ -141,7 +141,7 @@ static struct gemm_epilogue epilogue_given(double scale, double low, double high
                                   row_bias, column_bias};
 }
 
-__attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_plan *plan, float alpha,
+__attribute__((noinline)) static enum uk_status srun_any(const struct gemm_plan *plan, float alpha,
                                                          const float *a, const float *b, float beta, float *c,
                                                          const struct uk_sgemm_epilogue *epilogue,
                                                          void *workspace) {
@@ -156,8 +156,8 @@ __attribute__((noinline)) static enum uk_status srun_any(const struct uk_gemm_pl
 }
 
 __attribute__((noinline)) static enum uk_status
-srun_swapped(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b, float beta,
-             float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace) {
+srun_swapped(const struct gemm_plan *plan, float alpha, const float *a, const float *b, float beta, float *c,
+             const struct uk_sgemm_epilogue *epilogue, void *workspace) {
     gemm_resolved *resolved = plan->resolved_swapped[0];
 
     if (sdirect_is_resolved(resolved, alpha, a, b, beta, c, epilogue))
@@ -167,10 +167,11 @@ srun_swapped(const struct uk_gemm_plan *plan, float alpha, const float *a, const
 
 /* The jump to the kernel is to end a line of code: each one more, as each jump that is taken, is a cycle or two of the
  * smallest products' ten. */
-__attribute__((aligned(64))) enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha,
+__attribute__((aligned(64))) enum uk_status uk_sgemm_run(const struct uk_gemm_plan *callers, float alpha,
                                                          const float *a, const float *b, float beta, float *c,
                                                          const struct uk_sgemm_epilogue *epilogue,
                                                          void *workspace) {
+    const struct gemm_plan *plan = gemm_plan_in(callers);
     gemm_resolved *resolved = plan->resolved[0];
 
     if (sdirect_is_resolved(resolved, alpha, a, b, beta, c, epilogue))
@@ -178,7 +179,7 @@ __attribute__((aligned(64))) enum uk_status uk_sgemm_run(const struct uk_gemm_pl
     return srun_swapped(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
-__attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_plan *plan, double alpha,
+__attribute__((noinline)) static enum uk_status drun_any(const struct gemm_plan *plan, double alpha,
                                                          const double *a, const double *b, double beta,
                                                          double *c, const struct uk_dgemm_epilogue *epilogue,
                                                          void *workspace) {
@@ -193,7 +194,7 @@ __attribute__((noinline)) static enum uk_status drun_any(const struct uk_gemm_pl
 }
 
 __attribute__((noinline)) static enum uk_status
-drun_swapped(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b, double beta,
+drun_swapped(const struct gemm_plan *plan, double alpha, const double *a, const double *b, double beta,
              double *c, const struct uk_dgemm_epilogue *epilogue, void *workspace) {
     gemm_resolved *resolved = plan->resolved_swapped[1];
 
@@ -202,10 +203,11 @@ drun_swapped(const struct uk_gemm_plan *plan, double alpha, const double *a, con
     return drun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
-__attribute__((aligned(64))) enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha,
+__attribute__((aligned(64))) enum uk_status uk_dgemm_run(const struct uk_gemm_plan *callers, double alpha,
                                                          const double *a, const double *b, double beta,
                                                          double *c, const struct uk_dgemm_epilogue *epilogue,
                                                          void *workspace) {
+    const struct gemm_plan *plan = gemm_plan_in(callers);
     gemm_resolved *resolved = plan->resolved[1];
 
     if (ddirect_is_resolved(resolved, alpha, a, b, beta, c, epilogue))
@@ -213,17 +215,25 @@ __attribute__((aligned(64))) enum uk_status uk_dgemm_run(const struct uk_gemm_pl
     return drun_swapped(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
+size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
+    return uk_gemm_workspace_of(gemm_plan_in(plan));
+}
+
 /* ---- packing beforehand: the caller's A is the product's B if the layouts differ ---- */
 
-size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan) {
+size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *callers) {
+    const struct gemm_plan *plan = gemm_plan_in(callers);
+
     return plan->swapped ? uk_gemm_packed_b(plan) : uk_gemm_packed_a(plan);
 }
 
-size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan) {
+size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *callers) {
+    const struct gemm_plan *plan = gemm_plan_in(callers);
+
     return plan->swapped ? uk_gemm_packed_a(plan) : uk_gemm_packed_b(plan);
 }
 
-static enum uk_status pack(const struct uk_gemm_plan *plan, const struct gemm_type *type, bool is_b,
+static enum uk_status pack(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
                            const void *from, void *to) {
     const bool b = is_b != plan->swapped;
 
@@ -237,17 +247,17 @@ static enum uk_status pack(const struct uk_gemm_plan *plan, const struct gemm_ty
 }
 
 enum uk_status uk_sgemm_pack_a(const struct uk_gemm_plan *plan, const float *a, float *packed) {
-    return pack(plan, &uk_gemm_f32, false, a, packed);
+    return pack(gemm_plan_in(plan), &uk_gemm_f32, false, a, packed);
 }
 
 enum uk_status uk_sgemm_pack_b(const struct uk_gemm_plan *plan, const float *b, float *packed) {
-    return pack(plan, &uk_gemm_f32, true, b, packed);
+    return pack(gemm_plan_in(plan), &uk_gemm_f32, true, b, packed);
 }
 
 enum uk_status uk_dgemm_pack_a(const struct uk_gemm_plan *plan, const double *a, double *packed) {
-    return pack(plan, &uk_gemm_f64, false, a, packed);
+    return pack(gemm_plan_in(plan), &uk_gemm_f64, false, a, packed);
 }
 
 enum uk_status uk_dgemm_pack_b(const struct uk_gemm_plan *plan, const double *b, double *packed) {
-    return pack(plan, &uk_gemm_f64, true, b, packed);
+    return pack(gemm_plan_in(plan), &uk_gemm_f64, true, b, packed);
 }

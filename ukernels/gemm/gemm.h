@@ -18,6 +18,7 @@
 
 #include <stdatomic.h>
 #include "machine/machine.h"
+#include "registry/kernel_contract.h"
 #include "runtime/runtime.h"
 #include "ukernels.h"
 
@@ -150,6 +151,45 @@ struct gemm_direct {
     const struct gemm_direct *tall;
 };
 
+/* What uk_sgemm_plan writes into the caller's struct uk_gemm_plan, whose size is part of the ABI and leaves room for more. */
+struct gemm_plan {
+    struct uk_small_call small[3];   /* for the kernels of `direct`; first, as it is passed on */
+    int64_t m, n, k;                 /* of the row-major product that is computed */
+    int64_t a_row, a_step;           /* strides of A along m and k */
+    int64_t b_step, b_column;        /* of B along k and n */
+    int64_t ldc;                     /* C's rows, contiguous, are so far apart; or its columns */
+    int64_t rows, mc, nc, kc;        /* a tile's rows; blocks */
+    int64_t row_tasks, column_tasks; /* the grid that threads share */
+    int64_t a_block, b_block;        /* elements of a task's packed blocks */
+    int64_t a_leading;               /* of rows of A that are copied */
+    int64_t a_padding;               /* elements behind the first panel, which is rows; 0: it is none */
+    const struct gemm_type *type;
+    const struct gemm_tile *tile;
+    const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
+    const struct uk_kernel *first;    /* of the first rows, which packs B as it reads it; NULL: the tile's */
+    void (*asking)(void);             /* the tile that asks for what is packed next; NULL: none does */
+    const struct gemm_direct *direct; /* a small product's kernels; NULL: it is none */
+    struct pthreadpool *pool;
+    double cycles; /* estimated, on one thread */
+    int threads;
+    unsigned char path, form, tail_form, a_source, b_source;
+    bool swapped; /* column-major, or turned, but not both: A and B have changed places */
+    bool turned;  /* C's columns are contiguous, not its rows */
+    bool a_packed, b_packed;
+    bool whole; /* k is not cut */
+    /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. And where
+     * A and B have changed places. */
+    int (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    int (*resolved_swapped[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+};
+_Static_assert(sizeof(struct gemm_plan) <= sizeof(struct uk_gemm_plan) &&
+                   _Alignof(struct gemm_plan) <= _Alignof(struct uk_gemm_plan),
+               "a plan has to fit into the caller's");
+
+static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *callers) {
+    return (const struct gemm_plan *)(const void *)callers;
+}
+
 /* An element type: what depends on it, and its kernels that run on this CPU. */
 struct gemm_type {
     const char *name; /* "sgemm" */
@@ -228,8 +268,10 @@ struct gemm_shape {
     int64_t m, n, k, lda, ldb, ldc;
 };
 
-enum uk_status uk_gemm_resolve(struct uk_gemm_plan *plan, const struct gemm_type *type,
+enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
+/* Bytes; 0: none. */
+size_t uk_gemm_workspace_of(const struct gemm_plan *plan);
 
 /* ---- run.c ---- */
 
@@ -241,9 +283,9 @@ struct gemm_operands {
 };
 
 /* `workspace` may be NULL. */
-enum uk_status uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* The same for a small product; false: it is none, and nothing has been done. */
-bool uk_gemm_run_direct(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace);
+bool uk_gemm_run_direct(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* The same for a product of matrix and vector, alpha being 1, that takes one thread and no workspace: without a plan, which
  * takes as long as 10000 multiply-adds. */
 bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
@@ -252,9 +294,9 @@ bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, c
 bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
                       double beta, void *c);
 /* Whether an operand that would be touched is missing. */
-bool uk_gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o);
+bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 /* Runs `count` tasks on the plan's threads. */
-void uk_gemm_parallel(const struct uk_gemm_plan *plan,
+void uk_gemm_parallel(const struct gemm_plan *plan,
                       void (*task)(void *context, int64_t index, int64_t thread), void *context,
                       int64_t count);
 
@@ -263,17 +305,17 @@ void uk_gemm_parallel(const struct uk_gemm_plan *plan,
 /* From row to row of a copy of rows of n elements. */
 int64_t uk_gemm_leading(int64_t n, int size);
 /* Of so many elements; SIZE_MAX: more than addresses have room for, and no allocation gives. */
-size_t uk_gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements);
+size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements);
 /* Bytes of the whole operand, packed. */
-size_t uk_gemm_packed_a(const struct uk_gemm_plan *plan);
-size_t uk_gemm_packed_b(const struct uk_gemm_plan *plan);
+size_t uk_gemm_packed_a(const struct gemm_plan *plan);
+size_t uk_gemm_packed_b(const struct gemm_plan *plan);
 /* Packs rows [i, i + m) and steps [p, p + k) of A, as the plan's source says, or columns of B. */
-void uk_gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p,
-                    int64_t k, void *packed);
-void uk_gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p,
-                    int64_t k, void *packed);
+void uk_gemm_pack_a(const struct gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
+                    void *packed);
+void uk_gemm_pack_b(const struct gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
+                    void *packed);
 /* The whole operand. */
-void uk_gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed);
-void uk_gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed);
+void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *packed);
+void uk_gemm_pack_whole_b(const struct gemm_plan *plan, const void *b, void *packed);
 
 #endif

@@ -7,7 +7,7 @@
  */
 #include "gemm.h"
 
-static const char *at(const struct uk_gemm_plan *plan, const void *base, int64_t index) {
+static const char *at(const struct gemm_plan *plan, const void *base, int64_t index) {
     return (const char *)base + index * plan->type->size;
 }
 
@@ -17,11 +17,11 @@ int64_t uk_gemm_leading(int64_t n, int size) {
 }
 
 /* Whether A is copied with its k as rows of the copy, and B, of a product not by tiles. */
-static bool a_is_columns(const struct uk_gemm_plan *plan) {
+static bool a_is_columns(const struct gemm_plan *plan) {
     return plan->path != GEMM_TILES && plan->path != GEMM_DOTS && plan->a_step != 1;
 }
 
-static bool b_is_rows(const struct uk_gemm_plan *plan) {
+static bool b_is_rows(const struct gemm_plan *plan) {
     return plan->path != GEMM_DOTS && plan->b_column == 1;
 }
 
@@ -29,13 +29,13 @@ static int64_t panels(int64_t n, int64_t width) {
     return (n + width - 1) / width;
 }
 
-size_t uk_gemm_bytes(const struct uk_gemm_plan *plan, int64_t elements) {
+size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements) {
     const size_t size = (size_t)plan->type->size;
 
     return (uint64_t)elements > SIZE_MAX / size ? SIZE_MAX : (size_t)elements * size;
 }
 
-size_t uk_gemm_packed_a(const struct uk_gemm_plan *plan) {
+size_t uk_gemm_packed_a(const struct gemm_plan *plan) {
     const int size = plan->type->size;
 
     if (!plan->m || !plan->k)
@@ -46,7 +46,7 @@ size_t uk_gemm_packed_a(const struct uk_gemm_plan *plan) {
                                                   : plan->m * uk_gemm_leading(plan->k, size));
 }
 
-size_t uk_gemm_packed_b(const struct uk_gemm_plan *plan) {
+size_t uk_gemm_packed_b(const struct gemm_plan *plan) {
     const int size = plan->type->size;
 
     if (!plan->n || !plan->k)
@@ -81,8 +81,8 @@ static void pack_panels(const struct gemm_type *t, const struct panels *s, char 
     }
 }
 
-void uk_gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p,
-                    int64_t k, void *packed) {
+void uk_gemm_pack_a(const struct gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
+                    void *packed) {
     const struct gemm_type *t = plan->type;
 
     if (plan->a_source != GEMM_COPIED) {
@@ -96,8 +96,8 @@ void uk_gemm_pack_a(const struct uk_gemm_plan *plan, const void *a, int64_t i, i
                 packed);
 }
 
-void uk_gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p,
-                    int64_t k, void *packed) {
+void uk_gemm_pack_b(const struct gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
+                    void *packed) {
     const int width = plan->tile->nr;
 
     pack_panels(plan->type,
@@ -106,7 +106,7 @@ void uk_gemm_pack_b(const struct uk_gemm_plan *plan, const void *b, int64_t j, i
                 packed);
 }
 
-void uk_gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *packed) {
+void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *packed) {
     const struct gemm_type *t = plan->type;
 
     if (!plan->m || !plan->k)
@@ -122,7 +122,7 @@ void uk_gemm_pack_whole_a(const struct uk_gemm_plan *plan, const void *a, void *
     }
 }
 
-void uk_gemm_pack_whole_b(const struct uk_gemm_plan *plan, const void *b, void *packed) {
+void uk_gemm_pack_whole_b(const struct gemm_plan *plan, const void *b, void *packed) {
     const struct gemm_type *t = plan->type;
 
     if (!plan->n || !plan->k)

@@ -14,7 +14,7 @@
 #include "direct.h"
 
 /* Forms that take B in place take panels too. */
-static bool form_takes(enum gemm_form form, const struct uk_gemm_plan *p, enum gemm_source a,
+static bool form_takes(enum gemm_form form, const struct gemm_plan *p, enum gemm_source a,
                        enum gemm_source b) {
     if (b == GEMM_IN_PLACE ? form == GEMM_PANELS || form == GEMM_RA || p->b_column != 1 : false)
         return false;
@@ -39,7 +39,7 @@ struct choice {
 
 /* The cheapest way to bring the operands to this tile; nothing is cheaper than one that costs nothing beside the tiles.
  * Of equal ones the form with fewer strides. */
-static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
+static void consider(const struct gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
     const int64_t kc = uk_gemm_k_block(p, t);
     struct choice c = {.tile = t};
@@ -71,7 +71,7 @@ static void consider(const struct uk_gemm_plan *p, const struct gemm_tile *t, st
 }
 
 /* The kernel of the last columns, if a narrower tile's takes A as it is given to the others. */
-static void find_tail(struct uk_gemm_plan *p) {
+static void find_tail(struct gemm_plan *p) {
     const int64_t last =
         p->n < GEMM_WIDTHS ? (int64_t)((unsigned)p->n % (unsigned)p->tile->nr) : p->n % p->tile->nr;
     const enum gemm_form form = p->form == GEMM_PANELS || p->form == GEMM_SAB ? GEMM_SAB : GEMM_RAB;
@@ -90,7 +90,7 @@ static void find_tail(struct uk_gemm_plan *p) {
 }
 
 /* How many tasks, and in which grid: the one whose largest rectangle is least work, packing counted. */
-static void split(struct uk_gemm_plan *p) {
+static void split(struct gemm_plan *p) {
     const int nr = p->tile->nr;
     const int64_t row_panels = gemm_parts(p->m, p->rows), column_panels = gemm_parts(p->n, nr);
     const double area = (double)(row_panels * column_panels);
@@ -113,12 +113,12 @@ static void split(struct uk_gemm_plan *p) {
 }
 
 /* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
-static bool packs_as_read(const struct uk_gemm_plan *p) {
+static bool packs_as_read(const struct gemm_plan *p) {
     return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
            uk_gemm_copies_as_read(p, p->tile, (enum gemm_source)p->a_source);
 }
 
-static void block(struct uk_gemm_plan *p, const struct choice *c) {
+static void block(struct gemm_plan *p, const struct choice *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
     const struct uk_caches *caches = uk_caches();
     int64_t columns, rows, room = uk_gemm_room(p);
@@ -156,7 +156,7 @@ static void block(struct uk_gemm_plan *p, const struct choice *c) {
     p->b_block = gemm_parts(p->b_block * size, GEMM_LINE) * GEMM_LINE / size;
 }
 
-static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
+static enum uk_status plan_tiles(struct gemm_plan *p) {
     const struct gemm_type *type = p->type;
     const struct gemm_tile *suits =
         p->n < GEMM_WIDTHS ? type->for_columns[p->n] : uk_gemm_width_for(type, p->n, false);
@@ -174,8 +174,8 @@ static enum uk_status plan_tiles(struct uk_gemm_plan *p) {
 }
 
 /* The product of the transposes. */
-static struct uk_gemm_plan turned(const struct uk_gemm_plan *p) {
-    struct uk_gemm_plan q = *p;
+static struct gemm_plan turned(const struct gemm_plan *p) {
+    struct gemm_plan q = *p;
 
     q.m = p->n;
     q.n = p->m;
@@ -192,8 +192,8 @@ static struct uk_gemm_plan turned(const struct uk_gemm_plan *p) {
 
 /* B by columns is A in rows for the product of the transposes, which tiles read in place. That saves the copy of B, and
  * takes C, turned tile by tile; once, for sums in one block. The tile whose width suits m may suit better, too. */
-static enum uk_status plan_either(struct uk_gemm_plan *p) {
-    struct uk_gemm_plan q = turned(p);
+static enum uk_status plan_either(struct gemm_plan *p) {
+    struct gemm_plan q = turned(p);
     const enum uk_status status = plan_tiles(p);
     const double c = (double)p->m * (double)p->n * p->type->size * GEMM_TURN;
 
@@ -208,7 +208,7 @@ static enum uk_status plan_either(struct uk_gemm_plan *p) {
 
 /* Small products, whose plan may not cost much beside their flops: what plan_tiles comes to where all operands stay in
  * the first two caches and can be read in place, which then costs nothing beside the tiles. */
-static bool plan_small(struct uk_gemm_plan *p) {
+static bool plan_small(struct gemm_plan *p) {
     if (p->n >= GEMM_WIDTHS || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_column != 1)
         return false;
     const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
@@ -241,7 +241,7 @@ static bool plan_small(struct uk_gemm_plan *p) {
 }
 
 /* m or n is 1: the kernels of matrix and vector, if there are any. Memory decides: an element is used once. */
-static bool plan_vector(struct uk_gemm_plan *p) {
+static bool plan_vector(struct gemm_plan *p) {
     const bool is_row = p->m == 1;
     const int64_t along = is_row ? p->b_step : p->a_step, count = is_row ? p->n : p->m;
     const struct uk_kernel *k = along == 1 ? p->type->gemv_n : p->type->gemv_t;
@@ -262,7 +262,7 @@ static bool plan_vector(struct uk_gemm_plan *p) {
 }
 
 /* Inner products, if they are faster; at most one operand is turned. */
-static bool plan_dots(struct uk_gemm_plan *p) {
+static bool plan_dots(struct gemm_plan *p) {
     const struct uk_kernel *k = p->type->nt;
     const bool turns_a = p->a_step != 1, turns_b = p->b_step != 1;
     const int64_t leading = uk_gemm_leading(p->k, p->type->size);
@@ -324,7 +324,7 @@ static enum uk_status check(const struct gemm_shape *s, int size) {
     return UK_OK;
 }
 
-static void set_threads(struct uk_gemm_plan *p, const struct uk_gemm_options *o) {
+static void set_threads(struct gemm_plan *p, const struct uk_gemm_options *o) {
     const int64_t most = o->pool ? uk_pool_threads(o->pool) : uk_count_threads();
 
     p->pool = o->pool;
@@ -332,9 +332,8 @@ static void set_threads(struct uk_gemm_plan *p, const struct uk_gemm_options *o)
 }
 
 /* The row-major product: A and B as they are, or the transposes changed about. */
-static struct uk_gemm_plan normalized(const struct gemm_type *type, const struct gemm_product *p,
-                                      bool swapped) {
-    return (struct uk_gemm_plan){
+static struct gemm_plan normalized(const struct gemm_type *type, const struct gemm_product *p, bool swapped) {
+    return (struct gemm_plan){
         .m = p->m,
         .n = p->n,
         .k = p->k,
@@ -350,7 +349,7 @@ static struct uk_gemm_plan normalized(const struct gemm_type *type, const struct
     };
 }
 
-enum uk_status uk_gemm_resolve(struct uk_gemm_plan *plan, const struct gemm_type *type,
+enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options) {
     static const struct uk_gemm_options defaults = {0};
     enum uk_status status = check(shape, type->size);
@@ -363,7 +362,7 @@ enum uk_status uk_gemm_resolve(struct uk_gemm_plan *plan, const struct gemm_type
         return UK_INVALID_ARGUMENT;
 
     const struct gemm_product product = gemm_product_of(shape);
-    struct uk_gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
+    struct gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
     const struct gemm_direct *direct = gemm_direct_for(type, &product);
 
     set_threads(&p, options);
@@ -384,7 +383,7 @@ enum uk_status uk_gemm_resolve(struct uk_gemm_plan *plan, const struct gemm_type
     return status;
 }
 
-size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
+size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {
     const int64_t tasks = plan->path == GEMM_TILES ? plan->row_tasks * plan->column_tasks : 1;
     const size_t blocks = uk_gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
     const struct gemm_product p = gemm_product_of_plan(plan);

@@ -16,16 +16,16 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-static const void *at(const struct uk_gemm_plan *plan, const void *base, int64_t index) {
+static const void *at(const struct gemm_plan *plan, const void *base, int64_t index) {
     return (const char *)base + index * plan->type->size;
 }
 
-static void *at_written(const struct uk_gemm_plan *plan, void *base, int64_t index) {
+static void *at_written(const struct gemm_plan *plan, void *base, int64_t index) {
     return (char *)base + index * plan->type->size;
 }
 
 struct task {
-    const struct uk_gemm_plan *plan;
+    const struct gemm_plan *plan;
     const struct gemm_operands *o;
     char *work;
 };
@@ -37,7 +37,7 @@ struct block {
 };
 
 /* Where the panel of rows i lies. */
-static void find_a(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+static void find_a(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                    int64_t i, struct gemm_strip *s) {
     const int mr = plan->tile->mr;
 
@@ -63,7 +63,7 @@ static void find_a(const struct uk_gemm_plan *plan, const struct gemm_operands *
     }
 }
 
-static void find_b(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+static void find_b(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                    struct gemm_strip *s) {
     const int nr = plan->tile->nr;
 
@@ -84,8 +84,8 @@ static void find_b(const struct uk_gemm_plan *plan, const struct gemm_operands *
 
 /* The first panel of rows of a block of B: B in place, its rows go to its panels as they are read. A too, or in a copy of
  * its rows if they are columns or share sets. */
-static void pack_b_as_read(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
-                           const struct block *w, struct gemm_strip *s) {
+static void pack_b_as_read(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+                           struct gemm_strip *s) {
     s->kernel = plan->first;
     s->form = GEMM_RAP;
     s->tail = NULL;
@@ -104,7 +104,7 @@ static void pack_b_as_read(const struct uk_gemm_plan *plan, const struct gemm_op
 }
 
 /* What is needed of B after this block, if it is worth asking for. */
-static struct gemm_next find_next(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+static struct gemm_next find_next(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   const struct block *w, int64_t j_begin, int64_t j_end) {
     const bool is_last = w->j0 + w->n >= j_end;
     const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
@@ -126,7 +126,7 @@ static struct gemm_next find_next(const struct uk_gemm_plan *plan, const struct 
 
 /* The panel of A behind row i, or as the last one's the first, for the next block of columns: some of it for each tile,
  * so that few lines are on their way at once. */
-static struct gemm_next ask_for_panel(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+static struct gemm_next ask_for_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
                                       const struct block *w, int64_t i) {
     const int64_t tiles = (w->n + plan->tile->nr - 1) / plan->tile->nr, mr = plan->tile->mr;
     const int64_t share = (mr + 2 * tiles - 1) / (2 * tiles), after = i + plan->rows;
@@ -142,7 +142,7 @@ static struct gemm_next ask_for_panel(const struct uk_gemm_plan *plan, const str
 }
 
 /* The same panel, to be packed by these tiles. */
-static struct gemm_next copy_panel(const struct uk_gemm_plan *plan, const struct gemm_operands *o,
+static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
                                    const struct block *w, int64_t i) {
     const int64_t after = i + plan->rows;
     struct gemm_strip s;
@@ -157,7 +157,7 @@ static struct gemm_next copy_panel(const struct uk_gemm_plan *plan, const struct
 }
 
 /* Whether the tiles of a row, which are whole, can pack the next panel of A, two rows each. */
-static bool can_copy(const struct uk_gemm_plan *plan, const struct block *w) {
+static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
     const struct gemm_tile *t = plan->tile;
 
     return plan->asking && plan->form == GEMM_PANELS && t->packing && plan->a_step == 1 &&
@@ -166,7 +166,7 @@ static bool can_copy(const struct uk_gemm_plan *plan, const struct block *w) {
 
 /* The panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack B, is rows, or stays
  * where it is. */
-static void pack_a(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+static void pack_a(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                    int64_t i, int64_t rows, void *to) {
     if (!plan->first || i > w->i0 || plan->a_source != GEMM_COPIED)
         uk_gemm_pack_a(plan, o->a, i, rows, w->p, w->k, to);
@@ -177,7 +177,7 @@ static void pack_a(const struct uk_gemm_plan *plan, const struct gemm_operands *
 
 /* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
  * at a time, which share the lines and pages of their source. */
-static void run_block(const struct uk_gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+static void run_block(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool packs_a, struct gemm_next *next) {
     const int64_t group = plan->a_row == 1 && plan->a_step != 1 ? 8 * plan->rows : plan->rows;
     const bool copies = packs_a && can_copy(plan, w);
@@ -236,7 +236,7 @@ static void share(int64_t task, int64_t tasks, int64_t whole, int64_t size, int6
 
 static void run_tiles(void *context, int64_t index, int64_t thread) {
     const struct task *t = context;
-    const struct uk_gemm_plan *plan = t->plan;
+    const struct gemm_plan *plan = t->plan;
     int64_t i_begin, i_end, j_begin, j_end;
     struct block w = {0};
 
@@ -275,7 +275,7 @@ static int64_t ahead_in(const struct gemm_type *type, int64_t elements) {
 
 /* The vector of a product whose m or n is 1; x, if it has to be contiguous, in the workspace. */
 static struct gemm_vector whole_vector(const struct task *t) {
-    const struct uk_gemm_plan *plan = t->plan;
+    const struct gemm_plan *plan = t->plan;
     const struct gemm_operands *o = t->o;
     const struct gemm_type *type = plan->type;
     const bool is_row = plan->m == 1, along = plan->path == GEMM_VECTOR_N;
@@ -307,7 +307,7 @@ static struct gemm_vector whole_vector(const struct task *t) {
 /* Packed operands are copied as they lie, closer. */
 static void run_dots(void *context, int64_t index, int64_t thread) {
     const struct task *t = context;
-    const struct uk_gemm_plan *plan = t->plan;
+    const struct gemm_plan *plan = t->plan;
     const struct gemm_operands *o = t->o;
     const int64_t leading = uk_gemm_leading(plan->k, plan->type->size);
     struct gemm_dots d = {.kernel = plan->type->nt,
@@ -364,7 +364,7 @@ bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, con
 
 static void run_vector(void *context, int64_t index, int64_t thread) {
     const struct task *t = context;
-    const struct uk_gemm_plan *plan = t->plan;
+    const struct gemm_plan *plan = t->plan;
     struct gemm_vector v = whole_vector(t);
     int64_t begin, end;
 
@@ -418,7 +418,7 @@ bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, c
 }
 
 /* x with the elements side by side. */
-static void pack_vector(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *x) {
+static void pack_vector(const struct gemm_plan *plan, const struct gemm_operands *o, void *x) {
     const struct gemm_type *t = plan->type;
 
     if (plan->m == 1)
@@ -427,7 +427,7 @@ static void pack_vector(const struct uk_gemm_plan *plan, const struct gemm_opera
         t->copy_rows(t, plan->k, 1, o->b, plan->b_packed ? 1 : plan->b_step, 1, x, 1);
 }
 
-void uk_gemm_parallel(const struct uk_gemm_plan *plan,
+void uk_gemm_parallel(const struct gemm_plan *plan,
                       void (*task)(void *context, int64_t index, int64_t thread), void *context,
                       int64_t count) {
     if (count == 1)
@@ -438,11 +438,11 @@ void uk_gemm_parallel(const struct uk_gemm_plan *plan,
         uk_parallel_for(task, context, count);
 }
 
-bool uk_gemm_lacks_operand(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
+bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
     return plan->m && plan->n && (!o->c || (plan->k && o->alpha != 0 && (!o->a || !o->b)));
 }
 
-static void run_in(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+static void run_in(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
     struct task task = {plan, o, workspace};
 
     if (plan->path == GEMM_TILES) {
@@ -462,7 +462,7 @@ static void run_in(const struct uk_gemm_plan *plan, const struct gemm_operands *
     uk_gemm_parallel(plan, run_vector, &task, plan->row_tasks);
 }
 
-static void scale(const struct uk_gemm_plan *plan, const struct gemm_operands *o) {
+static void scale(const struct gemm_plan *plan, const struct gemm_operands *o) {
     if (plan->turned) {
         struct gemm_epilogue e;
 
@@ -476,15 +476,14 @@ static void scale(const struct uk_gemm_plan *plan, const struct gemm_operands *o
 
 /* A workspace of few bytes. */
 enum { ON_STACK = 2048 };
-__attribute__((noinline)) static void run_near(const struct uk_gemm_plan *plan,
-                                               const struct gemm_operands *o) {
+__attribute__((noinline)) static void run_near(const struct gemm_plan *plan, const struct gemm_operands *o) {
     char memory[ON_STACK] __attribute__((aligned(64)));
 
     run_in(plan, o, memory);
 }
 
-enum uk_status uk_gemm_run(const struct uk_gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
-    const size_t size = uk_gemm_workspace(plan);
+enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+    const size_t size = uk_gemm_workspace_of(plan);
 
     if (uk_gemm_lacks_operand(plan, o))
         return UK_INVALID_ARGUMENT;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "machine/arch.h"
-#include "ukernels.h"
+#include "kernels.h"
 
 /* Rows override the defaults that UK_KERNEL gives in the same initializer: that is what they are for. */
 #pragma GCC diagnostic ignored "-Woverride-init"

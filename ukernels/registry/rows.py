@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints what the build needs of every row of kernels.def, once for each architecture that has it: symbol, isa, impl,
-source, compiler flags (separated by spaces), architecture, its triple, separated by tabs."""
+source, compiler flags (separated by spaces), architecture, its triple, the operation's C parameters, separated by tabs."""
 
 import re
 import sys
@@ -22,6 +22,19 @@ def flags_of(arch, isa, features):
     return ["-m" + f for f in features]
 
 
+def parameters_of():
+    """The C parameters of each row of ops.def: a list in parentheses, or a macro of the file, NAME_PARAMETERS(types), that is one."""
+    text = open(f"{rooms}/registry/ops.def", encoding="utf-8").read().replace("\\\n", "")
+    macros = dict(re.findall(r"^#define (\w+_PARAMETERS\([^)]*\)) *(\(.*\))$", text, re.M))
+    macros = {name.split("(")[0]: (re.findall(r"\w+", name.split("(")[1]), " ".join(body.split())) for name, body in macros.items()}
+    for op, macro, types in re.findall(r"^UK_OP_ROW\((\w+),\s*(\w*)(\([^)]*\)),", text, re.M):
+        if macro:
+            names, body = macros[macro]
+            given = dict(zip(names, re.findall(r"\w+", types)))
+            types = re.sub(r"\w+", lambda word: given.get(word[0], word[0]), body)
+        yield op, " ".join(types.split())
+
+
 def table(name, pattern):
     for line in open(f"{rooms}/{name}", encoding="utf-8"):
         row = re.fullmatch(pattern, line.rstrip())
@@ -30,14 +43,15 @@ def table(name, pattern):
 
 
 triples = dict(table("machine/archs.def", r'UK_ARCH_ROW\((\w+), "([^"]*)"\)'))
+parameters = dict(parameters_of())
 isas = {name: rest for name, *rest in table("machine/isas.def", r'UK_ISA_ROW\((\w+), (\w+), "([^"]*)"\)')}
 
 for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="utf-8"), 1):
     if not line.startswith("UK_KERNEL("):
         continue
     row = re.fullmatch(r"UK_KERNEL\((\w+), *(\d+), *(\d+), *(\w+), *(\w+)(,.*)?\)", line.rstrip())
-    if not row or row[4] not in isas:
-        sys.exit(f"{rooms}/registry/kernels.def:{number}: expected UK_KERNEL(op, mr, nr, isa of isas.def, impl, attributes)")
+    if not row or row[4] not in isas or row[1] not in parameters:
+        sys.exit(f"{rooms}/registry/kernels.def:{number}: expected UK_KERNEL(op of ops.def, mr, nr, isa of isas.def, impl, attributes)")
     op, mr, nr, isa, impl, attributes = row.groups(default="")
     symbol = f"uk_{op}_{mr}x{nr}_{isa}_{impl}"
     features = re.search(r'\.features = "([^"]*)"', attributes)
@@ -47,7 +61,7 @@ for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="ut
     if shared:
         source = shared[1]
         sizes = {"MR": mr, "NR": nr, "KR": kr[1] if kr else 1}
-        names = [f"-DUK_SYMBOL={symbol}", f"-DUK_OP_{op}", f"-DUK_ISA_{isa}"]
+        names = [f"-DUK_OP_{op}", f"-DUK_ISA_{isa}"]
         names += [f"-DUK_{size}={n}" for size, n in sizes.items()]
         names += ["-DUK_DOUBLE"] if op.startswith("d") else []
     else:
@@ -57,5 +71,5 @@ for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="ut
     if impl.startswith("asm_"):
         names += [f"-DUK_IMPL_{impl}"]
     for arch in triples if isas[isa][0] == "any" else [isas[isa][0]]:
-        flags = flags_of(arch, isa, features) + names
-        print(symbol, isa, impl, source, " ".join(flags), arch, triples[arch], sep="\t")
+        flags = flags_of(arch, isa, features) + [f"-DUK_SYMBOL={symbol}", *names]
+        print(symbol, isa, impl, source, " ".join(flags), arch, triples[arch], parameters[op], sep="\t")
