@@ -83,7 +83,7 @@ enum uk_edges {
 struct uk_kernel {
     const char *symbol; /* "uk_sgemm_6x16_avx2_asm" */
     const char *op;     /* "sgemm": a row of ops.def */
-    const char *isa;    /* "avx2": a row of isas.def */
+    const char *isa;    /* "avx2": a row of archs.def */
     const char *impl;   /* "asm", "intrin", "c", "peachpy"; "asm_..." names what sets it apart: "asm_a53" */
     const char *arch;   /* "x86_64", "aarch64", "arm", or "any" */
     /* The source, if the row shares it with others: "intrinsics/any/name.c"; else NULL. */

@@ -24,16 +24,7 @@
 
 extern char **environ;
 
-enum { TURNS = 100, LINES = 8192, CORES = 6 };
-
-/* Whose figures are printed for an architecture. ARM's other cores have no model of instructions in LLVM. */
-static const struct arch {
-    const char *name, *comment, *cores[CORES];
-} archs[] = {
-    {"x86_64", "#", {"skylake-avx512", "znver4"}},
-    {"aarch64", "//", {"cortex-a53", "cortex-a55", "cortex-a76", "neoverse-n1", "neoverse-v1"}},
-    {"arm", "@", {"cortex-a9", "cortex-a15", "cortex-a57"}},
-};
+enum { TURNS = 100, LINES = 8192 };
 
 /* An instruction or a label of the assembly. */
 struct line {
@@ -44,6 +35,7 @@ struct line {
 };
 
 struct code {
+    const struct uk_assembly *rules;
     struct line line[LINES];
     int lines;
 };
@@ -51,21 +43,6 @@ struct code {
 struct loop {
     int first, last, multiplies, instructions;
 };
-
-static const struct arch *arch_of(const struct uk_kernel *k) {
-    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
-        if (!strcmp(archs[i].name, k->arch))
-            return &archs[i];
-    return &archs[0]; /* any: its bitcode for the first one */
-}
-
-static const char *triple_of(const struct uk_kernel *k) {
-    const struct uk_arch *const *a = uk_archs;
-
-    while (strcmp((*a)->name, arch_of(k)->name) != 0)
-        a++;
-    return (*a)->triple;
-}
 
 /* ---- the assembly ---- */
 
@@ -76,32 +53,18 @@ static bool begins_with(const char *text, const char *const beginnings[]) {
     return false;
 }
 
-static bool multiplies(const char *text) {
-    static const char *const names[] = {"vfm",   "vfnm",   "vpdp",  "vdpbf", "vpmaddubsw", "fmla",   "fmls",
-                                        "sdot",  "udot",   "usdot", "smmla", "ummla",      "usmmla", "bfmmla",
-                                        "bfdot", "bfmlal", "smlal", "umlal", "vmla",       "vmls",   NULL};
-
-    return begins_with(text, names);
-}
-
-static bool jumps(const char *text) {
-    static const char *const arm[] = {"b\t", "b ",  "b.",   "beq", "bne",  "bcs", "bhs", "bcc",
-                                      "blo", "bmi", "bpl",  "bhi", "bls",  "bge", "blt", "bgt",
-                                      "ble", "cbz", "cbnz", "tbz", "tbnz", NULL};
-
-    return text[0] == 'j' || begins_with(text, arm);
-}
-
 static void add_line(struct code *c, char *text, bool label) {
     if (c->lines < LINES)
-        c->line[c->lines++] = (struct line){
-            .text = text, .label = label, .target = -1, .multiplies = !label && multiplies(text)};
+        c->line[c->lines++] = (struct line){.text = text,
+                                            .label = label,
+                                            .target = -1,
+                                            .multiplies = !label && begins_with(text, c->rules->multiplies)};
 }
 
 /* The text in lines; it is cut up. */
-static void split(struct code *c, char *text, const char *comment) {
+static void split(struct code *c, char *text) {
     for (char *rest = text, *s; (s = strsep(&rest, "\n;"));) {
-        char *end = strstr(s, comment);
+        char *end = strstr(s, c->rules->comment);
 
         /* ARM's and AArch64's numbers begin with #, as x86's comments do. */
         if (end)
@@ -168,7 +131,7 @@ static struct loop find_loop(struct code *c) {
     struct loop best = {0, 0, 0, 0};
 
     for (int i = 0; i < c->lines; i++)
-        if (!c->line[i].label && jumps(c->line[i].text))
+        if (!c->line[i].label && begins_with(c->line[i].text, c->rules->jumps))
             c->line[i].target = label_line(c, i);
     for (int i = 0; i < c->lines; i++) {
         const int first = c->line[i].target;
@@ -215,14 +178,9 @@ static const char *mca_path(void) {
 
 /* "avx2,fma" as LLVM wants it. */
 static void attributes(const struct uk_kernel *k, char *out, size_t size) {
-    size_t n = (size_t)snprintf(out, size, "-mattr=");
+    const size_t n = (size_t)snprintf(out, size, "-mattr=");
 
-    for (const char *f = k->features; *f && n + 2 < size; f++) {
-        if (f == k->features || f[-1] == ',')
-            out[n++] = '+';
-        out[n++] = *f;
-    }
-    out[n] = 0;
+    uk_llvm_features(uk_arch_of(k), k->features, out + n, size - n);
 }
 
 /* Runs it on the input, with its output in `out`. An error number, or 0. */
@@ -255,7 +213,7 @@ static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, dou
 
     *cycles = 0;
     snprintf(path, sizeof path, "%s", mca_path());
-    snprintf(triple, sizeof triple, "-mtriple=%s", triple_of(k));
+    snprintf(triple, sizeof triple, "-mtriple=%s", uk_arch_of(k)->triple);
     snprintf(cpu, sizeof cpu, "-mcpu=%s", core);
     snprintf(turns, sizeof turns, "-iterations=%d", TURNS);
     attributes(k, mattr, sizeof mattr);
@@ -299,8 +257,7 @@ static int print_rows(const struct uk_kernel *k, const struct code *c, const str
     const double steps = k->fma > 0 && l->multiplies ? l->multiplies / k->fma : 1;
     int status = UK_EXIT_OK;
 
-    for (const char *const *core = arch_of(k)->cores; core < arch_of(k)->cores + CORES && *core && !status;
-         core++) {
+    for (const char *const *core = c->rules->cores; *core && !status; core++) {
         double whole, least = 0;
 
         if (only && strcmp(only, *core))
@@ -334,7 +291,8 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
     } else if (!c) {
         status = uk_complain(UK_EXIT_WRONG, "out of memory");
     } else {
-        split(c, text, arch_of(k)->comment);
+        c->rules = &uk_arch_of(k)->assembly;
+        split(c, text);
         const struct loop l = find_loop(c);
 
         if (c->lines == LINES)
@@ -351,11 +309,11 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
 }
 
 /* The core of that name, or NULL. */
-static const char *core_named(const char *name, const struct arch **arch) {
-    for (size_t i = 0; name && i < sizeof archs / sizeof *archs; i++)
-        for (const char *const *core = archs[i].cores; core < archs[i].cores + CORES && *core; core++)
+static const char *core_named(const char *name, const struct uk_arch **arch) {
+    for (const struct uk_arch *const *a = uk_archs; name && *a; a++)
+        for (const char *const *core = (*a)->assembly.cores; *core; core++)
             if (!strcmp(*core, name)) {
-                *arch = &archs[i];
+                *arch = *a;
                 return *core;
             }
     return NULL;
@@ -363,11 +321,11 @@ static const char *core_named(const char *name, const struct arch **arch) {
 
 /* Whether the table has the row; in *status what went wrong. */
 static bool is_asked_for(struct uk_job *job, const struct uk_kernel *k, const char *target, const char *core,
-                         const struct arch *arch, int *status) {
+                         const struct uk_arch *arch, int *status) {
     char lacking[64];
 
     if (core)
-        return arch_of(k) == arch;
+        return uk_arch_of(k) == arch;
     if (!target)
         return true;
     const enum uk_status s = uk_kernel_fits(job->context, k, target, lacking, sizeof lacking);
@@ -380,7 +338,7 @@ static bool is_asked_for(struct uk_job *job, const struct uk_kernel *k, const ch
 int uk_bench_static(const struct uk_arguments *a) {
     int rows, status = UK_EXIT_OK;
     const struct uk_kernel *all = uk_kernels(&rows);
-    const struct arch *arch = NULL;
+    const struct uk_arch *arch = NULL;
     const char *core = core_named(a->target, &arch);
     struct uk_job job = {.context = uk_context_create()};
 

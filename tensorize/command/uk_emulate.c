@@ -13,41 +13,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "machine/arch.h"
 #include "target/target.h"
 #include "command.h"
-
-#define ALL "max"
-/* `cpus`: of those that qemu 7.2 knows, targets' cores in the order in which they are tried; the last one has all that qemu
- * can do. */
-static const struct uk_emulator {
-    const char *arch, *program, *triple; /* the triple is clang's */
-    const char *libc, *libc_package, *libgcc, *libgcc_package;
-    const char *directive; /* before a kernel's assembly, which asks for no features itself */
-    const char *cpus[6];
-    bool is_own; /* this process is of the architecture: its code needs no emulator */
-} emulators[] = {
-    {"aarch64",
-     "qemu-aarch64",
-     "aarch64-linux-gnu",
-     "/usr/aarch64-linux-gnu/lib/libc.a",
-     "libc6-dev-arm64-cross",
-     "/usr/lib/gcc-cross/aarch64-linux-gnu",
-     "libgcc-12-dev-arm64-cross",
-     ".arch armv8.2-a+fp16+dotprod+i8mm+bf16\n",
-     {"cortex-a53", "cortex-a72", "cortex-a76", "neoverse-n1", ALL},
-     UK_OWN_aarch64},
-    {"arm",
-     "qemu-arm",
-     "armv7-linux-gnueabihf",
-     "/usr/arm-linux-gnueabihf/lib/libc.a",
-     "libc6-dev-armhf-cross",
-     "/usr/lib/gcc-cross/arm-linux-gnueabihf",
-     "libgcc-12-dev-armhf-cross",
-     "",
-     {"cortex-a7", "cortex-a15", ALL},
-     UK_OWN_arm},
-};
 
 /* ---- which emulator, which CPU ---- */
 
@@ -63,10 +30,7 @@ static const struct uk_target *row_of(const char *target) {
 static const struct uk_emulator *emulator_of(const char *target) {
     const struct uk_target *t = target ? row_of(target) : NULL;
 
-    for (size_t i = 0; t && i < sizeof emulators / sizeof *emulators; i++)
-        if (!strcmp(t->arch->name, emulators[i].arch) && !emulators[i].is_own)
-            return &emulators[i];
-    return NULL;
+    return t && t->arch != uk_own_arch() && t->arch->emulator.program ? &t->arch->emulator : NULL;
 }
 
 bool uk_is_emulated(const char *target) {
@@ -100,10 +64,10 @@ static const char *cpu_for(const struct uk_emulator *e, const char *target) {
     const char *plus = target + strcspn(target, "+");
     const char *const *cpu = e->cpus;
 
-    for (; !*plus && strcmp(*cpu, ALL); cpu++)
+    for (; !*plus && cpu[1]; cpu++)
         if (!strcmp(*cpu, t->name))
             return *cpu;
-    for (cpu = e->cpus; strcmp(*cpu, ALL) && !core_has(row_of(*cpu), t, plus);)
+    for (cpu = e->cpus; cpu[1] && !core_has(row_of(*cpu), t, plus);)
         cpu++;
     return *cpu;
 }

@@ -52,16 +52,13 @@ void uk_context_destroy(struct uk_context *c) {
 }
 
 static void initialize_llvm(void) {
-#define INITIALIZE(arch)                \
-    LLVMInitialize##arch##TargetInfo(); \
-    LLVMInitialize##arch##Target();     \
-    LLVMInitialize##arch##TargetMC();   \
-    LLVMInitialize##arch##AsmPrinter(); \
-    LLVMInitialize##arch##AsmParser();
-    INITIALIZE(X86)
-    INITIALIZE(AArch64)
-    INITIALIZE(ARM)
-#undef INITIALIZE
+#define UK_ARCH_ROW(name, llvm, ...)    \
+    LLVMInitialize##llvm##TargetInfo(); \
+    LLVMInitialize##llvm##Target();     \
+    LLVMInitialize##llvm##TargetMC();   \
+    LLVMInitialize##llvm##AsmPrinter(); \
+    LLVMInitialize##llvm##AsmParser();
+#include "machine/archs.def"
 }
 
 void uk_initialize_llvm(void) {

@@ -4,7 +4,6 @@
  * with.
  */
 #define _GNU_SOURCE /* memfd_create */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -91,14 +90,15 @@ static int source_file(const struct source *s) {
 }
 
 /* The features that LLVM is given beside the CPU, in clang's inner language: its driver has another for each
- * architecture. x86's features are CPU options too, and a host's own list is longer than what clang's driver takes. */
+ * architecture. Where each is a CPU option too, they are that: a host's own list is longer than what clang's driver takes. */
 static bool add_features(struct uk_arena *a, const struct uk_target *t, char **list, int *n) {
     static const char *const before[] = {"-Xclang", "-target-feature", "-Xclang"};
     bool full = true;
 
-    if (t->arch->elf_machine == EM_X86_64) {
+    if (*t->arch->flag) {
         for (const char *const *h = t->has; *h; h++)
-            full &= (list[(*n)++] = uk_format(a, "-m%s", *h)) != NULL;
+            if (!uk_is_private(t->arch, *h, strlen(*h)))
+                full &= (list[(*n)++] = uk_format(a, "%s%s", t->arch->flag, *h)) != NULL;
         return full;
     }
     for (const char *f = t->features; *f; f += strcspn(f, ","), f += *f == ',') {

@@ -20,27 +20,17 @@ static enum uk_status copy(struct uk_context *c, const char *from, size_t size, 
     return UK_OK;
 }
 
-/* "avx2,fma" as LLVM wants it: "+avx2,+fma". */
-static void llvm_features(const char *features, char *out, size_t size) {
-    size_t n = 0;
-    for (const char *f = features; *f && n + 2 < size; f++) {
-        if (f == features || f[-1] == ',')
-            out[n++] = '+';
-        out[n++] = *f;
-    }
-    out[n] = 0;
-}
-
 /* For the target; or for what its bitcode is for, with the features of the kernel's row. */
 static enum uk_status make_machine(struct uk_context *c, const struct uk_kernel *k, const struct uk_target *t,
-                                   const char *triple, LLVMTargetMachineRef *machine, bool *own) {
+                                   LLVMTargetMachineRef *machine, bool *own) {
+    const char *triple = uk_arch_of(k)->triple;
     char features[256], *error = NULL;
     LLVMTargetRef target;
 
     *own = !t;
     if (t)
         return uk_target_machine(c, t, machine);
-    llvm_features(k->features, features, sizeof features);
+    uk_llvm_features(uk_arch_of(k), k->features, features, sizeof features);
     uk_initialize_llvm();
     if (LLVMGetTargetFromTriple(triple, &target, &error)) {
         LLVMDisposeMessage(error);
@@ -58,7 +48,7 @@ static enum uk_status assemble(struct uk_context *c, const struct uk_kernel *k, 
     LLVMMemoryBufferRef text;
     char *error = NULL;
     bool own;
-    enum uk_status s = make_machine(c, k, t, LLVMGetTarget(module), &machine, &own);
+    enum uk_status s = make_machine(c, k, t, &machine, &own);
 
     if (s)
         return s;
@@ -127,8 +117,7 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, c
         return s;
     if (t && t->interpreted)
         return uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s has no code; name a machine", target);
-    const char *arch = t ? t->arch->name : strcmp(k->arch, "any") ? k->arch : uk_own_arch()->name;
-    const struct uk_bitcode *b = uk_bitcode_find(arch, k->symbol);
+    const struct uk_bitcode *b = uk_bitcode_find((t ? t->arch : uk_arch_of(k))->name, k->symbol);
     if (!b)
         return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: this build has no bitcode of it", k->symbol);
     if (what == UK_EMIT_LINKED)

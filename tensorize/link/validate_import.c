@@ -271,17 +271,12 @@ static enum uk_status gate_globals(struct uk_build *b, const struct uk_source *s
     return UK_OK;
 }
 
-/* LLVM's names of the architecture; NULL: one that no target has. */
+/* The architecture of the triple; NULL: one that no target has. */
 static const struct uk_arch *arch_of(const char *triple) {
-    static const char *const names[][2] = {{"x86_64", "x86_64"}, {"amd64", "x86_64"}, {"aarch64", "aarch64"},
-                                           {"arm64", "aarch64"}, {"thumb", "arm"},    {"arm", "arm"}};
-    size_t i = 0;
-
-    while (i < sizeof names / sizeof *names && strncmp(triple, names[i][0], strlen(names[i][0])))
-        i++;
-    for (const struct uk_arch *const *a = uk_archs; *a && i < sizeof names / sizeof *names; a++)
-        if (!strcmp((*a)->name, names[i][1]))
-            return *a;
+    for (const struct uk_arch *const *a = uk_archs; *a; a++)
+        for (const char *const *begins = (*a)->triples; *begins; begins++)
+            if (!strncmp(triple, *begins, strlen(*begins)))
+                return *a;
     return NULL;
 }
 

@@ -20,10 +20,6 @@ int64_t uk_target_most_bytes(const struct uk_target *t) {
     return t->arch && t->arch->bits == 32 ? INT32_MAX : INT64_MAX;
 }
 
-const struct uk_arch *uk_own_arch(void) {
-    return uk_archs[UK_OWN_x86_64 ? 0 : UK_OWN_aarch64 ? 1 : 2];
-}
-
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
     return !strcmp(row->arch, "any") || !strcmp(row->arch, t->arch->name);
 }
@@ -96,8 +92,8 @@ static void native_caches(struct uk_machine *m) {
         m->l1_bytes = clamp(l1->size, 16 << 10, 128 << 10);
     if (l2)
         m->l2_bytes = clamp(l2->size, 128 << 10, 4 << 20);
-    /* On Arm clusters may share it; x86-64's cores have one each. */
-    if (l2 && !UK_OWN_x86_64)
+    /* Elsewhere clusters may share it; x86-64's cores have one each, whatever their threads. */
+    if (l2 && UK_ARCH_HERE != UK_ARCH_x86_64)
         m->l2_cores = (int)clamp(l2->processor_count, 1, 16);
 }
 

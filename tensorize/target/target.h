@@ -17,21 +17,54 @@ struct uk_machine {
     bool loads_alone; /* no FMA is issued while a load of a vector is: in-order cores with a narrow path */
 };
 
-/* target_table.c: what the targets of an architecture share. Lists end with NULL. */
-struct uk_arch {
-    const char *name;       /* "aarch64": a row of archs.def; "none" for the interpreter */
-    const char *prefix;     /* of its targets' names: "aarch64-" */
-    const char *triple;     /* of archs.def */
-    const char *intrinsics; /* "llvm.aarch64." */
-    const char *const
-        *instructions;           /* the beginnings of intrinsics after that, each with the feature it needs */
-    const char *const *features; /* that a target may have */
-    const char *const *others;   /* that code may ask for, and no target has */
-    const char *half;            /* the feature that converts between half and single precision */
-    const char *cpu_option;      /* clang's: "-mcpu=" */
-    int elf_machine, bits;       /* EM_AARCH64; of addresses */
+/* How programs for it run elsewhere; all NULL: not at all. */
+struct uk_emulator {
+    const char *program, *triple; /* qemu-user's; clang's, to link with that architecture's C library */
+    const char *libc, *libc_package, *libgcc,
+        *libgcc_package;   /* files that linking needs, Debian's packages */
+    const char *directive; /* before a kernel's assembly, which asks for no features itself */
+    /* Of those that qemu 7.2 knows, targets' cores in the order in which they are tried; the last one has all that qemu can
+     * do. */
+    const char *const *cpus;
 };
+
+/* Its assembly; lists have beginnings of mnemonics. */
+struct uk_assembly {
+    const char *comment;                          /* what begins one, to the end of the line */
+    const char *const *jumps, *const *multiplies; /* multiply-adds of vectors */
+    const char *const
+        *cores; /* whose figures `uk bench --static` prints; all have a model of instructions in LLVM */
+};
+
+/* A row of archs.def. Lists end with NULL. */
+struct uk_arch {
+    const char *name;   /* "aarch64"; "none" for the interpreter */
+    const char *prefix; /* of its targets' names: "aarch64-" */
+    const char *triple;
+    const char *const *triples;  /* how triples of code for it begin; none begins another architecture's */
+    const char *flag;            /* in front of a feature's name the compiler's option, "-m"; or "" */
+    const char *const *features; /* that a target may have, in LLVM's spelling */
+    const char *const *others;   /* that code may ask for, and no target has */
+    const char *intrinsics;      /* "llvm.aarch64." */
+    const char *const
+        *instructions;      /* the beginnings of intrinsics after that, each with the feature it needs */
+    const char *half;       /* the feature that converts between half and single precision */
+    const char *cpu_option; /* clang's: "-mcpu=" */
+    int elf_machine, bits;  /* EM_AARCH64; of addresses */
+    struct uk_emulator emulator;
+    struct uk_assembly assembly;
+};
+/* In the order of archs.def; the last one is NULL. */
 extern const struct uk_arch *const uk_archs[];
+/* The architecture of this process. */
+const struct uk_arch *uk_own_arch(void);
+/* Whether a feature of `length` characters is one that LLVM does not know: rows, targets and kernels.json have it, and
+ * neither LLVM nor a compiler is told of it. */
+bool uk_is_private(const struct uk_arch *arch, const char *feature, size_t length);
+/* The list "avx2,fma" as LLVM wants it, "+avx2,+fma", without what is private; cut to size. */
+void uk_llvm_features(const struct uk_arch *arch, const char *features, char *out, size_t size);
+/* A kernel's; of those for any, this process's. */
+const struct uk_arch *uk_arch_of(const struct uk_kernel *k);
 
 struct uk_target {
     const char *name; /* "x86_64-avx512" */
@@ -64,8 +97,6 @@ bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size);
 /* UK_OK if this process may run code for t; else UK_UNSUPPORTED with the feature that the CPU lacks. */
 enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t);
-/* The architecture of this process. */
-const struct uk_arch *uk_own_arch(void);
 
 /* target.c: the known feature that a list "+avx2,+fma" or a name "llvm.x86.avx2.gather.." asks for and t
  * lacks, or NULL. */

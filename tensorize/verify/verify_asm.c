@@ -55,6 +55,19 @@ void uk_asm_write(struct uk_asm_writes *w, struct uk_asm_text name) {
         w->name[w->count++] = name;
 }
 
+void uk_asm_write_first(const struct uk_asm_instruction *i, int count, struct uk_asm_writes *w) {
+    for (int k = 0; k < count && k < i->operands; k++)
+        uk_asm_write(w, i->operand[k]);
+}
+
+size_t uk_asm_prefix(struct uk_asm_text name) {
+    size_t n = 1;
+
+    while (n < name.length && name.at[n] >= '0' && name.at[n] <= '9')
+        n++;
+    return n;
+}
+
 void uk_asm_write_all(struct uk_asm_writes *w, const char *const *names) {
     for (; *names; names++)
         uk_asm_write(w, (struct uk_asm_text){*names, strlen(*names)});
@@ -342,7 +355,10 @@ static enum uk_status check_function(const struct uk_asm_rules *rules, LLVMValue
 }
 
 enum uk_status uk_verify_asm(LLVMModuleRef module, const char *symbol, struct uk_text *found) {
-    static const struct uk_asm_rules *const all[] = {&uk_asm_x86_64, &uk_asm_aarch64, &uk_asm_arm};
+    static const struct uk_asm_rules *const all[] = {
+#define UK_ARCH_ROW(name, ...) &uk_asm_##name,
+#include "machine/archs.def"
+    };
     const char *triple = LLVMGetTarget(module);
     LLVMValueRef f = LLVMGetNamedFunction(module, symbol);
 

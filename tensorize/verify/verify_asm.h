@@ -40,12 +40,20 @@ struct uk_asm_rules {
     struct uk_asm_register (*find)(struct uk_asm_text name);
 };
 
-extern const struct uk_asm_rules uk_asm_x86_64, uk_asm_aarch64, uk_asm_arm;
+/* verify_asm_<arch>.c */
+#define UK_ARCH_ROW(name, ...) extern const struct uk_asm_rules uk_asm_##name;
+#include "machine/archs.def"
 
 /* Whether the text is one of the words, which are separated by blanks; a word that ends in '*' is any that begins so. */
 bool uk_asm_is_one(struct uk_asm_text text, const char *words);
 void uk_asm_write(struct uk_asm_writes *w, struct uk_asm_text name);
+/* Its first operands, so many. */
+void uk_asm_write_first(const struct uk_asm_instruction *i, int count, struct uk_asm_writes *w);
+/* [x0, #16]! or [x0], #16, as Arm writes addresses: the base changes. */
+void uk_asm_write_base(const struct uk_asm_instruction *i, struct uk_asm_writes *w);
 void uk_asm_write_all(struct uk_asm_writes *w, const char *const *names);
+/* The length of a letter and the digits behind it: of "v0" in "v0.4s" and "v0.s[1]". */
+size_t uk_asm_prefix(struct uk_asm_text name);
 /* The decimal number that is all of the text; -1: it is none. */
 int uk_asm_number(const char *at, size_t length);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What instructions of AArch64 and of 32-bit ARM write: the first operand, which may be a list, and the base of an address
- * that is written back, but for those that are listed here. sp, flags and control registers are left out.
+ * What instructions of 32-bit ARM write: the first operand, which may be a list, and the base of an address that is written
+ * back, but for those that are listed here. sp, flags and control registers are left out.
  */
 #include <string.h>
 #include "verify_asm.h"
@@ -10,8 +10,7 @@ static bool is_address(struct uk_asm_text t) {
     return t.length > 1 && *t.at == '[';
 }
 
-/* [x0, #16]! or [x0], #16: the base changes. */
-static void write_base(const struct uk_asm_instruction *i, struct uk_asm_writes *w) {
+void uk_asm_write_base(const struct uk_asm_instruction *i, struct uk_asm_writes *w) {
     for (int k = 0; k < i->operands; k++) {
         const struct uk_asm_text t = i->operand[k];
         size_t n = 1;
@@ -24,33 +23,6 @@ static void write_base(const struct uk_asm_instruction *i, struct uk_asm_writes 
     }
 }
 
-static void write_first(const struct uk_asm_instruction *i, int count, struct uk_asm_writes *w) {
-    for (int k = 0; k < count && k < i->operands; k++)
-        uk_asm_write(w, i->operand[k]);
-}
-
-static void writes_of_aarch64(const struct uk_asm_instruction *i, struct uk_asm_writes *w) {
-    static const char *const silent = "cmp cmn tst teq b b.* beq bne bge bgt ble blt bhs blo bhi bls bcs bcc "
-                                      "bmi bpl bvs bvc bl blr br ret cbz cbnz tbz "
-                                      "tbnz prfm prfum fcmp fcmpe ccmp ccmn fccmp fccmpe nop dmb dsb isb "
-                                      "hint yield msr dc clrex brk udf svc";
-
-    if (uk_asm_is_one(i->name, "stxr stlxr stxrb stxrh stlxrb stlxrh stxp stlxp")) {
-        write_first(i, 1, w);
-        return;
-    }
-    if (uk_asm_is_one(i->name, "ld* st* prf*"))
-        write_base(i, w);
-    if (uk_asm_is_one(i->name, silent) || uk_asm_is_one(i->name, "st*"))
-        return;
-    if (uk_asm_is_one(i->name, "ldadd* ldclr* ldset* ldeor* ldsmax* ldsmin* ldumax* ldumin* swp*")) {
-        if (i->operands > 1)
-            uk_asm_write(w, i->operand[1]);
-        return;
-    }
-    write_first(i, uk_asm_is_one(i->name, "ldp ldnp ldpsw ldxp ldaxp") ? 2 : 1, w);
-}
-
 static void writes_of_arm(const struct uk_asm_instruction *i, struct uk_asm_writes *w) {
     static const char *const silent =
         "cmp* cmn* tst* teq* b beq bne bge bgt ble blt bhs blo bhi bls bcs bcc bmi bpl bvs bvc bl blx bx pld "
@@ -59,7 +31,7 @@ static void writes_of_arm(const struct uk_asm_instruction *i, struct uk_asm_writ
     int count = 1;
 
     if (uk_asm_is_one(i->name, "ldr* str* vld1* vld2* vld3* vld4* vst1* vst2* vst3* vst4* pld"))
-        write_base(i, w);
+        uk_asm_write_base(i, w);
     if (uk_asm_is_one(i->name, "ldm* stm* vldm* vstm*") && i->operands == 2) {
         struct uk_asm_text base = i->operand[0];
 
@@ -76,33 +48,11 @@ static void writes_of_arm(const struct uk_asm_instruction *i, struct uk_asm_writ
     if (uk_asm_is_one(i->name, "vmov vmov.*") && i->operands == 3 &&
         (*i->operand[0].at == 'r' || *i->operand[0].at == '$'))
         count = 2;
-    write_first(i, count, w);
-}
-
-/* v0.4s, v0.s[1] and q0 are v0. */
-static size_t digits_of(struct uk_asm_text name) {
-    size_t n = 1;
-
-    while (n < name.length && name.at[n] >= '0' && name.at[n] <= '9')
-        n++;
-    return n;
-}
-
-static struct uk_asm_register find_of_aarch64(struct uk_asm_text name) {
-    const size_t n = digits_of(name);
-    const int number = name.length > 1 ? uk_asm_number(name.at + 1, n - 1) : -1;
-
-    if (number < 0 || number > 31 || (n < name.length && name.at[n] != '.'))
-        return (struct uk_asm_register){0};
-    if (strchr("xw", *name.at))
-        return (struct uk_asm_register){number < 31 ? 'g' : 0, number, 1, 64};
-    if (strchr("vqdshb", *name.at))
-        return (struct uk_asm_register){'v', number, 1, 128};
-    return (struct uk_asm_register){0};
+    uk_asm_write_first(i, count, w);
 }
 
 static struct uk_asm_register find_of_arm(struct uk_asm_text name) {
-    const size_t n = digits_of(name);
+    const size_t n = uk_asm_prefix(name);
     const int number = name.length > 1 ? uk_asm_number(name.at + 1, n - 1) : -1;
     int wide = 1;
 
@@ -123,5 +73,4 @@ static struct uk_asm_register find_of_arm(struct uk_asm_text name) {
     return (struct uk_asm_register){'v', number * wide, wide, 32};
 }
 
-const struct uk_asm_rules uk_asm_aarch64 = {"aarch64", writes_of_aarch64, find_of_aarch64};
 const struct uk_asm_rules uk_asm_arm = {"arm", writes_of_arm, find_of_arm};

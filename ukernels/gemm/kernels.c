@@ -8,9 +8,8 @@
 /* The weight of an instruction set: a kernel of a higher one replaces one of the same tile. */
 static int level(const struct uk_kernel *k) {
     static const char *const isas[] = {
-#define UK_ISA_ROW(name, arch, features) #name,
-#include "machine/isas.def"
-#undef UK_ISA_ROW
+#define UK_ISA_ROW(name, ...) #name,
+#include "machine/archs.def"
     };
     int i = 0;
 

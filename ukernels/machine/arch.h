@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose kernels this build can call: UK_OWN_<name> is 1 for the architecture it is for, as in archs.def, and for any. */
+/*
+ * Whose kernels this build can call. UK_ARCH_<name> numbers the architectures in the order of archs.def; the build defines
+ * UK_ARCH_HERE as the one it is for.
+ */
 #ifndef UK_ARCH_H
 #define UK_ARCH_H
 
 enum {
-    UK_OWN_any = 1,
-#if defined __x86_64__
-    UK_OWN_x86_64 = 1,
-#else
-    UK_OWN_x86_64 = 0,
-#endif
-#if defined __aarch64__
-    UK_OWN_aarch64 = 1,
-#else
-    UK_OWN_aarch64 = 0,
-#endif
-#if defined __arm__
-    UK_OWN_arm = 1,
-#else
-    UK_OWN_arm = 0,
-#endif
+#define UK_ARCH_ROW(name, ...) UK_ARCH_##name,
+#include "archs.def"
+    UK_ARCH_any
 };
+
+/* Whether kernels of the architecture run here: a constant. */
+#define UK_IS_HERE(arch) (UK_ARCH_##arch == UK_ARCH_HERE || UK_ARCH_##arch == UK_ARCH_any)
 
 #endif

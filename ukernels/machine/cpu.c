@@ -4,20 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined __linux__ && (defined __aarch64__ || defined __arm__)
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
 #include "arch.h"
+#include "cpu.h"
 #include "ukernels.h"
 
-/* Weakest first, as in isas.def. Those of other architectures have no name here: they are none of this CPU's. */
+/* Weakest first, as in archs.def. Those of other architectures have no name here: they are none of this CPU's. */
 static const struct isa {
     const char *name, *features;
 } isas[] = {
-#define UK_ISA_ROW(name, arch, features) {UK_OWN_##arch ? #name : "", UK_OWN_##arch ? features : ""},
-#include "isas.def"
-#undef UK_ISA_ROW
+#define UK_ISA_ROW(name, arch, features, flags, private) \
+    {UK_IS_HERE(arch) ? #name : "", UK_IS_HERE(arch) ? features : ""},
+#include "archs.def"
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
@@ -34,55 +31,6 @@ static enum uk_status status;
 static char message[160];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-#if defined __x86_64__
-/* __builtin_cpu_supports looks at cpuid and at what the system saves (xgetbv); it takes literals only. */
-static bool hardware_has(const char *feature) {
-#define HAS(name)               \
-    if (!strcmp(feature, name)) \
-        return __builtin_cpu_supports(name);
-    HAS("avx")
-    HAS("avx2")
-    HAS("fma")
-    HAS("f16c")
-    HAS("avx512f")
-    HAS("avx512vl")
-    HAS("avx512dq")
-    HAS("avx512bw")
-    HAS("avx512vnni")
-    HAS("avx512bf16")
-#undef HAS
-    return false;
-}
-#elif defined __linux__ && (defined __aarch64__ || defined __arm__)
-/* What Linux tells each process of the CPU and lets it use: all cores have it. Not cpuinfo: that reads /proc/cpuinfo,
- * which is the host's under an emulator. */
-static bool hardware_has(const char *feature) {
-    static const struct {
-        const char *name;
-        unsigned long type, bit;
-    } features[] = {
-#ifdef __aarch64__
-        {"neon", AT_HWCAP, HWCAP_ASIMD},      {"fullfp16", AT_HWCAP, HWCAP_ASIMDHP},
-        {"dotprod", AT_HWCAP, HWCAP_ASIMDDP}, {"i8mm", AT_HWCAP2, HWCAP2_I8MM},
-        {"bf16", AT_HWCAP2, HWCAP2_BF16},
-#else
-        {"neon", AT_HWCAP, HWCAP_NEON},
-        {"vfp4", AT_HWCAP, HWCAP_VFPv4},
-#endif
-    };
-
-    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
-        if (!strcmp(feature, features[i].name))
-            return getauxval(features[i].type) & features[i].bit;
-    return false;
-}
-#else
-static bool hardware_has(const char *feature) {
-    (void)feature;
-    return false;
-}
-#endif
-
 /* The length of the feature at the head of a list. */
 static size_t head(const char *list) {
     return strcspn(list, ",");
@@ -95,7 +43,7 @@ static bool hardware(const char *name, size_t length) {
         return false;
     memcpy(whole, name, length);
     whole[length] = 0;
-    return hardware_has(whole);
+    return uk_hardware_has(whole);
 }
 
 static const struct feature *find(const char *name, size_t length) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The machine that this process runs on: its instruction sets and what UK_ISA leaves of them (cpu.c; uk_cpu_has and what is
- * beside it in ukernels.h), its caches and what going round them costs (caches.c). archs.def and isas.def have a row for each
- * architecture and each instruction set that any kernel is for; arch.h says which of them this build can call.
+ * beside it in ukernels.h; cpu_<arch>.c asks the CPU), its caches and what going round them costs (caches.c). archs.def and
+ * the files of archs/ have a row for each architecture, instruction set and target; arch.h says which of them this build can
+ * call.
  *
  * Uses nothing of the other rooms.
  */

@@ -136,9 +136,8 @@ static int put_kernel(const struct uk_kernel *k, const char *arch, bool is_first
 
 int main(void) {
     static const char *const archs[] = {
-#define UK_ARCH_ROW(name, triple) #name,
+#define UK_ARCH_ROW(name, ...) #name,
 #include "machine/archs.def"
-#undef UK_ARCH_ROW
     };
     int count, put = 0;
     const struct uk_kernel *rows = uk_kernels(&count);

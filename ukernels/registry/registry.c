@@ -11,11 +11,10 @@
 #define UK_STRING(x) UK_STRING_(x)
 #define UK_STRING_(x) #x
 
-#define UK_ISA_ROW(name, arch, features)                                   \
+#define UK_ISA_ROW(name, arch, features, flags, private)                   \
     static const char features_##name[] = features, arch_##name[] = #arch; \
-    enum { own_##name = UK_OWN_##arch };
-#include "machine/isas.def"
-#undef UK_ISA_ROW
+    enum { own_##name = UK_IS_HERE(arch) };
+#include "machine/archs.def"
 
 #define UK_OP_ROW(name, parameters, declaration) \
     static const char parameters_##name[] = UK_STRING(parameters), declaration_##name[] = declaration;

@@ -2,24 +2,24 @@
 """Prints what the build needs of every row of kernels.def, once for each architecture that has it: symbol, isa, impl,
 source, compiler flags (separated by spaces), architecture, its triple, the operation's C parameters, separated by tabs."""
 
+import pathlib
 import re
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "machine"))
+import archs as machine  # noqa: E402
+
 rooms = sys.argv[1]
-# -march spells these otherwise than LLVM's features.
-MARCH = {"neon": "simd", "fullfp16": "fp16"}
+archs, isas, private = machine.architectures(), machine.isas(), machine.private_features()
 
 
-def flags_of(arch, isa, features):
-    if isa == "generic":
-        return []
-    if arch == "aarch64":
-        # gcc has the intrinsics of what came later in armv8.2-a and above; so have all CPUs with it.
-        base = "armv8-a" if features == ["neon"] else "armv8.2-a"
-        return [f"-march={base}" + "".join("+" + MARCH.get(f, f) for f in features)]
-    if arch == "arm":
-        return ["-march=armv7-a", "-mfpu=neon-vfpv4", "-mfloat-abi=hard"]
-    return ["-m" + f for f in features]
+def flags_of(isa, own):
+    """The compiler's, for the isa and for the features of the row's own, if it names any."""
+    flag = archs.get(isas[isa]["arch"], {"flag": ""})["flag"]
+    more = [f for f in own if f not in isas[isa]["features"] and f not in private]
+    if more and not flag:
+        sys.exit(f"{rooms}/registry/kernels.def:{number}: no compiler's flag is known for {more[0]}; take an isa of archs.def that has it")
+    return isas[isa]["flags"] + [flag + f for f in more]
 
 
 def parameters_of():
@@ -35,27 +35,19 @@ def parameters_of():
         yield op, " ".join(types.split())
 
 
-def table(name, pattern):
-    for line in open(f"{rooms}/{name}", encoding="utf-8"):
-        row = re.fullmatch(pattern, line.rstrip())
-        if row:
-            yield row.groups()
-
-
-triples = dict(table("machine/archs.def", r'UK_ARCH_ROW\((\w+), "([^"]*)"\)'))
 parameters = dict(parameters_of())
-isas = {name: rest for name, *rest in table("machine/isas.def", r'UK_ISA_ROW\((\w+), (\w+), "([^"]*)"\)')}
 
 for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="utf-8"), 1):
     if not line.startswith("UK_KERNEL("):
         continue
     row = re.fullmatch(r"UK_KERNEL\((\w+), *(\d+), *(\d+), *(\w+), *(\w+)(,.*)?\)", line.rstrip())
     if not row or row[4] not in isas or row[1] not in parameters:
-        sys.exit(f"{rooms}/registry/kernels.def:{number}: expected UK_KERNEL(op of ops.def, mr, nr, isa of isas.def, impl, attributes)")
+        sys.exit(f"{rooms}/registry/kernels.def:{number}: expected UK_KERNEL(op of ops.def, mr, nr, isa of archs.def, impl, attributes)")
     op, mr, nr, isa, impl, attributes = row.groups(default="")
+    arch = isas[isa]["arch"]
     symbol = f"uk_{op}_{mr}x{nr}_{isa}_{impl}"
     features = re.search(r'\.features = "([^"]*)"', attributes)
-    features = [f for f in (features[1] if features else isas[isa][1]).split(",") if f]
+    own = [f for f in features[1].split(",") if f] if features else []
     kr = re.search(r"\.kr = (\d+)", attributes)
     shared = re.search(r'\.file = "([^"]*)"', attributes)
     if shared:
@@ -66,10 +58,10 @@ for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="ut
         names += ["-DUK_DOUBLE"] if op.startswith("d") else []
     else:
         folder = "asm" if impl.startswith("asm") else "intrinsics"
-        source = "asm/peachpy/" + symbol + ".py" if impl == "peachpy" else f"{folder}/{isas[isa][0]}/{symbol}.c"
+        source = "asm/peachpy/" + symbol + ".py" if impl == "peachpy" else f"{folder}/{arch}/{symbol}.c"
         names = []
     if impl.startswith("asm_"):
         names += [f"-DUK_IMPL_{impl}"]
-    for arch in triples if isas[isa][0] == "any" else [isas[isa][0]]:
-        flags = flags_of(arch, isa, features) + [f"-DUK_SYMBOL={symbol}", *names]
-        print(symbol, isa, impl, source, " ".join(flags), arch, triples[arch], parameters[op], sep="\t")
+    flags = " ".join([*flags_of(isa, own), f"-DUK_SYMBOL={symbol}", *names])
+    for name in archs if arch == "any" else [arch]:
+        print(symbol, isa, impl, source, flags, name, archs[name]["triple"], parameters[op], sep="\t")

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Linux tells each process of the CPU and lets it use: all cores have it. Not cpuinfo: that reads /proc/cpuinfo,
+ * which is the host's under an emulator. */
+#include <stddef.h>
+#include <string.h>
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#include "cpu.h"
+
+bool uk_hardware_has(const char *feature) {
+    static const struct {
+        const char *name;
+        unsigned long type, bit;
+    } features[] = {
+        {"neon", AT_HWCAP, HWCAP_NEON},
+        {"vfp4", AT_HWCAP, HWCAP_VFPv4},
+    };
+
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        if (!strcmp(feature, features[i].name))
+            return getauxval(features[i].type) & features[i].bit;
+    return false;
+}

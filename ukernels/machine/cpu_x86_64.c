@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* __builtin_cpu_supports looks at cpuid and at what the system saves (xgetbv); it takes literals only. */
+#include <string.h>
+#include "cpu.h"
+
+bool uk_hardware_has(const char *feature) {
+#define HAS(name)               \
+    if (!strcmp(feature, name)) \
+        return __builtin_cpu_supports(name);
+    HAS("avx")
+    HAS("avx2")
+    HAS("fma")
+    HAS("f16c")
+    HAS("avx512f")
+    HAS("avx512vl")
+    HAS("avx512dq")
+    HAS("avx512bw")
+    HAS("avx512vnni")
+    HAS("avx512bf16")
+#undef HAS
+    return false;
+}
