@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a word of RISC-V P 0.9.11 is and does, by ukernels/registry/rvp.def. Nothing here needs a system: the emulation
+ * under Linux (emulate.c), the one of programs without a system (bare.c) and tests on other machines share it.
+ */
+#ifndef UK_RVP_DECODE_H
+#define UK_RVP_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum uk_rvp_form {
+    UK_RVP_FORM_RR,
+    UK_RVP_FORM_RRA,
+    UK_RVP_FORM_R,
+    UK_RVP_FORM_I3,
+    UK_RVP_FORM_I4,
+    UK_RVP_FORM_I5,
+    UK_RVP_FORM_I6,
+    UK_RVP_FORM_I3A
+};
+
+struct uk_rvp_row {
+    const char *name;
+    enum uk_rvp_form form;
+    /* A word is this row's if its bits under mask are match's; the opcode is none of them. */
+    uint32_t mask, match;
+    bool saturates;
+    uint64_t (*value)(uint64_t d, uint64_t a, uint64_t b, uint64_t *ov);
+};
+
+/* The row of a word whose opcode is 0x77 or 0x7f; NULL if there is none. */
+const struct uk_rvp_row *uk_rvp_find(uint32_t word);
+
+static inline bool uk_rvp_is_opcode(uint32_t word) {
+    return (word & 0x7f) == 0x77 || (word & 0x7f) == 0x7f;
+}
+static inline bool uk_rvp_reads_rd(const struct uk_rvp_row *row) {
+    return row->form == UK_RVP_FORM_RRA || row->form == UK_RVP_FORM_I3A;
+}
+static inline bool uk_rvp_reads_rs2(const struct uk_rvp_row *row) {
+    return row->form == UK_RVP_FORM_RR || row->form == UK_RVP_FORM_RRA;
+}
+/* The bits of the word that the row leaves free, from bit 20 on: the immediate; 0 in the form R. */
+static inline uint32_t uk_rvp_immediate(const struct uk_rvp_row *row, uint32_t word) {
+    return (word & ~row->mask) >> 20;
+}
+
+/*
+ * Executes an instruction of P, or one that reads or writes the CSR vxsat (0x009), on registers x, where x[0] is 0 and
+ * stays it. False: the word is neither; nothing has changed.
+ */
+bool uk_rvp_execute(uint32_t word, uint64_t x[32], uint64_t *vxsat);
+
+#endif

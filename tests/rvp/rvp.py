@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RISC-V P: the table against the model, and the emulation under qemu.
+
+rvp.py table VECTORS FOLDER: the build's rvp_vectors: by the table's C, but on RISC-V.
+rvp.py emulation SOURCES FOLDER CLANG CC...: programs for riscv64, built in FOLDER, by gcc and clang, with both opcodes,
+static and dynamic; CC compiles qemu's plugin.
+rvp.py bare SOURCES FOLDER CLANG CC...: a program without a system.
+The last two exit with 77 if what they need is absent.
+"""
+
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+
+import rvp_model
+
+OPCODES = (0x77, 0x7F)
+# Words that rvp_vectors may have in one run, so that there is room for the body of each (replace.c).
+WORDS_A_RUN = 1000
+SYSROOT = "/usr/riscv64-linux-gnu"
+failures = 0
+
+
+def fail(message):
+    global failures
+    failures += 1
+    print(message, file=sys.stderr)
+
+
+def run(command, env=None, **options):
+    return subprocess.run(
+        [str(c) for c in command], env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, check=False, timeout=300, **options,
+    )  # fmt: skip
+
+
+def parts(cases):
+    """The cases in runs of not too many different words."""
+    part, words = [], set()
+    for case in cases:
+        word = case[0].split()[0]
+        if word not in words and len(words) == WORDS_A_RUN:
+            yield part
+            part, words = [], set()
+        words.add(word)
+        part.append(case)
+    yield part
+
+
+def compare(what, command, folder, cases, env=None):
+    """Runs rvp_vectors on the cases."""
+    path = pathlib.Path(folder) / "vectors"
+    rvp_model.write(cases, str(path))
+    ran = run([*command, path], env)
+    results = ran.stdout.splitlines()
+    if ran.returncode or len(results) != len(cases):
+        fail(f"{what}: exit {ran.returncode} after {len(results)} of {len(cases)}: {ran.stderr}")
+        return
+    wrong = [(line, want, got) for (line, want), got in zip(cases, results) if want != got]
+    for line, want, got in wrong[:10]:
+        fail(f"{what}: {line}: {got}, not {want}")
+
+
+def all_cases(opcode):
+    return [case for name in rvp_model.MODEL for case in rvp_model.cases(opcode, name)]
+
+
+def table(vectors, folder):
+    # Of a cross build.
+    vectors = [*shlex.split(os.environ.get("MESON_EXE_WRAPPER", "")), vectors]
+    for opcode in OPCODES:
+        for part in parts(all_cases(opcode)):
+            compare(f"host, opcode {opcode:#x}", vectors, folder, part)
+    # Each instruction of the table is in the model, and no other.
+    names = sorted(run([*vectors, "--names"]).stdout.split())
+    if names != sorted(rvp_model.MODEL):
+        fail(f"in the table or the model only: {set(names) ^ set(rvp_model.MODEL)}")
+
+
+class Compiler:
+    def __init__(self, name, command, sources, folder):
+        self.name = name
+        self.command = command
+        self.sources = sources
+        self.folder = folder / name
+        self.folder.mkdir(parents=True, exist_ok=True)
+        flags = ["-std=c17", "-O2", "-Wall", "-Wextra", "-Werror", "-I", sources / "simulate/rvp"]
+        self.flags = [*flags, "-I", sources / "ukernels"]
+        self.objects = [
+            self.compile(sources / "simulate/rvp" / f"{part}.c") for part in ("emulate", "replace", "decode", "illegal")
+        ]
+        archive = self.folder / "librvp_emulate.a"
+        archive.unlink(missing_ok=True)
+        must(["riscv64-linux-gnu-ar", "rcs", archive, *self.objects])
+        self.link = [archive, "-Wl,-u,uk_rvp_start"]
+
+    def compile(self, source, *more):
+        out = self.folder / (source.stem + "".join(more).replace("/", "_") + ".o")
+        must([*self.command, *self.flags, *more, "-c", source, "-o", out])
+        return out
+
+    def program(self, name, *arguments):
+        out = self.folder / name
+        must([*self.command, *self.flags, *arguments, "-o", out])
+        return out
+
+
+def must(command):
+    made = run(command)
+    if made.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\n{made.stderr}")
+
+
+def vectors_of(compiler):
+    program = compiler.program("rvp_vectors", "-static", compiler.sources / "tests/rvp/rvp_vectors.c", *compiler.link)
+    for opcode in OPCODES:
+        cases = all_cases(opcode)
+        # Each opcode goes one way in full by each compiler; the other way every eighth part of it.
+        for patch in ("0", "1"):
+            some = cases if (opcode == 0x77) == (compiler.name == "gcc") else cases[::8]
+            for part in parts(some) if patch == "1" else [some]:
+                what = f"{compiler.name}, opcode {opcode:#x}, UK_RVP_PATCH={patch}"
+                compare(what, [*QEMU, program], compiler.folder, part, {"UK_RVP_PATCH": patch})
+
+
+def functions_of(compiler):
+    """rvp.h's functions are the instructions of their names; without optimization those with an immediate are C."""
+    source = compiler.sources / "tests/rvp/rvp_functions.c"
+    for opcode in OPCODES:
+        for optimized in ("-O2", "-O0"):
+            flags = [f"-DUK_RVP_OPCODE={opcode:#x}", optimized, "-static"]
+            ran = run([*QEMU, compiler.program("rvp_functions", *flags, source, *compiler.link)])
+            if ran.returncode:
+                fail(f"{compiler.name}, opcode {opcode:#x}, {optimized}: exit {ran.returncode}: {ran.stderr}")
+
+
+def ends_by_sigill(what, command, env, *texts):
+    ended = run(command, env)
+    # qemu ends itself by the signal that ends the program.
+    if ended.returncode != -signal.SIGILL:
+        fail(f"{what}: exit {ended.returncode}, not by SIGILL: {ended.stderr}")
+    if not all(text in ended.stderr for text in texts) or bool(texts) != bool(ended.stderr.count("simulate/rvp")):
+        fail(f"{what}: says {ended.stderr!r}, not {texts}")
+
+
+def cases_of(compiler, opcode, dynamic):
+    flags = [f"-DUK_RVP_OPCODE={opcode:#x}", "-pthread"]
+    tests = compiler.sources / "tests/rvp"
+    qemu = QEMU
+    if dynamic:
+        shared = compiler.program("librvp_shared.so", *flags, "-shared", "-fPIC", tests / "rvp_shared.c")
+        more = [shared, f"-Wl,-rpath,{compiler.folder}"]
+        qemu = [*QEMU, "-L", SYSROOT]
+    else:
+        more = [tests / "rvp_shared.c", "-static"]
+    program = compiler.program("rvp_cases", *flags, tests / "rvp_cases.c", *more, *compiler.link)
+    printed = {}
+    for patch in ("0", "1"):
+        env = {"UK_RVP_PATCH": patch}
+        what = f"{compiler.name}, opcode {opcode:#x}, {'dynamic' if dynamic else 'static'}, UK_RVP_PATCH={patch}"
+        for case in ("replaced", "stack_pointer", "unreachable", "used_up", "many_words", "overflow", "threads",
+                     "handlers", "nested", "counts"):  # fmt: skip
+            ran = run([*qemu, program, case], env)
+            if ran.returncode:
+                fail(f"{what}: {case}: exit {ran.returncode}: {ran.stderr}")
+            if printed.setdefault(case, ran.stdout) != ran.stdout:
+                fail(f"{what}: {case}: {ran.stdout}, before {printed[case]}")
+        word = f"0x{0x40B57500 + opcode:08x}"
+        ends_by_sigill(f"{what}: unknown", [*qemu, program, "unknown"], env, word, "unknown_word+0x0", "rvp.def")
+        ends_by_sigill(f"{what}: illegal", [*qemu, program, "illegal"], env, "0x0000 ", "illegal_word+0x0")
+        ends_by_sigill(f"{what}: sent", [*qemu, program, "sent"], env)
+    return program
+
+
+def counts_of(program, cc, sources, folder):
+    """The counting plugin: each instruction once, whether words are replaced or not."""
+    plugin, out = folder / "count.so", folder / "count"
+    source = next(path for path in sources.glob("tensorize/**/count.c") if "qemu_plugin" in path.read_text(encoding="utf-8"))
+    must([*cc, "-shared", "-fPIC", source, "-o", plugin])
+    for patch in ("0", "1"):
+        ran = run([*QEMU, "-plugin", f"{plugin},symbol=counted,out={out}", program, "counts"], {"UK_RVP_PATCH": patch})
+        count = int(out.read_text(encoding="ascii").split()[0])
+        if ran.returncode or count != 20 * (2 + 4 * 1000):
+            fail(f"UK_RVP_PATCH={patch}: {count} instructions counted, not {20 * (2 + 4 * 1000)}: {ran.stderr}")
+
+
+def functions_are_plain(compiler):
+    """What stubs call changes no register but those that they save, so it has no floating point and calls nothing."""
+    decode = compiler.folder / "decode.o"
+    if run(["riscv64-linux-gnu-nm", "-u", decode]).stdout:
+        fail(f"{compiler.name}: decode.c calls another file's functions")
+    floats = [f"f{kind}{i}" for kind in "ats" for i in range(12)]
+    for line in run(["riscv64-linux-gnu-objdump", "-d", decode]).stdout.splitlines():
+        if any(word in floats for word in line.replace(",", " ").replace("(", " ").replace(")", " ").split()):
+            fail(f"{compiler.name}: decode.c uses floating-point registers: {line}")
+
+
+QEMU = ["qemu-riscv64", "-cpu", "rv64"]
+CROSS_GCC = ["riscv64-linux-gnu-gcc"]
+PACKAGES = {
+    "riscv64-linux-gnu-gcc": "gcc-riscv64-linux-gnu",
+    "qemu-riscv64": "qemu-user",
+    "qemu-system-riscv64": "qemu-system-misc",
+    f"{SYSROOT}/include/stdio.h": "libc6-dev-riscv64-cross",
+}
+
+
+def need(test, *what):
+    absent = [PACKAGES[w] for w in what if not (shutil.which(w) or os.path.isfile(w))]
+    if absent:
+        print(f"{test}: skipped, needs the packages {' '.join(absent)}")
+        sys.exit(77)
+
+
+def cross_clang(clang):
+    return [clang, "--target=riscv64-linux-gnu", "-march=rv64gc"]
+
+
+def emulation(sources, folder, clang, cc):
+    need("rvp_emulation", "riscv64-linux-gnu-gcc", "qemu-riscv64", f"{SYSROOT}/include/stdio.h")
+    gcc = Compiler("gcc", CROSS_GCC, sources, folder)
+    clang = Compiler("clang", cross_clang(clang), sources, folder)
+    for compiler in gcc, clang:
+        functions_are_plain(compiler)
+        functions_of(compiler)
+        vectors_of(compiler)
+    cases_of(gcc, 0x7F, dynamic=True)
+    cases_of(clang, 0x77, dynamic=True)
+    cases_of(clang, 0x7F, dynamic=False)
+    counts_of(cases_of(gcc, 0x77, dynamic=False), cc, sources, folder)
+
+
+def bare(sources, folder, clang, _):
+    need("rvp_bare", "riscv64-linux-gnu-gcc", "qemu-system-riscv64")
+    qemu = "qemu-system-riscv64 -M virt -bios none -display none -monitor none -serial stdio -kernel".split()
+    flags = "-std=c17 -O2 -Wall -Wextra -Werror -mcmodel=medany -ffreestanding -static -nostdlib -nostartfiles".split()
+    own = sources / "simulate/rvp"
+    flags += ["-I", own, "-I", sources / "ukernels", "-T", own / "bare.ld"]
+    files = [own / "bare.S", own / "bare.c", own / "decode.c", sources / "tests/rvp/rvp_bare.c"]
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, compiler in (("gcc", CROSS_GCC), ("clang", cross_clang(clang))):
+        for opcode in OPCODES:
+            program = folder / f"{name}_{opcode:x}"
+            must([*compiler, *flags, f"-DUK_RVP_OPCODE={opcode:#x}", *files, "-o", program])
+            ran = run([*qemu, program])
+            if ran.returncode:
+                fail(f"{name}, opcode {opcode:#x}: exit {ran.returncode}: {ran.stdout}{ran.stderr}")
+        must([*compiler, *flags, "-DUNKNOWN", *files, "-o", folder / name])
+        ran = run([*qemu, folder / name])
+        if ran.returncode != 132 or "the word 0x40b57577 is no instruction of P" not in ran.stdout:
+            fail(f"{name}, an unknown word: exit {ran.returncode}: {ran.stdout}{ran.stderr}")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "table":
+        table(sys.argv[2], sys.argv[3])
+    else:
+        {"emulation": emulation, "bare": bare}[sys.argv[1]](
+            pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]).resolve(), sys.argv[4], sys.argv[5:]
+        )
+    sys.exit(failures != 0)
