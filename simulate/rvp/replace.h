@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Words of P replaced by jumps to stubs, so that later executions cost no signal:
+ *
+ *   site:  jal x0, stub          was the word of P
+ *   stub:  addi sp, sp, -144     one for each site: 8 words, the last of which is the word that was there
+ *          sd   t0, 8(sp)
+ *          jal  t0, body         one for each word: saves what a C function may change, calls the row's function
+ *          ld   t0, 8(sp)
+ *          addi sp, sp, 144
+ *          jal  x0, site + 4
+ *
+ * Stubs lie in .text, as `jal` reaches 1 MiB: code beyond it, and shared objects, stay as they are.
+ */
+#ifndef UK_RVP_REPLACE_H
+#define UK_RVP_REPLACE_H
+
+#include "decode.h"
+
+/* OV of each thread. */
+extern __attribute__((tls_model("initial-exec"))) _Thread_local uint64_t uk_rvp_vxsat;
+
+/* Before the first uk_rvp_replace; without it, or if the system does not let code be written, nothing is replaced. */
+void uk_rvp_replace_start(void);
+
+/*
+ * Replaces the word at pc, which has just been emulated, if that is possible. It is not where a stub's use of the stack
+ * would be seen (sp is an operand), out of reach, for a word that is not aligned to 4 while there are threads, while another
+ * thread replaces one, and when the room for stubs is used up. All signals are to be blocked.
+ */
+void uk_rvp_replace(uint64_t pc, uint32_t word);
+
+/* The word that the jump `word` at pc stands for; `word` itself if it is no jump to a stub. */
+uint32_t uk_rvp_replaced(uint64_t pc, uint32_t word);
+
+#endif
