@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that looks whether the callee keeps the machine's calling convention: abi_x86_64.c, abi_aarch64.c, abi_arm.c. */
+/* A call that looks whether the callee keeps the machine's calling convention: abi_<arch>.c. */
 #ifndef TESTS_ABI_H
 #define TESTS_ABI_H
 
