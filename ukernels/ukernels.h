@@ -85,7 +85,7 @@ struct uk_kernel {
     const char *op;     /* "sgemm": a row of ops.def */
     const char *isa;    /* "avx2": a row of archs.def */
     const char *impl;   /* "asm", "intrin", "c", "peachpy"; "asm_..." names what sets it apart: "asm_a53" */
-    const char *arch;   /* "x86_64", "aarch64", "arm", or "any" */
+    const char *arch;   /* "x86_64", "aarch64", "arm", ...: a file of archs.def; or "any" */
     /* The source, if the row shares it with others: "intrinsics/any/name.c"; else NULL. */
     const char *file;
     /* What it needs of the CPU, separated by commas; default: the isa's. "" is nothing. */

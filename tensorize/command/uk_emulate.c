@@ -58,6 +58,15 @@ static bool core_has(const struct uk_target *core, const struct uk_target *t, co
     return true;
 }
 
+/* The row whose features the emulator's CPU has: its own; of a name that is none's, the architecture's plain one. */
+static const struct uk_target *row_of_cpu(const char *cpu, const struct uk_arch *arch) {
+    const struct uk_target *t = row_of(cpu);
+
+    for (t = t ? t : uk_targets; t->name && t->arch != arch;)
+        t++;
+    return t;
+}
+
 /* The target's own core if qemu knows it, else the first that has the target's features. */
 static const char *cpu_for(const struct uk_emulator *e, const char *target) {
     const struct uk_target *t = row_of(target);
@@ -67,7 +76,7 @@ static const char *cpu_for(const struct uk_emulator *e, const char *target) {
     for (; !*plus && cpu[1]; cpu++)
         if (!strcmp(*cpu, t->name))
             return *cpu;
-    for (cpu = e->cpus; cpu[1] && !core_has(row_of(*cpu), t, plus);)
+    for (cpu = e->cpus; cpu[1] && !core_has(row_of_cpu(*cpu, t->arch), t, plus);)
         cpu++;
     return *cpu;
 }

@@ -131,6 +131,8 @@ static char **arguments(struct uk_build *b, struct uk_arena *a, const struct sou
         full &= (list[n++] = uk_strdup(a, *o)) != NULL;
     full &= (list[n++] = uk_format(a, "--target=%s", b->target->arch->triple)) != NULL;
     full &= (list[n++] = uk_format(a, "%s%s", b->target->arch->cpu_option, b->target->cpu)) != NULL;
+    if (b->target->arch->abi)
+        full &= (list[n++] = uk_format(a, "-mabi=%s", b->target->arch->abi)) != NULL;
     if (s->folder)
         full &= (list[n++] = uk_format(a, s->language == for_c ? "-iquote%s" : "-I%s", s->folder)) != NULL;
     full &= add_features(a, b->target, list, &n);

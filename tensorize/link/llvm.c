@@ -56,6 +56,9 @@ enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const st
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(b->machine);
 
     LLVMSetTarget(b->module, t->arch->triple);
+    if (t->arch->abi)
+        LLVMAddModuleFlag(b->module, LLVMModuleFlagBehaviorError, "target-abi", strlen("target-abi"),
+                          LLVMMDStringInContext2(b->llvm, t->arch->abi, strlen(t->arch->abi)));
     LLVMSetModuleDataLayout(b->module, layout);
     LLVMDisposeTargetData(layout);
     return UK_OK;

@@ -139,9 +139,12 @@ static const struct uk_target *native_row(const struct uk_target *t) {
 static bool native_host(struct uk_arena *a, struct uk_target *t) {
     const struct uk_arch *arch = uk_own_arch();
     char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
-    size_t most = 1, n = 0;
+    size_t most = 1, n = 0, length;
+    const char *private;
 
     for (const char *const *f = arch->features; *f; f++)
+        most++;
+    for (int i = 0; uk_private_feature(arch, i, &length); i++)
         most++;
     const char **has = uk_alloc(a, most * sizeof *has);
     t->cpu = cpu ? uk_strdup(a, cpu) : NULL;
@@ -153,6 +156,14 @@ static bool native_host(struct uk_arena *a, struct uk_target *t) {
     for (const char *const *f = arch->features; *f; f++)
         if (listed(t->features, *f))
             has[n++] = *f;
+    for (int i = 0; (private = uk_private_feature(arch, i, &length)); i++) {
+        const char *name = uk_format(a, "%.*s", (int)length, private);
+
+        if (!name)
+            return false;
+        if (uk_cpu_has(name))
+            has[n++] = name;
+    }
     t->has = has;
     t->arch = arch;
     t->name = "native";
@@ -184,7 +195,7 @@ static enum uk_status lower_native(struct uk_context *c, struct uk_target *t) {
     return UK_OK;
 }
 
-/* The feature of a name's part: LLVM's name, or f16. */
+/* The feature of a name's part: LLVM's name, f16, or a private one's beginning. */
 static const char *find_feature(const struct uk_target *t, const char *name, size_t n) {
     static const char half[] = "fullfp16";
 
@@ -195,15 +206,19 @@ static const char *find_feature(const struct uk_target *t, const char *name, siz
     for (const char *const *f = t->arch->features; *f; f++)
         if (strlen(*f) == n && !strncmp(*f, name, n))
             return *f;
-    return NULL;
+    return uk_is_private(t->arch, name, n) ? name : NULL;
 }
 
 static enum uk_status unknown_feature(struct uk_context *c, const struct uk_target *t, const char *name,
                                       size_t n) {
     struct uk_text list = {0};
+    const char *private;
+    size_t length;
 
     for (const char *const *f = t->arch->features; *f; f++)
         uk_put(&list, "%s%s", f == t->arch->features ? "" : ", ", strcmp(*f, "fullfp16") ? *f : "f16");
+    for (int i = 0; (private = uk_private_feature(t->arch, i, &length)); i++)
+        uk_put(&list, ", %.*s", (int)length, private);
     enum uk_status s = list.failed ? uk_out_of_memory(c)
                                    : uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                                              "target %s: unknown feature '%.*s'; those of %s are %s", t->name,
@@ -229,10 +244,13 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
 
         if (!f)
             return unknown_feature(c, t, plus, n);
-        has[room++] = f;
-        t->features = uk_format(&c->arena, "%s%s+%s", t->features, *t->features ? "," : "", f);
-        if (!t->features)
+        if (f == plus) /* a private one: LLVM is not told */
+            f = uk_format(&c->arena, "%.*s", (int)n, f);
+        else
+            t->features = uk_format(&c->arena, "%s%s+%s", t->features, *t->features ? "," : "", f);
+        if (!f || !t->features)
             return uk_out_of_memory(c);
+        has[room++] = f;
         plus += n;
     }
     t->has = has;
@@ -319,7 +337,7 @@ enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *
     if (!features)
         return uk_out_of_memory(c);
     for (const char *const *h = t->has; *h && !missing; h++)
-        if (!listed(features, *h))
+        if (uk_is_private(t->arch, *h, strlen(*h)) ? !uk_cpu_has(*h) : !listed(features, *h))
             missing = *h;
     LLVMDisposeMessage(features);
     return missing ? uk_fail(c, UK_UNSUPPORTED, nowhere,

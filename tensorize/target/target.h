@@ -31,6 +31,7 @@ struct uk_emulator {
 /* Its assembly; lists have beginnings of mnemonics. */
 struct uk_assembly {
     const char *comment;                          /* what begins one, to the end of the line */
+    const char *call;                             /* as LLVM writes that of a function by name */
     const char *const *jumps, *const *multiplies; /* multiply-adds of vectors */
     const char *const
         *cores; /* whose figures `uk bench --static` prints; all have a model of instructions in LLVM */
@@ -50,6 +51,7 @@ struct uk_arch {
         *instructions;      /* the beginnings of intrinsics after that, each with the feature it needs */
     const char *half;       /* the feature that converts between half and single precision */
     const char *cpu_option; /* clang's: "-mcpu=" */
+    const char *abi;        /* the calling convention, where LLVM and clang have to be told; else NULL */
     int elf_machine, bits;  /* EM_AARCH64; of addresses */
     struct uk_emulator emulator;
     struct uk_assembly assembly;
@@ -58,8 +60,9 @@ struct uk_arch {
 extern const struct uk_arch *const uk_archs[];
 /* The architecture of this process. */
 const struct uk_arch *uk_own_arch(void);
-/* Whether a feature of `length` characters is one that LLVM does not know: rows, targets and kernels.json have it, and
- * neither LLVM nor a compiler is told of it. */
+/* Features that LLVM does not know, by the last column of instruction sets: rows, targets and kernels.json have them, and
+ * neither LLVM nor a compiler is told of them. The one of that number, of *length characters; NULL: there are fewer. */
+const char *uk_private_feature(const struct uk_arch *arch, int index, size_t *length);
 bool uk_is_private(const struct uk_arch *arch, const char *feature, size_t length);
 /* The list "avx2,fma" as LLVM wants it, "+avx2,+fma", without what is private; cut to size. */
 void uk_llvm_features(const struct uk_arch *arch, const char *features, char *out, size_t size);

@@ -52,8 +52,7 @@ const struct uk_target uk_targets[] = {
     {.name = NULL},
 };
 
-/* Those that LLVM does not know, of the rows of instruction sets. */
-bool uk_is_private(const struct uk_arch *arch, const char *feature, size_t length) {
+const char *uk_private_feature(const struct uk_arch *arch, int index, size_t *length) {
     static const struct {
         const char *arch, *features;
     } rows[] = {
@@ -62,10 +61,22 @@ bool uk_is_private(const struct uk_arch *arch, const char *feature, size_t lengt
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (const char *f = rows[i].features; *f; f += strcspn(f, ","), f += *f == ',')
-            if (!strcmp(rows[i].arch, arch->name) && strcspn(f, ",") == length &&
-                !strncmp(f, feature, length))
-                return true;
+        for (const char *f = rows[i].features; *f && !strcmp(rows[i].arch, arch->name); f += *f == ',') {
+            *length = strcspn(f, ",");
+            if (!index--)
+                return f;
+            f += *length;
+        }
+    return NULL;
+}
+
+bool uk_is_private(const struct uk_arch *arch, const char *feature, size_t length) {
+    const char *f;
+    size_t n;
+
+    for (int i = 0; (f = uk_private_feature(arch, i, &n)); i++)
+        if (n == length && !strncmp(f, feature, n))
+            return true;
     return false;
 }
 

@@ -4,7 +4,7 @@
  * is among the clobbers by a name as wide, and what is only an input is not written.
  *
  * The template's text is read, instruction by instruction, as it stands: the branches of .if are both looked at, bodies of
- * macros once with their arguments unknown, and data (.byte) not at all.
+ * macros once with their arguments unknown, and data (.byte) not at all, but for .insn.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -256,7 +256,7 @@ static void check_line(struct statement *s, const char *at, const char *end) {
 
     for (size_t n; (n = label_length(t));)
         t = trim(t.at + n, end);
-    if (!t.length || *t.at == '.')
+    if (!t.length || (*t.at == '.' && strncmp(t.at, ".insn", 5) != 0))
         return;
     do {
         i.whole = t;

@@ -302,9 +302,19 @@ expect 1 '' 'kernel uk_sgemm_8x12_neon_asm is for aarch64, which target armv7-ne
 expect 1 '' "kernel $kernel is for avx2, which target x86_64-generic lacks" show $kernel --asm --target=x86_64-generic
 expect 2 '' 'target is for --asm, --llvm and --bitcode' show $kernel --target=native
 
+# A feature that LLVM does not know is none that it is told of, nor is clang: they would say so. Floats are passed as on Linux.
+expect 0 '' '' compile "$source/tests/golden/kernel_of_private_feature.uk" --target=riscv64+rvp -o other.o
+"$LLVM_BIN/llvm-readelf" -h other.o | grep -q 'double-float ABI' || fail 'other.o: calling convention'
+
+# Where the name begins as no architecture's, all targets are listed, and the nearest one is found among them.
+for near in armv8-neon:armv7-neon cortex-m4:cortex-a7; do
+    expect 1 '' "unknown target '${near%:*}'; did you mean '${near#*:}'; the known ones are native, x86_64-avx512, .*${near#*:}.* interp" \
+        compile matmul.uk --target=${near%:*} --emit=loops
+done
+
 # The same programs for every architecture; what they leave to be linked is the C library's, and on 32 bits the
 # compiler's division and conversions.
-for target in aarch64-neon neoverse-v1 armv7-neon; do
+for target in $("$source/ukernels/machine/archs.py" targets) neoverse-v1; do
     for program in attention conv2d_1x1 conv2d_1x1_u8i8 conv2d_3x3 conv2d_3x3_s2 conv2d_3x3_u8i8 conv2d_depthwise encoder \
         conv2d_nchw matmul matmul_acc matmul_bf16 matmul_f16 matmul_i8 matmul_nt matmul_tn matmul_tt mlp \
         resnet50_1x1 vadd; do
@@ -314,7 +324,7 @@ for target in aarch64-neon neoverse-v1 armv7-neon; do
             fail "$program for $target needs more than it should"
     done
 done
-for target in aarch64-neon armv7-neon; do
+for target in $("$source/ukernels/machine/archs.py" targets); do
     for what in schedule loops llvm linked optimized asm header; do
         expect 0 . '' compile matmul.uk --target=$target --emit=$what
     done

@@ -1,17 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Makes the build folder of libukernels for another architecture: cross-<arch> in the build folder given. What Debian has
-# no cross package for comes into sysroot/<arch> there. Arguments: aarch64 or armv7, the source tree, the build folder.
+# no cross package for comes into sysroot/<arch> there. Arguments: the architecture, of which there is an .ini here, the source tree, the build folder.
 # UK_LLVM is the version of LLVM's tools, if not the one of meson_options.txt.
 set -euo pipefail
 arch=$1 source=$(realpath "$2") build=$(realpath "$3")
 llvm=${UK_LLVM:-$(sed -n "s/^option('llvm', .* value: '\(.*\)',/\1/p" "$source/meson_options.txt")}
 
-case $arch in
-aarch64) debian=arm64 ;;
-armv7) debian=armhf ;;
-*) echo "build.sh: $arch is neither aarch64 nor armv7" >&2 && exit 2 ;;
-esac
+ini=$source/tests/cross/$arch.ini
+[[ -e $ini ]] || { echo "build.sh: there is no $ini" >&2; exit 2; }
+debian=$(sed -n "s/^debian = '\(.*\)'/\1/p" "$ini")
 mapfile -t packages < <(sed -n 's/^arm unpack //p' "$source/dependencies.txt" | tr ' ' '\n')
 "$source/tests/cross/sysroot.sh" "$debian" "$build/sysroot/$arch" "${packages[@]}"
 # What installing libblas-dev and libblas3 would choose by alternatives.
@@ -23,5 +21,5 @@ folder=$build/cross-$arch
 if [[ ! -f $folder/build.ninja ]]; then
     printf "[constants]\nsysroot = '%s'\nllvm = '%s'\n" "$build/sysroot/$arch" "$llvm" >"$build/sysroot/$arch.ini"
     meson setup "$folder" "$source" --cross-file "$build/sysroot/$arch.ini" \
-        --cross-file "$source/tests/cross/$arch.ini" -Dtensorize=false -Dllvm="$llvm" >"$folder.log" || { cat "$folder.log" >&2; exit 1; }
+        --cross-file "$ini" -Dtensorize=false -Dllvm="$llvm" >"$folder.log" || { cat "$folder.log" >&2; exit 1; }
 fi

@@ -32,7 +32,7 @@ def per_step(uk, bindir, kernel, target, fma, folder):
     """Of each innermost loop: instructions for each step."""
     assembly, code = os.path.join(folder, kernel + ".s"), os.path.join(folder, kernel + ".o")
     counts.run(uk, "show", kernel, "--asm", "--target=" + target, "-o", assembly)
-    triple = counts.TRIPLES["armv7neon" if target.startswith("armv7") else "neon"]
+    triple = counts.ARCHS[counts.ISAS[kernel.split("_")[3]]["arch"]]["triple"]
     counts.run(os.path.join(bindir, "llvm-mc"), "-triple=" + triple, "-mattr=+dotprod", "-filetype=obj", assembly, "-o", code)
     text = counts.run(os.path.join(bindir, "llvm-objdump"), "-d", "--no-show-raw-insn", "--mattr=+dotprod", code)
     for body in k_loops.functions(text.splitlines()):
@@ -46,7 +46,7 @@ def per_step(uk, bindir, kernel, target, fma, folder):
 def main():
     uk, bindir = sys.argv[1:]
     wrong = seen = 0
-    for tool in ("qemu-aarch64", "qemu-arm"):
+    for tool in sorted({counts.ARCHS[counts.ISAS[k.split("_")[3]]["arch"]]["emulator"]["program"] for ks in KERNELS.values() for k in ks}):
         if not shutil.which(tool):
             print(f"count_emulated skipped: {tool} is not installed; ./uk-setup test installs it")
             sys.exit(77)

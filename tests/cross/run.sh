@@ -10,9 +10,11 @@ cd "$source/examples"
 export TMPDIR=$work/runs
 mkdir "$TMPDIR"
 
-for tool in qemu-aarch64 qemu-arm; do
-    command -v $tool >/dev/null || { echo "run_emulated skipped: $tool is not installed; ./uk-setup test installs it"; exit 77; }
-done
+"$source/ukernels/machine/archs.py" emulated >"$work/emulated"
+mapfile -t targets < <("$source/ukernels/machine/archs.py" targets)
+while read -r _ _ qemu _; do
+    command -v "$qemu" >/dev/null || { echo "run_emulated skipped: $qemu is not installed; ./uk-setup test installs it"; exit 77; }
+done <"$work/emulated"
 
 # computes TEXT ARGUMENT...: uk run prints it, and is done. says: the same, on kernels.
 computes() {
@@ -38,7 +40,7 @@ says 'run by qemu-aarch64 -cpu neoverse-n1$' matmul.uk "${odd[@]}" --target=neov
 says 'run by qemu-aarch64 -cpu cortex-a76$' matmul.uk "${odd[@]}" --target=aarch64-neon+f16
 says 'run by qemu-aarch64 -cpu max$' matmul.uk "${odd[@]}" --target=cortex-a76+i8mm
 says 'run by qemu-arm -cpu cortex-a15$' matmul.uk "${odd[@]}" --target=cortex-a15
-for target in aarch64-neon aarch64-neon+dotprod+i8mm+bf16 armv7-neon; do
+for target in "${targets[@]}" aarch64-neon+dotprod+i8mm+bf16; do
     says 'check: equal.*C \(1517\)' matmul.uk "${odd[@]}" --target=$target --check
     says 'check: equal' matmul.uk "${odd[@]}" --size lda=23 --size ldc=50 --target=$target --check
     says 'C f32, 0 elements' matmul.uk --size M=0 --size N=7 --size K=3 --target=$target --check
@@ -54,7 +56,7 @@ for target in aarch64-neon aarch64-neon+dotprod+i8mm+bf16 armv7-neon; do
     computes 'check: equal' mlp.uk --target=$target --check
     refuses 1 'refused its arguments: invalid size' matmul.uk "${odd[@]}" --size lda=3 --target=$target
     refuses 2 '^uk: error: --time: target .* runs under an emulator' matmul.uk "${odd[@]}" --target=$target --time
-    path=$work refuses 1 "qemu-a.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
+    path=$work refuses 1 "qemu-.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
 done
 
 # What takes long says so: an emulator that takes more than 5 seconds.
@@ -83,14 +85,11 @@ int access(const char *path, int mode) {
 }
 END
 "$clang" -shared -fPIC -o "$work/hide.so" "$work/hide.c"
-for target in aarch64-neon:aarch64-linux-gnu:arm64 armv7-neon:arm-linux-gnueabihf:armhf; do
-    IFS=: read -r target triple debian <<<"$target"
-    for missing in "/usr/$triple/lib/libc.a=libc6-dev-$debian-cross" "/usr/lib/gcc-cross/$triple=libgcc-12-dev-$debian-cross" \
-        "ld.lld=lld-${UK_LLVM:?}"; do
-        HIDDEN=${missing%=*} LD_PRELOAD=$work/hide.so refuses 1 \
-            "^uk: error: target $target: there is no .*${missing%=*}.*; install Debian's ${missing#*=}$" matmul.uk --target="$target"
-    done
-done
+{ "$source/ukernels/machine/archs.py" libraries && printf '%s ld.lld lld-%s\n' aarch64-neon "${UK_LLVM:?}"; } >"$work/libraries"
+while read -r target file package; do
+    HIDDEN=$file LD_PRELOAD=$work/hide.so refuses 1 \
+        "^uk: error: target $target: there is no .*$file.*; install Debian's $package$" matmul.uk --target="$target"
+done <"$work/libraries"
 
 # Whether an emulator runs that was started here.
 emulates() {
@@ -138,7 +137,7 @@ schedule
   split C.m 24 -> mo mi
   parallel mo
 END
-for target in aarch64-neon armv7-neon; do
+for target in "${targets[@]}"; do
     "$uk" compile "$work/parallel.uk" --target=$target --emit=loops | grep -q parallel
     computes 'check: equal' "$work/parallel.uk" --size M=100 --size N=9 --size K=7 --target=$target --check
     says 'check: equal' matmul.uk --size M=200 --size N=150 --size K=130 --threads=2 --target=$target --check
@@ -172,13 +171,12 @@ int main(void) {
     return matmul_tn_workspace(-1, N, K, M, N, N) != -1;
 }
 END
-for target in aarch64-neon:aarch64-linux-gnu:qemu-aarch64 armv7-neon:armv7-linux-gnueabihf:qemu-arm; do
-    IFS=: read -r target triple qemu <<<"$target"
+while read -r _ target qemu triple _; do
     "$uk" compile matmul_tn.uk --require-kernels --workspace=argument --target="$target" -o "$work/work.o"
     "$uk" compile matmul_tn.uk --require-kernels --workspace=argument --target="$target" --emit=header -o "$work/matmul_tn.h"
     "$clang" --target="$triple" -static -fuse-ld=lld -o "$work/work" "$work/main.c" "$work/work.o"
     "$qemu" "$work/work"
-done
+done <"$work/emulated"
 
 # What 32 bits cannot address is refused at entry: an operand or the workspace of 2^31 bytes, an operand that ends behind the
 # last address. Sizes and strides are not cut to 32 bits.
@@ -242,14 +240,13 @@ int main(void) {
     return failures;
 }
 END
-for target in armv7-neon:armv7-linux-gnueabihf:qemu-arm aarch64-neon:aarch64-linux-gnu:qemu-aarch64; do
-    IFS=: read -r target triple qemu <<<"$target"
+while read -r _ target qemu triple _; do
     for program in packs rows; do
         "$uk" compile "$work/$program.uk" --workspace=argument --target="$target" -o "$work/$program.o"
         "$uk" compile "$work/$program.uk" --workspace=argument --target="$target" --emit=header -o "$work/$program.h"
     done
     "$clang" --target="$triple" -static -fuse-ld=lld -o "$work/limits" "$work/limits.c" "$work/packs.o" "$work/rows.o"
     "$qemu" "$work/limits" || { echo "limits of $target"; exit 1; }
-done
+done <"$work/emulated"
 
 [[ -z $(ls "$TMPDIR") ]] || { echo "left behind: $(ls "$TMPDIR")"; exit 1; }

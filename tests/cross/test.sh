@@ -1,18 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # libukernels, built for another architecture, under qemu: its kernels, called and inlined, the library, what calls its
-# BLAS. Arguments: aarch64 or armv7, the source tree, the build folder, this machine's kernels_inlined, clang.
+# BLAS. Arguments: the architecture, the source tree, the build folder, this machine's kernels_inlined, clang.
 set -euo pipefail
 arch=$1 source=$2 build=$3 kernels_inlined=$4 clang=$5
 folder=$build/cross-$arch
 here=$source/tests/cross
 
-# Each CPU lacks what the next has; "max" has all that qemu knows.
-case $arch in
-aarch64) qemu=qemu-aarch64 triple=aarch64-linux-gnu cpus=(cortex-a53 cortex-a76 max) ;;
-armv7) qemu=qemu-arm triple=arm-linux-gnueabihf cpus=(cortex-a9 cortex-a7 max) ;;
-*) echo "test.sh: $arch is neither aarch64 nor armv7" >&2 && exit 2 ;;
-esac
+constant() { sed -n "s/^$1 = '\(.*\)'/\1/p" "$here/$arch.ini"; }
+qemu=$(constant qemu) triple=$(constant triple) clang_triple=$(constant clang_triple)
+read -ra cpus <<<"$(constant cpus)"
 if ! command -v "$qemu" >/dev/null || [[ ! -e /usr/$triple/lib ]]; then
     echo "cross_$arch skipped: qemu-user or the $arch C library is not installed; ./uk-setup test installs them"
     exit 77
@@ -44,9 +41,9 @@ run kernels/kernels
 inlined=$folder/inlined
 mkdir -p "$inlined"
 rm -f "$inlined"/*
-"$kernels_inlined" --objects "${arch/armv7/arm}" "$inlined"
+"$kernels_inlined" --objects "$arch" "$inlined"
 sysroot=$build/sysroot/$arch
-"$clang" --target="${triple/#arm-/armv7-}" -fuse-ld=lld -std=c17 -Wall -Wextra -o "$folder/tests/inlined" "$here/inlined.c" \
+"$clang" --target="${clang_triple:-$triple}" -fuse-ld=lld -std=c17 -Wall -Wextra -o "$folder/tests/inlined" "$here/inlined.c" \
     "$inlined"/*.o "$folder/tests/kernels/libcheck_kernel.a" "$folder/ukernels/libuk_reference.a" -I "$inlined" -I "$source/tests/kernels" \
     -I "$source/ukernels" -isystem "$sysroot/usr/include" -L "$folder/ukernels" -lukernels -Wl,-rpath,"$folder/ukernels" \
     -L "$sysroot/usr/lib/$triple" -lcmocka -Wl,-rpath,"$sysroot/usr/lib/$triple" -lm

@@ -8,22 +8,20 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 #include "registry/half.h"
+#include "target/target.h"
 #include "random_data.h"
 #include "random_objects.h"
 
-/* A program is compiled for one of the targets of each architecture, by turns. */
-enum { TARGETS = 2, PATH = 1024 };
+/* A program is compiled for one of two targets of each architecture that an emulator runs, by turns: the first and the last. */
+enum { TARGETS = 2, PATH = 1024, MOST = 8 };
 
 static struct architecture {
     const char *name, *targets[TARGETS];
     int programs;                           /* compiled so far */
     struct uk_text prototypes, calls, rows; /* of programs.h */
     FILE *data;                             /* of all cases, one after the other */
-} architectures[] = {
-    {.name = "aarch64", .targets = {"aarch64-neon", "neoverse-v1+f16"}},
-    {.name = "arm", .targets = {"armv7-neon", "cortex-a15"}},
-};
-enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+} architectures[MOST];
+static int count;
 
 static const char *folder;
 
@@ -43,9 +41,26 @@ static void write_and_close(FILE *f, const char *bytes, size_t length) {
     assert_true(!fclose(f) && written);
 }
 
+static void find_architectures(void) {
+    for (const struct uk_arch *const *arch = uk_archs; *arch; arch++) {
+        struct architecture *a = &architectures[count];
+
+        if (*arch == uk_own_arch() || !(*arch)->emulator.program)
+            continue;
+        assert_true(count++ < MOST);
+        a->name = (*arch)->name;
+        for (const struct uk_target *t = uk_targets; t->name; t++)
+            if (t->arch == *arch)
+                a->targets[a->targets[0] != NULL] = t->name;
+        if (!a->targets[1])
+            a->targets[1] = a->targets[0];
+    }
+}
+
 void random_objects_begin(const char *path) {
     folder = path;
-    for (struct architecture *a = architectures; folder && a < architectures + ARCHITECTURES; a++) {
+    find_architectures();
+    for (struct architecture *a = architectures; folder && a < architectures + count; a++) {
         char inner[PATH];
 
         snprintf(inner, sizeof inner, "%s/%s", folder, a->name);
@@ -148,7 +163,7 @@ bool random_objects_add(struct uk_program *p, uint64_t x, const char *name, cons
     bool right = true;
 
     p->name = name;
-    for (struct architecture *a = architectures; a < architectures + ARCHITECTURES && right; a++) {
+    for (struct architecture *a = architectures; a < architectures + count && right; a++) {
         *target = a->targets[a->programs % TARGETS];
         right = add(a, p, x, name, *target);
     }
@@ -157,7 +172,7 @@ bool random_objects_add(struct uk_program *p, uint64_t x, const char *name, cons
 }
 
 void random_objects_end(void) {
-    for (struct architecture *a = architectures; a < architectures + ARCHITECTURES; a++) {
+    for (struct architecture *a = architectures; a < architectures + count; a++) {
         struct uk_text all = {0};
 
         uk_put(&all, "%s%sstatic const struct program programs[] = {\n%s};\n", a->prototypes.text,

@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "ukernels" / "machine"))
+import archs  # noqa: E402
+
 llvm, folder = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 checked = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
 failures = []
@@ -20,8 +23,8 @@ failures = []
 C_TYPES = {"int64_t": "i64", "int32_t": "i32", "float": "float", "double": "double"}
 BLOCKS_INLINING = {"noinline", "optnone", "naked", "optsize", "minsize", "returns_twice", "strictfp"}
 TYPES = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"}
-# One that no kernel is tuned for.
-OTHER_CPU = {"x86_64": "znver4", "aarch64": "neoverse-n1", "arm": "cortex-a15"}
+# The CPU of the architecture's last target.
+OTHER_CPU = {name: arch["cpus"][-1] for name, arch in archs.architectures().items()}
 FIELDS = {
     "symbol": str, "op": str, "mr": int, "nr": int, "kr": int, "arch": str, "isa": str, "impl": str, "features": list, "cores": str, "edges": str,
     "prototype": str, "arguments": list, "operands": list, "bitcode": str, "llvm": str, "declaration": str,
@@ -109,7 +112,7 @@ def check_text(row, text):
 def check_inlined(rows, work):
     """Kernels of one CPU and the same features: yields those of which a caller for another CPU, which calls each twice,
     has a call left."""
-    features, cpu = ",".join("+" + f for f in rows[0]["features"]), OTHER_CPU[rows[0]["arch"]]
+    features, cpu = ",".join("+" + f for f in rows[0]["features"] if f not in archs.private_features()), OTHER_CPU[rows[0]["arch"]]
     paths = [find(row, row["bitcode"]) for row in rows]
     target = "\n".join(re.findall(r"^target .*$", run("llvm-dis", "-o", "-", paths[0], text=True), re.M))
     functions = []

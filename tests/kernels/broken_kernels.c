@@ -118,13 +118,7 @@ static void rounds_too_often(PARAMETERS) {
     c[0] *= 1 + 0x1p-12f;
 }
 
-#if defined __x86_64__
-#include "broken_x86_64.h"
-#elif defined __aarch64__
-#include "broken_aarch64.h"
-#elif defined __arm__
-#include "broken_arm.h"
-#endif
+#include BROKEN_OF_ARCH
 
 static const struct broken {
     const char *name;

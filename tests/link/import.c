@@ -537,23 +537,32 @@ static void instructions_of_arm(void **state) {
 static void other_architectures(void **state) {
     static const char import[] = "pragma import \"add.bc\"\n" PLAIN PROGRAM,
                       machine[] = "pragma import \"add.o\"\n" PLAIN PROGRAM;
-    static const char *const target[] = {"x86_64-avx2", "aarch64-neon", "armv7-neon"};
-    static const char *const triple[] = {"x86_64-linux-gnu", "aarch64-linux-gnu", "armv7-linux-gnueabihf"};
-    static const char *const arch[] = {"x86_64", "aarch64", "arm"};
+    static const struct {
+        const char *name, *triple;
+    } arch[] = {
+#define UK_ARCH_ROW(name, llvm, triple, ...) {#name, triple},
+#include "machine/archs.def"
+    };
+    enum { ARCHS = sizeof arch / sizeof *arch };
+    const char *target[ARCHS] = {NULL};
 
+#define UK_TARGET_ROW(name_, arch_, ...) \
+    for (int i = 0; i < ARCHS; i++)      \
+        target[i] = target[i] || strcmp(arch[i].name, #arch_) ? target[i] : name_;
+#include "machine/archs.def"
     (void)state;
     write_file("object.c", ADD);
-    for (int from = 0; from < 3; from++) {
+    for (int from = 0; from < ARCHS; from++) {
         run("%s --target=%s -O1 -fno-vectorize -ffreestanding -emit-llvm -c %s/object.c -o %s/add.bc", clang,
-            triple[from], folder, folder);
+            arch[from].triple, folder, folder);
         run("%s --target=%s -O1 -fPIC -fno-vectorize -ffreestanding -c %s/object.c -o %s/add.o", clang,
-            triple[from], folder, folder);
-        for (int to = 0; to < 3; to++) {
+            arch[from].triple, folder, folder);
+        for (int to = 0; to < ARCHS; to++) {
             emits(import, target[to], from == to ? UK_OK : UK_LINK,
                   from == to ? WORDS("")
                              : WORDS("is compiled for", target[to], "take a target of its architecture"));
             emits(machine, target[to], from == to ? UK_OK : UK_LINK,
-                  from == to ? WORDS("") : WORDS("not an object for", arch[to]));
+                  from == to ? WORDS("") : WORDS("not an object for", arch[to].name));
         }
     }
     emits("pragma import c \"\"\"\n#include <immintrin.h>\n" ADD "\"\"\"\n" PLAIN PROGRAM, "aarch64-neon",

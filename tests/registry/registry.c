@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#if defined __aarch64__ || defined __arm__
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
 #include <unistd.h>
 #include <cmocka.h>
 #include "ukernels.h"
@@ -30,13 +26,7 @@ static void rows_are_sound(void **state) {
         assert_string_equal(k->symbol, symbol);
         assert_ptr_equal(uk_kernel_find(symbol), k);
         /* A function where the row is of this build's architecture; a test of other architectures sees other rows. */
-#if defined __x86_64__
-        assert_int_equal(k->function != NULL, !strcmp(k->arch, "any") || !strcmp(k->arch, "x86_64"));
-#elif defined __aarch64__
-        assert_int_equal(k->function != NULL, !strcmp(k->arch, "any") || !strcmp(k->arch, "aarch64"));
-#elif defined __arm__
-        assert_int_equal(k->function != NULL, !strcmp(k->arch, "any") || !strcmp(k->arch, "arm"));
-#endif
+        assert_int_equal(k->function != NULL, !strcmp(k->arch, "any") || !strcmp(k->arch, ARCH));
         assert_true(k->function || !uk_kernel_runs_here(k));
         assert_true(k->kr >= 1 && k->row_step >= 1 && k->mr % k->row_step == 0);
         assert_true(k->fma >= 0 && k->loads > 0);
@@ -135,31 +125,7 @@ struct isa {
     bool here;
 };
 
-#if defined __x86_64__
-static const char known[] = "generic, avx2, avx512, avx512vnni, avx512bf16";
-static struct isa low(void) {
-    return (struct isa){"avx2", "avx2", __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")};
-}
-static struct isa high(void) {
-    return (struct isa){"avx512", "avx512f", __builtin_cpu_supports("avx512bw")};
-}
-#elif defined __aarch64__
-static const char known[] = "generic, neon, f16, dotprod, i8mm, bf16";
-static struct isa low(void) {
-    return (struct isa){"neon", "neon", getauxval(AT_HWCAP) & HWCAP_ASIMD};
-}
-static struct isa high(void) {
-    return (struct isa){"dotprod", "dotprod", getauxval(AT_HWCAP) & HWCAP_ASIMDDP};
-}
-#elif defined __arm__
-static const char known[] = "generic, armv7neon";
-static struct isa low(void) {
-    return (struct isa){"generic", "", true};
-}
-static struct isa high(void) {
-    return (struct isa){"armv7neon", "vfp4", getauxval(AT_HWCAP) & HWCAP_VFPv4};
-}
-#endif
+#include ISAS_OF_ARCH
 
 /* UK_ISA is read once in a process, so each value has its own: a child of this one, which has not asked for it yet,
  * prints what it sees. */

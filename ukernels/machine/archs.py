@@ -1,9 +1,13 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Reads archs.def and the files of archs/ for who is not C: architectures and instruction sets as dictionaries, in the
 order of the rows.
 
-    archs.py emulated: for shell scripts, a line for each architecture that an emulator runs: name, a plain target, the
-    emulator, clang's triple, the C library to link with.
+For shell scripts, of architectures that an emulator runs here:
+
+    archs.py targets: the first target of each
+    archs.py emulated: a line for each: name, its first target, the emulator, clang's triple, the CPU that has all
+    archs.py libraries: what linking needs, a line for each: the first target, the file, Debian's package
 """
 
 import pathlib
@@ -22,16 +26,17 @@ def rows(kind):
 
 
 def architectures():
-    """name: llvm, triple, flag, targets, and the emulator's fields, each '' where there is none."""
+    """name: llvm, triple, flag, targets, their cpus, and the emulator's fields, of a list the last one; none where there is no emulator."""
     found = {}
     for row in rows("ARCH"):
         name, llvm, triple, flag = re.match(r'(\w+), (\w+), "([^"]*)", "([^"]*)"', row).groups()
         emulator = re.search(r"\.emulator = \{(.*?)\}", row, re.S)
-        fields = dict(re.findall(r'\.(\w+) = "([^"]*)"', emulator[1] if emulator else ""))
-        found[name] = {"llvm": llvm, "triple": triple, "flag": flag, "targets": [], "emulator": fields}
+        fields = dict(re.findall(r'\.(\w+) = (?:UK_LIST\([^)]*)?"([^"]*)"', emulator[1] if emulator else ""))
+        found[name] = {"llvm": llvm, "triple": triple, "flag": flag, "targets": [], "cpus": [], "emulator": fields}
     for row in rows("TARGET"):
-        target, arch = re.match(r'"([^"]*)", (\w+)', row).groups()
+        target, arch, cpu = re.match(r'"([^"]*)", (\w+), "([^"]*)"', row).groups()
         found[arch]["targets"].append(target)
+        found[arch]["cpus"].append(cpu)
     return found
 
 
@@ -50,10 +55,18 @@ def private_features():
     return {f for isa in isas().values() for f in isa["private"] if f}
 
 
+def emulated():
+    return {name: arch for name, arch in architectures().items() if arch["emulator"]}
+
+
 if __name__ == "__main__":
-    if sys.argv[1:] != ["emulated"]:
+    if sys.argv[1:] not in (["targets"], ["emulated"], ["libraries"]):
         sys.exit(__doc__)
-    for name, arch in architectures().items():
-        if arch["emulator"]:
-            e = arch["emulator"]
-            print(name, arch["targets"][0], e["program"], e["triple"], e["libc"])
+    for arch_name, arch in emulated().items():
+        runs, target = arch["emulator"], arch["targets"][0]
+        lines = {
+            "targets": [target],
+            "emulated": [f"{arch_name} {target} {runs['program']} {runs['triple']} {runs['cpus']}"],
+            "libraries": [f"{target} {runs[library]} {runs[library + '_package']}" for library in ("libc", "libgcc")],
+        }
+        print("\n".join(lines[sys.argv[1]]))
