@@ -498,14 +498,43 @@ static enum uk_status choose_turned(struct uk_schedule *s, struct uk_stage *st, 
     return status;
 }
 
+/* Would a kernel compute the stage if all that it reads under pad were in memory? Turned tiles have loops outside of the
+ * images', so that a copy of each image has no place. */
+static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *st, bool *fits,
+                                        bool *turned) {
+    enum uk_pad kept[UK_MAX_OPERANDS];
+    struct uk_text *report = s->report;
+    struct plan p = {0};
+
+    for (int o = 0; o < st->operands; o++) {
+        kept[o] = st->operand[o].pad;
+        st->operand[o].pad = kept[o] == UK_PAD_VALUE ? UK_PAD_NONE : kept[o];
+    }
+    s->report = NULL;
+    enum uk_status status = choose_turned(s, st, &p);
+    if (!status && !p.fit.intrinsic)
+        status = choose(s, st, false, &p);
+    s->report = report;
+    st->plain_why = NULL;
+    for (int o = 0; o < st->operands; o++)
+        st->operand[o].pad = kept[o];
+    *fits = !status && p.fit.intrinsic;
+    *turned = p.fit.turned;
+    return status == UK_NO_MATCH ? uk_context_forget(s->context), UK_OK : status;
+}
+
 /* Turned tiles read pixels one by one, however far apart they are: only others want a copy of strided windows. */
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     struct plan p = {0}, turned = {0};
+    bool borders = uk_has_borders(st), whole = false;
+    enum uk_status status = UK_OK;
 
     if (uk_is_empty(st)) /* loops of our own set what is left to 0 */
         return UK_OK;
-    enum uk_status status = choose_turned(s, st, &turned);
-
+    if ((borders && (status = fits_with_borders(s, st, &borders, &whole))) ||
+        (borders && (status = uk_copy_borders(s, st, whole))))
+        return status;
+    status = choose_turned(s, st, &turned);
     if (!status && !turned.fit.intrinsic)
         status = uk_part_windows(s, st);
     if (!status)

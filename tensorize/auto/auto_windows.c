@@ -65,26 +65,25 @@ static bool find_windows(struct windows *w) {
     return false;
 }
 
-/* Is the copied tensor's element of one loop's value that of others too? Copies go outside of such loops. */
-static bool is_windowed(const struct windows *w, const struct uk_loop *l) {
-    const struct uk_operand *x = &w->st->operand[w->operand];
+/* Is the operand's element of one loop's value that of others too? Copies go outside of such loops. */
+static bool is_windowed(const struct uk_stage *st, int operand, const struct uk_loop *l) {
+    const struct uk_operand *x = &st->operand[operand];
 
     for (int d = 0; d < x->tensor->stored_dims; d++)
-        for (int i = 0; i < w->st->loops; i++)
-            if (w->st->loop[i] != l && x->index[d].coefficient[l->id] &&
-                x->index[d].coefficient[w->st->loop[i]->id])
+        for (int i = 0; i < st->loops; i++)
+            if (st->loop[i] != l && x->index[d].coefficient[l->id] &&
+                x->index[d].coefficient[st->loop[i]->id])
                 return true;
-    return uk_is_reduced(w->st, l) || l == w->columns;
+    return uk_is_reduced(st, l);
 }
 
-/* The last of the first loops that choose an image; NULL: there is none. */
-static struct uk_loop *find_place(const struct windows *w) {
+struct uk_loop *uk_image_loop(const struct uk_stage *st, int operand, const struct uk_loop *columns) {
     struct uk_loop *place = NULL;
 
-    for (int i = 0; i < w->st->loops && !is_windowed(w, w->st->loop[i]); i++) {
-        if (!uk_depends(&w->st->operand[w->operand], w->st->loop[i]))
+    for (int i = 0; i < st->loops && st->loop[i] != columns && !is_windowed(st, operand, st->loop[i]); i++) {
+        if (!uk_depends(&st->operand[operand], st->loop[i]))
             break;
-        place = w->st->loop[i];
+        place = st->loop[i];
     }
     return place;
 }
@@ -140,7 +139,7 @@ enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st) {
         copied *= uk_size_told(s, x->tensor->shape[d]);
     if (!uk_is_cheap(s, st, copied))
         return UK_OK;
-    struct uk_loop *place = find_place(&w);
+    struct uk_loop *place = uk_image_loop(st, w.operand, w.columns);
     if ((status = split_loops(&w)))
         return status;
     struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_READ, st, &place, place ? 1 : 0);

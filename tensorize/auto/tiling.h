@@ -55,6 +55,11 @@ double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int
 
 /* auto_windows.c: a copy of the input of strided windows in which the kernel's columns are neighbours, if it is cheap. */
 enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
+/* The last of the first loops that choose an image of the operand, none of them `columns`; NULL: there is none. */
+struct uk_loop *uk_image_loop(const struct uk_stage *st, int operand, const struct uk_loop *columns);
+/* auto_pads.c: copies of what is read under pad with another value than 0, with a border: each image, or the whole. */
+bool uk_has_borders(const struct uk_stage *st);
+enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole);
 
 /* auto_turn.c: how the stage would access memory if its output's tile were turned. */
 struct uk_turning {

@@ -163,6 +163,8 @@ int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
     for (int i = 0; i < st->bounds; i++) {
         int64_t a = st->bound[i].form.coefficient[l->id];
 
+        if (st->bound[i].is_guard && st->bound[i].operand) /* a copy of the operand makes an end of it */
+            continue;
         for (int j = 0; j < st->loops; j++) /* where another loop lowers the form, it says nothing */
             a = st->bound[i].form.coefficient[st->loop[j]->id] < 0 ? 0 : a;
         if (a <= 0 || !uk_index_is_int(st->bound[i].upper, &n))

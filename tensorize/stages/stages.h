@@ -220,7 +220,7 @@ bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l);
 /* uk_extent over another list of bounds, those of a pad. */
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value);
-/* The least constant that bounds the loop's number of values, or -1. */
+/* The least constant that bounds the loop's number of values, or -1; guards of pads do not count, since copies drop them. */
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
 /* A constant extent is 0: there is nothing to compute. */
 bool uk_is_empty(const struct uk_stage *st);

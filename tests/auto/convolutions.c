@@ -5,8 +5,8 @@
  *
  *     convolutions [--seed N|new] [--count N] [--only N]
  *
- * Both layouts, groups, depthwise; windows of 1 to 5, strides of 1 to 3, dilations of 1 and 2, padding of 0 to 2, odd
- * channels; extents as sizes or constants, images down to nothing.
+ * Both layouts, groups, depthwise; windows of 1 to 5, strides of 1 to 3, dilations of 1 and 2, padding of 0 to 2 with 0 or
+ * another value, odd channels; extents as sizes or constants, images down to nothing.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -28,7 +28,7 @@ static int count = 60, only = -1;
 struct convolution {
     uint64_t x;
     bool nchw, padded, in_groups, depthwise;
-    int window[2], stride[2], dilation[2], padding[2];
+    int window[2], stride[2], dilation[2], padding[2], border;
     bool fixed[EXTENTS];
     int64_t extent[EXTENTS];
     int sizes, size[EXTENTS]; /* those that are sizes, in the order of the text */
@@ -90,7 +90,10 @@ static void put_input(struct convolution *v) {
     put_pixel(v, 1);
     if (!v->nchw)
         put(v, ", %s", channels);
-    put(v, v->padded ? "], 0)" : "]");
+    if (v->padded)
+        put(v, "], %d)", v->border);
+    else
+        put(v, "]");
 }
 
 static void put_program(struct convolution *v) {
@@ -148,6 +151,7 @@ static void choose(struct convolution *v) {
         v->dilation[a] = 1 + below(v, 4) / 3;
         v->padding[a] = below(v, 3);
     }
+    v->border = below(v, 3) ? 0 : below(v, 9) - 4;
     v->padded = v->padding[0] || v->padding[1] || below(v, 2);
     v->extent[N] = 1 + below(v, 2);
     v->extent[G] = 1 + below(v, 4);

@@ -172,6 +172,7 @@ for program in matmul_tn matmul_nt matmul_tt matmul_acc matmul_i8 matmul_bf16 ma
 done
 expect 0 'check: within' '' run conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --check
 expect 0 'check: within' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
+expect 0 'check: within' '' run conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 export UK_PEERS=$work/nowhere
 expect 0 'compiled in .* ms; again .*OpenBLAS: not inst.*MKL: not inst.*time: .* GFLOP/s, .* % of the .* peak' '' \
     run matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --time

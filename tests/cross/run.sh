@@ -51,6 +51,7 @@ for target in "${targets[@]}" aarch64-neon+dotprod+i8mm+bf16; do
     says 'check: equal' conv2d_3x3.uk --size H=13 --size W=11 --size C=20 --size O=33 --target=$target --check
     says 'check: (equal|within)' conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --target=$target --check
     says 'check: (equal|within)' conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --target=$target --check
+    says 'check: (equal|within)' conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --target=$target --check
     computes 'check: equal' conv2d_depthwise.uk --size H=13 --size W=11 --size C=20 --target=$target --check
     computes 'check: within' attention.uk --size L=13 --target=$target --check
     computes 'check: equal' mlp.uk --target=$target --check
