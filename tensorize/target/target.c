@@ -244,7 +244,7 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
 
         if (!f)
             return unknown_feature(c, t, plus, n);
-        if (f == plus) /* a private one: LLVM is not told */
+        if (uk_is_private(t->arch, plus, n)) /* LLVM is not told */
             f = uk_format(&c->arena, "%.*s", (int)n, f);
         else
             t->features = uk_format(&c->arena, "%s%s+%s", t->features, *t->features ? "," : "", f);
