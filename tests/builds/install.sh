@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # What `meson install` puts into the default prefix (Debian's libdir is lib/<triple>), found by pkg-config and by CMake,
-# where it was installed to (the folder staged by the build) and where it was moved. Builds in a folder of its own inside
-# the one that runs this. Arguments: the source tree, that build folder, the folder where it is staged.
+# where it was installed to (the folder staged by the build) and where it was moved. Arguments: the source tree, the build
+# folder, the folder where it is staged, and what is moved: `staged` for a copy of that; `built` for a build with Debian's
+# folders, in one of its own inside that one, with its kernels, which UK_OBJECTS and UK_BITCODE name.
 set -Eeuo pipefail
 source=$1 build=$2/installed stage=$3
 examples=$source/examples
@@ -10,14 +11,16 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'echo "install.sh: line $LINENO: $BASH_COMMAND failed" >&2' ERR
 
-if [[ ! -f $build/build.ninja ]]; then
+if [[ $4 == staged ]]; then
+    cp -a "$stage" "$work/moved"
+else
     # Meson finds that libdir by itself where dpkg-dev is installed.
-    meson setup "$build" "$source" --buildtype=plain --libdir="lib/$(gcc -print-multiarch)" -Dtests=disabled \
-        -Dbitcode="$2/ukernels" -Dobjects="$2/ukernels" >"$2/installed.log" || { cat "$2/installed.log"; exit 1; }
+    [[ -f $build/build.ninja ]] || meson setup "$build" "$source" --buildtype=plain --libdir="lib/$(gcc -print-multiarch)" \
+        -Dtests=disabled -Dbitcode="$UK_BITCODE" -Dobjects="$UK_OBJECTS" >"$build.log" || { cat "$build.log"; exit 1; }
+    { ninja -C "$build" && DESTDIR=$work/first meson install -C "$build" --no-rebuild; } >"$build.log" ||
+        { tail -n 50 "$build.log"; exit 1; }
+    mv "$work/first/usr/local" "$work/moved"
 fi
-{ ninja -C "$build" && DESTDIR=$work/first meson install -C "$build" --no-rebuild; } >"$2/installed.log" ||
-    { tail -n 50 "$2/installed.log"; exit 1; }
-mv "$work/first/usr/local" "$work/moved"
 
 cat >"$work/matmul.uk" <<'TEXT'
 tensor A f32 [M, K]

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # libukernels and libukblas alone, built by gcc, without threads and where no LLVM is to be found: no warnings, no
-# pthreadpool is needed, kernels and products are right. In a build folder of its own inside the one that runs this.
-# Arguments: the source tree, that build folder.
+# pthreadpool is needed, products are right. In a build folder of its own inside the one that runs this, with its kernels,
+# which UK_OBJECTS names; or with kernels that gcc compiles, and then these are tested too.
+# Arguments: the source tree, that build folder, and `kernels` for the latter.
 set -euo pipefail
 source=$1
-build=$2/no_threads
+build=$2/no_threads${3:+_$3}
+log=$build.log
 
 # A PATH that has all programs but LLVM's.
-without=$2/no_threads_path
+without=$build.path
 rm -rf "$without"
 mkdir "$without"
 ln -s /usr/bin/* "$without"
@@ -20,12 +22,15 @@ if compgen -c | grep -E '^(clang|llvm|ld\.lld)'; then
 fi
 
 if [[ ! -f $build/build.ninja ]]; then
-    CC=gcc meson setup "$build" "$source" --werror -Dthreads=disabled -Dtensorize=false >"$2/no_threads.log" ||
-        { cat "$2/no_threads.log"; exit 1; }
+    CC=gcc meson setup "$build" "$source" --werror -Dthreads=disabled -Dtensorize=false \
+        -Dobjects="$([[ $# -gt 2 ]] || echo "$UK_OBJECTS")" >"$log" || { cat "$log"; exit 1; }
 fi
-programs=(tests/registry/registry tests/kernels/kernels tests/blas/blas_test)
-meson compile -C "$build" ukernels:shared_library ukblas:shared_library "${programs[@]##*/}" >"$2/no_threads.log" ||
-    { tail -n 50 "$2/no_threads.log"; exit 1; }
+programs=(tests/registry/registry tests/blas/blas_test)
+if [[ $# -gt 2 ]]; then
+    programs+=(tests/kernels/kernels)
+fi
+meson compile -C "$build" ukernels:shared_library ukblas:shared_library "${programs[@]##*/}" >"$log" ||
+    { tail -n 50 "$log"; exit 1; }
 library=$build/ukernels/libukernels.so
 if { readelf -dW "$library"; nm -D --undefined-only "$library"; } | grep -E 'NEEDED.*(pthreadpool|LLVM)|pthreadpool_|pthread_create'; then
     echo "libukernels without threads should not need this" >&2

@@ -1,18 +1,37 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The libraries and their tests with the address and the undefined-behaviour sanitizer, in a build folder of their own
-# inside the one that runs this. Arguments: the source tree, that build folder.
+# The libraries and their tests with the address and the undefined-behaviour sanitizer, and libFuzzer's targets, in build
+# folders of their own inside the one that runs this. Arguments: the source tree, that build folder, and `some` for the tests
+# of the suite `sanitize`, or `all` for all of them, and the kernels instrumented too. UK_OBJECTS and UK_BITCODE: the folders
+# with the kernels of that build.
 set -euo pipefail
-source=$1
-build=$2/sanitized
+source=$1 outer=$2 which=$3
 
-export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 CC_LD=lld
 # Of kernels with hundreds of loads or stores the checks are calls: inline they take clang ten times as long to compile.
-flags='-gline-tables-only -mllvm -asan-instrumentation-with-call-threshold=500'
-if [[ ! -f $build/build.ninja ]]; then
-    # Compiled further, it would not run faster: most of the time is LLVM's and isl's, which are not instrumented.
-    CC_LD=lld meson setup "$build" "$source" -Db_sanitize=address,undefined -Doptimization=1 \
-        -Dc_args="$flags" -Dbitcode="$2/ukernels" >"$2/sanitized.log" || { cat "$2/sanitized.log"; exit 1; }
+# Compiled further, it would not run faster: most of the time is LLVM's and isl's, which are not instrumented.
+options=(-Db_sanitize=address,undefined -Doptimization=1
+    -Dc_args='-gline-tables-only -mllvm -asan-instrumentation-with-call-threshold=500')
+
+# tested FOLDER MESON-TEST-ARGUMENTS -- OPTIONS: what the tests need is built, and they run.
+tested() {
+    local build=$outer/$1 log=$outer/$1.log arguments=()
+    shift
+    while [[ $1 != -- ]]; do
+        arguments+=("$1")
+        shift
+    done
+    if [[ ! -f $build/build.ninja ]]; then
+        meson setup "$build" "$source" "${options[@]}" "${@:2}" >"$log" || { cat "$log"; exit 1; }
+    fi
+    meson test -C "$build" --print-errorlogs "${arguments[@]}" >"$log" 2>&1 || { tail -n 200 "$log"; exit 1; }
+    sed -n '/^Ok:/,$p' "$log"
+}
+
+built=(-Dfuzz=true -Dobjects="$UK_OBJECTS" -Dbitcode="$UK_BITCODE")
+if [[ $which == some ]]; then
+    tested sanitized --suite=sanitize -- "${built[@]}"
+else
+    tested sanitized -- "${built[@]}"
+    tested sanitized_kernels -- -Dtensorize=false
 fi
-meson compile -C "$build" >"$2/sanitized.log" || { tail -n 50 "$2/sanitized.log"; exit 1; }
-meson test -C "$build" --no-rebuild --print-errorlogs

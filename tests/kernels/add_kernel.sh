@@ -3,12 +3,11 @@
 # A new kernel is a file and a row: in a copy of the tree, one of each is added, and everything else must follow. The
 # same once more for Arm: its row differs by the isa.
 #
-#     add_kernel.sh SOURCE BUILD
+#     add_kernel.sh SOURCE
 #
-# The other kernels are BUILD's.
+# The other kernels are those in the folders that UK_OBJECTS and UK_BITCODE name.
 set -euo pipefail
 source=$1
-build=$2
 kernel=uk_sgemm_5x4_generic_c
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
@@ -62,7 +61,7 @@ has() {
 }
 
 step built
-CC_LD=lld meson setup build --buildtype=debug -Dbitcode="$build/ukernels" -Dobjects="$build/ukernels" \
+CC_LD=lld meson setup build --buildtype=debug -Dbitcode="$UK_BITCODE" -Dobjects="$UK_OBJECTS" \
     >setup.log || { cat setup.log; exit 1; }
 ninja -C build tests/kernels/kernels tests/kernels/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
     "ukernels/aarch64.$arm.ll" >build.log ||

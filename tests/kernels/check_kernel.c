@@ -30,6 +30,10 @@ struct check {
     unsigned char
         *before[OPERANDS]; /* the arenas' contents before the call; of the output, after the reference */
     unsigned char *magnitude[OPERANDS]; /* an output's arena after the reference on absolute values */
+    struct rows_apart {
+        struct arena space;
+        struct operand of;
+    } apart[OPERANDS]; /* the last address space for rows that are far from each other */
     uint64_t seed;
     char *message;
     size_t size;
@@ -378,23 +382,58 @@ static bool reserves_whole(void) {
     return !getenv("UK_UNDER_QEMU") || sizeof(void *) == 4;
 }
 
-/* Address space for the i-th operand, of which only the pages with its rows exist. */
-static bool reserve_rows(struct operand *o, int i, struct arena *space) {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    const bool whole = reserves_whole();
-    void *hint = (void *)(uintptr_t)((UINT64_C(16) + 4 * (uint64_t)i) << 40);
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE),
-                 row = (size_t)(o->length + o->over) * bytes_of(o->type);
-    const size_t align = (size_t)o->align > bytes_of(o->type) ? (size_t)o->align : bytes_of(o->type);
-    const size_t before = (page - row % page) % page / align * align;
+/* Before the first element, so that each row ends at a page. */
+static size_t padding(const struct operand *o) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), element = bytes_of(o->type);
+    const size_t row = (size_t)(o->length + o->over) * element;
+    const size_t align = (size_t)o->align > element ? (size_t)o->align : element;
+
+    return (page - row % page) % page / align * align;
+}
+
+static size_t pages(const struct operand *o) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return ((size_t)extent(o) * bytes_of(o->type) + padding(o) + page - 1) / page;
+}
+
+static void release_rows(struct rows_apart *a) {
     size_t bytes;
     char *start;
 
-    space->size = (size_t)extent(o) * bytes_of(o->type) + before;
-    space->data = whole ? mmap(hint, space->size, PROT_NONE, flags, -1, 0) : hint;
-    if (space->data == MAP_FAILED)
+    if (a->space.data && reserves_whole())
+        munmap(a->space.data, a->space.size);
+    for (int64_t r = 0; a->space.data && !reserves_whole() && r < a->of.rows; r++) {
+        row_pages(&a->of, r, &start, &bytes);
+        munmap(start, bytes);
+    }
+    a->space.data = NULL;
+}
+
+/* Address space for the i-th operand, of which only the pages with its rows exist: where the last one has the same pages,
+ * it stays, since systems take longer for it than for the call. */
+static bool reserve_rows(struct check *c, int i) {
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    struct rows_apart *a = &c->apart[i];
+    struct operand *o = &c->plan.operand[i];
+    void *hint = (void *)(uintptr_t)((UINT64_C(16) + 4 * (uint64_t)i) << 40);
+    const bool whole = reserves_whole();
+    size_t bytes;
+    char *start;
+
+    if (a->space.data && a->of.rows == o->rows && a->of.stride == o->stride && pages(&a->of) == pages(o)) {
+        o->at = (char *)a->space.data + padding(o);
+        return true;
+    }
+    release_rows(a);
+    a->space.size = (size_t)extent(o) * bytes_of(o->type) + padding(o);
+    a->space.data = whole ? mmap(hint, a->space.size, PROT_NONE, flags, -1, 0) : hint;
+    if (a->space.data == MAP_FAILED) {
+        a->space.data = NULL;
         return false;
-    o->at = (char *)space->data + before;
+    }
+    o->at = (char *)a->space.data + padding(o);
+    a->of = *o;
     for (int64_t r = 0; r < o->rows; r++) {
         row_pages(o, r, &start, &bytes);
         if (whole ? mprotect(start, bytes, PROT_READ | PROT_WRITE)
@@ -402,20 +441,6 @@ static bool reserve_rows(struct operand *o, int i, struct arena *space) {
             return false;
     }
     return true;
-}
-
-static void release_rows(const struct operand *o, const struct arena *space) {
-    size_t bytes;
-    char *start;
-
-    if (reserves_whole()) {
-        munmap(space->data, space->size);
-        return;
-    }
-    for (int64_t r = 0; r < o->rows; r++) {
-        row_pages(o, r, &start, &bytes);
-        munmap(start, bytes);
-    }
 }
 
 /* The tile's elements row after row: to `dense`, or from there. */
@@ -478,22 +503,15 @@ static bool column_edges(const struct check *c) {
 
 /* c->shape, with rows that the gap puts on pages of their own. */
 static bool check_apart(struct check *c, const char *how) {
-    struct arena space[OPERANDS] = {0};
-    bool ok = true;
-
     plan_of(c, &c->shape, &c->plan);
-    for (int i = 0; i < c->plan.operands && ok; i++) {
+    for (int i = 0; i < c->plan.operands; i++) {
         struct operand *o = &c->plan.operand[i];
 
         o->at = (char *)c->arena[i].data;
-        if (is_far(o) && !reserve_rows(o, i, &space[i]))
-            ok = fail(c, "no address space for rows that are so far apart");
+        if (is_far(o) && !reserve_rows(c, i))
+            return fail(c, "no address space for rows that are so far apart");
     }
-    ok = ok && run_far(c, how);
-    for (int i = 0; i < OPERANDS; i++)
-        if (space[i].size && space[i].data != MAP_FAILED)
-            release_rows(&c->plan.operand[i], &space[i]);
-    return ok;
+    return run_far(c, how);
 }
 
 static bool check_far_rows(struct check *c) {
@@ -562,6 +580,7 @@ static void free_arenas(struct check *c) {
         free(c->before[i]);
         free(c->magnitude[i]);
         c->before[i] = c->magnitude[i] = NULL;
+        release_rows(&c->apart[i]);
     }
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every source of the build outside the kernels, which `no_threads` compiles with gcc, through gcc's front end with
+"""Every source of the build outside the kernels, which `no_threads_all` compiles with gcc, through gcc's front end with
 warnings as errors: gcc.py GCC BUILD_FOLDER."""
 
 import json
