@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every manual page is set without a warning. Arguments: the source tree.
 set -euo pipefail
+shopt -s nullglob
 pages=0
-for page in "$1"/*/*.[1-9] "$1"/*/*/*.[1-9]; do
+for page in "$1"/{ukernels,tensorize}/{,*/}*.[1-9]; do
     warnings=$(groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null)
     if [[ -n $warnings ]]; then
         printf '%s\n' "$warnings"
