@@ -79,6 +79,12 @@ enum uk_edges {
     UK_EDGES_FULL, /* neither */
 };
 
+/* Who runs a kernel together: on CPUs one thread. */
+enum uk_exec_scope { UK_EXEC_THREAD, UK_EXEC_WAVE, UK_EXEC_BLOCK };
+/* The memory in which an operand lies, where a machine tells them apart: any of it, or one that all threads, those of a block,
+ * or one thread alone can reach. */
+enum uk_space { UK_SPACE_GENERIC, UK_SPACE_GLOBAL, UK_SPACE_SHARED, UK_SPACE_PRIVATE };
+
 /* A row of the registry. Rows are the library's, and constant. */
 struct uk_kernel {
     const char *symbol; /* "uk_sgemm_6x16_avx2_asm" */
@@ -108,6 +114,8 @@ struct uk_kernel {
     /* Vector instructions of the inner loop, per step of k: per group of kr (per call, if there is no k). Where .cores load
      * halves of vectors beside FMAs, these are other. */
     double fma, loads, other;
+    enum uk_exec_scope scope;                /* default UK_EXEC_THREAD */
+    enum uk_space a_space, b_space, c_space; /* of its first three operands; default UK_SPACE_GENERIC */
 };
 
 /* typedef void uk_sgemm_function(int64_t k, ...); and so on: what `function` is, for each row of ops.def. */

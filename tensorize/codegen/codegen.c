@@ -41,14 +41,32 @@ LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype) {
     }
 }
 
-LLVMTypeRef uk_llvm_prototype(LLVMContextRef llvm, const struct uk_form *form, struct uk_arena *a) {
+/* Of an operand: as the row says, or by where the declaration puts its tensor. */
+static enum uk_space space_of(const struct uk_intrinsic *in, const struct uk_tensor *tensor) {
+    int i = 0;
+
+    for (const struct uk_tensor *t = in->declaration->tensors; t && t != tensor; t = t->next)
+        i++;
+    if (in->row && i < 3)
+        return (enum uk_space[]){in->row->a_space, in->row->b_space, in->row->c_space}[i];
+    return tensor->scope == UK_SCOPE_SHARED     ? UK_SPACE_SHARED
+           : tensor->scope == UK_SCOPE_REGISTER ? UK_SPACE_PRIVATE
+                                                : UK_SPACE_GENERIC;
+}
+
+LLVMTypeRef uk_llvm_prototype(const struct uk_build *b, const struct uk_intrinsic *in,
+                              const struct uk_form *form, struct uk_arena *a) {
     LLVMTypeRef *type = uk_alloc(a, ((size_t)form->arguments + 1) * sizeof *type);
 
     if (!type)
         return NULL;
-    for (int i = 0; i < form->arguments; i++)
-        type[i] = uk_llvm_type(llvm, form->argument[i].ctype);
-    return LLVMFunctionType(uk_llvm_type(llvm, form->result), type, (unsigned)form->arguments, false);
+    for (int i = 0; i < form->arguments; i++) {
+        const struct uk_tensor *t = form->argument[i].tensor;
+
+        type[i] = t ? LLVMPointerTypeInContext(b->llvm, b->target->arch->spaces[space_of(in, t)])
+                    : uk_llvm_type(b->llvm, form->argument[i].ctype);
+    }
+    return LLVMFunctionType(uk_llvm_type(b->llvm, form->result), type, (unsigned)form->arguments, false);
 }
 
 LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name) {
@@ -193,13 +211,15 @@ static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *
     return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
 }
 
-/* Small integers are widened by the caller, where the ABI leaves that to anyone: Arm's to it, x86-64's by what compilers do. */
+/* Small integers are widened by the caller, where the ABI leaves that to anyone: Arm's to it, x86-64's by what compilers do;
+ * RISC-V's has it widen an int too. */
 static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form *form) {
     for (int i = 0; i < form->arguments; i++) {
         int type = form->argument[i].ctype;
         const char *name = type == UK_U8 ? "zeroext" : "signext";
 
-        if (type == UK_U8 || type == UK_I8 || type == UK_I16)
+        if (type == UK_U8 || type == UK_I8 || type == UK_I16 ||
+            (type == UK_I32 && g->build->target->arch->extends_int))
             LLVMAddCallSiteAttribute(
                 call, (LLVMAttributeIndex)(i + 1),
                 LLVMCreateEnumAttribute(g->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
@@ -208,15 +228,25 @@ static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form 
 
 static void call(struct uk_codegen *g, const struct uk_node *n) {
     const struct uk_form *form = &n->intrinsic->form[n->form];
-    LLVMTypeRef type = uk_llvm_prototype(g->llvm, form, &g->arena);
+    LLVMTypeRef type = uk_llvm_prototype(g->build, n->intrinsic, form, &g->arena);
     LLVMValueRef *arg = uk_alloc(&g->arena, ((size_t)form->arguments + 1) * sizeof *arg);
 
     if (!type || !arg) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return;
     }
-    for (int i = 0; i < form->arguments; i++)
+    LLVMTypeRef *wanted = uk_alloc(&g->arena, ((size_t)form->arguments + 1) * sizeof *wanted);
+
+    if (!wanted) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    LLVMGetParamTypes(type, wanted);
+    for (int i = 0; i < form->arguments; i++) {
         arg[i] = kernel_argument(g, n, &form->argument[i]);
+        if (form->argument[i].tensor && LLVMTypeOf(arg[i]) != wanted[i])
+            arg[i] = LLVMBuildAddrSpaceCast(g->b, arg[i], wanted[i], "");
+    }
     LLVMValueRef f = uk_cg_declare(g, form->symbol, type);
 
     if (LLVMGlobalGetValueType(f) != type)
@@ -362,6 +392,12 @@ void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status,
     LLVMPositionBuilderAtEnd(g->b, go_on);
 }
 
+/* g->function's status, as C's callers take it. */
+static void return_int(struct uk_codegen *g) {
+    if (g->build->target->arch->extends_int)
+        uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeReturnIndex, "signext", 0);
+}
+
 static void function(struct uk_codegen *g, LLVMTypeRef type) {
     unsigned n = LLVMCountParamTypes(type);
     LLVMValueRef *arg = uk_alloc(&g->arena, (n + 1) * sizeof *arg);
@@ -369,6 +405,7 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     LLVMValueRef check = uk_cg_entry_checks(g, type, bytes), status, work;
 
     g->function = LLVMAddFunction(g->module, g->f->name, type);
+    return_int(g);
     uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
     uk_cg_whole_vectors(g, g->function);
     LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
@@ -408,6 +445,7 @@ static void trampoline(struct uk_codegen *g, LLVMTypeRef type) {
         return;
     }
     g->function = LLVMAddFunction(g->module, name, LLVMFunctionType(g->i32, pointers, 3, false));
+    return_int(g);
     uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
     LLVMPositionBuilderAtEnd(g->b, uk_cg_block(g, "entry"));
     LLVMValueRef list[] = {LLVMGetParam(g->function, 0), LLVMGetParam(g->function, 1),

@@ -37,6 +37,8 @@ struct uk_build {
 enum uk_status uk_codegen(struct uk_build *b);
 /* codegen.c: the LLVM type in memory and in signatures of a ctype or enum uk_type. */
 LLVMTypeRef uk_llvm_type(LLVMContextRef llvm, int ctype);
-LLVMTypeRef uk_llvm_prototype(LLVMContextRef llvm, const struct uk_form *form, struct uk_arena *a);
+/* That of one of the kernel's forms, with the address spaces that its operands have on the target. */
+LLVMTypeRef uk_llvm_prototype(const struct uk_build *b, const struct uk_intrinsic *in,
+                              const struct uk_form *form, struct uk_arena *a);
 
 #endif

@@ -322,8 +322,6 @@ struct uk_form {
     struct uk_position at;
 };
 
-enum uk_exec_scope { UK_EXEC_THREAD, UK_EXEC_WAVE, UK_EXEC_BLOCK };
-
 struct uk_intrinsic {
     const char *name;
     int required;

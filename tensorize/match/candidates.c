@@ -35,9 +35,14 @@ enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel
 }
 
 const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i) {
-    /* No target has more than threads yet. */
-    if (i->scope != UK_EXEC_THREAD)
-        return i->scope == UK_EXEC_WAVE ? "the waves of a GPU" : "the blocks of a GPU";
+    const char *scope = uk_target_lacks_scope(s->target, i->scope);
+
+    if (scope)
+        return scope;
+    /* Only blocks share any. */
+    for (const struct uk_tensor *t = i->declaration->tensors; t; t = t->next)
+        if (t->scope == UK_SCOPE_SHARED && s->target->arch->widest < UK_EXEC_BLOCK)
+            return "memory that the threads of a block share";
     for (int f = 0; f < i->required; f++)
         if (!uk_target_has(s->target, i->requires_feature[f]))
             return i->requires_feature[f];

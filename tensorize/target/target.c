@@ -24,9 +24,21 @@ bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
     return !strcmp(row->arch, "any") || !strcmp(row->arch, t->arch->name);
 }
 
+const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope) {
+    return scope <= t->arch->widest ? NULL
+           : scope == UK_EXEC_WAVE  ? "the waves of a GPU"
+                                    : "the blocks of a GPU";
+}
+
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size) {
     if (!uk_target_takes(t, row)) {
         snprintf(name, size, "%s", row->arch);
+        return true;
+    }
+    const char *scope = uk_target_lacks_scope(t, row->scope);
+
+    if (scope) {
+        snprintf(name, size, "%s", scope);
         return true;
     }
     for (const char *f = row->features; *f; f += strcspn(f, ","), f += *f == ',') {

@@ -48,11 +48,14 @@ struct uk_arch {
     const char *const *others;   /* that code may ask for, and no target has */
     const char *intrinsics;      /* "llvm.aarch64." */
     const char *const
-        *instructions;      /* the beginnings of intrinsics after that, each with the feature it needs */
-    const char *half;       /* the feature that converts between half and single precision */
-    const char *cpu_option; /* clang's: "-mcpu=" */
-    const char *abi;        /* the calling convention, where LLVM and clang have to be told; else NULL */
-    int elf_machine, bits;  /* EM_AARCH64; of addresses */
+        *instructions;         /* the beginnings of intrinsics after that, each with the feature it needs */
+    const char *half;          /* the feature that converts between half and single precision */
+    const char *cpu_option;    /* clang's: "-mcpu=" */
+    enum uk_exec_scope widest; /* who may run a kernel together; default UK_EXEC_THREAD */
+    unsigned spaces[4];        /* LLVM's number of each enum uk_space; default 0 */
+    bool extends_int;          /* an int is passed and returned as one of the register's width */
+    const char *abi;           /* the calling convention, where LLVM and clang have to be told; else NULL */
+    int elf_machine, bits;     /* EM_AARCH64; of addresses */
     struct uk_emulator emulator;
     struct uk_assembly assembly;
 };
@@ -95,8 +98,10 @@ int64_t uk_target_most_bytes(const struct uk_target *t);
 bool uk_target_has(const struct uk_target *t, const char *feature);
 /* Whether the kernel is of the target's architecture, or of any. */
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
-/* Whether the target cannot have the kernel: its architecture is another, or it lacks a feature; the name of that, cut to
- * size. */
+/* What a target that runs kernels of no wider scope lacks for one; NULL: nothing. */
+const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope);
+/* Whether the target cannot have the kernel: its architecture is another, or it lacks a feature or the scope; the name of that,
+ * cut to size. */
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size);
 /* UK_OK if this process may run code for t; else UK_UNSUPPORTED with the feature that the CPU lacks. */
 enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t);

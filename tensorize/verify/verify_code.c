@@ -15,7 +15,7 @@ static char *call_name(struct uk_arena *a, int intrinsic, int form) {
 /* The kernel as its declaration says; NULL after a failure. */
 static LLVMValueRef declare(struct uk_build *b, const struct uk_intrinsic *i, const struct uk_form *form,
                             struct uk_arena *a) {
-    LLVMTypeRef type = uk_llvm_prototype(b->llvm, form, a);
+    LLVMTypeRef type = uk_llvm_prototype(b, i, form, a);
     LLVMValueRef f = LLVMGetNamedFunction(b->module, form->symbol);
 
     if (!type) {

@@ -106,7 +106,7 @@ static LLVMMemoryBufferRef compile(const struct uk_kernel *row, const struct uk_
     if (uk_context_intrinsic(context, row, &in) || uk_build_begin(&b, context, &function, target))
         fail_msg("%s", uk_context_message(context));
     function.intrinsic = &in;
-    LLVMTypeRef prototype = uk_llvm_prototype(b.llvm, &in->form[UK_FORM_COMPUTE], &program.arena);
+    LLVMTypeRef prototype = uk_llvm_prototype(&b, in, &in->form[UK_FORM_COMPUTE], &program.arena);
     LLVMValueRef kernel = LLVMAddFunction(b.module, row->symbol, prototype);
 
     for (int i = 0; i < FUNCTIONS; i++)

@@ -11,6 +11,8 @@
 #include <llvm-c/BitWriter.h>
 #include <llvm-c/IRReader.h>
 #include <cmocka.h>
+#include "codegen/codegen.h"
+#include "link/link.h"
 #include "loop_maker.h"
 
 static struct uk_context *context;
@@ -422,6 +424,50 @@ static void unsuitable_targets(void **state) {
     expect(&s, "x86_64-avx2+mmmx", UK_INVALID_ARGUMENT, WORDS("mmmx"));
 }
 
+/* Where an architecture numbers its memories, a kernel's pointers are of the one that its operand lies in. */
+static void address_spaces(void **state) {
+    static const char call[] = "call void @add16(ptr addrspace(3) %", *const casts[] = {
+                                                                          " to ptr addrspace(3)",
+                                                                          " to ptr addrspace(5)"};
+    const struct uk_kernel row = {.b_space = UK_SPACE_GLOBAL, .c_space = UK_SPACE_SHARED};
+    struct uk_known_target known = {.machine = NULL};
+    const struct uk_target *plain;
+    LLVMTypeRef type[3];
+    struct uk_arch arch;
+    struct uk_build b;
+    struct sum s;
+
+    (void)state;
+    make_sum(&s);
+    assert_int_equal(uk_target_find(context, "x86_64-avx2", &plain), UK_OK);
+    arch = *plain->arch;
+    memcpy(arch.spaces, (unsigned[]){0, 1, 3, 5}, sizeof arch.spaces);
+    known.target = *plain;
+    known.target.arch = &arch;
+    s.kernel->declaration->tensors->scope = UK_SCOPE_SHARED;
+    s.kernel->declaration->tensors->next->scope = UK_SCOPE_REGISTER;
+    assert_int_equal(uk_build_begin(&b, context, &s.m.function, &known.target), UK_OK);
+    assert_int_equal(uk_codegen(&b), UK_OK);
+    char *text = LLVMPrintModuleToString(b.module);
+    const char *found = strstr(text, call);
+
+    assert_non_null(found);
+    assert_int_equal(strncmp(strchr(found, ',') + 2, "ptr addrspace(5) %", 18), 0);
+    assert_int_equal(strncmp(strchr(strchr(found, ',') + 1, ',') + 2, "ptr %", 5), 0);
+    for (int i = 0; i < 2; i++)
+        assert_non_null(strstr(text, casts[i]));
+    LLVMDisposeMessage(text);
+    /* A row says it for its three operands, whatever the declaration's tensors say. */
+    s.kernel->row = &row;
+    LLVMGetParamTypes(uk_llvm_prototype(&b, s.kernel, &s.kernel->form[UK_FORM_COMPUTE], &s.m.program.arena),
+                      type);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(LLVMGetPointerAddressSpace(type[i]), ((int[]){0, 1, 3})[i]);
+    uk_build_end(&b);
+    LLVMDisposeTargetMachine(known.machine);
+    make_end(&s.m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(imports),
@@ -442,6 +488,7 @@ int main(void) {
         cmocka_unit_test(newer_llvm),
         cmocka_unit_test(broken_files),
         cmocka_unit_test(unsuitable_targets),
+        cmocka_unit_test(address_spaces),
     };
 
     context = uk_context_create();

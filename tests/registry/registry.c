@@ -96,6 +96,11 @@ static void declaration_is_filled_in(void **state) {
 }
 
 static void declaration_follows_attributes(void **state) {
+    static const char spaced[] = "intrinsic uk_sgemm_6x16_avx2_asm scope wave\n"
+                                 "  tensor a f32 [I, P] stride [1, 6] over [6, P]\n"
+                                 "  tensor b f32 [P, J] stride [16, 1] over [P, 16] in shared\n"
+                                 "  tensor c f32 [I, J] stride [ldc, 1] in register\n"
+                                 "  assume I == 6 and J == 16\n";
     struct uk_kernel k = *uk_kernel_find("uk_sgemm_6x16_avx2_asm");
     char text[1024];
 
@@ -111,6 +116,15 @@ static void declaration_follows_attributes(void **state) {
     uk_kernel_declaration(&k, text, sizeof text);
     assert_non_null(strstr(text, "assume I == 6 and J == 16\n"));
     assert_non_null(strstr(text, "intrinsic uk_sgemm_6x16_avx2_asm\n"));
+    k.scope = UK_EXEC_WAVE;
+    k.a_space = UK_SPACE_GLOBAL;
+    k.b_space = UK_SPACE_SHARED;
+    k.c_space = UK_SPACE_PRIVATE;
+    uk_kernel_declaration(&k, text, sizeof text);
+    assert_memory_equal(text, spaced, sizeof spaced - 1);
+    k.features = "avx2,rvp";
+    uk_kernel_declaration(&k, text, sizeof text);
+    assert_non_null(strstr(text, "intrinsic uk_sgemm_6x16_avx2_asm requires avx2, rvp scope wave\n"));
     k.declaration = "a [I, P]A_OVER";
     k.a_over = 3;
     uk_kernel_declaration(&k, text, sizeof text);

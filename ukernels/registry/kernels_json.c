@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run by
- * the build. */
+ * the build. What most rows do not have is left out where it is not: private_features (of features, those that LLVM does not
+ * know), scope (default thread), and an operand's space (default generic). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,17 +41,38 @@ static void put_arguments(const char *parameters) {
     printf("],\n");
 }
 
-static void put_features(const char *features) {
-    printf("    \"features\": [");
-    while (*features) {
-        size_t n = strcspn(features, ",");
+/* Whether the feature of n characters is one that LLVM does not know. */
+static bool is_private(const struct uk_kernel *k, const char *feature, size_t n) {
+    static const struct {
+        const char *isa, *features;
+    } rows[] = {
+#define UK_ISA_ROW(name, arch, features, flags, private) {#name, private},
+#include "machine/archs.def"
+    };
 
-        put_string(features, n);
-        features += n;
-        if (*features)
-            printf(", "), features++;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (const char *f = rows[i].features; *f; f += strcspn(f, ","), f += *f == ',')
+            if (!strcmp(rows[i].isa, k->isa) && strcspn(f, ",") == n && !strncmp(f, feature, n))
+                return true;
+    return false;
+}
+
+/* All of them; or, where there are any, those that are private. */
+static void put_features(const struct uk_kernel *k, bool all) {
+    int count = 0;
+    size_t n;
+
+    if (all)
+        printf("    \"features\": [");
+    for (const char *f = k->features; *f; f += n, f += *f == ',') {
+        n = strcspn(f, ",");
+        if (!all && !is_private(k, f, n))
+            continue;
+        printf("%s", count++ ? ", " : all ? "" : "    \"private_features\": [");
+        put_string(f, n);
     }
-    printf("],\n");
+    if (all || count)
+        printf("],\n");
 }
 
 /* One attribute of a tensor's line, "stride [1, 6]": a list of its parts, as texts of the .uk language. */
@@ -76,7 +98,9 @@ static void put_list(const char *line, size_t length, const char *word) {
 /* The tensors of the declaration, which are the pointers of the prototype, in order. */
 static int put_operands(const struct uk_kernel *k, const char *declaration) {
     static const char start[] = "\n  tensor ";
+    static const char *const spaces[] = {"generic", "global", "shared", "private"};
     const int align[] = {k->a_align, k->b_align, k->c_align};
+    const enum uk_space space[] = {k->a_space, k->b_space, k->c_space};
     int n = 0;
 
     printf("    \"operands\": [");
@@ -90,6 +114,8 @@ static int put_operands(const struct uk_kernel *k, const char *declaration) {
         size_t length = strcspn(s, "\n");
         printf("%s\n      {\"name\": \"%s\", \"type\": \"%s\", \"align\": %d", n ? "," : "", name, type,
                most > bytes / 8 ? most : bytes / 8);
+        if (n < 3 && space[n] != UK_SPACE_GENERIC)
+            printf(", \"space\": \"%s\"", spaces[space[n]]);
         put_list(s, length, "[");
         put_list(s, length, "stride");
         put_list(s, length, "layout");
@@ -105,6 +131,7 @@ static int put_kernel(const struct uk_kernel *k, const char *arch, bool is_first
                                         [UK_EDGES_ROWS] = "rows",
                                         [UK_EDGES_COLS] = "columns",
                                         [UK_EDGES_FULL] = "none"};
+    static const char *const scopes[] = {"thread", "wave", "block"};
     char declaration[4096], text[512];
 
     if (uk_kernel_declaration(k, declaration, sizeof declaration) >= sizeof declaration)
@@ -116,7 +143,10 @@ static int put_kernel(const struct uk_kernel *k, const char *arch, bool is_first
     put_field("arch", arch);
     put_field("isa", k->isa);
     put_field("impl", k->impl);
-    put_features(k->features);
+    put_features(k, true);
+    put_features(k, false);
+    if (k->scope != UK_EXEC_THREAD)
+        put_field("scope", scopes[k->scope]);
     put_field("cores", k->cores ? k->cores : "");
     put_field("edges", edges[k->edges]);
     snprintf(text, sizeof text, "void %s%s", k->symbol, k->parameters);

@@ -69,6 +69,8 @@ bool uk_kernel_runs_here(const struct uk_kernel *kernel) {
 static void expand(const struct uk_kernel *k, const char *word, size_t length, char *out, size_t room) {
     bool rows_vary = k->edges == UK_EDGES_ANY || k->edges == UK_EDGES_ROWS;
     bool columns_vary = k->edges == UK_EDGES_ANY || k->edges == UK_EDGES_COLS;
+    static const char *const scopes[] = {
+        [UK_EXEC_THREAD] = "", [UK_EXEC_WAVE] = " scope wave", [UK_EXEC_BLOCK] = " scope block"};
     const char *f = k->features;
     size_t n;
 
@@ -90,15 +92,26 @@ static void expand(const struct uk_kernel *k, const char *word, size_t length, c
                  columns_vary ? "1 <= J <= " : "J == ", k->nr);
     } else if (!strncmp(word, "A_OVER", length) && k->a_over) {
         snprintf(out, room, " over [I, P + %d]", k->a_over);
-    } else if (!strncmp(word, "REQUIRES", length) && *f) {
-        n = (size_t)snprintf(out, room, " requires ");
-        for (; *f && n + 3 < room; f++) {
+    } else if (!strncmp(word, "REQUIRES", length)) {
+        n = *f ? (size_t)snprintf(out, room, " requires ") : 0;
+        for (; *f && n + 16 < room; f++) {
             out[n++] = *f;
             if (*f == ',')
                 out[n++] = ' ';
         }
-        out[n] = 0;
+        snprintf(out + n, room - n, "%s", scopes[k->scope]);
     }
+}
+
+/* What follows on the line of the tensor of that number, from 1. */
+static const char *space_of(const struct uk_kernel *k, int tensor) {
+    static const char *const texts[] = {[UK_SPACE_GENERIC] = "",
+                                        [UK_SPACE_GLOBAL] = "",
+                                        [UK_SPACE_SHARED] = " in shared",
+                                        [UK_SPACE_PRIVATE] = " in register"};
+    const enum uk_space spaces[] = {UK_SPACE_GENERIC, k->a_space, k->b_space, k->c_space};
+
+    return texts[spaces[tensor > 3 ? 0 : tensor]];
 }
 
 /* The word in capitals that begins at s, one of a fixed list (so that SYMBOLREQUIRES is two); 0: none. */
@@ -113,13 +126,18 @@ static size_t word_at(const char *s) {
 }
 
 size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_t size) {
+    static const char begin[] = "\n  tensor ";
     char value[256];
     size_t length = 0, word;
+    int tensors = 0, line = 0; /* the tensor whose line this is, from 1; 0: none's */
 
     for (const char *s = kernel->declaration; *s; s += word ? word : 1) {
         word = word_at(s);
         if (word) {
             expand(kernel, s, word, value, sizeof value);
+        } else if (*s == '\n') {
+            snprintf(value, sizeof value, "%s\n", space_of(kernel, line));
+            line = strncmp(s, begin, sizeof begin - 1) ? 0 : ++tensors;
         } else {
             value[0] = *s;
             value[1] = 0;
