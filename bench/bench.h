@@ -14,26 +14,42 @@
 #include <stdint.h>
 #include "ukernels.h"
 
+/* ---- isas_<arch>.c: this architecture's instruction sets, as far as they are measured ---- */
+
+/* What makes a peer take its kernels of the set; NULL: it does so by itself. */
+struct bench_peer_settings {
+    const char *openblas, *mkl, *blis, *xsmm, *onednn;
+};
+
+struct bench_isa {
+    const char *name;
+    const char *kernels;  /* how the isas of kernels.def begin that use it */
+    const char *features; /* of the CPU, as in archs.def */
+    bool (*runs)(void);   /* whether the CPU has them, whatever UK_ISA says */
+    void (*turn)(long turns);
+    double operations; /* of a turn */
+    /* Loads bytes (a multiple of 1024, not 0) and does nothing with them; or of two arrays, and stores the second one's values
+     * where they are. */
+    void (*load)(const float *from, size_t bytes);
+    void (*load_and_store)(const float *from, float *to, size_t bytes);
+    struct bench_peer_settings peers;
+};
+
+/* Weakest first; the first one runs everywhere. An `isa` below is a place in this table. */
+extern const struct bench_isa bench_isas[];
+extern const int bench_isa_count;
+
 /* ---- peak.c: the peak of an instruction set ---- */
 
-enum bench_isa { BENCH_SSE2, BENCH_AVX2, BENCH_AVX512 };
-
-const char *bench_isa_name(enum bench_isa isa);
-bool bench_isa_runs(enum bench_isa isa);
 /* The widest one that runs here. */
-enum bench_isa bench_isa_best(void);
+int bench_isa_best(void);
+/* The widest one whose kernels the text names: an isa of kernels.def, a target; the first one if it names none. */
+int bench_isa_of(const char *kernels);
 /* Seconds of a clock that never goes back. */
 double bench_seconds(void);
 /* f32 operations per second (a multiply-add is two) of so many threads at once, from a loop that touches
  * nothing but registers, timed for 0.3 ms or more. 0 if a thread cannot be started. */
-double bench_peak(enum bench_isa isa, int threads);
-
-/* ---- stream.c: the bandwidth of memory ---- */
-
-/* Loads `bytes` (a multiple of 1024) with the set's vectors and does nothing with them. */
-void bench_load(enum bench_isa isa, const float *from, size_t bytes);
-/* The same of two arrays, and stores the second one's values where they are. */
-void bench_load_and_store(enum bench_isa isa, const float *from, float *to, size_t bytes);
+double bench_peak(int isa, int threads);
 
 /* ---- peers.c: other libraries, loaded while running ---- */
 
@@ -72,7 +88,7 @@ struct bench_peers {
  * that many threads. What the environment says to the contrary is overwritten, unless UK_PEERS_KEEP_ENV=1:
  * then the libraries see the user's settings and choose by themselves. The libraries read their settings once:
  * call this once per process. A library that is not there is named in `detail` and is no error. */
-void bench_peers_open(struct bench_peers *peers, const char *directory, enum bench_isa isa, int threads);
+void bench_peers_open(struct bench_peers *peers, const char *directory, int isa, int threads);
 /* Where the libraries are looked for: $UK_PEERS, else .peers in the current directory. */
 const char *bench_peers_directory(void);
 void bench_peer_run(const struct bench_peer *peer, const struct bench_gemm *gemm);
@@ -102,7 +118,7 @@ struct bench_contender {
 };
 
 struct bench_plan {
-    enum bench_isa isa;
+    int isa;
     int threads;
     bool doubles;       /* f64: the peak is half of f32's, for a vector holds half as many */
     double flops;       /* of one call; 0: nothing to compare with the peak */
@@ -194,8 +210,7 @@ enum { BENCH_LIBRARIES = 9 };
 
 /* Opens the peers: OpenBLAS, MKL, OpenBLAS of Debian, BLIS, MKL's direct call and JIT, libxsmm's BLAS and dispatched
  * calls, oneDNN. As bench_peers_open. */
-void bench_libraries_open(struct bench_library *libraries, const char *directory, enum bench_isa isa,
-                          int threads);
+void bench_libraries_open(struct bench_library *libraries, const char *directory, int isa, int threads);
 
 /* onednn.c */
 void bench_onednn_open(struct bench_library *l, const char *directory, int threads);

@@ -243,7 +243,7 @@ static void open_xsmm(struct bench_library *call, struct bench_library *dispatch
 
 /* ---- all ---- */
 
-void bench_libraries_open(struct bench_library *l, const char *directory, enum bench_isa isa, int threads) {
+void bench_libraries_open(struct bench_library *l, const char *directory, int isa, int threads) {
     struct bench_peers peers;
     bench_peers_open(&peers, directory, isa, threads);
     int count = 0;

@@ -175,24 +175,20 @@ __attribute__((visibility("default"))) int (*mkl_serv_get_cpu_true(void))(void) 
 }
 
 /* Settings that the libraries read when they are loaded; NULL: unset. */
-static void set_environment(enum bench_isa isa, int threads) {
+static void set_environment(int isa, int threads) {
     char count[16];
     snprintf(count, sizeof count, "%d", threads);
-    static const char *const core[] = {"NEHALEM", "HASWELL", "SKYLAKEX"};
-    static const char *const highest[] = {"SSE4_2", "AVX2", NULL};
-    static const char *const blis[] = {"5", "3", "0"}; /* arch_t of BLIS 0.9: penryn, haswell, skx */
-    static const char *const xsmm[] = {"sse4", "hsw", NULL};
-    static const char *const onednn[] = {"SSE41", "AVX2", NULL};
+    const struct bench_peer_settings *p = &bench_isas[isa].peers;
     const struct {
         const char *name, *value;
     } settings[] = {
-        {"OPENBLAS_CORETYPE", core[isa]},
+        {"OPENBLAS_CORETYPE", p->openblas},
         {"OPENBLAS_L2_SIZE", NULL},
         {"OPENBLAS_BLOCK_FACTOR", NULL},
-        {"MKL_ENABLE_INSTRUCTIONS", highest[isa]},
-        {"BLIS_ARCH_TYPE", blis[isa]},
-        {"LIBXSMM_TARGET", xsmm[isa]},
-        {"ONEDNN_MAX_CPU_ISA", onednn[isa]},
+        {"MKL_ENABLE_INSTRUCTIONS", p->mkl},
+        {"BLIS_ARCH_TYPE", p->blis},
+        {"LIBXSMM_TARGET", p->xsmm},
+        {"ONEDNN_MAX_CPU_ISA", p->onednn},
         {"MKL_CBWR", NULL}, /* reproducible results, at a cost */
         {"OMP_NUM_THREADS", count},
         {"OMP_WAIT_POLICY", "passive"},
@@ -221,7 +217,7 @@ static void load_before(const char *directory, const char *name) {
         dlopen(path, RTLD_NOW | RTLD_GLOBAL);
 }
 
-void bench_peers_open(struct bench_peers *peers, const char *directory, enum bench_isa isa, int threads) {
+void bench_peers_open(struct bench_peers *peers, const char *directory, int isa, int threads) {
     static const char missing_text[] = "not installed; ./uk-setup peers installs it";
     struct bench_peer *openblas = &peers->peer[0], *mkl = &peers->peer[1], *system = &peers->peer[2],
                       *blis = &peers->peer[3];

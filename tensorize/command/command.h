@@ -211,6 +211,6 @@ int uk_time_program(const struct uk_job *job, const struct uk_arguments *a, cons
                     const int64_t *sizes, const double *scalars, struct uk_data *data);
 
 /* The instruction set whose peak a target's figures stand beside. */
-enum bench_isa uk_target_isa(const char *target);
+int uk_target_isa(const char *target);
 
 #endif

@@ -168,15 +168,9 @@ static const struct operation *operation_of(const struct uk_kernel *k) {
     return NULL;
 }
 
-static enum bench_isa isa_of(const struct uk_kernel *k) {
-    return !strncmp(k->isa, "avx512", 6) ? BENCH_AVX512
-           : !strncmp(k->isa, "avx2", 4) ? BENCH_AVX2
-                                         : BENCH_SSE2;
-}
-
 /* What a kernel that streams is held against. */
 struct stream {
-    enum bench_isa isa;
+    int isa;
     float *matrix;
     bool stores;
 };
@@ -184,9 +178,9 @@ struct stream {
 static void run_stream(void *user) {
     const struct stream *s = user;
     if (s->stores)
-        bench_load_and_store(s->isa, s->matrix, s->matrix + VECTOR / sizeof(float), VECTOR);
+        bench_isas[s->isa].load_and_store(s->matrix, s->matrix + VECTOR / sizeof(float), VECTOR);
     else
-        bench_load(s->isa, s->matrix, MATRIX);
+        bench_isas[s->isa].load(s->matrix, MATRIX);
 }
 
 struct result {
@@ -236,7 +230,7 @@ static enum uk_status measure(const struct uk_kernel *k, const struct operation 
 
     *r = (struct result){.kernel = k,
                          .time = {.name = k->symbol, .run = op->run},
-                         .plan = {.isa = isa_of(k), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
+                         .plan = {.isa = bench_isa_of(k->isa), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
     if (op->kind == STREAMS) {
         r->stream = (struct bench_contender){.name = "stream", .run = run_stream};
         r->bytes = (op->stores ? 1.5 : 1) * MATRIX;
@@ -254,7 +248,7 @@ static void print_result(const struct result *r) {
            1e9 * t->slowest);
     if (r->plan.flops > 0)
         printf("  %7.1f GFLOP/s  %5.1f %% of the %s peak beside it (%.1f)\n",
-               1e-9 * r->plan.flops / t->seconds, t->percent, bench_isa_name(r->plan.isa),
+               1e-9 * r->plan.flops / t->seconds, t->percent, bench_isas[r->plan.isa].name,
                1e-9 * r->plan.peak);
     else if (r->stream.run)
         printf("  %7.1f GB/s  %5.1f %% of a loop that only moves the bytes (%.1f)\n",

@@ -37,6 +37,6 @@ int uk_bench_static(const struct uk_arguments *a);
 
 struct bench_library;
 /* Two: uk_sgemm and uk_dgemm as BLAS is called, and planned beforehand. */
-void uk_bench_ours(struct bench_library *libraries, enum bench_isa isa, int threads);
+void uk_bench_ours(struct bench_library *libraries, int isa, int threads);
 
 #endif

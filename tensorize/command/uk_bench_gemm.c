@@ -23,7 +23,7 @@ struct set_summary {
 struct session {
     const struct uk_arguments *a;
     enum bench_type type;
-    enum bench_isa isa;
+    int isa;
     int threads;
     double peak, bandwidth, start, printed; /* printed: when progress was told last */
     struct bench_library library[ALL];
@@ -143,7 +143,7 @@ static int settle(struct session *s) {
 }
 
 /* Bytes per second that one thread reads from beyond the caches; 0 if there is no memory to try it. */
-static double read_bandwidth(enum bench_isa isa) {
+static double read_bandwidth(int isa) {
     enum { BYTES = 128 << 20 };
     float *memory = aligned_alloc(4096, BYTES);
     double best = 0;
@@ -152,7 +152,7 @@ static double read_bandwidth(enum bench_isa isa) {
     memset(memory, 1, BYTES);
     for (int i = 0; i < 5; i++) {
         double start = bench_seconds();
-        bench_load(isa, memory, BYTES);
+        bench_isas[isa].load(memory, BYTES);
         double rate = BYTES / (bench_seconds() - start);
         best = rate > best ? rate : best;
     }
@@ -286,7 +286,7 @@ static enum uk_status measure_best(struct line *l) {
 
 static void print_header(struct session *s, const struct bench_shape *shape) {
     fprintf(s->table, "\n### %s, %s, %s, %d thread%s%s\n\n", shape->set, s->type == BENCH_F64 ? "f64" : "f32",
-            bench_isa_name(s->isa), s->threads, s->threads > 1 ? "s" : "",
+            bench_isas[s->isa].name, s->threads, s->threads > 1 ? "s" : "",
             shape->form == BENCH_RESOLVED ? ", resolved calls" : "");
     fprintf(s->table, "| %-22s | GFLOP/s | %% of peak | x best | %-18s ", "m x n x k", "best peer");
     for (int i = OURS; i < ALL; i++)
@@ -331,7 +331,7 @@ static void record(struct session *s, const struct line *l, const struct bench_p
         char name[256];
         snprintf(name, sizeof name, "gemm/%s/%lldx%lldx%lld/%s%s/%s/%s/t%d/%s", shape->set,
                  (long long)shape->m, (long long)shape->n, (long long)shape->k, form_text(shape),
-                 shape->beta != 0 ? "+" : "", s->type == BENCH_F64 ? "f64" : "f32", bench_isa_name(s->isa),
+                 shape->beta != 0 ? "+" : "", s->type == BENCH_F64 ? "f64" : "f32", bench_isas[s->isa].name,
                  s->threads, c->name);
         cJSON *b = uk_bench_record(s->json, name, c, s->threads);
         cJSON_AddStringToObject(b, "library", c->name);
@@ -433,7 +433,7 @@ static void add_context(struct session *s) {
           *peers = cJSON_AddObjectToObject(context, "peers");
     for (int i = OURS; i < ALL; i++)
         cJSON_AddStringToObject(peers, s->library[i].name, s->library[i].detail);
-    cJSON_AddStringToObject(context, "isa", bench_isa_name(s->isa));
+    cJSON_AddStringToObject(context, "isa", bench_isas[s->isa].name);
     cJSON_AddNumberToObject(context, "threads", s->threads);
     cJSON_AddNumberToObject(context, "peak_flops", s->peak);
     cJSON_AddNumberToObject(context, "bandwidth_bytes_per_second", s->bandwidth);

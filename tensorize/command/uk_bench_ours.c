@@ -62,7 +62,7 @@ static void repeat_plan(struct bench_call *call, long calls) {
             uk_sgemm_run(plan, 1, p->a, p->b, (float)p->beta, p->c, NULL, call->state[1]);
 }
 
-void uk_bench_ours(struct bench_library *libraries, enum bench_isa isa, int threads) {
+void uk_bench_ours(struct bench_library *libraries, int isa, int threads) {
     libraries[0] = (struct bench_library){
         .name = "ukernels", .forms = {[BENCH_CALL] = true}, .begin = begin_call, .repeat = repeat_call};
     libraries[1] = (struct bench_library){.name = "ukernels plan",
@@ -72,5 +72,5 @@ void uk_bench_ours(struct bench_library *libraries, enum bench_isa isa, int thre
                                           .end = end_plan};
     for (int i = 0; i < 2; i++)
         snprintf(libraries[i].detail, sizeof libraries[i].detail, "ukernels %s, %s, %d thread%s", UK_VERSION,
-                 bench_isa_name(isa), threads, threads > 1 ? "s" : "");
+                 bench_isas[isa].name, threads, threads > 1 ? "s" : "");
 }

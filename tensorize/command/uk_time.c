@@ -6,12 +6,14 @@
 #include <string.h>
 #include "command.h"
 
-enum bench_isa uk_target_isa(const char *target) {
-    if (target && strstr(target, "avx512"))
-        return BENCH_AVX512;
-    if (target && strstr(target, "avx2"))
-        return BENCH_AVX2;
-    return uk_cpu_has("avx512f") ? BENCH_AVX512 : uk_cpu_has("avx2") ? BENCH_AVX2 : BENCH_SSE2;
+int uk_target_isa(const char *target) {
+    int isa = target ? bench_isa_of(target) : 0;
+
+    if (isa)
+        return isa;
+    for (isa = bench_isa_count - 1; isa > 0 && uk_cpu_lacks(bench_isas[isa].features, NULL, 0);)
+        isa--;
+    return isa;
 }
 
 struct ours {
@@ -76,7 +78,7 @@ static void print_ours(const struct bench_contender *c, const struct bench_plan 
         printf(", %.1f GFLOP/s", 1e-9 * plan->flops / c->seconds);
     if (plan->flops > 0 && !(bytes > 0))
         printf(", %.1f %% of the %s peak measured beside it (%.1f GFLOP/s, %d thread%s)", c->percent,
-               bench_isa_name(plan->isa), 1e-9 * plan->peak, plan->threads, plan->threads > 1 ? "s" : "");
+               bench_isas[plan->isa].name, 1e-9 * plan->peak, plan->threads, plan->threads > 1 ? "s" : "");
     printf("\n");
 }
 

@@ -38,11 +38,14 @@ static void random_values(void **state) {
 
 static void peaks(void **state) {
     (void)state;
-    for (int isa = BENCH_SSE2; isa <= BENCH_AVX512; isa++)
-        if (bench_isa_runs((enum bench_isa)isa))
-            assert_true(bench_peak((enum bench_isa)isa, 1) > 1e8);
-    assert_true(bench_peak(BENCH_SSE2, 2) > 1e8);
-    assert_true(bench_isa_runs(bench_isa_best()));
+    for (int isa = 0; isa < bench_isa_count; isa++)
+        if (bench_isas[isa].runs())
+            assert_true(bench_peak(isa, 1) > 1e8);
+    assert_true(bench_peak(0, 2) > 1e8);
+    assert_true(bench_isas[bench_isa_best()].runs());
+    for (int isa = 0; isa < bench_isa_count; isa++)
+        assert_int_equal(bench_isa_of(bench_isas[isa].kernels), isa);
+    assert_int_equal(bench_isa_of("nosuch"), 0);
 }
 
 /* They change nothing, to the last byte. */
@@ -53,13 +56,11 @@ static void streams(void **state) {
     bench_random(a, N, 1);
     bench_random(b, N, 2);
     memcpy(before, b, sizeof b);
-    for (int isa = BENCH_SSE2; isa <= BENCH_AVX512; isa++) {
-        if (!bench_isa_runs((enum bench_isa)isa))
+    for (int isa = 0; isa < bench_isa_count; isa++) {
+        if (!bench_isas[isa].runs())
             continue;
-        bench_load((enum bench_isa)isa, a, sizeof a);
-        bench_load((enum bench_isa)isa, NULL, 0);
-        bench_load_and_store((enum bench_isa)isa, a, b, sizeof b);
-        bench_load_and_store((enum bench_isa)isa, NULL, NULL, 0);
+        bench_isas[isa].load(a, sizeof a);
+        bench_isas[isa].load_and_store(a, b, sizeof b);
         assert_memory_equal(b, before, sizeof b);
     }
 }
@@ -82,7 +83,7 @@ static void paired(void **state) {
     double one = 200e-6, three = 600e-6;
     struct bench_contender c[] = {{.name = "one", .run = work, .user = &one},
                                   {.name = "three", .run = work, .user = &three}};
-    struct bench_plan plan = {.isa = BENCH_SSE2, .threads = 1, .flops = 1, .rounds = 7, .sample_time = 1e-3};
+    struct bench_plan plan = {.isa = 0, .threads = 1, .flops = 1, .rounds = 7, .sample_time = 1e-3};
     assert_int_equal(bench_paired(&plan, c, 2), UK_OK);
     assert_true(c[0].seconds >= 200e-6 && c[1].seconds >= 600e-6);
     assert_true(c[0].fastest <= c[0].seconds && c[0].seconds <= c[0].slowest);
@@ -95,7 +96,7 @@ static void paired(void **state) {
 static void missing_peers(void **state) {
     (void)state;
     struct bench_peers peers;
-    bench_peers_open(&peers, "/nonexistent", BENCH_SSE2, 1);
+    bench_peers_open(&peers, "/nonexistent", 0, 1);
     for (int i = 0; i < 2; i++) {
         assert_null(peers.peer[i].sgemm);
         assert_non_null(strstr(peers.peer[i].detail, "not installed; ./uk-setup peers"));
@@ -110,16 +111,16 @@ static void peers_environment(void **state) {
     setenv("OPENBLAS_L2_SIZE", "1", 1);
     setenv("MKL_ENABLE_INSTRUCTIONS", "user", 1);
     setenv("UK_PEERS_KEEP_ENV", "1", 1);
-    bench_peers_open(&peers, "/nonexistent", BENCH_AVX2, 1);
+    bench_peers_open(&peers, "/nonexistent", 1, 1);
     assert_string_equal(getenv("OPENBLAS_CORETYPE"), "user");
     assert_string_equal(getenv("OPENBLAS_L2_SIZE"), "1");
     assert_string_equal(getenv("MKL_ENABLE_INSTRUCTIONS"), "user");
     unsetenv("UK_PEERS_KEEP_ENV");
-    bench_peers_open(&peers, "/nonexistent", BENCH_AVX2, 1);
+    bench_peers_open(&peers, "/nonexistent", 1, 1);
     assert_string_equal(getenv("OPENBLAS_CORETYPE"), "HASWELL");
     assert_null(getenv("OPENBLAS_L2_SIZE"));
     assert_string_equal(getenv("MKL_ENABLE_INSTRUCTIONS"), "AVX2");
-    bench_peers_open(&peers, "/nonexistent", BENCH_AVX512, 1);
+    bench_peers_open(&peers, "/nonexistent", 2, 1);
     assert_string_equal(getenv("OPENBLAS_CORETYPE"), "SKYLAKEX");
     assert_null(getenv("MKL_ENABLE_INSTRUCTIONS"));
 }
@@ -212,7 +213,7 @@ static void checked_products(void **state) {
 static void missing_libraries(void **state) {
     (void)state;
     struct bench_library l[BENCH_LIBRARIES];
-    bench_libraries_open(l, "/nonexistent", BENCH_SSE2, 1);
+    bench_libraries_open(l, "/nonexistent", 0, 1);
     for (int i = 0; i < BENCH_LIBRARIES; i++) {
         assert_true(*l[i].name && *l[i].detail);
         if (!strstr(l[i].name, "Debian") && strcmp(l[i].name, "BLIS")) {
