@@ -170,7 +170,7 @@ static bool is_tried(const struct uk_target *t, const struct uk_kernel *row, cha
     return !uk_target_lacks_for(t, row, lacks, size) &&
            (t == uk_targets || t[-1].arch != t->arch || uk_target_lacks_for(t - 1, row, lacks, size) ||
             t[-1].machine.fma_per_cycle != t->machine.fma_per_cycle ||
-            t[-1].machine.issue_width != t->machine.issue_width);
+            t[-1].machine.loads_alone != t->machine.loads_alone);
 }
 
 /* Compiled for each target of another architecture that has the kernel: nothing is left to call, nor did LLVM call
