@@ -13,8 +13,8 @@ import re
 import sys
 
 
-# Of x86-64; of AArch64 and ARM, b.ne, bne, cbz and tbz.
-JUMP = r"(?:j\w+|b(?:\.?[a-z]{2})?|cbn?z\s+\w+,|tbn?z\s+\w+,\s+#\w+,)\s+0x([0-9a-f]+)"
+# Of x86-64; of AArch64 and ARM, b.ne, bne, cbz and tbz; of RISC-V, whose jumps compare registers.
+JUMP = r"(?:j\w*|b(?:\.?[a-z]{2})?|cbn?z\s+\w+,|tbn?z\s+\w+,\s+#\w+,|b\w+\s+\w+,(?:\s+\w+,)?)\s+0x([0-9a-f]+)"
 
 
 class Instruction:
@@ -24,7 +24,7 @@ class Instruction:
         target = re.match(JUMP, text)
         self.target = int(target[1], 16) if target else None
         # An indirect jump goes into the code behind it: edge tiles enter a row of cases.
-        self.falls_through = not re.match(r"ret|jmp\w*\s+0x|ud2|b\s+0x|bx\s|udf", text)
+        self.falls_through = not re.match(r"ret|j(?:mp\w*)?\s+0x|ud2|b\s+0x|bx\s|udf", text)
 
 
 def functions(lines):

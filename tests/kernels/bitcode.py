@@ -100,8 +100,10 @@ def check_text(row, text):
             if not group or "noduplicate" not in attributes[group[1]].split():
                 yield "an asm statement without noduplicate"
             constraints = re.search(r'", "([^"]*)"\(', line)[1].split(",")
-            # An input may get the register of an output with the same value, if that may be written last.
-            if "=r" in constraints and "r" in constraints:
+            # An input may get the register of an output with the same value, if that may be written last: by one instruction it is.
+            statement = re.search(r'asm [^"]*"([^"]*)"', line)[1]
+            instructions = [t for t in re.split(r"(?:\\0A|\\09|;)+", statement) if not re.match(r"\s*(\.(balign|equ|option)\b|$)", t)]
+            if "=r" in constraints and "r" in constraints and len(instructions) > 1:
                 yield f"an asm statement changes a register that an input may share: {','.join(constraints)}"
     for group in attributes.values():
         if '"' in group or BLOCKS_INLINING & set(group.split()) or "vscale_range" in group:

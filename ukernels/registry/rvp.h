@@ -10,8 +10,8 @@
  * the call is inlined (-O1 and more). Instructions that can set vxsat are kept in their order, others may be moved,
  * merged and dropped as any arithmetic. -DUK_RVP_OPCODE=0x7f: the opcode of 0.5 and of the cores that have it.
  *
- * Elsewhere, and as uk_rvp_c_<name> on RISC-V too, it is C. Right shifts of negative numbers are arithmetic, which gcc
- * and clang document.
+ * Elsewhere, with -DUK_IN_C, and as uk_rvp_c_<name> on RISC-V too, it is C. Right shifts of negative numbers are arithmetic,
+ * which gcc and clang document.
  */
 #ifndef UK_RVP_H
 #define UK_RVP_H
@@ -126,32 +126,44 @@ UK_RVP_INLINE int64_t uk_rvp_pair(uint64_t a, uint64_t b, int x, int crossed) {
     uint64_t ov = 0;            \
     return uk_rvp_c_##name(d, rs1, b, &ov);
 
-#if defined __riscv && __riscv_xlen == 64
+#if defined __riscv && __riscv_xlen == 64 && !defined UK_IN_C
 
 #ifndef UK_RVP_OPCODE
 #define UK_RVP_OPCODE 0x77
 #endif
+/*
+ * For asm statements of one's own: the word of three registers, named as the ABI does or as operands (%[sum]), after
+ * UK_RVP_NAMES once and aligned. UK_RVP_WORD is it with operands 0 and 1 and what lies in the field rs2.
+ */
 #if UK_RVP_OPCODE == 0x77
-#define UK_RVP_WORD(funct3, funct7, rs2) ".balign 4\n\t.insn r 0x77, " funct3 ", " funct7 ", %0, %1, " rs2
-#define UK_RVP_RS2 "%2"
+#define UK_RVP_NAMES
+#define UK_RVP_FIELDS(funct3, funct7, rd, rs1, rs2) \
+    ".insn r 0x77, " funct3 ", " funct7 ", " rd ", " rs1 ", " rs2
+#define UK_RVP_NAME(r) r
 #define UK_RVP_FIELD(number) "x" number
 #elif UK_RVP_OPCODE == 0x7f
 /* To assemblers 0x7f begins a longer instruction: so it is data, with the registers' numbers. */
-#define UK_RVP_WORD(funct3, funct7, rs2)                                                                   \
+#define UK_RVP_NAMES                                                                                       \
     ".equ uk_rvp_zero, 0\n.equ uk_rvp_ra, 1\n.equ uk_rvp_sp, 2\n.equ uk_rvp_gp, 3\n.equ uk_rvp_tp, 4\n"    \
     ".equ uk_rvp_t0, 5\n.equ uk_rvp_t1, 6\n.equ uk_rvp_t2, 7\n.equ uk_rvp_s0, 8\n.equ uk_rvp_fp, 8\n"      \
     ".equ uk_rvp_s1, 9\n.equ uk_rvp_a0, 10\n.equ uk_rvp_a1, 11\n.equ uk_rvp_a2, 12\n.equ uk_rvp_a3, 13\n"  \
     ".equ uk_rvp_a4, 14\n.equ uk_rvp_a5, 15\n.equ uk_rvp_a6, 16\n.equ uk_rvp_a7, 17\n.equ uk_rvp_s2, 18\n" \
     ".equ uk_rvp_s3, 19\n.equ uk_rvp_s4, 20\n.equ uk_rvp_s5, 21\n.equ uk_rvp_s6, 22\n.equ uk_rvp_s7, 23\n" \
     ".equ uk_rvp_s8, 24\n.equ uk_rvp_s9, 25\n.equ uk_rvp_s10, 26\n.equ uk_rvp_s11, 27\n"                   \
-    ".equ uk_rvp_t3, 28\n.equ uk_rvp_t4, 29\n.equ uk_rvp_t5, 30\n.equ uk_rvp_t6, 31\n.balign 4\n"          \
-    ".4byte 0x7f + ((" funct7 ") << 25) + (" funct3 " << 12) + ((" rs2 ") << 20)"                          \
-    " + (uk_rvp_%0 << 7) + (uk_rvp_%1 << 15)"
-#define UK_RVP_RS2 "uk_rvp_%2"
+    ".equ uk_rvp_t3, 28\n.equ uk_rvp_t4, 29\n.equ uk_rvp_t5, 30\n.equ uk_rvp_t6, 31\n"
+#define UK_RVP_FIELDS(funct3, funct7, rd, rs1, rs2)                                                       \
+    ".4byte 0x7f + ((" funct7 ") << 25) + (" funct3 " << 12) + ((" rs2 ") << 20) + (" rd " << 7) + (" rs1 \
+    " << 15)"
+#define UK_RVP_NAME(r) "uk_rvp_" r
 #define UK_RVP_FIELD(number) number
 #else
 #error "UK_RVP_OPCODE is 0x77 (P 0.9) or 0x7f (P 0.5)"
 #endif
+#define UK_RVP_TEXT(funct3, funct7, rd, rs1, rs2) \
+    UK_RVP_FIELDS(funct3, funct7, UK_RVP_NAME(rd), UK_RVP_NAME(rs1), UK_RVP_NAME(rs2))
+#define UK_RVP_WORD(funct3, funct7, rs2) \
+    UK_RVP_NAMES ".balign 4\n\t" UK_RVP_FIELDS(funct3, funct7, UK_RVP_NAME("%0"), UK_RVP_NAME("%1"), rs2)
+#define UK_RVP_RS2 UK_RVP_NAME("%2")
 #define UK_RVP_ASM_0 __asm__
 #define UK_RVP_ASM_1 __asm__ __volatile__
 #define UK_RVP_BODY(name, saturates, declared, d, b, text, mode, ...)       \

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loops of gemm_dot_rvp.c in RISC-V: LOOP(r, c, t) for r = 1..4 rows and c = 1..5 columns, asm statements built of
+ * one text: sums to 0; U groups a turn; groups that are left, one at a time; the halves of sums added; C.
+ */
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+#define CAT_(a, b) a##b
+#define CAT(a, b) CAT_(a, b)
+
+/* funct3 and funct7 of the instructions; of those that need no operand of the asm statement as text, too. */
+enum {
+#define UK_RVP(name, form, funct3, funct7, ...) FUNCT3_##name = funct3, FUNCT7_##name = funct7,
+#include "registry/rvp.def"
+#undef UK_RVP
+};
+#define ADD32(rd, rs1, rs2) UK_RVP_TEXT("2", "0x20", rd, rs1, rs2) "\n\t"
+#define PKBT32(rd, rs1, rs2) UK_RVP_TEXT("2", "0x0f", rd, rs1, rs2) "\n\t"
+#define PKTB32(rd, rs1, rs2) UK_RVP_TEXT("2", "0x1f", rd, rs1, rs2) "\n\t"
+_Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 && FUNCT7_pkbt32 == 0x0f &&
+                   FUNCT3_pktb32 == 2 && FUNCT7_pktb32 == 0x1f,
+               "rvp.def has them");
+
+/* f(0, x) f(1, x) ... so many times; f(i, j) for r rows of each of so many columns. */
+#define EACH_1(f, x) f(0, x)
+#define EACH_2(f, x) EACH_1(f, x) f(1, x)
+#define EACH_3(f, x) EACH_2(f, x) f(2, x)
+#define EACH_4(f, x) EACH_3(f, x) f(3, x)
+#define GRID_1(r, f) EACH_##r(f, 0)
+#define GRID_2(r, f) GRID_1(r, f) EACH_##r(f, 1)
+#define GRID_3(r, f) GRID_2(r, f) EACH_##r(f, 2)
+#define GRID_4(r, f) GRID_3(r, f) EACH_##r(f, 3)
+#define GRID_5(r, f) GRID_4(r, f) EACH_##r(f, 4)
+
+/*
+ * Registers of the sums of rows 0 to 3, a column a line; t0 to t3 and t4 are rows and a column of a group. s1 and a0 are never
+ * named: pointers get them, so that a function that lacks a register (s1 is LLVM's second frame pointer) is an error and
+ * not a wrong result. With s0 free there is one more. Unnamed, LLVM gives up its search for registers now and then.
+ */
+#define R00 "t5"
+#define R10 "t6"
+#define R20 "a7"
+#define R30 "a6"
+#define R01 "a5"
+#define R11 "a4"
+#define R21 "s2"
+#define R31 "s3"
+#define R02 "s4"
+#define R12 "s5"
+#define R22 "s6"
+#define R32 "s7"
+#define R03 "s8"
+#define R13 "s9"
+#define R23 "s10"
+#define R33 "s11"
+#define R04 "a3"
+#define R14 "a2"
+#define R24 "a1"
+#define R34 "ra"
+
+/* clang-format off */
+/* Row i of A, column j of B in group u behind the pointers; and the pointers u groups on. */
+#if IN_PLACE
+#define ROW(i) , [a##i] "=&r"(row[i])
+#define ROWS_1
+#define ROWS_2 ROW(1)
+#define ROWS_3 ROWS_2 ROW(2)
+#define ROWS_4 ROWS_3 ROW(3)
+#define POINTERS(r) , [a0] "+&r"(a) ROWS_##r
+/* In here: compilers fail to find registers for so many that are read and written. */
+#define FIND_1
+#define FIND_2 "fmv.x.d t0, %[lda]\n\t" "add %[a1], %[a0], t0\n\t"
+#define FIND_3 FIND_2 "add %[a2], %[a1], t0\n\t"
+#define FIND_4 FIND_3 "add %[a3], %[a2], t0\n\t"
+#define FIND(r) FIND_##r
+#define LDA , [lda] "f"(in_f((const void *)t->lda))
+#define LOAD_A(i, u) "ld t" #i ", 8*" #u "(%[a" #i "])\n\t"
+#define NEXT_ROW(i, u) "addi %[a" #i "], %[a" #i "], 8*" #u "\n\t"
+#define NEXT_A(r, u) EACH_##r(NEXT_ROW, u)
+#else
+#define POINTERS(r) , [a0] "+&r"(a)
+#define FIND(r)
+#define LDA
+#define LOAD_A(i, u) "ld t" #i ", 8*" #i "+8*" TEXT(UK_MR) "*" #u "(%[a0])\n\t"
+#define NEXT_A(r, u) "addi %[a0], %[a0], 8*" TEXT(UK_MR) "*" #u "\n\t"
+#endif
+#define LOAD_B(j, u) "ld t4, 8*" #j "+8*" TEXT(UK_NR) "*" #u "(%[b])\n\t"
+#define NEXT_B(u) "addi %[b], %[b], 8*" TEXT(UK_NR) "*" #u "\n\t"
+
+#define SUM(i, j) , [s##i##j] "=&r"(s##i##j)
+#define REGISTER(i, j) register uint64_t s##i##j __asm__(R##i##j);
+#define ZERO(i, j) "li %[s" #i #j "], 0\n\t"
+#define MULTIPLY(i, j) UK_RVP_TEXT("0", "%[funct7]", "%[s" #i #j "]", "t4", "t" #i) "\n\t"
+#define COLUMN(r, j, u) LOAD_B(j, u) EACH_##r(MULTIPLY, j)
+#define COLUMNS_1(r, u) COLUMN(r, 0, u)
+#define COLUMNS_2(r, u) COLUMNS_1(r, u) COLUMN(r, 1, u)
+#define COLUMNS_3(r, u) COLUMNS_2(r, u) COLUMN(r, 2, u)
+#define COLUMNS_4(r, u) COLUMNS_3(r, u) COLUMN(r, 3, u)
+#define COLUMNS_5(r, u) COLUMNS_4(r, u) COLUMN(r, 4, u)
+#define GROUP(r, c, u) EACH_##r(LOAD_A, u) COLUMNS_##c(r, u)
+#define GROUPS_1(r, c) GROUP(r, c, 0)
+#define GROUPS_4(r, c) GROUP(r, c, 0) GROUP(r, c, 1) GROUP(r, c, 2) GROUP(r, c, 3)
+#define GROUPS_8(r, c) GROUPS_4(r, c) GROUP(r, c, 4) GROUP(r, c, 5) GROUP(r, c, 6) GROUP(r, c, 7)
+#define TURN(r, c, u) GROUPS_##u(r, c) NEXT_A(r, u) NEXT_B(u)
+
+/* Jumps where A is at `end`, or is not. */
+#define IF_AT(branch, end, to) "fmv.x.d t0, %[" end "]\n\t" branch " %[a0], t0, " to "\n\t"
+#define IF_AT_R(branch, end, to) branch " %[a0], %[" end "], " to "\n\t"
+
+/*
+ * The sums to C: t1, whose rows are t2 bytes apart; added to it if t3. The halves of two neighbours are added at once, and
+ * make 8 bytes; they are stored as such where C and t2 are multiples of 8. In C, compilers would spill all sums before the
+ * branches.
+ */
+#define PAIR(i, j, k) \
+    PKTB32("t0", "%[s" #i #k "]", "%[s" #i #j "]") PKBT32("t4", "%[s" #i #k "]", "%[s" #i #j "]") \
+    ADD32("%[s" #i #j "]", "t0", "t4")
+#define LAST(i, j) "srli t0, %[s" #i #j "], 32\n\t" "addw %[s" #i #j "], %[s" #i #j "], t0\n\t"
+#define ADD_PAIR(i, j, k) \
+    "lwu t0, 4*" #j "(t4)\n\t" "lw t3, 4*" #k "(t4)\n\t" "slli t3, t3, 32\n\t" "or t0, t0, t3\n\t" \
+    ADD32("%[s" #i #j "]", "%[s" #i #j "]", "t0")
+#define ADD_LAST(i, j) "lw t0, 4*" #j "(t4)\n\t" "addw %[s" #i #j "], %[s" #i #j "], t0\n\t"
+#define STORE_8(i, j, k) "sd %[s" #i #j "], 4*" #j "(t1)\n\t"
+#define STORE_4(i, j, k) \
+    "sw %[s" #i #j "], 4*" #j "(t1)\n\t" "srli t0, %[s" #i #j "], 32\n\t" "sw t0, 4*" #k "(t1)\n\t"
+#define STORE_LAST(i, j) "sw %[s" #i #j "], 4*" #j "(t1)\n\t"
+
+/* pair(i, j, j + 1), and last(i, j) for an odd column, of so many. */
+#define PAIRS_1(pair, last, i) last(i, 0)
+#define PAIRS_2(pair, last, i) pair(i, 0, 1)
+#define PAIRS_3(pair, last, i) pair(i, 0, 1) last(i, 2)
+#define PAIRS_4(pair, last, i) pair(i, 0, 1) pair(i, 2, 3)
+#define PAIRS_5(pair, last, i) pair(i, 0, 1) pair(i, 2, 3) last(i, 4)
+#define ADD_HALVES(i, c) PAIRS_##c(PAIR, LAST, i)
+#define ADD_C(i, c) PAIRS_##c(ADD_PAIR, ADD_LAST, i) "add t4, t4, t2\n\t"
+#define STORE_ROW_8(i, c) PAIRS_##c(STORE_8, STORE_LAST, i) "add t1, t1, t2\n\t"
+#define STORE_ROW_4(i, c) PAIRS_##c(STORE_4, STORE_LAST, i) "add t1, t1, t2\n\t"
+#define FINISH(r, c) \
+    "fmv.x.d t0, %[to]\n\t" "ld t1, 0(t0)\n\t" "ld t2, 8(t0)\n\t" "ld t3, 16(t0)\n\t" EACH_##r(ADD_HALVES, c) \
+    "beqz t3, 5f\n\t" "mv t4, t1\n\t" EACH_##r(ADD_C, c) \
+    "5:\n\t" "or t0, t1, t2\n\t" "andi t0, t0, 7\n\t" "bnez t0, 6f\n\t" EACH_##r(STORE_ROW_8, c) "j 7f\n\t" \
+    "6:\n\t" EACH_##r(STORE_ROW_4, c) "7:\n\t"
+
+/* jump, constraint, value: where the turns' end lies. */
+#define DEFINE(r, c, u, jump, constraint, value) \
+    static inline __attribute__((always_inline)) void loop_##r##c(const struct tile *t) { \
+        const left *a = t->a, *row[4]; \
+        const right *b = t->b; \
+        const int64_t step = IN_PLACE ? KR : MR * KR; \
+        const left *turns = a + t->groups / u * u * step, *end = a + t->groups * step; \
+        GRID_##c(r, REGISTER) \
+        \
+        (void)row; \
+        __asm__ volatile( \
+            UK_RVP_NAMES ".balign 4\n\t" ".option push\n\t" ".option norvc\n\t" \
+            FIND(r) GRID_##c(r, ZERO) jump("beq", "turns", "2f") \
+            "1:\n\t" TURN(r, c, u) jump("bne", "turns", "1b") \
+            "2:\n\t" IF_AT("beq", "end", "4f") \
+            "3:\n\t" TURN(r, c, 1) IF_AT("bne", "end", "3b") \
+            "4:\n\t" FINISH(r, c) ".option pop" \
+            : [b] "+&r"(b)POINTERS(r) GRID_##c(r, SUM) \
+            : [turns] constraint(value(turns)), [end] "f"(in_f(end)), [to] "f"(in_f(&t->to)) LDA, \
+              [funct7] "i"(CAT(FUNCT7_, MAQA)) \
+            : "t0", "t1", "t2", "t3", "t4", "memory"); \
+    }
+#define DEFINE_IN_R(r, c, u) DEFINE(r, c, u, IF_AT_R, "r", )
+#define DEFINE_IN_F(r, c, u) DEFINE(r, c, u, IF_AT, "f", in_f)
+/* clang-format on */
+
+static inline double in_f(const void *p) {
+    const union {
+        const void *p;
+        double f;
+    } u = {p};
+
+    return u.f;
+}
+
+DEFINE_IN_R(1, 1, 8)
+DEFINE_IN_R(2, 1, 8)
+DEFINE_IN_R(3, 1, 8)
+DEFINE_IN_R(4, 1, 8)
+DEFINE_IN_R(1, 2, 4)
+DEFINE_IN_R(2, 2, 4)
+DEFINE_IN_R(3, 2, 4)
+DEFINE_IN_R(4, 2, 4)
+DEFINE_IN_R(1, 3, 4)
+DEFINE_IN_R(2, 3, 4)
+DEFINE_IN_R(3, 3, 4)
+DEFINE_IN_R(4, 3, 4)
+DEFINE_IN_R(1, 4, 4)
+DEFINE_IN_R(2, 4, 4)
+DEFINE_IN_R(3, 4, 4)
+#if IN_PLACE
+DEFINE_IN_F(4, 4, 8)
+#else
+DEFINE_IN_R(4, 4, 4)
+#endif
+#if UK_NR == 5
+DEFINE_IN_R(1, 5, 4)
+DEFINE_IN_R(2, 5, 4)
+DEFINE_IN_R(3, 5, 4)
+DEFINE_IN_F(4, 5, 4)
+#endif
+
+#define LOOP(r, c, t) loop_##r##c(t)

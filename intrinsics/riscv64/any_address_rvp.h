@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loads and stores of whole registers at any address. RISC-V has them, as slow as the core is where the address is not a
+ * multiple of the size; compilers take them apart into bytes.
+ */
+#include "registry/kernel_contract.h"
+
+#if defined __riscv && !defined UK_IN_C
+struct four_bytes {
+    char byte[4];
+};
+struct eight_bytes {
+    char byte[8];
+};
+
+static inline __attribute__((always_inline)) uint64_t load_4(const void *p) {
+    uint64_t v;
+
+    __asm__("lwu %0, %1" : "=r"(v) : "m"(*(const struct four_bytes *)p));
+    return v;
+}
+
+static inline __attribute__((always_inline)) uint64_t load_8(const void *p) {
+    uint64_t v;
+
+    __asm__("ld %0, %1" : "=r"(v) : "m"(*(const struct eight_bytes *)p));
+    return v;
+}
+
+static inline __attribute__((always_inline)) void store_8(void *p, uint64_t v) {
+    __asm__("sd %1, %0" : "=m"(*(struct eight_bytes *)p) : "r"(v));
+}
+#else
+static inline uint64_t load_4(const void *p) {
+    uint32_t v;
+
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline uint64_t load_8(const void *p) {
+    uint64_t v;
+
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void store_8(void *p, uint64_t v) {
+    __builtin_memcpy(p, &v, sizeof v);
+}
+#endif

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of RISC-V: multiply-adds, loads and all other instructions of a loop, which has no vectors."""
+
+import re
+
+
+def count(body, loop, kernel):
+    """P's instructions are unknown words to LLVM; those of a loop that are no multiply-adds would make the count too large."""
+    texts = [body[i].text for i in loop]
+    fma = sum(bool(re.match(r"<unknown>|fmadd", text)) for text in texts)
+    loads = sum(bool(re.match(r"l[bhwd]u?\s|fl[wd]\s", text)) for text in texts)
+    return fma, loads, len(texts) - fma - loads
