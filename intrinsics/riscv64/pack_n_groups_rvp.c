@@ -30,8 +30,11 @@ static inline __attribute__((always_inline)) void four_columns(const element *s,
     uint64_t x[4];
 
 #pragma GCC unroll 4
-    for (int p = 0; p < 4; p++)
-        x[p] = load_4(s + p * lds) | load_4(s + (p + 4) * lds) << 32;
+    for (int p = 0; p < 4; p++, s += lds)
+        x[p] = load_4(s);
+#pragma GCC unroll 4
+    for (int p = 0; p < 4; p++, s += lds)
+        x[p] |= load_4(s) << 32;
     exchange(&x[0], &x[1]);
     exchange(&x[2], &x[3]);
     store_8(d, uk_rvp_pkbb16(x[2], x[0]));
@@ -45,8 +48,8 @@ static inline __attribute__((always_inline)) void eight_columns(const element *s
     uint64_t x[8], y[8];
 
 #pragma GCC unroll 8
-    for (int p = 0; p < 8; p++)
-        x[p] = load_8(s + p * lds);
+    for (int p = 0; p < 8; p++, s += lds)
+        x[p] = load_8(s);
 #pragma GCC unroll 2
     for (int p = 0; p < 8; p += 4) {
         exchange(&x[p], &x[p + 1]);
@@ -72,20 +75,33 @@ static inline __attribute__((always_inline)) void column(const element *s, int64
         d[p] = *s;
 }
 
+/*
+ * An address of which a compiler knows nothing: in a loop over groups it would else keep a pointer to each row, more than there
+ * are registers for.
+ */
+#if defined __riscv && !defined UK_IN_C
+#define UNKNOWN(p) __asm__("" : "+r"(p))
+#else
+#define UNKNOWN(p) (void)0
+#endif
+
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, int64_t w) {
     int64_t j = 0;
 
     /* Apart: where w is a constant, whole panels have no loop. */
     if (k >= KR && n == w) {
+        UNKNOWN(s);
+        UNKNOWN(d);
         for (; j + 8 <= w; j += 8)
             eight_columns(s + j, lds, d + KR * j);
         if (j + 4 <= w) {
             four_columns(s + j, lds, d + KR * j);
             j += 4;
         }
-#pragma GCC unroll 1
-        for (; j < w; j++)
-            column(s + j, lds, d + KR * j);
+#pragma GCC unroll 3
+        for (int i = 0; i < 3; i++)
+            if (j + i < w)
+                column(s + j + i, lds, d + KR * (j + i));
         return;
     }
     for (; j < w; j++)
