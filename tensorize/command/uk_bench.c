@@ -98,6 +98,12 @@ static void run_vadd(void *user) {
     ((uk_vadd_function *)o->kernel->function)(o->a, o->b, o->c, o->kernel->nr);
 }
 
+static void run_i32add(void *user) {
+    const struct operands *o = user;
+    ((uk_i32add_function *)o->kernel->function)((const int32_t *)o->a, (const int32_t *)o->b, (int32_t *)o->c,
+                                                o->kernel->nr);
+}
+
 /* How an operation is called, and what one call computes or moves. */
 static const struct operation {
     const char *name;
@@ -140,6 +146,8 @@ static const struct operation {
     {"u8pack_n", run_u8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false, 0}, /* the same parameters */
     {"i8pack_n", run_i8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false, 0},
     {"vadd", run_vadd, COPIES, 0, 12, 1, false, false, 0},
+    {"i32add", run_i32add, COPIES, 0, 12, 1, false, false, 0},
+    {"i32kadd", run_i32add, COPIES, 0, 12, 1, false, false, 0}, /* the same parameters */
     {"sdot", run_sdot, STREAMS, 0, 0, 0, false, false, 0},
     {"saxpy", run_saxpy, STREAMS, 0, 0, 0, true, false, 0},
     {"sgemv_n", run_sgemv_n, STREAMS, 0, 0, 0, false, false, 0},

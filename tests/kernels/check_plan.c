@@ -344,6 +344,8 @@ static const struct op ops[] = {
     {"bpack_n", (void (*)(void))uk_reference_bpack_n, plan_group_pack_n, .has_k = true, .any_columns = true,
      .types = ALL(BF16)},
     {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, .has_columns = true},
+    {"i32add", (void (*)(void))uk_reference_i32add, plan_vadd, .any_columns = true, .types = ALL(I32)},
+    {"i32kadd", (void (*)(void))uk_reference_i32kadd, plan_vadd, .any_columns = true, .types = ALL(I32)},
     {"sdot", (void (*)(void))uk_reference_sdot, plan_dot, .has_k = true, .has_acc = true},
     {"saxpy", (void (*)(void))uk_reference_saxpy, plan_axpy, .adds = true, .any_columns = true},
     {"sgemv_n", (void (*)(void))uk_reference_sgemv_n, plan_gemv_n, .has_k = true, .has_rows = true,

@@ -23,8 +23,8 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
 }
 
 /* i32 wraps. Element (i, p) of A, of panels of groups and of rows in place. */
-#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i)*KR + (p) % KR]
-#define IN_ROWS(i, p) a[(i)*lda + (p)]
+#define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i) * KR + (p) % KR]
+#define IN_ROWS(i, p) a[(i) * lda + (p)]
 #define ADD(element, from, to, sum_type)                                                        \
     for (int64_t i = 0; i < mr; i++) {                                                          \
         for (int64_t j = 0; j < nr; j++) {                                                      \
@@ -148,4 +148,25 @@ void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const
     (void)KR;
     for (int64_t j = 0; j < n; j++)
         c[j] = a[j] + b[j];
+}
+
+void uk_reference_i32add(int64_t MR, int64_t NR, int64_t KR, const int32_t *a, const int32_t *b, int32_t *c,
+                         int64_t n) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    for (int64_t j = 0; j < n; j++)
+        c[j] = (int32_t)((uint32_t)a[j] + (uint32_t)b[j]);
+}
+
+void uk_reference_i32kadd(int64_t MR, int64_t NR, int64_t KR, const int32_t *a, const int32_t *b, int32_t *c,
+                          int64_t n) {
+    (void)MR;
+    (void)NR;
+    (void)KR;
+    for (int64_t j = 0; j < n; j++) {
+        const int64_t sum = (int64_t)a[j] + b[j];
+
+        c[j] = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
+    }
 }
