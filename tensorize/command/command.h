@@ -33,7 +33,7 @@ struct uk_arguments {
     const char *log;
     int64_t time_limit, trial_limit, trials;                       /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */
-    bool time, check, require_kernels, all, json, explain, is_static, completion;
+    bool time, check, count, require_kernels, all, json, explain, is_static, completion;
     const char *layout, *ta, *tb; /* of uk gemm */
 };
 
@@ -178,6 +178,15 @@ int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, cons
 int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, int64_t *count);
 /* Removes what there is of it, and does to uk what a signal meanwhile would have done. */
 void uk_emulation_end(struct uk_emulation *e);
+/* Calls the function of that name once as uk_emulation_run() does, and counts the instructions executed until it returns, in
+ * whatever it calls; but for what stands for one instruction that the emulator lacks: that counts as one. */
+int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
+                           int32_t *status, int64_t *count);
+/* A file of C that programs under the emulator bring along for instructions that it lacks; the last one's name is NULL. */
+struct uk_source_file {
+    const char *name, *text;
+};
+extern const struct uk_source_file uk_rvp_sources[];
 /* count.c, as the build compiled it. */
 extern const unsigned char uk_count_plugin[];
 extern const size_t uk_count_plugin_size;

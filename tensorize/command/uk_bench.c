@@ -236,9 +236,10 @@ static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c,
 static enum uk_status measure(const struct uk_kernel *k, const struct operation *op, struct result *r) {
     size_t widest = (size_t)(k->mr > k->nr ? k->mr : k->nr), rows = (size_t)(k->mr > K ? k->mr : K);
 
-    *r = (struct result){.kernel = k,
-                         .time = {.name = k->symbol, .run = op->run},
-                         .plan = {.isa = bench_isa_of(k->isa), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
+    *r = (struct result){
+        .kernel = k,
+        .time = {.name = k->symbol, .run = op->run},
+        .plan = {.isa = bench_isa_of(k->isa), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
     if (op->kind == STREAMS) {
         r->stream = (struct bench_contender){.name = "stream", .run = run_stream};
         r->bytes = (op->stores ? 1.5 : 1) * MATRIX;

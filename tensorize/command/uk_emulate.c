@@ -45,6 +45,18 @@ static bool has(const struct uk_target *core, const char *name, size_t n) {
     return false;
 }
 
+/* Of a target's name: its row's, or added. */
+static bool has_feature(const char *target, const char *name) {
+    const char *plus = target + strcspn(target, "+");
+
+    for (size_t n; *plus; plus += n) {
+        n = strcspn(++plus, "+");
+        if (strlen(name) == n && !strncmp(plus, name, n))
+            return true;
+    }
+    return has(row_of(target), name, strlen(name));
+}
+
 /* Whether the core has what the target has; `plus` are the features that its name adds. */
 static bool core_has(const struct uk_target *core, const struct uk_target *t, const char *plus) {
     for (const char *const *h = t->has; *h; h++)
@@ -126,6 +138,7 @@ enum { OBJECT, ASSEMBLY, SOURCE, RUNNER, DATA, PLUGIN, COUNT, FILES };
 
 struct uk_emulation {
     const struct uk_emulator *emulator;
+    bool simulates; /* what the emulator lacks is linked in */
     const char *cpu;
     char folder[256], path[FILES][300];
 };
@@ -280,23 +293,44 @@ static int write_runner(const struct uk_emulation *e, struct uk_job *job, const 
     return status;
 }
 
+enum { SIMULATION = 16 }; /* sources at most */
+
+/* Into the folder of the run; the C files' paths go to argv. Exit status. */
+static int write_simulation(const struct uk_emulation *e, char paths[SIMULATION][300], char **argv) {
+    int status = UK_EXIT_OK;
+
+    for (int i = 0; uk_rvp_sources[i].name && !status; i++) {
+        const struct uk_source_file *f = &uk_rvp_sources[i];
+
+        snprintf(paths[i], sizeof paths[i], "%s/%s", e->folder, f->name);
+        status = uk_write_output(paths[i], f->text, strlen(f->text));
+        if (strstr(f->name, ".c"))
+            *argv++ = paths[i];
+    }
+    return status;
+}
+
 /* The runner of its source and of the object or assembly at that path. */
 static int link_runner(const struct uk_emulation *e, const char *code) {
-    char target[64];
-    char *const argv[] = {UK_CLANG,
-                          target,
-                          "-std=c17",
-                          "-O1",
-                          "-static",
-                          "--ld-path=" UK_LLD,
-                          "-o",
-                          (char *)e->path[RUNNER],
-                          (char *)e->path[SOURCE],
-                          (char *)code,
-                          "-lm",
-                          NULL};
+    char target[64], paths[SIMULATION][300];
+    char *argv[10 + SIMULATION + 1] = {UK_CLANG,
+                                       target,
+                                       "-std=gnu17",
+                                       "-O1",
+                                       "-static",
+                                       "--ld-path=" UK_LLD,
+                                       "-o",
+                                       (char *)e->path[RUNNER],
+                                       (char *)e->path[SOURCE],
+                                       (char *)code};
+    int n = 10;
 
     snprintf(target, sizeof target, "--target=%s", e->emulator->triple);
+    if (e->simulates && write_simulation(e, paths, argv + n))
+        return UK_EXIT_WRONG;
+    while (argv[n])
+        n++;
+    argv[n] = "-lm";
     const int result = uk_run_child(argv);
     if (uk_is_interrupted())
         return UK_EXIT_WRONG;
@@ -322,6 +356,7 @@ static int open_emulation(struct uk_emulation **out, const char *target) {
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     e->emulator = emulator_of(target);
     e->cpu = cpu_for(e->emulator, target);
+    e->simulates = e->emulator->lacks && has_feature(target, e->emulator->lacks);
     return check_tools(e->emulator, target);
 }
 
@@ -408,10 +443,12 @@ int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, cons
     return status ? status : link_runner(e, e->path[ASSEMBLY]);
 }
 
-int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, int64_t *count) {
+/* The runner with the plugin, which counts as `option` says. Exit status. */
+static int count(const struct uk_emulation *e, const char *option, const char *name, const char *argument,
+                 int64_t *count) {
     char plugin[1024];
 
-    snprintf(plugin, sizeof plugin, "%s,symbol=%s,out=%s", e->path[PLUGIN], symbol, e->path[COUNT]);
+    snprintf(plugin, sizeof plugin, "%s,%s=%s,out=%s", e->path[PLUGIN], option, name, e->path[COUNT]);
     const int status = emulate(e, "-plugin", plugin, argument);
     if (status)
         return status;
@@ -421,4 +458,19 @@ int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *a
         fclose(f);
     return read ? UK_EXIT_OK
                 : uk_complain(UK_EXIT_WRONG, "%s loaded no plugin: it counted nothing", e->emulator->program);
+}
+
+int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, int64_t *n) {
+    return count(e, "symbol", symbol, argument, n);
+}
+
+int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
+                           int32_t *status, int64_t *n) {
+    int exit_status = uk_write_output(e->path[PLUGIN], (const char *)uk_count_plugin, uk_count_plugin_size);
+
+    if (!exit_status)
+        exit_status = exchange(e, data, false, status);
+    if (!exit_status)
+        exit_status = count(e, "call", name, e->path[DATA], n);
+    return exit_status ? exit_status : exchange(e, data, true, status);
 }

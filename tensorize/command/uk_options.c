@@ -71,6 +71,8 @@ const struct uk_option uk_options[] = {
      "compare every element with the interpreter's, exactly"},
     {"--time", NULL, UK_OPTION_FLAG, RUN, FIELD(time), 0, NULL,
      "measure: compile stages, speed, share of the peak, ratio to installed peers"},
+    {"--count", NULL, UK_OPTION_FLAG, RUN, FIELD(count), 0, NULL,
+     "for another architecture: count the instructions of the call, all in, under the emulator"},
     {"--seed", "N", UK_OPTION_SEED, VERIFY | TUNE, FIELD(seed), 0, NULL,
      "of what is drawn at random (default: 0)"},
     {"--workspace", "WHERE", UK_OPTION_CHOICE, COMPILE, FIELD(workspace), 0, "allocate argument",

@@ -119,14 +119,37 @@ static int call(const struct run *r) {
     return is_refused(r, status);
 }
 
-static int call_emulated(struct run *r) {
+/* Multiply-adds of sums of products: what the instructions are compared with. */
+static double multiply_adds(const struct uk_program *p, const int64_t *sizes) {
+    double n = 0;
+
+    for (const struct uk_statement *s = p->statements; s; s = s->next)
+        n += s->reduce == UK_REDUCE_SUM ? uk_terms(s, sizes) : 0;
+    return n;
+}
+
+static void print_count(const struct run *r, int64_t count) {
+    const double n = multiply_adds(r->job.program, r->sizes);
+
+    printf("count: %" PRId64 " instructions", count);
+    if (n > 0)
+        printf(", %.0f multiply-adds, %.4f instructions for each", n, (double)count / n);
+    printf("\n");
+}
+
+static int call_emulated(struct run *r, bool counts) {
     int32_t refused;
+    int64_t count = 0;
     uk_progress_begin("the code runs under an emulator, which is hundreds of times slower than a machine");
-    int status = uk_emulation_run(r->emulation, &r->data, &refused);
+    int status = counts
+                     ? uk_emulation_count_run(r->emulation, r->job.program->name, &r->data, &refused, &count)
+                     : uk_emulation_run(r->emulation, &r->data, &refused);
     uk_progress_end();
     uk_emulation_end(r->emulation);
     r->emulation = NULL;
-    return status ? status : is_refused(r, refused);
+    if (!status && !(status = is_refused(r, refused)) && counts)
+        print_count(r, count);
+    return status;
 }
 
 static int check(struct run *r) {
@@ -188,6 +211,10 @@ int uk_command_run(const struct uk_arguments *a) {
                            "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
                            "bench --target=%s counts its kernels' instructions",
                            a->target, a->target);
+    if (a->count && !uk_is_emulated(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--count: the emulator of another architecture counts; take a --target of one, as "
+                           "riscv64-p, or measure with --time");
     /* The pool asks the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%" PRId64, a->threads);
     if (a->threads)
@@ -202,7 +229,7 @@ int uk_command_run(const struct uk_arguments *a) {
     }
     if (!status) {
         print_sizes(r.job.program, r.sizes);
-        status = r.module ? call(&r) : call_emulated(&r);
+        status = r.module ? call(&r) : call_emulated(&r, a->count);
     }
     if (!status)
         print_results(&r.data);

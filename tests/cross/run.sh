@@ -61,6 +61,19 @@ for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${ta
     path=$work refuses 1 "qemu-.*, which is not installed; install Debian's qemu-user" matmul.uk --target=$target
 done
 
+# Instructions that qemu lacks are simulated; each counts once, trapped each time or replaced.
+for program in conv2d_1x1_u8i8 conv2d_3x3_u8i8 conv2d_3x3_zero_point; do
+    says 'check: (equal|within)' $program.uk --size H=7 --size W=5 --size C=24 --size O=9 --target=riscv64-p --check
+done
+says '_rvp_.*qemu-riscv64' matmul_i8.uk "${odd[@]}" --target=riscv64-p --check
+"$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/replaced"
+UK_RVP_PATCH=0 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/trapped"
+cmp "$work/replaced" "$work/trapped" || { cat "$work/replaced" "$work/trapped"; exit 1; }
+# At most so many instructions for each multiply-add, packing and entry in: counts do not depend on the machine.
+"$uk" run matmul_i8.uk --define M=64 --define N=64 --define K=256 --target=riscv64-p --count |
+    awk '/^count:/ { most = $6; print } END { exit !(most > 0 && most <= 0.24) }' || exit 1
+refuses 2 '^uk: error: --count: the emulator of another architecture counts' matmul.uk "${odd[@]}" --count
+
 # What takes long says so: an emulator that takes more than 5 seconds.
 mkdir "$work/slow"
 printf '#!/bin/sh\nsleep 6\nexec %s "$@"\n' "$(command -v qemu-aarch64)" >"$work/slow/qemu-aarch64"
