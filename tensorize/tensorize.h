@@ -304,12 +304,23 @@ void uk_rfactor(struct uk_program *p, const char *loop, const char *name);
  * the registry or of an intrinsic of the program, or "auto". */
 void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel);
 
-/* ---- compiling ---- */
+/* ---- compiling ----
+ *
+ * A program becomes a module, which is machine code in this process, or any stage of the compilation as bytes, for any
+ * target; an object for a server with AVX2, for instance, and the header that goes with it:
+ *
+ *     struct uk_options options = {.target = "x86_64-avx2"};
+ *     char *object = NULL, *header = NULL;
+ *     size_t object_bytes, header_bytes;
+ *     if (uk_emit(p, &options, UK_EMIT_OBJECT, &object, &object_bytes) ||
+ *         uk_emit(p, &options, UK_EMIT_HEADER, &header, &header_bytes))
+ *         fprintf(stderr, "%s\n", uk_context_message(c));
+ */
 
 /* Zero-initialize; every zero means the default. NULL in place of the options: all defaults. */
 struct uk_options {
-    /* "native" (default), "x86_64-avx2", "x86_64-avx512", "aarch64-neon", "armv7-neon", each with "+feature..." in LLVM's
-     * spelling ("+f16" is "+fullfp16"); a core, "cortex-a53", "cortex-a76", "neoverse-n1", ...; or "interp". */
+    /* "native" (default), "x86_64-avx2", "x86_64-avx512", "aarch64-neon", "armv7-neon", "riscv64", each with "+feature..." in
+     * LLVM's spelling ("+f16" is "+fullfp16"); a core, "cortex-a53", "cortex-a76", "neoverse-n1", ...; or "interp". */
     const char *target;
     /* A stage that no kernel computes runs as plain loops, and a note says which and why; if this is set it is
      * UK_NO_MATCH instead, but for copies that are cheap: 2 cycles an element against 16 terms a cycle of the tensorized
@@ -358,7 +369,16 @@ const char *uk_module_kernel(const struct uk_module *m, int i);
 enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what,
                        char **bytes, size_t *length);
 
-/* ---- several programs as one ---- */
+/* ---- several programs as one ----
+ *
+ * Each program keeps its function; the kernels that they share are linked in once:
+ *
+ *     struct uk_program *both[] = {first, second};
+ *     if (uk_compile_programs(both, 2, NULL, &m))
+ *         fprintf(stderr, "%s\n", uk_context_message(c));
+ *     else
+ *         address = uk_module_find(m, "second");
+ */
 
 /* The functions of all programs in one module, each as uk_compile() makes it alone. The programs are of one context, and
  * their names differ; uk_module_function() and uk_module_call() are the first one's. Not for "interp". */
@@ -393,7 +413,16 @@ enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel
 enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kernel, const char *target,
                               enum uk_emit what, char **bytes, size_t *length);
 
-/* ---- kernels against their declarations ---- */
+/* ---- kernels against their declarations ----
+ *
+ *     const struct uk_kernel *kernel = uk_kernel_find("uk_vadd_1x16_avx2_intrin");
+ *     struct uk_verify_options few = {.cases = 20};
+ *     char *report = NULL;
+ *     status = uk_verify_kernel(c, kernel, &few, &report);
+ *     if (report)
+ *         printf("%s", report); // a line for each form
+ *     uk_text_free(report);
+ */
 
 /* Zero-initialize; every zero means the default. */
 struct uk_verify_options {
@@ -422,7 +451,16 @@ enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *ke
  *
  * A search measures schedules, which are texts of steps, and keeps the best. It begins with uk_schedule_start() and goes
  * on with uk_schedule_change(); each text is taken by uk_program_schedule() and then compiled. These calls leave the
- * program as it was. Texts are freed with uk_text_free.
+ * program as it was. Texts are freed with uk_text_free. One draw:
+ *
+ *     char *steps = NULL, *other = NULL;
+ *     uint64_t random = 1;
+ *     int cursor = 0;
+ *     status = uk_schedule_start(p, NULL, &cursor, &steps);
+ *     if (!status && uk_schedule_change(p, NULL, steps, &random, &other) == UK_OK)
+ *         status = uk_program_schedule(p, "drawn", other, strlen(other));
+ *     uk_text_free(steps);
+ *     uk_text_free(other);
  */
 
 /* The automatic schedule, then, for each statement, the automatic schedule with each of the kernels that fit it,

@@ -110,7 +110,7 @@ done <"$work/libraries"
 emulates() {
     local process
     for process in /proc/[0-9]*/cmdline; do
-        { tr '\0' ' ' <"$process"; } 2>/dev/null | grep -q "^qemu-aarch64 .*$TMPDIR" && return
+        { tr '\0' ' ' <"$process"; } 2>/dev/null | grep "^qemu-aarch64 .*$TMPDIR" >/dev/null && return
     done
     return 1
 }
@@ -153,7 +153,7 @@ schedule
   parallel mo
 END
 for target in "${targets[@]}"; do
-    "$uk" compile "$work/parallel.uk" --target=$target --emit=loops | grep -q parallel
+    "$uk" compile "$work/parallel.uk" --target=$target --emit=loops | grep parallel >/dev/null
     computes 'check: equal' "$work/parallel.uk" --size M=100 --size N=9 --size K=7 --target=$target --check
     says 'check: equal' matmul.uk --size M=200 --size N=150 --size K=130 --threads=2 --target=$target --check
 done

@@ -101,8 +101,8 @@ def check_library_headers():
     run_c("by_name", KERNEL, called, IS_RIGHT, ["-lukernels"])
 
 
-def check_header():
-    text, calls = header_examples(source / "tensorize/tensorize.h")
+def check_compiler_header():
+    text, calls, emitted, several, verified, search = header_examples(source / "tensorize/tensorize.h")
     libraries = ["-luktensorize", "-lukernels"]
     use = "#include <ukernels/tensorize.h>\n"
     run_c("from_text", f"{FACTORS}\nfloat result[4];\nint status = 1;", use + text, f"return status || !({PRODUCT});", libraries)
@@ -117,6 +117,31 @@ def check_header():
         uk_module_destroy(module);
         uk_program_destroy(p);
         uk_context_destroy(c);""", libraries)
+    programs = """static const char sum[] = "tensor A f32 [N]\\ntensor B f32 [N]\\ntensor C f32 [N]\\nC[i] = A[i] + B[i]\\n";
+    struct uk_context *c = uk_context_create();
+    struct uk_program *p = NULL, *first = NULL, *second = NULL;
+    struct uk_module *m = NULL;
+    void *address = NULL;
+    enum uk_status status = UK_OK;
+    if (uk_program_parse(c, "p.uk", sum, strlen(sum), &p) || uk_program_parse(c, "first.uk", sum, strlen(sum), &first) ||
+        uk_program_parse(c, "second.uk", sum, strlen(sum), &second))
+        return 1;
+    """
+    end = """(void)address, (void)m;
+    uk_module_destroy(m);
+    uk_program_destroy(first);
+    uk_program_destroy(second);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+    return status != UK_OK"""
+    for name, example, right in (
+        ("emitted", emitted, "object && header && strstr(header, \"int p(\") && object_bytes > 500 && header_bytes"),
+        ("several", several, "address"),
+        ("verified", verified, "1"),
+        ("searched", search, "1"),
+    ):
+        free = "uk_text_free(object);\nuk_text_free(header);\n" if name == "emitted" else ""
+        run_c(name, programs, use + example, f"const bool right = {right};\n{free}{end} || !right;", libraries)
 
 
 def check_program(text):
@@ -178,5 +203,5 @@ def check_readme():
 with tempfile.TemporaryDirectory() as folder:
     work = pathlib.Path(folder)
     check_library_headers()
-    check_header()
+    check_compiler_header()
     check_readme()
