@@ -90,25 +90,6 @@ static LLVMValueRef extent(struct uk_codegen *g, const struct uk_tensor *t, int 
     return uk_cg_arithmetic(g, UK_I_ADD, bound(g, t, t->layout->to[d], true), uk_cg_int(g, 1));
 }
 
-/* Dimensions from the innermost outwards: constant strides by size, then the others, last one first. */
-static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
-    int64_t key[UK_MAX_DIMS];
-
-    for (int i = 0; i < t->stored_dims; i++) {
-        int d = t->stored_dims - 1 - i, j = i;
-        int64_t k = INT64_MAX;
-
-        if (uk_index_is_int(t->stride[d], &k) && k == INT64_MAX)
-            k--;
-        for (; j > 0 && key[j - 1] > k; j--) {
-            key[j] = key[j - 1];
-            order[j] = order[j - 1];
-        }
-        key[j] = k;
-        order[j] = d;
-    }
-}
-
 /* Elements from the origin to the last one, plus 1; strides that let two elements meet are refused on the
  * way. */
 static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef empty,
@@ -116,7 +97,7 @@ static LLVMValueRef elements(struct uk_codegen *g, const struct uk_tensor *t, LL
     LLVMValueRef need = uk_cg_int(g, 1), short_stride = LLVMConstInt(g->i1, 0, false);
     int order[UK_MAX_DIMS];
 
-    inner_first(t, order);
+    uk_inner_first(t, order);
     for (int i = 0; i < t->stored_dims; i++) {
         int d = order[i];
         LLVMValueRef n = extent(g, t, d), stride = uk_cg_index(g, t->stride[d]);

@@ -75,9 +75,7 @@ static enum uk_status check_extents(const struct uk_program *p, const struct uk_
     return bad ? uk_failure(p->context) : UK_OK;
 }
 
-/* Dimensions from the innermost outwards, as the function's own check takes them: constant strides by size, then the
- * others, last one first. */
-static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
+void uk_inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
     int64_t key[UK_MAX_DIMS];
 
     for (int i = 0; i < t->stored_dims; i++) {
@@ -115,7 +113,7 @@ static enum uk_status check_strides(const struct uk_program *p, const struct uk_
     int64_t need = 1, bytes;
     int order[UK_MAX_DIMS];
 
-    inner_first(t, order);
+    uk_inner_first(t, order);
     for (int i = 0; i < t->stored_dims; i++) {
         int64_t extent, stride, span;
         bool overflow, far;

@@ -480,6 +480,8 @@ enum uk_status uk_check_program(struct uk_program *p);
 enum uk_status uk_warn_of_pads(const struct uk_program *p);
 /* check_sizes.c: a program computes something; and what its constants say of its tensors fits the target. */
 enum uk_status uk_check_has_statement(const struct uk_program *p, struct uk_position at);
+/* Stored dimensions from the innermost outwards: constant strides by size, then the others, last one first. */
+void uk_inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]);
 enum uk_status uk_check_constants(const struct uk_program *p, int64_t most_bytes);
 /* The sizes of a call: extents, assumptions, strides; one relation of them, with what to say before and after it. */
 enum uk_status uk_check_given(const struct uk_program *p, const int64_t *size, int64_t most_bytes);
