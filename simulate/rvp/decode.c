@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stddef.h>
 #include "decode.h"
 #include "registry/rvp.h"
 
@@ -28,6 +27,7 @@ enum {
      FUNCT3 | (0xfffu & ~(unsigned)FREE_##form) << 20,                              \
      (unsigned)(funct3) << 12 | (unsigned)(funct7) << 25 | (unsigned)(field) << 20, \
      saturates,                                                                     \
+     cycles,                                                                        \
      uk_rvp_value_##name},
 static const struct uk_rvp_row uk_rvp_rows[] = {
 #include "registry/rvp.def"
@@ -40,6 +40,10 @@ const struct uk_rvp_row *uk_rvp_find(uint32_t word) {
             if ((word & uk_rvp_rows[i].mask) == uk_rvp_rows[i].match)
                 return &uk_rvp_rows[i];
     return NULL;
+}
+
+const struct uk_rvp_row *uk_rvp_nth(size_t number) {
+    return number < sizeof uk_rvp_rows / sizeof *uk_rvp_rows ? &uk_rvp_rows[number] : NULL;
 }
 
 /* csrrw, csrrs, csrrc and their immediate forms; of vxsat bit 0 alone can be written. */

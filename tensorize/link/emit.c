@@ -31,7 +31,10 @@ static enum uk_status assemble(struct uk_build *b, enum uk_emit what, char **byt
     uk_time(b->context->times, "assemble", since);
     if (s)
         return s;
-    if (what == UK_EMIT_SHARED)
+    if (what == UK_EMIT_ASM)
+        s = uk_name_words(b->context, b->target->arch, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer),
+                          bytes, length);
+    else if (what == UK_EMIT_SHARED)
         s = uk_link_shared(b, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, length);
     else
         s = copy_out(b->context, LLVMGetBufferStart(buffer), LLVMGetBufferSize(buffer), bytes, length);

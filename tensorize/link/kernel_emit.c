@@ -56,7 +56,8 @@ static enum uk_status assemble(struct uk_context *c, const struct uk_kernel *k, 
         s = uk_fail(c, UK_LINK, nowhere, "%s: its bitcode does not compile: %s", k->symbol, error);
         LLVMDisposeMessage(error);
     } else {
-        s = copy(c, LLVMGetBufferStart(text), LLVMGetBufferSize(text), bytes, length);
+        s = uk_name_words(c, t ? t->arch : uk_arch_of(k), LLVMGetBufferStart(text), LLVMGetBufferSize(text),
+                          bytes, length);
         LLVMDisposeMemoryBuffer(text);
     }
     if (own)

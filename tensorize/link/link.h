@@ -134,6 +134,9 @@ bool uk_is_runtime_symbol(const char *name);
 /* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
 enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
                             const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length);
+/* name_words.c: a copy of assembly in which words that LLVM has no names for have theirs, as comments; uk_text_free(*bytes). */
+enum uk_status uk_name_words(struct uk_context *c, const struct uk_arch *arch, const char *text, size_t n,
+                             char **bytes, size_t *length);
 /* emit_shared.c: the object as a shared object; free(*bytes). */
 enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t size, char **bytes,
                               size_t *length);

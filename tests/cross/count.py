@@ -34,7 +34,7 @@ def per_step(uk, bindir, kernel, target, fma, folder):
     counts.run(uk, "show", kernel, "--asm", "--target=" + target, "-o", assembly)
     triple = counts.ARCHS[counts.ISAS[kernel.split("_")[3]]["arch"]]["triple"]
     counts.run(os.path.join(bindir, "llvm-mc"), "-triple=" + triple, "-mattr=+dotprod", "-filetype=obj", assembly, "-o", code)
-    text = counts.run(os.path.join(bindir, "llvm-objdump"), "-d", "--no-show-raw-insn", "--mattr=+dotprod", code)
+    text = counts.run(os.path.join(bindir, "llvm-objdump"), "-d", "--mattr=+dotprod", code)
     for body in k_loops.functions(text.splitlines()):
         edges = k_loops.graph(body)
         for loop in k_loops.innermost(set(edges), edges):

@@ -37,7 +37,7 @@ def run(file, temporary):
         "%k_loops": f"{shlex.quote(sys.executable)} {shlex.quote(str(folder / 'k_loops.py'))}",
         "%clang": llvm / "clang",
         "%nm": llvm / "llvm-nm",
-        "%objdump": f"{shlex.quote(str(llvm / 'llvm-objdump'))} -d --no-show-raw-insn",
+        "%objdump": f"{shlex.quote(str(llvm / 'llvm-objdump'))} -d",
         "%FileCheck": f"{shlex.quote(str(llvm / 'FileCheck'))} {shlex.quote(str(file))}",
         "%s": file,
         "%S": folder,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The loops with fused multiply-adds in a disassembly.
 
-    llvm-objdump -d --no-show-raw-insn FILE | k_loops.py
+    llvm-objdump -d FILE | k_loops.py
 
 One line for each innermost loop that has any: how many of which, in which registers, and whether the loop leaves the
 stack alone, reads it or writes it; then one for each instruction that does. What changes in a loop and has no register
@@ -9,9 +9,12 @@ is written there; what is only read may be a mask that an edge tile has no regis
 """
 
 import collections
+import os
 import re
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "rvp"))
+import rvp_words  # noqa: E402
 
 # Of x86-64; of AArch64 and ARM, b.ne, bne, cbz and tbz; of RISC-V, whose jumps compare registers.
 JUMP = r"(?:j\w*|b(?:\.?[a-z]{2})?|cbn?z\s+\w+,|tbn?z\s+\w+,\s+#\w+,|b\w+\s+\w+,(?:\s+\w+,)?)\s+0x([0-9a-f]+)"
@@ -34,9 +37,13 @@ def functions(lines):
             if body:
                 yield body
             body = []
-        found = re.match(r"\s*([0-9a-f]+):\s+(\S.*)", line)
+        found = re.match(r"\s*([0-9a-f]+): (?:((?:[0-9a-f]+ )+) *\t)?\s*(\S.*)", line)
         if found and body is not None:
-            body.append(Instruction(int(found[1], 16), re.split(r" <| *# |\s+(?://|@) ", found[2])[0].strip()))
+            text = re.split(r" <| *# |\s+(?://|@) ", found[3])[0].strip()
+            # What LLVM does not know may be RISC-V P's.
+            word = re.fullmatch(r"[0-9a-f]{8} ", found[2] or "")
+            named = rvp_words.print_word(int(word[0], 16)) if word and text == "<unknown>" else None
+            body.append(Instruction(int(found[1], 16), named or text))
     if body:
         yield body
 
@@ -101,8 +108,9 @@ def fma(text):
     if found:
         return f"{found[1]} {found[2]}"
     found = re.match(r"(fml[as])\s+v\d+\.(\w+),.*?(\[\d+\])?$", text) or \
-        re.match(r"(v(?:fm|ml)[as]\.f\d+)\s+([qd])\d+,.*?(\[\d+\])?$", text)
-    return f"{found[1]} {found[2]}{' by lane' if found[3] else ''}" if found else None
+        re.match(r"(v(?:fm|ml)[as]\.f\d+)\s+([qd])\d+,.*?(\[\d+\])?$", text) or \
+        re.match(r"(smaqa(?:\.su)?|umaqa|fn?m(?:add|sub)\.[sd])()()\s", text)
+    return f"{found[1]} {found[2]}{' by lane' if found[3] else ''}".strip() if found else None
 
 
 def stack_uses(body, loop):
@@ -111,10 +119,11 @@ def stack_uses(body, loop):
         frame = r"\(%r[sb]p" if any(re.match(r"movq\s+%rsp, %rbp", i.text) for i in body) else r"\(%rsp"
         used = [body[i].text for i in loop if re.search(frame, body[i].text)]
         return used, [u for u in used if re.search(frame + r"[^)]*\)$", u) and not re.match("cmp|test|prefetch", u)]
-    frames = [found[1] for i in body if (found := re.match(r"(?:mov|add)\s+(x29|r11), sp", i.text))]
-    frame = rf"\[(?:{'|'.join(['sp', *frames])})\b|(?:push|pop)\s"
+    frames = [found[1] for i in body if (found := re.match(r"(?:mov|addi?)\s+(x29|r11|s0), sp", i.text))]
+    # Of RISC-V, an offset in front of parentheses.
+    frame = rf"[\[(](?:{'|'.join(['sp', *frames])})\b|(?:push|pop)\s"
     used = [body[i].text for i in loop if re.search(frame, body[i].text)]
-    return used, [u for u in used if re.match("st|vst|push", u)]
+    return used, [u for u in used if re.match(r"st|vst|push|f?s[bhwd]\s", u)]
 
 
 def main():

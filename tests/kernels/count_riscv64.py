@@ -5,8 +5,7 @@ import re
 
 
 def count(body, loop, kernel):
-    """P's instructions are unknown words to LLVM; those of a loop that are no multiply-adds would make the count too large."""
     texts = [body[i].text for i in loop]
-    fma = sum(bool(re.match(r"<unknown>|fmadd", text)) for text in texts)
+    fma = sum(bool(re.match(r"smaqa|umaqa|fmadd", text)) for text in texts)
     loads = sum(bool(re.match(r"l[bhwd]u?\s|fl[wd]\s", text)) for text in texts)
     return fma, loads, len(texts) - fma - loads

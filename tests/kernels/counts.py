@@ -41,7 +41,7 @@ def loops(uk, bindir, kernel, isa, folder):
     arch = ISAS[isa]["arch"]
     features = ["-mattr=" + ",".join("+" + f for f in ISAS[isa]["features"] if f not in ISAS[isa]["private"])]
     run(os.path.join(bindir, "llvm-mc"), "-triple=" + ARCHS[arch]["triple"], *features, "-filetype=obj", assembly, "-o", code)
-    text = run(os.path.join(bindir, "llvm-objdump"), "-d", "--no-show-raw-insn", code)
+    text = run(os.path.join(bindir, "llvm-objdump"), "-d", code)
     for body in k_loops.functions(text.splitlines()):
         edges = k_loops.graph(body)
         for loop in k_loops.innermost(set(edges), edges):

@@ -2,6 +2,7 @@
 """RISC-V P: the table against the model, and the emulation under qemu.
 
 rvp.py table VECTORS FOLDER: the build's rvp_vectors: by the table's C, but on RISC-V.
+rvp.py names NAMES: the build's rvp_names: what words are called in assembly.
 rvp.py emulation SOURCES FOLDER CLANG CC...: programs for riscv64, built in FOLDER, by gcc and clang, with both opcodes,
 static and dynamic; CC compiles qemu's plugin.
 rvp.py bare SOURCES FOLDER CLANG CC...: a program without a system.
@@ -17,6 +18,7 @@ import subprocess
 import sys
 
 import rvp_model
+import rvp_words
 
 OPCODES = (0x77, 0x7F)
 # Words that rvp_vectors may have in one run, so that there is room for the body of each (replace.c).
@@ -79,6 +81,33 @@ def table(vectors, folder):
     names = sorted(run([*vectors, "--names"]).stdout.split())
     if names != sorted(rvp_model.MODEL):
         fail(f"in the table or the model only: {set(names) ^ set(rvp_model.MODEL)}")
+
+
+def names(program):
+    """The two that name words by the table, against the model's encodings."""
+    expected = {}
+    for opcode in OPCODES:
+        for name, (form, _, funct7, field, _) in rvp_model.MODEL.items():
+            for line, _ in rvp_model.cases(opcode, name):
+                word = int(line.split()[0], 16)
+                operands = [rvp_words.REGISTERS[word >> shift & 31] for shift in (7, 15, 20)]
+                if form not in ("RR", "RRA"):
+                    operands[2:] = [] if form == "R" else [str((word >> 20) - (funct7 << 5 | field))]
+                expected[word] = f"{name} {', '.join(operands)}"
+    # The fields as LLVM prints them: numbers, and registers by the names of the ABI.
+    text = ""
+    for word in expected:
+        registers = [rvp_words.REGISTERS[word >> shift & 31] for shift in (7, 15, 20)]
+        text += f".insn r {word & 127}, {word >> 12 & 7}, {word >> 25}, {', '.join(registers)}\n\t.word\t{word}\n"
+    strange = [".insn r 119, 0, 1, a0, a0, a0", ".insn r 51, 0, 101, a0, a0, a0", ".insn r 119, 0, 101, a0, fa0, a0",
+               ".insn i 119, 0, a0, a0, 4", ".word .L0", ".word 0", "ld a0, 0(a1)", ""]  # fmt: skip
+    printed = run([*shlex.split(os.environ.get("MESON_EXE_WRAPPER", "")), program], input=text + "\n".join([*strange, ""]))
+    lines = printed.stdout.splitlines()
+    for (word, name), insn, data in zip(expected.items(), lines[::2], lines[1::2]):
+        if insn != name or data != insn or rvp_words.print_word(word) != name:
+            fail(f"{word:#010x}, {name}: {insn!r}, {data!r}, {rvp_words.print_word(word)!r}")
+    if lines[2 * len(expected) :] != ["-"] * len(strange):
+        fail(f"what is none of P's: {lines[2 * len(expected) :]}")
 
 
 class Compiler:
@@ -258,6 +287,8 @@ def bare(sources, folder, clang, _):
 if __name__ == "__main__":
     if sys.argv[1] == "table":
         table(sys.argv[2], sys.argv[3])
+    elif sys.argv[1] == "names":
+        names(sys.argv[2])
     else:
         {"emulation": emulation, "bare": bare}[sys.argv[1]](
             pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]).resolve(), sys.argv[4], sys.argv[5:]
