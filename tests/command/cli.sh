@@ -173,6 +173,9 @@ done
 expect 0 'check: within' '' run conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --check
 expect 0 'check: within' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 expect 0 'check: within' '' run conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
+for rule in float upward doubling; do
+    expect 0 'check: equal' '' run conv2d_requantize_$rule.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
+done
 export UK_PEERS=$work/nowhere
 expect 0 'compiled in .* ms; again .*OpenBLAS: not inst.*MKL: not inst.*time: .* GFLOP/s, .* % of the .* peak' '' \
     run matmul.uk --size M=64 --size N=64 --size K=64 --threads=1 --time

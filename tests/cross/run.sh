@@ -53,6 +53,9 @@ for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${ta
     says 'check: (equal|within)' conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --target=$target --check
     says 'check: (equal|within)' conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --target=$target --check
     says 'check: (equal|within)' conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --target=$target --check
+    for rule in float upward doubling; do
+        says 'check: equal' conv2d_requantize_$rule.uk --size H=7 --size W=11 --size C=24 --size O=21 --target=$target --check
+    done
     computes 'check: equal' conv2d_depthwise.uk --size H=13 --size W=11 --size C=20 --target=$target --check
     computes 'check: within' attention.uk --size L=13 --target=$target --check
     computes 'check: equal' mlp.uk --target=$target --check
@@ -62,7 +65,7 @@ for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${ta
 done
 
 # Instructions that qemu lacks are simulated; each counts once, trapped each time or replaced.
-for program in conv2d_1x1_u8i8 conv2d_3x3_u8i8 conv2d_3x3_zero_point; do
+for program in conv2d_1x1_u8i8 conv2d_3x3_u8i8 conv2d_3x3_zero_point conv2d_requantize_{float,upward,doubling}; do
     says 'check: (equal|within)' $program.uk --size H=7 --size W=5 --size C=24 --size O=9 --target=riscv64-p --check
 done
 says '_rvp_.*qemu-riscv64' matmul_i8.uk "${odd[@]}" --target=riscv64-p --check
