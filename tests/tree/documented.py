@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of ukernels.h, kernels.h, tensorize.h and of README.md's "Five doors", taken out of their texts, compiled and run.
+"""The examples of ukernels.h, kernels.h, gpu.h, tensorize.h and of README.md's "Five doors", taken out of their texts, compiled and run.
 
     documented.py SOURCE STAGE CC: what is installed lies in STAGE. Each example stands in a program that declares what
     it takes as given, and checks what it computes. An example without such a program is an error.
@@ -80,6 +80,7 @@ IS_RIGHT = """for (int i = 0; i < 6; i++)
 def check_library_headers():
     text, kernel, cpu, threads, product, batch, plan, packed = header_examples(source / "ukernels/ukernels.h")
     (called,) = header_examples(source / "ukernels/kernels.h")
+    (on_gpu,) = header_examples(source / "ukernels/gpu/gpu.h")
 
     def run_example(name, before, example, after, outside=""):
         run_c(name, before, "#include <ukernels/ukernels.h>\n" + example, after, ["-lukernels"], outside)
@@ -99,6 +100,7 @@ def check_library_headers():
     run_example("plan", shape + "(void)result;", plan, "return status || c[0] != 0 || c[1] != 5 || c[2] != 5 || c[3] != 11;")
     run_example("packed", shape + "(void)bias;", packed, f"return !({PRODUCT});")
     run_c("by_name", KERNEL, called, IS_RIGHT, ["-lukernels"])
+    run_c("on_gpu", "char host[64] = {0};", "#include <ukernels/gpu.h>\n" + on_gpu, "uk_gpu_close(gpu);\nreturn 0;", ["-lukernels"])
 
 
 def check_compiler_header():

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOMS = {
-    "ukernels": "machine registry runtime gemm blas",
+    "ukernels": "machine registry gpu runtime gemm blas",
     "bench": "",
     "tensorize": "base target language interpret stages polyhedra schedule match auto lower codegen link verify command",
 }

@@ -166,6 +166,7 @@ const char *uk_status_text(enum uk_status status) {
         [UK_IO] = "input or output failed",
         [UK_WRONG_RESULT] = "wrong result",
         [UK_INTERNAL] = "internal error",
+        [UK_DEVICE] = "the GPU or its driver reports an error",
     };
 
     return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";

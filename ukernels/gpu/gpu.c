@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments are checked here, once for all drivers; then the driver's function is called. */
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "gpu.h"
+#include "vendors.h"
+
+enum { DRIVERS = 8 };
+
+static _Atomic(const struct uk_gpu_driver *) driver[DRIVERS] = {&uk_gpu_hip, &uk_gpu_cuda};
+
+struct uk_gpu {
+    const struct uk_gpu_driver *driver;
+    void *device;
+    char message[UK_GPU_MESSAGE];
+};
+
+__attribute__((format(printf, 3, 4))) static enum uk_status fail(struct uk_gpu *gpu, enum uk_status status,
+                                                                 const char *format, ...) {
+    va_list arguments;
+
+    if (!gpu)
+        return UK_INVALID_ARGUMENT;
+    va_start(arguments, format);
+    vsnprintf(gpu->message, sizeof gpu->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum uk_status uk_gpu_register(const struct uk_gpu_driver *added) {
+    if (!added || !added->kind)
+        return UK_INVALID_ARGUMENT;
+    for (int i = 0; i < DRIVERS; i++) {
+        const struct uk_gpu_driver *d = NULL;
+
+        if (atomic_compare_exchange_strong(&driver[i], &d, added) || d == added)
+            return UK_OK;
+        if (strcmp(d->kind, added->kind) == 0)
+            return UK_INVALID_ARGUMENT;
+    }
+    return UK_INVALID_ARGUMENT;
+}
+
+/* The drivers' names, "hip, cuda and sim". */
+static void list_kinds(char *text, size_t size) {
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < DRIVERS && length < size; i++) {
+        const struct uk_gpu_driver *d = atomic_load(&driver[i]);
+        const bool last = i + 1 == DRIVERS || !atomic_load(&driver[i + 1]);
+
+        if (d)
+            length += (size_t)snprintf(text + length, size - length, "%s%s",
+                                       i == 0 ? ""
+                                       : last ? " and "
+                                              : ", ",
+                                       d->kind);
+    }
+}
+
+static enum uk_status open_with(const struct uk_gpu_driver *d, int ordinal, struct uk_gpu **gpu, char *why) {
+    struct uk_gpu *g = calloc(1, sizeof *g);
+    enum uk_status status;
+
+    if (!g) {
+        snprintf(why, UK_GPU_MESSAGE, "out of memory");
+        return UK_OUT_OF_MEMORY;
+    }
+    g->driver = d;
+    status = d->open(ordinal, &g->device, why);
+    if (status)
+        free(g);
+    else
+        *gpu = g;
+    return status;
+}
+
+/* The first that has such a device. */
+static enum uk_status open_any(int ordinal, struct uk_gpu **gpu, char *why) {
+    char first[UK_GPU_MESSAGE], second[UK_GPU_MESSAGE];
+    enum uk_status status = open_with(&uk_gpu_hip, ordinal, gpu, first);
+
+    if (!status || status == UK_OUT_OF_MEMORY)
+        return memcpy(why, first, sizeof first), status;
+    status = open_with(&uk_gpu_cuda, ordinal, gpu, second);
+    if (status)
+        snprintf(why, UK_GPU_MESSAGE, "there is no GPU: hip: %.220s; cuda: %.220s", first, second);
+    return status;
+}
+
+enum uk_status uk_gpu_open(const char *kind, int ordinal, struct uk_gpu **gpu, char message[UK_GPU_MESSAGE]) {
+    char own[UK_GPU_MESSAGE], kinds[UK_GPU_MESSAGE / 2];
+    char *const why = message ? message : own;
+
+    if (!gpu)
+        return UK_INVALID_ARGUMENT;
+    *gpu = NULL;
+    if (ordinal < 0) {
+        snprintf(why, UK_GPU_MESSAGE, "device %d: devices are counted from 0", ordinal);
+        return UK_INVALID_ARGUMENT;
+    }
+    if (!kind)
+        return open_any(ordinal, gpu, why);
+    for (int i = 0; i < DRIVERS; i++) {
+        const struct uk_gpu_driver *d = atomic_load(&driver[i]);
+
+        if (d && strcmp(d->kind, kind) == 0)
+            return open_with(d, ordinal, gpu, why);
+    }
+    list_kinds(kinds, sizeof kinds);
+    snprintf(why, UK_GPU_MESSAGE, "there is no kind of GPU \"%.100s\"; there are %s", kind, kinds);
+    return UK_INVALID_ARGUMENT;
+}
+
+void uk_gpu_close(struct uk_gpu *gpu) {
+    if (!gpu)
+        return;
+    gpu->driver->close(gpu->device);
+    free(gpu);
+}
+
+const char *uk_gpu_kind(const struct uk_gpu *gpu) {
+    return gpu ? gpu->driver->kind : "";
+}
+
+const char *uk_gpu_name(const struct uk_gpu *gpu) {
+    return gpu ? gpu->driver->name(gpu->device) : "";
+}
+
+const char *uk_gpu_message(const struct uk_gpu *gpu) {
+    return gpu ? gpu->message : "no device is open";
+}
+
+enum uk_status uk_gpu_alloc(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address) {
+    if (!gpu || !address)
+        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_alloc: there is no place for the address");
+    return gpu->driver->alloc(gpu->device, bytes ? bytes : 1, address, gpu->message);
+}
+
+enum uk_status uk_gpu_free(struct uk_gpu *gpu, uk_gpu_address address) {
+    if (!gpu)
+        return UK_INVALID_ARGUMENT;
+    return address ? gpu->driver->free(gpu->device, address, gpu->message) : UK_OK;
+}
+
+/* Is there something to copy or fill? If not, *status says what to return. */
+static bool copies(struct uk_gpu *gpu, const char *name, uk_gpu_address device, const void *host,
+                   size_t bytes, enum uk_status *status) {
+    *status = UK_OK;
+    if (!gpu)
+        *status = UK_INVALID_ARGUMENT;
+    else if (bytes && !device)
+        *status = fail(gpu, UK_INVALID_ARGUMENT, "%s: device address 0", name);
+    else if (bytes && !host)
+        *status = fail(gpu, UK_INVALID_ARGUMENT, "%s: a null pointer", name);
+    else if (bytes > UINT64_MAX - device)
+        *status = fail(gpu, UK_INVALID_SIZE, "%s: %zu bytes reach beyond all addresses", name, bytes);
+    return !*status && bytes;
+}
+
+enum uk_status uk_gpu_upload(struct uk_gpu *gpu, uk_gpu_address to, const void *from, size_t bytes) {
+    enum uk_status status;
+
+    if (!copies(gpu, "uk_gpu_upload", to, from, bytes, &status))
+        return status;
+    return gpu->driver->upload(gpu->device, to, from, bytes, gpu->message);
+}
+
+enum uk_status uk_gpu_download(struct uk_gpu *gpu, void *to, uk_gpu_address from, size_t bytes) {
+    enum uk_status status;
+
+    if (!copies(gpu, "uk_gpu_download", from, to, bytes, &status))
+        return status;
+    return gpu->driver->download(gpu->device, to, from, bytes, gpu->message);
+}
+
+enum uk_status uk_gpu_fill(struct uk_gpu *gpu, uk_gpu_address to, unsigned char value, size_t bytes) {
+    enum uk_status status;
+
+    if (!copies(gpu, "uk_gpu_fill", to, gpu, bytes, &status))
+        return status;
+    return gpu->driver->fill(gpu->device, to, value, bytes, gpu->message);
+}
+
+enum uk_status uk_gpu_load(struct uk_gpu *gpu, const void *image, size_t bytes,
+                           struct uk_gpu_module **module) {
+    if (!gpu || !image || !module || !bytes)
+        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_load: %s",
+                    module ? "there is no image" : "there is no place for the module");
+    return gpu->driver->load(gpu->device, image, bytes, module, gpu->message);
+}
+
+enum uk_status uk_gpu_unload(struct uk_gpu *gpu, struct uk_gpu_module *module) {
+    if (!gpu)
+        return UK_INVALID_ARGUMENT;
+    return module ? gpu->driver->unload(gpu->device, module, gpu->message) : UK_OK;
+}
+
+enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, const char *name,
+                           struct uk_gpu_kernel **kernel) {
+    if (!gpu || !module || !name || !kernel)
+        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_find: a null pointer");
+    return gpu->driver->find(gpu->device, module, name, kernel, gpu->message);
+}
+
+/* UK_OK and *count = 0: nothing is launched. */
+static enum uk_status check_shape(struct uk_gpu *gpu, const int64_t grid[3], const int64_t block[3],
+                                  unsigned small_grid[3], unsigned small_block[3], bool *empty) {
+    static const int64_t most[3] = {INT32_MAX, UINT16_MAX, UINT16_MAX};
+    int64_t threads = 1;
+
+    *empty = false;
+    for (int i = 0; i < 3; i++) {
+        if (block[i] < 1 || block[i] > 1024 || (threads *= block[i]) > 1024)
+            return fail(gpu, UK_INVALID_SIZE,
+                        "a block of %lld x %lld x %lld threads: it has to have 1 to 1024 threads",
+                        (long long)block[0], (long long)block[1], (long long)block[2]);
+        if (grid[i] < 0 || grid[i] > most[i])
+            return fail(gpu, UK_INVALID_SIZE, "a grid of %lld blocks along %c: there may be 0 to %lld",
+                        (long long)grid[i], "xyz"[i], (long long)most[i]);
+        *empty |= grid[i] == 0;
+        small_grid[i] = (unsigned)grid[i];
+        small_block[i] = (unsigned)block[i];
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_gpu_launch(struct uk_gpu *gpu, struct uk_gpu_kernel *kernel, const int64_t grid[3],
+                             const int64_t block[3], size_t shared, const void *arguments, size_t bytes) {
+    unsigned g[3], b[3];
+    enum uk_status status;
+    bool empty;
+
+    if (!gpu || !kernel || !grid || !block || (bytes && !arguments))
+        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_launch: a null pointer");
+    status = check_shape(gpu, grid, block, g, b, &empty);
+    if (status || empty)
+        return status;
+    if (shared > INT32_MAX)
+        return fail(gpu, UK_INVALID_SIZE, "%zu bytes of shared memory: no device has that much", shared);
+    return gpu->driver->launch(gpu->device, kernel, g, b, (unsigned)shared, arguments, bytes, gpu->message);
+}
+
+enum uk_status uk_gpu_wait(struct uk_gpu *gpu) {
+    return gpu ? gpu->driver->wait(gpu->device, gpu->message) : UK_INVALID_ARGUMENT;
+}
+
+enum uk_status uk_gpu_event_make(struct uk_gpu *gpu, struct uk_gpu_event **event) {
+    if (!gpu || !event)
+        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_event_make: there is no place for the event");
+    return gpu->driver->event_make(gpu->device, event, gpu->message);
+}
+
+enum uk_status uk_gpu_event_free(struct uk_gpu *gpu, struct uk_gpu_event *event) {
+    if (!gpu)
+        return UK_INVALID_ARGUMENT;
+    return event ? gpu->driver->event_free(gpu->device, event, gpu->message) : UK_OK;
+}
+
+enum uk_status uk_gpu_record(struct uk_gpu *gpu, struct uk_gpu_event *event) {
+    if (!gpu || !event)
+        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_record: there is no event");
+    return gpu->driver->record(gpu->device, event, gpu->message);
+}
+
+enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, struct uk_gpu_event *end,
+                              double *seconds) {
+    if (!gpu || !start || !end || !seconds)
+        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_seconds: a null pointer");
+    return gpu->driver->seconds(gpu->device, start, end, seconds, gpu->message);
+}

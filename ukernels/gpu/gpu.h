@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GPUs: device memory, images of kernels, launches. One table of functions (struct uk_gpu_driver) for each kind of device stands
+ * behind it: AMD's through HIP ("hip") and NVIDIA's through the CUDA driver ("cuda"), whose libraries are loaded when a device of
+ * theirs is opened and need not exist, and what programs register, such as the simulator ("sim"). gpu.c checks arguments and calls
+ * the table; vendors.c is HIP's and CUDA's, which differ in names only.
+ *
+ *     struct uk_gpu *gpu;
+ *     char why[UK_GPU_MESSAGE];
+ *     uk_gpu_address x;
+ *     if (uk_gpu_open(NULL, 0, &gpu, why))
+ *         fprintf(stderr, "%s\n", why);
+ *     else if (uk_gpu_alloc(gpu, sizeof host, &x) || uk_gpu_upload(gpu, x, host, sizeof host))
+ *         fprintf(stderr, "%s\n", uk_gpu_message(gpu));
+ *
+ * Units: bytes, unless a function says otherwise.
+ * Addresses: those of a device are numbers, which only it can follow; sums with offsets are addresses too. 0 is none.
+ * Order: copies, fills and launches of one device are done one after another, as called. Launches return before they are
+ * done; downloads and uk_gpu_wait return when all before them is done, and report what failed meanwhile. What an upload was
+ * given may change when it returns.
+ * Ownership: what a device gave (memory, modules, events) goes with it at the latest, when it is closed.
+ * Threads: a device that was opened is used by one thread at a time; several devices, or one that was opened several times, by as
+ * many threads. Not after fork, in the child.
+ * Errors: as ukernels.h says; uk_gpu_message has the text. After UK_DEVICE, the device may be good for nothing but closing.
+ */
+#ifndef UK_GPU_H
+#define UK_GPU_H
+
+#include "ukernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+typedef uint64_t uk_gpu_address;
+struct uk_gpu;
+struct uk_gpu_module; /* an image that was loaded */
+struct uk_gpu_kernel; /* of a module */
+struct uk_gpu_event;
+enum { UK_GPU_MESSAGE = 512 }; /* room for any message, with its closing NUL */
+
+/* Opens device `ordinal` of a kind: "hip", "cuda", or what a driver was registered as. NULL: the first of hip and cuda that has
+ * such a device. On failure *gpu is NULL and `message`, which may be NULL, says why: UK_UNSUPPORTED if a library or the device is
+ * not there, naming what was looked for. */
+enum uk_status uk_gpu_open(const char *kind, int ordinal, struct uk_gpu **gpu, char message[UK_GPU_MESSAGE]);
+/* NULL: nothing. Waits for what was launched. */
+void uk_gpu_close(struct uk_gpu *gpu);
+/* "hip", and what its driver calls the device: "AMD Instinct MI210". They live as long as it is open. */
+const char *uk_gpu_kind(const struct uk_gpu *gpu);
+const char *uk_gpu_name(const struct uk_gpu *gpu);
+/* What was wrong with the last call that failed; "" if none did. It lives until the next failure. */
+const char *uk_gpu_message(const struct uk_gpu *gpu);
+
+/* Device memory, aligned to 256. 0 bytes are an address too. */
+enum uk_status uk_gpu_alloc(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address);
+/* Waits for what was launched. 0: nothing. */
+enum uk_status uk_gpu_free(struct uk_gpu *gpu, uk_gpu_address address);
+enum uk_status uk_gpu_upload(struct uk_gpu *gpu, uk_gpu_address to, const void *from, size_t bytes);
+enum uk_status uk_gpu_download(struct uk_gpu *gpu, void *to, uk_gpu_address from, size_t bytes);
+/* Every byte becomes `value`. */
+enum uk_status uk_gpu_fill(struct uk_gpu *gpu, uk_gpu_address to, unsigned char value, size_t bytes);
+
+/* Loads an image, which may be freed afterwards: a code object (HIP, the simulator), or PTX (CUDA), which ends with a
+ * NUL. UK_UNSUPPORTED: it is for another device. */
+enum uk_status uk_gpu_load(struct uk_gpu *gpu, const void *image, size_t bytes,
+                           struct uk_gpu_module **module);
+/* Its kernels go too. NULL: nothing. */
+enum uk_status uk_gpu_unload(struct uk_gpu *gpu, struct uk_gpu_module *module);
+/* UK_INVALID_ARGUMENT: the module has no kernel of that name. */
+enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, const char *name,
+                           struct uk_gpu_kernel **kernel);
+
+/*
+ * Begins grid[0] x grid[1] x grid[2] blocks of block[0] x block[1] x block[2] threads. `arguments` are those of the kernel, each
+ * at the next offset that its size divides, and copied before this returns; `shared` is the bytes of shared memory beyond what the
+ * kernel declares. Of an empty grid nothing is launched.
+ * UK_INVALID_SIZE: a block is empty or has more than 1,024 threads, grid[0] is more than 2^31 - 1, or grid[1] or grid[2] more than
+ * 65,535.
+ */
+enum uk_status uk_gpu_launch(struct uk_gpu *gpu, struct uk_gpu_kernel *kernel, const int64_t grid[3],
+                             const int64_t block[3], size_t shared, const void *arguments, size_t bytes);
+enum uk_status uk_gpu_wait(struct uk_gpu *gpu);
+
+/* Events are points in the order of what the device does. */
+enum uk_status uk_gpu_event_make(struct uk_gpu *gpu, struct uk_gpu_event **event);
+/* NULL: nothing. */
+enum uk_status uk_gpu_event_free(struct uk_gpu *gpu, struct uk_gpu_event *event);
+/* The event is now here: behind all that was called before. */
+enum uk_status uk_gpu_record(struct uk_gpu *gpu, struct uk_gpu_event *event);
+/* Waits for both events. UK_UNSUPPORTED: a simulator's time says nothing. */
+enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, struct uk_gpu_event *end,
+                              double *seconds);
+
+/* ---- for those who write a driver ----
+ *
+ * Each function does what the one of its name above says, of arguments that have been checked: no pointer is NULL, there is
+ * something to copy or to launch. It writes a message (UK_GPU_MESSAGE bytes) where it fails, and nothing else then. `free`, `unload`
+ * and `event_free` release in any case.
+ */
+struct uk_gpu_driver {
+    const char *kind;
+    enum uk_status (*open)(int ordinal, void **device, char *message);
+    void (*close)(void *device);
+    const char *(*name)(void *device);
+    enum uk_status (*alloc)(void *device, size_t bytes, uk_gpu_address *address, char *message);
+    enum uk_status (*free)(void *device, uk_gpu_address address, char *message);
+    enum uk_status (*upload)(void *device, uk_gpu_address to, const void *from, size_t bytes, char *message);
+    enum uk_status (*download)(void *device, void *to, uk_gpu_address from, size_t bytes, char *message);
+    enum uk_status (*fill)(void *device, uk_gpu_address to, unsigned char value, size_t bytes, char *message);
+    enum uk_status (*load)(void *device, const void *image, size_t bytes, struct uk_gpu_module **module,
+                           char *message);
+    enum uk_status (*unload)(void *device, struct uk_gpu_module *module, char *message);
+    enum uk_status (*find)(void *device, struct uk_gpu_module *module, const char *name,
+                           struct uk_gpu_kernel **kernel, char *message);
+    enum uk_status (*launch)(void *device, struct uk_gpu_kernel *kernel, const unsigned grid[3],
+                             const unsigned block[3], unsigned shared, const void *arguments, size_t bytes,
+                             char *message);
+    enum uk_status (*wait)(void *device, char *message);
+    enum uk_status (*event_make)(void *device, struct uk_gpu_event **event, char *message);
+    enum uk_status (*event_free)(void *device, struct uk_gpu_event *event, char *message);
+    enum uk_status (*record)(void *device, struct uk_gpu_event *event, char *message);
+    enum uk_status (*seconds)(void *device, struct uk_gpu_event *start, struct uk_gpu_event *end,
+                              double *seconds, char *message);
+};
+/* Makes a kind known; *driver stays in use. At any time, by any thread. UK_INVALID_ARGUMENT: another driver of that kind, or no
+ * room for a ninth one; the same one again is no error. */
+enum uk_status uk_gpu_register(const struct uk_gpu_driver *driver);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif
