@@ -181,6 +181,8 @@ static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struc
         status = prepare(b, s, w, count);
     if (!status && !s->built_in)
         status = uk_try(b, s);
+    if (!status && !s->built_in)
+        status = uk_gate_words(b, s);
     if (status)
         return status;
     LLVMBool failed = LLVMLinkModules2(b->module, s->module);

@@ -177,6 +177,14 @@ enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const ch
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
 /* validate_asm.c: of a call of inline asm in f, whether the target has what its text, constraints and clobbers name. */
 enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
+/* validate_words.c: refuses machine code, or a module that becomes it, with instructions of RISC-V P that the target lacks. */
+enum uk_status uk_gate_words(struct uk_build *b, const struct uk_source *s);
+/* validate_words.c: the first such instruction in code of RISC-V: its offset, and what it is. */
+enum { UK_WORD_TEXT = 64 };
+bool uk_find_word(const char *code, size_t size, size_t *at, char text[UK_WORD_TEXT]);
+/* object.c: the same gate for an object's sections of code. */
+enum uk_status uk_object_gate_words(struct uk_build *b, const struct uk_source *s, const char *bytes,
+                                    size_t length);
 /* trial_codegen.c: refuses an import that LLVM has no instructions for on the target. */
 enum uk_status uk_try(struct uk_build *b, const struct uk_source *s);
 /* object.c: ELF's mark; whether it can be read and is for the target; whether it has that function for others;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Imports that are machine code already: they are called, not inlined. What they define and need is read from the
- * object's symbols; prototypes and instructions are not in it, and are believed.
+ * object's symbols; prototypes are not in it, and are believed, and so are instructions but RISC-V P's.
  *
  * The linker makes one object of the generated code and these, in which only the generated functions are visible.
  */
@@ -36,6 +36,7 @@ struct section {
 struct symbol {
     const char *name;
     unsigned section, type, bind;
+    uint64_t value;
 };
 
 bool uk_is_object(const char *bytes, size_t length) {
@@ -78,11 +79,13 @@ static struct symbol symbol(const struct elf *e, size_t i) {
     if (e->wide) {
         const Elf64_Sym *s = (const Elf64_Sym *)at + i;
 
-        return (struct symbol){name, s->st_shndx, ELF64_ST_TYPE(s->st_info), ELF64_ST_BIND(s->st_info)};
+        return (struct symbol){name, s->st_shndx, ELF64_ST_TYPE(s->st_info), ELF64_ST_BIND(s->st_info),
+                               s->st_value};
     }
     const Elf32_Sym *s = (const Elf32_Sym *)at + i;
 
-    return (struct symbol){name, s->st_shndx, ELF32_ST_TYPE(s->st_info), ELF32_ST_BIND(s->st_info)};
+    return (struct symbol){name, s->st_shndx, ELF32_ST_TYPE(s->st_info), ELF32_ST_BIND(s->st_info),
+                           s->st_value};
 }
 
 static bool find_symbols(struct elf *e) {
@@ -222,6 +225,45 @@ static enum uk_status gate_symbol(struct uk_build *b, const struct uk_source *s,
     return UK_OK;
 }
 
+/* The function that begins last before that place of a section; NULL: none has a name. */
+static const char *function_at(const struct elf *e, size_t part, uint64_t at) {
+    struct symbol best = {.name = NULL};
+
+    for (size_t i = 0; i < e->symbols; i++) {
+        const struct symbol s = symbol(e, i);
+
+        if (s.section == part && s.type == STT_FUNC && s.value <= at && (!best.name || s.value >= best.value))
+            best = s;
+    }
+    return best.name;
+}
+
+enum uk_status uk_object_gate_words(struct uk_build *b, const struct uk_source *s, const char *bytes,
+                                    size_t length) {
+    char text[UK_WORD_TEXT];
+    size_t at;
+    struct elf e;
+
+    if (!open_object(&e, bytes, length))
+        return uk_object_parse(b, s);
+    for (size_t i = 0; i < e.sections; i++) {
+        const struct section part = section(&e, i);
+
+        if (!(part.flags & SHF_EXECINSTR) || part.type == SHT_NOBITS || !has(&e, part.at, part.size, 1) ||
+            !uk_find_word(e.bytes + part.at, part.size, &at, text))
+            continue;
+
+        const char *function = function_at(&e, i, at);
+
+        return uk_fail(
+            b->context, UK_UNSUPPORTED, s->at,
+            "%s: %s has an instruction of RISC-V P, %s, and target %s has no rvp; compile the kernel "
+            "without it, or take a target with +rvp",
+            s->name, function ? function : "its code", text, b->target->name);
+    }
+    return UK_OK;
+}
+
 enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s) {
     enum uk_status status = UK_OK;
     struct elf e;
@@ -238,7 +280,7 @@ enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s) {
 
         status = gate_symbol(b, s, &one);
     }
-    return status;
+    return status ? status : uk_gate_words(b, s);
 }
 
 enum uk_status uk_object_use(struct uk_build *b, const struct uk_source *s) {

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Instructions of RISC-V P in imports, which no assembler refuses: a target without rvp does, whatever text they come from, and
+ * takes all else.
+ *
+ *     import_words CLANG
+ */
+#define _GNU_SOURCE /* mkdtemp, asprintf */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "tensorize.h"
+
+static struct uk_context *context;
+static const char *clang;
+static char folder[] = "/tmp/uk-words-XXXXXX";
+
+#define PROGRAM                                                                                           \
+    "intrinsic add_4\n  tensor a f32 [4]\n  tensor b f32 [4]\n  tensor c f32 [4]\n  c[i] = a[i] + b[i]\n" \
+    "  compute void add_4(ptr a, ptr b, ptr c)\nend\n"                                                    \
+    "tensor X f32 [N]\ntensor Y f32 [N]\ntensor Z f32 [N]\nZ[i] = X[i] + Y[i]\n"                          \
+    "schedule\n  split Z.i 4 -> io ii\n  tensorize ii add_4\n"
+#define ADD_4(...) "void add_4(const float *a, const float *b, float *c) {\n" __VA_ARGS__ "\n}\n"
+#define ASM(text) "__asm__ volatile(\"" text "\" ::: \"a4\", \"memory\");"
+#define SMAQA_SU "smaqa.su a4, a4, a5"
+#define SAYS(word)                                \
+    "add_4 has an instruction of RISC-V P, " word \
+    ", and target riscv64 has no rvp; compile the kernel without it, or take a target with +rvp"
+
+/* An object is emitted, or the message has these words. NULL: it is emitted. */
+static void emits(const char *import, const char *target, const char *says) {
+    const struct uk_options options = {.target = target, .require_kernels = true};
+    char *text, *object = NULL, path[256];
+    struct uk_program *p;
+    size_t length;
+
+    assert_true(asprintf(&text, "%s%s", import, PROGRAM) > 0);
+    snprintf(path, sizeof path, "%s/sum.uk", folder);
+    if (uk_program_parse(context, path, text, strlen(text), &p))
+        fail_msg("%s", uk_context_message(context));
+
+    const enum uk_status status = uk_emit(p, &options, UK_EMIT_OBJECT, &object, &length);
+
+    if (status != (says ? UK_UNSUPPORTED : UK_OK) || (says && !strstr(uk_context_message(context), says)))
+        fail_msg("%s, for %s: status %d, not '%s', but: %s", import, target, status, says ? says : "",
+                 uk_context_message(context));
+    uk_text_free(object);
+    uk_program_destroy(p);
+    free(text);
+}
+
+#define C(...) "pragma import c \"\"\"\n" __VA_ARGS__ "\"\"\"\n"
+
+static void refused(void **state) {
+    static const struct {
+        const char *import, *says;
+    } words[] = {
+        {C(ADD_4(ASM(".insn r 0x77, 0, 0x65, a4, a4, a5"))), SAYS(SMAQA_SU)},
+        /* The opcode of the first drafts, as data; numbers by names; by a macro of C. */
+        {C(ADD_4(ASM(".balign 4; .4byte 0xcaf7077f"))), SAYS("smaqa.su a4, a4, a5")},
+        {C(ADD_4(ASM(".set n, 0x66 - 1; .insn r 119, 0, n, a4, a4, a5"))), SAYS(SMAQA_SU)},
+        {C("#define P(x) \".in\" \"sn r \" #x\n" ADD_4(
+             "__asm__ volatile(P(0x77) \", 2, 0x20, a4, a4, a5\");")),
+         SAYS("add32 a4, a4, a5")},
+        /* Behind an instruction of two bytes, and where only half of its address is aligned. */
+        {C(ADD_4(ASM(".option norelax; c.nop; .insn r 0x77, 0, 0x65, a4, a4, a5"))), SAYS(SMAQA_SU)},
+        /* Of no row of rvp.def. */
+        {C(ADD_4(ASM(".insn r 0x77, 7, 0x20, a4, a4, a5"))), SAYS("the word 0x40f77777")},
+        /* In what the kernel calls, which is inlined into it. */
+        {C("static void helps(void) {" ASM(".insn r 0x77, 0, 0x65, a4, a4, a5") "}\n" ADD_4("helps();")),
+         SAYS(SMAQA_SU)},
+        {"pragma import ll \"\"\"\ndefine void @add_4(ptr %a, ptr %b, ptr %c) {\n"
+         "  call void asm sideeffect \".insn r 0x77, 0, 0x65, a4, a4, a5\", \"~{a4}\"()\n  ret "
+         "void\n}\n\"\"\"\n",
+         SAYS(SMAQA_SU)},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        emits(words[i].import, "riscv64", words[i].says);
+        emits(words[i].import, "riscv64-p", NULL);
+        emits(words[i].import, "riscv64+rvp", NULL);
+    }
+}
+
+static void taken(void **state) {
+    static const char *const imports[] = {
+        C(ADD_4("c[0] = 1; /* .insn r 0x77, 0, 0x65, a4, a4, a5 */")),
+        C(ADD_4(ASM("nop # .insn r 0x77, 0, 0x65, a4, a4, a5"))),
+        /* Words whose upper halves end as P's, behind whole and half ones. */
+        C(ADD_4(ASM("lui a4, 0x770; lui a4, 0x770; c.nop; lui a4, 0x7f0; lui a4, 0x770"))),
+        /* Longer instructions, of 6 and 8 bytes. */
+        C(ADD_4(ASM(".2byte 0x001f, 0x0077, 0x0077, 0x003f, 0x0077, 0x0077, 0x0077"))),
+        /* Not in code. */
+        C("static const unsigned t[64] = {0xcaf70777, 0xcaf70777, 1, 2, 3};\n" ADD_4(
+            "c[0] = t[(unsigned long)a / 8 % 64];" ASM("nop"))),
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof imports / sizeof *imports; i++)
+        emits(imports[i], "riscv64", NULL);
+}
+
+static void write_file(const char *name, const char *text) {
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Machine code that is not inlined. */
+static void objects(void **state) {
+    char command[1024];
+
+    (void)state;
+    write_file("add.s", ".text\n.type other, @function\nother: ret\n.globl add_4\n.type add_4, @function\n"
+                        "add_4: nop\n.insn r 0x77, 0, 0x65, a4, a4, a5\nret\n");
+    write_file("nameless.s", ".text\n.globl add_4\nadd_4: .insn r 0x77, 0, 0x65, a4, a4, a5\nret\n");
+    write_file("plain.s", ".text\n.globl add_4\n.type add_4, @function\nadd_4: nop\nret\n");
+    snprintf(command, sizeof command, "cd %s && %s --target=riscv64-linux-gnu -march=rv64gc -c add.s", folder,
+             clang);
+    assert_int_equal(system(command), 0);
+    emits("pragma import \"add.s\"\n", "riscv64", "import \"add.s\": " SAYS(SMAQA_SU));
+    emits("pragma import \"add.o\"\n", "riscv64", "import \"add.o\": " SAYS(SMAQA_SU));
+    emits("pragma import \"nameless.s\"\n", "riscv64", "its code has an instruction of RISC-V P");
+    emits("pragma import \"plain.s\"\n", "riscv64", NULL);
+    emits("pragma import \"add.o\"\n", "riscv64-p", NULL);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refused),
+        cmocka_unit_test(taken),
+        cmocka_unit_test(objects),
+    };
+    char command[256];
+
+    clang = argc > 1 ? argv[1] : "clang";
+    context = uk_context_create();
+    if (!context || !mkdtemp(folder))
+        return 1;
+    const int failed = cmocka_run_group_tests_name("import_words", tests, NULL, NULL);
+
+    uk_context_destroy(context);
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) ? 1 : failed;
+}
