@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups of 8 elements out of as many rows, of which k are there: of column j the elements s[p * lds + j], at d + 8 * j; 0 in
- * the rows and the columns that are not there, up to w columns. Whole panels go 8 and then 4 columns at a time: bytes are
- * exchanged between rows 2p and 2p + 1 (by xor), then halves between pairs of rows, then words. Other columns go by bytes.
+ * the rows and the columns that are not there, up to w columns: one group (pack_n), or all of a panel's, ldd apart
+ * (panel_n). Columns of whole groups go 8 and then 4 at a time: bytes are exchanged between rows 2p and 2p + 1 (by xor),
+ * then halves between pairs of rows, then words. Other columns go by bytes.
  *
  * Bound: 8 columns take 8 loads, 24 instructions to exchange bytes, 8 halves, 12 words, 8 stores: 60, 0.94 instructions
  * per byte; 4 columns 8, 8 to pair words, 12, 4, 0, 4: 36, 1.13 per byte; others 2 per byte.
@@ -10,7 +11,7 @@
 #include "any_address_rvp.h"
 #include "registry/rvp.h"
 
-#if defined(UK_OP_u8pack_n)
+#if defined(UK_OP_u8pack_n) || defined(UK_OP_u8panel_n)
 typedef uint8_t element;
 #else
 typedef int8_t element;
@@ -85,26 +86,61 @@ static inline __attribute__((always_inline)) void column(const element *s, int64
 #define UNKNOWN(p) (void)0
 #endif
 
-void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, int64_t w) {
+/* Of a group that has all its rows the first n columns; apart from the others: where n is a constant, they have no loop. */
+static inline __attribute__((always_inline)) void columns(const element *s, int64_t lds, element *d,
+                                                          int64_t n) {
     int64_t j = 0;
 
-    /* Apart: where w is a constant, whole panels have no loop. */
-    if (k >= KR && n == w) {
-        UNKNOWN(s);
-        UNKNOWN(d);
-        for (; j + 8 <= w; j += 8)
-            eight_columns(s + j, lds, d + KR * j);
-        if (j + 4 <= w) {
-            four_columns(s + j, lds, d + KR * j);
-            j += 4;
-        }
-#pragma GCC unroll 3
-        for (int i = 0; i < 3; i++)
-            if (j + i < w)
-                column(s + j + i, lds, d + KR * (j + i));
-        return;
+    UNKNOWN(s);
+    UNKNOWN(d);
+    for (; j + 8 <= n; j += 8)
+        eight_columns(s + j, lds, d + KR * j);
+    if (j + 4 <= n) {
+        four_columns(s + j, lds, d + KR * j);
+        j += 4;
     }
-    for (; j < w; j++)
+#pragma GCC unroll 3
+    for (int i = 0; i < 3; i++)
+        if (j + i < n)
+            column(s + j + i, lds, d + KR * (j + i));
+}
+
+/* Any group. */
+static inline __attribute__((always_inline)) void part(int64_t k, const element *s, int64_t lds, element *d,
+                                                       int64_t n, int64_t w) {
+    for (int64_t j = 0; j < w; j++)
         for (int64_t p = 0; p < KR; p++)
             d[KR * j + p] = p < k && j < n ? s[p * lds + j] : 0;
 }
+
+#if defined(UK_OP_u8pack_n) || defined(UK_OP_i8pack_n)
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t n, int64_t w) {
+    if (k >= KR && n == w)
+        columns(s, lds, d, w);
+    else
+        part(k, s, lds, d, n, w);
+}
+#else
+void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t n, int64_t w,
+               int64_t g) {
+    const int64_t whole = k < KR * g ? k / KR : g;
+    int64_t q = 0;
+
+    if (n > w)
+        n = w;
+    if (n == w) {
+#pragma GCC unroll 1
+        for (; q < whole; q++, s += KR * lds, d += ldd)
+            columns(s, lds, d, w);
+    } else {
+#pragma GCC unroll 1
+        for (; q < whole; q++, s += KR * lds, d += ldd) {
+            columns(s, lds, d, n);
+            for (int64_t j = n; j < w; j++)
+                store_8(d + KR * j, 0);
+        }
+    }
+    for (; q < g; q++, s += KR * lds, d += ldd)
+        part(k - KR * q, s, lds, d, n, w);
+}
+#endif

@@ -88,6 +88,19 @@ static void run_i8pack_t(void *user) {
                                                   GROUPS, GROUPS);
 }
 
+/* A panel of K / 8 groups of 8 rows or columns; bytes of either sign. */
+static void run_u8panel(void *user) {
+    const struct operands *o = user;
+    ((uk_u8panel_t_function *)o->kernel->function)(K, (const uint8_t *)o->a, LD, (uint8_t *)o->b, 64, 8, 8,
+                                                   K / 8);
+}
+
+static void run_i8panel(void *user) {
+    const struct operands *o = user;
+    ((uk_i8panel_t_function *)o->kernel->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b, 64, 8, 8,
+                                                   K / 8);
+}
+
 static void run_bpack(void *user) {
     const struct operands *o = user;
     ((uk_bpack_t_function *)o->kernel->function)(o->kernel->kr, o->a, LD, o->b, GROUPS, GROUPS);
@@ -145,6 +158,10 @@ static const struct operation {
     {"i8pack_t", run_i8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false, 0},
     {"u8pack_n", run_u8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false, 0}, /* the same parameters */
     {"i8pack_n", run_i8pack_t, COPIES, 2 * GROUPS, 0, 1, false, false, 0},
+    {"u8panel_t", run_u8panel, COPIES, 0, 2, K, false, false, 0},
+    {"i8panel_t", run_i8panel, COPIES, 0, 2, K, false, false, 0},
+    {"u8panel_n", run_u8panel, COPIES, 2, 0, K, false, false, 0},
+    {"i8panel_n", run_i8panel, COPIES, 2, 0, K, false, false, 0},
     {"vadd", run_vadd, COPIES, 0, 12, 1, false, false, 0},
     {"i32add", run_i32add, COPIES, 0, 12, 1, false, false, 0},
     {"i32kadd", run_i32add, COPIES, 0, 12, 1, false, false, 0}, /* the same parameters */

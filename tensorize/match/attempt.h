@@ -103,6 +103,17 @@ bool uk_match_tiles(struct uk_attempt *t);
 /* Is all in memory that the kernel reads of the operand beyond the tile? */
 bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p);
 
+/* match_valid.c: the index that the size ends, where it is a sum of several axes, which a stage's loops have too. */
+bool uk_match_keep_sum(struct uk_attempt *t, const struct uk_var *v, const int64_t *coefficient);
+/* Does one of the operand's sizes end the sum that the bound holds? */
+bool uk_match_ends_sum(const struct uk_attempt *t, int operand, const struct uk_affine *bound);
+/* How much of an operand that is read under pad is there, along an axis or a sum of axes. */
+struct uk_index *uk_match_valid(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m,
+                                const struct uk_size_binding *size, struct uk_index *const *value);
+/* Where a copy's source has no element, the kernel stores 0 if that is what its `pad` says of this axis; any
+ * other such place must be outside of every tile. */
+bool uk_match_within(struct uk_attempt *t, int operand);
+
 /* The declaration's access and the nest's operand that give a tensor's origin. */
 static inline const struct uk_operand *uk_match_declared(const struct uk_attempt *t, int tensor) {
     return &t->declared->operand[t->pair[t->first[tensor]].declared];

@@ -24,6 +24,17 @@ enum uk_size_role {
     UK_SIZE_ELSEWHERE, /* only other statements of the declaration have it */
 };
 
+/* What a size of the declaration is bound to. */
+struct uk_size_binding {
+    enum uk_size_role role;
+    int axis;    /* EXTENT: of this axis; VALID: its part inside the pad of operand */
+    int operand; /* LOOSE: the declaration's tensor, whose dimension `axis` has this stride, never used */
+    bool bound;
+    const struct uk_affine
+        *sum;             /* VALID: of the declaration's axes, the sum that it ends; NULL: of one axis */
+    struct uk_poly value; /* STRIDE */
+};
+
 struct uk_match {
     struct uk_intrinsic *intrinsic;
     int axes;
@@ -37,15 +48,9 @@ struct uk_match {
     int operand[UK_MAX_OPERANDS]; /* the declaration's tensor (by number) -> operand of the stage */
     struct uk_operand *at;        /* where these are general forms, the same without the tile's loops */
     const struct uk_expr *scalar[UK_MAX_SCALARS]; /* by the declaration's number: a value of the statement */
-    struct {
-        enum uk_size_role role;
-        int axis;    /* EXTENT: of this axis; VALID: its part inside the pad of operand */
-        int operand; /* LOOSE: the declaration's tensor, whose dimension `axis` has this stride, never used */
-        bool bound;
-        struct uk_poly value; /* STRIDE */
-    } size[UK_MAX_SIZES];     /* the declaration's size, by number */
-    bool partial;             /* some tiles do not have a fixed extent: those run as plain loops */
-    bool first;               /* the nest starts the sums: compute where the outer reductions are at 0 */
+    struct uk_size_binding size[UK_MAX_SIZES];    /* the declaration's size, by number */
+    bool partial; /* some tiles do not have a fixed extent: those run as plain loops */
+    bool first;   /* the nest starts the sums: compute where the outer reductions are at 0 */
 };
 /* Tiles that a kernel of two statements computes: it makes the copy too that the others read. */
 struct uk_packing {

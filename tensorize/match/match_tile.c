@@ -3,10 +3,13 @@
 #include <string.h>
 #include "attempt.h"
 
-static bool is_box(struct uk_attempt *t, const struct uk_bound *bound, int bounds) {
+/* operand: whose bounds these are; 0: the nest's own. */
+static bool is_box(struct uk_attempt *t, const struct uk_bound *bound, int bounds, int operand) {
     for (int b = 0; b < bounds; b++) {
         const struct uk_loop *first = NULL;
 
+        if (operand && uk_match_ends_sum(t, operand, &bound[b].form))
+            continue;
         for (int i = t->tile; i < t->st->loops; i++) {
             if (!bound[b].form.coefficient[t->st->loop[i]->id])
                 continue;
@@ -83,13 +86,8 @@ struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st,
         return contiguous(s, st, m, m->size[size].operand, axis, value);
     case UK_SIZE_EXTENT:
         return extent_at(s, st, m, axis, value);
-    default: {
-        const struct uk_operand *o = &st->operand[m->size[size].operand];
-        struct uk_index *all = uk_extent(s, st, m->axis[axis], value);
-        struct uk_index *valid = uk_extent_within(s, st, o->within, o->valid, m->axis[axis], value);
-
-        return valid && all ? uk_index_op(s->arena, UK_I_MIN, all, valid) : all;
-    }
+    default:
+        return uk_match_valid(s, st, m, &m->size[size], value);
     }
 }
 
@@ -114,7 +112,7 @@ static bool find_extent(struct uk_attempt *t, const struct uk_var *v) {
                     t->m.size[v->number].role = UK_SIZE_VALID;
                     t->m.size[v->number].axis = a;
                     t->m.size[v->number].operand = t->pair[i].operand;
-                    return true;
+                    return uk_match_keep_sum(t, v, c);
                 }
         }
     }
@@ -474,30 +472,6 @@ bool uk_match_forms(struct uk_attempt *t) {
     return true;
 }
 
-/* Where a copy's source has no element, the kernel stores 0 if that is what its `pad` says of this axis; any
- * other such place must be outside of every tile. */
-static bool check_within(struct uk_attempt *t, int operand) {
-    const struct uk_operand *o = &t->st->operand[operand];
-    struct uk_index *value[UK_MAX_LOOPS] = {0};
-
-    for (int i = 0; i < t->st->loops; i++)
-        value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
-    for (int b = 0; b < o->valid; b++) {
-        bool told = false;
-
-        for (int i = 0; i < t->m.sizes; i++)
-            told |= t->m.size[i].role == UK_SIZE_VALID && t->m.size[i].operand == operand &&
-                    o->within[b].form.coefficient[t->m.axis[t->m.size[i].axis]->id] > 0;
-        if (told)
-            continue;
-        struct uk_index *x = uk_affine_value(t->s, t->st, &o->within[b].form, value);
-        if (!uk_proves(t->s, t->st, t->st->loops, uk_index_op(t->s->arena, UK_I_LT, x, o->within[b].upper)))
-            return uk_differ(t, "%s is read outside of its shape, and %s does not store what is there",
-                             o->tensor->name, t->k->name);
-    }
-    return true;
-}
-
 /* A pad that the program wrote has no such bounds: it must have nothing to do. */
 static bool check_pad(struct uk_attempt *t, const struct uk_operand *o) {
     struct uk_arena *a = t->s->arena;
@@ -525,10 +499,10 @@ bool uk_match_pads(struct uk_attempt *t) {
 }
 
 bool uk_match_tiles(struct uk_attempt *t) {
-    if (!is_box(t, t->st->bound, t->st->bounds))
+    if (!is_box(t, t->st->bound, t->st->bounds, 0))
         return false;
     for (int o = 0; o < t->st->operands; o++)
-        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid) || !check_within(t, o))
+        if (!is_box(t, t->st->operand[o].within, t->st->operand[o].valid, o) || !uk_match_within(t, o))
             return false;
     if (!uk_match_pads(t) || !check_extents(t) || !check_assumptions(t))
         return false;

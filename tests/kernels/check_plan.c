@@ -229,6 +229,33 @@ static void plan_group_pack_n(const struct uk_kernel *row, const struct shape *s
     plan_group_pack(row, s, s->nr, true, p);
 }
 
+/* A panel of groups: k terms end in the last of them; before it; or, of odd k, behind it. */
+static void plan_panel(const struct uk_kernel *row, const struct shape *s, int64_t packed, bool across,
+                       struct plan *p) {
+    const int64_t width = packed + (s->gap ? GAP : 0),
+                  groups = s->k / row->kr + (s->k % 2 && s->k > 2 * row->kr ? -1 : 1);
+    struct operand d = panel(groups, width * row->kr, width * row->kr, row->b_align);
+
+    d.output = true;
+    d.stride += s->gap;
+    add_number(p, s->k);
+    add_operand(p, across ? rows_in_place(row, s->k, packed, s) : rows_in_place(row, packed, s->k, s));
+    add_number(p, (across ? packed : s->k) + s->gap);
+    add_operand(p, d);
+    add_number(p, d.stride);
+    add_number(p, packed);
+    add_number(p, width);
+    add_number(p, groups);
+}
+
+static void plan_panel_t(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    plan_panel(row, s, s->mr, false, p);
+}
+
+static void plan_panel_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    plan_panel(row, s, s->nr, true, p);
+}
+
 static void plan_vadd(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_operand(p, panel(1, s->nr, s->nr, row->a_align));
     add_operand(p, panel(1, s->nr, s->nr, row->b_align));
@@ -343,6 +370,14 @@ static const struct op ops[] = {
      .types = ALL(I8)},
     {"bpack_n", (void (*)(void))uk_reference_bpack_n, plan_group_pack_n, .has_k = true, .any_columns = true,
      .types = ALL(BF16)},
+    {"u8panel_t", (void (*)(void))uk_reference_u8panel_t, plan_panel_t, .has_k = true, .has_rows = true,
+     .any_rows = true, .types = ALL(U8)},
+    {"i8panel_t", (void (*)(void))uk_reference_i8panel_t, plan_panel_t, .has_k = true, .has_rows = true,
+     .any_rows = true, .types = ALL(I8)},
+    {"u8panel_n", (void (*)(void))uk_reference_u8panel_n, plan_panel_n, .has_k = true, .any_columns = true,
+     .types = ALL(U8)},
+    {"i8panel_n", (void (*)(void))uk_reference_i8panel_n, plan_panel_n, .has_k = true, .any_columns = true,
+     .types = ALL(I8)},
     {"vadd", (void (*)(void))uk_reference_vadd, plan_vadd, .has_columns = true},
     {"i32add", (void (*)(void))uk_reference_i32add, plan_vadd, .any_columns = true, .types = ALL(I32)},
     {"i32kadd", (void (*)(void))uk_reference_i32kadd, plan_vadd, .any_columns = true, .types = ALL(I32)},

@@ -110,6 +110,22 @@ GROUP_PACKS(i8, int8_t)
 GROUP_PACKS(b, uint16_t)
 #undef GROUP_PACKS
 
+/* Element p of line i is at[p * step + i * line]. */
+#define PANELS(name, element, step, line)                                                                  \
+    void uk_reference_##name(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, int64_t lds, \
+                             element *d, int64_t ldd, int64_t n, int64_t w, int64_t g) {                   \
+        (void)MR;                                                                                          \
+        (void)NR;                                                                                          \
+        for (int64_t p = 0; p < KR * g; p++)                                                               \
+            for (int64_t i = 0; i < w; i++)                                                                \
+                d[p / KR * ldd + i * KR + p % KR] = i < n && p < k ? s[p * (step) + i * (line)] : 0;       \
+    }
+PANELS(u8panel_t, uint8_t, 1, lds)
+PANELS(i8panel_t, int8_t, 1, lds)
+PANELS(u8panel_n, uint8_t, lds, 1)
+PANELS(i8panel_n, int8_t, lds, 1)
+#undef PANELS
+
 /* A filter's elements are csf apart. */
 static void depthwise(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf,
                       int64_t csf, float *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
