@@ -137,6 +137,8 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
 /* ---- the CPU ----
  *
  * What this CPU can run, of which the environment's UK_ISA may leave less (UK_ISA=avx2, UK_ISA=generic). It is asked once.
+ * One value adds: Linux does not report the extension P of RISC-V, whose kernels are used with UK_ISA=rvp, or if the library
+ * was built for it (meson's -Dcpu_has=rvp). Where the processor lacks it, the program has to emulate it (-lrvp_emulate).
  *
  *     const char *why;
  *     if (uk_cpu_status(&why))
@@ -151,7 +153,7 @@ bool uk_cpu_has(const char *feature);
 bool uk_cpu_lacks(const char *features, char *name, size_t size);
 /* UK_OK; or what is wrong with UK_ISA in the environment, with a sentence in *message, which is the library's and stays:
  * UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this CPU lacks it. Only generic kernels run then;
- * nothing else tells. */
+ * nothing else tells. With UK_OK the sentence is "", or says whether what the system does not report is used, and why. */
 enum uk_status uk_cpu_status(const char **message);
 
 /* ---- threads ----

@@ -63,6 +63,8 @@ static void warn_of_environment(void) {
 
     if (uk_cpu_status(&message))
         fprintf(stderr, "uk: warning: %s; only generic kernels run\n", message);
+    else if (*message)
+        fprintf(stderr, "uk: %s\n", message);
     if (threads && (end == threads || *end || n < 1 || n > 1024))
         fprintf(stderr,
                 "uk: warning: UK_NUM_THREADS=%.40s is no number from 1 to 1024; unset it or give one: %d "

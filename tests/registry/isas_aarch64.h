@@ -5,8 +5,8 @@
 
 static const char known[] = "generic, neon, f16, dotprod, i8mm, bf16";
 static struct isa low(void) {
-    return (struct isa){"neon", "neon", getauxval(AT_HWCAP) & HWCAP_ASIMD};
+    return (struct isa){"neon", "neon", getauxval(AT_HWCAP) & HWCAP_ASIMD, NULL};
 }
 static struct isa high(void) {
-    return (struct isa){"dotprod", "dotprod", getauxval(AT_HWCAP) & HWCAP_ASIMDDP};
+    return (struct isa){"dotprod", "dotprod", getauxval(AT_HWCAP) & HWCAP_ASIMDDP, NULL};
 }

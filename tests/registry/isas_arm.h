@@ -5,8 +5,8 @@
 
 static const char known[] = "generic, armv7neon";
 static struct isa low(void) {
-    return (struct isa){"generic", "", true};
+    return (struct isa){"generic", "", true, NULL};
 }
 static struct isa high(void) {
-    return (struct isa){"armv7neon", "vfp4", getauxval(AT_HWCAP) & HWCAP_VFPv4};
+    return (struct isa){"armv7neon", "vfp4", getauxval(AT_HWCAP) & HWCAP_VFPv4, NULL};
 }

@@ -10,17 +10,22 @@
 
 /* Weakest first, as in archs.def. Those of other architectures have no name here: they are none of this CPU's. */
 static const struct isa {
-    const char *name, *features;
+    const char *name, *features, *private;
 } isas[] = {
 #define UK_ISA_ROW(name, arch, features, flags, private) \
-    {UK_IS_HERE(arch) ? #name : "", UK_IS_HERE(arch) ? features : ""},
+    {UK_IS_HERE(arch) ? #name : "", UK_IS_HERE(arch) ? features : "", UK_IS_HERE(arch) ? private : ""},
 #include "archs.def"
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
-/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it; and for each feature of those rows whether
- * the CPU has it and the weakest row with it is visible. */
+/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it; private features, which no system
+ * reports, that are taken as there; and for each feature of those rows whether the CPU has it and the weakest row with it is
+ * visible. */
 static int visible = ISAS;
+#ifndef UK_CPU_HAS
+#define UK_CPU_HAS "" /* the build's option cpu_has */
+#endif
+static const char *taken = UK_CPU_HAS;
 static struct feature {
     const char *name; /* up to a comma, or the end */
     size_t length;
@@ -36,6 +41,13 @@ static size_t head(const char *list) {
     return strcspn(list, ",");
 }
 
+static bool lists(const char *list, const char *name, size_t length) {
+    for (; *list; list += head(list) + (list[head(list)] == ','))
+        if (head(list) == length && !memcmp(list, name, length))
+            return true;
+    return false;
+}
+
 static bool hardware(const char *name, size_t length) {
     char whole[32]; /* no feature's name is longer */
 
@@ -43,7 +55,7 @@ static bool hardware(const char *name, size_t length) {
         return false;
     memcpy(whole, name, length);
     whole[length] = 0;
-    return uk_hardware_has(whole);
+    return lists(taken, name, length) || uk_hardware_has(whole);
 }
 
 static const struct feature *find(const char *name, size_t length) {
@@ -89,6 +101,8 @@ static void read_isa(void) {
     while (i < ISAS && strcmp(isas[i].name, wanted))
         i++;
     visible = 1;
+    if (i < ISAS && *isas[i].private)
+        taken = isas[i].private;
     if (i == ISAS) {
         int n = snprintf(message, sizeof message, "UK_ISA=%.20s is no instruction set; known are", wanted);
 
@@ -105,9 +119,28 @@ static void read_isa(void) {
     }
 }
 
+/* Of the strongest row that is visible, if its features are not the system's to report. */
+static void explain_private(void) {
+    const struct isa *strongest = NULL;
+
+    for (int i = 0; i < visible; i++)
+        if (*isas[i].name)
+            strongest = &isas[i];
+    if (status || !*strongest->private)
+        return;
+    if (!lists(taken, strongest->private, head(strongest->private)))
+        snprintf(message, sizeof message,
+                 "%s is not used, as the system does not report it; UK_ISA=%s uses it", strongest->private,
+                 strongest->name);
+    else
+        snprintf(message, sizeof message, "%s is used because %s; the system does not report it",
+                 strongest->private, *UK_CPU_HAS ? "the library was built for it" : "UK_ISA says so");
+}
+
 static void read_environment(void) {
     read_isa();
     look_for_features();
+    explain_private();
 }
 
 bool uk_cpu_has(const char *feature) {
