@@ -9,9 +9,9 @@ llvm=${UK_LLVM:-$(sed -n "s/^option('llvm', .* value: '\(.*\)',/\1/p" "$source/m
 
 ini=$source/tests/cross/$arch.ini
 [[ -e $ini ]] || { echo "build.sh: there is no $ini" >&2; exit 2; }
-debian=$(sed -n "s/^debian = '\(.*\)'/\1/p" "$ini")
-mapfile -t packages < <(sed -n 's/^arm unpack //p' "$source/dependencies.txt" | tr ' ' '\n')
-"$source/tests/cross/sysroot.sh" "$debian" "$build/sysroot/$arch" "${packages[@]}"
+constant() { sed -n "s/^$1 = '\(.*\)'/\1/p" "$ini"; }
+mapfile -t packages < <(sed -n "s/^\(cross\|$arch\) unpack //p" "$source/dependencies.txt" | tr ' ' '\n')
+"$source/tests/cross/sysroot.sh" "$(constant debian)" "$(constant suite)" "$build/sysroot/$arch" "${packages[@]}"
 # What installing libblas-dev and libblas3 would choose by alternatives.
 for headers in "$build/sysroot/$arch"/usr/include/*-linux-gnu*; do
     ln -sf cblas-netlib.h "$headers/cblas.h"

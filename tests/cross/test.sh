@@ -11,13 +11,17 @@ here=$source/tests/cross
 constant() { sed -n "s/^$1 = '\(.*\)'/\1/p" "$here/$arch.ini"; }
 qemu=$(constant qemu) triple=$(constant triple) clang_triple=$(constant clang_triple)
 read -ra cpus <<<"$(constant cpus)"
+sysroot=$build/sysroot/$arch
+# Where the C library is that programs run with: a release of Debian that is not this system's has its own.
+libc=/usr/$triple
+[[ -z $(constant suite) ]] || libc=$sysroot
 if ! command -v "$qemu" >/dev/null || [[ ! -e /usr/$triple/lib ]]; then
     echo "cross_$arch skipped: qemu-user or the $arch C library is not installed; ./uk-setup test installs them"
     exit 77
 fi
 
 "$here/build.sh" "$arch" "$source" "$build"
-programs=(kernels/kernels registry/registry runtime/parallel gemm/gemm)
+programs=(kernels/kernels registry/registry $([[ $arch != riscv64 ]] || echo registry/registry_cpu_has) runtime/parallel gemm/gemm)
 targets=("${programs[@]/#/tests/}")
 if [[ $which == all ]]; then
     programs+=(kernels/broken_kernels blas/blas_test blas/blas_no_handler blas/blas_mkl_handler)
@@ -32,7 +36,7 @@ export UK_UNDER_QEMU=1 UK_GEMM_PART=100
 run() {
     local log=$folder.${1##*/}.log
     echo "$1 on ${QEMU_CPU:-max}${UK_ISA:+, UK_ISA=$UK_ISA}"
-    "$qemu" -L "/usr/$triple" "$folder/tests/$1" "${@:2}" >"$log" 2>&1 || { tail -n 50 "$log" >&2; exit 1; }
+    "$qemu" -L "$libc" "$folder/tests/$1" "${@:2}" >"$log" 2>&1 || { tail -n 50 "$log" >&2; exit 1; }
     grep ': skipped, ' "$log" || true
     grep -E 'PASSED' "$log"
 }
@@ -41,7 +45,28 @@ for QEMU_CPU in "${cpus[@]}"; do
     export QEMU_CPU
     run registry/registry
 done
+emulation=()
+if [[ $arch == riscv64 ]]; then
+    run registry/registry_cpu_has
+    # P is not known to the system: its kernels are run because UK_ISA says so, in programs that emulate it.
+    export UK_ISA=rvp
+    emulation=("$folder/simulate/librvp_emulate.a" -Wl,-u,uk_rvp_start)
+fi
 run kernels/kernels
+if [[ $arch == riscv64 ]]; then
+    # What is installed runs P in a program that is linked by its .pc; nothing else does.
+    DESTDIR=$folder/installed ninja -C "$folder" install >"$folder.log" || { tail -n 50 "$folder.log" >&2; exit 1; }
+    pc=$(find "$folder/installed" -name rvp_emulate.pc)
+    for packages in 'ukernels rvp_emulate' ukernels; do
+        read -ra flags < <(PKG_CONFIG_PATH=${pc%/*} pkg-config --cflags --libs $packages)
+        "$clang" --target="$triple" -O1 -fuse-ld=lld -I "$(dirname "$(find "$folder/installed" -name ukernels.h)")" \
+            -o "$folder/rvp_installed" "$source/tests/rvp/rvp_installed.c" "${flags[@]}" -Wl,-rpath-link,"$sysroot/usr/lib/$triple"
+        status=0
+        "$qemu" -L "$libc" -E LD_LIBRARY_PATH="${pc%/*}/..:$sysroot/usr/lib/$triple" "$folder/rvp_installed" || status=$?
+        [[ $packages == *rvp* && $status == 0 || $packages != *rvp* && $status == $((128 + $(kill -l ILL))) ]] ||
+            { echo "rvp_installed, linked to $packages: exit status $status" >&2; exit 1; }
+    done
+fi
 if [[ $which == some ]]; then
     UK_GEMM_PART=2000 run gemm/gemm
     run runtime/parallel
@@ -52,11 +77,10 @@ inlined=$folder/inlined
 mkdir -p "$inlined"
 rm -f "$inlined"/*
 "$kernels_inlined" --objects "$arch" "$inlined"
-sysroot=$build/sysroot/$arch
 "$clang" --target="${clang_triple:-$triple}" -fuse-ld=lld -std=c17 -Wall -Wextra -o "$folder/tests/inlined" "$here/inlined.c" \
     "$inlined"/*.o "$folder/tests/kernels/libcheck_kernel.a" "$folder/ukernels/libuk_reference.a" -I "$inlined" -I "$source/tests/kernels" \
     -I "$source/ukernels" -isystem "$sysroot/usr/include" -L "$folder/ukernels" -lukernels -Wl,-rpath,"$folder/ukernels" \
-    -L "$sysroot/usr/lib/$triple" -lcmocka -Wl,-rpath,"$sysroot/usr/lib/$triple" -lm
+    -L "$sysroot/usr/lib/$triple" -lcmocka -Wl,-rpath,"$sysroot/usr/lib/$triple" -lm "${emulation[@]}"
 run inlined
 run kernels/broken_kernels
 run runtime/parallel
@@ -66,4 +90,4 @@ for program in blas_test blas_no_handler blas_mkl_handler; do
     run "blas/$program"
 done
 "$source/tests/blas/blas.sh" netlib "$folder/ukernels/libukblas.so" "$folder/tests/blas/libblas_calls.so" "$source/tests/blas" \
-    "$build/sysroot/$arch" "$qemu" -L "/usr/$triple"
+    "$build/sysroot/$arch" "$qemu" -L "$libc"
