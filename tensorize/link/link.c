@@ -378,7 +378,11 @@ enum uk_status uk_optimize(struct uk_build *b) {
     static const char clean[] =
         "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
         "loop-mssa(licm)),globaldce";
-    const char *passes = has_store(b->function->body) ? "always-inline,default<O3>" : clean;
+    /* Unrolled loops leave an index for each access: with the constant in the address instead, accesses share one
+     * register. Loads behind more stores than O3 looks across are then seen to be the same. */
+    static const char loops[] = "always-inline,default<O3>,function(separate-const-offset-from-gep,"
+                                "early-cse<memssa>,loop-mssa(licm))";
+    const char *passes = has_store(b->function->body) ? loops : clean;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(b->module, passes, b->machine, options);
     enum uk_status s = UK_OK;

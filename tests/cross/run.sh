@@ -73,8 +73,13 @@ says '_rvp_.*qemu-riscv64' matmul_i8.uk "${odd[@]}" --target=riscv64-p --check
 UK_RVP_PATCH=0 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/trapped"
 cmp "$work/replaced" "$work/trapped" || { cat "$work/replaced" "$work/trapped"; exit 1; }
 # At most so many instructions for each multiply-add, packing and entry in: counts do not depend on the machine.
-"$uk" run matmul_i8.uk --define M=64 --define N=64 --define K=256 --target=riscv64-p --count |
-    awk '/^count:/ { most = $6; print } END { exit !(most > 0 && most <= 0.24) }' || exit 1
+counts() {
+    "$uk" run "${@:2}" --target=riscv64-p --count |
+        awk -v limit="$1" '/^count:/ { most = $6; print } END { exit !(most > 0 && most <= limit) }' ||
+        { echo "uk run ${*:2}: more than $1 instructions for each multiply-add"; exit 1; }
+}
+counts 0.24 matmul_i8.uk --define M=64 --define N=64 --define K=256
+counts 0.265 conv2d_1x1_u8i8.uk --define N=1 --define H=14 --define W=14 --define C=256 --define O=256
 refuses 2 '^uk: error: --count: the emulator of another architecture counts' matmul.uk "${odd[@]}" --count
 
 # What takes long says so: an emulator that takes more than 5 seconds.
