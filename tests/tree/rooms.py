@@ -19,7 +19,7 @@ ROOMS = {
     "tensorize": "base target language interpret stages polyhedra schedule match auto lower codegen link verify command",
 }
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
-OTHER_TESTS = {"builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "rvp", "tree"}
+OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "rvp", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
 SHARED = re.compile(r"(ukernels|tensorize|kernel|kernels)\.h|.*\.def|registry/(half|rvp)\.h|registry/kernel_contract\.h|machine/arch\.h")
 # Libraries that only these rooms of tensorize include.

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs code objects of AMD GPUs (gfx906, gfx90a: waves of 64 lanes) on this machine, and reports what they do wrong.
+ *
+ *     struct uk_amdgpu *gpu = uk_amdgpu_open("gfx90a");
+ *     struct uk_amdgpu_object *object;
+ *     uint64_t x;
+ *     if (uk_amdgpu_load(gpu, image, bytes, &object) || uk_amdgpu_alloc(gpu, 4096, &x))
+ *         puts(uk_amdgpu_message(gpu));
+ *     const void *arguments[] = {&x, &n};
+ *     uk_amdgpu_launch(gpu, uk_amdgpu_find(object, "vadd"),
+ *                      &(struct uk_amdgpu_launch){.grid = {16, 1, 1}, .block = {64, 1, 1}}, arguments, 2, &counts);
+ *
+ * Nothing is printed, the process is never ended, and all memory of a device is freed by its close. A device is used by one
+ * thread at a time; several devices may be used at once. Addresses are the device's: the host reads and writes what is
+ * there by uk_amdgpu_read and _write only.
+ *
+ * A launch ends with UK_AMDGPU_REPORT at the first of these, and the message names the instructions, wave and lane:
+ * - a register used, or overwritten, before the s_waitcnt that its load needs
+ * - an access outside a buffer or the block's LDS, by one byte; a store to constant memory
+ * - two waves that touch the same bytes of LDS or of a buffer, one of which writes, without a barrier between them before
+ *   which the first one's access was waited for; two blocks that do; a scalar load of what the launch has written
+ * - bits of uninitialized LDS or registers in an address, a branch, EXEC, or a store to a buffer
+ * - a barrier in divergent code, waves at different barriers, or a wave that ended while others wait
+ * - an instruction, a modifier or a mode that is not simulated; more steps than allowed
+ */
+#ifndef UK_AMDGPU_H
+#define UK_AMDGPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum uk_amdgpu_status {
+    UK_AMDGPU_OK = 0,
+    UK_AMDGPU_INVALID = 1,     /* an argument of the call; nothing was done */
+    UK_AMDGPU_BAD_OBJECT = 2,  /* no code object, a damaged one, or one for another GPU */
+    UK_AMDGPU_UNSUPPORTED = 3, /* what the kernel needs, before or while it ran, is not simulated */
+    UK_AMDGPU_REPORT = 4,      /* the kernel did something wrong; its stores until then are in the buffers */
+    UK_AMDGPU_LIMIT = 5,       /* more steps than allowed */
+    UK_AMDGPU_NO_MEMORY = 6,
+};
+
+struct uk_amdgpu;
+struct uk_amdgpu_object;
+
+/* As the metadata's value_kind says. */
+enum uk_amdgpu_argument_kind {
+    UK_AMDGPU_BY_VALUE,
+    UK_AMDGPU_BUFFER,
+    UK_AMDGPU_LDS_POINTER,
+    UK_AMDGPU_HIDDEN
+};
+struct uk_amdgpu_argument {
+    enum uk_amdgpu_argument_kind kind;
+    uint32_t offset, size;
+    const char *name; /* "" if the metadata has none */
+    const char *value_kind;
+};
+
+struct uk_amdgpu_kernel {
+    const char *name;
+    struct uk_amdgpu_object *object;
+    uint32_t
+        n_arguments; /* those that a launch takes; hidden ones follow them in the array and are filled in by it */
+    uint32_t n_hidden;
+    const struct uk_amdgpu_argument *arguments;
+    uint32_t argument_bytes, lds_bytes, scratch_bytes;
+    uint32_t vgprs, agprs, sgprs; /* vgprs without agprs */
+    uint32_t vgpr_spills, sgpr_spills, max_threads, wave;
+};
+
+struct uk_amdgpu_launch {
+    uint32_t grid[3];   /* in blocks */
+    uint32_t block[3];  /* in threads, at most 1024 */
+    uint32_t lds_bytes; /* beside what the kernel declares */
+    uint64_t seed;      /* which order blocks and waves run in */
+    uint64_t max_steps; /* instructions of waves; 0: 2 to the 36th */
+};
+
+/* Instructions of waves, by what executes them. */
+enum uk_amdgpu_kind {
+    UK_AMDGPU_FMA, /* VALU: products added, or a product of matrices' lines, of v_fma, v_fmac, v_mad, v_pk_fma, v_dot */
+    UK_AMDGPU_VALU, /* all other VALU */
+    UK_AMDGPU_SALU, /* with branches */
+    UK_AMDGPU_SMEM, /* scalar loads */
+    UK_AMDGPU_LOAD, /* of vectors, from buffers */
+    UK_AMDGPU_STORE,
+    UK_AMDGPU_LDS_READ,
+    UK_AMDGPU_LDS_WRITE,
+    UK_AMDGPU_WAIT, /* s_waitcnt */
+    UK_AMDGPU_BARRIER,
+    UK_AMDGPU_OTHER, /* s_nop, s_endpgm, ... */
+    UK_AMDGPU_N_KINDS
+};
+extern const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS];
+
+struct uk_amdgpu_counts {
+    uint64_t instructions[UK_AMDGPU_N_KINDS];
+    uint64_t flops;                                   /* of f32 and f64, by active lanes; an FMA is two */
+    uint64_t load_bytes, store_bytes;                 /* of buffers, by active lanes */
+    uint64_t lds_read_cycles, lds_write_cycles;       /* of the banks, conflicts included */
+    uint64_t lds_read_conflicts, lds_write_conflicts; /* those cycles that conflicts add */
+    uint64_t
+        max_conflict_ways; /* of one instruction: 1, no conflict; 2, a bank has two words to deliver; ... */
+};
+
+/* NULL: no memory, or a GPU that is not simulated: uk_amdgpu_simulates tells which. */
+struct uk_amdgpu *uk_amdgpu_open(const char *gfx);
+bool uk_amdgpu_simulates(const char *gfx);
+/* The GPU that a code object says it is for; NULL: none of those that are simulated. */
+const char *uk_amdgpu_gfx(const void *image, size_t bytes);
+void uk_amdgpu_close(struct uk_amdgpu *);
+/* What the last call that did not return UK_AMDGPU_OK found; one line, without a newline. */
+const char *uk_amdgpu_message(const struct uk_amdgpu *);
+
+/* Zero bytes are a buffer too, with an address of its own. Its bytes are 0xa5. At most 4095 MiB. */
+enum uk_amdgpu_status uk_amdgpu_alloc(struct uk_amdgpu *, size_t bytes, uint64_t *address);
+enum uk_amdgpu_status uk_amdgpu_free(struct uk_amdgpu *, uint64_t address);
+enum uk_amdgpu_status uk_amdgpu_write(struct uk_amdgpu *, uint64_t address, const void *data, size_t bytes);
+enum uk_amdgpu_status uk_amdgpu_read(struct uk_amdgpu *, void *data, uint64_t address, size_t bytes);
+
+/* A linked code object (ET_DYN), of which a copy is made. */
+enum uk_amdgpu_status uk_amdgpu_load(struct uk_amdgpu *, const void *image, size_t bytes,
+                                     struct uk_amdgpu_object **);
+void uk_amdgpu_unload(struct uk_amdgpu_object *);
+uint32_t uk_amdgpu_n_kernels(const struct uk_amdgpu_object *);
+const struct uk_amdgpu_kernel *uk_amdgpu_kernel(const struct uk_amdgpu_object *, uint32_t i);
+const struct uk_amdgpu_kernel *uk_amdgpu_find(const struct uk_amdgpu_object *,
+                                              const char *name); /* or NULL */
+
+/* Runs all of it. arguments[i] points to as many bytes as the kernel's argument i has. `counts` may be NULL; it is also
+   filled in when the launch ends early, with what was executed. */
+enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *, const struct uk_amdgpu_kernel *,
+                                       const struct uk_amdgpu_launch *, const void *const *arguments,
+                                       uint32_t n_arguments, struct uk_amdgpu_counts *counts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functions that the expressions of opcodes.def use. IEEE mode is on, as compilers for HSA leave it: a signaling NaN
+ * becomes the quiet result of minimum and maximum, which else take the other operand.
+ */
+#ifndef UK_AMDGPU_LANES_H
+#define UK_AMDGPU_LANES_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t uk_bits(float a) {
+    uint32_t bits;
+
+    memcpy(&bits, &a, 4);
+    return bits;
+}
+static inline float uk_float(uint32_t bits) {
+    float a;
+
+    memcpy(&a, &bits, 4);
+    return a;
+}
+static inline int uk_exponent(float a) {
+    return uk_bits(a) >> 23 & 255;
+}
+static inline bool uk_subnormal(float a) {
+    return a != 0 && fabsf(a) < 0x1p-126f;
+}
+static inline bool uk_signaling(float a) {
+    return a != a && !(uk_bits(a) & 0x400000);
+}
+static inline float uk_quiet(float a) {
+    return uk_float(uk_bits(a) | 0x400000);
+}
+
+static inline float uk_max(float a, float b) {
+    if (uk_signaling(a) || uk_signaling(b))
+        return uk_quiet(uk_signaling(a) ? a : b);
+    if (a != a || b != b)
+        return a != a ? b : a;
+    if (a == b)
+        return signbit(a) ? b : a;
+    return a > b ? a : b;
+}
+static inline float uk_min(float a, float b) {
+    if (uk_signaling(a) || uk_signaling(b))
+        return uk_quiet(uk_signaling(a) ? a : b);
+    if (a != a || b != b)
+        return a != a ? b : a;
+    if (a == b)
+        return signbit(a) ? a : b;
+    return a < b ? a : b;
+}
+static inline bool uk_signaling_f64(double a) {
+    uint64_t bits;
+
+    memcpy(&bits, &a, 8);
+    return a != a && !(bits >> 51 & 1);
+}
+/* The sum of a NaN and anything is quiet. */
+static inline double uk_max_f64(double a, double b) {
+    if (uk_signaling_f64(a) || uk_signaling_f64(b))
+        return a + b;
+    if (a != a || b != b)
+        return a != a ? b : a;
+    if (a == b)
+        return signbit(a) ? b : a;
+    return a > b ? a : b;
+}
+static inline double uk_min_f64(double a, double b) {
+    if (uk_signaling_f64(a) || uk_signaling_f64(b))
+        return a + b;
+    if (a != a || b != b)
+        return a != a ? b : a;
+    if (a == b)
+        return signbit(a) ? a : b;
+    return a < b ? a : b;
+}
+static inline float uk_med3(float a, float b, float c) {
+    const float most = uk_max(uk_max(a, b), c);
+
+    if (a != a || b != b || c != c)
+        return uk_min(uk_min(a, b), c);
+    return most == a ? uk_max(b, c) : most == b ? uk_max(a, c) : uk_max(a, b);
+}
+
+static inline float uk_flush(float a) {
+    return uk_subnormal(a) ? copysignf(0, a) : a;
+}
+/* The product is rounded before the sum: a volatile, so that no compiler makes one FMA of both. */
+static inline float uk_mad(float a, float b, float c) {
+    const volatile float product = uk_flush(uk_flush(a) * uk_flush(b));
+
+    return uk_flush(product + uk_flush(c));
+}
+static inline float uk_fract(float a) {
+    return a - floorf(a);
+}
+static inline float uk_frexp_mant(float a) {
+    int exponent;
+
+    return isfinite(a) ? frexpf(a, &exponent) : a != a ? uk_quiet(a) : a;
+}
+static inline int32_t uk_frexp_exp(float a) {
+    int exponent = 0;
+
+    if (isfinite(a))
+        (void)frexpf(a, &exponent);
+    return exponent;
+}
+
+/*
+ * Division: den or num, scaled where the quotient's steps would leave the range. The manual's conditions on 1/den and num/den
+ * being subnormal are taken of f32, of which they speak.
+ */
+static inline float uk_div_scale(float a, float den, float num, bool *scaled) {
+    *scaled = false;
+    if (num == 0 || den == 0)
+        return NAN;
+    if (uk_exponent(num) - uk_exponent(den) >= 96) {
+        *scaled = true;
+        return uk_bits(a) == uk_bits(den) ? ldexpf(a, 64) : a;
+    }
+    if (uk_subnormal(den))
+        return ldexpf(a, 64);
+    if (uk_subnormal((float)(1 / (double)den)) && uk_subnormal((float)((double)num / den))) {
+        *scaled = true;
+        return uk_bits(a) == uk_bits(den) ? ldexpf(a, 64) : a;
+    }
+    if (uk_subnormal((float)(1 / (double)den)))
+        return ldexpf(a, -64);
+    if (uk_subnormal((float)((double)num / den))) {
+        *scaled = true;
+        return uk_bits(a) == uk_bits(num) ? ldexpf(a, 64) : a;
+    }
+    return uk_exponent(num) <= 23 ? ldexpf(a, 64) : a;
+}
+static inline float uk_div_fixup(float a, float den, float num) {
+    const bool negative = signbit(den) != signbit(num);
+
+    if (num != num || den != den)
+        return uk_quiet(num != num ? num : den);
+    if ((den == 0 && num == 0) || (isinf(den) && isinf(num)))
+        return uk_float(0xffc00000);
+    if (den == 0 || isinf(num))
+        return negative ? -INFINITY : INFINITY;
+    if (isinf(den) || num == 0)
+        return negative ? -0.0f : 0.0f;
+    if (uk_exponent(num) - uk_exponent(den) < -150)
+        return negative ? -0.0f : 0.0f;
+    return copysignf(a, negative ? -1.0f : 1.0f);
+}
+
+/* Towards zero; what does not fit is the nearest that does; NaN is 0. */
+static inline int32_t uk_to_i32(float a) {
+    return a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a < -0x1p31f ? INT32_MIN : (int32_t)a;
+}
+static inline uint32_t uk_to_u32(float a) {
+    return !(a > 0) ? 0 : a >= 0x1p32f ? UINT32_MAX : (uint32_t)a;
+}
+
+static inline uint32_t uk_sign(uint32_t a, unsigned bits) {
+    return bits ? (uint32_t)((int32_t)(a << (32 - bits)) >> (32 - bits)) : 0;
+}
+static inline uint64_t uk_low_bits(unsigned n) {
+    return n >= 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1;
+}
+static inline uint64_t uk_sign_64(uint64_t a, unsigned bits) {
+    return bits >= 64 ? a : bits ? (uint64_t)((int64_t)(a << (64 - bits)) >> (64 - bits)) : 0;
+}
+static inline uint32_t uk_reverse(uint32_t a) {
+    uint32_t r = 0;
+
+    for (int i = 0; i < 32; ++i)
+        r |= (a >> i & 1) << (31 - i);
+    return r;
+}
+static inline uint32_t uk_perm(uint32_t a, uint32_t b, uint32_t select) {
+    const uint64_t bytes = (uint64_t)a << 32 | b;
+    uint32_t r = 0;
+
+    for (int i = 0; i < 4; ++i) {
+        const uint32_t s = select >> 8 * i & 255;
+        const uint64_t byte = s >= 13   ? 255
+                              : s == 12 ? 0
+                              : s >= 8  ? (bytes >> (16 * (s - 8) + 15) & 1) * 255
+                                        : bytes >> 8 * s & 255;
+
+        r |= (uint32_t)byte << 8 * i;
+    }
+    return r;
+}
+static inline uint32_t uk_dot4_i8(uint32_t a, uint32_t b, uint32_t c) {
+    for (int i = 0; i < 32; i += 8)
+        c += (uint32_t)((int8_t)(a >> i) * (int8_t)(b >> i));
+    return c;
+}
+static inline uint32_t uk_dot4_u8(uint32_t a, uint32_t b, uint32_t c) {
+    for (int i = 0; i < 32; i += 8)
+        c += (a >> i & 255) * (b >> i & 255);
+    return c;
+}
+/* Bit 64 of the sum of a product and c, both as numbers with a sign. */
+static inline bool uk_mad_carry(int32_t a, int32_t b, uint64_t c) {
+    return ((__int128)((int64_t)a * b) + (int64_t)c) >> 64 & 1;
+}
+static inline bool uk_class(float a, uint32_t mask) {
+    const bool negative = signbit(a);
+    const int bit = uk_signaling(a)   ? 0
+                    : a != a          ? 1
+                    : isinf(a)        ? (negative ? 2 : 9)
+                    : uk_subnormal(a) ? (negative ? 4 : 7)
+                    : a != 0          ? (negative ? 3 : 8)
+                                      : (negative ? 5 : 6);
+
+    return mask >> bit & 1;
+}
+
+#endif

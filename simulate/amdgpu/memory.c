@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scalar loads, and loads and stores of vectors: each lane's address in a buffer, who touched it, what is under way. */
+#include <string.h>
+#include "state.h"
+
+/* An address as a message names it: where it lies of the nearest buffer. */
+static enum uk_step uk_outside(struct uk_wave *w, const struct uk_inst *i, int lane, uint64_t address,
+                               unsigned size, const char *use) {
+    const struct uk_simt_buffer *b = uk_simt_near(&w->block->run->gpu->memory, address);
+
+    if (!b)
+        return uk_report(w, i, lane, "%s of %u bytes at 0x%llx, where no buffer is", use, size,
+                         (unsigned long long)address);
+    return uk_report(w, i, lane, "%s of %u bytes at 0x%llx, outside a buffer of %llu bytes: at its byte %lld",
+                     use, size, (unsigned long long)address, (unsigned long long)b->size,
+                     (long long)(address - b->address));
+}
+
+static enum uk_step uk_race(struct uk_wave *w, const struct uk_inst *i, int lane, bool write,
+                            const struct uk_simt_buffer *b, uint64_t address,
+                            const struct uk_simt_access *other) {
+    const struct uk_inst *by = &w->block->run->code->inst[other->instruction];
+
+    if (other->block != w->block->number)
+        return uk_report(w, i, lane, "race: %s byte %llu of a buffer, which another block %s by %s",
+                         write ? "writes" : "reads", (unsigned long long)(address - b->address),
+                         other->write ? "writes" : "reads", uk_name(by).text);
+    return uk_report(w, i, lane,
+                     "race: %s byte %llu of a buffer, which wave %u %s by %s, with no barrier between",
+                     write ? "writes" : "reads", (unsigned long long)(address - b->address), other->wave,
+                     other->write ? "writes" : "reads", uk_name(by).text);
+}
+
+static enum uk_step uk_smem_read(struct uk_wave *w, const struct uk_inst *i, uint64_t address,
+                                 unsigned size) {
+    struct uk_run_state *run = w->block->run;
+    const struct uk_simt_buffer *b = uk_simt_near(&run->gpu->memory, address);
+    const struct uk_simt_access me = {run->block.number, run->block.epoch, w->number, i->number, false};
+    struct uk_simt_access other = me;
+
+    if (!b || !uk_simt_inside(b, address, size))
+        return uk_outside(w, i, -1, address, size, "a scalar load");
+    /* The scalar cache does not see what vectors store, even the same wave's. */
+    for (uint64_t k = 0; b->shadow.cells && k < size / 4; ++k) {
+        const struct uk_simt_cell *c = &b->shadow.cells[((address - b->address) + 4 * k) / b->shadow.granule];
+
+        if (c->write_epoch) {
+            other.block = c->write_block;
+            other.instruction = uk_simt_instruction(c->write_who);
+            return uk_report(w, i, -1, "a scalar load of what the launch has stored, by %s",
+                             uk_name(&run->code->inst[other.instruction]).text);
+        }
+    }
+    memcpy(&w->s[i->o[0].index], b->bytes + (address - b->address), size);
+    return STEP_NEXT;
+}
+
+enum uk_step uk_run_smem(struct uk_wave *w, const struct uk_inst *i) {
+    uint64_t base, offset, undefined[2];
+    struct uk_event *e;
+    enum uk_step step = uk_scalar_source(w, i, &i->o[1], &base, &undefined[0]);
+
+    if (!step)
+        step = uk_scalar_source(w, i, &i->o[2], &offset, &undefined[1]);
+    if (step)
+        return step;
+    if (undefined[0] | undefined[1])
+        return uk_report(w, i, -1, "the address is undefined: what it is made of was never written");
+    step = uk_use_s(w, i, i->o[0].index, i->op->types[1], "overwritten");
+    if (!step)
+        step = uk_smem_read(w, i, (base + offset) & ~(uint64_t)3, i->op->types[0]);
+    if (step)
+        return step;
+    e = uk_event_new(w, QUEUE_LGKM, i);
+    e->scalar = true;
+    e->first = i->o[0].index;
+    e->n = i->op->types[1];
+    memset(e->undefined, 0, sizeof e->undefined);
+    uk_event_marks(w, e);
+    return STEP_NEXT;
+}
+
+/* Each active lane's address; a report if one is undefined. */
+static enum uk_step uk_addresses(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
+                                 uint64_t *address) {
+    const struct uk_operand *a = &i->o[!(i->op->flags & F_WRITE)], *s = &i->o[2];
+    const bool scalar = s->kind == OPERAND_S;
+    uint64_t base = 0, undefined = 0;
+    enum uk_step step = STEP_NEXT;
+
+    if (scalar)
+        step = uk_scalar_source(w, i, s, &base, &undefined);
+    if (!step)
+        step = uk_use_v(w, i, a->index, a->words, exec, "used");
+    if (step)
+        return step;
+    for (unsigned k = 0; k < a->words; ++k)
+        undefined |= w->undefined[a->index + k] & exec;
+    if (undefined)
+        return uk_report(w, i, scalar ? -1 : __builtin_ctzll(undefined),
+                         "the address is undefined: what it is made of was never written");
+    for (int l = 0; l < LANES; ++l) {
+        const uint64_t high = scalar ? 0 : w->v[a->index + 1][l];
+
+        address[l] = base + (w->v[a->index][l] | high << 32) + (uint64_t)(int64_t)i->address_offset;
+    }
+    return STEP_NEXT;
+}
+
+/* The bytes, for each active lane; the buffer of the lane before is likely that of the next. */
+static enum uk_step uk_touch_global(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
+                                    const uint64_t *address, bool write, uint8_t **bytes) {
+    struct uk_run_state *run = w->block->run;
+    const struct uk_simt_access me = {run->block.number, run->block.epoch, w->number, i->number, write};
+    const unsigned size = i->op->types[0];
+    struct uk_simt_buffer *b = NULL;
+    struct uk_simt_access other;
+
+    for (int l = 0; l < LANES; ++l) {
+        int result;
+
+        if (!(exec >> l & 1))
+            continue;
+        if (!b || !uk_simt_inside(b, address[l], size)) {
+            b = uk_simt_near(&run->gpu->memory, address[l]);
+            if (!b || !uk_simt_inside(b, address[l], size))
+                return uk_outside(w, i, l, address[l], size, write ? "a store" : "a load");
+            if (write && b->constant)
+                return uk_report(w, i, l, "a store to constant memory (arguments or code)");
+            if (!b->constant && !b->shadow.cells && !uk_simt_shadow_begin(&b->shadow, b->size))
+                return uk_no_memory(w, i);
+        }
+        bytes[l] = b->bytes + (address[l] - b->address);
+        if (b->constant)
+            continue;
+        result = uk_simt_touch(&b->shadow, address[l] - b->address, size, &me, &other);
+        if (result)
+            return result < 0 ? uk_no_memory(w, i) : uk_race(w, i, l, write, b, address[l], &other);
+    }
+    return STEP_NEXT;
+}
+
+static enum uk_step uk_store(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
+                             uint8_t *const *bytes) {
+    const struct uk_operand *data = &i->o[1];
+    const unsigned size = i->op->types[0] < 4 ? i->op->types[0] : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
+
+    for (unsigned k = 0; k < data->words; ++k) {
+        const uint64_t undefined = w->undefined[data->index + k] & exec;
+
+        if (undefined)
+            return uk_report(w, i, __builtin_ctzll(undefined),
+                             "%s, which is stored, is undefined: what it is made of was never written",
+                             uk_register_name(true, data->index + k).text);
+        for (int l = 0; l < LANES; ++l) {
+            const uint32_t value = w->v[data->index + k][l] >> shift;
+
+            if (exec >> l & 1)
+                memcpy(bytes[l] + 4 * k, &value, size);
+        }
+    }
+    return STEP_NEXT;
+}
+
+uint32_t uk_loaded(const struct uk_inst *i, uint32_t before, const uint8_t *bytes) {
+    const uint32_t flags = i->op->flags, size = i->op->types[0];
+    uint32_t value = 0;
+
+    memcpy(&value, bytes, size < 4 ? size : 4);
+    if (size < 4 && flags & F_SIGNED)
+        value = size == 1 ? (uint32_t)(int8_t)value : (uint32_t)(int16_t)value;
+    if (flags & F_HIGH)
+        return value << 16 | (before & 0xffff);
+    return flags & F_LOW ? (value & 0xffff) | (before & 0xffff0000) : value;
+}
+
+static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, uint8_t *const *bytes) {
+    for (unsigned k = 0; k < i->o[0].words; ++k)
+        for (int l = 0; l < LANES; ++l)
+            if (exec >> l & 1)
+                w->v[i->o[0].index + k][l] = uk_loaded(i, w->v[i->o[0].index + k][l], bytes[l] + 4 * k);
+}
+
+enum uk_step uk_run_global(struct uk_wave *w, const struct uk_inst *i) {
+    const bool write = i->op->flags & F_WRITE;
+    const struct uk_operand *data = &i->o[write];
+    const uint64_t exec = uk_exec(w), moved = (uint64_t)__builtin_popcountll(exec) * i->op->types[0];
+    uint64_t address[LANES];
+    uint8_t *bytes[LANES];
+    struct uk_event *e;
+    enum uk_step step = uk_addresses(w, i, exec, address);
+
+    if (!step && (write || i->op->flags & (F_HIGH | F_LOW)))
+        step = uk_use_v(w, i, data->index, data->words, exec, "used");
+    if (!step && !write)
+        step = uk_reload(w, i, data->index, data->words, exec, QUEUE_VM);
+    if (!step)
+        step = uk_touch_global(w, i, exec, address, write, bytes);
+    if (!step && write)
+        step = uk_store(w, i, exec, bytes);
+    if (step)
+        return step;
+    *(write ? &w->block->run->counts->store_bytes : &w->block->run->counts->load_bytes) += moved;
+    e = uk_event_new(w, QUEUE_VM, i);
+    e->write = write;
+    e->parts = 1;
+    e->part_bytes = i->op->types[0];
+    memcpy(e->address[0], address, sizeof address);
+    if (write)
+        return STEP_NEXT;
+    uk_load(w, i, exec, bytes);
+    e->first = data->index;
+    e->n = data->words;
+    for (unsigned k = 0; k < e->n; ++k)
+        e->undefined[k] = i->op->flags & (F_HIGH | F_LOW) ? w->undefined[e->first + k] : 0;
+    uk_event_marks(w, e);
+    return STEP_NEXT;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the simulator's files share: decoded instructions, waves, blocks.
+ *
+ * A kernel's code is decoded once, at its first launch, into an array of struct uk_inst. Vector registers lie in lanes of 64:
+ * v[r][lane], AGPR n at r = 256 + n. Beside each register stand its undefined bits: for a vector register a mask of lanes,
+ * for a scalar register a mask of its bits. A load makes its registers undefined and `pending` when it is issued, and defined
+ * when a wait covers it; the value itself is there at once, which nothing can see.
+ */
+#ifndef UK_AMDGPU_STATE_H
+#define UK_AMDGPU_STATE_H
+
+#include "amdgpu.h"
+#include "../simt.h"
+
+enum { LANES = 64, V_REGISTERS = 512, S_REGISTERS = 128, AGPR = 256, MAX_WAVES = 16, QUEUE = 64 };
+enum { VCC = 106, M0 = 124, EXEC = 126 };
+_Static_assert(MAX_WAVES <= UK_SIMT_MAX_WAVES, "");
+
+/* Of ELF's header. */
+enum { MACHINE_AMDGPU = 224, FLAGS_MACH = 0xff };
+
+struct uk_wave;
+struct uk_inst;
+
+enum operand_kind { OPERAND_NONE, OPERAND_V, OPERAND_S, OPERAND_CONSTANT, OPERAND_SCC, OPERAND_OFF };
+struct uk_operand {
+    uint8_t kind, words; /* words as written: v[0:1] is 2; 0 of a constant */
+    bool negative, absolute, sign_extend, negative_high, select_low, select_high;
+    uint8_t sdwa; /* first byte and number of bytes: 0, or 16 * first + bytes */
+    uint16_t index;
+    bool is_float; /* a constant written as a float: its bits depend on the type of the operand */
+    double number;
+    uint32_t value[2];
+};
+
+enum { MAX_OPERANDS = 6 };
+
+/* What an instruction does next: */
+enum uk_step { STEP_NEXT, STEP_JUMPED, STEP_BARRIER, STEP_ENDED, STEP_STOPPED };
+typedef enum uk_step uk_run(struct uk_wave *, const struct uk_inst *);
+
+/* The types of operands in the rows of opcodes.def. */
+enum uk_type {
+    T_none,
+    T_u32,
+    T_i32,
+    T_f32,
+    T_u64,
+    T_i64,
+    T_f64,
+    T_u16,
+    T_i16,
+    T_f16,
+    T_k16,
+    T_ku16,
+    T_u24,
+    T_i24
+};
+
+typedef void uk_lanes(uint32_t (*restrict d)[LANES], const uint32_t *const *restrict s, uint64_t mask_in,
+                      uint64_t *restrict mask_out);
+typedef uint64_t uk_scalar(uint64_t a, uint64_t b, uint64_t d, bool *scc);
+
+enum uk_flag {
+    F_ACC = 1,      /* the destination is the last source too */
+    F_MASK_IN = 2,  /* a mask is the last operand */
+    F_MASK_OUT = 4, /* a mask is the second operand */
+    F_VCC_IN = 8,   /* VCC is read and not written in the text */
+    F_PK = 16,      /* two 32-bit operations on halves of 64-bit operands */
+    F_COMPARE = 32, /* the destination is a mask */
+    F_EXEC = 64,    /* a compare that writes EXEC too; a scalar instruction that does */
+    F_SELECT = 128, /* the mask selects a source, of which alone undefined bits come */
+    F_SCC_IN = 256,
+    F_SCC_OUT = 512,
+    F_BITS = 1024,
+    F_AND = 2048,
+    F_OR = 4096,
+    F_NOT_B = 8192, /* of undefined bits: each for itself; a known 0, 1 decides */
+    F_FMA = 16384,
+    F_FLOP = 32768,
+    F_NO_D = 65536,
+    F_ACC_S = 131072,
+    F_HIGH = 1 << 18, /* of LDS or a load: the upper half of the register */
+    F_LOW = 1 << 19,  /* the lower half, the upper is kept */
+    F_SIGNED = 1 << 20,
+    F_TWO = 1 << 21,
+    F_WRITE = 1 << 22,
+    F_ST64 = 1 << 23,
+    F_FLAT = 1 << 24,
+    F_ANY_LANE = 1 << 25,
+    F_LOW_FIRST = 1 << 26, /* the result's lower word comes of the sources' lower words alone */
+    F_HALVES = 1 << 27,    /* v_pk_mov_b32: a half of each source */
+};
+
+struct uk_opcode {
+    const char *name;
+    uk_run *run;
+    enum uk_amdgpu_kind kind;
+    uint8_t types[4]; /* D A B C; of memory: types[0] is the number of bytes of one element */
+    uint32_t flags;
+    uk_lanes *lanes;
+    uk_scalar *scalar;
+};
+
+struct uk_inst {
+    const struct uk_opcode *op; /* NULL: unknown, `why` says what of it */
+    uk_run *run;
+    uint32_t offset, size, number, target;
+    uint32_t flops;
+    const char *text, *why;
+    uint8_t n; /* operands */
+    struct uk_operand o[MAX_OPERANDS];
+    int32_t address_offset;
+    uint16_t offset0, offset1;
+    uint8_t waits[2]; /* vmcnt, lgkmcnt; 255: none */
+    bool clamp;
+    uint8_t sdwa, source_sdwa[2]; /* of the destination, as in struct uk_operand; of the first two sources */
+    uint8_t unused;               /* what the rest of the destination becomes: 'P'ad, 'S'ign, 'K'ept */
+    uint64_t n_executed;
+};
+
+/* A memory access under way. */
+enum uk_queue { QUEUE_VM, QUEUE_LGKM };
+enum { MAX_LOADED = 16 };
+struct uk_event {
+    const struct uk_inst *inst;
+    uint64_t exec;
+    uint32_t id;
+    bool scalar, lds, write;
+    uint16_t first, n;              /* registers that it defines */
+    uint64_t undefined[MAX_LOADED]; /* what remains undefined in each then */
+    /* What it touches is noted again at each barrier that it is not waited for before: this many addresses of each lane. */
+    unsigned parts, part_bytes;
+    uint64_t address[2][LANES];
+};
+struct uk_events {
+    struct uk_event slot[QUEUE];
+    uint64_t used;        /* slots */
+    uint8_t order[QUEUE]; /* oldest first */
+    unsigned n;
+};
+
+enum uk_wave_state { WAVE_READY, WAVE_AT_BARRIER, WAVE_ENDED };
+
+struct uk_wave {
+    struct uk_block *block;
+    uint32_t number, pc; /* pc: index of the instruction */
+    enum uk_wave_state state;
+    uint64_t alive; /* lanes that began */
+    const struct uk_inst *barrier;
+    uint32_t s[S_REGISTERS], s_undefined[S_REGISTERS], s_pending[S_REGISTERS];
+    bool scc, scc_undefined;
+    uint32_t next_id;
+    struct uk_events events[2];
+    uint64_t undefined[V_REGISTERS];
+    uint32_t pending[V_REGISTERS];
+    uint32_t v[V_REGISTERS][LANES];
+};
+
+struct uk_block {
+    struct uk_run_state *run;
+    uint32_t id[3], number, epoch, n_waves, n_ended;
+    uint8_t *lds, *lds_defined;
+    uint32_t lds_bytes;
+    struct uk_simt_shadow shadow;
+};
+
+/* Of a launch. */
+struct uk_run_state {
+    struct uk_amdgpu *gpu;
+    const struct uk_amdgpu_kernel *kernel;
+    struct uk_code *code;
+    enum uk_amdgpu_status status;
+    const struct uk_amdgpu_launch *launch;
+    struct uk_amdgpu_counts *counts;
+    uint64_t steps, max_steps, random;
+    uint64_t arguments, packet;
+    struct uk_wave *waves[MAX_WAVES];
+    struct uk_block block;
+};
+
+/* A kernel's code. */
+struct uk_code {
+    struct uk_inst *inst;
+    uint32_t n;
+    uint32_t bytes;
+    int32_t *at; /* of each 4 bytes the instruction that begins there, or -1 */
+    char *texts;
+    uint64_t address; /* of the first byte */
+};
+
+struct uk_descriptor {
+    uint32_t rsrc1, rsrc2, rsrc3, properties, preload;
+    uint64_t entry; /* in the image */
+};
+
+struct uk_kernel_inside {
+    struct uk_amdgpu_kernel kernel;
+    struct uk_descriptor descriptor;
+    uint64_t code_bytes;
+    struct uk_code *code; /* of the first launch on */
+};
+
+struct uk_amdgpu_object {
+    struct uk_amdgpu *gpu;
+    struct uk_amdgpu_object *next;
+    uint64_t image; /* its device address */
+    uint64_t image_bytes;
+    struct uk_kernel_inside *kernels;
+    uint32_t n;
+};
+
+struct uk_amdgpu {
+    char gfx[16];
+    unsigned mach;   /* of ELF's flags */
+    bool packed_ids; /* all three ids of a thread are in v0 */
+    struct uk_simt_memory memory;
+    struct uk_amdgpu_object *objects;
+    void *disassembler;
+    char message[1024];
+};
+
+#define UK_PRINTF(f, a) __attribute__((format(printf, f, a)))
+enum uk_amdgpu_status uk_amdgpu_fail(struct uk_amdgpu *, enum uk_amdgpu_status, const char *format, ...)
+    UK_PRINTF(3, 4);
+
+/* load.c */
+enum uk_amdgpu_status uk_amdgpu_read_elf(struct uk_amdgpu_object *, const uint8_t *image, size_t bytes);
+/* metadata.c: kernels from the note's MessagePack. */
+enum uk_amdgpu_status uk_amdgpu_metadata(struct uk_amdgpu_object *, const uint8_t *data, size_t bytes);
+/* decode.c */
+enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *, struct uk_kernel_inside *);
+void uk_amdgpu_code_free(struct uk_code *);
+/* operand.c: the text of an instruction, into it. NULL, or what of it is not known. */
+const char *uk_amdgpu_parse(struct uk_inst *, char *text);
+/* opcodes.c */
+const struct uk_opcode *uk_amdgpu_opcode(const char *name);
+/* NULL, or what the operands of an instruction have wrong for its row. Finishes the instruction. */
+const char *uk_amdgpu_operands(struct uk_inst *);
+/* wave.c */
+enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *, const struct uk_descriptor *);
+
+/* report.c: what is wrong, and where; all return STEP_STOPPED. `lane` < 0: no lane. */
+enum uk_step uk_report(struct uk_wave *, const struct uk_inst *, int lane, const char *format, ...)
+    UK_PRINTF(4, 5);
+enum uk_step uk_unsupported(struct uk_wave *, const struct uk_inst *, const char *format, ...)
+    UK_PRINTF(3, 4);
+enum uk_step uk_no_memory(struct uk_wave *, const struct uk_inst *);
+/* Another instruction, as messages name it. */
+struct uk_name {
+    char text[300];
+};
+struct uk_name uk_name(const struct uk_inst *);
+struct uk_name uk_register_name(bool vector, unsigned index);
+
+/* wait.c */
+struct uk_event *uk_event_new(struct uk_wave *, enum uk_queue, const struct uk_inst *);
+/* Leaves at most n of the queue under way. */
+void uk_wait(struct uk_wave *, enum uk_queue, unsigned n);
+/* Notes what is under way in the block's new epoch. false: no memory. */
+bool uk_wait_barrier(struct uk_run_state *);
+/* Marks the event's registers, with their bits that remain undefined in it. */
+void uk_event_marks(struct uk_wave *, const struct uk_event *);
+/* STEP_NEXT, or a report that one of the registers is used, or overwritten, while a load of it is under way. */
+enum uk_step uk_use_v(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, uint64_t exec,
+                      const char *use);
+enum uk_step uk_use_s(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, const char *use);
+
+/* The same for what a load of the queue defines, which may follow another of it. */
+enum uk_step uk_reload(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, uint64_t exec,
+                       enum uk_queue);
+
+/* memory.c: a register, of bytes of memory, and what it was before. */
+uint32_t uk_loaded(const struct uk_inst *, uint32_t before, const uint8_t *bytes);
+/* scalar.c: an operand's bits, and which of them are undefined. */
+enum uk_step uk_scalar_source(struct uk_wave *, const struct uk_inst *, const struct uk_operand *,
+                              uint64_t *value, uint64_t *undefined);
+enum uk_step uk_scalar_write(struct uk_wave *, const struct uk_inst *, unsigned index, unsigned words,
+                             uint64_t value, uint64_t undefined);
+uk_run uk_run_salu, uk_run_branch, uk_run_getpc, uk_run_waitcnt, uk_run_nop, uk_run_barrier, uk_run_end;
+/* valu.c, memory.c, lds.c */
+uk_run uk_run_valu, uk_run_readlane, uk_run_writelane, uk_run_smem, uk_run_global, uk_run_lds;
+
+static inline uint64_t uk_s64(const uint32_t *s, unsigned index) {
+    return s[index] | (uint64_t)s[index + 1] << 32;
+}
+static inline uint64_t uk_exec(const struct uk_wave *w) {
+    return uk_s64(w->s, EXEC);
+}
+
+#endif

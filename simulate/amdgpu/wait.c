@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory accesses under way. A wave's queue of vmcnt ends in order; of lgkmcnt, LDS accesses end in order among themselves,
+ * and scalar loads at any time, so that only a wait for 0 covers them (AMD's manuals, "Data dependency resolution").
+ */
+#include <string.h>
+#include "state.h"
+
+static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
+    for (unsigned k = 0; k < e->n; ++k) {
+        const unsigned r = e->first + k;
+
+        if (e->scalar && w->s_pending[r] == e->id) {
+            w->s_pending[r] = 0;
+            w->s_undefined[r] = (uint32_t)e->undefined[k];
+        } else if (!e->scalar && w->pending[r] == e->id) {
+            w->pending[r] = 0;
+            w->undefined[r] = (w->undefined[r] & ~e->exec) | (e->undefined[k] & e->exec);
+        }
+    }
+}
+
+/* Ends the one at a place of the order. */
+static void uk_event_take(struct uk_wave *w, struct uk_events *q, unsigned place) {
+    const uint8_t slot = q->order[place];
+
+    uk_event_end(w, &q->slot[slot]);
+    q->used &= ~((uint64_t)1 << slot);
+    --q->n;
+    memmove(q->order + place, q->order + place + 1, q->n - place);
+}
+
+/* Hardware waits when a counter is full. */
+struct uk_event *uk_event_new(struct uk_wave *w, enum uk_queue queue, const struct uk_inst *inst) {
+    struct uk_events *q = &w->events[queue];
+    struct uk_event *e;
+    unsigned slot;
+
+    if (q->n == QUEUE)
+        uk_event_take(w, q, 0);
+    slot = (unsigned)__builtin_ctzll(~q->used);
+    q->used |= (uint64_t)1 << slot;
+    q->order[q->n++] = (uint8_t)slot;
+    e = &q->slot[slot];
+    e->inst = inst;
+    e->exec = uk_exec(w);
+    e->id = ++w->next_id;
+    e->scalar = e->lds = e->write = false;
+    e->n = 0;
+    e->parts = 0;
+    return e;
+}
+
+void uk_event_marks(struct uk_wave *w, const struct uk_event *e) {
+    for (unsigned k = 0; k < e->n; ++k) {
+        const unsigned r = e->first + k;
+
+        if (e->scalar) {
+            w->s_pending[r] = e->id;
+            w->s_undefined[r] = UINT32_MAX;
+        } else {
+            w->pending[r] = e->id;
+            w->undefined[r] |= e->exec;
+        }
+    }
+}
+
+void uk_wait(struct uk_wave *w, enum uk_queue queue, unsigned n) {
+    struct uk_events *q = &w->events[queue];
+    unsigned in_order = 0;
+
+    for (unsigned i = 0; i < q->n; ++i)
+        in_order += !q->slot[q->order[i]].scalar;
+    for (unsigned i = 0; i < q->n;) {
+        const bool scalar = q->slot[q->order[i]].scalar;
+
+        if (scalar ? n > 0 : in_order <= n) {
+            ++i;
+            continue;
+        }
+        in_order -= !scalar;
+        uk_event_take(w, q, i);
+    }
+}
+
+static bool uk_event_touch(struct uk_run_state *run, const struct uk_wave *w, const struct uk_event *e) {
+    const struct uk_simt_access access = {run->block.number, run->block.epoch, w->number, e->inst->number,
+                                          e->write};
+    struct uk_simt_access other;
+
+    for (unsigned part = 0; part < e->parts; ++part)
+        for (int l = 0; l < LANES; ++l) {
+            const uint64_t address = e->address[part][l];
+            struct uk_simt_buffer *buffer = e->lds ? NULL : uk_simt_near(&run->gpu->memory, address);
+            struct uk_simt_shadow *shadow = e->lds ? &run->block.shadow : &buffer->shadow;
+
+            if (e->exec >> l & 1 && uk_simt_touch(shadow, e->lds ? address : address - buffer->address,
+                                                  e->part_bytes, &access, &other) < 0)
+                return false;
+        }
+    return true;
+}
+
+bool uk_wait_barrier(struct uk_run_state *run) {
+    for (uint32_t i = 0; i < run->block.n_waves; ++i)
+        for (int queue = 0; queue < 2; ++queue)
+            for (unsigned k = 0; k < run->waves[i]->events[queue].n; ++k) {
+                const struct uk_events *q = &run->waves[i]->events[queue];
+
+                if (!uk_event_touch(run, run->waves[i], &q->slot[q->order[k]]))
+                    return false;
+            }
+    return true;
+}
+
+static const struct uk_event *uk_event_find(const struct uk_wave *w, uint32_t id) {
+    for (int queue = 0; queue < 2; ++queue)
+        for (unsigned k = 0; k < w->events[queue].n; ++k) {
+            const struct uk_event *e = &w->events[queue].slot[w->events[queue].order[k]];
+
+            if (e->id == id)
+                return e;
+        }
+    return NULL;
+}
+
+static enum uk_step uk_pending(struct uk_wave *w, const struct uk_inst *i, bool vector, unsigned index,
+                               const struct uk_event *e, const char *use) {
+    return uk_report(w, i, -1, "%s is %s before an s_waitcnt for %s", uk_register_name(vector, index).text,
+                     use, uk_name(e->inst).text);
+}
+
+enum uk_step uk_use_v(struct uk_wave *w, const struct uk_inst *i, unsigned first, unsigned n, uint64_t exec,
+                      const char *use) {
+    for (unsigned r = first; r < first + n; ++r)
+        if (w->pending[r]) {
+            const struct uk_event *e = uk_event_find(w, w->pending[r]);
+
+            if (e && e->exec & exec)
+                return uk_pending(w, i, true, r, e, use);
+        }
+    return STEP_NEXT;
+}
+
+enum uk_step uk_use_s(struct uk_wave *w, const struct uk_inst *i, unsigned first, unsigned n,
+                      const char *use) {
+    for (unsigned r = first; r < first + n; ++r)
+        if (w->s_pending[r]) {
+            const struct uk_event *e = uk_event_find(w, w->s_pending[r]);
+
+            if (e)
+                return uk_pending(w, i, false, r, e, use);
+        }
+    return STEP_NEXT;
+}
+
+/* A later load of the same queue may load the register again: they end in order. */
+enum uk_step uk_reload(struct uk_wave *w, const struct uk_inst *i, unsigned first, unsigned n, uint64_t exec,
+                       enum uk_queue queue) {
+    for (unsigned r = first; r < first + n; ++r)
+        if (w->pending[r]) {
+            const struct uk_event *e = uk_event_find(w, w->pending[r]);
+            const bool lds = e && e->lds;
+
+            if (e && e->exec & exec && lds != (queue == QUEUE_LGKM))
+                return uk_pending(w, i, true, r, e, "overwritten");
+        }
+    return STEP_NEXT;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A launch: blocks one after the other, their waves in turns, both in an order that the seed determines. */
+#include <stdlib.h>
+#include <string.h>
+#include "state.h"
+
+/* Of the descriptor (AMDGPUUsage): what the first registers hold. */
+enum {
+    PROPERTY_BUFFER = 1,
+    PROPERTY_PACKET = 2,
+    PROPERTY_QUEUE = 4,
+    PROPERTY_ARGUMENTS = 8,
+    PROPERTY_DISPATCH = 16,
+    PROPERTY_SCRATCH = 32,
+    PROPERTY_SIZE = 64
+};
+/* The most instructions that a wave executes before another one's turn. */
+enum { TURN = 512 };
+
+static const struct {
+    unsigned property, registers;
+} uk_user_registers[] = {
+    {PROPERTY_BUFFER, 4},   {PROPERTY_PACKET, 2},  {PROPERTY_QUEUE, 2}, {PROPERTY_ARGUMENTS, 2},
+    {PROPERTY_DISPATCH, 2}, {PROPERTY_SCRATCH, 2}, {PROPERTY_SIZE, 1},
+};
+
+static void uk_set_s(struct uk_wave *w, unsigned index, uint32_t value) {
+    w->s[index] = value;
+    w->s_undefined[index] = 0;
+}
+
+/* Those that are not simulated (scratch, queue) stay undefined. */
+static void uk_begin_scalars(struct uk_run_state *run, const struct uk_descriptor *descriptor,
+                             struct uk_wave *w) {
+    unsigned at = 0;
+
+    for (size_t i = 0; i < sizeof uk_user_registers / sizeof uk_user_registers[0]; ++i) {
+        const unsigned property = uk_user_registers[i].property;
+        const uint64_t value = property == PROPERTY_PACKET ? run->packet : run->arguments;
+
+        if (!(descriptor->properties & property))
+            continue;
+        if (property == PROPERTY_PACKET || property == PROPERTY_ARGUMENTS) {
+            uk_set_s(w, at, (uint32_t)value);
+            uk_set_s(w, at + 1, (uint32_t)(value >> 32));
+        }
+        at += uk_user_registers[i].registers;
+    }
+    at = descriptor->rsrc2 >> 1 & 31; /* USER_SGPR_COUNT */
+    for (unsigned axis = 0; axis < 3; ++axis)
+        if (descriptor->rsrc2 >> (7 + axis) & 1)
+            uk_set_s(w, at++, run->block.id[axis]);
+}
+
+static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *descriptor, struct uk_wave *w,
+                          uint32_t number) {
+    const uint32_t *size = run->launch->block;
+    const uint32_t threads = size[0] * size[1] * size[2], left = threads - LANES * number;
+    const unsigned axes = descriptor->rsrc2 >> 11 & 3;
+
+    w->block = &run->block;
+    w->number = number;
+    w->pc = 0;
+    w->state = WAVE_READY;
+    w->alive = left >= LANES ? UINT64_MAX : ((uint64_t)1 << left) - 1;
+    w->scc_undefined = true;
+    w->next_id = 0;
+    memset(w->s_undefined, 255, sizeof w->s_undefined);
+    memset(w->s_pending, 0, sizeof w->s_pending);
+    memset(w->undefined, 255, sizeof w->undefined);
+    memset(w->pending, 0, sizeof w->pending);
+    for (int queue = 0; queue < 2; ++queue) {
+        w->events[queue].used = 0;
+        w->events[queue].n = 0;
+    }
+    uk_set_s(w, EXEC, (uint32_t)w->alive);
+    uk_set_s(w, EXEC + 1, (uint32_t)(w->alive >> 32));
+    uk_begin_scalars(run, descriptor, w);
+    for (unsigned axis = 0; axis < 3; ++axis)
+        if (run->gpu->packed_ids ? axis == 0 : axis <= axes)
+            w->undefined[axis] = 0;
+    for (uint32_t l = 0; l < LANES; ++l) {
+        const uint32_t thread = LANES * number + l;
+        const uint32_t id[3] = {thread % size[0], thread / size[0] % size[1], thread / (size[0] * size[1])};
+
+        if (run->gpu->packed_ids)
+            w->v[0][l] = id[0] | (axes >= 1 ? id[1] << 10 : 0) | (axes >= 2 ? id[2] << 20 : 0);
+        else
+            for (unsigned axis = 0; axis <= axes && axis < 3; ++axis)
+                w->v[axis][l] = id[axis];
+    }
+}
+
+/* One wave until it waits, ends, stops, or its turn is over. */
+static void uk_turn(struct uk_run_state *run, struct uk_wave *w) {
+    uint32_t left = 1 + uk_simt_random(&run->random) % TURN;
+
+    while (left--) {
+        struct uk_inst *i = &run->code->inst[w->pc];
+        enum uk_step step;
+
+        if (run->steps++ == run->max_steps) {
+            run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_LIMIT,
+                                         "%.100s ended after %llu instructions of waves, the limit",
+                                         run->kernel->name, (unsigned long long)run->max_steps);
+            return;
+        }
+        ++i->n_executed;
+        step = i->run(w, i);
+        if (step == STEP_NEXT) {
+            ++w->pc;
+        } else if (step == STEP_BARRIER) {
+            ++w->pc;
+            w->state = WAVE_AT_BARRIER;
+            return;
+        } else if (step == STEP_ENDED) {
+            w->state = WAVE_ENDED;
+            return;
+        } else if (step == STEP_STOPPED) {
+            return;
+        }
+    }
+}
+
+/* All waves wait, or have ended: they must be at the same barrier. */
+static void uk_meet(struct uk_run_state *run) {
+    const struct uk_block *block = &run->block;
+    struct uk_wave *first = run->waves[0];
+
+    for (uint32_t i = 1; i < block->n_waves; ++i) {
+        struct uk_wave *w = run->waves[i];
+
+        if (w->state != first->state) {
+            struct uk_wave *waits = w->state == WAVE_AT_BARRIER ? w : first, *ended = waits == w ? first : w;
+
+            uk_report(waits, waits->barrier, -1, "a barrier that wave %u will not reach: it ended by %s",
+                      ended->number, uk_name(ended->barrier).text);
+            return;
+        }
+        if (w->barrier != first->barrier) {
+            uk_report(w, w->barrier, -1, "divergent barriers: wave 0 waits at %s",
+                      uk_name(first->barrier).text);
+            return;
+        }
+    }
+    ++run->block.epoch;
+    if (!uk_wait_barrier(run))
+        uk_no_memory(first, first->barrier);
+    for (uint32_t i = 0; i < block->n_waves; ++i)
+        run->waves[i]->state = WAVE_READY;
+}
+
+static void uk_run_block(struct uk_run_state *run) {
+    const uint32_t n = run->block.n_waves;
+
+    for (;;) {
+        uint32_t n_ready = 0, n_ended = 0, pick;
+
+        for (uint32_t i = 0; i < n; ++i) {
+            n_ready += run->waves[i]->state == WAVE_READY;
+            n_ended += run->waves[i]->state == WAVE_ENDED;
+        }
+        if (n_ended == n)
+            return;
+        if (!n_ready) {
+            uk_meet(run);
+        } else {
+            pick = uk_simt_random(&run->random) % n_ready;
+            for (uint32_t i = 0; i < n; ++i)
+                if (run->waves[i]->state == WAVE_READY && pick-- == 0) {
+                    uk_turn(run, run->waves[i]);
+                    break;
+                }
+        }
+        if (run->status)
+            return;
+    }
+}
+
+static uint64_t uk_gcd(uint64_t a, uint64_t b) {
+    return b ? uk_gcd(b, a % b) : a;
+}
+
+/* Blocks in steps of a number that has no divisor in common with theirs. */
+static void uk_run_blocks(struct uk_run_state *run, const struct uk_descriptor *descriptor) {
+    const uint32_t *grid = run->launch->grid;
+    const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
+    uint64_t step = n ? 1 + uk_simt_random(&run->random) % n : 0,
+             at = n ? uk_simt_random(&run->random) % n : 0;
+
+    while (n && uk_gcd(step, n) != 1)
+        ++step;
+    for (uint64_t i = 0; i < n && !run->status; ++i, at = (at + step) % n) {
+        run->block.id[0] = (uint32_t)(at % grid[0]);
+        run->block.id[1] = (uint32_t)(at / grid[0] % grid[1]);
+        run->block.id[2] = (uint32_t)(at / grid[0] / grid[1]);
+        run->block.number = (uint32_t)i + 1;
+        run->block.epoch = 1;
+        memset(run->block.lds_defined, 0, run->block.lds_bytes);
+        memset(run->block.lds, 0xa5, run->block.lds_bytes);
+        uk_simt_shadow_end(&run->block.shadow);
+        if (!uk_simt_shadow_begin(&run->block.shadow, run->block.lds_bytes)) {
+            run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_NO_MEMORY, "no memory for LDS");
+            return;
+        }
+        for (uint32_t w = 0; w < run->block.n_waves; ++w)
+            uk_begin_wave(run, descriptor, run->waves[w], w);
+        uk_run_block(run);
+    }
+}
+
+enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_descriptor *descriptor) {
+    const uint32_t *size = run->launch->block;
+    bool memory = true;
+
+    run->block.run = run;
+    run->block.n_waves = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
+    run->block.lds = malloc(run->block.lds_bytes + 1);
+    run->block.lds_defined = malloc(run->block.lds_bytes + 1);
+    for (uint32_t i = 0; i < run->block.n_waves; ++i) {
+        run->waves[i] = calloc(1, sizeof *run->waves[i]);
+        memory = memory && run->waves[i];
+    }
+    for (uint32_t i = 0; i < run->code->n; ++i)
+        run->code->inst[i].n_executed = 0;
+    if (memory && run->block.lds && run->block.lds_defined)
+        uk_run_blocks(run, descriptor);
+    else
+        run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_NO_MEMORY, "no memory for a block's waves");
+    for (uint32_t i = 0; i < run->code->n; ++i)
+        if (run->code->inst[i].op)
+            run->counts->instructions[run->code->inst[i].op->kind] += run->code->inst[i].n_executed;
+    uk_simt_shadow_end(&run->block.shadow);
+    for (uint32_t i = 0; i < run->block.n_waves; ++i)
+        free(run->waves[i]);
+    free(run->block.lds);
+    free(run->block.lds_defined);
+    return run->status;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+#include "simt.h"
+
+/* Regions begin at FIRST; in each, the buffer begins IN_REGION after the beginning, so that small negative offsets name it. */
+enum { REGION_BITS = 32, MAX_BUFFERS = 32000 };
+#define FIRST ((uint64_t)1 << 44)
+#define IN_REGION ((uint64_t)0x10000)
+
+static bool uk_simt_room(struct uk_simt_memory *memory, uint32_t n) {
+    struct uk_simt_buffer *buffers;
+
+    if (n <= memory->n)
+        return true;
+    n = n < 2 * memory->n ? 2 * memory->n : n < 16 ? 16 : n;
+    buffers = realloc(memory->buffers, n * sizeof *buffers);
+    if (!buffers)
+        return false;
+    memset(buffers + memory->n, 0, (n - memory->n) * sizeof *buffers);
+    memory->buffers = buffers;
+    memory->n = n;
+    return true;
+}
+
+/* Addresses of freed buffers come again as late as they can. */
+bool uk_simt_alloc(struct uk_simt_memory *memory, uint64_t size, uint8_t fill, uint64_t *address) {
+    uint32_t tried = 0;
+
+    if (size > UK_SIMT_MAX_BUFFER)
+        return false;
+    for (; tried < MAX_BUFFERS; ++tried, memory->next = (memory->next + 1) % MAX_BUFFERS) {
+        struct uk_simt_buffer *b;
+
+        if (!uk_simt_room(memory, memory->next + 1))
+            return false;
+        b = &memory->buffers[memory->next];
+        if (b->bytes)
+            continue;
+        *b = (struct uk_simt_buffer){FIRST + ((uint64_t)memory->next << REGION_BITS) + IN_REGION,
+                                     size,
+                                     malloc(size ? size : 1),
+                                     false,
+                                     {0}};
+        if (!b->bytes)
+            return false;
+        memset(b->bytes, fill, size);
+        memory->next = (memory->next + 1) % MAX_BUFFERS;
+        *address = b->address;
+        return true;
+    }
+    return false;
+}
+
+struct uk_simt_buffer *uk_simt_near(const struct uk_simt_memory *memory, uint64_t address) {
+    const uint64_t region = address < FIRST ? UINT64_MAX : (address - FIRST) >> REGION_BITS;
+
+    return region < memory->n && memory->buffers[region].bytes ? &memory->buffers[region] : NULL;
+}
+
+bool uk_simt_free(struct uk_simt_memory *memory, uint64_t address) {
+    struct uk_simt_buffer *b = uk_simt_near(memory, address);
+
+    if (!b || b->address != address)
+        return false;
+    uk_simt_shadow_end(&b->shadow);
+    free(b->bytes);
+    *b = (struct uk_simt_buffer){0};
+    return true;
+}
+
+void uk_simt_free_all(struct uk_simt_memory *memory) {
+    for (uint32_t i = 0; i < memory->n; ++i)
+        if (memory->buffers[i].bytes)
+            uk_simt_free(memory, memory->buffers[i].address);
+    free(memory->buffers);
+    *memory = (struct uk_simt_memory){0};
+}
+
+bool uk_simt_shadow_begin(struct uk_simt_shadow *shadow, uint64_t size) {
+    *shadow = (struct uk_simt_shadow){size, 4, calloc(size / 4 + 1, sizeof *shadow->cells)};
+    return shadow->cells != NULL;
+}
+
+void uk_simt_shadow_end(struct uk_simt_shadow *shadow) {
+    free(shadow->cells);
+    *shadow = (struct uk_simt_shadow){0};
+}
+
+/* From a cell for each 4 bytes to one for each byte. */
+static bool uk_simt_split(struct uk_simt_shadow *shadow) {
+    struct uk_simt_cell *cells = malloc((shadow->size + 1) * sizeof *cells);
+
+    if (!cells)
+        return false;
+    for (uint64_t i = 0; i <= shadow->size; ++i)
+        cells[i] = shadow->cells[i / 4];
+    free(shadow->cells);
+    shadow->cells = cells;
+    shadow->granule = 1;
+    return true;
+}
+
+enum { WAVE_BITS = 5 };
+_Static_assert(UK_SIMT_MAX_WAVES == 1 << WAVE_BITS, "");
+/* A cell that several blocks have read. */
+#define MANY UINT32_MAX
+
+static uint32_t uk_simt_who(const struct uk_simt_access *a) {
+    return a->instruction << WAVE_BITS | a->wave;
+}
+static uint32_t uk_simt_wave(uint32_t who) {
+    return who % UK_SIMT_MAX_WAVES;
+}
+
+static int uk_simt_conflict(struct uk_simt_access *other, uint32_t block, uint32_t epoch, uint32_t who,
+                            bool write) {
+    *other = (struct uk_simt_access){block, epoch, uk_simt_wave(who), who >> WAVE_BITS, write};
+    return 1;
+}
+
+static int uk_simt_touch_cell(struct uk_simt_cell *c, const struct uk_simt_access *a,
+                              struct uk_simt_access *other) {
+    const uint32_t who = uk_simt_who(a), bit = 1u << a->wave;
+
+    if (c->write_epoch &&
+        (c->write_block != a->block || (c->write_epoch >= a->epoch && uk_simt_wave(c->write_who) != a->wave)))
+        return uk_simt_conflict(other, c->write_block, c->write_epoch, c->write_who, true);
+    if (a->write) {
+        if (c->read_epoch &&
+            (c->read_block != a->block || (c->read_epoch >= a->epoch && c->read_waves & ~bit)))
+            return uk_simt_conflict(
+                other, c->read_block, c->read_epoch,
+                uk_simt_wave(c->read_who) == a->wave && c->read_other ? c->read_other : c->read_who, false);
+        c->write_block = a->block;
+        c->write_epoch = a->epoch;
+        c->write_who = who;
+    } else if (c->read_block == a->block && c->read_epoch == a->epoch) {
+        c->read_waves |= bit;
+        if (uk_simt_wave(c->read_who) != a->wave)
+            c->read_other = who;
+    } else if (c->read_epoch && c->read_block != a->block) {
+        c->read_block = MANY;
+    } else if (c->read_epoch < a->epoch) {
+        c->read_block = a->block;
+        c->read_epoch = a->epoch;
+        c->read_waves = bit;
+        c->read_who = who;
+        c->read_other = 0;
+    }
+    return 0;
+}
+
+int uk_simt_touch(struct uk_simt_shadow *shadow, uint64_t offset, unsigned size,
+                  const struct uk_simt_access *a, struct uk_simt_access *other) {
+    if (shadow->granule == 4 && (offset | size) % 4 && !uk_simt_split(shadow))
+        return -1;
+    for (uint64_t i = offset / shadow->granule; i < (offset + size) / shadow->granule; ++i) {
+        const int result = uk_simt_touch_cell(&shadow->cells[i], a, other);
+
+        if (result)
+            return result;
+    }
+    return 0;
+}
+
+/* xorshift64*, from Marsaglia's generators; never 0 inside. */
+uint32_t uk_simt_random(uint64_t *state) {
+    uint64_t x = *state ? *state : 0x9e3779b97f4a7c15u;
+
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    *state = x;
+    return (uint32_t)(x * 0x2545f4914f6cdd1du >> 32);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What simulators of devices have in common whose threads run in waves and blocks: memory with bounds, and who touched it.
+ *
+ * A buffer has a region of 4 GiB of device addresses for itself, so an address that is wrong by less than that lies in no
+ * buffer, and the message can say which one it is near. Device addresses are none of the host's.
+ *
+ * A shadow has a cell for each 4 bytes, or for each byte once something smaller or unaligned has touched it: who wrote it
+ * last and who has read it since. Time is counted in epochs, which barriers of a block end. Two accesses conflict, one of
+ * which writes, if they are of two blocks, or of two waves of a block in one epoch.
+ */
+#ifndef UK_SIMT_H
+#define UK_SIMT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { UK_SIMT_MAX_WAVES = 32, UK_SIMT_MAX_INSTRUCTIONS = 1 << 27 };
+#define UK_SIMT_MAX_BUFFER ((uint64_t)0xfff00000)
+
+/* `block` and `epoch` begin at 1. `instruction` is the simulator's number of it. */
+struct uk_simt_access {
+    uint32_t block, epoch, wave, instruction;
+    bool write;
+};
+
+struct uk_simt_cell {
+    uint32_t write_block, write_epoch, write_who;
+    /* Of reads in the latest epoch: which waves, the first, and the last one that is not of the first's wave. */
+    uint32_t read_block, read_epoch, read_waves, read_who, read_other;
+};
+
+struct uk_simt_shadow {
+    uint64_t size;
+    unsigned granule;
+    struct uk_simt_cell *cells;
+};
+
+struct uk_simt_buffer {
+    uint64_t address, size;
+    uint8_t *bytes;
+    bool constant;
+    struct uk_simt_shadow shadow;
+};
+
+struct uk_simt_memory {
+    struct uk_simt_buffer *buffers;
+    uint32_t n, next;
+};
+
+/* false: no memory, or no address left. The bytes are `fill`. */
+bool uk_simt_alloc(struct uk_simt_memory *, uint64_t size, uint8_t fill, uint64_t *address);
+/* false: no buffer begins there. */
+bool uk_simt_free(struct uk_simt_memory *, uint64_t address);
+void uk_simt_free_all(struct uk_simt_memory *);
+/* The buffer in whose region the address lies, be it inside or not; NULL: there is none. */
+struct uk_simt_buffer *uk_simt_near(const struct uk_simt_memory *, uint64_t address);
+static inline bool uk_simt_inside(const struct uk_simt_buffer *b, uint64_t address, uint64_t size) {
+    return address >= b->address && address - b->address <= b->size &&
+           size <= b->size - (address - b->address);
+}
+
+bool uk_simt_shadow_begin(struct uk_simt_shadow *, uint64_t size);
+void uk_simt_shadow_end(struct uk_simt_shadow *);
+/* Notes an access, 0 < size. 0: it conflicts with none; 1: `other` is whom it conflicts with; -1: no memory. */
+int uk_simt_touch(struct uk_simt_shadow *, uint64_t offset, unsigned size, const struct uk_simt_access *,
+                  struct uk_simt_access *other);
+
+/* Of a cell's write_who and read_who. */
+static inline uint32_t uk_simt_instruction(uint32_t who) {
+    return who / UK_SIMT_MAX_WAVES;
+}
+
+/* A sequence that the seed determines. */
+uint32_t uk_simt_random(uint64_t *state);
+
+#endif
