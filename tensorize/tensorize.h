@@ -278,7 +278,8 @@ void uk_unroll(struct uk_program *p, const char *loop);
 void uk_vectorize(struct uk_program *p, const char *loop);
 /* Iterations of the loops, nested one in the next, may run at once, by uk_parallel_for(). */
 void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
-/* axis: "block.x" ... "thread.z" */
+/* Its iterations, which must be independent, are blocks of a GPU's kernel or threads of a block. axis: "block.x" ...
+ * "thread.z". Of the targets here, "interp" alone has any. */
 void uk_bind(struct uk_program *p, const char *loop, const char *axis);
 /* Copies what is used of the tensor inside the place into panels of that width, the last filled up with zeros. along: the
  * dimension that is cut; -1: the only one that no reduction runs over. name: the copy's, or NULL. place: "stage.root" too. One

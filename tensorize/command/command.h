@@ -26,7 +26,7 @@ struct uk_arguments {
     int programs; /* how many are compiled together; 0: one */
     struct uk_binding *binding;
     int bindings;
-    const char *target, *emit, *out, *schedule, *workspace, *name;
+    const char *target, *device, *emit, *out, *schedule, *workspace, *name;
     const char *form; /* of uk show: "doc", "asm", ... */
     int64_t threads;  /* 0: not given */
     int64_t seed;     /* of what is drawn at random */

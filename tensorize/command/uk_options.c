@@ -52,6 +52,8 @@ const struct uk_option uk_options[] = {
      "native (default), x86_64-avx2, aarch64-neon+dotprod, cortex-a76, armv7-neon, ... or interp"},
     {"--target", "TARGET", UK_OPTION_TEXT, BENCH, FIELD(target), 0, "<target>",
      "kernels: of another architecture, count the instructions that they execute, under qemu"},
+    {"--device", "WHERE", UK_OPTION_CHOICE, RUN, FIELD(device), 0, "interp",
+     "interp: interpret the scheduled loops, blocks and threads among them, and report races"},
     {"--schedule", "FILE", UK_OPTION_TEXT, PROGRAMS, FIELD(schedule), 0, "<file>",
      "take the steps from this file instead of the program's own"},
     {"--threads", "N", UK_OPTION_COUNT, PROGRAMS | BENCH | GEMM, FIELD(threads), 1024, NULL,

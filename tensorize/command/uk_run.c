@@ -102,6 +102,8 @@ static int is_refused(const struct run *r, int status) {
         return UK_EXIT_OK;
     if (status == UK_INVALID_SIZE && uk_program_check_sizes(r->job.program, &r->job.options, r->sizes))
         uk_job_failed(&r->job, UK_INVALID_SIZE);
+    if (r->module && status == UK_INTERNAL && *uk_context_message(r->job.context)) /* an interpreter's */
+        return uk_job_failed(&r->job, UK_INTERNAL);
     return uk_complain(UK_EXIT_WRONG, "%s: the function refused its arguments: %s", r->job.program->name,
                        uk_status_text((enum uk_status)status));
 }
@@ -203,7 +205,7 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
     return uk_data_create(&r->data, p, r->sizes);
 }
 
-int uk_command_run(const struct uk_arguments *a) {
+static int run(const struct uk_arguments *a) {
     struct run r = {0};
     char threads[32];
     if (a->time && uk_is_emulated(a->target))
@@ -245,4 +247,17 @@ int uk_command_run(const struct uk_arguments *a) {
     free(r.sizes);
     free(r.scalars);
     return status;
+}
+
+int uk_command_run(const struct uk_arguments *a) {
+    struct uk_arguments on_device = *a;
+
+    if (!a->device)
+        return run(a);
+    if (a->target && strcmp(a->target, a->device))
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "--device=interp interprets the loops, and --target=%s is a machine; leave one out", a->target);
+    on_device.target = a->device;
+    return run(&on_device);
 }

@@ -57,6 +57,9 @@ struct uk_storage {
     const struct uk_tensor *tensor;
     char *base;
     int64_t elements;
+    enum uk_scope scope; /* of the buffer that it is in */
+    bool is_private;     /* each thread's own, one after the other: `base` and `elements` are thread 0's */
+    struct uk_shadow *shadow; /* who touched each element (interpret_race.c); NULL: nobody asks */
 };
 
 struct uk_frame {
@@ -72,7 +75,10 @@ struct uk_frame {
     const struct uk_buffer *buffers; /* of a function: the first storages, in this order */
     int fill;                        /* the byte that they begin with */
     bool in_parallel;
-    enum uk_status status; /* what went wrong while it ran */
+    struct uk_races *races; /* of a function with kernels; else NULL */
+    bool in_kernel;
+    int64_t thread, threads; /* the one of the block that runs; the most that a block has */
+    enum uk_status status;   /* what went wrong while it ran */
     bool overflow;
 };
 
@@ -96,6 +102,20 @@ struct uk_bounds {
     int64_t extent[UK_MAX_DIMS];
     struct uk_bounds *next;
 };
+
+/* Races (interpret_race.c): memory for them, once all storages are there; what begins; a thread's access. */
+bool uk_races_begin(struct uk_frame *f);
+void uk_races_launch(struct uk_frame *f, const struct uk_node *launch);
+void uk_races_block(struct uk_frame *f);
+void uk_race(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool writes);
+struct uk_shadow *uk_shadow_at(const struct uk_storage *s, int64_t element);
+
+/* Notes an access, and returns where the element is: registers are the thread's own. */
+static inline int64_t uk_touch(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool writes) {
+    if (s->shadow)
+        uk_race(f, s, at, writes);
+    return s->is_private ? at + f->thread * s->elements : at;
+}
 
 int64_t uk_frame_value(const struct uk_var *v, void *frame);
 /* Adds coefficient * e; false: an integer overflowed. */

@@ -27,7 +27,7 @@ bool uk_has_blocks(const struct uk_code *c, int slot) {
     return true;
 }
 
-/* An element outside of its tensor is reported as it is for one index. */
+/* An element outside of its tensor is reported as it is for one index, and so is who touches it. */
 static void load_one_by_one(struct uk_frame *f, const struct uk_code *c, int slot, int n,
                             union uk_value *value) {
     const int64_t first = f->slot[slot];
@@ -44,8 +44,8 @@ static void load(struct uk_frame *f, const struct uk_code *c, int slot, int n, u
                   elements = c->storage->elements;
     int64_t last;
 
-    if (__builtin_mul_overflow(step, n - 1, &last) || __builtin_add_overflow(at, last, &last) || at < 0 ||
-        at >= elements || last < 0 || last >= elements) {
+    if (c->storage->shadow || __builtin_mul_overflow(step, n - 1, &last) ||
+        __builtin_add_overflow(at, last, &last) || at < 0 || at >= elements || last < 0 || last >= elements) {
         load_one_by_one(f, c, slot, n, value);
         return;
     }

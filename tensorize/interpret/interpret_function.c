@@ -120,6 +120,20 @@ static bool pass_scalars(struct uk_frame *f, struct uk_frame *callee, const stru
     return true;
 }
 
+/* Who touches what, the callee's accesses tell too. Its registers are at their place already. */
+static bool pass_shadows(struct uk_frame *f, struct uk_frame *callee, const struct ready *r,
+                         const int64_t *origin) {
+    callee->races = f->races;
+    callee->in_kernel = f->in_kernel;
+    for (int i = 0; i < callee->storages && f->races; i++)
+        if (callee->storage[i].elements > 0) {
+            callee->storage[i].shadow = uk_shadow_at(r->operand_storage[i], origin[i]);
+            callee->storage[i].scope = r->operand_storage[i]->scope;
+        }
+    callee->thread = f->thread;
+    return true;
+}
+
 static void run_call(struct uk_frame *f, const struct ready *r) {
     struct uk_program *d = r->node->intrinsic->declaration;
     struct uk_frame callee = {.context = f->context};
@@ -143,11 +157,13 @@ static void run_call(struct uk_frame *f, const struct ready *r) {
 
         if (at < 0 || at > s->elements)
             at = 0; /* right if the operand is empty, which check_operands tells */
+        if (s->is_private)
+            at += f->thread * s->elements;
         tensor[i] = s->base + at * (int64_t)uk_type_bytes(s->tensor->type);
     }
     callee.size = size;
     if (uk_prepare(&callee, d, tensor, UK_INTERNAL) || !check_operands(f, &callee, r, origin) ||
-        uk_run_form(&callee, r->node->intrinsic, r->node->form))
+        !pass_shadows(f, &callee, r, origin) || uk_run_form(&callee, r->node->intrinsic, r->node->form))
         f->status = f->status ? f->status : callee.status;
 end:
     uk_arena_free(&callee.arena);
@@ -158,35 +174,64 @@ static void run_store(struct uk_frame *f, const struct ready *r) {
 
     if (at < 0 || at >= r->storage->elements)
         outside(f, r->storage->tensor->name, at, r->storage->elements);
-    else
-        uk_assign_value(r->node->assign, r->storage, at, uk_run_value(f, r->value));
+    else {
+        union uk_value v = uk_run_value(f, r->value);
+
+        uk_assign_value(r->node->assign, r->storage, uk_touch(f, r->storage, at, true), v);
+    }
 }
 
 static void run_nodes(struct uk_frame *f, const struct ready *r);
 
-static void fill_buffers(struct uk_frame *f, bool all) {
+static size_t buffer_bytes(const struct uk_frame *f, const struct uk_buffer *b, int64_t elements) {
+    const size_t n = (size_t)elements * uk_type_bytes(b->tensor->type);
+
+    return b->tensor->scope == UK_SCOPE_REGISTER ? n * (size_t)f->threads : n;
+}
+
+/* Those that hold nothing yet: all of them; of a thread that takes another iteration; of a new block. */
+enum fill { FILL_ALL, FILL_THREAD, FILL_BLOCK };
+
+static void fill_buffers(struct uk_frame *f, enum fill what) {
     const struct uk_storage *to = f->storage;
 
     for (const struct uk_buffer *b = f->buffers; b; b = b->next, to++)
-        if (all || b->per_thread)
-            memset(to->base, f->fill, (size_t)to->elements * uk_type_bytes(b->tensor->type));
+        if (what == FILL_ALL || (what == FILL_THREAD && b->per_thread) ||
+            (what == FILL_BLOCK && b->tensor->scope != UK_SCOPE_GLOBAL))
+            memset(to->base, f->fill, buffer_bytes(f, b, to->elements));
+}
+
+static void begin_block(struct uk_frame *f) {
+    uk_races_block(f);
+    fill_buffers(f, FILL_BLOCK);
 }
 
 /* Any thread may run an iteration of a parallel loop: what is in the thread's own buffers is not known. */
 static void run_loop(struct uk_frame *f, const struct ready *r) {
     const struct uk_node *n = r->node;
     const bool parallel = n->loop == UK_LOOP_PARALLEL && !f->in_parallel;
-    const int64_t upper = value_of(f, n->upper);
+    const int64_t upper = value_of(f, n->upper), outer = f->thread;
 
     f->in_parallel |= parallel;
     for (int64_t i = value_of(f, n->lower); i < upper && !f->status; i += n->step) {
         if (parallel)
-            fill_buffers(f, false);
+            fill_buffers(f, FILL_THREAD);
+        if (n->loop == UK_LOOP_BLOCK)
+            begin_block(f);
+        f->thread = outer + i * n->weight;
         f->slot[n->var->slot] = i;
         run_nodes(f, r->body);
     }
+    f->thread = outer;
     if (parallel)
         f->in_parallel = false;
+}
+
+static void run_launch(struct uk_frame *f, const struct ready *r) {
+    uk_races_launch(f, r->node);
+    f->in_kernel = true;
+    run_nodes(f, r->body);
+    f->in_kernel = false;
 }
 
 static void run_nodes(struct uk_frame *f, const struct ready *r) {
@@ -196,6 +241,9 @@ static void run_nodes(struct uk_frame *f, const struct ready *r) {
         switch (n->op) {
         case UK_N_FOR:
             run_loop(f, r);
+            break;
+        case UK_N_LAUNCH:
+            run_launch(f, r);
             break;
         case UK_N_LET:
             f->slot[n->var->slot] = value_of(f, n->value);
@@ -217,6 +265,20 @@ static void run_nodes(struct uk_frame *f, const struct ready *r) {
     }
 }
 
+/* The most threads that a block of a kernel has; 0: there is no kernel. */
+static int64_t most_threads(const struct uk_node *n) {
+    int64_t most = 0;
+
+    for (; n; n = n->next) {
+        int64_t k = n->op == UK_N_LAUNCH ? n->block[0] * n->block[1] * n->block[2] : most_threads(n->body);
+
+        most = k > most ? k : most;
+        k = most_threads(n->other);
+        most = k > most ? k : most;
+    }
+    return most;
+}
+
 /* Buffers, and storage of all arguments; temps that are no buffers are allocated here. */
 static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const struct uk_values *v, int fill) {
     size_t n = 0, i = 0;
@@ -231,21 +293,25 @@ static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const st
         goto memory;
     for (const struct uk_buffer *b = fn->buffers; b; b = b->next) {
         int64_t elements = value_of(f, b->elements);
-        size_t bytes = (size_t)elements * uk_type_bytes(b->tensor->type);
 
         if (elements < 0 || elements > INT64_MAX / 16 || f->overflow) {
             f->status = uk_fail(f->context, UK_INVALID_SIZE, (struct uk_position){0, 0},
                                 "buffer %s overflows; take smaller sizes", b->tensor->name);
             return false;
         }
-        char *base = uk_alloc(&f->arena, bytes + 1);
+        char *base = uk_alloc(&f->arena, buffer_bytes(f, b, elements) + 1);
 
         if (!base)
             goto memory;
-        f->storage[f->storages++] = (struct uk_storage){b->tensor, base, elements};
+        f->storage[f->storages++] = (struct uk_storage){.tensor = b->tensor,
+                                                        .base = base,
+                                                        .elements = elements,
+                                                        .scope = b->tensor->scope,
+                                                        .is_private = b->tensor->scope == UK_SCOPE_REGISTER};
     }
     for (const struct uk_tensor *t = fn->program->tensors; t; t = t->next, i++) {
-        struct uk_storage s = {t, v->tensor[i], uk_tensor_elements(t, uk_frame_value, f)};
+        struct uk_storage s = {
+            .tensor = t, .base = v->tensor[i], .elements = uk_tensor_elements(t, uk_frame_value, f)};
 
         if (s.elements < 0) {
             f->status = uk_fail(f->context, UK_INVALID_SIZE, t->at,
@@ -257,8 +323,9 @@ static bool prepare_storage(struct uk_frame *f, struct uk_function *fn, const st
     }
     f->buffers = fn->buffers;
     f->fill = fill;
-    fill_buffers(f, true);
-    return true;
+    fill_buffers(f, FILL_ALL);
+    if (!f->threads || uk_races_begin(f))
+        return true;
 memory:
     f->status = uk_out_of_memory(f->context);
     return false;
@@ -266,7 +333,11 @@ memory:
 
 enum uk_status uk_interpret_function(struct uk_function *fn, const struct uk_values *v, int workspace_fill) {
     struct uk_program *p = fn->program;
-    struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar, .scalars = p->scalars};
+    struct uk_frame f = {.context = p->context,
+                         .size = v->size,
+                         .scalar = v->scalar,
+                         .scalars = p->scalars,
+                         .threads = most_threads(fn->body)};
 
     for (const struct uk_entry_check *c = fn->checks; c && !f.status; c = c->next)
         if (!value_of(&f, c->condition) || f.overflow)

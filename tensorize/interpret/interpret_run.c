@@ -192,7 +192,7 @@ static void run_element(struct run *r) {
         reduce(r, r->s->left_iterators);
         v = r->sum;
     }
-    uk_assign_value(r->assign, r->target, at, v);
+    uk_assign_value(r->assign, r->target, uk_touch(r->f, r->target, at, true), v);
 }
 
 /* ---- by blocks ---- */
@@ -250,7 +250,7 @@ static void run_blocks(struct run *r) {
             if (at < 0 || at >= r->target->elements)
                 r->f->overflow = true;
             else
-                uk_assign_value(r->assign, r->target, at, sums[i]);
+                uk_assign_value(r->assign, r->target, uk_touch(r->f, r->target, at, true), sums[i]);
         }
     }
 }

@@ -8,7 +8,7 @@ static void indent(struct uk_text *t, int depth) {
 }
 
 static void put_for(struct uk_text *t, const struct uk_node *n) {
-    static const char *const kinds[] = {"", " parallel", " unrolled", " vector"};
+    static const char *const kinds[] = {"", " parallel", " unrolled", " vector", " block", " thread"};
 
     uk_put(t, "for %s in ", n->var->name);
     uk_print_index(t, n->lower);
@@ -16,7 +16,20 @@ static void put_for(struct uk_text *t, const struct uk_node *n) {
     uk_print_index(t, n->upper);
     if (n->step != 1)
         uk_put(t, " step %" PRId64, n->step);
-    uk_put(t, "%s\n", kinds[n->loop]);
+    uk_put(t, "%s", kinds[n->loop]);
+    if (n->loop == UK_LOOP_BLOCK || n->loop == UK_LOOP_THREAD)
+        uk_put(t, ".%c", 'x' + n->axis);
+    uk_put(t, "\n");
+}
+
+/* launch grid [(N - 1) / 64 + 1, 1, 1] block [64, 1, 1] */
+static void put_launch(struct uk_text *t, const struct uk_node *n) {
+    uk_put(t, "launch grid [");
+    for (int a = 0; a < UK_AXES; a++) {
+        uk_put(t, a ? ", " : "");
+        uk_print_index(t, n->grid[a]);
+    }
+    uk_put(t, "] block [%" PRId64 ", %" PRId64 ", %" PRId64 "]\n", n->block[0], n->block[1], n->block[2]);
 }
 
 /* call KERNEL form: P = value, ..., a = A_packed[mo, kc, 0], ... */
@@ -60,6 +73,10 @@ static void put_nodes(struct uk_text *t, const struct uk_node *n, int depth) {
         switch (n->op) {
         case UK_N_FOR:
             put_for(t, n);
+            put_nodes(t, n->body, depth + 1);
+            break;
+        case UK_N_LAUNCH:
+            put_launch(t, n);
             put_nodes(t, n->body, depth + 1);
             break;
         case UK_N_IF:

@@ -20,11 +20,11 @@ static struct uk_stage *stage_named(struct uk_nest *n, const char *name) {
     return NULL;
 }
 
-static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
                                isl_ast_node *node);
 
-static struct uk_node *convert_free(struct uk_nest *n, const struct uk_ast_scope *scope,
-                                    const struct uk_loop *l, isl_ast_node *node) {
+static struct uk_node *convert_free(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
+                                    isl_ast_node *node) {
     struct uk_node *r = convert(n, scope, l, node);
 
     isl_ast_node_free(node);
@@ -74,7 +74,7 @@ static bool runs_in_one_thread(const struct uk_nest *n, const struct uk_loop *l)
     return false;
 }
 
-static struct uk_node *for_node(struct uk_nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+static struct uk_node *for_node(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
                                 isl_ast_node *node) {
     struct uk_node *loop = uk_alloc(n->s->arena, sizeof *loop);
     struct uk_var *var = uk_alloc(n->s->arena, sizeof *var);
@@ -85,10 +85,14 @@ static struct uk_node *for_node(struct uk_nest *n, const struct uk_ast_scope *sc
         *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
         *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .step = 1, .stage = l->stage->name};
         uk_set_kind(loop, l);
+        l->is_made = true;
         if (loop->loop == UK_LOOP_PARALLEL && runs_in_one_thread(n, l))
             loop->loop = UK_LOOP_SERIAL;
         loop->lower = uk_ast_index(n->s, scope, init);
-        if (isl_ast_node_for_is_degenerate(node) == isl_bool_true) {
+        const bool once = isl_ast_node_for_is_degenerate(node) == isl_bool_true;
+        if (once && uk_is_bound(l)) {
+            loop->upper = uk_index_op(n->s->arena, UK_I_ADD, loop->lower, uk_index_int(n->s->arena, 1));
+        } else if (once) {
             loop->op = UK_N_LET;
             loop->value = loop->lower;
         } else {
@@ -113,7 +117,7 @@ static struct uk_node *for_node(struct uk_nest *n, const struct uk_ast_scope *sc
     return loop;
 }
 
-static struct uk_node *if_node(struct uk_nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+static struct uk_node *if_node(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
                                isl_ast_node *node) {
     struct uk_node *r = uk_alloc(n->s->arena, sizeof *r);
     isl_ast_expr *cond = isl_ast_node_if_get_cond(node);
@@ -131,8 +135,8 @@ static struct uk_node *if_node(struct uk_nest *n, const struct uk_ast_scope *sco
     return r;
 }
 
-static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *scope,
-                                  const struct uk_loop *l, isl_ast_node *node) {
+static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
+                                  isl_ast_node *node) {
     isl_ast_node_list *list = isl_ast_node_block_get_children(node);
     struct uk_node *first = NULL, **end = &first;
 
@@ -149,9 +153,45 @@ static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *
     return first;
 }
 
+/* isl leaves a loop out where its value is known. A kernel has its grid all the same; a thread would not be told. */
+static struct uk_node *restore_loop(struct uk_nest *n, struct uk_loop *l, struct uk_node *body) {
+    struct uk_schedule *s = n->s;
+    struct uk_node *loop = uk_alloc(s->arena, sizeof *loop);
+    struct uk_var *var = uk_alloc(s->arena, sizeof *var);
+
+    if (l->kind == UK_LOOP_THREAD && uk_constant_extent(l->stage, l) > 1) {
+        uk_fail(
+            s->context, UK_UNSUPPORTED, l->at,
+            "bind %s: conditions leave one iteration of the loop, which is no thread's then; bind another",
+            l->var->name);
+        return NULL;
+    }
+    if (l->kind == UK_LOOP_THREAD || !loop || !var)
+        return l->kind == UK_LOOP_THREAD ? body : NULL;
+    *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
+    *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .step = 1, .stage = l->stage->name, .body = body};
+    uk_set_kind(loop, l);
+    loop->lower = uk_index_int(s->arena, 0);
+    loop->upper = uk_index_int(s->arena, 1);
+    return loop->lower && loop->upper ? loop : NULL;
+}
+
+static struct uk_node *convert_loop(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
+                                    isl_ast_node *node) {
+    const bool before = l->is_made;
+    struct uk_node *body;
+
+    l->is_made = false;
+    body = convert_free(n, scope, l, node);
+    if (body && uk_is_bound(l) && !l->is_made)
+        body = restore_loop(n, l, body);
+    l->is_made |= before;
+    return body;
+}
+
 /* l is the loop that the next for node is. NULL: no memory, or a form of AST that never arises (both errors).
  */
-static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *scope, const struct uk_loop *l,
+static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
                                isl_ast_node *node) {
     switch (isl_ast_node_get_type(node)) {
     case isl_ast_node_for:
@@ -167,7 +207,7 @@ static struct uk_node *convert(struct uk_nest *n, const struct uk_ast_scope *sco
 
         l = isl_id_get_user(id);
         isl_id_free(id);
-        return convert_free(n, scope, l, isl_ast_node_mark_get_node(node));
+        return convert_loop(n, scope, l, isl_ast_node_mark_get_node(node));
     }
     default:
         return NULL;

@@ -16,6 +16,8 @@ enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const s
 /* storage.c: decides where temps live, once all steps are applied. */
 enum uk_status uk_place_temps(struct uk_schedule *s);
 enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
+/* kernels.c: the loops over blocks, with all inside, become launches. */
+enum uk_status uk_make_launches(struct uk_schedule *s, struct uk_node **nodes);
 /* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
  */
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);

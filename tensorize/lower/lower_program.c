@@ -65,7 +65,7 @@ static enum uk_status insert_reset(struct uk_schedule *s, struct uk_stage *st) {
     reset->after = false;
     reset->prefix = reset->tile = first;
     for (int i = first; i < reset->loops; i++)
-        if (reset->loop[i]->kind == UK_LOOP_PARALLEL)
+        if (reset->loop[i]->kind == UK_LOOP_PARALLEL || reset->loop[i]->kind == UK_LOOP_THREAD)
             reset->tile = i + 1;
     while (*at != st && (*at)->parent != st)
         at = &(*at)->next;
@@ -153,7 +153,7 @@ static void place_plain(const struct uk_schedule *s, struct uk_stage *st) {
     int last = st->prefix;
 
     for (int i = st->prefix; i < st->loops; i++)
-        if (st->loop[i]->kind == UK_LOOP_PARALLEL)
+        if (st->loop[i]->kind == UK_LOOP_PARALLEL || st->loop[i]->kind == UK_LOOP_THREAD)
             last = i + 1;
     for (const struct uk_stage *o = s->stages; o; o = o->next)
         if (o->parent == st && o->prefix > last)
@@ -384,6 +384,8 @@ static enum uk_status apply_schedule(struct uk_schedule *s) {
     if (!status)
         status = finish(s);
     if (!status)
+        status = uk_check_kernels(s);
+    if (!status)
         status = add_temps(s);
     uk_time(s->context->times, "match", since);
     return status;
@@ -408,8 +410,8 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     if (steps)
         print_applied(s, steps);
     double since = uk_now();
-    if ((status = uk_lower_stages(s, &f->body)) || (status = add_checks(s, f)) ||
-        (status = list_intrinsics(s, f)))
+    if ((status = uk_lower_stages(s, &f->body)) || (status = uk_make_launches(s, &f->body)) ||
+        (status = add_checks(s, f)) || (status = list_intrinsics(s, f)))
         return status;
     uk_time(p->context->times, "loops", since);
     f->buffers = s->buffers;

@@ -209,7 +209,7 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
     if (n->loop == UK_LOOP_PARALLEL)
         n->loop = UK_LOOP_SERIAL;
     *n->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
-    bool once = is_int(n->lower, 0) && is_int(n->upper, 1); /* of what a tile has one of */
+    bool once = is_int(n->lower, 0) && is_int(n->upper, 1) && !uk_is_bound(l); /* of what a tile has one of */
     value[l->id] = once ? n->lower : uk_index_var(s->arena, n->var);
     n->body = plain_loops(s, st, position + 1, value, full);
     value[l->id] = NULL;

@@ -47,13 +47,11 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
     case UK_STEP_TENSORIZE:
         return tensorize(s, step);
     case UK_STEP_IMPORT:
-        return UK_OK; /* the linker takes imports from the program, wherever they stand */
+        break; /* the linker takes imports from the program, wherever they stand */
     case UK_STEP_BIND:
-        break;
+        return uk_apply_bind(s, step);
     }
-    return uk_fail(s->context, UK_UNSUPPORTED, step->at,
-                   "bind %s: the target %s has no blocks and threads, only GPUs have; make the loop parallel",
-                   step->loop[0].loop, s->target->name);
+    return UK_OK;
 }
 
 enum uk_status uk_apply_steps(struct uk_schedule *s, struct uk_step *steps) {

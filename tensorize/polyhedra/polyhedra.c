@@ -370,11 +370,48 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
     if (status)
         return status;
     if (uk_is_reduced(st, l) && !relax)
-        return uk_fail(
-            s->context, UK_REFUSED, at,
-            "%s %s: the loop carries the reduction into %s; make a loop of an output axis parallel", step,
-            l->var->name, st->operand[0].tensor->name);
+        return uk_fail(s->context, UK_REFUSED, at, "%s %s: the loop carries the reduction into %s; %s", step,
+                       l->var->name, st->operand[0].tensor->name,
+                       strstr(step, "bind") ? "bind a loop of an output axis"
+                                            : "make a loop of an output axis parallel");
     return uk_fail(s->context, UK_REFUSED, at,
                    "%s %s: different iterations write and read the same element of %s", step, l->var->name,
                    st->operand[0].tensor->name);
+}
+
+/* The thread's number in its block, of each instance. */
+static isl_map *threads_map(struct uk_schedule *s, const struct uk_stage *st) {
+    struct uk_affine number = {.rest = NULL};
+
+    for (int i = 0; i < st->loops; i++)
+        if (st->loop[i]->kind == UK_LOOP_THREAD)
+            number.coefficient[st->loop[i]->id] = st->loop[i]->weight;
+    return loops_to(s, st, &number, 1);
+}
+
+bool uk_crosses(struct uk_schedule *s, const struct uk_stage *a, const struct uk_stage *b, int operand,
+                int host, int inside, bool blocks) {
+    const struct uk_tensor *t = a->operand[0].tensor;
+
+    uk_scope_begin(s);
+    uk_scope_stage(s, a);
+    uk_scope_stage(s, b);
+    isl_map *pairs =
+        isl_map_apply_range(loops_to(s, a, a->operand[0].index, t->stored_dims),
+                            isl_map_reverse(loops_to(s, b, b->operand[operand].index, t->stored_dims)));
+    isl_map *same = isl_map_copy(pairs);
+
+    for (int i = 0; i < inside; i++) {
+        same = isl_map_equate(same, isl_dim_in, i, isl_dim_out, i);
+        if (i < host || !blocks)
+            pairs = isl_map_equate(pairs, isl_dim_in, i, isl_dim_out, i);
+    }
+    if (!blocks)
+        same = isl_map_intersect(same,
+                                 isl_map_apply_range(threads_map(s, a), isl_map_reverse(threads_map(s, b))));
+    pairs = isl_map_intersect_params(isl_map_subtract(pairs, same), uk_context_set(s));
+    isl_bool empty = isl_map_is_empty(pairs);
+
+    isl_map_free(pairs);
+    return empty != isl_bool_true;
 }

@@ -7,7 +7,8 @@ enum { MAX_UNROLLED = 64, MAX_COPIES = 1024 };
 /* Beyond, vectors that an edge fills in part matter no more. */
 enum { MAX_FULL = 256 };
 
-static const char *const done[] = {"serial", "parallel", "unrolled", "vectorized"};
+static const char *const done[] = {"serial",     "parallel",        "unrolled",
+                                   "vectorized", "bound to blocks", "bound to threads"};
 
 static enum uk_status check_unrolled(struct uk_schedule *s, const struct uk_stage *st, int position,
                                      struct uk_position at, const char *step) {
@@ -81,6 +82,8 @@ static enum uk_status check_kind(struct uk_schedule *s, struct uk_stage *st, int
     case UK_LOOP_VECTOR:
         return check_vector(s, st, position, at, step);
     case UK_LOOP_PARALLEL:
+    case UK_LOOP_BLOCK:
+    case UK_LOOP_THREAD:
         return uk_check_parallel(s, st, position, false, at, step);
     default:
         return UK_OK;
@@ -88,8 +91,12 @@ static enum uk_status check_kind(struct uk_schedule *s, struct uk_stage *st, int
 }
 
 enum uk_status uk_check_kinds(struct uk_schedule *s, struct uk_stage *st, struct uk_position at) {
-    static const char *const step[] = {"", "reorder, then parallel", "reorder, then unroll",
-                                       "reorder, then vectorize"};
+    static const char *const step[] = {"",
+                                       "reorder, then parallel",
+                                       "reorder, then unroll",
+                                       "reorder, then vectorize",
+                                       "reorder, then bind",
+                                       "reorder, then bind"};
 
     for (int i = st->prefix; i < st->loops; i++) {
         enum uk_loop_kind kind = st->loop[i]->kind;
@@ -111,7 +118,7 @@ enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st) {
 
 enum uk_status uk_check_plain(struct uk_schedule *s, const struct uk_loop *l, struct uk_position at,
                               const char *step) {
-    if (l->kind != UK_LOOP_UNROLLED && l->kind != UK_LOOP_VECTOR)
+    if (l->kind == UK_LOOP_SERIAL || l->kind == UK_LOOP_PARALLEL)
         return UK_OK;
     return uk_fail(s->context, UK_REFUSED, at, "%s %s: the loop is %s already; put the step before that",
                    step, l->var->name, done[l->kind]);
@@ -158,6 +165,10 @@ static int64_t full_extent(const struct uk_loop *l) {
 
 void uk_set_kind(struct uk_node *n, const struct uk_loop *l) {
     n->loop = l->kind;
+    n->axis = l->axis;
+    n->weight = l->weight;
+    for (int a = 0; a < UK_AXES && l->block; a++)
+        n->block[a] = l->block[a];
     n->full = full_extent(l);
     n->independent = l->kind == UK_LOOP_VECTOR && !uk_is_reduced(l->stage, l);
 }

@@ -59,6 +59,9 @@ enum uk_status uk_apply_kind(struct uk_schedule *s, const struct uk_step *step, 
 enum uk_status uk_check_kinds(struct uk_schedule *s, struct uk_stage *st, struct uk_position at);
 /* Has nothing been attached inside the stage's vector loop since? */
 enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st);
+/* bind.c; uk_check_kernels: once all steps are applied, what bound loops make must be kernels; tells the loops their weights. */
+enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step);
+enum uk_status uk_check_kernels(struct uk_schedule *s);
 /* How the loop IR's loop runs. */
 void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
 /* Refuses to change a loop that is unrolled or vectorized. */

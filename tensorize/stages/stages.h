@@ -31,9 +31,18 @@ struct uk_loop {
     struct uk_var *var; /* its name, and its value in general expressions */
     int iterator;       /* of the stage that it belongs to */
     enum uk_loop_kind kind;
-    struct uk_position at; /* of the step that made it parallel, unrolled or vectorized */
+    int axis;       /* of blocks or threads: 0 to 2 for x to z */
+    int64_t weight; /* of threads: an iteration's part of the thread's number, once all steps are applied */
+    bool is_made;          /* lowering: the part of the AST that is looked at has it as a loop */
+    const int64_t *block;  /* of blocks: the kernel's threads by axis, likewise */
+    struct uk_position at; /* of the step that made it parallel, unrolled, vectorized or bound it */
     struct uk_stage *stage;
 };
+
+/* Is it over blocks or threads? */
+static inline bool uk_is_bound(const struct uk_loop *l) {
+    return l->kind == UK_LOOP_BLOCK || l->kind == UK_LOOP_THREAD;
+}
 
 /* sum of coefficient[l] * loop l, + rest (over sizes; NULL is 0). general != NULL: not of that form; it holds
  * all. */

@@ -17,6 +17,12 @@ struct uk_machine {
     bool loads_alone; /* no FMA is issued while a load of a vector is: in-order cores with a narrow path */
 };
 
+/* What a kernel may take of a GPU; all 0: the target has no blocks and threads. */
+struct uk_device {
+    int threads;                          /* of a block */
+    int64_t shared_bytes, register_bytes; /* of a block, of a thread */
+};
+
 /* How programs for it run elsewhere; all NULL: not at all. */
 struct uk_emulator {
     const char *program, *triple; /* qemu-user's; clang's, to link with that architecture's C library */
@@ -79,6 +85,7 @@ struct uk_target {
     const char *cpu, *features; /* as LLVM wants them */
     const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
     struct uk_machine machine;
+    struct uk_device device;
     bool interpreted; /* "interp": no code at all */
 };
 /* A target that somebody asked for, and LLVM's object for it, which link makes on first use. */

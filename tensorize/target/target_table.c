@@ -48,7 +48,8 @@ const struct uk_target uk_targets[] = {
      .arch = &none,
      .has = nothing,
      .interpreted = true,
-     .machine = {32, 2, 2, 4, KIB(32), KIB(256), 1, false}},
+     .machine = {32, 2, 2, 4, KIB(32), KIB(256), 1, false},
+     .device = {1024, KIB(64), KIB(1)}},
     {.name = NULL},
 };
 

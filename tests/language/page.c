@@ -2,7 +2,8 @@
 /*
  * The examples of uk.5, taken out of the page. A block of the page (.nf to .fi) is
  *
- *     a program, which is compiled for this machine and compared with the interpreter, for several sizes;
+ *     a program, which is compiled for this machine, or with blocks and threads for interp, and compared with the
+ *     interpreter, for several sizes;
  *     or begins with "f(": the loops of the program before it, for the target interp, to the letter;
  *     or begins with "f.uk:": the message with which the program before it is refused, broken into lines.
  *
@@ -155,7 +156,8 @@ static void programs_run(void **state) {
             continue;
         struct uk_context *c = uk_context_create();
         struct uk_program *p = parse(c, b);
-        if (uk_compile(p, NULL, &m))
+        const struct uk_options device = {.target = "interp"};
+        if (uk_compile(p, strstr(b->text, "\n  bind ") ? &device : NULL, &m))
             fail_msg("%s:%d: %s", page, b->line, uk_context_message(c));
         if (!run(b, p, m, 0))
             fail_msg("%s:%d: the sizes of the example are refused", page, b->line);

@@ -218,6 +218,32 @@ static void without_a_schedule(void **state) {
             }
 }
 
+/* ---- blocks and threads ---- */
+
+static void blocks_and_threads(void **state) {
+    static const char *const steps[] = {
+        "bind C.m block.x\n",
+        "split C.m 5 -> mo mi\nbind mo block.y\nbind mi thread.x\n",
+        "split C.m 8 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni C.k\nbind mo block.y\nbind no "
+        "block.x\n"
+        "bind mi thread.y\nbind ni thread.x\n",
+        "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
+        "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
+        "bind ty thread.y\nbind tx thread.x\n",
+        "split C.k 8 -> ko ki\nsplit C.n 16 -> no ni\nreorder ko C.m no ki ni\nbind C.m block.z\nbind no "
+        "block.x\n"
+        "bind ni thread.z\n",
+    };
+
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        const struct kind k = matmul_kind(i);
+
+        for (int s = 0; s < COUNT(steps); s++)
+            must_apply(&k, "interp", 1, steps[s]);
+    }
+}
+
 /* ---- random schedules ---- */
 
 static uint64_t next_random(uint64_t *x) {
@@ -318,6 +344,30 @@ static void kernel_steps(struct random_steps *r, bool avx512) {
     if (below(&r->x, 2))
         put_step(r, "parallel %s", o[below(&r->x, 5)]);
     put_step(r, "tensorize C.mi auto");
+}
+
+/* Blocks and threads as a GPU wants them, or anyhow: loops of any sort, in any order. */
+static void bind_steps(struct random_steps *r) {
+    static const char *const grid[] = {"C.%s block.x", "C.%s block.y", "C.%s block.z"};
+    static const char *const threads[] = {"C.%s thread.x", "C.%s thread.y", "C.%s thread.z"};
+    static const char *const order[] = {"by bx ko ty tx ki mi ni", "bx by ko ki ty tx ni mi",
+                                        "by bx ty tx ko ki mi ni", "by bx ty ko tx mi ki ni"};
+    static const char *const bound[] = {"by", "bx", "ty", "tx"};
+    const int first = below(&r->x, 3);
+
+    put_step(r, "split C.m %d -> by m1", factor(r));
+    put_step(r, "split C.n %d -> bx n1", factor(r));
+    put_step(r, "split m1 %d -> ty mi", 1 + below(&r->x, 6));
+    put_step(r, "split n1 %d -> tx ni", 1 + below(&r->x, 6));
+    put_step(r, "split C.k %d -> ko ki", factor(r));
+    put_step(r, "reorder %s", order[below(&r->x, COUNT(order))]);
+    for (int i = 0; i < COUNT(bound); i++)
+        if (i < 2 || below(&r->x, 4)) {
+            char *step = add_step(r);
+            const size_t n = (size_t)snprintf(step, STEP_LENGTH, "bind ");
+
+            snprintf(step + n, STEP_LENGTH - n, (i < 2 ? grid : threads)[(first + i) % 3], bound[i]);
+        }
 }
 
 /* Ways to run loops: often the last one in vectors, sometimes others unrolled. */
@@ -454,7 +504,9 @@ static void random_ones(void **state) {
         for (int i = 0; i < COUNT(r.size); i++)
             r.size[i] = below(&r.x, i ? CHECK_SIZES : 4);
 
-        if (t && below(&r.x, 2)) {
+        if (!t && below(&r.x, 2)) {
+            bind_steps(&r);
+        } else if (t && below(&r.x, 2)) {
             kernel_steps(&r, t == 2);
         } else {
             k.shape = below(&r.x, 3) ? MATMUL : (enum shape)below(&r.x, SHAPES);
@@ -503,6 +555,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(packs_everywhere, make_context, destroy_context),
         cmocka_unit_test_setup_teardown(kernels, make_context, destroy_context),
         cmocka_unit_test_setup_teardown(without_a_schedule, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(blocks_and_threads, make_context, destroy_context),
         cmocka_unit_test_setup_teardown(random_ones, make_context, destroy_context),
     };
 

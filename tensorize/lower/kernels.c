@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop IR of kernels: each outermost loop over blocks, with all that is inside, becomes a launch with its grid. */
+#include <string.h>
+#include "lower.h"
+
+/* The loop over one block that was restored around each of two parts of what it is around. */
+static bool is_same_block(const struct uk_node *a, const struct uk_node *b) {
+    int64_t one;
+
+    return a->op == UK_N_FOR && b && b->op == UK_N_FOR && a->loop == UK_LOOP_BLOCK &&
+           b->loop == UK_LOOP_BLOCK && a->stage == b->stage && !strcmp(a->var->name, b->var->name) &&
+           uk_index_is_int(a->upper, &one) && one == 1 && uk_index_is_int(b->upper, &one) && one == 1;
+}
+
+static void join_blocks(struct uk_node *n) {
+    for (; n; n = n->next) {
+        while (is_same_block(n, n->next)) {
+            struct uk_node **end = &n->body;
+
+            while (*end)
+                end = &(*end)->next;
+            *end = n->next->body;
+            n->next = n->next->next;
+        }
+        join_blocks(n->body);
+        join_blocks(n->other);
+    }
+}
+
+/* Is there a loop over blocks in what is left of a kernel? */
+static const struct uk_node *find_block(const struct uk_node *n) {
+    const struct uk_node *found = NULL;
+
+    for (; n && !found; n = n->next) {
+        if (n->op == UK_N_FOR && n->loop == UK_LOOP_BLOCK)
+            return n;
+        found = find_block(n->body);
+        found = found ? found : find_block(n->other);
+    }
+    return found;
+}
+
+/* What the extents of a kernel's grid may not depend on is known inside of it only. */
+static bool depends_inside(const struct uk_index *e, const struct uk_node *launch, const struct uk_node *to) {
+    for (const struct uk_node *n = launch->body; n != to; n = n->body)
+        if (n->var && uk_mentions(e, n->var))
+            return true;
+    return false;
+}
+
+static enum uk_status no_grid(struct uk_schedule *s, const struct uk_node *n) {
+    return uk_fail(s->context, UK_UNSUPPORTED, (struct uk_position){0},
+                   "loop %s of stage %s is over blocks, and how many there are depends on other blocks; bind "
+                   "loops whose extents depend on sizes alone",
+                   n->var->name, n->stage);
+}
+
+/* The loops over blocks are inside each other, with nothing but conditions between. */
+static enum uk_status find_grid(struct uk_schedule *s, struct uk_node *launch) {
+    const struct uk_node *n = launch->body, *rest;
+
+    for (; n; n = n->body) {
+        if (n->op == UK_N_FOR && n->loop == UK_LOOP_BLOCK) {
+            if (depends_inside(n->upper, launch, n))
+                return no_grid(s, n);
+            launch->grid[n->axis] = n->upper;
+        } else if (!(rest = find_block(n))) {
+            break;
+        } else if (n->op == UK_N_FOR) {
+            return no_grid(s, rest);
+        }
+        if (n != launch->body && (n->next || n->other) && (rest = find_block(n)))
+            return no_grid(s, rest);
+    }
+    return UK_OK;
+}
+
+static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **nodes) {
+    enum uk_status status = UK_OK;
+
+    for (; *nodes && !status; nodes = &(*nodes)->next) {
+        struct uk_node *n = *nodes, *launch;
+
+        if (n->op != UK_N_FOR || n->loop != UK_LOOP_BLOCK) {
+            if (!(status = make_launches(s, &n->body)))
+                status = make_launches(s, &n->other);
+            continue;
+        }
+        if (!(launch = uk_alloc(s->arena, sizeof *launch)))
+            return uk_out_of_memory(s->context);
+        *launch = (struct uk_node){.op = UK_N_LAUNCH, .next = n->next, .body = n, .stage = n->stage};
+        memcpy(launch->block, n->block, sizeof launch->block);
+        for (int a = 0; a < UK_AXES; a++)
+            if (!(launch->grid[a] = uk_index_int(s->arena, 1)))
+                return uk_out_of_memory(s->context);
+        n->next = NULL;
+        *nodes = launch;
+        status = find_grid(s, launch);
+    }
+    return status;
+}
+
+enum uk_status uk_make_launches(struct uk_schedule *s, struct uk_node **nodes) {
+    join_blocks(*nodes);
+    return make_launches(s, nodes);
+}

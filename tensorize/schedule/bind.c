@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bind L block.x: the loop's iterations are blocks of a kernel, or threads of a block. Once all steps are applied, the nests
+ * must be kernels: loops over blocks outside of everything else but serial loops of the host, each thread's part its own.
+ */
+#include "schedule.h"
+
+static const char axes[] = "xyz";
+
+static const char *kind_name(enum uk_loop_kind kind) {
+    return kind == UK_LOOP_BLOCK ? "block" : "thread";
+}
+
+/* ---- the step ---- */
+
+/* The stage's other loop that has the axis, or NULL. */
+static const struct uk_loop *find_axis(const struct uk_stage *st, const struct uk_loop *but,
+                                       enum uk_loop_kind kind, int axis) {
+    for (int i = 0; i < st->loops; i++)
+        if (st->loop[i] != but && st->loop[i]->kind == kind && st->loop[i]->axis == axis)
+            return st->loop[i];
+    return NULL;
+}
+
+/* Of the stage, with l as if it were one of its loops over threads. */
+static int64_t threads_of(const struct uk_stage *st, const struct uk_loop *l) {
+    int64_t n = 1;
+
+    for (int i = 0; i < st->loops; i++)
+        if ((st->loop[i] == l || st->loop[i]->kind == UK_LOOP_THREAD) &&
+            __builtin_mul_overflow(n, uk_constant_extent(st, st->loop[i]), &n))
+            return INT64_MAX;
+    return n;
+}
+
+static enum uk_status check_threads(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                                    int axis, struct uk_position at) {
+    const int most = s->target->device.threads;
+
+    if (uk_constant_extent(st, l) < 0)
+        return uk_fail(s->context, UK_REFUSED, at,
+                       "bind %s thread.%c: its extent is not a constant; split it by a factor and bind the "
+                       "inner loop, or --define the size",
+                       l->var->name, axes[axis]);
+    const int64_t n = threads_of(st, l);
+    if (n > most)
+        return uk_fail(s->context, UK_REFUSED, at,
+                       "bind %s thread.%c: a block of stage %s would have %lld threads, and at most %d are "
+                       "possible; split the loop by a smaller factor",
+                       l->var->name, axes[axis], st->name, (long long)n, most);
+    return UK_OK;
+}
+
+static enum uk_status check_free(struct uk_schedule *s, const struct uk_stage *st, int position,
+                                 const struct uk_step *step) {
+    const struct uk_loop *l = st->loop[position];
+
+    if (position >= st->tile)
+        return uk_fail(s->context, UK_REFUSED, step->at,
+                       "bind %s: the loop is inside a kernel; take one outside of it, or put the step before "
+                       "tensorize",
+                       l->var->name);
+    if (uk_is_bound(l))
+        return uk_fail(s->context, UK_REFUSED, step->at,
+                       "bind %s %s.%c: the loop is bound to %s.%c already; bind it once", l->var->name,
+                       step->bind_kind, step->bind_axis, kind_name(l->kind), axes[l->axis]);
+    if (l->kind != UK_LOOP_SERIAL)
+        return uk_fail(s->context, UK_REFUSED, step->at,
+                       "bind %s %s.%c: the loop is parallel, unrolled or vectorized already; leave that step "
+                       "out, or split the loop and take one of the two",
+                       l->var->name, step->bind_kind, step->bind_axis);
+    return UK_OK;
+}
+
+enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step) {
+    const enum uk_loop_kind kind = *step->bind_kind == 'b' ? UK_LOOP_BLOCK : UK_LOOP_THREAD;
+    const int axis = step->bind_axis - 'x';
+    struct uk_stage *st;
+    int position;
+
+    if (!s->target->device.threads)
+        return uk_fail(
+            s->context, UK_UNSUPPORTED, step->at,
+            "bind %s: the target %s has no blocks and threads, only GPUs have; make the loop parallel",
+            step->loop[0].loop, s->target->name);
+    enum uk_status status = uk_find_loop(s, &step->loop[0], &st, &position);
+    if (status || (status = check_free(s, st, position, step)))
+        return status;
+    struct uk_loop *l = st->loop[position];
+    const struct uk_loop *other = find_axis(st, l, kind, axis);
+    if (other)
+        return uk_fail(
+            s->context, UK_REFUSED, step->at,
+            "bind %s %s.%c: loop %s of the stage is bound to that axis already; take another axis, "
+            "or fuse the two loops before",
+            l->var->name, step->bind_kind, step->bind_axis, other->var->name);
+    if ((kind == UK_LOOP_THREAD && (status = check_threads(s, st, l, axis, step->at))) ||
+        (status = uk_check_parallel(s, st, position, false, step->at, "bind")))
+        return status;
+    l->kind = kind;
+    l->axis = axis;
+    l->at = step->at;
+    return UK_OK;
+}
+
+/* ---- the kernels ---- */
+
+/* A nest whose loops [host, inside) are over blocks; block: its threads. */
+struct kernel {
+    struct uk_schedule *s;
+    struct uk_stage *root;
+    int host, inside;
+    int64_t *block; /* by axis */
+};
+
+/* The stage whose kernel, or loops on the host, the stage is in: what is attached outside of all loops is alone. */
+static struct uk_stage *kernel_root(struct uk_stage *st) {
+    while (st->parent && st->prefix)
+        st = st->parent;
+    return st;
+}
+
+static enum uk_status find_blocks(struct kernel *k) {
+    struct uk_stage *st = k->root;
+    int last = -1;
+
+    k->host = st->loops;
+    for (int i = st->loops; i-- > 0;)
+        if (st->loop[i]->kind == UK_LOOP_BLOCK) {
+            k->host = i;
+            last = last < 0 ? i : last;
+        }
+    k->inside = last + 1;
+    if (last < 0 && !st->loops)
+        return uk_fail(k->s->context, UK_REFUSED, st->statement->at,
+                       "stage %s has no loop that could be bound, and other stages run on blocks; compute it "
+                       "in a program of its own",
+                       st->name);
+    if (last < 0)
+        return uk_fail(
+            k->s->context, UK_REFUSED, st->statement->at,
+            "stage %s runs on no block, and other stages do; bind its outermost loop, bind %s.%s block.x",
+            st->name, st->name, st->loop[0]->var->name);
+    for (int i = 0; i <= last; i++)
+        if (st->loop[i]->kind == UK_LOOP_THREAD || (i > k->host && st->loop[i]->kind != UK_LOOP_BLOCK))
+            return uk_fail(k->s->context, UK_REFUSED, st->loop[last]->at,
+                           "bind %s block.%c: loop %s of stage %s is outside of it and over no blocks; "
+                           "reorder the loops over blocks outwards",
+                           st->loop[last]->var->name, axes[st->loop[last]->axis], st->loop[i]->var->name,
+                           st->name);
+    return UK_OK;
+}
+
+/* What is attached is inside of all loops over blocks, and of all its parent's loops over threads or of none. */
+static enum uk_status check_place(const struct kernel *k, const struct uk_stage *st) {
+    const struct uk_stage *parent = st->parent;
+    const struct uk_loop *around = NULL, *left = NULL, *own = NULL;
+
+    if (st->prefix < k->inside)
+        return uk_fail(k->s->context, UK_REFUSED, st->statement->at,
+                       "stage %s is attached outside of loop %s, which is over blocks; attach it inside",
+                       st->name, k->root->loop[k->inside - 1]->var->name);
+    for (int i = 0; i < parent->loops; i++)
+        if (parent->loop[i]->kind == UK_LOOP_THREAD)
+            *(i < st->prefix ? &around : &left) = parent->loop[i];
+    for (int i = st->prefix; i < st->loops; i++) {
+        own = st->loop[i]->kind == UK_LOOP_THREAD ? st->loop[i] : own;
+        if (st->loop[i]->kind == UK_LOOP_BLOCK)
+            return uk_fail(k->s->context, UK_REFUSED, st->loop[i]->at,
+                           "bind %s block.%c: stage %s is attached inside of the blocks of %s; bind the loop "
+                           "to threads",
+                           st->loop[i]->var->name, axes[st->loop[i]->axis], st->name, k->root->name);
+    }
+    if (around && (left || own))
+        return uk_fail(
+            k->s->context, UK_REFUSED, st->statement->at,
+            "stage %s is attached inside of loop %s, which is over threads, and outside of loop %s, "
+            "which is too; attach it inside of both or outside of both",
+            st->name, around->var->name, (left ? left : own)->var->name);
+    return UK_OK;
+}
+
+static enum uk_status check_loops(struct kernel *k, const struct uk_stage *st) {
+    for (int i = 0; i < st->loops; i++) {
+        const struct uk_loop *l = st->loop[i];
+        const struct uk_loop *other = uk_is_bound(l) ? find_axis(st, l, l->kind, l->axis) : NULL;
+
+        if (l->kind == UK_LOOP_PARALLEL)
+            return uk_fail(k->s->context, UK_REFUSED, l->at,
+                           "parallel %s: the program runs on blocks and threads; bind the loop instead",
+                           l->var->name);
+        if (other)
+            return uk_fail(
+                k->s->context, UK_REFUSED, l->at,
+                "bind %s %s.%c: loop %s around stage %s is bound to that axis too; take another axis",
+                l->var->name, kind_name(l->kind), axes[l->axis], other->var->name, st->name);
+        if (l->kind != UK_LOOP_THREAD)
+            continue;
+        const int64_t n = uk_constant_extent(st, l);
+        if (n > k->block[l->axis])
+            k->block[l->axis] = n;
+    }
+    return UK_OK;
+}
+
+static enum uk_status check_size(const struct kernel *k) {
+    const int most = k->s->target->device.threads;
+    const int64_t n = k->block[0] * k->block[1] * k->block[2];
+
+    if (n <= most)
+        return UK_OK;
+    return uk_fail(k->s->context, UK_REFUSED, k->root->statement->at,
+                   "the stages in the blocks of %s take %lld threads together, and at most %d are possible; "
+                   "bind their loops to the same axes, or split by smaller factors",
+                   k->root->name, (long long)n, most);
+}
+
+static enum uk_status set_weights(struct kernel *k, struct uk_stage *st) {
+    bool any = k->block[0] * k->block[1] * k->block[2] == 1;
+
+    for (int i = k->host; i < k->inside; i++)
+        k->root->loop[i]->block = k->block;
+    for (int i = 0; i < st->loops; i++) {
+        struct uk_loop *l = st->loop[i];
+
+        if (l->kind != UK_LOOP_THREAD)
+            continue;
+        any = true;
+        l->weight = (l->axis > 0 ? k->block[0] : 1) * (l->axis > 1 ? k->block[1] : 1);
+    }
+    if (any)
+        return UK_OK;
+    return uk_fail(k->s->context, UK_REFUSED, st->statement->at,
+                   "stage %s runs in blocks of several threads, and no loop of it is over threads; bind one, "
+                   "bind %s.%s thread.x",
+                   st->name, st->name, st->loops ? st->loop[st->loops - 1]->var->name : "LOOP");
+}
+
+/* A buffer that the steps made is a block's. */
+static enum uk_status check_buffer(const struct kernel *k, const struct uk_stage *st) {
+    const struct uk_tensor *t = st->operand[0].tensor;
+
+    if (t->kind != UK_TENSOR_PACKED || t->scope != UK_SCOPE_GLOBAL || !uk_home_prefix(k->s, st))
+        return UK_OK;
+    return uk_fail(k->s->context, UK_REFUSED, t->at,
+                   "%s is a buffer inside of the blocks of %s, and in global memory; put it at root", t->name,
+                   k->root->name);
+}
+
+/* Whatever two threads of a kernel do to an element of global memory, they do without an order. */
+static enum uk_status check_races(const struct kernel *k, struct uk_stage *const *member, int members) {
+    for (int a = 0; a < members; a++)
+        for (int b = 0; b < members; b++)
+            for (int o = 0; o < member[b]->operands; o++) {
+                const struct uk_tensor *t = member[a]->operand[0].tensor;
+
+                if (member[b]->operand[o].tensor != t || t->scope != UK_SCOPE_GLOBAL || (b < a && !o))
+                    continue;
+                for (int blocks = 0; blocks < 2; blocks++) {
+                    if (!uk_crosses(k->s, member[a], member[b], o, k->host, k->inside, blocks))
+                        continue;
+                    enum uk_status status = uk_isl_status(k->s);
+                    return status
+                               ? status
+                               : uk_fail(k->s->context, UK_REFUSED, member[b]->statement->at,
+                                         "stage %s %s elements of %s that stage %s writes in another %s of "
+                                         "one kernel; put %s in shared, or compute the stages in kernels of "
+                                         "their own",
+                                         member[b]->name, o ? "reads" : "writes", t->name, member[a]->name,
+                                         blocks ? "block" : "thread", t->name);
+                }
+            }
+    return UK_OK;
+}
+
+static enum uk_status check_kernel(struct kernel *k, struct uk_stage **member) {
+    enum uk_status status = find_blocks(k);
+    int members = 0;
+
+    for (struct uk_stage *st = k->s->stages; st && !status; st = st->next) {
+        if (kernel_root(st) != k->root)
+            continue;
+        member[members++] = st;
+        if (st != k->root)
+            status = check_place(k, st);
+        if (!status && !(status = check_buffer(k, st)))
+            status = check_loops(k, st);
+    }
+    for (int a = 0; a < UK_AXES; a++)
+        k->block[a] += !k->block[a];
+    if (!status)
+        status = check_size(k);
+    for (int i = 0; i < members && !status; i++)
+        status = set_weights(k, member[i]);
+    return status ? status : check_races(k, member, members);
+}
+
+static bool has_kernels(const struct uk_schedule *s) {
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        for (int i = 0; i < st->loops; i++)
+            if (uk_is_bound(st->loop[i]))
+                return true;
+    return false;
+}
+
+enum uk_status uk_check_kernels(struct uk_schedule *s) {
+    struct uk_stage **member;
+    size_t n = 1;
+
+    if (!has_kernels(s))
+        return UK_OK;
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        n++;
+    if (!(member = uk_alloc(s->arena, n * sizeof(struct uk_stage *))))
+        return uk_out_of_memory(s->context);
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        struct kernel k = {.s = s, .root = st};
+
+        if (kernel_root(st) != st || uk_is_empty(st))
+            continue;
+        if (!(k.block = uk_alloc(s->arena, UK_AXES * sizeof *k.block)))
+            return uk_out_of_memory(s->context);
+        enum uk_status status = check_kernel(&k, member);
+        if (status)
+            return status;
+    }
+    return UK_OK;
+}

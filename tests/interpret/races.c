@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Races between the threads of a kernel are reported, each kind of them, and what is none is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "interpret/interpret.h"
+#include "lower/lower.h"
+
+static struct uk_context *context;
+
+static struct uk_program *parse(const char *text) {
+    struct uk_program *p;
+
+    if (uk_program_parse(context, "f.uk", text, strlen(text), &p))
+        fail_msg("%s", uk_context_message(context));
+    return p;
+}
+
+static struct uk_function *lower(struct uk_program *p) {
+    static const struct uk_options none;
+    const struct uk_target *t;
+    struct uk_function *f = NULL;
+
+    if (uk_target_find(context, "interp", &t) || uk_lower(p, t, &none, NULL, NULL, &f))
+        fail_msg("%s", uk_context_message(context));
+    return f;
+}
+
+static struct uk_node *find(struct uk_node *n, enum uk_node_op op, enum uk_loop_kind kind) {
+    struct uk_node *found = NULL;
+
+    for (; n && !found; n = n->next) {
+        if (n->op == op && (op != UK_N_FOR || n->loop == kind))
+            return n;
+        if (!(found = find(n->body, op, kind)))
+            found = find(n->other, op, kind);
+    }
+    return found;
+}
+
+static const char copy[] = "tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nY[i, j] = X[i, j] + 1\nschedule\n"
+                           "bind i block.x\nsplit j 4 -> jo ji\nbind jo thread.y\nbind ji thread.x\n";
+
+/* Runs it; message: what is reported, or NULL. */
+static void run(struct uk_function *f, const char *message) {
+    float x[64] = {0}, y[64];
+    struct uk_values v = {.tensor = (void *[]){x, y}};
+
+    uk_context_enter(context, "f");
+    enum uk_status status = uk_interpret_function(f, &v, 0xff);
+    if (!message) {
+        if (status)
+            fail_msg("%s", uk_context_message(context));
+        return;
+    }
+    assert_int_equal(status, UK_INTERNAL);
+    assert_string_equal(uk_context_message(context), message);
+}
+
+static void none(void **state) {
+    struct uk_program *p = parse(copy);
+
+    (void)state;
+    run(lower(p), NULL);
+    uk_program_destroy(p);
+}
+
+/* The store's subscripts are other ones than the threads'. */
+static void two_writers(void **state) {
+    struct uk_program *p = parse(copy);
+    struct uk_function *f = lower(p);
+    struct uk_node *store = find(f->body, UK_N_STORE, 0);
+    struct uk_arena *a = &p->arena;
+    const struct uk_access was = store->target;
+
+    (void)state;
+    store->target.index[1] = uk_index_op(a, UK_I_DIV, was.index[1], uk_index_int(a, 4));
+    run(f, "f: error: race on Y[0, 0] between thread (0,0) and (1,0); please report this");
+    store->target.index[1] = uk_index_op(a, UK_I_MOD, was.index[1], uk_index_int(a, 4));
+    run(f, "f: error: race on Y[0, 0] between thread (0,0) and (0,1); please report this");
+    store->target = was;
+    store->target.index[0] = uk_index_int(a, 3);
+    run(f, "f: error: race on Y[3, 0] between thread (0,0) of another block and (0,0); please report this");
+    store->target = was;
+    run(f, NULL);
+    uk_program_destroy(p);
+}
+
+/* A thread reads what the one before has written, or writes what it has read. */
+static void writer_and_reader(void **state) {
+    struct uk_program *p = parse(copy);
+    struct uk_function *f = lower(p);
+    struct uk_node *store = find(f->body, UK_N_STORE, 0);
+    struct uk_arena *a = &p->arena;
+    struct uk_expr *read = store->expr->arg[0];
+    struct uk_index *j = read->access.index[1];
+
+    (void)state;
+    read->access = store->target;
+    run(f, NULL);
+    read->access.index[1] = uk_index_op(a, UK_I_DIV, j, uk_index_int(a, 2));
+    run(f, "f: error: race on Y[0, 0] between thread (0,0) and (1,0); please report this");
+    read->access.index[1] = uk_index_op(a, UK_I_SUB, uk_index_int(a, 7), j);
+    run(f, "f: error: race on Y[0, 3] between thread (3,0) and (0,1); please report this");
+    uk_program_destroy(p);
+}
+
+/* Another launch comes after all of the first. */
+static void launches(void **state) {
+    struct uk_program *p =
+        parse("tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nS: Y[i, j] = X[i, j] + 1\n"
+              "T: Y[k, l] += X[l, k]\nschedule\n"
+              "bind S.i block.x\nbind S.j thread.x\nreorder T.l T.k\nbind T.l block.x\nbind T.k thread.x\n");
+
+    (void)state;
+    run(lower(p), NULL);
+    uk_program_destroy(p);
+}
+
+/* What a declared kernel touches is its caller's thread's. */
+static void calls(void **state) {
+    struct uk_program *p = parse("intrinsic k\n  tensor a f32 [4]\n  tensor c f32 [4]\n  c[i] = a[i]\n"
+                                 "  compute void k(ptr a, ptr c)\nend\n"
+                                 "tensor X f32 [8, 8]\ntensor Y f32 [8, 8]\nY[i, j] = X[i, j]\nschedule\n"
+                                 "bind i block.x\nsplit j 4 -> jo ji\nbind jo thread.x\ntensorize ji k\n");
+    struct uk_function *f = lower(p);
+    struct uk_node *call = find(f->body, UK_N_CALL, 0);
+
+    (void)state;
+    run(f, NULL);
+    call->operand[1].index[1] = uk_index_int(&p->arena, 2);
+    run(f, "f: error: race on c[0] between thread (0) and (1); please report this");
+    uk_program_destroy(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(none),     cmocka_unit_test(two_writers), cmocka_unit_test(writer_and_reader),
+        cmocka_unit_test(launches), cmocka_unit_test(calls),
+    };
+
+    context = uk_context_create();
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    uk_context_destroy(context);
+    return failed;
+}
