@@ -15,7 +15,7 @@
 
 enum { LANES = 64, V_REGISTERS = 512, S_REGISTERS = 128, AGPR = 256, MAX_WAVES = 16, QUEUE = 64 };
 enum { VCC = 106, M0 = 124, EXEC = 126 };
-_Static_assert(MAX_WAVES <= UK_SIMT_MAX_WAVES, "");
+_Static_assert((int)MAX_WAVES <= (int)UK_SIMT_MAX_WAVES, "");
 
 /* Of ELF's header. */
 enum { MACHINE_AMDGPU = 224, FLAGS_MACH = 0xff };
