@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stddef.h>
 #include "decode.h"
 #include "registry/rvp.h"
 
@@ -40,10 +41,6 @@ const struct uk_rvp_row *uk_rvp_find(uint32_t word) {
             if ((word & uk_rvp_rows[i].mask) == uk_rvp_rows[i].match)
                 return &uk_rvp_rows[i];
     return NULL;
-}
-
-const struct uk_rvp_row *uk_rvp_nth(size_t number) {
-    return number < sizeof uk_rvp_rows / sizeof *uk_rvp_rows ? &uk_rvp_rows[number] : NULL;
 }
 
 /* csrrw, csrrs, csrrc and their immediate forms; of vxsat bit 0 alone can be written. */

@@ -7,7 +7,6 @@
 #define UK_RVP_DECODE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum uk_rvp_form {
@@ -33,8 +32,6 @@ struct uk_rvp_row {
 
 /* The row of a word whose opcode is 0x77 or 0x7f; NULL if there is none. */
 const struct uk_rvp_row *uk_rvp_find(uint32_t word);
-/* The row of that number, in the order of rvp.def; NULL behind the last. */
-const struct uk_rvp_row *uk_rvp_nth(size_t number);
 
 static inline bool uk_rvp_is_opcode(uint32_t word) {
     return (word & 0x7f) == 0x77 || (word & 0x7f) == 0x7f;

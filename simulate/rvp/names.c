@@ -30,6 +30,13 @@ bool uk_rvp_print(uint32_t word, char *text, size_t size) {
     return true;
 }
 
+int uk_rvp_register(const char *name) {
+    for (int i = 0; i < 32; i++)
+        if (!strcmp(name, registers[i]))
+            return i;
+    return -1;
+}
+
 /* A number, or a register's; -1: neither. */
 static int field(const char *text) {
     char *end;
@@ -37,10 +44,7 @@ static int field(const char *text) {
 
     if (end != text && !*end)
         return number >= 0 && number < 128 ? (int)number : -1;
-    for (int i = 0; i < 32; i++)
-        if (!strcmp(text, registers[i]))
-            return i;
-    return -1;
+    return uk_rvp_register(text);
 }
 
 bool uk_rvp_print_line(const char *line, size_t length, char *text, size_t size) {
@@ -62,16 +66,4 @@ bool uk_rvp_print_line(const char *line, size_t length, char *text, size_t size)
         bits |= (uint32_t)value << shift[i];
     }
     return uk_rvp_print(bits, text, size);
-}
-
-const struct uk_rvp_row *uk_rvp_named(const char *mnemonic) {
-    const struct uk_rvp_row *row;
-    char name[UK_RVP_MNEMONIC];
-
-    for (size_t i = 0; (row = uk_rvp_nth(i)); i++) {
-        uk_rvp_mnemonic(row, name);
-        if (!strcmp(name, mnemonic))
-            return row;
-    }
-    return NULL;
 }

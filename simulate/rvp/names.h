@@ -14,7 +14,7 @@ void uk_rvp_mnemonic(const struct uk_rvp_row *row, char text[UK_RVP_MNEMONIC]);
 bool uk_rvp_print(uint32_t word, char *text, size_t size);
 /* The same of a line of assembly, as LLVM prints words of P: ".insn r 119, 0, 101, t5, t4, t0", or ".word" and a number. */
 bool uk_rvp_print_line(const char *line, size_t length, char *text, size_t size);
-/* The row of that mnemonic; NULL: it is none of P's. */
-const struct uk_rvp_row *uk_rvp_named(const char *mnemonic);
+/* The number of the integer register that the ABI calls so; -1: it is none. */
+int uk_rvp_register(const char *name);
 
 #endif

@@ -33,7 +33,7 @@ struct uk_arguments {
     const char *log;
     int64_t time_limit, trial_limit, trials;                       /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */
-    bool time, check, count, require_kernels, all, json, explain, is_static, completion;
+    bool time, check, count, histogram, cycles, require_kernels, all, json, explain, is_static, completion;
     const char *layout, *ta, *tb; /* of uk gemm */
 };
 
@@ -158,11 +158,35 @@ int uk_run_child(char *const argv[]);
 void uk_progress_begin(const char *text);
 void uk_progress_end(void);
 
+/* ---- uk_counts.c: instructions that were executed under an emulator ---- */
+
+struct uk_count {
+    int64_t count;
+    char function[256], mnemonic[24];
+};
+
+struct uk_counts {
+    int64_t instructions;
+    int64_t cycles; /* estimated by the latencies of RISC-V P's instructions (rvp.def); 0: not asked for */
+    int lines;
+    struct uk_count *line; /* the largest first */
+};
+
+/* Reads what the plugin wrote. Exit status; free the counts in any case. */
+int uk_counts_read(struct uk_counts *c, const char *path, const char *emulator);
+void uk_counts_free(struct uk_counts *c);
+/* Of a mnemonic, in all functions. */
+int64_t uk_counts_of(const struct uk_counts *c, const char *mnemonic);
+/* By function, and by mnemonic. Exit status. */
+int uk_counts_print(const struct uk_counts *c);
+
 /* ---- uk_emulate.c: programs for another architecture, under qemu-user ---- */
 
 struct uk_emulation;
 /* Whether this is a target of an architecture that is not this machine's, and that qemu may run here. */
 bool uk_is_emulated(const char *target);
+/* Whether the target has instructions that programs bring a simulation of along, and that have a table of latencies. */
+bool uk_is_simulated(const char *target);
 /* Compiles the program for its target, and links what calls it with these sizes, scalars and operands. Exit status; end it
  * in any case. */
 int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,
@@ -172,16 +196,17 @@ int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t
 /* The emulator's name, and which CPU it shows. */
 const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu);
 /* The same for a kernel's assembly and the C that calls it; `argument` is main's. Counts the instructions that the function
- * `symbol` executes. Exit status. */
+ * `symbol` executes, and on request estimates cycles, where uk_is_simulated(). Exit status. */
 int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, const char *runner,
                              const char *code);
-int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, int64_t *count);
+int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, bool cycles,
+                       struct uk_counts *counts);
 /* Removes what there is of it, and does to uk what a signal meanwhile would have done. */
 void uk_emulation_end(struct uk_emulation *e);
 /* Calls the function of that name once as uk_emulation_run() does, and counts the instructions executed until it returns, in
  * whatever it calls; but for what stands for one instruction that the emulator lacks: that counts as one. */
 int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
-                           int32_t *status, int64_t *count);
+                           int32_t *status, struct uk_counts *counts);
 /* A file of C that programs under the emulator bring along for instructions that it lacks; the last one's name is NULL. */
 struct uk_source_file {
     const char *name, *text;

@@ -350,6 +350,13 @@ int uk_command_bench(const struct uk_arguments *a) {
     int status = uk_bench_check(a);
     if (status)
         return status;
+    const bool is_gemm = a->positionals && !strcmp(a->positional[0], "gemm");
+    if ((a->histogram || a->cycles) && (a->is_static || is_gemm || !uk_is_emulated(a->target)))
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "%s: the emulator of another architecture counts; take kernels and a --target of one, "
+            "as riscv64-p",
+            a->histogram ? "--histogram" : "--cycles");
     if (a->is_static) {
         if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json ||
             a->compare)
@@ -357,7 +364,7 @@ int uk_command_bench(const struct uk_arguments *a) {
                                "uk bench --static takes kernels and --target only: nothing is measured");
         return uk_bench_static(a);
     }
-    if (a->positionals && !strcmp(a->positional[0], "gemm"))
+    if (is_gemm)
         return a->positionals > 1
                    ? uk_complain(UK_EXIT_USAGE, "uk bench gemm takes no '%s'; --set chooses shapes",
                                  a->positional[1])

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * uk bench --target=TARGET, for another architecture: instructions that a kernel executes, counted by a plugin of
- * qemu-user's, for each step of k and each operation, of which a multiply-add is two. That says nothing of time.
+ * qemu-user's, for each step of k and each multiply-add; on request by mnemonic, and as cycles of the core whose latencies RISC-V
+ * P's draft lists. That says nothing of time.
  *
  * The kernel runs on a whole tile with two numbers of steps; the difference is the loop's, all of it.
  */
@@ -15,16 +16,16 @@
 enum { FEW = 64, MANY = 576, LD = 2048 };
 
 /* 0: it is no product. */
-static double operations_per_step(const struct uk_kernel *k) {
+static double multiply_adds_per_step(const struct uk_kernel *k) {
     const char *op = k->op;
 
     if (strstr(op, "gemv_n"))
-        return 2.0 * k->mr;
+        return k->mr;
     if (strstr(op, "gemv_t"))
-        return 2.0 * k->nr;
+        return k->nr;
     if (strstr(op, "gemm") || strstr(op, "dw"))
-        return 2.0 * k->mr * k->nr * k->kr;
-    return strcmp(op, "sdot") && strcmp(op, "ddot") ? 0 : 2;
+        return (double)k->mr * k->nr * k->kr;
+    return strcmp(op, "sdot") && strcmp(op, "ddot") ? 0 : 1;
 }
 
 /* What the call passes for the parameter from `begin` to `end`. False: no value is known. */
@@ -79,30 +80,71 @@ static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
     return t->failed ? uk_complain(UK_EXIT_WRONG, "out of memory") : UK_EXIT_OK;
 }
 
-static int count_steps(struct uk_emulation *e, const struct uk_kernel *k, int steps, int64_t *count) {
-    char argument[32];
+/* Without steps, with few and with many. */
+enum { NONE, SOME, ALL, RUNS };
+static const int steps_of[RUNS] = {0, FEW, MANY};
 
-    snprintf(argument, sizeof argument, "%d", steps * k->kr);
-    return uk_emulation_count(e, k->symbol, argument, count);
+static double per_step(int64_t few, int64_t many) {
+    return (double)(many - few) / (MANY - FEW);
 }
 
 /* A row for every architecture states its instructions for none in particular. */
-static void print_counts(const struct uk_kernel *k, int64_t none, int64_t few, int64_t many) {
-    const double step = (double)(many - few) / (MANY - FEW);
+static void print_steps(const struct uk_kernel *k, const struct uk_counts runs[RUNS]) {
+    const double step = per_step(runs[SOME].instructions, runs[ALL].instructions);
 
     printf("%-34s %9.3f instructions a step, ", k->symbol, step);
     if (strcmp(k->arch, "any"))
         printf("%5.1f %% of them multiply-adds, ", 100 * k->fma / step);
-    printf("%8.5f an operation; %" PRId64 " without steps\n", step / operations_per_step(k), none);
+    printf("%8.5f for each multiply-add; %" PRId64 " without steps\n", step / multiply_adds_per_step(k),
+           runs[NONE].instructions);
 }
 
-static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const char *target) {
+static void print_histogram(const struct uk_counts runs[RUNS]) {
+    const char *between = "    in a step: ";
+
+    for (int i = 0; i < runs[ALL].lines; i++) {
+        const struct uk_count *line = &runs[ALL].line[i];
+        const double n = per_step(uk_counts_of(&runs[SOME], line->mnemonic), line->count);
+
+        if (n > 0) {
+            printf("%s%.3f %s", between, n, line->mnemonic);
+            between = ", ";
+        }
+    }
+    printf("\n");
+}
+
+static void print_cycles(const struct uk_kernel *k, const struct uk_counts runs[RUNS]) {
+    const double step = per_step(runs[SOME].cycles, runs[ALL].cycles);
+
+    if (strcmp(k->isa, "rvp"))
+        printf("    no estimate of cycles: rvp.def has no latencies of its instructions\n");
+    else
+        printf(
+            "    estimate by the example core of the draft: %.3f cycles a step, %.5f for each multiply-add\n",
+            step, step / multiply_adds_per_step(k));
+}
+
+static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, bool cycles,
+                      struct uk_counts runs[RUNS]) {
+    int status = UK_EXIT_OK;
+
+    for (int i = 0; i < RUNS && !status; i++) {
+        char argument[32];
+
+        snprintf(argument, sizeof argument, "%d", steps_of[i] * k->kr);
+        status = uk_emulation_count(e, k->symbol, argument, cycles, &runs[i]);
+    }
+    return status;
+}
+
+static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const struct uk_arguments *a) {
     struct uk_text runner = {0};
     struct uk_emulation *e = NULL;
-    int64_t none = 0, few = 0, many = 0;
+    struct uk_counts runs[RUNS] = {{0}};
     char *assembly;
     size_t length;
-    const enum uk_status s = uk_kernel_emit(c, k, target, UK_EMIT_ASM, &assembly, &length);
+    const enum uk_status s = uk_kernel_emit(c, k, a->target, UK_EMIT_ASM, &assembly, &length);
 
     if (s) {
         fprintf(stderr, "%s\n", uk_context_message(c));
@@ -110,15 +152,17 @@ static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const c
     }
     int status = put_runner(&runner, k);
     if (!status)
-        status = uk_emulation_open_kernel(&e, target, runner.text, assembly);
+        status = uk_emulation_open_kernel(&e, a->target, runner.text, assembly);
     if (!status)
-        status = count_steps(e, k, 0, &none);
+        status = count_runs(e, k, a->cycles, runs);
     if (!status)
-        status = count_steps(e, k, FEW, &few);
-    if (!status)
-        status = count_steps(e, k, MANY, &many);
-    if (!status)
-        print_counts(k, none, few, many);
+        print_steps(k, runs);
+    if (!status && a->histogram)
+        print_histogram(runs);
+    if (!status && a->cycles)
+        print_cycles(k, runs);
+    for (int i = 0; i < RUNS; i++)
+        uk_counts_free(&runs[i]);
     uk_emulation_end(e);
     uk_text_free(assembly);
     free(runner.text);
@@ -132,17 +176,22 @@ static int count_row(struct uk_context *c, const struct uk_kernel *k, const stru
 
     if (!k)
         return UK_EXIT_USAGE;
-    if (operations_per_step(k) == 0 && a->positionals)
+    if (multiply_adds_per_step(k) == 0 && a->positionals)
         return uk_complain(UK_EXIT_WRONG, "%s is no product, whose instructions a step are counted",
                            k->symbol);
-    if (operations_per_step(k) > 0 &&
+    if (multiply_adds_per_step(k) > 0 &&
         (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
-        return count_kernel(c, k, a->target);
+        return count_kernel(c, k, a);
     ++*left_out;
     return UK_EXIT_OK;
 }
 
 int uk_bench_count(const struct uk_arguments *a) {
+    if (a->cycles && !uk_is_simulated(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--cycles: latencies are listed of RISC-V P's instructions alone; take "
+                           "--target=riscv64-p, or for cores that LLVM models --static");
+
     struct uk_context *c = uk_context_create();
     int rows, left_out = 0, status = c ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
     const struct uk_kernel *all = uk_kernels(&rows);

@@ -57,6 +57,12 @@ static bool has_feature(const char *target, const char *name) {
     return has(row_of(target), name, strlen(name));
 }
 
+bool uk_is_simulated(const char *target) {
+    const struct uk_emulator *e = emulator_of(target);
+
+    return e && e->lacks && has_feature(target, e->lacks);
+}
+
 /* Whether the core has what the target has; `plus` are the features that its name adds. */
 static bool core_has(const struct uk_target *core, const struct uk_target *t, const char *plus) {
     for (const char *const *h = t->has; *h; h++)
@@ -356,7 +362,7 @@ static int open_emulation(struct uk_emulation **out, const char *target) {
         return uk_complain(UK_EXIT_WRONG, "out of memory");
     e->emulator = emulator_of(target);
     e->cpu = cpu_for(e->emulator, target);
-    e->simulates = e->emulator->lacks && has_feature(target, e->emulator->lacks);
+    e->simulates = uk_is_simulated(target);
     return check_tools(e->emulator, target);
 }
 
@@ -443,34 +449,33 @@ int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, cons
     return status ? status : link_runner(e, e->path[ASSEMBLY]);
 }
 
-/* The runner with the plugin, which counts as `option` says. Exit status. */
-static int count(const struct uk_emulation *e, const char *option, const char *name, const char *argument,
-                 int64_t *count) {
+/* The runner with the plugin, which counts as the options say. Exit status. */
+static int count(const struct uk_emulation *e, const char *options, const char *argument,
+                 struct uk_counts *counts) {
     char plugin[1024];
 
-    snprintf(plugin, sizeof plugin, "%s,%s=%s,out=%s", e->path[PLUGIN], option, name, e->path[COUNT]);
+    snprintf(plugin, sizeof plugin, "%s,%s,out=%s", e->path[PLUGIN], options, e->path[COUNT]);
     const int status = emulate(e, "-plugin", plugin, argument);
-    if (status)
-        return status;
-    FILE *f = fopen(e->path[COUNT], "r");
-    const bool read = f && fscanf(f, "%" SCNd64, count) == 1;
-    if (f)
-        fclose(f);
-    return read ? UK_EXIT_OK
-                : uk_complain(UK_EXIT_WRONG, "%s loaded no plugin: it counted nothing", e->emulator->program);
+    return status ? status : uk_counts_read(counts, e->path[COUNT], e->emulator->program);
 }
 
-int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, int64_t *n) {
-    return count(e, "symbol", symbol, argument, n);
+int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, bool cycles,
+                       struct uk_counts *counts) {
+    char options[300];
+
+    snprintf(options, sizeof options, "symbol=%s%s", symbol, cycles ? ",cycles=on" : "");
+    return count(e, options, argument, counts);
 }
 
 int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
-                           int32_t *status, int64_t *n) {
+                           int32_t *status, struct uk_counts *counts) {
+    char options[300];
     int exit_status = uk_write_output(e->path[PLUGIN], (const char *)uk_count_plugin, uk_count_plugin_size);
 
+    snprintf(options, sizeof options, "call=%s", name);
     if (!exit_status)
         exit_status = exchange(e, data, false, status);
     if (!exit_status)
-        exit_status = count(e, "call", name, e->path[DATA], n);
+        exit_status = count(e, options, e->path[DATA], counts);
     return exit_status ? exit_status : exchange(e, data, true, status);
 }

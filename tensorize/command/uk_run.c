@@ -130,27 +130,32 @@ static double multiply_adds(const struct uk_program *p, const int64_t *sizes) {
     return n;
 }
 
-static void print_count(const struct run *r, int64_t count) {
+static int print_counts(const struct run *r, const struct uk_counts *counts, bool histogram) {
     const double n = multiply_adds(r->job.program, r->sizes);
 
-    printf("count: %" PRId64 " instructions", count);
+    printf("count: %" PRId64 " instructions", counts->instructions);
     if (n > 0)
-        printf(", %.0f multiply-adds, %.4f instructions for each", n, (double)count / n);
+        printf(", %.0f multiply-adds, %.4f instructions for each", n, (double)counts->instructions / n);
     printf("\n");
+    return histogram ? uk_counts_print(counts) : UK_EXIT_OK;
 }
 
-static int call_emulated(struct run *r, bool counts) {
+static int call_emulated(struct run *r, const struct uk_arguments *a) {
+    const bool counting = a->count || a->histogram;
+    struct uk_counts counts = {0};
     int32_t refused;
-    int64_t count = 0;
     uk_progress_begin("the code runs under an emulator, which is hundreds of times slower than a machine");
-    int status = counts
-                     ? uk_emulation_count_run(r->emulation, r->job.program->name, &r->data, &refused, &count)
+    int status = counting
+                     ? uk_emulation_count_run(r->emulation, r->job.program->name, &r->data, &refused, &counts)
                      : uk_emulation_run(r->emulation, &r->data, &refused);
     uk_progress_end();
     uk_emulation_end(r->emulation);
     r->emulation = NULL;
-    if (!status && !(status = is_refused(r, refused)) && counts)
-        print_count(r, count);
+    if (!status)
+        status = is_refused(r, refused);
+    if (!status && counting)
+        status = print_counts(r, &counts, a->histogram);
+    uk_counts_free(&counts);
     return status;
 }
 
@@ -213,10 +218,11 @@ static int run(const struct uk_arguments *a) {
                            "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
                            "bench --target=%s counts its kernels' instructions",
                            a->target, a->target);
-    if (a->count && !uk_is_emulated(a->target))
+    if ((a->count || a->histogram) && !uk_is_emulated(a->target))
         return uk_complain(UK_EXIT_USAGE,
-                           "--count: the emulator of another architecture counts; take a --target of one, as "
-                           "riscv64-p, or measure with --time");
+                           "%s: the emulator of another architecture counts; take a --target of one, as "
+                           "riscv64-p, or measure with --time",
+                           a->count ? "--count" : "--histogram");
     /* The pool asks the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%" PRId64, a->threads);
     if (a->threads)
@@ -231,7 +237,7 @@ static int run(const struct uk_arguments *a) {
     }
     if (!status) {
         print_sizes(r.job.program, r.sizes);
-        status = r.module ? call(&r) : call_emulated(&r, a->count);
+        status = r.module ? call(&r) : call_emulated(&r, a);
     }
     if (!status)
         print_results(&r.data);

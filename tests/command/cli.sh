@@ -271,6 +271,13 @@ expect 2 '' 'unknown kernel' bench nothing --target=aarch64-neon
 expect 1 '' "^error: kernel $kernel is for x86_64, which target aarch64-neon is not" bench $kernel --target=aarch64-neon
 expect 1 '' 'uk_vadd_1x8_neon_intrin is no product' bench uk_vadd_1x8_neon_intrin --target=aarch64-neon
 expect 2 '' 'are for uk bench gemm' bench $kernel --target=x86_64-avx2
+for option in --histogram --cycles; do
+    for what in $kernel gemm "--static $kernel --target=riscv64-p"; do
+        expect 2 '' "$option: the emulator of another architecture counts; take kernels and a --target" bench $what $option
+    done
+done
+expect 2 '' "^uk: error: --cycles: latencies are listed of RISC-V P's instructions alone" bench --cycles --target=riscv64
+expect 1 '' '^error: kernel uk_igemm_4x5_rvp_asm is for rvp, which target riscv64 lacks' bench uk_igemm_4x5_rvp_asm --target=riscv64
 for static in uk_sgemm_{8x12,6x16}_neon_{asm,intrin}; do
     expect 0 "$static +cortex-a76 +[.0-9]+ +[.0-9]+ +(9[5-9]|100) % +8[89][.0-9]* %" '' bench --static $static
     expect 0 "$static +neoverse-n1 +12[.0-9]* +12[.0-9]* +(9[5-9]|100) % +8[89][.0-9]* %" '' bench --static $static

@@ -80,7 +80,46 @@ counts() {
 }
 counts 0.24 matmul_i8.uk --define M=64 --define N=64 --define K=256
 counts 0.265 conv2d_1x1_u8i8.uk --define N=1 --define H=14 --define W=14 --define C=256 --define O=256
-refuses 2 '^uk: error: --count: the emulator of another architecture counts' matmul.uk "${odd[@]}" --count
+for option in --count --histogram; do
+    refuses 2 "^uk: error: $option: the emulator of another architecture counts" matmul.uk "${odd[@]}" $option
+done
+# Each instruction is in one line of each list: what an instruction of P is called, and where it lies.
+"$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --histogram >"$work/histogram"
+[[ $(awk '/^count by function/ { into = 1; next } /^count by mnemonic/ { into = 2; next } !/^  / { into = 0 } into { sum[into] += $2 }
+    /^count: / { all = $2 } END { print (sum[1] == all && sum[2] == all && all > 0) }' "$work/histogram") == 1 ]] &&
+    grep -E '^  matmul_i8 ' "$work/histogram" >/dev/null && grep -E '^  smaqa  ' "$work/histogram" >/dev/null &&
+    ! grep -E 'uk_rvp|illegal' "$work/histogram" || { cat "$work/histogram"; exit 1; }
+refuses 2 '^uk: error: --time: target riscv64-p runs under an emulator' matmul_i8.uk "${odd[@]}" --target=riscv64-p --time
+path=$work refuses 1 "qemu-riscv64, which is not installed; install Debian's qemu-user" matmul_i8.uk --target=riscv64-p
+
+# A word of P that the table lacks.
+cat >"$work/unknown.uk" <<'END'
+pragma import c """
+void add_2(const int *a, const int *b, int *c) {
+    __asm__ volatile(".option norvc; .balign 4; .insn r 0x77, 7, 0x20, a4, a4, a5" ::: "a4", "memory");
+    c[0] = a[0] + b[0]; c[1] = a[1] + b[1];
+}
+"""
+intrinsic add_2
+  tensor a i32 [2]
+  tensor b i32 [2]
+  tensor c i32 [2]
+  c[i] = a[i] + b[i]
+  compute void add_2(ptr a, ptr b, ptr c)
+end
+size N = 8
+tensor X i32 [N]
+tensor Y i32 [N]
+tensor Z i32 [N]
+Z[i] = X[i] + Y[i]
+schedule
+  split Z.i 2 -> io ii
+  tensorize ii add_2
+END
+for said in '^simulate/rvp: at 0x[0-9a-f]+ \(unknown\+0x[0-9a-f]+\): the word 0x40f77777 is no instruction of P 0.9.11' \
+    '^uk: error: the code was ended by signal 4 under qemu-riscv64'; do
+    refuses 1 "$said" "$work/unknown.uk" --target=riscv64-p
+done
 
 # What takes long says so: an emulator that takes more than 5 seconds.
 mkdir "$work/slow"

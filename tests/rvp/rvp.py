@@ -3,9 +3,9 @@
 
 rvp.py table VECTORS FOLDER: the build's rvp_vectors: by the table's C, but on RISC-V.
 rvp.py names NAMES: the build's rvp_names: what words are called in assembly.
-rvp.py emulation SOURCES FOLDER CLANG CC...: programs for riscv64, built in FOLDER, by gcc and clang, with both opcodes,
-static and dynamic; CC compiles qemu's plugin.
-rvp.py bare SOURCES FOLDER CLANG CC...: a program without a system.
+rvp.py emulation SOURCES FOLDER CLANG PLUGIN: programs for riscv64, built in FOLDER, by gcc and clang, with both opcodes,
+static and dynamic; PLUGIN counts their instructions.
+rvp.py bare SOURCES FOLDER CLANG: a program without a system.
 The last two exit with 77 if what they need is absent.
 """
 
@@ -205,16 +205,49 @@ def cases_of(compiler, opcode, dynamic):
     return program
 
 
-def counts_of(program, cc, sources, folder):
+# Of rvp_cases.c, counted by hand: 20 calls, of 1000 turns each.
+COUNTED = {"add32": 40000, "addi": 20020, "bnez": 20000, "ret": 20}
+WAITS = {"smaqa": 40000, "smalda": 20000, "mv": 20000, "addi": 20020, "sd": 20000, "bnez": 20000, "ret": 20}
+# A turn: add32 twice, addi, bnez; smaqa, a cycle's wait and smaqa, another and mv, smalda, addi, a wait and sd, bnez.
+CYCLES = {"counted": 20 * (2 + 4 * 1000), "waits": 20 * (2 + 10 * 1000)}
+
+
+def counts_of(program, plugin, folder):
     """The counting plugin: each instruction once, whether words are replaced or not."""
-    plugin, out = folder / "count.so", folder / "count"
-    source = next(path for path in sources.glob("tensorize/**/count.c") if "qemu_plugin" in path.read_text(encoding="utf-8"))
-    must([*cc, "-shared", "-fPIC", source, "-o", plugin])
+    out, programs = folder / "count", set()
+
+    def count(patch, options):
+        out.unlink(missing_ok=True)
+        ran = run([*QEMU, "-plugin", f"{plugin},{options}out={out}", program, "counts"], {"UK_RVP_PATCH": patch})
+        if ran.returncode or not out.exists():
+            sys.exit(f"{options}: {ran.stderr}")
+        text = out.read_text(encoding="ascii")
+        functions = {}
+        for line in text.splitlines()[1:]:
+            n, function, mnemonic = line.split()
+            functions.setdefault(function, {})[mnemonic] = int(n)
+        return text, *map(int, text.split()[:2]), functions
+
     for patch in ("0", "1"):
-        ran = run([*QEMU, "-plugin", f"{plugin},symbol=counted,out={out}", program, "counts"], {"UK_RVP_PATCH": patch})
-        count = int(out.read_text(encoding="ascii").split()[0])
-        if ran.returncode or count != 20 * (2 + 4 * 1000):
-            fail(f"UK_RVP_PATCH={patch}: {count} instructions counted, not {20 * (2 + 4 * 1000)}: {ran.stderr}")
+        text, total, cycles, functions = count(patch, "")
+        programs.add(text)
+        if functions["counted"] != COUNTED or functions["waits"] != WAITS or cycles:
+            fail(f"UK_RVP_PATCH={patch}: counted by function: {functions['counted']}, {functions['waits']}")
+        if total != sum(sum(f.values()) for f in functions.values()) or any(f.startswith("uk_rvp") for f in functions):
+            fail(f"UK_RVP_PATCH={patch}: the emulation counts: {total}, {functions}")
+        for name, mnemonics in ("counted", COUNTED), ("waits", WAITS):
+            _, total, cycles, functions = count(patch, f"symbol={name},cycles=on,")
+            if (total, cycles, functions) != (sum(mnemonics.values()), CYCLES[name], {name: mnemonics}):
+                fail(f"UK_RVP_PATCH={patch}: {name}: {total} instructions, {cycles} cycles, {functions}")
+        # What main calls: here all that the case does.
+        _, total, _, functions = count(patch, "call=counted,")
+        if functions["counted"] != COUNTED:
+            fail(f"UK_RVP_PATCH={patch}: {functions}")
+    if len(programs) != 1:
+        fail(f"whole programs, trapped and replaced: {programs}")
+    for wrong in f"out={out},symbol=a,call=b", "symbol=a", f"out={out},cycle=on":
+        if not run([*QEMU, "-plugin", f"{plugin},{wrong}", program, "counts"]).returncode:
+            fail(f"the plugin takes {wrong}")
 
 
 def functions_are_plain(compiler):
@@ -249,7 +282,7 @@ def cross_clang(clang):
     return [clang, "--target=riscv64-linux-gnu", "-march=rv64gc"]
 
 
-def emulation(sources, folder, clang, cc):
+def emulation(sources, folder, clang, plugin):
     need("rvp_emulation", "riscv64-linux-gnu-gcc", "qemu-riscv64", f"{SYSROOT}/include/stdio.h")
     gcc = Compiler("gcc", CROSS_GCC, sources, folder)
     clang = Compiler("clang", cross_clang(clang), sources, folder)
@@ -260,10 +293,10 @@ def emulation(sources, folder, clang, cc):
     cases_of(gcc, 0x7F, dynamic=True)
     cases_of(clang, 0x77, dynamic=True)
     cases_of(clang, 0x7F, dynamic=False)
-    counts_of(cases_of(gcc, 0x77, dynamic=False), cc, sources, folder)
+    counts_of(cases_of(gcc, 0x77, dynamic=False), plugin, folder)
 
 
-def bare(sources, folder, clang, _):
+def bare(sources, folder, clang):
     need("rvp_bare", "riscv64-linux-gnu-gcc", "qemu-system-riscv64")
     qemu = "qemu-system-riscv64 -M virt -bios none -display none -monitor none -serial stdio -kernel".split()
     flags = "-std=c17 -O2 -Wall -Wextra -Werror -mcmodel=medany -ffreestanding -static -nostdlib -nostartfiles".split()
@@ -291,6 +324,6 @@ if __name__ == "__main__":
         names(sys.argv[2])
     else:
         {"emulation": emulation, "bare": bare}[sys.argv[1]](
-            pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]).resolve(), sys.argv[4], sys.argv[5:]
+            pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]).resolve(), *sys.argv[4:]
         )
     sys.exit(failures != 0)

@@ -80,6 +80,13 @@ FUNCTION(counted, ".balign 4\n",
          "counted_word\ncounted_word:\n" ADD32_A0_A0_A1 WORD(
              "0x40a52500") "addi t0, t0, -1\nbnez t0, 1b\n.option pop\n");
 
+/* smaqa twice on a0, mv a2, a0, smalda a4: results that are waited for, in a0 and a4; 2 + 7 x 1000 instructions. */
+FUNCTION(
+    waits, ".balign 4\n",
+    ".option push\n.option norvc\nli t0, 1000\n1:\n.globl waits_word\nwaits_word:\n" WORD("0xc8b58500")
+        WORD("0xc8b58500") "mv a2, a0\n" WORD("0x8cb59700") "addi t0, t0, -1\nsd a4, -8(sp)\nbnez t0, 1b\n"
+                                                            ".option pop\n");
+
 static uint64_t add32(uint64_t a, uint64_t b) {
     uint64_t ov = 0;
 
@@ -358,10 +365,10 @@ static void nested(void) {
 }
 
 static void counts(void) {
-    const uint64_t first = counted(A, B);
+    const uint64_t first = counted(A, B), waited = waits(A, B);
 
     for (int i = 1; i < 20; i++)
-        CHECK(counted(A, B) == first);
+        CHECK(counted(A, B) == first && waits(A, B) == waited);
 }
 
 static void unknown(void) {
