@@ -2,13 +2,19 @@
 """The simulator of AMD's GPUs: amdgpu.py PART FOLDER SIMULATOR LLVM_BIN SOURCE.
 
     programs   kernels compiled from programs.c compute what they should, and what is refused is refused in one line
+    waits      each wait and barrier of a product is dropped, and each count raised: every time a report
+    reports    kernels in assembly, each with one mistake and without it
+    banks      cycles and conflicts of LDS, against a model of its phases
 """
 
 import pathlib
 import random
+import re
 import struct
 import subprocess
 import sys
+
+from assembly import CASES, assembly
 
 GPUS = ("gfx906", "gfx90a")
 
@@ -30,6 +36,13 @@ class Bench:
         out = self.folder / f"{pathlib.Path(source).stem}.{gpu}.hsaco"
         self.tool("clang", "--target=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-nogpulib", "-O3", "-std=c17", "-Wall", "-Werror",
                   *options, "-o", out, pathlib.Path(self.source) / source)
+        return out
+
+    def assemble(self, gpu, text, name):
+        source = self.file(f"{name}.s", text.encode())
+        out = self.folder / f"{name}.hsaco"
+        self.tool("llvm-mc", "-triple=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-filetype=obj", "-o", self.folder / f"{name}.o", source)
+        self.tool("ld.lld", "-shared", "-o", out, self.folder / f"{name}.o")
         return out
 
     def file(self, name, data):
@@ -127,7 +140,107 @@ def programs(bench):
         test_refused(bench, gpu, image)
 
 
-PARTS = {"programs": programs}
+def product(bench, image, m, n, k, *options):
+    rng = random.Random(2)
+    a, b = ([rng.randrange(-4, 5) for _ in range(k * size)] for size in (m, n))
+    bench.file("a", floats(a))
+    bench.file("b", floats(b))
+    command = (image, "product", f"--grid={n // 64},{m // 64}", "--block=256", *options, "@a", "@b", f"zero:{4 * m * n}=c", m, n, k)
+    columns = [b[j::n] for j in range(n)]
+    rows = [a[i::m] for i in range(m)]
+    return command, tuple(float(sum(x * y for x, y in zip(row, column))) for row in rows for column in columns)
+
+
+def waits(bench):
+    for gpu in GPUS:
+        out = bench.folder / f"product.{gpu}.s"
+        bench.tool("clang", "--target=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-nogpulib", "-O3", "-S", "-o", out,
+                   pathlib.Path(bench.source) / "programs.c")
+        lines = out.read_text().split("\n")
+        for seed in range(4):
+            command, wanted = product(bench, bench.assemble(gpu, "\n".join(lines), f"whole.{gpu}"), 128, 64, 24, f"--seed={seed}")
+            bench.passes(*command)
+            if bench.read("c", "f") != wanted:
+                sys.exit(f"{gpu}: the product is wrong")
+        begin = next(i for i, line in enumerate(lines) if line.startswith("product:"))
+        broken = 0
+        for i in range(begin, len(lines)):
+            found = re.match(r"\s+s_(waitcnt|barrier)(.*)", lines[i])
+            if not found:
+                continue
+            # Without it, and with each of its counts one higher.
+            counts = re.findall(r"\w+cnt\(\d+\)", found[2])
+            changes = ["s_nop 0"]
+            for count in counts:
+                name, number = re.match(r"(\w+)\((\d+)\)", count).groups()
+                raised = f"{name}({int(number) + 1})"
+                changes.append("s_waitcnt " + " ".join(raised if c == count else c for c in counts))
+            for change in changes:
+                text = lines[:i] + [change] + lines[i + 1:]
+                command, _ = product(bench, bench.assemble(gpu, "\n".join(text), f"broken.{gpu}"), 128, 64, 24)
+                bench.refused("before an s_waitcnt for" if "cnt" in lines[i] and "race" not in bench.run(*command)[2] else "race: ", *command)
+                broken += 1
+        if broken < 20:
+            sys.exit(f"{gpu}: only {broken} waits and barriers were found")
+
+
+def reports(bench):
+    for gpu in GPUS:
+        bench.file("z", bytes(4096))
+        for name, (why, block, text, fix) in CASES.items():
+            for fixed in (False, True):
+                code = fix(text) if fixed else text
+                image = bench.assemble(gpu, assembly(gpu, code), f"{name}.{gpu}")
+                command = (image, "test", "--grid=2", f"--block={block}", "--max-steps=100000", "@z=out")
+                if fixed and code != text:
+                    bench.passes(*command)
+                elif not fixed:
+                    bench.refused(why, *command)
+
+
+PHASES_16 = [[0, 1, 2, 3, 20, 21, 22, 23], [4, 5, 6, 7, 16, 17, 18, 19], [8, 9, 10, 11, 28, 29, 30, 31], [12, 13, 14, 15, 24, 25, 26, 27]]
+PHASES_16 += [[lane + 32 for lane in phase] for phase in PHASES_16]
+
+
+def modelled(name, size, addresses):
+    """Cycles and those that conflicts add: per phase the most different words of a bank."""
+    per_phase = {4: 32, 8: 16, 16: 8}[size]
+    phases = [list(range(i, i + per_phase)) for i in range(0, 64, per_phase)]
+    if name == "ds_read_b128":
+        phases = PHASES_16
+    cycles = added = 0
+    for phase in phases:
+        banks = {}
+        for lane in phase:
+            for word in range(addresses[lane] // 4, (addresses[lane] + size) // 4):
+                banks.setdefault(word % 32, set()).add(word)
+        worst = max(len(words) for words in banks.values())
+        cycles += worst
+        added += worst - 1
+    return cycles, added
+
+
+def banks(bench):
+    for gpu in GPUS:
+        for name, size, registers in (("ds_read_b32", 4, "v2"), ("ds_read_b64", 8, "v[2:3]"), ("ds_read_b128", 16, "v[2:5]"),
+                                      ("ds_write_b32", 4, "v2"), ("ds_write_b64", 8, "v[2:3]"), ("ds_write_b128", 16, "v[2:5]")):
+            for factor, mask in ((size, 63), (2 * size, 63), (4, 63), (4 * 33, 63), (128, 63), (size, 7), (64, 15), (16, 63)):
+                if factor % 4 or factor * 63 + size > 16384:
+                    continue
+                write = "write" in name
+                operands = f"v1, {registers}" if write else f"{registers}, v1"
+                text = f"v_and_b32 v1, {mask}, v0\nv_mul_u32_u24 v1, {factor}, v1\n" + "".join(
+                    f"v_mov_b32 v{i}, 0\n" for i in range(2, 6)) + f"{name} {operands}\ns_waitcnt lgkmcnt(0)\n"
+                image = bench.assemble(gpu, assembly(gpu, text, 16384), f"banks.{gpu}")
+                counts = dict(line.split() for line in bench.passes(image, "test", "--block=64", "zero:4", "--count").splitlines())
+                kind = "write" if write else "read"
+                found = int(counts[f"lds_{kind}_cycles"]), int(counts[f"lds_{kind}_conflicts"])
+                wanted = modelled(name, size, [(lane & mask) * factor for lane in range(64)])
+                if found != wanted:
+                    sys.exit(f"{name}, {factor} * (lane & {mask}): {found} cycles and conflicts, not {wanted}")
+
+
+PARTS = {"programs": programs, "waits": waits, "reports": reports, "banks": banks}
 part = Bench(*sys.argv[2:])
 PARTS[sys.argv[1]](part)
 print(f"{part.checks} runs of the simulator")

@@ -23,3 +23,43 @@ KERNEL places(GLOBAL int *z) {
 
     z[(w * 12 + y) * 12 + x] = 10000 * w + 100 * y + x;
 }
+
+typedef float float4 __attribute__((ext_vector_type(4)));
+static SHARED float4 tile_a[8][16] __attribute__((loader_uninitialized)), tile_b[8][16] __attribute__((loader_uninitialized));
+
+static void barrier(void) {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+    __builtin_amdgcn_s_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
+/* C = A^T B, A is K x M, B is K x N: a block of 256 threads has 64 x 64 of C, a thread 4 x 4. */
+KERNEL product(const GLOBAL float *a, const GLOBAL float *b, GLOBAL float *c, int m, int n, int k) {
+    const int t = (int)__builtin_amdgcn_workitem_id_x(), x = t % 16, y = t / 16;
+    const int i = (int)__builtin_amdgcn_workgroup_id_y() * 64, j = (int)__builtin_amdgcn_workgroup_id_x() * 64;
+    float4 sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+
+    for (int p = 0; p < k; p += 8) {
+        const int row = t / 16 % 8;
+
+        if (t < 128)
+            tile_a[row][x] = *(const GLOBAL float4 *)(a + (long)(p + row) * m + i + 4 * x);
+        else
+            tile_b[row][x] = *(const GLOBAL float4 *)(b + (long)(p + row) * n + j + 4 * x);
+        barrier();
+        for (int q = 0; q < 8; ++q) {
+            const float4 left = tile_a[q][y], right = tile_b[q][x];
+
+            sum0 += left.x * right;
+            sum1 += left.y * right;
+            sum2 += left.z * right;
+            sum3 += left.w * right;
+        }
+        barrier();
+    }
+    GLOBAL float *to = c + (long)(i + 4 * y) * n + j + 4 * x;
+    *(GLOBAL float4 *)to = sum0;
+    *(GLOBAL float4 *)(to + n) = sum1;
+    *(GLOBAL float4 *)(to + 2 * n) = sum2;
+    *(GLOBAL float4 *)(to + 3 * n) = sum3;
+}

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in assembly, each with one mistake: what is reported of it, and what mends it."""
+
+
+def assembly(gpu, text, lds=1024, vgprs=64):
+    """A kernel `test` of one buffer: s[0:1] its arguments, s2 the block, v0 the thread; s[4:5] becomes the buffer, v10 4 v0."""
+    agprs = ".amdhsa_accum_offset 64" if gpu == "gfx90a" else ""
+    return f"""
+    .amdgcn_target "amdgcn-amd-amdhsa--{gpu}"
+    .text
+    .globl test
+    .p2align 8
+    .type test,@function
+test:
+    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    v_lshlrev_b32 v10, 2, v0
+    s_waitcnt lgkmcnt(0)
+{text}
+    s_endpgm
+.Lend:
+    .size test, .Lend-test
+    .rodata
+    .p2align 6
+    .amdhsa_kernel test
+        .amdhsa_user_sgpr_kernarg_segment_ptr 1
+        .amdhsa_system_sgpr_workgroup_id_x 1
+        .amdhsa_group_segment_fixed_size {lds}
+        .amdhsa_next_free_vgpr {vgprs}
+        .amdhsa_next_free_sgpr 40
+        .amdhsa_float_denorm_mode_32 3
+        {agprs}
+    .end_amdhsa_kernel
+    .amdgpu_metadata
+amdhsa.version: [1, 2]
+amdhsa.target: amdgcn-amd-amdhsa--{gpu}
+amdhsa.kernels:
+  - .name: test
+    .symbol: test.kd
+    .kernarg_segment_size: 8
+    .group_segment_fixed_size: {lds}
+    .private_segment_fixed_size: 0
+    .kernarg_segment_align: 8
+    .wavefront_size: 64
+    .sgpr_count: 40
+    .vgpr_count: {vgprs}
+    .max_flat_workgroup_size: 1024
+    .args:
+      - .size: 8
+        .offset: 0
+        .value_kind: global_buffer
+        .address_space: global
+    .end_amdgpu_metadata
+"""
+
+
+def without(what):
+    return lambda text: text.replace(what, "")
+
+
+def instead(what, other):
+    return lambda text: text.replace(what, other)
+
+
+def none(text):
+    return text
+
+
+ALONE = "s_cmp_lg_u32 s2, 0\ns_cbranch_scc1 end\n"  # blocks but the first do nothing
+END = "\nend:"
+FIRST = "v_readfirstlane_b32 s8, v0\ns_lshr_b32 s8, s8, 6\n"  # s8: the wave
+
+# name: (what is reported, threads of a block, text, what mends it)
+CASES = {
+    "vector_undefined": ("v5, which is stored, is undefined", 64, ALONE + "global_store_dword v10, v5, s[4:5]" + END, instead("v5, s", "v0, s")),
+    "vector_moved": ("v6, which is stored, is undefined", 64, ALONE + "v_mov_b32 v6, v5\nglobal_store_dword v10, v6, s[4:5]" + END,
+                     instead("v5", "1.0")),
+    "scalar_undefined": ("v6, which is stored, is undefined", 64, ALONE + "v_mov_b32 v6, s20\nglobal_store_dword v10, v6, s[4:5]" + END,
+                         instead("s20", "s2")),
+    "half_undefined": ("lane 32: v6, which is stored, is undefined", 64,
+                       ALONE + "s_mov_b32 exec_hi, 0\nv_mov_b32 v6, 1\ns_mov_b32 exec_hi, -1\nglobal_store_dword v10, v6, s[4:5]" + END,
+                       without("s_mov_b32 exec_hi, 0\n")),
+    "address_undefined": ("the address is undefined", 64, "global_load_dword v1, v11, s[4:5]", instead("v11", "v10")),
+    "lds_address_undefined": ("the address is undefined", 64, "ds_read_b32 v1, v11", instead("v11", "v10")),
+    "scalar_address_undefined": ("the address is undefined", 64, "s_load_dword s9, s[10:11], 0x0", instead("s[10:11]", "s[4:5]")),
+    "branch_undefined": ("SCC is undefined", 64, "s_cmp_eq_u32 s20, 0\ns_cbranch_scc1 end" + END, instead("s20", "s2")),
+    "vcc_undefined": ("VCC is undefined", 64, "v_cmp_eq_u32 vcc, 0, v5\ns_cbranch_vccz end" + END, instead("v5", "v0")),
+    "exec_undefined": ("EXEC becomes undefined", 64, "v_cmp_eq_u32 vcc, 0, v5\ns_and_saveexec_b64 s[8:9], vcc", instead("v5", "v0")),
+    "lds_undefined": ("v1, which is stored, is undefined", 64,
+                      ALONE + "ds_read_b32 v1, v10\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v10, v1, s[4:5]" + END,
+                      instead("ds_read_b32", "ds_write_b32 v10, v0\nds_read_b32")),
+    "lds_byte_undefined": ("v1, which is stored, is undefined", 64, ALONE + "ds_write_b16 v10, v0\nds_write_b8 v10, v0 offset:2\n"
+                           "ds_read_b32 v1, v10\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v10, v1, s[4:5]" + END,
+                           instead("ds_write_b8 v10, v0 offset:2", "ds_write_b16 v10, v0 offset:2")),
+    "lds_outside": ("a read of 4 bytes at byte 1021 of LDS, of which the block has 1024", 64, "v_mov_b32 v1, 1021\nds_read_b32 v2, v1",
+                    instead("1021", "1020")),
+    "lds_write_outside": ("a write of 8 bytes at byte 1020 of LDS", 1, "v_mov_b32 v1, 1016\nv_mov_b32 v2, 0\nv_mov_b32 v3, 0\n"
+                          "ds_write_b64 v1, v[2:3] offset:4", without(" offset:4")),
+    "load_before": ("at its byte -1", 64, "global_load_ubyte v1, v10, s[4:5] offset:-1", without(" offset:-1")),
+    "scalar_outside": ("a scalar load of 8 bytes", 64, "s_load_dwordx2 s[8:9], s[4:5], 0xffc", instead("0xffc", "0xff8")),
+    "constant_stored": ("a store to constant memory", 1, ALONE + "v_mov_b32 v1, 0\nglobal_store_dword v1, v0, s[0:1]" + END,
+                        instead("s[0:1]", "s[4:5]")),
+    "load_not_waited": ("v1 is used before an s_waitcnt for", 64, "global_load_dword v1, v10, s[4:5]\nv_add_u32 v2, v1, v1",
+                        instead("\nv_add", "\ns_waitcnt vmcnt(0)\nv_add")),
+    "load_overwritten": ("v1 is overwritten before an s_waitcnt for", 64, "global_load_dword v1, v10, s[4:5]\nv_mov_b32 v1, 0",
+                         instead("\nv_mov", "\ns_waitcnt vmcnt(0)\nv_mov")),
+    "loads_in_order": ("v2 is used before an s_waitcnt for", 64, "global_load_dword v1, v10, s[4:5]\nglobal_load_dword v2, v10, s[4:5]\n"
+                       "s_waitcnt vmcnt(1)\nv_add_u32 v3, v2, v2", instead("v2, v2", "v1, v1")),
+    "scalars_in_no_order": ("s8 is used before an s_waitcnt for", 64, "s_load_dword s8, s[4:5], 0x0\ns_load_dword s9, s[4:5], 0x4\n"
+                            "s_waitcnt lgkmcnt(1)\ns_add_u32 s10, s8, s8", instead("lgkmcnt(1)", "lgkmcnt(0)")),
+    "address_overwritten": ("s[4:5]", 64, "s_load_dwordx2 s[4:5], s[0:1], 0x0\nglobal_load_dword v1, v10, s[4:5]",
+                            instead("\nglobal", "\ns_waitcnt lgkmcnt(0)\nglobal")),
+    "race_lds": ("race: ", 128, "ds_write_b32 v10, v0\nv_xor_b32 v11, 0x100, v10\ns_waitcnt lgkmcnt(0)\nds_read_b32 v1, v11",
+                 instead("lgkmcnt(0)\n", "lgkmcnt(0)\ns_barrier\n")),
+    "race_lds_written": ("race: ", 128, "v_xor_b32 v11, 0x100, v10\nds_write_b32 v10, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+                         "ds_read_b32 v1, v11\ns_waitcnt lgkmcnt(0)\nds_write_b32 v10, v0",
+                         lambda t: t.replace("lgkmcnt(0)\nds_write", "lgkmcnt(0)\ns_barrier\nds_write")),
+    "race_read_not_waited": ("race: ", 128, "v_xor_b32 v11, 0x100, v10\nds_write_b32 v10, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\n"
+                             "ds_read_b32 v1, v11\ns_barrier\nds_write_b32 v10, v0",
+                             lambda t: t.replace("v11\ns_barrier", "v11\ns_waitcnt lgkmcnt(0)\ns_barrier")),
+    "race_byte": ("byte 0 of LDS, which wave", 128, FIRST + "v_mov_b32 v1, s8\nds_write_b8 v1, v0\nv_mov_b32 v2, 0\ns_waitcnt lgkmcnt(0)\n"
+                  "ds_read_u8 v3, v1\nds_read_u8 v3, v2", without("\nds_read_u8 v3, v2")),
+    "race_store": ("race: ", 128, ALONE + "v_xor_b32 v11, 0x100, v10\nglobal_store_dword v10, v0, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                   "global_load_dword v1, v11, s[4:5]" + END, instead("vmcnt(0)\n", "vmcnt(0)\ns_barrier\n")),
+    "race_store_not_waited": ("race: ", 128, ALONE + "v_xor_b32 v11, 0x100, v10\nglobal_store_dword v10, v0, s[4:5]\ns_barrier\n"
+                              "global_load_dword v1, v11, s[4:5]" + END, instead("s_barrier", "s_waitcnt vmcnt(0)\ns_barrier")),
+    "race_blocks": ("which another block", 64, "global_store_dword v10, v0, s[4:5]",
+                    instead("global", "s_lshl_b32 s8, s2, 8\nv_add_u32 v10, s8, v10\nglobal")),
+    "race_blocks_read": ("which another block", 64, "global_load_dword v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                         "global_store_dword v10, v0, s[4:5]", without("global_store_dword v10, v0, s[4:5]")),
+    "scalar_load_stored": ("a scalar load of what the launch has stored", 64, ALONE + "global_store_dword v10, v0, s[4:5]\n"
+                           "s_waitcnt vmcnt(0)\ns_load_dword s8, s[4:5], 0x0" + END, instead("0x0", "0x100")),
+    "barrier_divergent": ("a barrier in divergent code", 64, "v_cmp_gt_u32 vcc, 32, v0\ns_and_saveexec_b64 s[8:9], vcc\ns_barrier",
+                          instead("s_barrier", "s_mov_b64 exec, s[8:9]\ns_barrier")),
+    "barriers_two": ("divergent barriers", 128, FIRST + "s_cmp_eq_u32 s8, 0\ns_cbranch_scc1 other\ns_barrier\ns_endpgm\nother:\ns_barrier",
+                     without("s_cbranch_scc1 other\n")),
+    "barrier_ended": ("a barrier that wave", 128, FIRST + "s_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end\ns_barrier" + END,
+                      without("s_cbranch_scc1 end\n")),
+    "endless": ("the limit", 64, "again:\ns_branch again", none),
+    "past_the_end": ("ran past the end of its kernel's code", 64, "s_branch past\ns_endpgm\n.fill 4, 4, 0xbf800000\npast = .Lend",
+                     instead("s_branch past", "")),
+    "opcode": ("this opcode is not simulated", 64, "v_cvt_off_f32_i4 v1, v0", none),
+    "modifier": ("this opcode is not simulated", 64, "v_mov_b32_dpp v1, v0 quad_perm:[0,0,0,0] row_mask:0xf bank_mask:0xf", none),
+    "word": ("which is no instruction", 64, ".long 0xffffffff", none),
+    "omod": ("a modifier of this instruction is not simulated", 64, "v_mul_f32 v1, v0, v0 mul:2", without(" mul:2")),
+}
