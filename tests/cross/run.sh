@@ -41,7 +41,7 @@ says 'run by qemu-aarch64 -cpu neoverse-n1$' matmul.uk "${odd[@]}" --target=neov
 says 'run by qemu-aarch64 -cpu cortex-a76$' matmul.uk "${odd[@]}" --target=aarch64-neon+f16
 says 'run by qemu-aarch64 -cpu max$' matmul.uk "${odd[@]}" --target=cortex-a76+i8mm
 says 'run by qemu-arm -cpu cortex-a15$' matmul.uk "${odd[@]}" --target=cortex-a15
-for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${targets[@]}"); do
+for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${targets[@]}" riscv64-p); do
     says 'check: equal.*C \(1517\)' matmul.uk "${odd[@]}" --target=$target --check
     says 'check: equal' matmul.uk "${odd[@]}" --size lda=23 --size ldc=50 --target=$target --check
     says 'C f32, 0 elements' matmul.uk --size M=0 --size N=7 --size K=3 --target=$target --check

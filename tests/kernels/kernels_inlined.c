@@ -5,9 +5,10 @@
  *
  * One module has two such functions. `once` calls the kernel once; `twice` has two calls, so that what may
  * stand in a function only once (a label, a register fixed twice) would show. The second call is left out
- * where it would add to C again; it is there in the code all the same. Of a kernel's targets, those
- * that it runs on take turns with the two, and of those that it does not run on it is compiled for one; with --all each
- * has both.
+ * where it would add to C again; it is there in the code all the same. `twice` also has a buffer that is aligned
+ * further than the stack: that takes a frame pointer, and LLVM does not say when inline assembly changes it. Of a
+ * kernel's targets, those that it runs on take turns with the two, and of those that it does not run on it is compiled
+ * for one; with --all each has both.
  *
  * --objects ARCH FOLDER writes such functions of each row of another architecture there, as objects, with a table of them:
  * tests/cross/inlined.c, which is built for that architecture, does the rest.
@@ -48,6 +49,16 @@ static LLVMValueRef is_negative(LLVMBuilderRef build, LLVMValueRef v) {
     return LLVMBuildICmp(build, LLVMIntSLT, v, LLVMConstNull(LLVMTypeOf(v)), "");
 }
 
+/* A buffer of the function's own, in use behind where `at` stands. */
+static LLVMValueRef add_buffer(struct uk_build *b, LLVMBuilderRef at) {
+    LLVMTypeRef byte = LLVMInt8TypeInContext(b->llvm);
+    LLVMValueRef buffer = LLVMBuildAlloca(at, LLVMArrayType2(byte, 64), "");
+
+    LLVMSetAlignment(buffer, 64);
+    LLVMSetVolatile(LLVMBuildStore(at, LLVMConstNull(byte), buffer), 1);
+    return buffer;
+}
+
 /* A function of the kernel's own type that hands its arguments on. `adds`: the kernel always adds; its first
  * argument is a size, which is not negative, but that is not known to LLVM. */
 static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel, int accumulate, bool adds,
@@ -63,6 +74,8 @@ static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel
     LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                             attribute(b->llvm, "nounwind"));
     LLVMPositionBuilderAtEnd(build, last);
+    LLVMValueRef buffer = again ? add_buffer(b, build) : NULL;
+
     LLVMBuildCall2(build, type, kernel, argument, count, "");
     if (again) {
         LLVMBasicBlockRef second = LLVMAppendBasicBlockInContext(b->llvm, f, "second");
@@ -78,6 +91,7 @@ static void add_caller(struct uk_build *b, const char *name, LLVMValueRef kernel
         LLVMBuildCall2(build, type, kernel, argument, count, "");
         LLVMBuildBr(build, last);
         LLVMPositionBuilderAtEnd(build, last);
+        LLVMSetVolatile(LLVMBuildLoad2(build, LLVMInt8TypeInContext(b->llvm), buffer, ""), 1);
     }
     LLVMBuildRetVoid(build);
     LLVMDisposeBuilder(build);
