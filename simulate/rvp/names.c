@@ -48,22 +48,27 @@ static int field(const char *text) {
 }
 
 bool uk_rvp_print_line(const char *line, size_t length, char *text, size_t size) {
-    static const int shift[] = {0, 12, 25, 7, 15, 20};
+    /* Of opcode, funct3, funct7, rd, rs1, rs2; and of opcode, funct3, rd, rs1, immediate. */
+    static const int shifts[][6] = {{0, 12, 25, 7, 15, 20}, {0, 12, 7, 15, 20}};
     char copy[80], word[6][8];
     uint32_t bits = 0;
 
     snprintf(copy, sizeof copy, "%.*s", (int)(length < sizeof copy ? length : sizeof copy - 1), line);
-    if (sscanf(copy, " .word %" SCNu32, &bits) == 1)
+    if (sscanf(copy, " .word %" SCNu32, &bits) == 1 || sscanf(copy, " .insn 0x4, %" SCNu32, &bits) == 1)
         return uk_rvp_print(bits, text, size);
-    if (sscanf(copy, " .insn r %7[^,], %7[^,], %7[^,], %7[^,], %7[^,], %7s", word[0], word[1], word[2],
-               word[3], word[4], word[5]) != 6)
+
+    const int fields = sscanf(copy, " .insn %*[ri] %7[^,], %7[^,], %7[^,], %7[^,], %7[^,], %7s", word[0],
+                              word[1], word[2], word[3], word[4], word[5]);
+
+    if (fields != (strstr(copy, ".insn i ") ? 5 : 6))
         return false;
-    for (int i = 0; i < 6; i++) {
-        const int value = field(word[i]);
+    for (int i = 0; i < fields; i++) {
+        const bool immediate = fields == 5 && i == 4; /* of 12 bits, with a sign */
+        const int value = immediate ? (int)strtol(word[i], NULL, 0) & 0xfff : field(word[i]);
 
         if (value < 0)
             return false;
-        bits |= (uint32_t)value << shift[i];
+        bits |= (uint32_t)value << shifts[fields == 5][i];
     }
     return uk_rvp_print(bits, text, size);
 }

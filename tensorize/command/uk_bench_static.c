@@ -279,9 +279,28 @@ static int print_rows(const struct uk_kernel *k, const struct code *c, const str
     return status;
 }
 
+/* Whether the kernel has instructions of a feature that LLVM does not know, so that they are in no model; which one. */
+static bool is_unknown_to_llvm(const struct uk_kernel *k, const char **feature, size_t *length) {
+    for (*feature = k->features; **feature; *feature += *length, *feature += **feature == ',') {
+        *length = strcspn(*feature, ",");
+        if (uk_is_private(uk_arch_of(k), *feature, *length))
+            return true;
+    }
+    return false;
+}
+
 static int bench_static(struct uk_job *job, const struct uk_kernel *k, const char *only, bool named) {
     char *text = NULL;
+    const char *feature;
     size_t length;
+
+    if (is_unknown_to_llvm(k, &feature, &length))
+        return named ? uk_complain(
+                           UK_EXIT_WRONG,
+                           "%s: no model of LLVM's has the instructions of %.*s; uk bench --target counts "
+                           "what is executed",
+                           k->symbol, (int)length, feature)
+                     : UK_EXIT_OK;
     enum uk_status s = uk_kernel_emit(job->context, k, NULL, UK_EMIT_ASM, &text, &length);
     struct code *c = s ? NULL : calloc(1, sizeof *c);
     int status = UK_EXIT_OK;

@@ -99,15 +99,18 @@ def names(program):
     for word in expected:
         registers = [rvp_words.REGISTERS[word >> shift & 31] for shift in (7, 15, 20)]
         text += f".insn r {word & 127}, {word >> 12 & 7}, {word >> 25}, {', '.join(registers)}\n\t.word\t{word}\n"
+        immediate = (word >> 20) - (4096 if word >> 31 else 0)
+        text += f"\t.insn i {word & 127}, {word >> 12 & 7}, {', '.join(registers[:2])}, {immediate}\n\t.insn 0x4, {word}\n"
     strange = [".insn r 119, 0, 1, a0, a0, a0", ".insn r 51, 0, 101, a0, a0, a0", ".insn r 119, 0, 101, a0, fa0, a0",
-               ".insn i 119, 0, a0, a0, 4", ".word .L0", ".word 0", "ld a0, 0(a1)", ""]  # fmt: skip
+               ".insn i 119, 0, a0, a0, 32", ".insn r4 119, 0, 1, a0, a0, a0, a0", ".insn 0x2, 119", ".word .L0", ".word 0", "ld a0, 0(a1)", ""]  # fmt: skip
     printed = run([*shlex.split(os.environ.get("MESON_EXE_WRAPPER", "")), program], input=text + "\n".join([*strange, ""]))
     lines = printed.stdout.splitlines()
-    for (word, name), insn, data in zip(expected.items(), lines[::2], lines[1::2]):
-        if insn != name or data != insn or rvp_words.print_word(word) != name:
-            fail(f"{word:#010x}, {name}: {insn!r}, {data!r}, {rvp_words.print_word(word)!r}")
-    if lines[2 * len(expected) :] != ["-"] * len(strange):
-        fail(f"what is none of P's: {lines[2 * len(expected) :]}")
+    for number, (word, name) in enumerate(expected.items()):
+        printed = {*lines[4 * number : 4 * number + 4], rvp_words.print_word(word)}
+        if printed != {name}:
+            fail(f"{word:#010x}, {name}: {printed}")
+    if lines[4 * len(expected) :] != ["-"] * len(strange):
+        fail(f"what is none of P's: {lines[4 * len(expected) :]}")
 
 
 class Compiler:
