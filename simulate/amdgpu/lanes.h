@@ -113,8 +113,9 @@ static inline int32_t uk_frexp_exp(float a) {
 }
 
 /*
- * Division: den or num, scaled where the quotient's steps would leave the range. The manual's conditions on 1/den and num/den
- * being subnormal are taken of f32, of which they speak.
+ * Division: den or num, scaled where the quotient's steps would leave the range. The manual asks whether 1 / den is subnormal
+ * in f64, which it never is. In f32 it is what the steps suffer from, so both are made smaller then; but not where the quotient
+ * is subnormal too, of which the manual would make den infinite.
  */
 static inline float uk_div_scale(float a, float den, float num, bool *scaled) {
     *scaled = false;
@@ -126,17 +127,30 @@ static inline float uk_div_scale(float a, float den, float num, bool *scaled) {
     }
     if (uk_subnormal(den))
         return ldexpf(a, 64);
-    if (uk_subnormal((float)(1 / (double)den)) && uk_subnormal((float)((double)num / den))) {
-        *scaled = true;
-        return uk_bits(a) == uk_bits(den) ? ldexpf(a, 64) : a;
-    }
-    if (uk_subnormal((float)(1 / (double)den)))
-        return ldexpf(a, -64);
     if (uk_subnormal((float)((double)num / den))) {
         *scaled = true;
         return uk_bits(a) == uk_bits(num) ? ldexpf(a, 64) : a;
     }
+    if (uk_subnormal((float)(1 / (double)den)))
+        return ldexpf(a, -64);
     return uk_exponent(num) <= 23 ? ldexpf(a, 64) : a;
+}
+/*
+ * The manual of CDNA has 2 to the 32nd as the factor, which undoes none of the scalings above; that of RDNA has these. Sum and
+ * factor are rounded once, by a sum in f64 rounded to odd, as a subnormal quotient needs.
+ */
+static inline float uk_div_fmas(float a, float b, float c, bool scaled) {
+    const double product = (double)a * b, sum = product + c, other = sum - product,
+                 rest = (product - (sum - other)) + (c - other);
+    uint64_t bits;
+    double odd = sum;
+
+    if (!scaled || !isfinite(sum))
+        return fmaf(a, b, c);
+    memcpy(&bits, &sum, 8);
+    if (rest != 0 && bits % 2 == 0)
+        odd = nextafter(sum, rest > 0 ? INFINITY : -INFINITY);
+    return (float)ldexp(odd, uk_exponent(c) > 127 ? 64 : -64);
 }
 static inline float uk_div_fixup(float a, float den, float num) {
     const bool negative = signbit(den) != signbit(num);
@@ -151,6 +165,10 @@ static inline float uk_div_fixup(float a, float den, float num) {
         return negative ? -0.0f : 0.0f;
     if (uk_exponent(num) - uk_exponent(den) < -150)
         return negative ? -0.0f : 0.0f;
+    /* The steps of a quotient that is too large end in infinity or NaN. The manual asks for den's exponent here, which cannot
+       be that of infinity any more. */
+    if (uk_exponent(a) == 255)
+        return negative ? -INFINITY : INFINITY;
     return copysignf(a, negative ? -1.0f : 1.0f);
 }
 

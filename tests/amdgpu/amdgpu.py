@@ -7,6 +7,8 @@
     banks      cycles and conflicts of LDS, against a model of its phases
 """
 
+import ctypes
+import math
 import pathlib
 import random
 import re
@@ -101,8 +103,33 @@ def test_places(bench, gpu, image):
         sys.exit(f"{gpu}: threads are in wrong places")
 
 
+def rounded(value):
+    return ctypes.c_float(value).value
+
+
+def test_divide(bench, gpu, image):
+    rng = random.Random(3)
+    ends = [0.0, -0.0, math.inf, -math.inf, math.nan, 2.0 ** -149, 2.0 ** -126, 3.4028234663852886e38, 1.0, 3.0, 2.0 ** 126, 2.0 ** 127, -7.0]
+    pairs = [(x, y) for x in ends for y in ends]
+    pairs += [tuple(rounded(math.ldexp(rng.uniform(-2, 2), rng.randrange(-150, 128))) for _ in range(2)) for _ in range(2000)]
+    n = len(pairs)
+    bench.file("x", floats([x for x, _ in pairs]))
+    bench.file("y", floats([y for _, y in pairs]))
+    bench.passes(image, "divide", f"--grid={n // 64 + 1}", "--block=64", "@x", "@y", f"zero:{4 * n}=q", f"zero:{4 * n}=r", n)
+    for (x, y), quotient, root in zip(pairs, bench.read("q", "f"), bench.read("r", "f")):
+        if y:
+            wanted = rounded(x / y)
+        else:
+            wanted = math.nan if not x or math.isnan(x) else math.copysign(math.inf, x) * math.copysign(1, y)
+        wanted_root = math.nan if math.isnan(x) or x < 0 else rounded(math.sqrt(x))
+        if repr(wanted) != repr(quotient) or (repr(wanted_root) != repr(root) and x):
+            sys.exit(f"{gpu}: {x!r} / {y!r} is {quotient!r}, not {wanted!r}; its root {root!r}, not {wanted_root!r}")
+
+
 def test_refused(bench, gpu, image):
     vadd = (image, "vadd", "--grid=16", "--block=64", "@x", "@y")
+    bench.file("x", bytes(4000))
+    bench.file("y", bytes(4000))
     bench.refused("vadd takes 4 arguments, not 3", *vadd, "zero:4000")
     bench.refused("argument 3, f64:2: the kernel takes 4 bytes", *vadd, "zero:4000", "f64:2")
     bench.refused("argument 3, zero:8: the kernel takes a value", *vadd, "zero:4000", "zero:8")
@@ -137,6 +164,7 @@ def programs(bench):
         image = bench.compile(gpu)
         test_vadd(bench, gpu, image)
         test_places(bench, gpu, image)
+        test_divide(bench, gpu, image)
         test_refused(bench, gpu, image)
 
 
@@ -163,8 +191,9 @@ def waits(bench):
             if bench.read("c", "f") != wanted:
                 sys.exit(f"{gpu}: the product is wrong")
         begin = next(i for i, line in enumerate(lines) if line.startswith("product:"))
+        end = next(i for i in range(begin, len(lines)) if "s_endpgm" in lines[i])
         broken = 0
-        for i in range(begin, len(lines)):
+        for i in range(begin, end):
             found = re.match(r"\s+s_(waitcnt|barrier)(.*)", lines[i])
             if not found:
                 continue

@@ -25,7 +25,8 @@ KERNEL places(GLOBAL int *z) {
 }
 
 typedef float float4 __attribute__((ext_vector_type(4)));
-static SHARED float4 tile_a[8][16] __attribute__((loader_uninitialized)), tile_b[8][16] __attribute__((loader_uninitialized));
+static SHARED float4 tile_a[8][16] __attribute__((loader_uninitialized)),
+    tile_b[8][16] __attribute__((loader_uninitialized));
 
 static void barrier(void) {
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
@@ -36,7 +37,8 @@ static void barrier(void) {
 /* C = A^T B, A is K x M, B is K x N: a block of 256 threads has 64 x 64 of C, a thread 4 x 4. */
 KERNEL product(const GLOBAL float *a, const GLOBAL float *b, GLOBAL float *c, int m, int n, int k) {
     const int t = (int)__builtin_amdgcn_workitem_id_x(), x = t % 16, y = t / 16;
-    const int i = (int)__builtin_amdgcn_workgroup_id_y() * 64, j = (int)__builtin_amdgcn_workgroup_id_x() * 64;
+    const int i = (int)__builtin_amdgcn_workgroup_id_y() * 64,
+              j = (int)__builtin_amdgcn_workgroup_id_x() * 64;
     float4 sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
 
     for (int p = 0; p < k; p += 8) {
@@ -62,4 +64,15 @@ KERNEL product(const GLOBAL float *a, const GLOBAL float *b, GLOBAL float *c, in
     *(GLOBAL float4 *)(to + n) = sum1;
     *(GLOBAL float4 *)(to + 2 * n) = sum2;
     *(GLOBAL float4 *)(to + 3 * n) = sum3;
+}
+
+/* Many instructions of which none is the result's alone: correctly rounded. */
+KERNEL divide(const GLOBAL float *x, const GLOBAL float *y, GLOBAL float *quotient, GLOBAL float *root,
+              int n) {
+    const int i = thread_of_grid();
+
+    if (i < n) {
+        quotient[i] = x[i] / y[i];
+        root[i] = __builtin_sqrtf(x[i]);
+    }
 }
