@@ -67,19 +67,19 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define ROWS_2 ROW(1)
 #define ROWS_3 ROWS_2 ROW(2)
 #define ROWS_4 ROWS_3 ROW(3)
-#define POINTERS(r) , [a0] "+&r"(a) ROWS_##r
+#define POINTERS(r, access) , [a0] access "&r"(a) ROWS_##r
 /* In here: compilers fail to find registers for so many that are read and written. */
 #define FIND_1
 #define FIND_2 "fmv.x.d t0, %[lda]\n\t" "add %[a1], %[a0], t0\n\t"
 #define FIND_3 FIND_2 "add %[a2], %[a1], t0\n\t"
 #define FIND_4 FIND_3 "add %[a3], %[a2], t0\n\t"
 #define FIND(r) FIND_##r
-#define LDA , [lda] "f"(in_f((const void *)t->lda))
+#define LDA , [lda] "f"(in_f(t.lda))
 #define LOAD_A(i, u) "ld t" #i ", 8*" #u "(%[a" #i "])\n\t"
 #define NEXT_ROW(i, u) "addi %[a" #i "], %[a" #i "], 8*" #u "\n\t"
 #define NEXT_A(r, u) EACH_##r(NEXT_ROW, u)
 #else
-#define POINTERS(r) , [a0] "+&r"(a)
+#define POINTERS(r, access) , [a0] access "&r"(a)
 #define FIND(r)
 #define LDA
 #define LOAD_A(i, u) "ld t" #i ", 8*" #i "+8*" TEXT(UK_MR) "*" #u "(%[a0])\n\t"
@@ -102,6 +102,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define GROUPS_1(r, c) GROUP(r, c, 0)
 #define GROUPS_4(r, c) GROUP(r, c, 0) GROUP(r, c, 1) GROUP(r, c, 2) GROUP(r, c, 3)
 #define GROUPS_8(r, c) GROUPS_4(r, c) GROUP(r, c, 4) GROUP(r, c, 5) GROUP(r, c, 6) GROUP(r, c, 7)
+#define GROUPS_16(r, c) GROUPS_8(r, c) GROUP(r, c, 8) GROUP(r, c, 9) GROUP(r, c, 10) GROUP(r, c, 11) \
+    GROUP(r, c, 12) GROUP(r, c, 13) GROUP(r, c, 14) GROUP(r, c, 15)
 #define TURN(r, c, u) GROUPS_##u(r, c) NEXT_A(r, u) NEXT_B(u)
 
 /* Jumps where A is at `end`, or is not. */
@@ -121,10 +123,10 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
     "lwu t0, 4*" #j "(t4)\n\t" "lw t3, 4*" #k "(t4)\n\t" "slli t3, t3, 32\n\t" "or t0, t0, t3\n\t" \
     ADD32("%[s" #i #j "]", "%[s" #i #j "]", "t0")
 #define ADD_LAST(i, j) "lw t0, 4*" #j "(t4)\n\t" "addw %[s" #i #j "], %[s" #i #j "], t0\n\t"
-#define STORE_8(i, j, k) "sd %[s" #i #j "], 4*" #j "(t1)\n\t"
-#define STORE_4(i, j, k) \
+#define PUT_8(i, j, k) "sd %[s" #i #j "], 4*" #j "(t1)\n\t"
+#define PUT_4(i, j, k) \
     "sw %[s" #i #j "], 4*" #j "(t1)\n\t" "srli t0, %[s" #i #j "], 32\n\t" "sw t0, 4*" #k "(t1)\n\t"
-#define STORE_LAST(i, j) "sw %[s" #i #j "], 4*" #j "(t1)\n\t"
+#define PUT_LAST(i, j) "sw %[s" #i #j "], 4*" #j "(t1)\n\t"
 
 /* pair(i, j, j + 1), and last(i, j) for an odd column, of so many. */
 #define PAIRS_1(pair, last, i) last(i, 0)
@@ -133,54 +135,104 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define PAIRS_4(pair, last, i) pair(i, 0, 1) pair(i, 2, 3)
 #define PAIRS_5(pair, last, i) pair(i, 0, 1) pair(i, 2, 3) last(i, 4)
 #define ADD_HALVES(i, c) PAIRS_##c(PAIR, LAST, i)
-#define ADD_C(i, c) PAIRS_##c(ADD_PAIR, ADD_LAST, i) "add t4, t4, t2\n\t"
-#define STORE_ROW_8(i, c) PAIRS_##c(STORE_8, STORE_LAST, i) "add t1, t1, t2\n\t"
-#define STORE_ROW_4(i, c) PAIRS_##c(STORE_4, STORE_LAST, i) "add t1, t1, t2\n\t"
-#define FINISH(r, c) \
-    "fmv.x.d t0, %[to]\n\t" "ld t1, 0(t0)\n\t" "ld t2, 8(t0)\n\t" "ld t3, 16(t0)\n\t" EACH_##r(ADD_HALVES, c) \
-    "beqz t3, 5f\n\t" "mv t4, t1\n\t" EACH_##r(ADD_C, c) \
-    "5:\n\t" "or t0, t1, t2\n\t" "andi t0, t0, 7\n\t" "bnez t0, 6f\n\t" EACH_##r(STORE_ROW_8, c) "j 7f\n\t" \
-    "6:\n\t" EACH_##r(STORE_ROW_4, c) "7:\n\t"
+#define TO_ROW_0(at)
+#define TO_ROW_1(at) "add " at ", " at ", t2\n\t"
+#define TO_ROW_2 TO_ROW_1
+#define TO_ROW_3 TO_ROW_1
+#define ADD_C(i, c) TO_ROW_##i("t4") PAIRS_##c(ADD_PAIR, ADD_LAST, i)
+#define STORE_ROW_8(i, c) TO_ROW_##i("t1") PAIRS_##c(PUT_8, PUT_LAST, i)
+#define STORE_ROW_4(i, c) TO_ROW_##i("t1") PAIRS_##c(PUT_4, PUT_LAST, i)
+#define STORE(r, c) \
+    "or t0, t1, t2\n\t" "andi t0, t0, 7\n\t" "beqz t0, 6f\n\t" EACH_##r(STORE_ROW_4, c) "j 7f\n\t" \
+    "6:\n\t" EACH_##r(STORE_ROW_8, c) "7:\n\t"
+#define STORE_1(r) EACH_##r(STORE_ROW_4, 1)
+#define STORE_2(r) STORE(r, 2)
+#define STORE_3(r) STORE(r, 3)
+#define STORE_4(r) STORE(r, 4)
+#define STORE_5(r) STORE(r, 5)
+#define FINISH(r, c, move) \
+    "fmv.x.d t1, %[to]\n\t" move "fmv.x.d t2, %[ldc]\n\t" "fmv.x.d t3, %[acc]\n\t" EACH_##r(ADD_HALVES, c) \
+    "beqz t3, 5f\n\t" "mv t4, t1\n\t" EACH_##r(ADD_C, c) "5:\n\t" STORE_##c(r)
+
+/*
+ * The groups behind the turns, and operands that say where they end. One column's turns are long: 4 at a time, then one; and
+ * there are registers for the ends.
+ */
+#define REST_1(r) \
+    IF_AT_R("beq", "fours", "9f") "8:\n\t" TURN(r, 1, 4) IF_AT_R("bne", "fours", "8b") "9:\n\t" \
+    IF_AT_R("beq", "end", "4f") "3:\n\t" TURN(r, 1, 1) IF_AT_R("bne", "end", "3b")
+#define ENDS_1 [fours] "r"((int64_t)(t.a + t.groups / 4 * 4 * step)), [end] "r"(end)
+#define REST(r, c) IF_AT("beq", "end", "4f") "3:\n\t" TURN(r, c, 1) IF_AT("bne", "end", "3b")
+#define ENDS [end] "f"(in_f(end))
+#define REST_2(r) REST(r, 2)
+#define ENDS_2 ENDS
+#define REST_3(r) REST(r, 3)
+#define ENDS_3 ENDS
+#define REST_4(r) REST(r, 4)
+#define ENDS_4 ENDS
+#define REST_5(r) REST(r, 5)
+#define ENDS_5 ENDS
+
+/* The sums of all groups, from pointers at the first, and C. */
+#define PRODUCT(r, c, u, jump, move) \
+    GRID_##c(r, ZERO) jump("beq", "turns", "2f") "1:\n\t" TURN(r, c, u) jump("bne", "turns", "1b") \
+    "2:\n\t" REST_##c(r) "4:\n\t" FINISH(r, c, move)
+
+#define OPEN UK_RVP_NAMES ".balign 4\n\t" ".option push\n\t" ".option norvc\n\t"
+#define CLOSE ".option pop"
+#define INPUTS \
+    [to] "f"(in_f((int64_t)t.to)), [ldc] "f"(in_f(t.ldc)), [acc] "f"(in_f(t.acc)) LDA, \
+    [funct7] "i"(CAT(FUNCT7_, MAQA))
+#define CHANGED "t0", "t1", "t2", "t3", "t4", "memory"
+
+/* u groups a turn, and where the turns end. */
+#define VARIABLES(r, c, u) \
+    const left *a = t.a, *row[4]; \
+    const right *b = t.b; \
+    const int64_t step = IN_PLACE ? KR : MR * KR; \
+    const int64_t turns = (int64_t)(a + t.groups / u * u * step), end = (int64_t)(a + t.groups * step); \
+    GRID_##c(r, REGISTER) \
+    \
+    (void)row;
 
 /* jump, constraint, value: where the turns' end lies. */
 #define DEFINE(r, c, u, jump, constraint, value) \
-    static inline __attribute__((always_inline)) void loop_##r##c(const struct tile *t) { \
-        const left *a = t->a, *row[4]; \
-        const right *b = t->b; \
-        const int64_t step = IN_PLACE ? KR : MR * KR; \
-        const left *turns = a + t->groups / u * u * step, *end = a + t->groups * step; \
-        GRID_##c(r, REGISTER) \
-        \
-        (void)row; \
-        __asm__ volatile( \
-            UK_RVP_NAMES ".balign 4\n\t" ".option push\n\t" ".option norvc\n\t" \
-            FIND(r) GRID_##c(r, ZERO) jump("beq", "turns", "2f") \
-            "1:\n\t" TURN(r, c, u) jump("bne", "turns", "1b") \
-            "2:\n\t" IF_AT("beq", "end", "4f") \
-            "3:\n\t" TURN(r, c, 1) IF_AT("bne", "end", "3b") \
-            "4:\n\t" FINISH(r, c) ".option pop" \
-            : [b] "+&r"(b)POINTERS(r) GRID_##c(r, SUM) \
-            : [turns] constraint(value(turns)), [end] "f"(in_f(end)), [to] "f"(in_f(&t->to)) LDA, \
-              [funct7] "i"(CAT(FUNCT7_, MAQA)) \
-            : "t0", "t1", "t2", "t3", "t4", "memory"); \
+    static inline __attribute__((always_inline)) void loop_##r##c(struct tile t) { \
+        VARIABLES(r, c, u) \
+        __asm__ volatile(OPEN FIND(r) PRODUCT(r, c, u, jump, "") CLOSE \
+                         : [b] "+&r"(b)POINTERS(r, "+") GRID_##c(r, SUM) \
+                         : [turns] constraint(value(turns)), ENDS_##c, INPUTS \
+                         : CHANGED); \
+    }
+/* Columns 0 to 3 and then 4 to 7: both begin at the same rows. */
+#define FROM(r) "fmv.x.d %[b], %[first_b]\n\t" "fmv.x.d %[a0], %[first_a]\n\t" FIND(r)
+#define DEFINE_HALVES(r, u, jump, constraint, value) \
+    static inline __attribute__((always_inline)) void loop_##r##8(struct tile t) { \
+        VARIABLES(r, 4, u) \
+        __asm__ volatile(OPEN FROM(r) PRODUCT(r, 4, u, jump, "") \
+                         FROM(r) "addi %[b], %[b], 8*4\n\t" PRODUCT(r, 4, u, jump, "addi t1, t1, 4*4\n\t") CLOSE \
+                         : [b] "=&r"(b)POINTERS(r, "=") GRID_4(r, SUM) \
+                         : [first_a] "f"(in_f((int64_t)t.a)), [first_b] "f"(in_f((int64_t)t.b)), \
+                           [turns] constraint(value(turns)), ENDS, INPUTS \
+                         : CHANGED); \
     }
 #define DEFINE_IN_R(r, c, u) DEFINE(r, c, u, IF_AT_R, "r", )
 #define DEFINE_IN_F(r, c, u) DEFINE(r, c, u, IF_AT, "f", in_f)
 /* clang-format on */
 
-static inline double in_f(const void *p) {
+static inline double in_f(int64_t i) {
     const union {
-        const void *p;
+        int64_t i;
         double f;
-    } u = {p};
+    } u = {i};
 
     return u.f;
 }
 
-DEFINE_IN_R(1, 1, 8)
-DEFINE_IN_R(2, 1, 8)
-DEFINE_IN_R(3, 1, 8)
-DEFINE_IN_R(4, 1, 8)
+DEFINE_IN_R(1, 1, 16)
+DEFINE_IN_R(2, 1, 16)
+DEFINE_IN_R(3, 1, 16)
+DEFINE_IN_R(4, 1, 16)
 DEFINE_IN_R(1, 2, 4)
 DEFINE_IN_R(2, 2, 4)
 DEFINE_IN_R(3, 2, 4)
@@ -196,6 +248,11 @@ DEFINE_IN_R(3, 4, 4)
 DEFINE_IN_F(4, 4, 8)
 #else
 DEFINE_IN_R(4, 4, 4)
+#endif
+#if UK_NR == 8 && IN_PLACE
+DEFINE_HALVES(4, 8, IF_AT, "f", in_f)
+#elif UK_NR == 8
+DEFINE_HALVES(4, 8, IF_AT_R, "r", )
 #endif
 #if UK_NR == 5
 DEFINE_IN_R(1, 5, 4)

@@ -27,8 +27,11 @@ static inline __attribute__((always_inline)) uint64_t load_8(const void *p) {
     return v;
 }
 
+/* Four bytes long, so that a P word behind it is aligned without a nop. */
 static inline __attribute__((always_inline)) void store_8(void *p, uint64_t v) {
-    __asm__("sd %1, %0" : "=m"(*(struct eight_bytes *)p) : "r"(v));
+    __asm__(".option push\n\t.option norvc\n\tsd %1, %0\n\t.option pop"
+            : "=m"(*(struct eight_bytes *)p)
+            : "r"(v));
 }
 #else
 static inline uint64_t load_4(const void *p) {

@@ -27,7 +27,9 @@ static inline __attribute__((always_inline)) void exchange(uint64_t *x, uint64_t
     *x ^= t << 8;
 }
 
-static inline __attribute__((always_inline)) void four_columns(const element *s, int64_t lds, element *d) {
+/* These return the address of the column in the next group. */
+static inline __attribute__((always_inline)) const element *four_columns(const element *s, int64_t lds,
+                                                                         element *d) {
     uint64_t x[4];
 
 #pragma GCC unroll 4
@@ -42,10 +44,12 @@ static inline __attribute__((always_inline)) void four_columns(const element *s,
     store_8(d + KR, uk_rvp_pkbb16(x[3], x[1]));
     store_8(d + 2 * KR, uk_rvp_pktt16(x[2], x[0]));
     store_8(d + 3 * KR, uk_rvp_pktt16(x[3], x[1]));
+    return s;
 }
 
 /* Registers are whole rows: after the same exchanges words of rows 0 to 3 are exchanged with those of rows 4 to 7. */
-static inline __attribute__((always_inline)) void eight_columns(const element *s, int64_t lds, element *d) {
+static inline __attribute__((always_inline)) const element *eight_columns(const element *s, int64_t lds,
+                                                                          element *d) {
     uint64_t x[8], y[8];
 
 #pragma GCC unroll 8
@@ -67,13 +71,16 @@ static inline __attribute__((always_inline)) void eight_columns(const element *s
         store_8(d + KR * j, uk_rvp_pktb32(turned, y[j]));
         store_8(d + KR * (j + 4), uk_rvp_pkbt32(turned, y[j]));
     }
+    return s;
 }
 
 /* One column, byte by byte. */
-static inline __attribute__((always_inline)) void column(const element *s, int64_t lds, element *d) {
+static inline __attribute__((always_inline)) const element *column(const element *s, int64_t lds,
+                                                                   element *d) {
 #pragma GCC unroll 8
     for (int64_t p = 0; p < KR; p++, s += lds)
         d[p] = *s;
+    return s;
 }
 
 /*
@@ -86,23 +93,33 @@ static inline __attribute__((always_inline)) void column(const element *s, int64
 #define UNKNOWN(p) (void)0
 #endif
 
-/* Of a group that has all its rows the first n columns; apart from the others: where n is a constant, they have no loop. */
-static inline __attribute__((always_inline)) void columns(const element *s, int64_t lds, element *d,
-                                                          int64_t n) {
+/*
+ * Of a group that has all its rows the first n columns; apart from the others: where n is a constant, they have no loop. The
+ * address of the next group, which the first columns have found.
+ */
+static inline __attribute__((always_inline)) const element *columns(const element *s, int64_t lds, element *d,
+                                                                    int64_t n) {
+    const element *next = s, *end;
     int64_t j = 0;
 
     UNKNOWN(s);
     UNKNOWN(d);
-    for (; j + 8 <= n; j += 8)
-        eight_columns(s + j, lds, d + KR * j);
+    for (; j + 8 <= n; j += 8) {
+        end = eight_columns(s + j, lds, d + KR * j);
+        next = j ? next : end;
+    }
     if (j + 4 <= n) {
-        four_columns(s + j, lds, d + KR * j);
+        end = four_columns(s + j, lds, d + KR * j);
+        next = j ? next : end;
         j += 4;
     }
 #pragma GCC unroll 3
     for (int i = 0; i < 3; i++)
-        if (j + i < n)
-            column(s + j + i, lds, d + KR * (j + i));
+        if (j + i < n) {
+            end = column(s + j + i, lds, d + KR * (j + i));
+            next = j + i ? next : end;
+        }
+    return next;
 }
 
 /* Any group. */
@@ -130,12 +147,12 @@ void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd
         n = w;
     if (n == w) {
 #pragma GCC unroll 1
-        for (; q < whole; q++, s += KR * lds, d += ldd)
-            columns(s, lds, d, w);
+        for (; q < whole; q++, d += ldd)
+            s = columns(s, lds, d, w);
     } else {
 #pragma GCC unroll 1
-        for (; q < whole; q++, s += KR * lds, d += ldd) {
-            columns(s, lds, d, n);
+        for (; q < whole; q++, d += ldd) {
+            s = columns(s, lds, d, n);
             for (int64_t j = n; j < w; j++)
                 store_8(d + KR * j, 0);
         }
