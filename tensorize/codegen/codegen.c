@@ -8,6 +8,7 @@
 #include <string.h>
 #include <llvm-c/Analysis.h>
 #include "generator.h"
+#include "stages/stages.h"
 
 void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name) {
     struct uk_context *c = g->build->context;
@@ -121,11 +122,37 @@ static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValue
     LLVMPositionBuilderAtEnd(g->b, done);
 }
 
+static bool indexes_variable(const struct uk_codegen *g, const struct uk_access *a, const struct uk_var *v) {
+    bool found = false;
+
+    for (int d = 0; d < a->tensor->stored_dims; d++)
+        found |= uk_mentions(a->index[d], v);
+    return found && uk_cg_is_variable(g, a->tensor);
+}
+
+static bool reads_variable(const struct uk_codegen *g, const struct uk_expr *e, const struct uk_var *v) {
+    bool found = e->op == UK_E_ACCESS && indexes_variable(g, &e->access, v);
+
+    for (int i = 0; i < 3 && !found; i++)
+        found = e->arg[i] && reads_variable(g, e->arg[i], v);
+    return found;
+}
+
+/* Which element of a variable is used must be known, or it has to lie in memory. */
+static bool selects_variable(const struct uk_codegen *g, const struct uk_node *n, const struct uk_var *v) {
+    for (; n; n = n->next)
+        if (n->op == UK_N_STORE
+                ? indexes_variable(g, &n->target, v) || reads_variable(g, n->expr, v)
+                : n->op != UK_N_CALL && (selects_variable(g, n->body, v) || selects_variable(g, n->other, v)))
+            return true;
+    return false;
+}
+
 /* Unrolling is done here: kernels must not depend on what LLVM thinks of copies of an asm statement. */
 static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
     struct uk_binding *outside = g->bindings;
 
-    if (n->loop != UK_LOOP_UNROLLED) {
+    if (n->loop != UK_LOOP_UNROLLED && !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {
         serial_loop(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper));
         return;
     }

@@ -101,8 +101,7 @@ LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v) {
     return local(g, g->frame, g->function, v);
 }
 
-/* In the entry block, so that a parallel loop inside a serial one does not grow the stack. */
-static LLVMValueRef entry_alloca(struct uk_codegen *g, LLVMTypeRef type) {
+LLVMValueRef uk_cg_variable(struct uk_codegen *g, LLVMTypeRef type, const char *name) {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b), entry = LLVMGetEntryBasicBlock(g->function);
     LLVMValueRef first = LLVMGetFirstInstruction(entry);
 
@@ -110,7 +109,7 @@ static LLVMValueRef entry_alloca(struct uk_codegen *g, LLVMTypeRef type) {
         LLVMPositionBuilderBefore(g->b, first);
     else
         LLVMPositionBuilderAtEnd(g->b, entry);
-    LLVMValueRef at = LLVMBuildAlloca(g->b, type, "context");
+    LLVMValueRef at = LLVMBuildAlloca(g->b, type, name);
 
     LLVMPositionBuilderAtEnd(g->b, here);
     return at;
@@ -166,7 +165,7 @@ static LLVMValueRef leave(struct uk_codegen *g, struct uk_frame *f) {
     g->in_parallel = f->in_parallel;
     g->frame = f->outer;
     LLVMPositionBuilderAtEnd(g->b, f->here);
-    context = entry_alloca(g, LLVMArrayType2(g->i64, f->fields));
+    context = uk_cg_variable(g, LLVMArrayType2(g->i64, f->fields), "context");
     for (const struct capture *c = f->captures; c; c = c->next)
         LLVMBuildStore(g->b, uk_cg_local(g, c->outer), field_at(g, context, c->field));
     return context;

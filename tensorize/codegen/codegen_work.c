@@ -2,9 +2,15 @@
 /*
  * The workspace: all buffers of a function one after the other, in one allocation or in memory that the caller
  * gives. For the latter NAME_workspace(sizes...) tells how much that is; the entry checks ask it too.
+ *
+ * On a target without vectors a tile that fits into its registers is a variable instead: where LLVM sees the stores of the
+ * kernel that is inlined, and the loops after it are unrolled, its elements are never in memory.
  */
 #include <string.h>
 #include "generator.h"
+
+/* Two rows of 16 sums. */
+enum { VARIABLE_BYTES = 128 };
 
 static LLVMValueRef thread_count(struct uk_codegen *g) {
     LLVMTypeRef type = LLVMFunctionType(g->i32, NULL, 0, false);
@@ -22,11 +28,40 @@ static LLVMValueRef buffer_bytes(struct uk_codegen *g, const struct uk_buffer *b
     return LLVMBuildAnd(g->b, bytes, uk_cg_int(g, -UK_WORK_ALIGN), b->tensor->name);
 }
 
-/* Bytes of all buffers. Each becomes a place whose base is its offset. */
+static bool is_variable(const struct uk_codegen *g, const struct uk_buffer *b) {
+    int64_t elements;
+
+    return b->inside && !g->f->is_parallel && g->build->target->machine.vector_bytes < 16 &&
+           uk_index_is_int(b->elements, &elements) &&
+           elements * (int64_t)uk_type_bytes(b->tensor->type) <= VARIABLE_BYTES;
+}
+
+bool uk_cg_is_variable(const struct uk_codegen *g, const struct uk_tensor *t) {
+    const struct uk_buffer *b = g->f->buffers;
+
+    while (b && b->tensor != t)
+        b = b->next;
+    return b && is_variable(g, b);
+}
+
+static void make_variables(struct uk_codegen *g) {
+    for (const struct uk_buffer *b = g->f->buffers; b; b = b->next) {
+        if (!is_variable(g, b))
+            continue;
+        LLVMValueRef v = uk_cg_variable(g, LLVMArrayType2(g->i8, VARIABLE_BYTES), b->tensor->name);
+
+        LLVMSetAlignment(v, 8);
+        uk_cg_place(g, b->tensor, v, NULL);
+    }
+}
+
+/* Bytes of all other buffers. Each becomes a place whose base is its offset. */
 static LLVMValueRef lay_out(struct uk_codegen *g) {
     LLVMValueRef total = uk_cg_int(g, 0), threads = NULL;
 
     for (const struct uk_buffer *b = g->f->buffers; b; b = b->next) {
+        if (is_variable(g, b))
+            continue;
         LLVMValueRef bytes = buffer_bytes(g, b), all = bytes;
 
         if (b->per_thread && g->f->is_parallel) {
@@ -73,6 +108,7 @@ LLVMValueRef uk_cg_workspace(struct uk_codegen *g) {
                                : allocate(g, total, overflow);
     for (struct uk_place *p = g->places; p != outer; p = p->next)
         p->base = LLVMBuildInBoundsGEP2(g->b, g->i8, work, &p->base, 1, p->tensor->name);
+    make_variables(g);
     return work;
 }
 

@@ -89,6 +89,8 @@ LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValu
 /* codegen_work.c: the workspace's address, with the buffers' places in it; NULL where there are none. */
 enum { UK_WORK_ALIGN = 64 };
 LLVMValueRef uk_cg_workspace(struct uk_codegen *g);
+/* Is the tensor a buffer that is a variable of the function's? */
+bool uk_cg_is_variable(const struct uk_codegen *g, const struct uk_tensor *t);
 /* NAME_workspace: the bytes of the workspace for these sizes, or -1. */
 LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g);
 
@@ -98,6 +100,8 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
 /* A value of the function being written, or of one around it, in the former. NULL of NULL. */
 LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
+/* Made in the entry block, so that a loop does not grow the stack. */
+LLVMValueRef uk_cg_variable(struct uk_codegen *g, LLVMTypeRef type, const char *name);
 
 /* codegen.c */
 void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);

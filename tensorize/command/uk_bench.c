@@ -38,6 +38,23 @@ static void run_sdw(void *user) {
     ((uk_sdw_function *)k->function)(K, o->a, k->nr, 0, o->b, 0, o->c, o->ldc, 1, k->mr, k->nr);
 }
 
+/* A window over rows that stay in the first cache. All have the same parameters but for the type of x. */
+static void run_u8dw(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    const int64_t step = strstr(k->op, "_s2") ? 2 : 1;
+    ((uk_u8dw3_function *)k->function)((const uint8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
+                                       (int32_t *)o->c, o->ldc, 1, k->mr, k->nr);
+}
+
+static void run_i8dw(void *user) {
+    const struct operands *o = user;
+    const struct uk_kernel *k = o->kernel;
+    const int64_t step = strstr(k->op, "_s2") ? 2 : 1;
+    ((uk_i8dw3_function *)k->function)((const int8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
+                                       (int32_t *)o->c, o->ldc, 1, k->mr, k->nr);
+}
+
 static void run_spack_s(void *user) {
     const struct operands *o = user;
     ((uk_spack_s_function *)o->kernel->function)(K, o->a, 1, LD, o->b, o->kernel->nr);
@@ -137,6 +154,14 @@ static const struct operation {
     {"sgemm_sab", run_sgemm_sab, MULTIPLIES, 0, 0, 0, false, false, 0},
     {"sdw_r", run_sdw, MULTIPLIES, 0, 0, 0, false, false, 0},
     {"sdw", run_sdw, MULTIPLIES, 0, 0, 0, false, false, 0},
+    {"u8dw3", run_u8dw, COPIES, 0, 4, 1, false, false, 0},
+    {"u8dw3_s2", run_u8dw, COPIES, 0, 4, 1, false, false, 0},
+    {"u8dw5", run_u8dw, COPIES, 0, 4, 1, false, false, 0},
+    {"u8dw5_s2", run_u8dw, COPIES, 0, 4, 1, false, false, 0},
+    {"i8dw3", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
+    {"i8dw3_s2", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
+    {"i8dw5", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
+    {"i8dw5_s2", run_i8dw, COPIES, 0, 4, 1, false, false, 0},
     {"igemm", run_igemm, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"igemm_ra", run_igemm_ra, MULTIPLIES, 0, 0, 0, false, false, 4},
     {"i8gemm", run_i8gemm, MULTIPLIES, 0, 0, 0, false, false, 4},

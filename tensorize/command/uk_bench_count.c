@@ -15,10 +15,19 @@
 /* Multiples of every kernel's steps a turn; LD: elements between rows, of all matrices. */
 enum { FEW = 64, MANY = 576, LD = 2048 };
 
+/* The length of its sum is the operation's: a call is a step. */
+static bool is_one_step(const struct uk_kernel *k) {
+    return strncmp(k->parameters, "(int64_t k,", 11);
+}
+
 /* 0: it is no product. */
 static double multiply_adds_per_step(const struct uk_kernel *k) {
     const char *op = k->op;
 
+    if (strstr(op, "dw3"))
+        return 9.0 * k->mr * k->nr;
+    if (strstr(op, "dw5"))
+        return 25.0 * k->mr * k->nr;
     if (strstr(op, "gemv_n"))
         return k->mr;
     if (strstr(op, "gemv_t"))
@@ -56,7 +65,7 @@ static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const cha
     return true;
 }
 
-/* A program that calls the kernel once, on zeros, with its argument for k. */
+/* A program that calls the kernel, on zeros, with its argument for k, or so often. */
 static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
     const char *p = k->parameters + 1, *between = "";
     int pointers = 0;
@@ -64,8 +73,9 @@ static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
     uk_put(t,
            "#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
            "static _Alignas(64) char memory[6][16 << 20];\nint main(int argc, char **argv) {\n"
-           "    const int64_t k = argc == 2 ? atoll(argv[1]) : 0;\n    %s(",
-           k->symbol, k->parameters, k->symbol);
+           "    const int64_t k = argc == 2 ? atoll(argv[1]) : 0;\n    %s%s(",
+           k->symbol, k->parameters, is_one_step(k) ? "for (int64_t i = 0; i < k; i++)\n        " : "",
+           k->symbol);
     for (size_t n; (n = strcspn(p, ",)")); p += n + 1, p += strspn(p, " ")) {
         uk_put(t, "%s", between);
         between = ", ";

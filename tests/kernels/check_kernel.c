@@ -421,7 +421,8 @@ static bool reserve_rows(struct check *c, int i) {
     size_t bytes;
     char *start;
 
-    if (a->space.data && a->of.rows == o->rows && a->of.stride == o->stride && pages(&a->of) == pages(o)) {
+    if (a->space.data && a->of.rows == o->rows && a->of.stride == o->stride && a->of.length == o->length &&
+        pages(&a->of) == pages(o)) {
         o->at = (char *)a->space.data + padding(o);
         return true;
     }

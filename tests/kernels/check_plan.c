@@ -157,6 +157,23 @@ static void plan_sdw(const struct uk_kernel *row, const struct shape *s, struct 
     add_tile(row, s, p);
 }
 
+/* A window over a plane: rows of outputs as far apart in it as their columns, or farther; weights together, or each on its own. */
+static void plan_byte_dw(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    const int64_t window = row->op[4] - '0', step = strstr(row->op, "_s2") ? 2 : 1;
+    const int64_t apart = step + !s->acc, between = 1 + s->gap;
+    struct operand x = rows_in_place(row, apart * (s->mr - 1) + window, step * (s->nr - 1) + window, s);
+
+    add_operand(p, x);
+    add_number(p, apart * x.stride);
+    add_number(p, x.stride);
+    add_operand(
+        p, (struct operand){
+               .rows = window * window, .length = 1, .used = 1, .stride = between, .align = row->b_align});
+    add_number(p, window * between);
+    add_number(p, between);
+    add_tile(row, s, p);
+}
+
 static void plan_spack_s(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand d = panel(s->k, row->nr, row->nr, row->b_align);
     int64_t lds, ldk;
@@ -332,6 +349,22 @@ static const struct op ops[] = {
      .has_acc = true, .wide = true},
     {"sdw_r", (void (*)(void))uk_reference_sdw_r, plan_sdw, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .wide = true},
+    {"u8dw3", (void (*)(void))uk_reference_u8dw3, plan_byte_dw, .has_rows = true, .has_columns = true,
+     .has_acc = true, .types = {U8, I8, I32}},
+    {"u8dw3_s2", (void (*)(void))uk_reference_u8dw3_s2, plan_byte_dw, .has_rows = true, .has_columns = true,
+     .has_acc = true, .types = {U8, I8, I32}},
+    {"u8dw5", (void (*)(void))uk_reference_u8dw5, plan_byte_dw, .has_rows = true, .has_columns = true,
+     .has_acc = true, .types = {U8, I8, I32}},
+    {"u8dw5_s2", (void (*)(void))uk_reference_u8dw5_s2, plan_byte_dw, .has_rows = true, .has_columns = true,
+     .has_acc = true, .types = {U8, I8, I32}},
+    {"i8dw3", (void (*)(void))uk_reference_i8dw3, plan_byte_dw, .has_rows = true, .has_columns = true,
+     .has_acc = true, .types = {I8, I8, I32}},
+    {"i8dw3_s2", (void (*)(void))uk_reference_i8dw3_s2, plan_byte_dw, .has_rows = true, .has_columns = true,
+     .has_acc = true, .types = {I8, I8, I32}},
+    {"i8dw5", (void (*)(void))uk_reference_i8dw5, plan_byte_dw, .has_rows = true, .has_columns = true,
+     .has_acc = true, .types = {I8, I8, I32}},
+    {"i8dw5_s2", (void (*)(void))uk_reference_i8dw5_s2, plan_byte_dw, .has_rows = true, .has_columns = true,
+     .has_acc = true, .types = {I8, I8, I32}},
     {"igemm", (void (*)(void))uk_reference_igemm, plan_gemm, .has_k = true, .has_rows = true,
      .has_columns = true, .has_acc = true, .types = {U8, I8, I32}},
     {"i8gemm", (void (*)(void))uk_reference_i8gemm, plan_gemm, .has_k = true, .has_rows = true,

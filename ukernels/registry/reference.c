@@ -157,6 +157,33 @@ void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t KR, int64_t k, const flo
     depthwise(k, x, ldx, csx, f, ldf, 0, y, ldy, acc, m, n);
 }
 
+#define BYTE_DEPTHWISE(op, element, window, step)                                                           \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, const element *x, int64_t ldi, int64_t ldx,  \
+                           const int8_t *f, int64_t ldf, int64_t csf, int32_t *y, int64_t ldy, int64_t acc, \
+                           int64_t m, int64_t n) {                                                          \
+        (void)MR;                                                                                           \
+        (void)NR;                                                                                           \
+        (void)KR;                                                                                           \
+        for (int64_t i = 0; i < m; i++)                                                                     \
+            for (int64_t j = 0; j < n; j++) {                                                               \
+                uint32_t sum = acc ? (uint32_t)y[i * ldy + j] : 0;                                          \
+                                                                                                            \
+                for (int r = 0; r < window; r++)                                                            \
+                    for (int s = 0; s < window; s++)                                                        \
+                        sum += (uint32_t)(x[i * ldi + r * ldx + step * j + s] * f[r * ldf + s * csf]);      \
+                y[i * ldy + j] = (int32_t)sum;                                                              \
+            }                                                                                               \
+    }
+BYTE_DEPTHWISE(u8dw3, uint8_t, 3, 1)
+BYTE_DEPTHWISE(u8dw3_s2, uint8_t, 3, 2)
+BYTE_DEPTHWISE(u8dw5, uint8_t, 5, 1)
+BYTE_DEPTHWISE(u8dw5_s2, uint8_t, 5, 2)
+BYTE_DEPTHWISE(i8dw3, int8_t, 3, 1)
+BYTE_DEPTHWISE(i8dw3_s2, int8_t, 3, 2)
+BYTE_DEPTHWISE(i8dw5, int8_t, 5, 1)
+BYTE_DEPTHWISE(i8dw5_s2, int8_t, 5, 2)
+#undef BYTE_DEPTHWISE
+
 void uk_reference_vadd(int64_t MR, int64_t NR, int64_t KR, const float *a, const float *b, float *c,
                        int64_t n) {
     (void)MR;

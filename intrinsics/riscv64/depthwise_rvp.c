@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Depthwise: a window of 3x3 or 5x5 weights (i8) over a plane of u8 (u8dw..) or i8 (i8dw..), step 1 or 2 (.._s2): up to UK_MR
+ * rows of 8 outputs in i32. A register holds 8 neighbouring bytes of a row, at any address; smaqa.su or smaqa multiplies
+ * them by weights and adds four products to each half of a sum.
+ *
+ *     3x3         w0 w1 w2 0 | w0 w1 w2 0      outputs j, j + 4 of the load at j (step 2: j, j + 2 of the load at 2 j)
+ *     3x3, step 1  0 w0 w1 w2 | 0 w0 w1 w2     outputs j + 1, j + 5 of the same load
+ *     5x5         w0 w1 w2 w3 | w4 0 0 0       output j: the halves of the sum are added in the end
+ *                  0 w0 w1 w2 | w3 w4 0 0      output j + 1; and so on, up to 3 bytes on (step 2: 2 bytes)
+ *
+ * Rows of inputs that are STEP * i apart serve UK_MR rows of outputs with one load, if ldi says that they are.
+ *
+ * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 3 products, 0.25 to begin: 3.75 instructions for 9
+ * multiply-adds with the two rows' loads shared, 0.42; step 2: 1.25, 3, 0.25. 5x5, a row: 1.25 loads, 5 products, 2 to shift
+ * weights, 2 to add halves: 0.41 for each of 25. And a store per output, half an instruction to reach the upper half.
+ *
+ * Edges: each number of columns has its own code, in which registers hold what is there of 8 bytes: whole loads that end where
+ * the window ends, shifted, or bytes.
+ */
+#include "any_address_rvp.h"
+#include "registry/rvp.h"
+
+#if defined(UK_OP_i8dw3) || defined(UK_OP_i8dw3_s2) || defined(UK_OP_i8dw5) || defined(UK_OP_i8dw5_s2)
+typedef int8_t element;
+#define MAQA uk_rvp_smaqa
+#else
+typedef uint8_t element;
+#define MAQA uk_rvp_smaqa_su /* the first operand has a sign: weights */
+#endif
+#if defined(UK_OP_u8dw5) || defined(UK_OP_u8dw5_s2) || defined(UK_OP_i8dw5) || defined(UK_OP_i8dw5_s2)
+enum { WINDOW = 5 };
+#else
+enum { WINDOW = 3 };
+#endif
+#if defined(UK_OP_u8dw3_s2) || defined(UK_OP_u8dw5_s2) || defined(UK_OP_i8dw3_s2) || defined(UK_OP_i8dw5_s2)
+enum { STEP = 2 };
+#else
+enum { STEP = 1 };
+#endif
+/* Loads for 8 outputs, and how far weights are shifted for each: a sum for all of these pairs. */
+enum {
+    PAIRED = WINDOW == 3, /* the halves of a sum are two outputs */
+    SHIFTS = PAIRED ? 2 / STEP : 4 / STEP,
+    LOADS = (PAIRED ? 4 : 8) / SHIFTS,
+    APART = PAIRED ? 4 / STEP : 0, /* how far the outputs of the halves are */
+    MR = UK_MR,
+    NR = UK_NR,
+    BLOCK = 8,
+};
+_Static_assert(MR <= 2 && NR <= 2 * BLOCK, "the code below is for 1 or 2 rows of as many blocks");
+
+/* Where load l begins; the first output of its sum with shift s. */
+static inline int64_t place_of(int l) {
+    return !PAIRED ? 4 * l : STEP == 1 ? 2 * l : l % 2 * 2 + l / 2 * 8;
+}
+
+static inline int64_t output_of(int l, int s) {
+    return place_of(l) / STEP + s;
+}
+
+/* The 8 bytes from x + at on, 0 for those that are not among the first `there`: no others are read. */
+static inline __attribute__((always_inline)) uint64_t load_some(const element *x, int64_t at, int64_t there) {
+    uint64_t v = 0;
+
+    if (at + 8 <= there)
+        return load_8(x + at);
+    if (there >= 8)
+        return load_8(x + there - 8) >> 8 * (at + 8 - there);
+#pragma GCC unroll 8
+    for (int64_t i = there - 1; i >= at; i--)
+        v = v << 8 | (uint8_t)x[i];
+    return v;
+}
+
+struct tile {
+    const element *x;
+    int64_t ldx;
+    int32_t *y;
+    int64_t ldy, acc;
+    uint64_t weights[WINDOW];
+};
+
+static inline __attribute__((always_inline)) void put(int32_t *y, int64_t acc, uint32_t sum) {
+    *y = (int32_t)((acc ? (uint32_t)*y : 0) + sum);
+}
+
+/* One row of outputs from sums. */
+static inline __attribute__((always_inline)) void store(const uint64_t sum[LOADS][SHIFTS], int32_t *y,
+                                                        int64_t acc, int64_t n) {
+#pragma GCC unroll 8
+    for (int l = 0; l < LOADS; l++)
+#pragma GCC unroll 4
+        for (int s = 0; s < SHIFTS; s++) {
+            const int64_t j = output_of(l, s);
+
+            if (j < n)
+                put(y + j, acc, (uint32_t)sum[l][s] + (PAIRED ? 0 : (uint32_t)(sum[l][s] >> 32)));
+            if (PAIRED && j + APART < n)
+                put(y + j + APART, acc, (uint32_t)(sum[l][s] >> 32));
+        }
+}
+
+/* m rows of n outputs, both constants. */
+static inline __attribute__((always_inline)) void rows(const struct tile *t, int m, int64_t n) {
+    uint64_t sum[MR][LOADS][SHIFTS];
+    const element *x = t->x;
+
+#pragma GCC unroll 2
+    for (int i = 0; i < m; i++)
+#pragma GCC unroll 8
+        for (int l = 0; l < LOADS; l++)
+#pragma GCC unroll 4
+            for (int s = 0; s < SHIFTS; s++)
+                sum[i][l][s] = 0;
+#pragma GCC unroll 8
+    for (int r = 0; r < STEP * (m - 1) + WINDOW; r++, x += t->ldx)
+#pragma GCC unroll 8
+        for (int l = 0; l < LOADS; l++) {
+            if (output_of(l, 0) >= n)
+                continue;
+            const uint64_t v = load_some(x, place_of(l), STEP * (n - 1) + WINDOW);
+
+#pragma GCC unroll 2
+            for (int i = 0; i < m; i++)
+                if (STEP * i <= r && r < STEP * i + WINDOW)
+#pragma GCC unroll 4
+                    for (int s = 0; s < SHIFTS; s++)
+                        if (output_of(l, s) < n)
+                            sum[i][l][s] = MAQA(sum[i][l][s], t->weights[r - STEP * i] << 8 * STEP * s, v);
+        }
+#pragma GCC unroll 2
+    for (int i = 0; i < m; i++)
+        store(sum[i], t->y + i * t->ldy, t->acc, n);
+}
+
+#define TILE(m, n)     \
+    case n:            \
+        rows(t, m, n); \
+        break;
+
+/* m rows of n outputs, of which m is a constant. */
+static inline __attribute__((always_inline)) void blocks(struct tile *t, int m, int64_t n) {
+#pragma GCC unroll 2
+    for (int b = 0; b < NR / BLOCK; b++, n -= BLOCK, t->x += STEP * BLOCK, t->y += BLOCK)
+        switch (n < BLOCK ? n : BLOCK) {
+            TILE(m, 1) TILE(m, 2) TILE(m, 3) TILE(m, 4) TILE(m, 5) TILE(m, 6) TILE(m, 7) TILE(m, 8)
+        }
+}
+
+void UK_SYMBOL(const element *x, int64_t ldi, int64_t ldx, const int8_t *f, int64_t ldf, int64_t csf,
+               int32_t *y, int64_t ldy, int64_t acc, int64_t m, int64_t n) {
+    struct tile t = {.x = x, .ldx = ldx, .y = y, .ldy = ldy, .acc = acc};
+
+#pragma GCC unroll 5
+    for (int r = 0; r < WINDOW; r++, f += ldf) {
+        uint64_t w = 0;
+
+#pragma GCC unroll 5
+        for (int s = WINDOW - 1; s >= 0; s--)
+            w = w << 8 | (uint8_t)f[s * csf];
+        t.weights[r] = PAIRED ? w << 32 | w : w;
+    }
+    if (MR == 2 && m == 2 && ldi == STEP * ldx) {
+        blocks(&t, MR, n);
+        return;
+    }
+    for (int64_t i = 0; i < m; i++) {
+        t.x = x + i * ldi;
+        t.y = y + i * ldy;
+        blocks(&t, 1, n);
+    }
+}
