@@ -185,7 +185,9 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
     LLVMValueRef lower = uk_cg_index(g, n->lower), upper = uk_cg_index(g, n->upper);
     bool starts = LLVMIsAConstantInt(lower), ends = LLVMIsAConstantInt(upper);
 
-    if (starts && ends)
+    if (uk_cg_copies_words(g, n))
+        serial_loop(g, n, uk_cg_copy_words(g, n, lower, upper), upper);
+    else if (starts && ends)
         constant_loop(g, n, LLVMConstIntGetSExtValue(lower), LLVMConstIntGetSExtValue(upper));
     else if (n->full > 1 && n->step == 1 && starts && !LLVMConstIntGetSExtValue(lower) && !g->in_edge)
         two_versions(g, n, lower, upper);

@@ -103,6 +103,10 @@ LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
 /* Made in the entry block, so that a loop does not grow the stack. */
 LLVMValueRef uk_cg_variable(struct uk_codegen *g, LLVMTypeRef type, const char *name);
 
+/* codegen_copy.c: a loop that copies bytes, of the target's registers; where what is left to be copied by bytes begins. */
+bool uk_cg_copies_words(const struct uk_codegen *g, const struct uk_node *n);
+LLVMValueRef uk_cg_copy_words(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower, LLVMValueRef upper);
+
 /* codegen.c */
 void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
 /* Returns `status` at once if `bad`; goes on in a block of that name. */

@@ -21,6 +21,18 @@ enum uk_status uk_make_launches(struct uk_schedule *s, struct uk_node **nodes);
 /* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
  */
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);
+struct uk_node *uk_lower_node(struct uk_schedule *s, enum uk_node_op op, const struct uk_stage *st);
+struct uk_node *uk_lower_store(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
+                               struct uk_index *const *value);
+struct uk_node *uk_lower_if(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,
+                            struct uk_node *body, struct uk_node *other);
+
+/* lower_copy.c: an element of a copy. Along its last loop l, if it holds what is in front of its source, a row of it: what is in
+ * front, the source, and what is behind. */
+struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value);
+bool uk_has_border(const struct uk_stage *st);
+struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                                  struct uk_index **value);
 /* lower_program.c: a condition on the sizes, tested at entry. */
 enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition);
 /* argument_width.c: adds the conditions under which the stage's kernel can be passed its sizes, or refuses. */

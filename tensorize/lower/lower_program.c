@@ -161,6 +161,17 @@ static void place_plain(const struct uk_schedule *s, struct uk_stage *st) {
     st->tile = last;
 }
 
+/* The last loop of a copy with a border goes in parts, not by isl. */
+static void place_row(const struct uk_schedule *s, struct uk_stage *st) {
+    bool whole = st->match || st->tile != st->loops || st->loops == st->prefix || !uk_has_border(st) ||
+                 st->loop[st->loops - 1]->kind == UK_LOOP_PARALLEL;
+
+    for (const struct uk_stage *o = s->stages; o; o = o->next)
+        whole |= o->parent == st && o->prefix == st->loops;
+    if (!whole)
+        st->tile--;
+}
+
 /* A copy that a step tensorizes stays as it is. */
 static enum uk_status fuse_copies(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages, *next; st; st = next) {
@@ -195,10 +206,12 @@ static enum uk_status finish(struct uk_schedule *s) {
                    st->match->intrinsic->name);
     }
     for (struct uk_stage *st = s->stages; st; st = st->next) {
-        if (st->is_copy)
+        if (st->is_copy) {
             place_copy(s, st);
-        else if (st->parent && !st->match && !st->is_reset)
+            place_row(s, st);
+        } else if (st->parent && !st->match && !st->is_reset) {
             place_plain(s, st);
+        }
     }
     return UK_OK;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "lower.h"
 
-static struct uk_node *node_of(struct uk_schedule *s, enum uk_node_op op, const struct uk_stage *st) {
+struct uk_node *uk_lower_node(struct uk_schedule *s, enum uk_node_op op, const struct uk_stage *st) {
     struct uk_node *n = uk_alloc(s->arena, sizeof *n);
 
     if (n)
@@ -71,9 +71,9 @@ static enum uk_assign assignment(const struct uk_stage *st) {
     return st->statement->assign == UK_ASSIGN ? of[st->statement->reduce] : st->statement->assign;
 }
 
-static struct uk_node *store(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
-                             struct uk_index *const *value) {
-    struct uk_node *n = node_of(s, UK_N_STORE, st);
+struct uk_node *uk_lower_store(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
+                               struct uk_index *const *value) {
+    struct uk_node *n = uk_lower_node(s, UK_N_STORE, st);
 
     if (!n || !access_at(s, st, &st->operand[0], value, &n->target))
         return NULL;
@@ -83,9 +83,9 @@ static struct uk_node *store(struct uk_schedule *s, const struct uk_stage *st, c
     return n->expr ? n : NULL;
 }
 
-static struct uk_node *if_node(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,
-                               struct uk_node *body, struct uk_node *other) {
-    struct uk_node *n = node_of(s, UK_N_IF, st);
+struct uk_node *uk_lower_if(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,
+                            struct uk_node *body, struct uk_node *other) {
+    struct uk_node *n = uk_lower_node(s, UK_N_IF, st);
 
     if (!n || !condition || !body)
         return NULL;
@@ -93,26 +93,6 @@ static struct uk_node *if_node(struct uk_schedule *s, const struct uk_stage *st,
     n->body = body;
     n->other = other;
     return n;
-}
-
-/* A pad is the whole right side of a copy: outside the bounds, its other value is stored. */
-static struct uk_node *copy_at(struct uk_schedule *s, const struct uk_stage *st,
-                               struct uk_index *const *value) {
-    const struct uk_expr *e = st->statement->right;
-    struct uk_index *inside = NULL;
-
-    for (int o = 1; o < st->operands; o++)
-        for (int b = 0; st->operand[o].expr == e->arg[0] && b < st->operand[o].valid; b++) {
-            const struct uk_bound *within = &st->operand[o].within[b];
-            struct uk_index *x = uk_affine_value(s, st, &within->form, value);
-
-            x = uk_index_op(s->arena, UK_I_LT, x, within->upper);
-            inside = inside ? uk_index_op(s->arena, UK_I_AND, inside, x) : x;
-        }
-    if (!inside)
-        return store(s, st, e->arg[0], value);
-    struct uk_node *other = store(s, st, e->arg[1], value);
-    return other ? if_node(s, st, inside, store(s, st, e->arg[0], value), other) : NULL;
 }
 
 /* A relation over the stage's iterators, at one instance. */
@@ -151,14 +131,14 @@ static struct uk_index *adds_at(struct uk_schedule *s, const struct uk_stage *st
 /* The element before, or the identity, is stored; then the term is added. */
 static struct uk_node *begin_scan(struct uk_schedule *s, const struct uk_stage *st,
                                   struct uk_index *const *value) {
-    struct uk_node *first = store(s, st, uk_identity(s, st), value),
-                   *next = store(s, st, st->previous, value);
+    struct uk_node *first = uk_lower_store(s, st, uk_identity(s, st), value),
+                   *next = uk_lower_store(s, st, st->previous, value);
     struct uk_index *i = uk_affine_value(s, st, &st->iterator[st->scanned], value);
 
     if (!first || !next)
         return NULL;
     first->assign = next->assign = UK_ASSIGN;
-    return if_node(s, st, uk_index_op(s->arena, UK_I_EQ, i, uk_index_int(s->arena, 0)), first, next);
+    return uk_lower_if(s, st, uk_index_op(s->arena, UK_I_EQ, i, uk_index_int(s->arena, 0)), first, next);
 }
 
 static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage *st,
@@ -166,13 +146,13 @@ static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage
     int64_t always;
 
     if (st->is_copy)
-        return copy_at(s, st, value);
-    struct uk_node *n = store(s, st, st->statement->right, value);
+        return uk_lower_copy(s, st, value);
+    struct uk_node *n = uk_lower_store(s, st, st->statement->right, value);
     struct uk_index *adds = adds_at(s, st, value);
     if (!n || !adds)
         return NULL;
     if (!uk_index_is_int(adds, &always) || !always)
-        n = if_node(s, st, adds, n, NULL);
+        n = uk_lower_if(s, st, adds, n, NULL);
     if (!st->previous || !n)
         return n;
     struct uk_node *begin = begin_scan(s, st, value);
@@ -194,7 +174,9 @@ static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage 
     if (position == st->loops)
         return statement_at(s, st, value);
     const struct uk_loop *l = st->loop[position];
-    struct uk_node *n = node_of(s, UK_N_FOR, st);
+    if (position + 1 == st->loops && st->is_copy && uk_has_border(st))
+        return uk_lower_copy_row(s, st, l, value);
+    struct uk_node *n = uk_lower_node(s, UK_N_FOR, st);
     int64_t most = full && position + 1 == st->loops ? uk_constant_extent(st, l) : -1;
 
     if (!n)
@@ -254,7 +236,7 @@ static struct uk_node *plain_versions(struct uk_schedule *s, const struct uk_sta
     }
     if (!full || !general)
         return general;
-    return if_node(s, st, full, plain_loops(s, st, st->tile, value, true), general);
+    return uk_lower_if(s, st, full, plain_loops(s, st, st->tile, value, true), general);
 }
 
 /* ---- the call ---- */
@@ -263,7 +245,7 @@ static struct uk_node *plain_versions(struct uk_schedule *s, const struct uk_sta
 static struct uk_node *call_form(struct uk_schedule *s, const struct uk_stage *st, enum uk_form_kind form,
                                  struct uk_index *const *value, bool full) {
     const struct uk_match *m = st->match;
-    struct uk_node *n = node_of(s, UK_N_CALL, st);
+    struct uk_node *n = uk_lower_node(s, UK_N_CALL, st);
     struct uk_index *origin[UK_MAX_LOOPS]; /* of the tile: where guards let it begin */
 
     if (!n)
@@ -335,7 +317,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
         return uk_out_of_memory(s->context), NULL;
     if (uk_index_is_int(first, &always))
         return always ? begin(s, st, value, full) : call_form(s, st, UK_FORM_UPDATE, value, full);
-    struct uk_node *n = node_of(s, UK_N_IF, st);
+    struct uk_node *n = uk_lower_node(s, UK_N_IF, st);
     if (!n)
         return NULL;
     n->condition = first;
@@ -350,7 +332,7 @@ static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, st
 
     if (!body || !st->match->first)
         return body;
-    struct uk_node *guard = node_of(s, UK_N_IF, st);
+    struct uk_node *guard = uk_lower_node(s, UK_N_IF, st);
     if (!guard)
         return NULL;
     struct uk_stage *reset = uk_reset_stage(s, st);
@@ -443,7 +425,7 @@ static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage
         if (!reset || !(empty = plain_loops(s, reset, reset->tile, value, false)))
             return NULL;
     }
-    return if_node(s, st, all, body, empty);
+    return uk_lower_if(s, st, all, body, empty);
 }
 
 /* A tile whose guards leave nothing is left out. */
@@ -467,7 +449,7 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
         some = uk_index_op(s->arena, UK_I_LT, x, axis ? uk_extent(s, st, axis, value) : bound->upper);
         all = all ? uk_index_op(s->arena, UK_I_AND, all, some) : some;
     }
-    return all ? if_node(s, st, all, body, NULL) : body;
+    return all ? uk_lower_if(s, st, all, body, NULL) : body;
 }
 
 /* Compiled kernels take full tiles in a call of their own, where the extents are constants: inlined, it has
@@ -497,7 +479,7 @@ static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
     if (!full)
         return call(s, st, value, false);
     struct uk_node *other = call(s, st, value, false);
-    return other ? if_node(s, st, full, call(s, st, value, true), other) : NULL;
+    return other ? uk_lower_if(s, st, full, call(s, st, value, true), other) : NULL;
 }
 
 /* Tiles that do not have the extents that the kernel takes run as plain loops. */
@@ -515,7 +497,7 @@ static struct uk_node *fixed_calls(struct uk_schedule *s, struct uk_stage *st, s
     if (!kernel || !full)
         return kernel;
     plain = plain_tile(s, st, value);
-    return plain ? if_node(s, st, full, kernel, plain) : NULL;
+    return plain ? uk_lower_if(s, st, full, kernel, plain) : NULL;
 }
 
 /* The first tiles of a panel go to the kernel that makes it. */
@@ -533,12 +515,13 @@ static struct uk_node *packing_calls(struct uk_schedule *s, struct uk_stage *st,
     st->match = own;
     if (first && uk_index_is_int(first, &always))
         return always ? body : other;
-    return if_node(s, st, first, body, other);
+    return uk_lower_if(s, st, first, body, other);
 }
 
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     if (uk_is_empty(st))
-        return if_node(s, st, uk_index_int(s->arena, 0), plain_loops(s, st, st->tile, value, false), NULL);
+        return uk_lower_if(s, st, uk_index_int(s->arena, 0), plain_loops(s, st, st->tile, value, false),
+                           NULL);
     if (!st->match)
         return guard_bounds(s, st, value, plain_versions(s, st, value));
     struct uk_node *n = fixed_calls(s, st, value);

@@ -112,12 +112,13 @@ bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l) {
     return false;
 }
 
-struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
-                          struct uk_index *const *value) {
+struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *st,
+                                 const struct uk_bound *bound, int bounds, const struct uk_loop *l,
+                                 struct uk_index *const *value) {
     struct uk_index *first = uk_index_int(s->arena, 0);
 
-    for (int i = 0; i < st->bounds; i++) {
-        const struct uk_bound *b = &st->bound[i];
+    for (int i = 0; i < bounds; i++) {
+        const struct uk_bound *b = &bound[i];
         int64_t a = -b->form.coefficient[l->id];
 
         if (a <= 0 || is_left_to_inner(st, b, l, value))
@@ -131,6 +132,11 @@ struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, cons
         first = uk_index_op(s->arena, UK_I_MAX, first, e);
     }
     return first;
+}
+
+struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                          struct uk_index *const *value) {
+    return uk_first_within(s, st, st->bound, st->bounds, l, value);
 }
 
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,

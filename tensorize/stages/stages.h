@@ -226,7 +226,9 @@ struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, cons
                           struct uk_index *const *value);
 /* Has the loop a first value other than 0, in some tile? */
 bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l);
-/* uk_extent over another list of bounds, those of a pad. */
+/* The same two over another list of bounds, those of a pad. */
+struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b, int bounds,
+                                 const struct uk_loop *l, struct uk_index *const *value);
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value);
 /* The least constant that bounds the loop's number of values, or -1; guards of pads do not count, since copies drop them. */

@@ -174,9 +174,9 @@ expect 0 'check: within' '' run conv2d_1x1_u8i8.uk --size H=13 --size C=21 --siz
 expect 0 'check: within' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 expect 0 'check: within' '' run conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 for program in u8i8 u8i8_nchw; do
-    expect 0 'check: equal' '' run conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --check
+    expect 0 'check: equal' 'runs as plain loops' run conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --check
 done
-expect 0 'check: equal' '' run conv2d_depthwise_u8i8_nchw_s2.uk --size H=13 --size W=11 --size P=7 --size Q=6 --check
+expect 0 'check: equal' 'runs as plain loops' run conv2d_depthwise_u8i8_nchw_s2.uk --size H=13 --size W=11 --size P=7 --size Q=6 --check
 for rule in float upward doubling; do
     expect 0 'check: equal' '' run conv2d_requantize_$rule.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 done

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copy in plain loops. A pad is the whole right side of it: outside of its bounds the other value is stored. */
+#include "lower.h"
+
+static const struct uk_operand *source(const struct uk_stage *st) {
+    for (int o = 1; o < st->operands; o++)
+        if (st->operand[o].expr == st->statement->right->arg[0])
+            return &st->operand[o];
+    return NULL;
+}
+
+bool uk_has_border(const struct uk_stage *st) {
+    const struct uk_operand *from = source(st);
+    bool before = false;
+
+    for (int b = 0; from && st->loops && b < from->valid; b++)
+        before |= from->within[b].form.coefficient[st->loop[st->loops - 1]->id] < 0;
+    return before;
+}
+
+/* Whether the bounds hold that have the loop, or, NULL, all; NULL: there is none. */
+static struct uk_index *holds(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *without,
+                              struct uk_index *const *value) {
+    const struct uk_operand *from = source(st);
+    struct uk_index *all = NULL;
+
+    for (int b = 0; from && b < from->valid; b++) {
+        const struct uk_bound *within = &from->within[b];
+
+        if (without && within->form.coefficient[without->id])
+            continue;
+        struct uk_index *x = uk_affine_value(s, st, &within->form, value);
+
+        x = uk_index_op(s->arena, UK_I_LT, x, within->upper);
+        all = all ? uk_index_op(s->arena, UK_I_AND, all, x) : x;
+    }
+    return all;
+}
+
+struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
+                              struct uk_index *const *value) {
+    const struct uk_expr *e = st->statement->right;
+    struct uk_index *inside = holds(s, st, NULL, value);
+
+    if (!inside)
+        return uk_lower_store(s, st, e->arg[0], value);
+    struct uk_node *other = uk_lower_store(s, st, e->arg[1], value);
+    return other ? uk_lower_if(s, st, inside, uk_lower_store(s, st, e->arg[0], value), other) : NULL;
+}
+
+/* A loop over l that stores e; a loop that never runs is left out: *n is NULL then. */
+static bool part(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                 struct uk_index *lower, struct uk_index *upper, const struct uk_expr *e,
+                 struct uk_index **value, struct uk_node **n) {
+    int64_t from, to;
+
+    *n = NULL;
+    if (!lower || !upper)
+        return uk_out_of_memory(s->context), false;
+    if (uk_index_equal(lower, upper) ||
+        (uk_index_is_int(lower, &from) && uk_index_is_int(upper, &to) && to <= from))
+        return true;
+    if (!(*n = uk_lower_node(s, UK_N_FOR, st)) || !((*n)->var = uk_alloc(s->arena, sizeof *(*n)->var)))
+        return uk_out_of_memory(s->context), false;
+    (*n)->step = 1;
+    (*n)->lower = lower;
+    (*n)->upper = upper;
+    uk_set_kind(*n, l);
+    if ((*n)->loop == UK_LOOP_PARALLEL)
+        (*n)->loop = UK_LOOP_SERIAL;
+    *(*n)->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
+    value[l->id] = uk_index_var(s->arena, (*n)->var);
+    (*n)->body = uk_lower_store(s, st, e, value);
+    value[l->id] = NULL;
+    return (*n)->body;
+}
+
+struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
+                                  struct uk_index **value) {
+    const struct uk_operand *from = source(st);
+    const struct uk_expr *e = st->statement->right;
+    struct uk_arena *a = s->arena;
+    struct uk_index *first = uk_first(s, st, l, value), *end = uk_extent(s, st, l, value);
+    struct uk_index *begins = uk_first_within(s, st, from->within, from->valid, l, value),
+                    *ends = uk_extent_within(s, st, from->within, from->valid, l, value);
+    struct uk_index *rows = holds(s, st, l, value);
+    struct uk_node *row[3], *all = NULL, *list = NULL;
+    int64_t zero;
+
+    if (!first || !end || !begins)
+        return NULL;
+    begins = uk_index_op(
+        a, UK_I_MIN,
+        uk_index_is_int(first, &zero) && !zero ? begins : uk_index_op(a, UK_I_MAX, first, begins), end);
+    ends = ends ? uk_index_op(a, UK_I_MIN, end, ends) : end;
+    if (!part(s, st, l, first, begins, e->arg[1], value, &row[0]) ||
+        !part(s, st, l, begins, ends, e->arg[0], value, &row[1]) ||
+        !part(s, st, l, ends == end ? end : uk_index_op(a, UK_I_MAX, begins, ends), end, e->arg[1], value,
+              &row[2]) ||
+        (rows && !part(s, st, l, first, end, e->arg[1], value, &all)))
+        return NULL;
+    for (int i = 2; i >= 0; i--)
+        if (row[i]) {
+            row[i]->next = list;
+            list = row[i];
+        }
+    return rows && list ? uk_lower_if(s, st, rows, list, all) : list;
+}
