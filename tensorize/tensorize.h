@@ -425,12 +425,24 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kern
  *     uk_text_free(report);
  */
 
+/* Where code for another architecture runs: in an emulator's process, which calls the kernels and takes cases from this one.
+ * There are such programs for riscv64. */
+struct uk_verify_runner {
+    /* Links the object with `source`, a program in GNU C17 with the C library, for Linux, and sets *argv to the command that
+     * runs it, which has to pass its standard input and output and file 3 on. Called once; *argv stays until uk_verify
+     * returns. Anything but UK_OK is what that returns. */
+    enum uk_status (*link)(void *user, const char *source, const char *object, size_t length,
+                           char *const **argv);
+    void *user;
+};
+
 /* Zero-initialize; every zero means the default. */
 struct uk_verify_options {
-    const char *target; /* as in struct uk_options; this CPU must run it */
+    const char *target; /* as in struct uk_options; this CPU must run it, or the runner */
     uint64_t seed;      /* of sizes, strides, places and values; the same seed makes the same cases */
     int cases;          /* for each form, at random, after up to four times as many edges; 500 */
     int seconds;        /* for each form, then it counts as endless; 60 */
+    const struct uk_verify_runner *runner; /* NULL: other architectures' targets are refused */
 };
 
 /* Runs the machine code of every form of every intrinsic that the program declares beside the interpreter of the

@@ -199,6 +199,10 @@ const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu);
  * `symbol` executes, and on request estimates cycles, where uk_is_simulated(). Exit status. */
 int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, const char *runner,
                              const char *code);
+/* The same for an object and a program in C that calls it; and the command that runs the two. */
+int uk_emulation_open_object(struct uk_emulation **out, const char *target, const char *runner,
+                             const char *object, size_t length);
+char *const *uk_emulation_command(struct uk_emulation *e);
 int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, bool cycles,
                        struct uk_counts *counts);
 /* Removes what there is of it, and does to uk what a signal meanwhile would have done. */

@@ -147,6 +147,7 @@ struct uk_emulation {
     bool simulates; /* what the emulator lacks is linked in */
     const char *cpu;
     char folder[256], path[FILES][300];
+    char *command[5]; /* of the runner without an argument */
 };
 
 static int make_folder(struct uk_emulation *e) {
@@ -447,6 +448,28 @@ int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, cons
     if (!status)
         status = uk_write_output(e->path[PLUGIN], (const char *)uk_count_plugin, uk_count_plugin_size);
     return status ? status : link_runner(e, e->path[ASSEMBLY]);
+}
+
+int uk_emulation_open_object(struct uk_emulation **out, const char *target, const char *runner,
+                             const char *object, size_t length) {
+    int status = open_emulation(out, target);
+    struct uk_emulation *e = *out;
+
+    if (!status)
+        status = make_folder(e);
+    if (!status)
+        status = uk_write_output(e->path[OBJECT], object, length);
+    if (!status)
+        status = uk_write_output(e->path[SOURCE], runner, strlen(runner));
+    return status ? status : link_runner(e, e->path[OBJECT]);
+}
+
+char *const *uk_emulation_command(struct uk_emulation *e) {
+    e->command[0] = (char *)e->emulator->program;
+    e->command[1] = "-cpu";
+    e->command[2] = (char *)e->cpu;
+    e->command[3] = e->path[RUNNER];
+    return e->command;
 }
 
 /* The runner with the plugin, which counts as the options say. Exit status. */

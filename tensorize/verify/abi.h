@@ -19,12 +19,15 @@ const char *abi_call(void (*function)(void), const int64_t *words, int count, un
                      uint64_t scalar);
 
 /* An argument as it is passed in a register: the bits of a float are in the low ones, those above an integer of 32 bits
- * may be any. */
+ * may be any where the convention says so. */
 struct abi_value {
     bool is_real;
+    bool is_short; /* 32 bits, or less */
     uint64_t bits;
 };
-/* The same for a function of any prototype, on x86-64 only. */
+/* The same for a function of any prototype, on x86-64 and RISC-V only. */
 const char *abi_call_values(void (*function)(void), const struct abi_value *value, int count);
+/* Whether the access that a handler of SIGSEGV or SIGBUS was called for is one that writes; on RISC-V only. */
+bool abi_is_write(const void *context);
 
 #endif

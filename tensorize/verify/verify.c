@@ -23,6 +23,7 @@ struct job {
     struct uk_intrinsic *const *list;
     int count;
     LLVMOrcLLJITRef jit;
+    char *const *argv;          /* what runs the code, if not this process */
     struct uk_text *asm_found;  /* of each form */
     struct uk_verdict *verdict; /* shared with each child in turn */
     struct uk_text report;
@@ -121,11 +122,13 @@ static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind fo
     const struct uk_text *asm_found = &j->asm_found[index * UK_FORMS + (int)form];
     struct uk_verifier v = {.context = j->context,
                             .intrinsic = i,
+                            .index = index,
                             .form = form,
+                            .argv = j->argv,
                             .verdict = j->verdict,
                             .seed = j->options->seed ^ (uint64_t)form << 32,
                             .cases = j->options->cases ? j->options->cases : UK_VERIFY_CASES};
-    enum uk_status s = uk_verify_find(j->context, j->jit, index, form, &v.call);
+    enum uk_status s = j->argv ? UK_OK : uk_verify_find(j->context, j->jit, index, form, &v.call);
 
     if (s)
         return s;
@@ -175,6 +178,30 @@ static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_intr
     return UK_OK;
 }
 
+/* The code where it can be called: here, or in a process that the caller's runner has a command for. */
+static enum uk_status load(struct job *j, struct uk_program *p, const struct uk_target *t) {
+    const struct uk_verify_runner *r =
+        t->arch != uk_own_arch() && uk_verify_has_guest(t->arch->name) ? j->options->runner : NULL;
+    LLVMMemoryBufferRef object = NULL;
+    struct uk_text source = {0};
+    enum uk_status s = r ? UK_OK : uk_target_runnable(j->context, t);
+
+    if (!s)
+        s = uk_verify_compile(p, t, j->list, j->count, &object, j->asm_found);
+    if (s || !r)
+        return s ? s : uk_jit_load(j->context, "uk.verify", object, &j->jit);
+    s = uk_verify_guest_source(j->context, t->arch->name, j->list, j->count, &source);
+    if (!s) {
+        s = r->link(r->user, source.text, LLVMGetBufferStart(object), LLVMGetBufferSize(object), &j->argv);
+        if (s)
+            s = uk_fail(j->context, s, (struct uk_position){0, 0},
+                        "verify: the code could not be linked to run elsewhere");
+    }
+    uk_text_free(source.text);
+    LLVMDisposeMemoryBuffer(object);
+    return s;
+}
+
 static enum uk_status verify_all(struct job *j, struct uk_program *p) {
     const struct uk_target *t;
     enum uk_status s = uk_target_find(j->context, j->options->target ? j->options->target : "native", &t);
@@ -185,7 +212,7 @@ static enum uk_status verify_all(struct job *j, struct uk_program *p) {
         s = uk_fail(j->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
                     "target interp has no machine code to verify; leave the target out");
     if (!s)
-        s = uk_verify_compile(p, t, j->list, j->count, &j->jit, j->asm_found);
+        s = load(j, p, t);
     for (int i = 0; i < j->count && !s; i++)
         for (int k = 0; k < UK_FORMS && !s; k++)
             if (j->list[i]->form[k].given)

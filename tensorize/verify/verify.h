@@ -72,8 +72,11 @@ struct uk_scale {
 struct uk_verifier {
     struct uk_context *context;
     struct uk_intrinsic *intrinsic;
+    int index; /* of the intrinsic among those of the object */
     enum uk_form_kind form;
     void (*call)(void);
+    char *const *argv;          /* what runs the kernel in a process of its own, or NULL */
+    struct uk_remote *remote;   /* that process */
     struct uk_verdict *verdict; /* shared with the parent */
     uint64_t seed;
     int cases;         /* in all, those of edges first */
@@ -94,10 +97,11 @@ struct uk_verifier {
     struct uk_memory memory[UK_VERIFY_TENSORS];
 };
 
-/* verify_code.c: machine code of every form, and where a function of its prototype that jumps to it lies. asm_found, of
- * count * UK_FORMS empty texts, gets what uk_verify_asm finds; free them in any case. */
+/* verify_code.c: machine code of every form as an object, each behind a function of its prototype that jumps to it,
+ * uk.verify.<intrinsic>.<form>; and where that lies. asm_found, of count * UK_FORMS empty texts, gets what uk_verify_asm
+ * finds; free them in any case. */
 enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t,
-                                 struct uk_intrinsic *const *list, int count, LLVMOrcLLJITRef *jit,
+                                 struct uk_intrinsic *const *list, int count, LLVMMemoryBufferRef *object,
                                  struct uk_text *asm_found);
 enum uk_status uk_verify_find(struct uk_context *c, LLVMOrcLLJITRef jit, int intrinsic,
                               enum uk_form_kind form, void (**call)(void));
@@ -154,6 +158,19 @@ void uk_memory_protect(struct uk_verifier *v, bool writable);
 void uk_memory_describe_write(struct uk_verifier *v, const void *address);
 /* Whether all operands are as expected; if not, verdict->what says where. */
 bool uk_memory_compare(struct uk_verifier *v);
+
+/* verify_remote.c: kernels of another architecture, called in a process that somebody else's command starts. Whether there is
+ * C for such a process; that C; starting it, in the child; the call of a case. */
+extern const char uk_verify_guest_riscv64[];
+bool uk_verify_has_guest(const char *arch);
+enum uk_status uk_verify_guest_source(struct uk_context *c, const char *arch,
+                                      struct uk_intrinsic *const *list, int count, struct uk_text *out);
+bool uk_remote_start(struct uk_verifier *v);
+enum uk_remote_result {
+    UK_REMOTE_GOOD,
+    UK_REMOTE_WRONG,  /* verdict->what says why */
+    UK_REMOTE_NO_ROOM /* the operands have no place in the other's address space */
+} uk_remote_call(struct uk_verifier *v, const struct abi_value *value);
 
 /* verify_run.c: all cases, in the child; returns with the verdict in place. */
 void uk_verify_run(struct uk_verifier *v);

@@ -303,7 +303,8 @@ void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WOR
         union uk_value x = {.i = a->size ? v->size[a->size->number] : a->number};
         int n = 0;
 
-        value[i] = (struct abi_value){.is_real = uk_type_is_float(type)};
+        value[i] = (struct abi_value){.is_real = uk_type_is_float(type),
+                                      .is_short = uk_type_bytes(type) < 8 && !a->tensor};
         if (a->tensor) {
             while (v->memory[n].tensor != a->tensor)
                 n++;

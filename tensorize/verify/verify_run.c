@@ -106,17 +106,19 @@ static enum uk_status interpret(struct uk_verifier *v) {
                              &(struct uk_values){.size = v->size, .scalar = v->scalar, .tensor = origin});
 }
 
-static bool call_kernel(struct uk_verifier *v) {
+static enum uk_remote_result call_kernel(struct uk_verifier *v) {
     struct abi_value value[UK_VERIFY_WORDS];
 
     uk_verify_words(v, value);
+    if (v->argv)
+        return uk_remote_call(v, value);
     uk_memory_protect(v, false);
     const char *broken = abi_call_values(v->call, value, v->intrinsic->form[v->form].arguments);
 
     uk_memory_protect(v, true);
     if (broken)
         snprintf(v->verdict->what, sizeof v->verdict->what, "does not preserve %s", broken);
-    return !broken;
+    return broken ? UK_REMOTE_WRONG : UK_REMOTE_GOOD;
 }
 
 static bool has_negative(const struct uk_verifier *v) {
@@ -146,7 +148,11 @@ static bool run_case(struct uk_verifier *v) {
             return gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
         describe(v);
     }
-    good = call_kernel(v) && uk_memory_compare(v);
+    const enum uk_remote_result called = call_kernel(v);
+
+    if (called == UK_REMOTE_NO_ROOM)
+        return true; /* nor can it be called with these, there */
+    good = called == UK_REMOTE_GOOD && uk_memory_compare(v);
     v->verdict->cases++;
     if (!good)
         v->verdict->state = UK_WRONG;
@@ -177,6 +183,10 @@ void uk_verify_run(struct uk_verifier *v) {
     v->negative = calloc((size_t)p->size_count + 1, sizeof *v->negative);
     if (!v->size || !v->scalar || !v->negative || !catch_faults(v)) {
         gave_up(v, UK_OUT_OF_MEMORY, "no memory for its sizes");
+        return;
+    }
+    if (v->argv && !uk_remote_start(v)) {
+        gave_up(v, UK_IO, "cannot start the process that its code runs in");
         return;
     }
     uk_verify_plan(v, v->cases);
