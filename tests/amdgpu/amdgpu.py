@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulator of AMD's GPUs: amdgpu.py PART FOLDER SIMULATOR LLVM_BIN SOURCE.
+"""The simulator of AMD's GPUs: amdgpu.py PART FOLDER SIMULATOR LLVM_BIN SOURCE [PROGRAM MUTANTS [new]].
 
     programs   kernels compiled from programs.c compute what they should, and what is refused is refused in one line
     waits      each wait and barrier of a product is dropped, and each count raised: every time a report
     reports    kernels in assembly, each with one mistake and without it
     banks      cycles and conflicts of LDS, against a model of its phases
+    library    PROGRAM calls the library, and loads and launches damaged code objects, MUTANTS of each GPU, always the same or new
 """
 
 import ctypes
@@ -22,7 +23,8 @@ GPUS = ("gfx906", "gfx90a")
 
 
 class Bench:
-    def __init__(self, folder, simulator, llvm, source):
+    def __init__(self, folder, simulator, llvm, source, *rest):
+        self.rest = rest
         self.folder, self.simulator = pathlib.Path(folder), pathlib.Path(simulator).resolve()
         self.llvm, self.source = pathlib.Path(llvm), source
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -269,7 +271,18 @@ def banks(bench):
                     sys.exit(f"{name}, {factor} * (lane & {mask}): {found} cycles and conflicts, not {wanted}")
 
 
-PARTS = {"programs": programs, "waits": waits, "reports": reports, "banks": banks}
+def library(bench):
+    program, mutants, *new = bench.rest
+    seed = random.randrange(1 << 30) if new else 1
+    for gpu in GPUS:
+        image = bench.compile(gpu)
+        result = subprocess.run([pathlib.Path(program).resolve(), image, str(seed), mutants], check=False)
+        if result.returncode:
+            sys.exit(f"{program} {image} {seed} {mutants}: {result.returncode}")
+        bench.checks += int(mutants)
+
+
+PARTS = {"library": library, "programs": programs, "waits": waits, "reports": reports, "banks": banks}
 part = Bench(*sys.argv[2:])
 PARTS[sys.argv[1]](part)
 print(f"{part.checks} runs of the simulator")
