@@ -308,6 +308,7 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
     case UK_N_STORE:
         uk_cg_store(g, n);
         break;
+    case UK_N_BARRIER:
     case UK_N_LAUNCH: /* targets that have them do not come here */
         break;
     }

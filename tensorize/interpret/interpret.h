@@ -107,6 +107,7 @@ struct uk_bounds {
 bool uk_races_begin(struct uk_frame *f);
 void uk_races_launch(struct uk_frame *f, const struct uk_node *launch);
 void uk_races_block(struct uk_frame *f);
+void uk_races_barrier(struct uk_frame *f);
 void uk_race(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool writes);
 struct uk_shadow *uk_shadow_at(const struct uk_storage *s, int64_t element);
 

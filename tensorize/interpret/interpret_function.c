@@ -242,6 +242,9 @@ static void run_nodes(struct uk_frame *f, const struct ready *r) {
         case UK_N_FOR:
             run_loop(f, r);
             break;
+        case UK_N_BARRIER:
+            uk_races_barrier(f);
+            break;
         case UK_N_LAUNCH:
             run_launch(f, r);
             break;

@@ -45,6 +45,10 @@ void uk_races_block(struct uk_frame *f) {
     f->races->block_begin = ++f->races->epoch;
 }
 
+void uk_races_barrier(struct uk_frame *f) {
+    f->races->epoch++;
+}
+
 struct uk_shadow *uk_shadow_at(const struct uk_storage *s, int64_t element) {
     return s->shadow ? s->shadow + element : NULL;
 }

@@ -338,7 +338,7 @@ struct uk_intrinsic {
 
 /* ---- the loop IR: what isl's AST is copied into ---- */
 
-enum uk_node_op { UK_N_FOR, UK_N_IF, UK_N_LET, UK_N_CALL, UK_N_STORE, UK_N_LAUNCH };
+enum uk_node_op { UK_N_FOR, UK_N_IF, UK_N_LET, UK_N_CALL, UK_N_STORE, UK_N_LAUNCH, UK_N_BARRIER };
 enum uk_loop_kind {
     UK_LOOP_SERIAL,
     UK_LOOP_PARALLEL,
@@ -361,8 +361,8 @@ struct uk_node {
     enum uk_loop_kind loop;
     int64_t full;     /* the extent that it has but at the edges, if that is worth code of its own; else 0 */
     bool independent; /* VECTOR: no iteration touches what another one writes; else it carries a reduction */
-    int axis;         /* BLOCK, THREAD: 0 to 2 for x to z */
-    int64_t weight;   /* THREAD: what an iteration adds to the thread's number in its block */
+    int axis;         /* BLOCK, THREAD: 0 to 2 for x to z; 3: a digit of the thread's number */
+    int64_t weight;   /* THREAD: what an iteration adds to that number */
     /* LAUNCH: `body` is a kernel, whose loops over blocks are outermost; their extents, and those of its threads, 1 where
      * an axis is not bound. BLOCK: that of the threads too. */
     struct uk_index *grid[UK_AXES];

@@ -17,7 +17,9 @@ static void put_for(struct uk_text *t, const struct uk_node *n) {
     if (n->step != 1)
         uk_put(t, " step %" PRId64, n->step);
     uk_put(t, "%s", kinds[n->loop]);
-    if (n->loop == UK_LOOP_BLOCK || n->loop == UK_LOOP_THREAD)
+    if (n->loop == UK_LOOP_THREAD && n->axis == UK_AXES)
+        uk_put(t, " / %" PRId64, n->weight);
+    else if (n->loop == UK_LOOP_BLOCK || n->loop == UK_LOOP_THREAD)
         uk_put(t, ".%c", 'x' + n->axis);
     uk_put(t, "\n");
 }
@@ -74,6 +76,9 @@ static void put_nodes(struct uk_text *t, const struct uk_node *n, int depth) {
         case UK_N_FOR:
             put_for(t, n);
             put_nodes(t, n->body, depth + 1);
+            break;
+        case UK_N_BARRIER:
+            uk_put(t, "barrier\n");
             break;
         case UK_N_LAUNCH:
             put_launch(t, n);
@@ -137,7 +142,11 @@ void uk_print_loops(struct uk_text *t, const struct uk_function *f) {
     for (const struct uk_buffer *b = f->buffers; b; b = b->next) {
         uk_put(t, "  buffer %s %s [", b->tensor->name, uk_type_names[b->tensor->type]);
         uk_print_index(t, b->elements);
-        uk_put(t, "] %s", b->per_thread ? "per thread" : "shared");
+        uk_put(t, "] %s",
+               b->tensor->scope == UK_SCOPE_SHARED     ? "in shared"
+               : b->tensor->scope == UK_SCOPE_REGISTER ? "in register"
+               : b->per_thread                         ? "per thread"
+                                                       : "one for all");
         if (b->inside)
             uk_put(t, ", inside %s", b->inside);
         uk_put(t, "\n");

@@ -95,7 +95,8 @@ static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **node
                 return uk_out_of_memory(s->context);
         n->next = NULL;
         *nodes = launch;
-        status = find_grid(s, launch);
+        if (!(status = find_grid(s, launch)))
+            status = uk_place_barriers(s, launch);
     }
     return status;
 }

@@ -18,6 +18,8 @@ enum uk_status uk_place_temps(struct uk_schedule *s);
 enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 /* kernels.c: the loops over blocks, with all inside, become launches. */
 enum uk_status uk_make_launches(struct uk_schedule *s, struct uk_node **nodes);
+/* barriers.c */
+enum uk_status uk_place_barriers(struct uk_schedule *s, struct uk_node *launch);
 /* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
  */
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);

@@ -178,7 +178,8 @@ static enum uk_status fuse_copies(struct uk_schedule *s) {
         enum uk_status status = UK_OK;
 
         next = st->next;
-        if (st->is_copy && !st->match && (status = uk_fuse_copy(s, st)))
+        if (st->is_copy && !st->match && st->operand[0].tensor->scope == UK_SCOPE_GLOBAL &&
+            (status = uk_fuse_copy(s, st)))
             return status;
     }
     return UK_OK;
@@ -192,7 +193,7 @@ static enum uk_status finish(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         enum uk_status status = uk_check_vectors(s, st);
 
-        if (!status && st->is_copy && !st->match)
+        if (!status && st->is_copy && !st->match && st->operand[0].tensor->scope == UK_SCOPE_GLOBAL)
             status = tensorize_copy(s, st);
         if (!status && !st->match && !st->is_reset)
             status = check_plain(s, st);
@@ -395,9 +396,17 @@ static enum uk_status apply_schedule(struct uk_schedule *s) {
     if (!status)
         status = uk_place_temps(s);
     if (!status)
+        status = uk_spread_over_threads(s);
+    if (!status) {
+        uk_fill_tiles(s);
         status = finish(s);
+    }
     if (!status)
         status = uk_check_kernels(s);
+    if (!status)
+        status = uk_make_registers(s);
+    if (!status)
+        status = uk_check_memory(s);
     if (!status)
         status = add_temps(s);
     uk_time(s->context->times, "match", since);

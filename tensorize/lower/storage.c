@@ -163,6 +163,18 @@ static bool is_parallel(const struct uk_stage *st, int prefix) {
     return false;
 }
 
+/* Where a buffer inside of these loops is: a block's, a thread's, or in global memory where there are no blocks. */
+static enum uk_scope scope_inside(const struct uk_stage *st, int prefix) {
+    enum uk_scope scope = UK_SCOPE_GLOBAL;
+
+    for (int i = 0; i < prefix; i++)
+        if (st->loop[i]->kind == UK_LOOP_THREAD)
+            return UK_SCOPE_REGISTER;
+        else if (st->loop[i]->kind == UK_LOOP_BLOCK)
+            scope = UK_SCOPE_SHARED;
+    return scope;
+}
+
 /* All writers write the same region. */
 static enum uk_status find_written(struct placing *p, int prefix, struct uk_region **out) {
     const char *why;
@@ -195,8 +207,11 @@ static enum uk_status place_in_tile(struct placing *p) {
 
     if (status)
         return status;
+    const enum uk_scope scope = scope_inside(p->access[0].stage, prefix);
+    if (uk_check_room(r, scope))
+        return UK_NO_MATCH;
     struct uk_buffer *buffers = s->buffers;
-    struct uk_tensor *tile = uk_layout_buffer(s, r, &plain, p->t, p->t->name, p->t->at);
+    struct uk_tensor *tile = uk_layout_buffer(s, r, &plain, p->t, scope, p->t->name, p->t->at);
     if (!tile)
         return uk_out_of_memory(s->context);
     status = move(p, r, tile);

@@ -72,6 +72,20 @@ static enum uk_status check_free(struct uk_schedule *s, const struct uk_stage *s
     return UK_OK;
 }
 
+/* A copy in shared inside of the loop was made as one thread's. */
+static enum uk_status check_copies(struct uk_schedule *s, const struct uk_loop *l,
+                                   const struct uk_step *step) {
+    for (const struct uk_stage *c = s->stages; c; c = c->next)
+        for (int i = 0; i < c->prefix && c->operand[0].tensor->scope == UK_SCOPE_SHARED; i++)
+            if (c->loop[i] == l)
+                return uk_fail(
+                    s->context, UK_REFUSED, step->at,
+                    "bind %s thread.%c: %s in shared is inside of the loop, and threads share it; put "
+                    "the bind before the step that made %s",
+                    l->var->name, step->bind_axis, c->name, c->name);
+    return UK_OK;
+}
+
 enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step) {
     const enum uk_loop_kind kind = *step->bind_kind == 'b' ? UK_LOOP_BLOCK : UK_LOOP_THREAD;
     const int axis = step->bind_axis - 'x';
@@ -94,7 +108,8 @@ enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step) 
             "bind %s %s.%c: loop %s of the stage is bound to that axis already; take another axis, "
             "or fuse the two loops before",
             l->var->name, step->bind_kind, step->bind_axis, other->var->name);
-    if ((kind == UK_LOOP_THREAD && (status = check_threads(s, st, l, axis, step->at))) ||
+    if ((kind == UK_LOOP_THREAD &&
+         ((status = check_threads(s, st, l, axis, step->at)) || (status = check_copies(s, l, step)))) ||
         (status = uk_check_parallel(s, st, position, false, step->at, "bind")))
         return status;
     l->kind = kind;
@@ -113,24 +128,27 @@ struct kernel {
     int64_t *block; /* by axis */
 };
 
-/* The stage whose kernel, or loops on the host, the stage is in: what is attached outside of all loops is alone. */
-static struct uk_stage *kernel_root(struct uk_stage *st) {
+struct uk_stage *uk_kernel_root(struct uk_stage *st) {
     while (st->parent && st->prefix)
         st = st->parent;
     return st;
 }
 
-static enum uk_status find_blocks(struct kernel *k) {
-    struct uk_stage *st = k->root;
-    int last = -1;
-
-    k->host = st->loops;
+void uk_blocks_of(const struct uk_stage *st, int *host, int *inside) {
+    *host = st->loops;
+    *inside = 0;
     for (int i = st->loops; i-- > 0;)
         if (st->loop[i]->kind == UK_LOOP_BLOCK) {
-            k->host = i;
-            last = last < 0 ? i : last;
+            *host = i;
+            *inside = *inside ? *inside : i + 1;
         }
-    k->inside = last + 1;
+}
+
+static enum uk_status find_blocks(struct kernel *k) {
+    struct uk_stage *st = k->root;
+
+    uk_blocks_of(st, &k->host, &k->inside);
+    const int last = k->inside - 1;
     if (last < 0 && !st->loops)
         return uk_fail(k->s->context, UK_REFUSED, st->statement->at,
                        "stage %s has no loop that could be bound, and other stages run on blocks; compute it "
@@ -183,7 +201,8 @@ static enum uk_status check_place(const struct kernel *k, const struct uk_stage 
 static enum uk_status check_loops(struct kernel *k, const struct uk_stage *st) {
     for (int i = 0; i < st->loops; i++) {
         const struct uk_loop *l = st->loop[i];
-        const struct uk_loop *other = uk_is_bound(l) ? find_axis(st, l, l->kind, l->axis) : NULL;
+        const bool is_axis = uk_is_bound(l) && l->axis < UK_AXES;
+        const struct uk_loop *other = is_axis ? find_axis(st, l, l->kind, l->axis) : NULL;
 
         if (l->kind == UK_LOOP_PARALLEL)
             return uk_fail(k->s->context, UK_REFUSED, l->at,
@@ -194,7 +213,7 @@ static enum uk_status check_loops(struct kernel *k, const struct uk_stage *st) {
                 k->s->context, UK_REFUSED, l->at,
                 "bind %s %s.%c: loop %s around stage %s is bound to that axis too; take another axis",
                 l->var->name, kind_name(l->kind), axes[l->axis], other->var->name, st->name);
-        if (l->kind != UK_LOOP_THREAD)
+        if (l->kind != UK_LOOP_THREAD || !is_axis)
             continue;
         const int64_t n = uk_constant_extent(st, l);
         if (n > k->block[l->axis])
@@ -226,6 +245,8 @@ static enum uk_status set_weights(struct kernel *k, struct uk_stage *st) {
         if (l->kind != UK_LOOP_THREAD)
             continue;
         any = true;
+        if (l->axis == UK_AXES) /* a digit of the thread's number */
+            continue;
         l->weight = (l->axis > 0 ? k->block[0] : 1) * (l->axis > 1 ? k->block[1] : 1);
     }
     if (any)
@@ -242,9 +263,11 @@ static enum uk_status check_buffer(const struct kernel *k, const struct uk_stage
 
     if (t->kind != UK_TENSOR_PACKED || t->scope != UK_SCOPE_GLOBAL || !uk_home_prefix(k->s, st))
         return UK_OK;
-    return uk_fail(k->s->context, UK_REFUSED, t->at,
-                   "%s is a buffer inside of the blocks of %s, and in global memory; put it at root", t->name,
-                   k->root->name);
+    return uk_fail(
+        k->s->context, UK_REFUSED, t->at,
+        "%s is a buffer inside of the blocks of %s, and in global memory; make it `in shared` or `in "
+        "register`, or put it at root",
+        t->name, k->root->name);
 }
 
 /* Whatever two threads of a kernel do to an element of global memory, they do without an order. */
@@ -278,7 +301,7 @@ static enum uk_status check_kernel(struct kernel *k, struct uk_stage **member) {
     int members = 0;
 
     for (struct uk_stage *st = k->s->stages; st && !status; st = st->next) {
-        if (kernel_root(st) != k->root)
+        if (uk_kernel_root(st) != k->root)
             continue;
         member[members++] = st;
         if (st != k->root)
@@ -316,7 +339,7 @@ enum uk_status uk_check_kernels(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         struct kernel k = {.s = s, .root = st};
 
-        if (kernel_root(st) != st || uk_is_empty(st))
+        if (uk_kernel_root(st) != st || uk_is_empty(st))
             continue;
         if (!(k.block = uk_alloc(s->arena, UK_AXES * sizeof *k.block)))
             return uk_out_of_memory(s->context);

@@ -87,6 +87,8 @@ static enum uk_status find_regions(struct writing *w) {
             why = "nothing bounds an index of the tensor inside the loop";
             status = UK_NO_MATCH;
         }
+    if (!status && (why = uk_check_room(w->kept, w->a.step->scope)))
+        status = UK_NO_MATCH;
     if (status == UK_NO_MATCH)
         return uk_refuse_attach(&w->a, "%s", why);
     w->layout = uk_layout_plain(w->t->dims);
@@ -169,7 +171,8 @@ static enum uk_status create_stage(struct writing *w, const char *name) {
 static enum uk_status redirect(struct writing *w, const char *name) {
     struct uk_stage *at = w->a.at;
     struct uk_statement *starts = uk_alloc(w->s->arena, sizeof *starts);
-    struct uk_tensor *buffer = uk_layout_buffer(w->s, w->kept, &w->layout, w->t, name, w->a.step->at);
+    struct uk_tensor *buffer =
+        uk_layout_buffer(w->s, w->kept, &w->layout, w->t, w->a.step->scope, name, w->a.step->at);
 
     if (!starts || !buffer)
         return uk_out_of_memory(w->s->context);
@@ -190,7 +193,9 @@ enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step)
     if (!name)
         return uk_out_of_memory(s->context);
     if ((status = uk_check_scope(s, step, "cache_write")) || (status = find_writer(&w)) ||
-        (status = check_writer(&w)) || (status = find_regions(&w)))
+        (status = check_writer(&w)) ||
+        (step->scope == UK_SCOPE_SHARED && (status = uk_sink_threads(s, w.a.at, &w.a.prefix, step->at))) ||
+        (status = find_regions(&w)))
         return status;
     if (uk_name_taken(s, name))
         return uk_refuse_attach(&w.a, "the name %s is taken; give another after ->", name);

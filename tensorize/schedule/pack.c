@@ -7,18 +7,6 @@
 #include <string.h>
 #include "schedule.h"
 
-enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what) {
-    static const char *const scopes[] = {
-        [UK_SCOPE_GLOBAL] = "global", [UK_SCOPE_SHARED] = "shared", [UK_SCOPE_REGISTER] = "register"};
-
-    if (!step->has_scope || step->scope == UK_SCOPE_GLOBAL)
-        return UK_OK;
-    return uk_fail(
-        s->context, UK_REFUSED, step->at,
-        "%s %s in %s: the target %s has no memory of that scope, only GPUs have; leave `in %s` out", what,
-        step->subject, scopes[step->scope], s->target->name, scopes[step->scope]);
-}
-
 struct packing {
     struct uk_schedule *s;
     struct uk_step *step;
@@ -224,7 +212,7 @@ static enum uk_status find_region(struct packing *p) {
     for (int d = 0; d < p->from->dims; d++)
         if (!uk_part_room(p->s, &other->part[d]))
             return refuse(p, "nothing bounds an index of the tensor inside the loop");
-    return UK_OK;
+    return uk_check_room(other, p->step->scope) ? refuse(p, uk_check_room(other, p->step->scope)) : UK_OK;
 }
 
 /* ---- the copy ---- */
@@ -246,7 +234,7 @@ static enum uk_status create_tensor(struct packing *p) {
     if (uk_name_taken(s, name))
         return uk_fail(s->context, UK_REFUSED, p->step->at,
                        "%s %s: the name %s is taken; give another after ->", p->what, p->step->subject, name);
-    p->tensor = uk_layout_buffer(s, p->region, &p->layout, p->from, name, p->step->at);
+    p->tensor = uk_layout_buffer(s, p->region, &p->layout, p->from, p->step->scope, name, p->step->at);
     return p->tensor ? UK_OK : uk_out_of_memory(s->context);
 }
 
@@ -284,11 +272,32 @@ static struct uk_statement *create_statement(struct packing *p) {
     return t;
 }
 
+/* Buffers of a block are filled whatever the sizes: with zeros beyond the end of the part. */
+static bool fills(const struct packing *p) {
+    return p->step->scope != UK_SCOPE_GLOBAL;
+}
+
+/* A constant: the loop ends there. */
+static bool is_alone(const struct uk_bound *b) {
+    bool alone = uk_index_is_int(b->upper, NULL);
+
+    for (int i = 0; i < UK_MAX_LOOPS; i++)
+        alone &= !b->form.coefficient[i];
+    return alone;
+}
+
 /* x = step * loop (+ finer digits): loop exists while step * loop is inside the part. */
 static enum uk_status bound_copy(struct packing *p, const struct uk_part *part, const struct uk_loop *l,
                                  int64_t step) {
     struct uk_stage *c = p->copy;
+    struct uk_affine only = {0};
 
+    if (fills(p)) {
+        const int64_t most = uk_part_most(part);
+
+        only.coefficient[l->id] = 1;
+        return uk_add_bound(p->s, c, &only, uk_index_int(p->s->arena, most ? (most - 1) / step + 1 : 0));
+    }
     for (int b = 0; b < part->bounds; b++) {
         struct uk_affine f = part->bound[b].form;
         struct uk_index *upper = part->bound[b].upper;
@@ -399,8 +408,11 @@ static enum uk_status connect_source(struct packing *p) {
         o->index[d] = part->offset;
         for (int l = 0; l < UK_MAX_LOOPS; l++)
             o->index[d].coefficient[l] += x.coefficient[l];
-        for (int b = 0; uk_layout_is_split(&p->layout, d) && b < part->bounds && !status; b++) {
+        for (int b = 0; (fills(p) || uk_layout_is_split(&p->layout, d)) && b < part->bounds && !status; b++) {
             struct uk_affine f = part->bound[b].form;
+
+            if (fills(p) && !uk_layout_is_split(&p->layout, d) && is_alone(&part->bound[b]))
+                continue;
 
             for (int l = 0; l < UK_MAX_LOOPS; l++)
                 f.coefficient[l] += x.coefficient[l];
@@ -488,6 +500,8 @@ enum uk_status uk_apply_pack(struct uk_schedule *s, struct uk_step *step) {
     p->step = step;
     p->what = step->kind == UK_STEP_PACK ? "pack" : "cache_read";
     if ((status = uk_check_scope(s, step, p->what)) || (status = find_consumer(p)) ||
+        (step->scope == UK_SCOPE_SHARED &&
+         (status = uk_sink_threads(s, p->consumer, &p->prefix, step->at))) ||
         (status = check_writers(p)) || (status = choose_layout(p)) || (status = find_pad(p)) ||
         (status = find_region(p)) || (status = create_tensor(p)) || (!p->shared && (status = create_copy(p))))
         return status;

@@ -8,8 +8,21 @@
 
 #include "polyhedra/polyhedra.h"
 
-/* `in shared` and `in register` are for GPUs. */
+/* scope.c: `in shared` and `in register` are for GPUs, inside loops; and of constant extents: NULL, or why not. */
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
+
+const char *uk_check_room(const struct uk_region *r, enum uk_scope scope);
+/* Moves loops over threads among the stage's first *prefix loops inwards, past those: they are independent. */
+enum uk_status uk_sink_threads(struct uk_schedule *s, struct uk_stage *st, int *prefix,
+                               struct uk_position at);
+/* Kernels have no more of such memory than the target has. */
+enum uk_status uk_check_memory(struct uk_schedule *s);
+/* fill.c: stages on buffers of a block do not stop where tensors end. */
+void uk_fill_tiles(struct uk_schedule *s);
+/* distribute.c: stages on such buffers that have no loops over threads get them, before sums get theirs that start them; then
+ * the indices of registers are those of one thread. */
+enum uk_status uk_spread_over_threads(struct uk_schedule *s);
+enum uk_status uk_make_registers(struct uk_schedule *s);
 
 /* Are two values that read no tensor the same? */
 bool uk_same_constant(const struct uk_expr *a, const struct uk_expr *b);
@@ -62,6 +75,10 @@ enum uk_status uk_check_vectors(struct uk_schedule *s, struct uk_stage *st);
 /* bind.c; uk_check_kernels: once all steps are applied, what bound loops make must be kernels; tells the loops their weights. */
 enum uk_status uk_apply_bind(struct uk_schedule *s, const struct uk_step *step);
 enum uk_status uk_check_kernels(struct uk_schedule *s);
+/* The stage's loops [host, inside) are over blocks, if any is. */
+void uk_blocks_of(const struct uk_stage *st, int *host, int *inside);
+/* The stage whose kernel, or loops on the host, the stage is in: what is attached outside of all loops is alone. */
+struct uk_stage *uk_kernel_root(struct uk_stage *st);
 /* How the loop IR's loop runs. */
 void uk_set_kind(struct uk_node *n, const struct uk_loop *l);
 /* Refuses to change a loop that is unrolled or vectorized. */

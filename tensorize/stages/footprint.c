@@ -427,6 +427,20 @@ struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part)
     return least && negative ? uk_index_op(s->arena, UK_I_MAX, least, uk_index_int(s->arena, 0)) : least;
 }
 
+int64_t uk_part_most(const struct uk_part *part) {
+    int64_t least = -1, n;
+
+    for (int b = 0; b < part->bounds; b++) {
+        bool shrinks = true;
+
+        for (int l = 0; l < UK_MAX_LOOPS; l++)
+            shrinks &= part->bound[b].form.coefficient[l] >= 0;
+        if (shrinks && uk_index_is_int(part->bound[b].upper, &n) && (least < 0 || n < least))
+            least = n < 0 ? 0 : n;
+    }
+    return least;
+}
+
 struct uk_index *uk_part_position(struct uk_schedule *s, const struct uk_stage *st,
                                   const struct uk_part *part, const struct uk_affine *f) {
     struct uk_arena *a = s->arena;

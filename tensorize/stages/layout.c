@@ -100,7 +100,7 @@ bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim) {
 
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
                                    const struct uk_buffer_layout *l, const struct uk_tensor *of,
-                                   const char *name, struct uk_position at) {
+                                   enum uk_scope scope, const char *name, struct uk_position at) {
     struct uk_arena *a = s->arena;
     struct uk_tensor *t = uk_alloc(a, sizeof *t);
     struct uk_buffer *buffer = uk_alloc(a, sizeof *buffer);
@@ -111,6 +111,7 @@ struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region
     *t = (struct uk_tensor){.name = name,
                             .type = of->type,
                             .kind = UK_TENSOR_PACKED,
+                            .scope = scope,
                             .dims = l->stored,
                             .stored_dims = l->stored,
                             .align = 64,
@@ -122,7 +123,8 @@ struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region
         struct uk_index *n = uk_index_int(a, digit->modulus);
 
         if (!digit->modulus) {
-            n = uk_part_room(s, &r->part[digit->dim]);
+            n = scope == UK_SCOPE_GLOBAL ? uk_part_room(s, &r->part[digit->dim])
+                                         : uk_index_int(a, uk_part_most(&r->part[digit->dim]));
             if (digit->divisor > 1)
                 n = uk_index_op(a, UK_I_DIV, uk_index_op(a, UK_I_ADD, n, uk_index_int(a, digit->divisor - 1)),
                                 uk_index_int(a, digit->divisor));

@@ -31,9 +31,9 @@ struct uk_loop {
     struct uk_var *var; /* its name, and its value in general expressions */
     int iterator;       /* of the stage that it belongs to */
     enum uk_loop_kind kind;
-    int axis;       /* of blocks or threads: 0 to 2 for x to z */
+    int axis;       /* of blocks or threads: 0 to 2 for x to z; 3: of threads, whatever their axes */
     int64_t weight; /* of threads: an iteration's part of the thread's number, once all steps are applied */
-    bool is_made;          /* lowering: the part of the AST that is looked at has it as a loop */
+    bool is_made;   /* lowering: the part of the AST that is looked at has it as a loop */
     const int64_t *block;  /* of blocks: the kernel's threads by axis, likewise */
     struct uk_position at; /* of the step that made it parallel, unrolled, vectorized or bound it */
     struct uk_stage *stage;
@@ -307,6 +307,8 @@ enum uk_status uk_region_join(struct uk_schedule *s, struct uk_region *to, const
                               struct uk_index *const *shape, const char **why);
 /* More than x can be, whatever the prefix loops are; over sizes only. */
 struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part);
+/* The least of that which is a constant; -1: none is. */
+int64_t uk_part_most(const struct uk_part *part);
 bool uk_part_equal(const struct uk_part *a, const struct uk_part *b);
 bool uk_affine_equal(const struct uk_affine *a, const struct uk_affine *b);
 /* x = f - offset, an expression over the stage's loops. */
@@ -336,10 +338,10 @@ struct uk_buffer_layout uk_layout_panel(int dims, int along, int64_t width);
 /* NULL, or why the map is none that a buffer can have. */
 const char *uk_layout_of_map(const struct uk_map *map, struct uk_buffer_layout *out);
 bool uk_layout_is_split(const struct uk_buffer_layout *l, int dim);
-/* A buffer for the region of `of`, in the schedule's list; NULL: no memory. */
+/* A buffer for the region of `of`, in the schedule's list; NULL: no memory. Other scopes than global have constant extents. */
 struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region *r,
                                    const struct uk_buffer_layout *l, const struct uk_tensor *of,
-                                   const char *name, struct uk_position at);
+                                   enum uk_scope scope, const char *name, struct uk_position at);
 /* The operand accesses the buffer instead, inside the region. */
 enum uk_status uk_layout_redirect(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o,
                                   const struct uk_region *r, const struct uk_buffer_layout *l,

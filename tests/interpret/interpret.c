@@ -417,7 +417,7 @@ static void loops_run(void **state) {
     uk_print_loops(&t, &f);
     assert_string_equal(t.text, "f(N; A, C)\n"
                                 "  check N < 100\n"
-                                "  buffer W f32 [N] shared\n"
+                                "  buffer W f32 [N] one for all\n"
                                 "  for i in 0 .. N step 2 parallel\n"
                                 "    let x = i + 1\n"
                                 "    if x < N\n"

@@ -136,10 +136,92 @@ static void calls(void **state) {
     uk_program_destroy(p);
 }
 
+static const char product[] =
+    "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, "
+    "n]\nschedule\n"
+    "split m 16 -> by m1\nsplit n 8 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 2 -> tx ni\nsplit k 4 -> ko ki\n"
+    "reorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\nbind ty thread.y\nbind tx thread.x\n"
+    "cache_write C at bx in register\ncache_read A at ko in shared -> AS\ncache_read B at ko in shared -> "
+    "BS\n";
+
+/* The place of the barrier of that number, which is counted down; or NULL. */
+static struct uk_node **find_barrier(struct uk_node **at, int *number) {
+    struct uk_node **found = NULL;
+
+    for (; *at && !found; at = &(*at)->next) {
+        if ((*at)->op == UK_N_BARRIER && (*number)-- == 0)
+            return at;
+        if (!(found = find_barrier(&(*at)->body, number)))
+            found = find_barrier(&(*at)->other, number);
+    }
+    return found;
+}
+
+static enum uk_status run_product(struct uk_function *f) {
+    enum { M = 20, N = 10, K = 9 };
+    float a[M * K], b[K * N], c[M * N];
+    struct uk_values v = {.size = (int64_t[]){M, K, N}, .tensor = (void *[]){a, b, c}};
+
+    for (int i = 0; i < M * K; i++)
+        a[i] = (float)(i % 7);
+    for (int i = 0; i < K * N; i++)
+        b[i] = (float)(i % 5);
+    uk_context_enter(context, "f");
+    enum uk_status status = uk_interpret_function(f, &v, 0xff);
+    for (int i = 0; i < M * N && !status; i++) {
+        float sum = 0;
+
+        for (int k = 0; k < K; k++)
+            sum += a[i / N * K + k] * b[k * N + i % N];
+        assert_true(c[i] == sum);
+    }
+    return status;
+}
+
+/* Each barrier is needed: without it a race is reported. */
+static void each_barrier(void **state) {
+    struct uk_program *p = parse(product);
+    struct uk_function *f = lower(p);
+    int barriers = 0;
+
+    (void)state;
+    assert_int_equal(run_product(f), UK_OK);
+    for (;; barriers++) {
+        int number = barriers;
+        struct uk_node **at = find_barrier(&f->body, &number), *barrier;
+
+        if (!at)
+            break;
+        barrier = *at;
+        *at = barrier->next;
+        assert_int_equal(run_product(f), UK_INTERNAL);
+        assert_non_null(strstr(uk_context_message(context), "race on "));
+        *at = barrier;
+    }
+    assert_int_equal(barriers, 2);
+    assert_int_equal(run_product(f), UK_OK);
+    uk_program_destroy(p);
+}
+
+/* What two threads read and none writes needs no barrier, nor what a thread alone goes on with. */
+static void no_barrier(void **state) {
+    struct uk_program *p =
+        parse("tensor X f32 [M, 64]\ntemp T f32 [M, 64]\ntensor Y f32 [M, 64]\n"
+              "T[m, i] = X[m, i] + 1\nY[m, i] = T[m, i] * T[m, i]\nschedule\n"
+              "compute_at T Y.m\nbind Y.m block.x\nbind Y.i thread.x\nbind T.i thread.x\n");
+    struct uk_function *f = lower(p);
+    int number = 0;
+
+    (void)state;
+    assert_null(find_barrier(&f->body, &number));
+    uk_program_destroy(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(none),     cmocka_unit_test(two_writers), cmocka_unit_test(writer_and_reader),
-        cmocka_unit_test(launches), cmocka_unit_test(calls),
+        cmocka_unit_test(none),       cmocka_unit_test(two_writers), cmocka_unit_test(writer_and_reader),
+        cmocka_unit_test(launches),   cmocka_unit_test(calls),       cmocka_unit_test(each_barrier),
+        cmocka_unit_test(no_barrier),
     };
 
     context = uk_context_create();

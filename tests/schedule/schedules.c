@@ -233,6 +233,14 @@ static void blocks_and_threads(void **state) {
         "split C.k 8 -> ko ki\nsplit C.n 16 -> no ni\nreorder ko C.m no ki ni\nbind C.m block.z\nbind no "
         "block.x\n"
         "bind ni thread.z\n",
+        "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
+        "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
+        "bind ty thread.y\nbind tx thread.x\ncache_write C at bx in register\ncache_read A at ko in shared\n"
+        "cache_read B at ko in shared\n",
+        "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
+        "split C.k 8 -> ko ki\nreorder by bx ty tx ko ki mi ni\nbind by block.y\nbind bx block.x\n"
+        "bind ty thread.y\nbind tx thread.x\ncache_write C at tx in register\ncache_read A at ko in shared\n"
+        "cache_read B at ko in shared -> BS\ncache_read BS at ki in register\n",
     };
 
     (void)state;
@@ -346,6 +354,24 @@ static void kernel_steps(struct random_steps *r, bool avx512) {
     put_step(r, "tensorize C.mi auto");
 }
 
+/* Buffers in shared and in register, at loops where they make sense, or not. */
+static void random_buffers(struct random_steps *r) {
+    static const char *const place[] = {"bx", "by", "ko", "ty", "tx", "ki"};
+    static const char *const scope[] = {"shared", "register"};
+
+    if (below(&r->x, 3))
+        put_step(r, "cache_write C at %s in %s -> CW", place[below(&r->x, 5)], scope[below(&r->x, 3) > 0]);
+    for (int i = 0; i < 2; i++)
+        if (below(&r->x, 4))
+            put_step(r, "cache_read %c at %s in shared -> S%c", 'A' + i,
+                     place[below(&r->x, 2) ? 2 : below(&r->x, 6)], 'A' + i);
+    if (!below(&r->x, 3))
+        put_step(r, "cache_read %c at %s in %s -> R", "AB"[below(&r->x, 2)], place[3 + below(&r->x, 3)],
+                 scope[below(&r->x, 4) > 0]);
+    if (!below(&r->x, 3))
+        put_step(r, "cache_read SA at %s in register -> RA", place[3 + below(&r->x, 3)]);
+}
+
 /* Blocks and threads as a GPU wants them, or anyhow: loops of any sort, in any order. */
 static void bind_steps(struct random_steps *r) {
     static const char *const grid[] = {"C.%s block.x", "C.%s block.y", "C.%s block.z"};
@@ -368,6 +394,7 @@ static void bind_steps(struct random_steps *r) {
 
             snprintf(step + n, STEP_LENGTH - n, (i < 2 ? grid : threads)[(first + i) % 3], bound[i]);
         }
+    random_buffers(r);
 }
 
 /* Ways to run loops: often the last one in vectors, sometimes others unrolled. */
@@ -504,7 +531,7 @@ static void random_ones(void **state) {
         for (int i = 0; i < COUNT(r.size); i++)
             r.size[i] = below(&r.x, i ? CHECK_SIZES : 4);
 
-        if (!t && below(&r.x, 2)) {
+        if (!t && below(&r.x, 4)) {
             bind_steps(&r);
         } else if (t && below(&r.x, 2)) {
             kernel_steps(&r, t == 2);

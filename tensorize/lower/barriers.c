@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Barriers of a kernel, by what its threads do to shared memory: what one writes another reads, or writes again, after a
+ * barrier. They stand outside of the loops over threads, where all threads of the block come by. A loop's body is gone
+ * through twice, for what is left of an iteration meets the next one. Where isl shows that the threads which meet are one,
+ * there is none.
+ */
+#include "lower.h"
+
+enum { MOST_ACCESSES = 64 };
+
+/* A stage's access to shared memory; operand 0 writes. */
+struct access {
+    struct uk_stage *stage;
+    int operand;
+};
+
+struct placing {
+    struct uk_schedule *s;
+    int accesses;
+    struct access access[MOST_ACCESSES];
+    uint64_t asked[MOST_ACCESSES],
+        crossing[MOST_ACCESSES]; /* by another access: has isl told? do threads meet? */
+    bool failed;
+};
+
+static int number_of(struct placing *p, struct uk_stage *st, int operand) {
+    int i = 0;
+
+    while (i < p->accesses && (p->access[i].stage != st || p->access[i].operand != operand))
+        i++;
+    if (i == MOST_ACCESSES) {
+        p->failed = true;
+        return 0;
+    }
+    if (i == p->accesses)
+        p->access[p->accesses++] = (struct access){st, operand};
+    return i;
+}
+
+/* All accesses of the stages whose instances are among the nodes, as a set. */
+static uint64_t accesses_of(struct placing *p, const struct uk_node *n) {
+    uint64_t set = 0;
+
+    for (; n; n = n->next) {
+        struct uk_stage *st =
+            n->op == UK_N_STORE || n->op == UK_N_CALL ? uk_stage_find(p->s, n->stage) : NULL;
+
+        for (int o = 0; st && o < st->operands; o++)
+            if (st->operand[o].tensor->scope == UK_SCOPE_SHARED)
+                set |= UINT64_C(1) << number_of(p, st, o);
+        set |= accesses_of(p, n->body) | accesses_of(p, n->other);
+    }
+    return set;
+}
+
+/* Do two threads of a block touch one element, and one of them writes it? */
+static bool meet(struct placing *p, int a, int b) {
+    const struct access *w = &p->access[a], *x = &p->access[b];
+    int host, inside;
+
+    if (w->operand && x->operand)
+        return false;
+    if (w->stage->operand[w->operand].tensor != x->stage->operand[x->operand].tensor)
+        return false;
+    if (w->operand)
+        return meet(p, b, a);
+    if (!(p->asked[a] >> b & 1)) {
+        uk_blocks_of(w->stage, &host, &inside);
+        p->asked[a] |= UINT64_C(1) << b;
+        if (uk_crosses(p->s, w->stage, x->stage, x->operand, host, inside, false))
+            p->crossing[a] |= UINT64_C(1) << b;
+    }
+    return p->crossing[a] >> b & 1;
+}
+
+static bool any_meet(struct placing *p, uint64_t before, uint64_t now) {
+    for (int a = 0; a < p->accesses; a++)
+        for (int b = 0; b < p->accesses && before >> a & 1; b++)
+            if ((now >> b & 1) && meet(p, a, b))
+                return true;
+    return false;
+}
+
+/* Is it a thread's part, in which there is no place for a barrier? */
+static bool is_of_threads(const struct uk_node *n) {
+    return n->op == UK_N_STORE || n->op == UK_N_CALL || (n->op == UK_N_FOR && n->loop == UK_LOOP_THREAD);
+}
+
+static bool insert(struct placing *p, struct uk_node **at) {
+    struct uk_node *barrier = uk_alloc(p->s->arena, sizeof *barrier);
+
+    if (!barrier)
+        return false;
+    *barrier = (struct uk_node){.op = UK_N_BARRIER, .next = *at, .stage = (*at)->stage};
+    *at = barrier;
+    return true;
+}
+
+static bool place(struct placing *p, struct uk_node **at, uint64_t *since);
+
+static bool place_inside(struct placing *p, struct uk_node *n, uint64_t *since) {
+    uint64_t other = *since;
+
+    switch (n->op) {
+    case UK_N_FOR:
+        for (int pass = 0; pass < (n->loop == UK_LOOP_BLOCK ? 1 : 2); pass++) {
+            if (!place(p, &n->body, since))
+                return false;
+            *since |= other; /* it may have no iteration */
+        }
+        return true;
+    case UK_N_IF:
+        if (!place(p, &n->body, since) || !place(p, &n->other, &other))
+            return false;
+        *since |= other;
+        return true;
+    default:
+        return place(p, &n->body, since);
+    }
+}
+
+/* since: what has been touched since the last barrier. */
+static bool place(struct placing *p, struct uk_node **at, uint64_t *since) {
+    for (; *at; at = &(*at)->next) {
+        if ((*at)->op == UK_N_BARRIER) {
+            *since = 0;
+            continue;
+        }
+        if (!is_of_threads(*at)) {
+            if (!place_inside(p, *at, since))
+                return false;
+            continue;
+        }
+        struct uk_node *next = (*at)->next;
+        (*at)->next = NULL;
+        const uint64_t now = accesses_of(p, *at);
+        (*at)->next = next;
+        if (any_meet(p, *since, now)) {
+            if (!insert(p, at))
+                return false;
+            at = &(*at)->next;
+            *since = 0;
+        }
+        *since |= now;
+    }
+    return true;
+}
+
+enum uk_status uk_place_barriers(struct uk_schedule *s, struct uk_node *launch) {
+    struct placing *p = uk_alloc(s->arena, sizeof *p);
+    uint64_t since = 0;
+
+    if (launch->block[0] * launch->block[1] * launch->block[2] == 1)
+        return UK_OK;
+    if (!p)
+        return uk_out_of_memory(s->context);
+    p->s = s;
+    if (!place(p, &launch->body, &since))
+        return uk_out_of_memory(s->context);
+    if (p->failed)
+        return uk_fail(
+            s->context, UK_REFUSED, (struct uk_position){0},
+            "the stages in the blocks of %s have more than %d accesses to shared memory; copy fewer "
+            "tensors",
+            launch->stage, MOST_ACCESSES);
+    return uk_isl_status(s);
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who does what in a block. Copies into shared memory that have no loop over threads are spread over all of them, neighbours to
+ * neighbours. A buffer in registers is in those of one thread, element by element: the terms of loops over threads in its
+ * indices are digits that say which, and the rest is the register. Stages on it without such loops take the same digits.
+ */
+#include <string.h>
+#include "schedule.h"
+
+static bool has_threads(const struct uk_stage *st) {
+    for (int i = 0; i < st->loops; i++)
+        if (st->loop[i]->kind == UK_LOOP_THREAD)
+            return true;
+    return false;
+}
+
+/* The loop as outer and inner ones, under new names; inner is of `factor` values. */
+static enum uk_status divide(struct uk_schedule *s, struct uk_stage *st, int position, int64_t factor) {
+    const char *name = st->loop[position]->var->name;
+    const char *outer = uk_fresh_name(s, name, "o"), *inner = uk_fresh_name(s, name, "t");
+
+    if (!outer || !inner)
+        return uk_out_of_memory(s->context);
+    enum uk_status status = uk_split_loop(s, st, position, factor, outer, inner, st->statement->at);
+    if (!status && !(status = uk_name_add(s, outer)))
+        status = uk_name_add(s, inner);
+    return status;
+}
+
+/* The loops over threads before the stage's others. */
+static void threads_first(struct uk_stage *st) {
+    struct uk_loop *now[UK_MAX_LOOPS];
+    int n = st->prefix;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = st->prefix; i < st->loops; i++)
+            if ((st->loop[i]->kind == UK_LOOP_THREAD) != pass)
+                now[n++] = st->loop[i];
+    for (int i = st->prefix; i < st->loops; i++)
+        st->loop[i] = now[i];
+}
+
+/* ---- copies into shared memory ---- */
+
+/* The most of a loop's n values that a power of the threads left takes. */
+static int64_t share(int64_t n, int64_t threads) {
+    int64_t most = 1;
+
+    for (int64_t d = 1; d <= threads && d <= n; d++)
+        if (threads % d == 0)
+            most = d;
+    return most;
+}
+
+static enum uk_status spread(struct uk_schedule *s, struct uk_stage *st, int64_t threads) {
+    int64_t weight = 1;
+
+    for (int i = st->loops; i-- > st->prefix && threads > 1;) {
+        const int64_t n = uk_constant_extent(st, st->loop[i]), part = n < 0 ? 1 : share(n, threads);
+
+        if (part == 1)
+            continue;
+        if (part < n) {
+            enum uk_status status = divide(s, st, i, part);
+
+            if (status)
+                return status;
+        }
+        struct uk_loop *l = st->loop[part < n ? i + 1 : i];
+        l->kind = UK_LOOP_THREAD;
+        l->axis = UK_AXES;
+        l->weight = weight;
+        l->at = st->statement->at;
+        weight *= part;
+        threads /= part;
+    }
+    if (weight == 1 && st->loops > st->prefix) { /* thread 0 alone */
+        struct uk_loop *l = st->loop[st->loops - 1];
+        enum uk_status status = divide(s, st, st->loops - 1, 1);
+
+        if (status)
+            return status;
+        l = st->loop[st->loops - 1];
+        l->kind = UK_LOOP_THREAD;
+        l->axis = UK_AXES;
+        l->weight = 1;
+    }
+    threads_first(st);
+    return UK_OK;
+}
+
+/* ---- registers ---- */
+
+/* A loop over threads of an axis, of n values, in an index. */
+struct owner {
+    int axis;
+    int64_t coefficient, n;
+    const struct uk_loop *loop;
+};
+
+struct owners {
+    int count[UK_MAX_DIMS];
+    struct owner of[UK_MAX_DIMS][UK_AXES]; /* the largest coefficients first */
+};
+
+struct registers {
+    struct uk_schedule *s;
+    struct uk_tensor *t;
+    const struct uk_stage *first; /* that has threads, and its access */
+    struct owners owners;
+    int64_t extent[UK_MAX_DIMS]; /* of what one thread has */
+};
+
+static struct uk_operand *next_access(const struct registers *r, struct uk_stage *st, int *o) {
+    while (++*o < st->operands)
+        if (st->operand[*o].tensor == r->t)
+            return &st->operand[*o];
+    return NULL;
+}
+
+/* Loops over threads that all stages which touch the tensor are inside of: it is each thread's own there. */
+static bool is_common(const struct registers *r, const struct uk_loop *l) {
+    for (struct uk_stage *st = r->s->stages; st; st = st->next) {
+        int o = -1;
+
+        if (next_access(r, st, &o) && uk_loop_position(st, l) < 0)
+            return false;
+    }
+    return true;
+}
+
+static void find_owners(const struct registers *r, const struct uk_stage *st, const struct uk_operand *x,
+                        struct owners *out) {
+    memset(out, 0, sizeof *out);
+    for (int d = 0; d < r->t->dims; d++)
+        for (int i = 0; i < st->loops; i++) {
+            const struct uk_loop *l = st->loop[i];
+            const int64_t c = x->index[d].coefficient[l->id];
+            int k = out->count[d];
+
+            if (l->kind != UK_LOOP_THREAD || !c || k == UK_AXES)
+                continue;
+            for (; k > 0 && out->of[d][k - 1].coefficient < c; k--)
+                out->of[d][k] = out->of[d][k - 1];
+            out->of[d][k] = (struct owner){l->axis, c, uk_constant_extent(st, l), l};
+            out->count[d]++;
+        }
+}
+
+static bool same_owners(const struct owners *a, const struct owners *b, int dims) {
+    for (int d = 0; d < dims; d++) {
+        if (a->count[d] != b->count[d])
+            return false;
+        for (int k = 0; k < a->count[d]; k++)
+            if (a->of[d][k].axis != b->of[d][k].axis || a->of[d][k].n != b->of[d][k].n ||
+                a->of[d][k].coefficient != b->of[d][k].coefficient)
+                return false;
+    }
+    return true;
+}
+
+/* A loop over threads that chooses no element: each of its threads would have all of them. */
+static const struct uk_loop *idle_loop(const struct registers *r, const struct uk_stage *st,
+                                       const struct uk_operand *x) {
+    for (int i = 0; i < st->loops; i++)
+        if (st->loop[i]->kind == UK_LOOP_THREAD && !uk_depends(x, st->loop[i]) && !is_common(r, st->loop[i]))
+            return st->loop[i];
+    return NULL;
+}
+
+static enum uk_status two_owners(const struct registers *r, const struct uk_stage *st) {
+    return uk_fail(
+        r->s->context, UK_REFUSED, r->t->at,
+        "%s is in register, and its elements have other threads in stage %s than in stage %s; give "
+        "both the same loops over threads, or put it in shared",
+        r->t->name, st->name, r->first->name);
+}
+
+/* Splits the loops of a stage without threads by the digits of the tensor's indices. */
+static enum uk_status take_owners(struct registers *r, struct uk_stage *st, const struct uk_operand *x) {
+    for (int d = 0; d < r->t->dims; d++) {
+        int at = -1, n = 0;
+
+        for (int i = 0; i < st->loops; i++)
+            if (x->index[d].coefficient[st->loop[i]->id]) {
+                at = i;
+                n++;
+            }
+        if (!r->owners.count[d])
+            continue;
+        if (n != 1 || at < st->prefix || x->index[d].coefficient[st->loop[at]->id] != 1 ||
+            x->index[d].general)
+            return two_owners(r, st);
+        for (int k = 0; k < r->owners.count[d]; k++) {
+            const struct owner *w = &r->owners.of[d][k];
+            enum uk_status status = UK_OK;
+
+            if (uk_constant_extent(st, st->loop[at]) > w->coefficient * w->n) {
+                status = divide(r->s, st, at, w->coefficient * w->n);
+                at++;
+            }
+            if (!status && w->coefficient > 1)
+                status = divide(r->s, st, at, w->coefficient);
+            if (status)
+                return status;
+            st->loop[at]->kind = UK_LOOP_THREAD;
+            st->loop[at]->axis = w->axis;
+            st->loop[at]->at = st->statement->at;
+            at++;
+        }
+    }
+    threads_first(st);
+    return UK_OK;
+}
+
+static enum uk_status spread_registers(struct registers *r) {
+    for (struct uk_stage *st = r->s->stages; st && !r->first; st = st->next) {
+        int o = -1;
+        const struct uk_operand *x = next_access(r, st, &o);
+
+        if (x && has_threads(st)) {
+            r->first = st;
+            find_owners(r, st, x, &r->owners);
+        }
+    }
+    for (struct uk_stage *st = r->s->stages; st && r->first; st = st->next) {
+        int o = -1;
+        const struct uk_operand *x = next_access(r, st, &o);
+
+        if (!x || has_threads(st))
+            continue;
+        enum uk_status status = take_owners(r, st, x);
+        if (status)
+            return status;
+    }
+    return UK_OK;
+}
+
+/* The digits leave the index: what is above a digit moves down. False: terms below one reach into it. */
+static bool leave_digits(struct registers *r, const struct uk_stage *st, struct uk_affine *f, int d) {
+    int64_t most = 0, rest = 0;
+
+    if (f->general || (f->rest && (!uk_index_is_int(f->rest, &rest) || rest)))
+        return false;
+    for (int k = 0; k < r->owners.count[d]; k++) {
+        const struct owner *w = &r->owners.of[d][k];
+        int64_t low = 0;
+
+        for (int i = 0; i < st->loops; i++) {
+            int64_t *c = &f->coefficient[st->loop[i]->id], n = uk_constant_extent(st, st->loop[i]);
+            const bool thread = st->loop[i]->kind == UK_LOOP_THREAD;
+
+            if (!*c || (thread && *c >= w->coefficient))
+                continue;
+            if (*c < 0 || n < 0)
+                return false;
+            if (!thread && *c % (w->coefficient * w->n) == 0)
+                *c /= w->n;
+            else
+                low += *c * (n - 1);
+        }
+        if (low >= w->coefficient)
+            return false;
+    }
+    for (int i = 0; i < st->loops; i++) {
+        int64_t *c = &f->coefficient[st->loop[i]->id];
+
+        if (st->loop[i]->kind == UK_LOOP_THREAD)
+            *c = 0;
+        most += *c * (uk_constant_extent(st, st->loop[i]) - 1);
+    }
+    r->extent[d] = most >= r->extent[d] ? most + 1 : r->extent[d];
+    return true;
+}
+
+/* What one thread has of the buffer. */
+static enum uk_status shrink(struct registers *r) {
+    struct uk_index *elements = uk_index_int(r->s->arena, 1);
+    struct uk_tensor *t = r->t;
+
+    for (int d = t->dims; d-- > 0;) {
+        if (r->owners.count[d])
+            t->shape[d] = t->stored[d] = uk_index_int(r->s->arena, r->extent[d]);
+        t->stride[d] = elements;
+        elements = uk_index_op(r->s->arena, UK_I_MUL, elements, t->shape[d]);
+    }
+    for (struct uk_buffer *b = r->s->buffers; b; b = b->next)
+        if (b->tensor == t)
+            b->elements = elements;
+    return elements ? UK_OK : uk_out_of_memory(r->s->context);
+}
+
+static enum uk_status make_private(struct registers *r) {
+    for (struct uk_stage *st = r->s->stages; st; st = st->next) {
+        struct uk_operand *x;
+        struct owners here;
+        int o = -1;
+
+        while ((x = next_access(r, st, &o))) {
+            const struct uk_loop *idle = idle_loop(r, st, x);
+
+            if (!r->first) {
+                r->first = st;
+                find_owners(r, st, x, &r->owners);
+            }
+            find_owners(r, st, x, &here);
+            if (!same_owners(&here, &r->owners, r->t->dims))
+                return two_owners(r, st);
+            if (idle)
+                return uk_fail(
+                    r->s->context, UK_REFUSED, r->t->at,
+                    "%s is in register, and loop %s of stage %s, which is over threads, chooses none "
+                    "of its elements; put it in shared, or attach it inside of that loop",
+                    r->t->name, idle->var->name, st->name);
+            for (int d = 0; d < r->t->dims; d++)
+                if (r->owners.count[d] && !leave_digits(r, st, &x->index[d], d))
+                    return uk_fail(
+                        r->s->context, UK_REFUSED, r->t->at,
+                        "%s is in register, and in stage %s two threads would have the same element; "
+                        "split its loops so that those over threads are multiples of what is inside",
+                        r->t->name, st->name);
+        }
+    }
+    return shrink(r);
+}
+
+/* ---- all ---- */
+
+/* The threads by axis that the stages of the kernel bind. */
+static int64_t threads_of_kernel(const struct uk_schedule *s, const struct uk_stage *in) {
+    int64_t block[UK_AXES] = {1, 1, 1};
+
+    for (struct uk_stage *st = s->stages; st; st = st->next)
+        for (int i = 0; i < st->loops && uk_kernel_root(st) == uk_kernel_root((struct uk_stage *)in); i++) {
+            const struct uk_loop *l = st->loop[i];
+            const int64_t n = l->kind == UK_LOOP_THREAD && l->axis < UK_AXES ? uk_constant_extent(st, l) : 1;
+
+            if (n > 1 && n > block[l->axis])
+                block[l->axis] = n;
+        }
+    return block[0] * block[1] * block[2];
+}
+
+static enum uk_status each_register(struct uk_schedule *s, enum uk_status (*apply)(struct registers *r)) {
+    enum uk_status status = UK_OK;
+
+    for (struct uk_buffer *b = s->buffers; b && !status; b = b->next) {
+        struct registers r = {.s = s, .t = b->tensor};
+
+        if (r.t->scope == UK_SCOPE_REGISTER)
+            status = apply(&r);
+    }
+    return status;
+}
+
+enum uk_status uk_spread_over_threads(struct uk_schedule *s) {
+    enum uk_status status = each_register(s, spread_registers);
+
+    for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
+        const int64_t threads =
+            st->is_copy && st->operand[0].tensor->scope == UK_SCOPE_SHARED && !has_threads(st)
+                ? threads_of_kernel(s, st)
+                : 1;
+
+        if (threads > 1)
+            status = spread(s, st, threads);
+    }
+    return status;
+}
+
+enum uk_status uk_make_registers(struct uk_schedule *s) {
+    return each_register(s, make_private);
+}

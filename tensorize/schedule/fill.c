@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Full tiles: the buffers of a block are filled with zeros where the tensor ends, so that a stage that reads only such ones and
+ * writes another one need not stop there. What it computes beyond the end, nobody stores.
+ */
+#include "schedule.h"
+
+static bool is_local(const struct uk_tensor *t) {
+    return t->scope != UK_SCOPE_GLOBAL;
+}
+
+/* The copy that fills the tensor with zeros outside; or NULL. */
+static const struct uk_stage *filling(const struct uk_schedule *s, const struct uk_tensor *t) {
+    for (const struct uk_stage *c = s->stages; c; c = c->next)
+        if (c->is_copy && c->operand[0].tensor == t && is_local(t) && !c->copied->outside)
+            return c;
+    return NULL;
+}
+
+/* Is the operand, beyond the end of what loop l goes over, a zero that such a copy has there? */
+static bool is_zero_beyond(const struct uk_schedule *s, const struct uk_operand *o, const struct uk_loop *l) {
+    const struct uk_stage *c = filling(s, o->tensor);
+
+    return c && (uk_depends(o, l) || is_zero_beyond(s, &c->operand[1], l));
+}
+
+/* The operand that the expression is, or is converted from; or NULL. */
+static const struct uk_operand *operand_of(const struct uk_stage *st, const struct uk_expr *e) {
+    while (e->op == UK_E_CAST)
+        e = e->arg[0];
+    for (int o = 1; o < st->operands; o++)
+        if (st->operand[o].expr == e)
+            return &st->operand[o];
+    return NULL;
+}
+
+/* Does a term add nothing to the sum where l is beyond the end: is it a zero, or a product of two? One alone could meet an
+ * infinity. */
+static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
+    const struct uk_expr *e = st->statement->right;
+    const int n = e->op == UK_E_MUL ? 2 : 1;
+
+    if (st->statement->reduce != UK_REDUCE_SUM)
+        return false;
+    for (int i = 0; i < n; i++) {
+        const struct uk_operand *o = operand_of(st, n > 1 ? e->arg[i] : e);
+
+        if (!o || !is_zero_beyond(s, o, l))
+            return false;
+    }
+    return true;
+}
+
+/* The stage's own loops from `inside` on may run to their constants. */
+static void raise_bound(const struct uk_schedule *s, const struct uk_stage *st, struct uk_bound *b,
+                        int inside) {
+    if (uk_index_is_int(b->upper, NULL) || b->is_guard)
+        return;
+    for (int i = inside; i < st->loops; i++) {
+        const struct uk_loop *l = st->loop[i];
+
+        if (b->form.coefficient[l->id] > 0 && (!uk_is_reduced(st, l) || adds_zero(s, st, l)) &&
+            uk_constant_extent(st, l) >= 0)
+            b->form.coefficient[l->id] = 0;
+    }
+}
+
+/* How many of the stage's loops are outside of what the buffers in shared that are filled there hold. */
+static int filled_inside(const struct uk_schedule *s, const struct uk_stage *st) {
+    int inside = st->is_copy ? 0 : st->prefix;
+
+    for (const struct uk_stage *c = s->stages; c; c = c->next)
+        if (c->is_copy && c->operand[0].tensor->scope == UK_SCOPE_SHARED)
+            for (const struct uk_stage *at = st; at; at = at->parent)
+                if (c->parent == at && c->prefix > inside && c != st && c->prefix <= st->loops)
+                    inside = c->prefix;
+    return inside;
+}
+
+/* A copy of such a buffer has what that has: all that is in it. */
+static void drop_edges(struct uk_operand *o) {
+    int kept = 0;
+
+    for (int b = 0; b < o->valid; b++)
+        if (uk_index_is_int(o->within[b].upper, NULL))
+            o->within[kept++] = o->within[b];
+    o->valid = kept;
+}
+
+void uk_fill_tiles(struct uk_schedule *s) {
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        const int inside = filled_inside(s, st);
+        bool local = st->operands > 1 && !st->is_filtered && !st->previous;
+
+        for (int o = 0; o < st->operands; o++)
+            local &= is_local(st->operand[o].tensor);
+        for (int b = 0; b < st->bounds && local; b++)
+            raise_bound(s, st, &st->bound[b], inside);
+        if (local && st->is_copy)
+            drop_edges(&st->operand[1]);
+    }
+}
