@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * uk bench --target=TARGET, for another architecture: instructions that a kernel executes, counted by a plugin of
- * qemu-user's, for each step of k and each multiply-add; on request by mnemonic, and as cycles of the core whose latencies RISC-V
- * P's draft lists. That says nothing of time.
+ * qemu-user's, for each step of k and each multiply-add, or each element of vectors; on request by mnemonic, and as cycles
+ * of the core whose latencies RISC-V P's draft lists. That says nothing of time.
  *
  * The kernel runs on a whole tile with two numbers of steps; the difference is the loop's, all of it.
  */
@@ -15,33 +15,45 @@
 /* Multiples of every kernel's steps a turn; LD: elements between rows, of all matrices. */
 enum { FEW = 64, MANY = 576, LD = 2048 };
 
-/* The length of its sum is the operation's: a call is a step. */
-static bool is_one_step(const struct uk_kernel *k) {
-    return strncmp(k->parameters, "(int64_t k,", 11);
-}
+/* What a kernel goes through: the parameter that says how far, how much of it is a step, and what each step does so many of. */
+struct work {
+    const char *parameter; /* NULL: a call is a step */
+    int step;
+    const char *unit;
+    double units; /* 0: it is neither a product nor one of vectors */
+};
 
-/* 0: it is no product. */
-static double multiply_adds_per_step(const struct uk_kernel *k) {
+static struct work work_of(const struct uk_kernel *k) {
     const char *op = k->op;
+    struct work w = {"k", k->kr, "multiply-add", 0};
 
     if (strstr(op, "dw3"))
-        return 9.0 * k->mr * k->nr;
-    if (strstr(op, "dw5"))
-        return 25.0 * k->mr * k->nr;
-    if (strstr(op, "gemv_n"))
-        return k->mr;
-    if (strstr(op, "gemv_t"))
-        return k->nr;
-    if (strstr(op, "gemm") || strstr(op, "dw"))
-        return (double)k->mr * k->nr * k->kr;
-    return strcmp(op, "sdot") && strcmp(op, "ddot") ? 0 : 1;
+        w = (struct work){NULL, 1, "multiply-add", 9.0 * k->mr * k->nr};
+    else if (strstr(op, "dw5"))
+        w = (struct work){NULL, 1, "multiply-add", 25.0 * k->mr * k->nr};
+    else if (strstr(op, "gemv_n"))
+        w.units = k->mr;
+    else if (strstr(op, "gemv_t"))
+        w.units = k->nr;
+    else if (strstr(op, "gemm") || strstr(op, "dw"))
+        w.units = (double)k->mr * k->nr * k->kr;
+    else if (!strcmp(op, "sdot") || !strcmp(op, "ddot"))
+        w.units = 1;
+    else if (strstr(op, "axpy"))
+        w = (struct work){"n", 1, "multiply-add", 1};
+    else if (!strcmp(op, "vadd"))
+        w = (struct work){NULL, 1, "element", k->nr};
+    else if (!strcmp(op, "i32add") || !strcmp(op, "i32kadd"))
+        w = (struct work){"n", 1, "element", 1};
+    return w;
 }
 
 /* What the call passes for the parameter from `begin` to `end`. False: no value is known. */
 static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const char *begin, const char *end,
                          int *pointers) {
-    static const char *const names[] = {"k", "m", "mr", "n", "nr", "acc", "ahead"};
-    const int64_t values[] = {-1, k->mr, k->mr, k->nr, k->nr, 1, 0};
+    static const char *const names[] = {"m", "mr", "n", "nr", "acc", "ahead", "alpha"};
+    const int64_t values[] = {k->mr, k->mr, k->nr, k->nr, 1, 0, 2};
+    const char *parameter = work_of(k).parameter;
     const char *name = end;
 
     while (name > begin && name[-1] != ' ' && name[-1] != '*')
@@ -51,12 +63,13 @@ static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const cha
         uk_put(t, "(void *)memory[%d]", (*pointers)++);
         return true;
     }
+    if (parameter && strlen(parameter) == n && !strncmp(parameter, name, n)) {
+        uk_put(t, "steps");
+        return true;
+    }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == n && !strncmp(names[i], name, n)) {
-            if (i)
-                uk_put(t, "%" PRId64, values[i]);
-            else
-                uk_put(t, "k");
+            uk_put(t, "%" PRId64, values[i]);
             return true;
         }
     if (strncmp(name, "ld", 2) && strncmp(name, "cs", 2))
@@ -65,7 +78,7 @@ static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const cha
     return true;
 }
 
-/* A program that calls the kernel, on zeros, with its argument for k, or so often. */
+/* A program that calls the kernel, on zeros, with its argument for the parameter of its steps, or so often. */
 static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
     const char *p = k->parameters + 1, *between = "";
     int pointers = 0;
@@ -73,9 +86,9 @@ static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
     uk_put(t,
            "#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
            "static _Alignas(64) char memory[6][16 << 20];\nint main(int argc, char **argv) {\n"
-           "    const int64_t k = argc == 2 ? atoll(argv[1]) : 0;\n    %s%s(",
-           k->symbol, k->parameters, is_one_step(k) ? "for (int64_t i = 0; i < k; i++)\n        " : "",
-           k->symbol);
+           "    const int64_t steps = argc == 2 ? atoll(argv[1]) : 0;\n    %s%s(",
+           k->symbol, k->parameters,
+           work_of(k).parameter ? "" : "for (int64_t i = 0; i < steps; i++)\n        ", k->symbol);
     for (size_t n; (n = strcspn(p, ",)")); p += n + 1, p += strspn(p, " ")) {
         uk_put(t, "%s", between);
         between = ", ";
@@ -100,13 +113,13 @@ static double per_step(int64_t few, int64_t many) {
 
 /* A row for every architecture states its instructions for none in particular. */
 static void print_steps(const struct uk_kernel *k, const struct uk_counts runs[RUNS]) {
+    const struct work w = work_of(k);
     const double step = per_step(runs[SOME].instructions, runs[ALL].instructions);
 
     printf("%-34s %9.3f instructions a step, ", k->symbol, step);
-    if (strcmp(k->arch, "any"))
+    if (strcmp(k->arch, "any") && k->fma > 0)
         printf("%5.1f %% of them multiply-adds, ", 100 * k->fma / step);
-    printf("%8.5f for each multiply-add; %" PRId64 " without steps\n", step / multiply_adds_per_step(k),
-           runs[NONE].instructions);
+    printf("%8.5f for each %s; %" PRId64 " without steps\n", step / w.units, w.unit, runs[NONE].instructions);
 }
 
 static void print_histogram(const struct uk_counts runs[RUNS]) {
@@ -130,9 +143,8 @@ static void print_cycles(const struct uk_kernel *k, const struct uk_counts runs[
     if (strcmp(k->isa, "rvp"))
         printf("    no estimate of cycles: rvp.def has no latencies of its instructions\n");
     else
-        printf(
-            "    estimate by the example core of the draft: %.3f cycles a step, %.5f for each multiply-add\n",
-            step, step / multiply_adds_per_step(k));
+        printf("    estimate by the example core of the draft: %.3f cycles a step, %.5f for each %s\n", step,
+               step / work_of(k).units, work_of(k).unit);
 }
 
 static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, bool cycles,
@@ -142,7 +154,7 @@ static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, bool cy
     for (int i = 0; i < RUNS && !status; i++) {
         char argument[32];
 
-        snprintf(argument, sizeof argument, "%d", steps_of[i] * k->kr);
+        snprintf(argument, sizeof argument, "%d", steps_of[i] * work_of(k).step);
         status = uk_emulation_count(e, k->symbol, argument, cycles, &runs[i]);
     }
     return status;
@@ -186,11 +198,11 @@ static int count_row(struct uk_context *c, const struct uk_kernel *k, const stru
 
     if (!k)
         return UK_EXIT_USAGE;
-    if (multiply_adds_per_step(k) == 0 && a->positionals)
-        return uk_complain(UK_EXIT_WRONG, "%s is no product, whose instructions a step are counted",
-                           k->symbol);
-    if (multiply_adds_per_step(k) > 0 &&
-        (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
+    if (work_of(k).units == 0 && a->positionals)
+        return uk_complain(
+            UK_EXIT_WRONG,
+            "%s is neither a product nor one of vectors, whose instructions a step are counted", k->symbol);
+    if (work_of(k).units > 0 && (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
         return count_kernel(c, k, a);
     ++*left_out;
     return UK_EXIT_OK;
@@ -210,7 +222,8 @@ int uk_bench_count(const struct uk_arguments *a) {
     for (int i = 0; i < wanted && !status; i++)
         status = count_row(c, a->positionals ? uk_kernel_named(a->positional[i]) : &all[i], a, &left_out);
     if (left_out)
-        fprintf(stderr, "%d kernels left out: no products, or not for %s\n", left_out, a->target);
+        fprintf(stderr, "%d kernels left out: neither products nor of vectors, or not for %s\n", left_out,
+                a->target);
     uk_context_destroy(c);
     return status;
 }

@@ -273,7 +273,7 @@ expect 0 '"benchmarks":.*"real_time":.*"percent_of_peak"' '' bench $generic --js
 expect 2 '' 'unknown kernel' bench nothing
 expect 2 '' 'unknown kernel' bench nothing --target=aarch64-neon
 expect 1 '' "^error: kernel $kernel is for x86_64, which target aarch64-neon is not" bench $kernel --target=aarch64-neon
-expect 1 '' 'uk_vadd_1x8_neon_intrin is no product' bench uk_vadd_1x8_neon_intrin --target=aarch64-neon
+expect 1 '' 'uk_hpack_t_8x1_generic_c is neither a product nor one of vectors' bench uk_hpack_t_8x1_generic_c --target=aarch64-neon
 expect 2 '' 'are for uk bench gemm' bench $kernel --target=x86_64-avx2
 for option in --histogram --cycles; do
     for what in $kernel gemm "--static $kernel --target=riscv64-p"; do

@@ -84,6 +84,10 @@ def main():
                 ):  # fmt: skip
                     wrong += 1
                     print(f"{kernel}: {step} counted, its loops have {loops}\n{text}")
+        # Of a vector: two elements in each sum, load and store.
+        text = counts.run(uk, "bench", "--target=riscv64-p", "--histogram", "uk_i32kadd_1x8_rvp_intrin")
+        if not re.search(r" for each element;.*\n +in a step: 1\.000 ld, 0\.500 kadd32, 0\.500 sd, ", text):
+            sys.exit(text)
     if seen != sum(map(len, KERNELS.values())):
         sys.exit(f"only {seen} kernels were counted")
     print(f"{seen - wrong} passed, {wrong} failed")

@@ -161,7 +161,7 @@ int access(const char *path, int mode) {
 }
 END
 "$clang" -shared -fPIC -o "$work/hide.so" "$work/hide.c"
-{ "$source/ukernels/machine/archs.py" libraries && printf '%s ld.lld lld-%s\n' aarch64-neon "${UK_LLVM:?}"; } >"$work/libraries"
+{ "$source/ukernels/machine/archs.py" libraries && printf '%s ld.lld lld-%s\n' aarch64-neon "${UK_LLVM:?}" riscv64-p "${UK_LLVM:?}"; } >"$work/libraries"
 while read -r target file package; do
     HIDDEN=$file LD_PRELOAD=$work/hide.so refuses 1 \
         "^uk: error: target $target: there is no .*$file.*; install Debian's $package$" matmul.uk --target="$target"
