@@ -91,10 +91,12 @@ LLVMValueRef uk_cg_intrinsic(struct uk_codegen *g, const char *name, LLVMTypeRef
     return LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, arg, (unsigned)n, "");
 }
 
-void uk_cg_attribute(struct uk_codegen *g, LLVMValueRef f, unsigned at, const char *name, uint64_t value) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+LLVMAttributeRef uk_cg_enum_attribute(struct uk_codegen *g, const char *name, uint64_t value) {
+    return LLVMCreateEnumAttribute(g->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), value);
+}
 
-    LLVMAddAttributeAtIndex(f, at, LLVMCreateEnumAttribute(g->llvm, kind, value));
+void uk_cg_attribute(struct uk_codegen *g, LLVMValueRef f, unsigned at, const char *name, uint64_t value) {
+    LLVMAddAttributeAtIndex(f, at, uk_cg_enum_attribute(g, name, value));
 }
 
 /* ---- nodes ---- */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "generator.h"
 #include "interpret/interpret.h"
+#include "lower/lower.h"
 
 static bool is_small_float(enum uk_type t) {
     return t == UK_F16 || t == UK_BF16;
@@ -177,10 +178,16 @@ static LLVMValueRef least(struct uk_codegen *g, bool min, enum uk_type type, LLV
 }
 
 /* Counts outside the type's bits shift everything out, as if one bit were shifted at a time. */
-static LLVMValueRef shift(struct uk_codegen *g, bool left, enum uk_type type, LLVMValueRef l,
-                          LLVMValueRef r) {
+static LLVMValueRef shift(struct uk_codegen *g, const struct uk_expr *e, LLVMValueRef l, LLVMValueRef r) {
+    const bool left = e->op == UK_E_SHL;
+    const enum uk_type type = e->type;
     unsigned bits = 8 * (unsigned)uk_type_bytes(type);
     LLVMTypeRef t = LLVMTypeOf(l);
+
+    if (uk_has_range(e->arg[1], 0, bits - 1))
+        return left            ? LLVMBuildShl(g->b, l, r, "")
+               : type == UK_U8 ? LLVMBuildLShr(g->b, l, r, "")
+                               : LLVMBuildAShr(g->b, l, r, "");
     LLVMValueRef last = LLVMConstInt(t, bits - 1, false), zero = LLVMConstInt(t, 0, false);
     LLVMValueRef beyond = LLVMBuildICmp(g->b, LLVMIntUGT, r, last, "");
 
@@ -210,9 +217,6 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
     case UK_E_DIV:
         v = LLVMBuildFDiv(g->b, l, r, "");
         break;
-    case UK_E_SHL:
-    case UK_E_SHR:
-        return shift(g, op == UK_E_SHL, type, l, r);
     default:
         return least(g, op == UK_E_MIN, type, l, r);
     }
@@ -375,8 +379,10 @@ static LLVMValueRef scalar(struct uk_codegen *g, const struct uk_expr *e) {
 }
 
 LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
-    LLVMValueRef l;
+    LLVMValueRef l = uk_cg_fused(g, e);
 
+    if (l)
+        return l;
     switch (e->op) {
     case UK_E_NUMBER:
         return constant(g, e);
@@ -397,12 +403,14 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_SUB:
     case UK_E_MUL:
     case UK_E_DIV:
-    case UK_E_SHL:
-    case UK_E_SHR:
     case UK_E_MIN:
     case UK_E_MAX:
         l = uk_cg_expr(g, e->arg[0]);
         return arithmetic(g, e->op, e->type, l, uk_cg_expr(g, e->arg[1]));
+    case UK_E_SHL:
+    case UK_E_SHR:
+        l = uk_cg_expr(g, e->arg[0]);
+        return shift(g, e, l, uk_cg_expr(g, e->arg[1]));
     case UK_E_NEG:
     case UK_E_EXP:
     case UK_E_TANH:

@@ -96,6 +96,13 @@ static LLVMMetadataRef access_group(struct uk_codegen *g) {
     return node ? LLVMValueAsMetadata(node) : NULL;
 }
 
+/* The metadata of one text. */
+static LLVMMetadataRef flag(struct uk_codegen *g, const char *text) {
+    LLVMMetadataRef name = text_node(g, text);
+
+    return LLVMMDNodeInContext2(g->llvm, &name, 1);
+}
+
 LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) {
     LLVMMetadataRef outer = g->group;
 
@@ -103,10 +110,20 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) 
     return outer;
 }
 
+/* The columns of a tile: where there are no vectors, what a column needs is kept for all rows. LLVM counts instructions, and of
+ * long ones some. */
+static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) {
+    enum { WORD = 8, MOST = 8 };
+
+    return g->build->target->machine.vector_bytes <= WORD && n->body->op == UK_N_STORE && !n->body->next &&
+           n->step == 1 && n->lower->op == UK_I_INT && n->upper->op == UK_I_INT &&
+           n->upper->value - n->lower->value <= MOST;
+}
+
 /* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. */
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer) {
-    LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)), operand[4] = {NULL};
+    LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)), operand[5] = {NULL};
     size_t count = 1;
 
     if (n->loop == UK_LOOP_VECTOR)
@@ -115,6 +132,8 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         operand[count++] = pair(g, "llvm.loop.vectorize.predicate.enable", yes);
     if (g->group)
         operand[count++] = pair(g, "llvm.loop.parallel_accesses", g->group);
+    if (is_row_of_tile(g, n))
+        operand[count++] = flag(g, "llvm.loop.unroll.full");
     g->group = outer;
     if (count > 1)
         set(g, branch, "llvm.loop", distinct(g, operand, count));

@@ -71,6 +71,9 @@ void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 
+/* codegen_fused.c: the value in instructions that LLVM would not choose; NULL: there are none for it. */
+LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
+
 /* codegen_hint.c: once all places are known; for each load and store; around the body of a loop. */
 void uk_cg_alias_scopes(struct uk_codegen *g);
 void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f);
@@ -118,6 +121,7 @@ LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name);
 LLVMValueRef uk_cg_declare(struct uk_codegen *g, const char *name, LLVMTypeRef type);
 LLVMValueRef uk_cg_intrinsic(struct uk_codegen *g, const char *name, LLVMTypeRef type, LLVMValueRef *arg,
                              int n);
+LLVMAttributeRef uk_cg_enum_attribute(struct uk_codegen *g, const char *name, uint64_t value);
 void uk_cg_attribute(struct uk_codegen *g, LLVMValueRef f, unsigned at, const char *name, uint64_t value);
 
 #endif

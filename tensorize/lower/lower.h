@@ -40,4 +40,23 @@ enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct
 /* argument_width.c: adds the conditions under which the stage's kernel can be passed its sizes, or refuses. */
 enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *st, struct uk_function *f);
 
+/* requantize.c: values that are brought back to fewer bits, in forms of which the target has instructions. */
+enum uk_fused_form {
+    UK_FUSED_NONE,
+    UK_FUSED_BYTE,  /* u8 or i8 of the f32 arg[0] rounded, and of the integer arg[1] added (or NULL) */
+    UK_FUSED_HALF,  /* i64: the upper half of twice the product of two i32, rounded and saturated */
+    UK_FUSED_SHIFT, /* i64: arg[0] shifted right by arg[1], ties upward */
+    UK_FUSED_LEAST, /* an integer's min */
+    UK_FUSED_MOST,  /* and max */
+};
+struct uk_fused {
+    enum uk_fused_form form;
+    const struct uk_expr *arg[2];
+};
+struct uk_fused uk_fuse_value(const struct uk_target *t, const struct uk_expr *e);
+/* What uk explain says of them, a line for each kind, indented. */
+void uk_report_fused(const struct uk_target *t, const struct uk_expr *e, struct uk_text *report);
+/* Whether the integer is in low..high whatever is read, as far as its types, numbers, min and max tell. */
+bool uk_has_range(const struct uk_expr *e, int64_t low, int64_t high);
+
 #endif

@@ -132,8 +132,10 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
 
     if (uk_is_empty(st->parent ? st->parent : st))
         return UK_OK;
-    if (s->report)
+    if (s->report) {
         uk_put(s->report, "stage %s runs as plain loops\n", st->name);
+        uk_report_fused(s->target, st->statement->right, s->report);
+    }
     if (s->target->interpreted || ends_tile(st) || is_cheap_copy(s, st))
         return UK_OK;
     if (uk_may_loop(s))

@@ -94,6 +94,49 @@ counts() {
 }
 counts 0.24 matmul_i8.uk --define M=64 --define N=64 --define K=256
 counts 0.265 conv2d_1x1_u8i8.uk --define N=1 --define H=14 --define W=14 --define C=256 --define O=256
+for rule in float:0.4255 upward:0.4315 doubling:0.4435; do
+    counts ${rule#*:} conv2d_requantize_${rule%:*}.uk --define N=1 --define H=6 --define W=6 --define C=64 --define O=64
+done
+
+# What is brought back to fewer bits, in forms that RISC-V has instructions for and beside them: NaN, infinities, ends of types,
+# shifts by anything. With infinities the check is within roundings, so sums are compared too.
+cat >"$work/narrow.uk" <<'END'
+scalar z u8
+tensor X f32 [N]
+tensor S i8 [N]
+tensor A i32 [N]
+tensor B i32 [N]
+tensor U u8 [N]
+tensor V i8 [N]
+tensor W i8 [N]
+tensor R u8 [N]
+tensor P i64 [N]
+tensor Q i64 [N]
+tensor D i64 [N]
+tensor K i32 [N]
+tensor L u8 [N]
+U[i] = u8(round(select(X[i] > 0, X[i] * 1e38 * 100 * 0, X[i] * 100.5)) + f32(z))
+V[i] = i8(f32(S[i]) + round(select(X[i] > 0, X[i] * 1e38 * 100 * 0, X[i] * 100.5)))
+W[i] = i8(round(X[i] * 1e38 * 100))
+R[i] = u8(round(X[i] * 40.5) + 3)
+P[i] = i64(A[i] * 1000000007) * i64(B[i] * 1999999973) + (1 << i64(S[i]) - 1) >> i64(S[i])
+Q[i] = i64(A[i] * 1000000007) * i64(B[i] * 1999999973) + (1 << min(max(i64(S[i]), 0), 62) - 1) >> min(max(i64(S[i]), 0), 62)
+D[i] = min(i64(A[i] * 1000000007) * i64(B[i] * 1999999973) + (1 << 30) >> 31, 2147483647)
+K[i] = min(A[i], max(B[i], i32(S[i])))
+L[i] = min(u8(A[i]), max(u8(B[i]), 7))
+END
+for target in "${targets[@]}" riscv64-p; do
+    computes 'check: ' "$work/narrow.uk" --size N=999 --target=$target --check
+    grep elements "$work/out" >"$work/narrow.$target"
+    cmp "$work/narrow.$target" "$work/narrow.${targets[0]}" || { cat "$work/narrow.$target" "$work/narrow.${targets[0]}"; exit 1; }
+done
+"$uk" explain "$work/narrow.uk" --target=riscv64-p >"$work/out"
+for form in U:fcvt.w.s V:fcvt.w.s W:fcvt.w.s R:fcvt.w.s P:written 'Q:sra.u$' 'D:kwmmul.u$' 'K:min$' 'L:min$'; do
+    grep -A1 "^stage ${form%:*} runs" "$work/out" | grep "${form#*:}" >/dev/null || { echo "$form"; cat "$work/out"; exit 1; }
+done
+# The sum may wrap, and then the instruction does not: 63 is too far.
+sed -i 's/62/63/g' "$work/narrow.uk"
+"$uk" explain "$work/narrow.uk" --target=riscv64-p 2>/dev/null | grep -A1 '^stage Q runs' | grep written >/dev/null || exit 1
 for option in --count --histogram; do
     refuses 2 "^uk: error: $option: the emulator of another architecture counts" matmul.uk "${odd[@]}" $option
 done

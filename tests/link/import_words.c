@@ -67,7 +67,7 @@ static void refused(void **state) {
              "__asm__ volatile(P(0x77) \", 2, 0x20, a4, a4, a5\");")),
          SAYS("add32 a4, a4, a5")},
         /* Behind an instruction of two bytes, and where only half of its address is aligned. */
-        {C(ADD_4(ASM(".option norelax; c.nop; .insn r 0x77, 0, 0x65, a4, a4, a5"))), SAYS(SMAQA_SU)},
+        {C(ADD_4(ASM(".option norelax; .option rvc; c.nop; .insn r 0x77, 0, 0x65, a4, a4, a5"))), SAYS(SMAQA_SU)},
         /* Of no row of rvp.def. */
         {C(ADD_4(ASM(".insn r 0x77, 7, 0x20, a4, a4, a5"))), SAYS("the word 0x40f77777")},
         /* In what the kernel calls, which is inlined into it. */
@@ -92,7 +92,7 @@ static void taken(void **state) {
         C(ADD_4("c[0] = 1; /* .insn r 0x77, 0, 0x65, a4, a4, a5 */")),
         C(ADD_4(ASM("nop # .insn r 0x77, 0, 0x65, a4, a4, a5"))),
         /* Words whose upper halves end as P's, behind whole and half ones. */
-        C(ADD_4(ASM("lui a4, 0x770; lui a4, 0x770; c.nop; lui a4, 0x7f0; lui a4, 0x770"))),
+        C(ADD_4(ASM("lui a4, 0x770; lui a4, 0x770; .option rvc; c.nop; lui a4, 0x7f0; lui a4, 0x770"))),
         /* Longer instructions, of 6 and 8 bytes. */
         C(ADD_4(ASM(".2byte 0x001f, 0x0077, 0x0077, 0x003f, 0x0077, 0x0077, 0x0077"))),
         /* Not in code. */

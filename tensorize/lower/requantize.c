@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums that become bytes again, as they are written with what the language has, and the instructions that compute the same.
+ * On RISC-V, whose conversions round as they are told: u8(round(x) + zero). With P: its shift that rounds up, the doubled
+ * product's upper half, and min and max. Elsewhere LLVM's own forms are as short.
+ */
+#include <string.h>
+#include "lower.h"
+
+/* ---- the values that an integer can have ---- */
+
+struct range {
+    int64_t low, high;
+};
+
+static struct range of_type(enum uk_type t) {
+    return t == UK_U8    ? (struct range){0, UINT8_MAX}
+           : t == UK_I8  ? (struct range){INT8_MIN, INT8_MAX}
+           : t == UK_I32 ? (struct range){INT32_MIN, INT32_MAX}
+                         : (struct range){INT64_MIN, INT64_MAX};
+}
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+/* One of the ends of l op r; false: beyond 64 bits. */
+static bool end_of(enum uk_expr_op op, int64_t l, int64_t r, int64_t *out) {
+    switch (op) {
+    case UK_E_ADD:
+        return !__builtin_add_overflow(l, r, out);
+    case UK_E_SUB:
+        return !__builtin_sub_overflow(l, r, out);
+    case UK_E_MUL:
+        return !__builtin_mul_overflow(l, r, out);
+    case UK_E_SHL:
+        return r >= 0 && r < 63 && !__builtin_mul_overflow(l, INT64_C(1) << r, out);
+    default:
+        *out = l >> (r > 63 ? 63 : r);
+        return r >= 0;
+    }
+}
+
+static struct range range_of(const struct uk_expr *e) {
+    enum { DEEPEST = 64 };
+    const struct range all = of_type(e->type);
+    struct range l, r, v = {INT64_MAX, INT64_MIN};
+
+    if (e->op == UK_E_NUMBER && e->is_integer)
+        return (struct range){e->integer, e->integer};
+    if (e->depth > DEEPEST || !e->arg[0] || uk_type_is_float(e->arg[0]->type))
+        return all;
+    l = range_of(e->arg[0]);
+    switch (e->op) {
+    case UK_E_CAST:
+        return l.low < all.low || l.high > all.high ? all : l;
+    case UK_E_MIN:
+    case UK_E_MAX:
+        r = range_of(e->arg[1]);
+        return e->op == UK_E_MIN ? (struct range){least(l.low, r.low), least(l.high, r.high)}
+                                 : (struct range){most(l.low, r.low), most(l.high, r.high)};
+    case UK_E_ADD:
+    case UK_E_SUB:
+    case UK_E_MUL:
+    case UK_E_SHL:
+    case UK_E_SHR:
+        r = range_of(e->arg[1]);
+        break;
+    default:
+        return all;
+    }
+    for (int i = 0; i < 4; i++) {
+        int64_t end;
+
+        if (!end_of(e->op, i & 1 ? l.high : l.low, i & 2 ? r.high : r.low, &end))
+            return all;
+        v = (struct range){least(v.low, end), most(v.high, end)};
+    }
+    return v.low < all.low || v.high > all.high ? all : v;
+}
+
+bool uk_has_range(const struct uk_expr *e, int64_t low, int64_t high) {
+    struct range r;
+
+    if (uk_type_is_float(e->type))
+        return false;
+    r = range_of(e);
+    return r.low >= low && r.high <= high;
+}
+
+static bool is_number(const struct uk_expr *e, int64_t value) {
+    return e->op == UK_E_NUMBER && uk_has_range(e, value, value);
+}
+
+/* ---- the forms ---- */
+
+static bool same(const struct uk_expr *a, const struct uk_expr *b) {
+    if (a->op != b->op || a->type != b->type || a->is_integer != b->is_integer || a->integer != b->integer ||
+        a->number < b->number || a->number > b->number || a->scalar != b->scalar ||
+        a->access.tensor != b->access.tensor || !a->index != !b->index ||
+        (a->index && !uk_index_equal(a->index, b->index)))
+        return false;
+    for (int d = 0; a->op == UK_E_ACCESS && d < a->access.tensor->dims; d++)
+        if (!uk_index_equal(a->access.index[d], b->access.index[d]))
+            return false;
+    for (int i = 0; i < 3; i++)
+        if (!a->arg[i] != !b->arg[i] || (a->arg[i] && !same(a->arg[i], b->arg[i])))
+            return false;
+    return true;
+}
+
+/* Half of 2^shift: 1 << shift - 1, or a number. */
+static bool is_half(const struct uk_expr *e, const struct uk_expr *shift) {
+    const struct range s = range_of(shift);
+
+    if (s.low == s.high)
+        return s.low > 0 && s.low < 64 &&
+               uk_has_range(e, INT64_C(1) << (s.low - 1), INT64_C(1) << (s.low - 1));
+    return e->op == UK_E_SHL && is_number(e->arg[0], 1) && e->arg[1]->op == UK_E_SUB &&
+           same(e->arg[1]->arg[0], shift) && is_number(e->arg[1]->arg[1], 1);
+}
+
+/* (x + half) >> s: equal to the instruction where the sum does not wrap and the count is one of 6 bits. */
+static struct uk_fused rounding_shift(const struct uk_expr *e) {
+    const struct uk_fused none = {UK_FUSED_NONE, {NULL}};
+    const struct uk_expr *sum = e->arg[0], *shift = e->arg[1];
+
+    if (e->op != UK_E_SHR || e->type != UK_I64 || sum->op != UK_E_ADD || !uk_has_range(shift, 0, 62))
+        return none;
+    for (int i = 0; i < 2; i++)
+        if (is_half(sum->arg[i], shift)) {
+            const int64_t half = INT64_C(1) << range_of(shift).high >> 1;
+
+            return uk_has_range(sum->arg[!i], INT64_MIN, INT64_MAX - half)
+                       ? (struct uk_fused){UK_FUSED_SHIFT, {sum->arg[!i], shift}}
+                       : none;
+        }
+    return none;
+}
+
+/* min((a * b + 2^30) >> 31, 2^31 - 1) of factors that 32 bits hold. */
+static struct uk_fused doubled_half(const struct uk_expr *e) {
+    for (int i = 0; i < 2; i++) {
+        const struct uk_expr *shift = e->arg[i], *a, *b;
+        struct uk_fused f;
+
+        if (!is_number(e->arg[!i], INT32_MAX) || shift->op != UK_E_SHR)
+            continue;
+        f = rounding_shift(shift);
+        if (f.form != UK_FUSED_SHIFT || !uk_has_range(f.arg[1], 31, 31) || f.arg[0]->op != UK_E_MUL)
+            continue;
+        a = f.arg[0]->arg[0];
+        b = f.arg[0]->arg[1];
+        if (uk_has_range(a, INT32_MIN, INT32_MAX) && uk_has_range(b, INT32_MIN, INT32_MAX))
+            return (struct uk_fused){UK_FUSED_HALF, {a, b}};
+    }
+    return (struct uk_fused){UK_FUSED_NONE, {NULL}};
+}
+
+/* An integer that is added to a rounded f32: a number, or the value of few bits that it was cast from. */
+static const struct uk_expr *zero_point(const struct uk_expr *e) {
+    enum { FAR = 1 << 15 }; /* beyond 2^23 the sum is not exact, and saturates */
+
+    if (e->op == UK_E_NUMBER)
+        return e->is_integer && e->integer >= -FAR && e->integer <= FAR ? e : NULL;
+    return e->op == UK_E_CAST && uk_has_range(e->arg[0], -FAR, FAR) ? e->arg[0] : NULL;
+}
+
+static struct uk_fused rounded_byte(const struct uk_expr *e) {
+    const struct uk_expr *v = e->arg[0], *zero = NULL;
+
+    if (e->op != UK_E_CAST || (e->type != UK_U8 && e->type != UK_I8) || v->type != UK_F32)
+        return (struct uk_fused){UK_FUSED_NONE, {NULL}};
+    if (v->op == UK_E_ADD) {
+        const int first = v->arg[0]->op != UK_E_ROUND;
+
+        zero = zero_point(v->arg[!first]);
+        v = zero ? v->arg[first] : v;
+    }
+    return v->op == UK_E_ROUND ? (struct uk_fused){UK_FUSED_BYTE, {v->arg[0], zero}}
+                               : (struct uk_fused){UK_FUSED_NONE, {NULL}};
+}
+
+struct uk_fused uk_fuse_value(const struct uk_target *t, const struct uk_expr *e) {
+    const bool least = e->op == UK_E_MIN;
+    struct uk_fused f = {UK_FUSED_NONE, {NULL}};
+
+    if (t->interpreted || strcmp(t->arch->name, "riscv64") || !e->arg[0])
+        return f;
+    if (e->op == UK_E_CAST)
+        return rounded_byte(e);
+    if (!uk_target_has(t, "rvp"))
+        return f;
+    if (e->op == UK_E_SHR)
+        return rounding_shift(e);
+    if ((!least && e->op != UK_E_MAX) || uk_type_is_float(e->type))
+        return f;
+    if (least && e->type == UK_I64)
+        f = doubled_half(e);
+    return f.form ? f : (struct uk_fused){least ? UK_FUSED_LEAST : UK_FUSED_MOST, {e->arg[0], e->arg[1]}};
+}
+
+/* ---- what is said of them ---- */
+
+/* As bits; UK_FUSED_NONE is that of a right shift for which there is none. */
+static unsigned forms_in(const struct uk_target *t, const struct uk_expr *e) {
+    const struct uk_fused f = uk_fuse_value(t, e);
+    unsigned forms = f.form || (e->op == UK_E_SHR && e->type == UK_I64) ? 1u << f.form : 0;
+
+    for (int i = 0; i < (f.form ? 2 : 3); i++) {
+        const struct uk_expr *arg = f.form ? f.arg[i] : e->arg[i];
+
+        forms |= arg ? forms_in(t, arg) : 0;
+    }
+    return forms;
+}
+
+void uk_report_fused(const struct uk_target *t, const struct uk_expr *e, struct uk_text *report) {
+    static const char *const said[] = {
+        [UK_FUSED_NONE] =
+            "a right shift of 64 bits: as written; sra.u is (x + (1 << s - 1)) >> s with 0 <= s <= 62",
+        [UK_FUSED_BYTE] =
+            "a byte of a rounded f32: clamped in an F register, converted and rounded by fcvt.w.s",
+        [UK_FUSED_HALF] = "min(a * b + (1 << 30) >> 31, 2147483647): kwmmul.u",
+        [UK_FUSED_SHIFT] = "a right shift that rounds up: sra.u",
+        [UK_FUSED_LEAST] = "min of integers: min",
+        [UK_FUSED_MOST] = "max of integers: max",
+    };
+    const unsigned forms = forms_in(t, e);
+
+    for (unsigned i = uk_target_has(t, "rvp") ? 0 : UK_FUSED_BYTE; i < sizeof said / sizeof *said; i++)
+        if (forms & 1u << i)
+            uk_put(report, "  %s\n", said[i]);
+}
