@@ -189,6 +189,12 @@ static inline uint64_t uk_low_bits(unsigned n) {
 static inline uint64_t uk_sign_64(uint64_t a, unsigned bits) {
     return bits >= 64 ? a : bits ? (uint64_t)((int64_t)(a << (64 - bits)) >> (64 - bits)) : 0;
 }
+/* How many bits from the top equal the first; -1: all. */
+static inline uint32_t uk_sign_bits(uint32_t a) {
+    const uint32_t other = a >> 31 ? ~a : a;
+
+    return other ? (uint32_t)__builtin_clz(other) : UINT32_MAX;
+}
 static inline uint32_t uk_reverse(uint32_t a) {
     uint32_t r = 0;
 

@@ -55,11 +55,14 @@ static void uk_count_banks(struct uk_wave *w, const struct uk_inst *i, uint64_t 
         uint32_t words[64];
         unsigned n = 0, worst;
 
-        for (unsigned k = first; k < first + uk_phases[row].lanes; ++k) {
+        for (unsigned k = first, before = LANES; k < first + uk_phases[row].lanes; ++k) {
             /* The order of reads of 16 bytes is that of ds_read_b128; two reads of 8 are taken in lanes' order. */
             const unsigned l = !write && uk_phases[row].read && e->parts == 1 ? uk_phases[row].read[k] : k;
 
-            for (unsigned part = 0; exec >> l & 1 && part < e->parts; ++part)
+            if (!(exec >> l & 1) || (before < LANES && e->address[0][l] == e->address[0][before]))
+                continue;
+            before = l;
+            for (unsigned part = 0; part < e->parts; ++part)
                 for (uint64_t at = e->address[part][l] / 4;
                      at <= (e->address[part][l] + e->part_bytes - 1) / 4 && n < 64; ++at)
                     words[n++] = (uint32_t)at;
@@ -110,11 +113,13 @@ static enum uk_step uk_lds_touch(struct uk_wave *w, const struct uk_inst *i, uin
     struct uk_simt_access other;
 
     for (unsigned part = 0; part < e->parts; ++part)
-        for (int l = 0; l < LANES; ++l) {
-            const int result = exec >> l & 1 ? uk_simt_touch(&w->block->shadow, e->address[part][l],
-                                                             e->part_bytes, &me, &other)
-                                             : 0;
+        for (int l = 0, before = -1; l < LANES; ++l) {
+            int result;
 
+            if (!(exec >> l & 1) || (before >= 0 && e->address[part][l] == e->address[part][before]))
+                continue;
+            before = l;
+            result = uk_simt_touch(&w->block->shadow, e->address[part][l], e->part_bytes, &me, &other);
             if (result < 0)
                 return uk_no_memory(w, i);
             if (result)
@@ -153,6 +158,23 @@ static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uin
     return STEP_NEXT;
 }
 
+/* One register of whole words, which most reads are of. */
+static uint64_t uk_lds_read_words(const struct uk_block *block, const uint64_t *address, unsigned offset,
+                                  uint64_t exec, uint32_t *to) {
+    uint64_t undefined = 0;
+
+    for (int l = 0; l < LANES; ++l) {
+        uint32_t defined;
+
+        if (!(exec >> l & 1))
+            continue;
+        memcpy(&defined, block->lds_defined + address[l] + offset, 4);
+        undefined |= (uint64_t)(defined != 0x01010101) << l;
+        memcpy(&to[l], block->lds + address[l] + offset, 4);
+    }
+    return undefined;
+}
+
 static void uk_lds_read(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, struct uk_event *e) {
     const unsigned size = e->part_bytes < 4 ? e->part_bytes : 4;
 
@@ -160,8 +182,13 @@ static void uk_lds_read(struct uk_wave *w, const struct uk_inst *i, uint64_t exe
         const unsigned part = k / i->op->types[1], r = i->o[0].index + k;
         uint64_t undefined = i->op->flags & (F_LOW | F_HIGH) ? w->undefined[r] : 0;
 
+        if (size == 4) {
+            e->undefined[k] =
+                uk_lds_read_words(w->block, e->address[part], 4 * (k % i->op->types[1]), exec, w->v[r]);
+            continue;
+        }
         for (int l = 0; l < LANES; ++l) {
-            const uint64_t at = e->address[part][l] + 4 * (k % i->op->types[1]);
+            const uint64_t at = e->address[part][l];
 
             if (!(exec >> l & 1))
                 continue;

@@ -128,6 +128,47 @@ def test_divide(bench, gpu, image):
             sys.exit(f"{gpu}: {x!r} / {y!r} is {quotient!r}, not {wanted!r}; its root {root!r}, not {wanted_root!r}")
 
 
+def test_integers(bench, gpu, image):
+    rng = random.Random(4)
+    ends = [0, 1, -1, 2, 3, 7, 1 << 30, (1 << 31) - 1, -(1 << 31), 1000003]
+    pairs = [(x, y) for x in ends for y in ends if y and (x, y) != (-(1 << 31), -1)]
+    pairs += [(rng.randrange(-(1 << 31), 1 << 31), rng.choice((1, -1)) * rng.randrange(1, 1 << rng.randrange(1, 31))) for _ in range(500)]
+    n = len(pairs)
+    bench.file("x", struct.pack(f"<{n}i", *(x for x, _ in pairs)))
+    bench.file("y", struct.pack(f"<{n}i", *(y for _, y in pairs)))
+    bench.passes(image, "integers", f"--grid={n // 64 + 1}", "--block=64", "@x", "@y", f"zero:{4 * n}=q", f"zero:{4 * n}=r", f"zero:{8 * n}=p", n)
+    cut = lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+    wanted = [(cut(x, y), x % (1 << 32) % (y % (1 << 32)), cut(x * y, 3)) for x, y in pairs]
+    for pair, want, *found in zip(pairs, wanted, bench.read("q", "i"), bench.read("r", "I"), bench.read("p", "q")):
+        if want != tuple(found):
+            sys.exit(f"{gpu}: {pair}: {found}, not {want}")
+
+
+def test_exponentials(bench, gpu, image):
+    rng, n, m = random.Random(5), 70, 9
+    x = [rounded(rng.uniform(-80, 80)) for _ in range(n * m)]
+    bench.file("x", floats(x))
+    bench.passes(image, "exponentials", "--grid=2", "--block=64", "@x", f"zero:{4 * n * m}=y", n, m)
+    y = bench.read("y", "f")
+    for i in range(n):
+        row = [math.exp(rounded(a - max(x[i * m:i * m + m]))) for a in x[i * m:i * m + m]]
+        for a, b in zip(row, y[i * m:i * m + m]):
+            if abs(a / sum(row) - b) > 2.0 ** -20 * a / sum(row) + 2.0 ** -140:
+                sys.exit(f"{gpu}: an exponential is {b}, not {a / sum(row)}")
+
+
+def test_convolution(bench, gpu, image):
+    rng, height, width = random.Random(6), 13, 11
+    x, w = ([rng.randrange(-9, 10) for _ in range(n)] for n in (height * width, 9))
+    bench.file("x", floats(x))
+    bench.file("w", floats(w))
+    bench.passes(image, "convolution", "--grid=3", "--block=64", "@x", "@w", f"zero:{4 * height * width}=y", height, width)
+    at = lambda r, c: x[r * width + c] if 0 <= r < height and 0 <= c < width else 0
+    wanted = [max(0, sum(at(r + a, c + b) * w[3 * a + b + 4] for a in (-1, 0, 1) for b in (-1, 0, 1))) for r in range(height) for c in range(width)]
+    if list(bench.read("y", "f")) != wanted:
+        sys.exit(f"{gpu}: the convolution is wrong")
+
+
 def test_refused(bench, gpu, image):
     vadd = (image, "vadd", "--grid=16", "--block=64", "@x", "@y")
     bench.file("x", bytes(4000))
@@ -167,6 +208,9 @@ def programs(bench):
         test_vadd(bench, gpu, image)
         test_places(bench, gpu, image)
         test_divide(bench, gpu, image)
+        test_integers(bench, gpu, image)
+        test_exponentials(bench, gpu, image)
+        test_convolution(bench, gpu, image)
         test_refused(bench, gpu, image)
 
 

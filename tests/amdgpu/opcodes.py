@@ -92,6 +92,16 @@ def model_mad(env):
     env["D0"] = raw(flushed(arithmetic("+", flushed(arithmetic("*", a, b)), c)))
 
 
+def model_madmk(env):
+    env["S1"] = 0x40600000
+    model_mad(env)
+
+
+def model_madak(env):
+    env["S2"] = 0x40600000
+    model_mad(env)
+
+
 def model_mac(env):
     env["S2"] = env["D0"]
     model_mad(env)
@@ -173,7 +183,15 @@ def model_ldexp(env):
     env["D0"] = raw(FUNCTIONS["ldexp"](float_of(env["S0"], 32), typed(env["S1"], "i32")))
 
 
-MODELS = {"v_mad_f32": model_mad, "v_mac_f32": model_mac, "v_perm_b32": model_perm, "v_sad_u32": model_sad,
+def model_mbcnt(high):
+    def model(env):
+        below = (1 << env["LANE"]) - 1
+        env["D0"] = ((env["S0"] & (below >> 32 if high else below & 0xffffffff)).bit_count() + env["S1"]) & 0xffffffff
+    return model
+
+
+MODELS = {"v_mbcnt_lo_u32_b32": model_mbcnt(False), "v_mbcnt_hi_u32_b32": model_mbcnt(True), "v_madmk_f32": model_madmk, "v_madak_f32": model_madak,
+          "v_mad_f32": model_mad, "v_mac_f32": model_mac, "v_perm_b32": model_perm, "v_sad_u32": model_sad,
           "v_accvgpr_read_b32": model_move, "v_accvgpr_write_b32": model_move, "v_accvgpr_mov_b32": model_move,
           "v_frexp_exp_i32_f32": model_frexp_exp, "v_rndne_f32": model_rndne, "v_ldexp_f32": model_ldexp, "v_div_fmas_f32": model_div_fmas}
 CORRECTED = {"v_div_scale_f32": model_div_scale, "v_div_fixup_f32": model_div_fixup}
@@ -182,7 +200,7 @@ PSEUDO = {}
 LOOSE = {"v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_exp_f32", "v_log_f32", "v_sqrt_f32"}
 ONLY_GFX90A = re.compile(r"v_pk_(fma|mul|add|mov)_|v_accvgpr_mov|v_mov_b64|v_lshl_add_u64|v_fmac_f64")
 NOT_GFX906 = re.compile(r"v_accvgpr|v_dot4c")
-NOT_GFX90A = re.compile(r"v_mov_b64|v_lshl_add_u64|v_mac_f32|v_mad_f32")
+NOT_GFX90A = re.compile(r"v_mov_b64|v_lshl_add_u64|v_ma[cd](mk|ak)?_f32")
 IMMEDIATES = (0, 1, -1, 100, 32767, -32768)
 
 
@@ -215,6 +233,8 @@ def vector_text(row):
         return f"v_accvgpr_write_b32 a1, v20\n s_nop 4\nv_accvgpr_read_b32 v26, a1\n"
     if name == "v_accvgpr_mov_b32":
         return f"v_accvgpr_write_b32 a1, v20\n s_nop 4\nv_accvgpr_mov_b32 a2, a1\nv_accvgpr_read_b32 v26, a2\n"
+    if name in ("v_madmk_f32", "v_madak_f32"):  # with 3.5 in the place of b, of c
+        return f"{name} v26, v20, " + ("0x40600000, v24" if name == "v_madmk_f32" else "v22, 0x40600000") + "\n"
     return f"{name} " + ", ".join(operands) + (" op_sel:[0,1]" if name == "v_pk_mov_b32" else "") + "\n"
 
 
@@ -380,7 +400,7 @@ def check_vectors(gpu, tests_of, blocks):
             at = 3 * (t * 64 * blocks + i)
             env = {f"S{n}": (lane[2 * n] | lane[2 * n + 1] << 32) & (1 << width(test, kind)) - 1
                    for n, kind in enumerate((test.a, test.b, test.c)) if kind != "none"}
-            env |= {"D0": lane[6] | lane[7] << 32, "VCC": lane[8], "D1": 0, "OPSEL": 2}
+            env |= {"D0": lane[6] | lane[7] << 32, "VCC": lane[8], "D1": 0, "OPSEL": 2, "LANE": i % 64}
             old = dict(env)
             if test.acc:
                 env["D0"] &= (1 << width(test, test.d)) - 1

@@ -76,3 +76,41 @@ KERNEL divide(const GLOBAL float *x, const GLOBAL float *y, GLOBAL float *quotie
         root[i] = __builtin_sqrtf(x[i]);
     }
 }
+
+/* What the compiler makes of these stands on many more instructions. */
+KERNEL integers(const GLOBAL int *x, const GLOBAL int *y, GLOBAL int *quotient, GLOBAL int *rest,
+                GLOBAL long *product, int n) {
+    const int i = thread_of_grid();
+
+    if (i < n) {
+        quotient[i] = x[i] / y[i];
+        rest[i] = (int)((unsigned)x[i] % (unsigned)y[i]);
+        product[i] = (long)x[i] * y[i] / 3;
+    }
+}
+
+KERNEL exponentials(const GLOBAL float *x, GLOBAL float *y, int n, int m) {
+    const int i = thread_of_grid();
+    float most = -__builtin_inff(), sum = 0;
+
+    for (int j = 0; i < n && j < m; ++j)
+        most = __builtin_fmaxf(most, x[(long)i * m + j]);
+    for (int j = 0; i < n && j < m; ++j)
+        sum += __builtin_expf(x[(long)i * m + j] - most);
+    for (int j = 0; i < n && j < m; ++j)
+        y[(long)i * m + j] = __builtin_expf(x[(long)i * m + j] - most) / sum;
+}
+
+/* 3 x 3, with edges: conditions within conditions. */
+KERNEL convolution(const GLOBAL float *x, const GLOBAL float *w, GLOBAL float *y, int height, int width) {
+    const int i = thread_of_grid(), row = i / width, column = i % width;
+    float sum = 0;
+
+    if (i >= height * width)
+        return;
+    for (int a = -1; a <= 1; ++a)
+        for (int b = -1; b <= 1; ++b)
+            if (row + a >= 0 && row + a < height && column + b >= 0 && column + b < width)
+                sum += x[(row + a) * width + column + b] * w[3 * a + b + 4];
+    y[i] = sum > 0 ? sum : 0;
+}
