@@ -187,6 +187,8 @@ struct uk_emulation;
 bool uk_is_emulated(const char *target);
 /* Whether the target has instructions that programs bring a simulation of along, and that have a table of latencies. */
 bool uk_is_simulated(const char *target);
+/* Whether all is there that such a target takes here. Exit status. */
+int uk_emulation_check(const char *target);
 /* Compiles the program for its target, and links what calls it with these sizes, scalars and operands. Exit status; end it
  * in any case. */
 int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,

@@ -22,7 +22,7 @@ enum { TUNE_QUICK = 3, TUNE_AGAIN = 7, TUNE_FINAL = 15 };
 struct tune_trial {
     char *steps; /* of malloc */
     enum tune_outcome outcome;
-    double seconds; /* per call */
+    double seconds; /* per call; of another architecture's code instructions */
     double speed;   /* over the reference's, measured in turns with it */
     double noise;   /* of TUNE_FINAL rounds and more: how far the reference is from itself */
     int rounds;
@@ -69,15 +69,25 @@ int tune_log_add(const struct tune_log *l, const struct tune_trial *t, int numbe
 void tune_log_close(struct tune_log *l);
 const char *tune_outcome_text(enum tune_outcome outcome);
 
+/* ---- tune_count.c: trials of another architecture's code ---- */
+
+struct tune_bench;
+/* In the process of the trial: runs the steps' code once on the data, counting. */
+enum tune_outcome tune_count(struct tune_bench *b, const char *steps, double *count, char *message,
+                             size_t size);
+/* Of a trial's seconds or instructions. */
+const char *tune_cost_text(const struct tune_bench *b, double cost, char text[32]);
+
 /* ---- tune_trial.c: one trial in a process of its own ---- */
 
 struct tune_bench {
     struct uk_job job;
+    bool is_counted;            /* its code runs under an emulator: instructions take the place of seconds */
     int64_t *sizes, *arguments; /* all of them; those that the function takes */
     double *scalars;
     struct uk_data data; /* integers; only the processes change it */
     struct uk_module *reference;
-    double reference_seconds;    /* per call; 0: not measured yet */
+    double reference_seconds;    /* or instructions; per call; 0: not measured yet */
     struct tune_results *shared; /* what the reference computes, for the processes */
     size_t shared_bytes;
     double limit; /* seconds for one trial: of CPU time for each thread, and 20 times as many on the clock */

@@ -61,7 +61,9 @@ static int make_key(struct tune_log *l, struct uk_job *job) {
         snprintf(rest, sizeof rest, "%s=%" PRId64, v->name, l->sizes[v->number]);
         hash(&h, rest);
     }
-    hash_cpu(&h);
+    /* Counts are the same on each. */
+    if (!uk_is_emulated(job->options.target))
+        hash_cpu(&h);
     snprintf(l->key, sizeof l->key, "%016" PRIx64, h);
     return UK_EXIT_OK;
 }
@@ -80,11 +82,16 @@ static const char *text_in(const cJSON *o, const char *name) {
     return cJSON_IsString(s) ? s->valuestring : NULL;
 }
 
+/* What a call's cost is called. */
+static const char *unit(const struct tune_log *l) {
+    return uk_is_emulated(l->arguments->target) ? "instructions" : "seconds";
+}
+
 /* One line; false if it is no trial. */
 static bool take_line(struct tune_log *l, const cJSON *o, struct tune_search *s, bool *out_of_memory) {
     const char *key = text_in(o, "key"), *steps = text_in(o, "schedule"), *outcome = text_in(o, "status"),
                *message = text_in(o, "message");
-    struct tune_trial t = {.seconds = number_in(o, "seconds"),
+    struct tune_trial t = {.seconds = number_in(o, unit(l)),
                            .speed = number_in(o, "speed"),
                            .rounds = (int)number_in(o, "rounds"),
                            .is_start = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "start"))};
@@ -186,7 +193,7 @@ static char *make_line(const struct tune_log *l, const struct tune_trial *t, int
     made =
         made && !sizes && cJSON_AddNumberToObject(o, "trial", number) &&
         cJSON_AddStringToObject(o, "status", outcomes[t->outcome]) &&
-        cJSON_AddNumberToObject(o, "seconds", t->seconds) && cJSON_AddNumberToObject(o, "speed", t->speed) &&
+        cJSON_AddNumberToObject(o, unit(l), t->seconds) && cJSON_AddNumberToObject(o, "speed", t->speed) &&
         cJSON_AddNumberToObject(o, "rounds", t->rounds) && cJSON_AddBoolToObject(o, "start", t->is_start) &&
         cJSON_AddStringToObject(o, "schedule", t->steps) && cJSON_AddStringToObject(o, "message", t->message);
     char *line = made ? cJSON_PrintUnformatted(o) : NULL;

@@ -54,7 +54,8 @@ int tune_bench_create(struct tune_bench *b, const struct uk_arguments *a) {
     if (status)
         return status;
     struct uk_program *p = b->job.program;
-    if (!a->threads)
+    b->is_counted = uk_is_emulated(a->target);
+    if (!a->threads && !b->is_counted)
         b->job.options.threads = uk_num_threads();
     b->sizes = calloc((size_t)uk_program_sizes(p) + 1, sizeof *b->sizes);
     b->arguments = calloc((size_t)uk_program_sizes(p) + 1, sizeof *b->arguments);
@@ -100,7 +101,8 @@ enum uk_status tune_set_reference(struct tune_bench *b, const char *steps) {
     uk_module_destroy(b->reference);
     b->shared->known = false;
     b->reference_seconds = 0;
-    return compile(b, steps, &b->reference);
+    b->reference = NULL;
+    return b->is_counted ? UK_OK : compile(b, steps, &b->reference);
 }
 
 /* ---- in the child ---- */
@@ -235,6 +237,20 @@ static enum tune_outcome try_candidate(struct tune_bench *b, const char *steps, 
     return TUNE_OK;
 }
 
+static enum tune_outcome count_candidate(struct tune_bench *b, const char *steps, struct report *r) {
+    const enum tune_outcome outcome = tune_count(b, steps, &r->seconds, r->message, sizeof r->message);
+
+    if (outcome != TUNE_OK)
+        return outcome;
+    if (!b->reference_seconds)
+        keep_results(b);
+    else if (!same_results(b, r))
+        return TUNE_WRONG;
+    r->speed = b->reference_seconds > 0 ? b->reference_seconds / r->seconds : 1;
+    r->rounds = 1;
+    return TUNE_OK;
+}
+
 static void be_child(struct tune_bench *b, const char *steps, int rounds, int out) {
     struct report r = {0};
     int nowhere = open("/dev/null", O_RDWR);
@@ -250,7 +266,7 @@ static void be_child(struct tune_bench *b, const char *steps, int rounds, int ou
     setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds + 1});
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    r.outcome = try_candidate(b, steps, rounds, &r);
+    r.outcome = b->is_counted ? count_candidate(b, steps, &r) : try_candidate(b, steps, rounds, &r);
     _exit(write(out, &r, sizeof r) == sizeof r ? 0 : 1);
 }
 
@@ -322,8 +338,9 @@ bool tune_measure(struct tune_bench *b, struct tune_trial *t, int rounds, volati
         snprintf(t->message, sizeof t->message, "no process: %s", strerror(errno));
         return !*interrupted;
     }
+    /* One that has started others ends them first, and removes its files. */
     if (!whole && (late || *interrupted))
-        kill(child, SIGKILL);
+        kill(child, b->is_counted ? SIGTERM : SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     if (whole) {

@@ -114,7 +114,9 @@ static bool is_in_path(const char *program) {
     return false;
 }
 
-static int check_tools(const struct uk_emulator *e, const char *target) {
+int uk_emulation_check(const char *target) {
+    const struct uk_emulator *e = emulator_of(target);
+
     if (!is_in_path(e->program))
         return uk_complain(UK_EXIT_WRONG,
                            "target %s: its code runs here under %s, which is not installed; install Debian's "
@@ -364,7 +366,7 @@ static int open_emulation(struct uk_emulation **out, const char *target) {
     e->emulator = emulator_of(target);
     e->cpu = cpu_for(e->emulator, target);
     e->simulates = uk_is_simulated(target);
-    return check_tools(e->emulator, target);
+    return uk_emulation_check(target);
 }
 
 int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,

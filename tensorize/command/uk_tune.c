@@ -82,6 +82,7 @@ static void show_progress(void *user) {
 }
 
 static void show_trial(struct tune *t, const struct tune_trial *trial) {
+    char text[32];
     const char *clear = isatty(STDERR_FILENO) ? "\r\033[K" : "";
 
     t->count[trial->outcome]++;
@@ -89,8 +90,8 @@ static void show_trial(struct tune *t, const struct tune_trial *trial) {
         t->best = trial->speed;
         t->best_cost = cost(t, trial->steps);
         t->shown = passed(t);
-        fprintf(stderr, "%s%6.1f s, trial %d: %.4g ms, %.3f x the speed of the start\n", clear, passed(t),
-                t->measured, 1e3 * trial->seconds, trial->speed);
+        fprintf(stderr, "%s%6.1f s, trial %d: %s, %.3f x the speed of the start\n", clear, passed(t),
+                t->measured, tune_cost_text(&t->bench, trial->seconds, text), trial->speed);
     } else if (trial->outcome != TUNE_OK && trial->outcome < TUNE_BOUND &&
                (trial->outcome != TUNE_REFUSED || !t->reference)) {
         fprintf(stderr, "%s%6.1f s, trial %d: %s: %s\n", clear, passed(t), t->measured,
@@ -172,10 +173,10 @@ static int consider(struct tune *t, char *steps, bool is_start, bool *is_new) {
                                                   : TUNE_OK;
     if (trial.outcome != TUNE_OK)
         return keep(t, trial);
-    bool is_slow = t->bench.reference_seconds > 0.1;
+    bool is_slow = t->bench.is_counted || t->bench.reference_seconds > 0.1;
     bool whole = tune_measure(&t->bench, &trial, is_slow ? 1 : TUNE_QUICK, &interrupted);
     /* What looks best may owe it to noise, and the search goes on from it. */
-    if (whole && trial.outcome == TUNE_OK && trial.speed > t->best)
+    if (whole && !t->bench.is_counted && trial.outcome == TUNE_OK && trial.speed > t->best)
         whole = tune_measure(&t->bench, &trial, is_slow ? TUNE_QUICK : TUNE_AGAIN, &interrupted);
     if (!whole) {
         uk_text_free(steps);
@@ -340,14 +341,35 @@ static int second_look(struct tune *t, int *finalist, int *count) {
     return status;
 }
 
+/* Of counts, which have no noise, the least. */
+static const char *least_count(const struct tune *t, const char *name, double *speed) {
+    const struct tune_trial *best = tune_rank(&t->search, 0);
+    char text[32];
+
+    if (!best || best->speed <= 1) {
+        fprintf(stderr, "nothing takes fewer instructions: the result is %s\n", name);
+        return t->reference;
+    }
+    fprintf(stderr, "the best is %.3f x as fast as %s by instructions, %s\n", best->speed, name,
+            tune_cost_text(&t->bench, best->seconds, text));
+    *speed = best->speed;
+    return best->steps;
+}
+
 /* The reference and the finalists in turns, the fastest first, until one wins; else it is the reference. *steps is NULL if
  * there was no time for that. Exit status. */
 static int decide(struct tune *t, const char **steps, double *speed) {
     const char *name = t->reference_is_auto ? "the automatic schedule" : "the first schedule that worked";
-    int finalist[FINALISTS], count, status = second_look(t, finalist, &count);
+    int finalist[FINALISTS], count, status;
+    char text[32];
 
     *steps = NULL;
     *speed = 1;
+    if (t->bench.is_counted) {
+        *steps = least_count(t, name, speed);
+        return UK_EXIT_OK;
+    }
+    status = second_look(t, finalist, &count);
     t->bench.limit *= 4;
     for (int i = 0; i < count && i < DECISIONS && !status && !interrupted; i++) {
         struct tune_trial last = t->search.trial[finalist[i]];
@@ -358,8 +380,8 @@ static int decide(struct tune *t, const char **steps, double *speed) {
         if (last.outcome == TUNE_OK && last.speed > 1 + noise) {
             *steps = last.steps;
             *speed = last.speed;
-            fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %.4g ms\n", last.speed, name,
-                    noise, 1e3 * last.seconds);
+            fprintf(stderr, "the best is %.3f x as fast as %s (noise %.3f), %s\n", last.speed, name, noise,
+                    tune_cost_text(&t->bench, last.seconds, text));
             return UK_EXIT_OK;
         }
         if (last.outcome == TUNE_OK)
@@ -415,7 +437,10 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
     if (t->bench.job.options.target && !strcmp(t->bench.job.options.target, "interp"))
         return uk_complain(UK_EXIT_USAGE,
                            "target interp has no speed to tune; name a machine, or leave --target out");
-    enum uk_status runs = uk_target_runs(t->bench.job.context, t->bench.job.options.target);
+    enum uk_status runs =
+        t->bench.is_counted ? UK_OK : uk_target_runs(t->bench.job.context, t->bench.job.options.target);
+    if (t->bench.is_counted && (status = uk_emulation_check(t->bench.job.options.target)))
+        return status;
     if (runs)
         return uk_job_failed(&t->bench.job, runs);
     t->begun = bench_seconds();
@@ -426,7 +451,7 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
     t->bench.tick = show_progress;
     t->bench.user = t;
     t->search.random = (uint64_t)a->seed;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && !t->bench.is_counted; i++) {
         double peak = bench_peak(uk_target_isa(t->bench.job.options.target), t->bench.job.options.threads);
 
         t->peak = peak > t->peak ? peak : t->peak;

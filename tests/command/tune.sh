@@ -181,6 +181,48 @@ assert text.split("schedule\n", 1)[1] == (best if best["speed"] > 1.005 else fir
 END
 done
 
+# Another architecture's code: instructions are counted, the same each time, and the result is what uk run counts.
+counted=(--size M=24 --size N=33 --size K=50 --target=riscv64-p)
+if ! command -v qemu-riscv64 >/dev/null; then
+    echo 'instructions: skipped, qemu-riscv64 is not installed; ./uk-setup test installs it'
+else
+    expect 0 'schedules measured.* instructions|nothing takes fewer instructions' tune matmul_i8.uk "${counted[@]}" --trials=4 \
+        --log=count.jsonl -o count.uk
+    expect 0 'count.jsonl has 4 trials of this program and these sizes, and 0 of others' tune matmul_i8.uk "${counted[@]}" \
+        --trials=1 --log=count.jsonl -o again.uk
+    expect 0 '^$' run matmul_i8.uk "${counted[@]}" --schedule=count.uk --count --check
+    python3 - <<'END' || { cat count.jsonl out; fail 'the result is not that with the fewest instructions'; }
+import json, re
+trials = [json.loads(line) for line in open("count.jsonl")]
+good = [t for t in trials if t["status"] == "ok"]
+text = open("out").read()
+counted = int(re.search(r"count: (\d+) instructions", text)[1])
+assert "check: equal" in text and len(good) >= 3 and all("seconds" not in t and t["rounds"] == 1 for t in good)
+best = min(t["instructions"] for t in good[:4])
+assert counted == best and good[0]["speed"] == 1 and abs(good[1]["speed"] * good[1]["instructions"] - good[0]["instructions"]) < 1
+assert open("count.uk").read().split("schedule\n", 1)[1] in [t["schedule"] for t in good if t["instructions"] == best]
+again = [t for t in trials if t["schedule"] == good[0]["schedule"]]
+assert len({t["instructions"] for t in again}) == 1, again
+END
+    sed 's/requires avx2/requires d/' with_crashes.uk >riscv_crashes.uk
+    expect 0 'crash: .*by signal 11' tune riscv_crashes.uk --size N=400 --target=riscv64 --trials=3 -o crash.uk
+    status=0
+    PATH=$work "$uk" tune matmul_i8.uk "${counted[@]}" -o precious >out 2>err || status=$?
+    [[ $status == 1 && $(<err) == *"install Debian's qemu-user"* ]] || { cat err; fail 'without an emulator'; }
+    [[ $(<precious) == 'a text of mine' ]] || fail 'without an emulator -o was written'
+    # A signal ends what a trial has started.
+    mkdir runs
+    TMPDIR=$work/runs "$uk" tune matmul_i8.uk --size M=300 --size N=300 --size K=3000 --target=riscv64-p --trials=9 >out 2>err &
+    pid=$!
+    while kill -0 $pid && [[ -z $(compgen -G "$work/runs/*/runner.c") ]]; do
+        sleep 0.05
+    done
+    kill -TERM $pid
+    wait $pid
+    status=$?
+    [[ $status == 1 && -z $(ls runs) ]] || { cat err; ls runs/*; fail "a signal while instructions are counted: exit status $status"; }
+fi
+
 if ((failures)); then
     echo "$failures failures"
     exit 1
