@@ -32,6 +32,9 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define GRID_3(r, f) GRID_2(r, f) EACH_##r(f, 2)
 #define GRID_4(r, f) GRID_3(r, f) EACH_##r(f, 3)
 #define GRID_5(r, f) GRID_4(r, f) EACH_##r(f, 4)
+#define GRID_6(r, f) GRID_5(r, f) EACH_##r(f, 5)
+#define GRID_7(r, f) GRID_6(r, f) EACH_##r(f, 6)
+#define GRID_8(r, f) GRID_7(r, f) EACH_##r(f, 7)
 
 /*
  * Registers of the sums of rows 0 to 3, a column a line; t0 to t3 and t4 are rows and a column of a group. s1 and a0 are never
@@ -58,6 +61,13 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define R14 "a2"
 #define R24 "a1"
 #define R34 "ra"
+/* Columns of one row or two. */
+#define R05 R20
+#define R15 R30
+#define R06 R21
+#define R16 R31
+#define R07 R22
+#define R17 R32
 
 /* clang-format off */
 /* Row i of A, column j of B in group u behind the pointers; and the pointers u groups on. */
@@ -90,7 +100,6 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 
 #define SUM(i, j) , [s##i##j] "=&r"(s##i##j)
 #define REGISTER(i, j) register uint64_t s##i##j __asm__(R##i##j);
-#define ZERO(i, j) "li %[s" #i #j "], 0\n\t"
 #define MULTIPLY(i, j) UK_RVP_TEXT("0", "%[funct7]", "%[s" #i #j "]", "t4", "t" #i) "\n\t"
 #define COLUMN(r, j, u) LOAD_B(j, u) EACH_##r(MULTIPLY, j)
 #define COLUMNS_1(r, u) COLUMN(r, 0, u)
@@ -98,6 +107,9 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define COLUMNS_3(r, u) COLUMNS_2(r, u) COLUMN(r, 2, u)
 #define COLUMNS_4(r, u) COLUMNS_3(r, u) COLUMN(r, 3, u)
 #define COLUMNS_5(r, u) COLUMNS_4(r, u) COLUMN(r, 4, u)
+#define COLUMNS_6(r, u) COLUMNS_5(r, u) COLUMN(r, 5, u)
+#define COLUMNS_7(r, u) COLUMNS_6(r, u) COLUMN(r, 6, u)
+#define COLUMNS_8(r, u) COLUMNS_7(r, u) COLUMN(r, 7, u)
 #define GROUP(r, c, u) EACH_##r(LOAD_A, u) COLUMNS_##c(r, u)
 #define GROUPS_1(r, c) GROUP(r, c, 0)
 #define GROUPS_4(r, c) GROUP(r, c, 0) GROUP(r, c, 1) GROUP(r, c, 2) GROUP(r, c, 3)
@@ -111,18 +123,34 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define IF_AT_R(branch, end, to) branch " %[a0], %[" end "], " to "\n\t"
 
 /*
- * The sums to C: t1, whose rows are t2 bytes apart; added to it if t3. The halves of two neighbours are added at once, and
- * make 8 bytes; they are stored as such where C and t2 are multiples of 8. In C, compilers would spill all sums before the
- * branches.
+ * C lies at t1, its rows t2 bytes apart. Sums begin at 0 or, if t3, with C in their lower halves. In the end the halves of two
+ * neighbours are added at once, and make 8 bytes; they are stored as such where C and t2 are multiples of 8. In C,
+ * compilers would spill all sums before the branches.
  */
+#define TO_ROW_0
+#define TO_ROW_1 "add t1, t1, t2\n\t"
+#define TO_ROW_2 TO_ROW_1
+#define TO_ROW_3 TO_ROW_1
+#define AT_C(move) "fmv.x.d t1, %[to]\n\t" move "fmv.x.d t2, %[ldc]\n\t"
+#define ZERO(i, j) "li %[s" #i #j "], 0\n\t"
+#define LOAD(i, j) "lwu %[s" #i #j "], 4*" #j "(t1)\n\t"
+#define LOAD_ROW_1(i) LOAD(i, 0)
+#define LOAD_ROW_2(i) LOAD_ROW_1(i) LOAD(i, 1)
+#define LOAD_ROW_3(i) LOAD_ROW_2(i) LOAD(i, 2)
+#define LOAD_ROW_4(i) LOAD_ROW_3(i) LOAD(i, 3)
+#define LOAD_ROW_5(i) LOAD_ROW_4(i) LOAD(i, 4)
+#define LOAD_ROW_6(i) LOAD_ROW_5(i) LOAD(i, 5)
+#define LOAD_ROW_7(i) LOAD_ROW_6(i) LOAD(i, 6)
+#define LOAD_ROW_8(i) LOAD_ROW_7(i) LOAD(i, 7)
+#define LOAD_ROW(i, c) TO_ROW_##i LOAD_ROW_##c(i)
+#define BEGIN(r, c, move) \
+    "fmv.x.d t3, %[acc]\n\t" "beqz t3, 5f\n\t" AT_C(move) EACH_##r(LOAD_ROW, c) "j 6f\n\t" \
+    "5:\n\t" GRID_##c(r, ZERO) "6:\n\t"
+
 #define PAIR(i, j, k) \
     PKTB32("t0", "%[s" #i #k "]", "%[s" #i #j "]") PKBT32("t4", "%[s" #i #k "]", "%[s" #i #j "]") \
     ADD32("%[s" #i #j "]", "t0", "t4")
 #define LAST(i, j) "srli t0, %[s" #i #j "], 32\n\t" "addw %[s" #i #j "], %[s" #i #j "], t0\n\t"
-#define ADD_PAIR(i, j, k) \
-    "lwu t0, 4*" #j "(t4)\n\t" "lw t3, 4*" #k "(t4)\n\t" "slli t3, t3, 32\n\t" "or t0, t0, t3\n\t" \
-    ADD32("%[s" #i #j "]", "%[s" #i #j "]", "t0")
-#define ADD_LAST(i, j) "lw t0, 4*" #j "(t4)\n\t" "addw %[s" #i #j "], %[s" #i #j "], t0\n\t"
 #define PUT_8(i, j, k) "sd %[s" #i #j "], 4*" #j "(t1)\n\t"
 #define PUT_4(i, j, k) \
     "sw %[s" #i #j "], 4*" #j "(t1)\n\t" "srli t0, %[s" #i #j "], 32\n\t" "sw t0, 4*" #k "(t1)\n\t"
@@ -134,14 +162,12 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define PAIRS_3(pair, last, i) pair(i, 0, 1) last(i, 2)
 #define PAIRS_4(pair, last, i) pair(i, 0, 1) pair(i, 2, 3)
 #define PAIRS_5(pair, last, i) pair(i, 0, 1) pair(i, 2, 3) last(i, 4)
+#define PAIRS_6(pair, last, i) PAIRS_4(pair, last, i) pair(i, 4, 5)
+#define PAIRS_7(pair, last, i) PAIRS_6(pair, last, i) last(i, 6)
+#define PAIRS_8(pair, last, i) PAIRS_6(pair, last, i) pair(i, 6, 7)
 #define ADD_HALVES(i, c) PAIRS_##c(PAIR, LAST, i)
-#define TO_ROW_0(at)
-#define TO_ROW_1(at) "add " at ", " at ", t2\n\t"
-#define TO_ROW_2 TO_ROW_1
-#define TO_ROW_3 TO_ROW_1
-#define ADD_C(i, c) TO_ROW_##i("t4") PAIRS_##c(ADD_PAIR, ADD_LAST, i)
-#define STORE_ROW_8(i, c) TO_ROW_##i("t1") PAIRS_##c(PUT_8, PUT_LAST, i)
-#define STORE_ROW_4(i, c) TO_ROW_##i("t1") PAIRS_##c(PUT_4, PUT_LAST, i)
+#define STORE_ROW_8(i, c) TO_ROW_##i PAIRS_##c(PUT_8, PUT_LAST, i)
+#define STORE_ROW_4(i, c) TO_ROW_##i PAIRS_##c(PUT_4, PUT_LAST, i)
 #define STORE(r, c) \
     "or t0, t1, t2\n\t" "andi t0, t0, 7\n\t" "beqz t0, 6f\n\t" EACH_##r(STORE_ROW_4, c) "j 7f\n\t" \
     "6:\n\t" EACH_##r(STORE_ROW_8, c) "7:\n\t"
@@ -150,9 +176,10 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define STORE_3(r) STORE(r, 3)
 #define STORE_4(r) STORE(r, 4)
 #define STORE_5(r) STORE(r, 5)
-#define FINISH(r, c, move) \
-    "fmv.x.d t1, %[to]\n\t" move "fmv.x.d t2, %[ldc]\n\t" "fmv.x.d t3, %[acc]\n\t" EACH_##r(ADD_HALVES, c) \
-    "beqz t3, 5f\n\t" "mv t4, t1\n\t" EACH_##r(ADD_C, c) "5:\n\t" STORE_##c(r)
+#define STORE_6(r) STORE(r, 6)
+#define STORE_7(r) STORE(r, 7)
+#define STORE_8(r) STORE(r, 8)
+#define FINISH(r, c, move) EACH_##r(ADD_HALVES, c) AT_C(move) STORE_##c(r)
 
 /*
  * The groups behind the turns, and operands that say where they end. One column's turns are long: 4 at a time, then one; and
@@ -172,10 +199,16 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define ENDS_4 ENDS
 #define REST_5(r) REST(r, 5)
 #define ENDS_5 ENDS
+#define REST_6(r) REST(r, 6)
+#define ENDS_6 ENDS
+#define REST_7(r) REST(r, 7)
+#define ENDS_7 ENDS
+#define REST_8(r) REST(r, 8)
+#define ENDS_8 ENDS
 
 /* The sums of all groups, from pointers at the first, and C. */
 #define PRODUCT(r, c, u, jump, move) \
-    GRID_##c(r, ZERO) jump("beq", "turns", "2f") "1:\n\t" TURN(r, c, u) jump("bne", "turns", "1b") \
+    BEGIN(r, c, move) jump("beq", "turns", "2f") "1:\n\t" TURN(r, c, u) jump("bne", "turns", "1b") \
     "2:\n\t" REST_##c(r) "4:\n\t" FINISH(r, c, move)
 
 #define OPEN UK_RVP_NAMES ".balign 4\n\t" ".option push\n\t" ".option norvc\n\t"
@@ -248,6 +281,16 @@ DEFINE_IN_R(3, 4, 4)
 DEFINE_IN_F(4, 4, 8)
 #else
 DEFINE_IN_R(4, 4, 4)
+#endif
+#if UK_NR == 8
+DEFINE_IN_R(1, 5, 4)
+DEFINE_IN_R(1, 6, 4)
+DEFINE_IN_R(1, 7, 4)
+DEFINE_IN_R(1, 8, 4)
+DEFINE_IN_R(2, 5, 4)
+DEFINE_IN_R(2, 6, 4)
+DEFINE_IN_R(2, 7, 4)
+DEFINE_IN_R(2, 8, 4)
 #endif
 #if UK_NR == 8 && IN_PLACE
 DEFINE_HALVES(4, 8, IF_AT, "f", in_f)

@@ -12,7 +12,8 @@
  * 4x5, U = 4: 0.1875; 4x4, U = 4: 0.193, U = 8: 0.190; in place, U = 8: 0.194. 4x5 needs 20 sums, 5 values and 2
  * pointers, which are all 27 registers (32 without zero, sp, gp, tp and s0, a frame pointer): its end lies in an F
  * register, an instruction a turn. A tile of 4x8 is two of 4x4, of 8 groups a turn, in one statement: a panel of 8 columns
- * is packed with half the instructions of one of 5. Besides, a tile of 4x5 takes 20 to begin, 54 to end; of 4x4 16 and 42.
+ * is packed with half the instructions of one of 5; one row or two have all of 5 to 8 columns at once. Besides, a tile of 4x5
+ * takes 22 to begin, 52 to end; of 4x4 18 and 40, and 3 or 4 more where it is added to C, which its sums begin with.
  *
  * Edges: each number of rows and of columns has its own loop, 4x1 of 16 groups a turn and then 4, 0.287, others of 4.
  *
@@ -78,6 +79,7 @@ static inline void loop(struct tile t, int r, int n) {
 #define TILE(r, n) case 8 * r + n: LOOP(r, n, t); break;
 #define TILE_OF_4(r) case r: LOOP(r, 4, t); break;
 #define TILES(r) TILE(r, 1) TILE(r, 2) TILE(r, 3)
+#define OF_8(r) TILE(r, 5) TILE(r, 6) TILE(r, 7) TILE(r, 8)
 #define OTHERS_4 TILES(1) TILES(2) TILES(3) TILES(4) TILE(1, 4) TILE(2, 4) TILE(3, 4)
 #if UK_NR == 5
 #define FULL(t) LOOP(4, 5, t)
@@ -87,7 +89,7 @@ static inline void loop(struct tile t, int r, int n) {
 #define OTHERS OTHERS_4
 #else
 #define FULL(t) LOOP(4, 8, t)
-#define OTHERS OTHERS_4 TILE(4, 4)
+#define OTHERS OTHERS_4 TILE(4, 4) OF_8(1) OF_8(2)
 #endif
 /* clang-format on */
 
@@ -106,8 +108,8 @@ void UK_SYMBOL(int64_t k, const left *a, const right *b, int32_t *c, int64_t ldc
         return;
     }
 #if UK_NR == 8
-    if (nr > 4) {
-        switch (mr) { TILE_OF_4(1) TILE_OF_4(2) TILE_OF_4(3) TILE_OF_4(4) }
+    if (mr > 2 && nr > 4) {
+        switch (mr) { TILE_OF_4(3) TILE_OF_4(4) }
         t.b += 4 * KR;
         t.to += 4;
         nr -= 4;
