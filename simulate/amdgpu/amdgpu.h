@@ -38,11 +38,12 @@ extern "C" {
 enum uk_amdgpu_status {
     UK_AMDGPU_OK = 0,
     UK_AMDGPU_INVALID = 1,     /* an argument of the call; nothing was done */
-    UK_AMDGPU_BAD_OBJECT = 2,  /* no code object, a damaged one, or one for another GPU */
+    UK_AMDGPU_BAD_OBJECT = 2,  /* no code object, or a damaged one */
     UK_AMDGPU_UNSUPPORTED = 3, /* what the kernel needs, before or while it ran, is not simulated */
     UK_AMDGPU_REPORT = 4,      /* the kernel did something wrong; its stores until then are in the buffers */
     UK_AMDGPU_LIMIT = 5,       /* more steps than allowed */
     UK_AMDGPU_NO_MEMORY = 6,
+    UK_AMDGPU_OTHER_GPU = 7, /* a code object that is not for this one */
 };
 
 struct uk_amdgpu;

@@ -96,7 +96,7 @@ static enum uk_step uk_lds_addresses(struct uk_wave *w, const struct uk_inst *i,
             const uint64_t offset = e->parts == 2 ? (uint64_t)scale * (part ? i->offset1 : i->offset0)
                                                   : (uint64_t)i->address_offset;
 
-            e->address[part][l] = w->v[a][l] + offset;
+            e->address[part][l] = (uint32_t)(w->v[a][l] + offset); /* wraps */
             if (exec >> l & 1 && (e->address[part][l] > w->block->lds_bytes ||
                                   size > w->block->lds_bytes - e->address[part][l]))
                 return uk_report(w, i, l, "%s of %u bytes at byte %llu of LDS, of which the block has %u",

@@ -45,7 +45,7 @@ static enum uk_amdgpu_status uk_elf_header(struct uk_elf *elf) {
                               "this object is not linked (ELF type %u); link it by ld.lld -shared",
                               elf->header.e_type);
     if ((elf->header.e_flags & FLAGS_MACH) != gpu->mach)
-        return uk_amdgpu_fail(gpu, UK_AMDGPU_BAD_OBJECT,
+        return uk_amdgpu_fail(gpu, UK_AMDGPU_OTHER_GPU,
                               "this code object is for another GPU (ELF flags 0x%x), not for %s",
                               elf->header.e_flags, gpu->gfx);
     if (elf->header.e_phentsize != sizeof(Elf64_Phdr) || elf->header.e_phnum > MAX_SEGMENTS ||

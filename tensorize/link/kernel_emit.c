@@ -20,6 +20,25 @@ static enum uk_status copy(struct uk_context *c, const char *from, size_t size, 
     return UK_OK;
 }
 
+/* LLVM's name of the least device that has the kernel; "" if it is not for a device. */
+static const char *device_of(const struct uk_kernel *k) {
+    const char *cpu = "";
+    char lacks[64];
+
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        if (t->arch->is_device && !uk_target_lacks_for(t, k, lacks, sizeof lacks))
+            cpu = t->cpu;
+    return cpu;
+}
+
+/* As where it is inlined: a function of a GPU that may be in blocks of 1,024 threads has too few registers for a tile. */
+static void set_block_size(const struct uk_kernel *k, LLVMModuleRef module) {
+    LLVMValueRef f = LLVMGetNamedFunction(module, k->symbol);
+
+    if (uk_arch_of(k)->is_device && f)
+        LLVMAddTargetDependentFunctionAttr(f, "amdgpu-flat-work-group-size", "1,256");
+}
+
 /* For the target; or for what its bitcode is for, with the features of the kernel's row. */
 static enum uk_status make_machine(struct uk_context *c, const struct uk_kernel *k, const struct uk_target *t,
                                    LLVMTargetMachineRef *machine, bool *own) {
@@ -37,8 +56,8 @@ static enum uk_status make_machine(struct uk_context *c, const struct uk_kernel 
         return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: LLVM has no code generator for %s", k->symbol,
                        triple);
     }
-    *machine = LLVMCreateTargetMachine(target, triple, "", features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                       LLVMCodeModelDefault);
+    *machine = LLVMCreateTargetMachine(target, triple, device_of(k), features, LLVMCodeGenLevelDefault,
+                                       LLVMRelocPIC, LLVMCodeModelDefault);
     return UK_OK;
 }
 
@@ -52,6 +71,7 @@ static enum uk_status assemble(struct uk_context *c, const struct uk_kernel *k, 
 
     if (s)
         return s;
+    set_block_size(k, module);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMAssemblyFile, &error, &text)) {
         s = uk_fail(c, UK_LINK, nowhere, "%s: its bitcode does not compile: %s", k->symbol, error);
         LLVMDisposeMessage(error);

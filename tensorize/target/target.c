@@ -21,7 +21,7 @@ int64_t uk_target_most_bytes(const struct uk_target *t) {
 }
 
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
-    return !strcmp(row->arch, "any") || !strcmp(row->arch, t->arch->name);
+    return strcmp(row->arch, "any") ? !strcmp(row->arch, t->arch->name) : !t->arch->is_device;
 }
 
 const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope) {

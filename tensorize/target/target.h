@@ -49,6 +49,7 @@ struct uk_arch {
     const char *name;   /* "aarch64"; "none" for the interpreter */
     const char *prefix; /* of its targets' names: "aarch64-" */
     const char *triple;
+    bool is_device;              /* a GPU: programs have a part for the host, too; generic kernels are not for it */
     const char *const *triples;  /* how triples of code for it begin; none begins another architecture's */
     const char *flag;            /* in front of a feature's name the compiler's option, "-m"; or "" */
     const char *const *features; /* that a target may have, in LLVM's spelling */
@@ -104,7 +105,7 @@ enum uk_status uk_target_find(struct uk_context *c, const char *name, const stru
 /* The most bytes that an object may have. */
 int64_t uk_target_most_bytes(const struct uk_target *t);
 bool uk_target_has(const struct uk_target *t, const char *feature);
-/* Whether the kernel is of the target's architecture, or of any. */
+/* Whether the kernel is of the target's architecture, or of any and the target no device. */
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
 /* What a target that runs kernels of no wider scope lacks for one; NULL: nothing. */
 const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope);

@@ -25,6 +25,8 @@ BLOCKS_INLINING = {"noinline", "optnone", "naked", "optsize", "minsize", "return
 TYPES = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"}
 # The CPU of the architecture's last target.
 OTHER_CPU = {name: arch["cpus"][-1] for name, arch in archs.architectures().items()}
+# AMD's number of each memory.
+LLVM_SPACES = {"global": 1, "shared": 3, "private": 5}
 FIELDS = {
     "symbol": str, "op": str, "mr": int, "nr": int, "kr": int, "arch": str, "isa": str, "impl": str, "features": list, "cores": str, "edges": str,
     "prototype": str, "arguments": list, "operands": list, "bitcode": str, "llvm": str, "declaration": str,
@@ -41,8 +43,15 @@ def find(row, path, folder=folder):
     return next((place for place in places if place.is_file()), None)
 
 
-def llvm_type(argument):
-    return "ptr" if "*" in argument else C_TYPES.get(re.sub(r"\bconst\b", "", argument).split()[0])
+def llvm_types(row):
+    """Of the arguments; pointers are the operands, in order."""
+    spaces = iter(operand.get("space") for operand in row["operands"])
+    for argument in row["arguments"]:
+        if "*" in argument:
+            space = next(spaces, None)
+            yield f"ptr addrspace({LLVM_SPACES[space]})" if space else "ptr"
+        else:
+            yield C_TYPES.get(re.sub(r"\bconst\b", "", argument).split()[0])
 
 
 def check_row(row):
@@ -83,8 +92,8 @@ def check_text(row, text):
     if not head or head[1] or head[2] != symbol:
         yield f"the definition is not external, void and {symbol}: {defines[0]}"
         return
-    types = [part.split()[0] for part in head[3].split(", ")]
-    if types != [llvm_type(a) for a in row["arguments"]]:
+    types = re.findall(r"(?:^|, )(ptr addrspace\(\d\)|\w+)", head[3])
+    if types != list(llvm_types(row)):
         yield f"the types {types} are not those of {row['prototype']}"
     if "alwaysinline" not in attributes[head[4]].split():
         yield "it is not alwaysinline"
@@ -120,7 +129,7 @@ def check_inlined(rows, work):
     target = "\n".join(re.findall(r"^target .*$", run("llvm-dis", "-o", "-", paths[0], text=True), re.M))
     functions = []
     for row in rows:
-        types = [llvm_type(a) for a in row["arguments"]]
+        types = list(llvm_types(row))
         parameters = ", ".join(f"{t} %{i}" for i, t in enumerate(types))
         call = f"  call void @{row['symbol']}({parameters})\n"
         functions += [

@@ -5,7 +5,7 @@
 
 A row is right if an innermost loop of its kernel has u times .fma multiply-adds, u times .loads vector loads (prefetches
 count: they use a load slot; of a load of several registers each counts, of ARM's halves each two) and u times .other further vector instructions, for a whole number u of steps, or one step in
-a whole number of turns.
+a whole number of turns. Those of GPUs are for tests/gpu/tiles.py.
 """
 
 import importlib
@@ -29,7 +29,8 @@ def run(*command):
 
 def rows(uk, names):
     for line in run(uk, "kernels").splitlines():
-        op, isa = r"(?:[sdhb]|[iu]8?)(?:gemm|dot|axpy|gemv)\w*", "|".join(name for name in ISAS if name != "generic")
+        op, isa = r"(?:[sdhb]|[iu]8?)(?:gemm|dot|axpy|gemv)\w*", "|".join(
+            name for name in ISAS if name != "generic" and not ARCHS[ISAS[name]["arch"]]["is_device"])
         found = re.match(rf"(\S+)\s+{op}\s+\S+\s+({isa})\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
         if found and (not names or found[1] in names):
             yield found[1], found[2], tuple(float(found[i]) for i in (3, 4, 5))

@@ -21,7 +21,7 @@ ROOMS = {
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
 OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "rvp", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
-SHARED = re.compile(r"(ukernels|tensorize|kernel|kernels)\.h|.*\.def|registry/(half|rvp)\.h|registry/kernel_contract\.h|machine/arch\.h")
+SHARED = re.compile(r"(ukernels|tensorize|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|gpu_kernel)\.h|machine/arch\.h")
 # Libraries that only these rooms of tensorize include.
 ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify")}
 

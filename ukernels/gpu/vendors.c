@@ -121,6 +121,16 @@ static enum uk_status choose(struct device *d, char *message) {
         return chosen ? chosen : told(d, d->call, what, message); \
     } while (0)
 
+/* What releases is called even if the device could not be chosen. */
+#define RELEASE(what, call)                                     \
+    do {                                                        \
+        struct device *const d = device;                        \
+        const enum uk_status chosen = choose(d, message);       \
+        const int error = d->call;                              \
+                                                                \
+        return chosen ? chosen : told(d, error, what, message); \
+    } while (0)
+
 /* ---- opening ---- */
 
 static enum uk_status load_library(struct device *d, char *message) {
@@ -240,7 +250,7 @@ static enum uk_status alloc(void *device, size_t bytes, uk_gpu_address *address,
 }
 
 static enum uk_status free_memory(void *device, uk_gpu_address address, char *message) {
-    CALL("freeing device memory", free(address));
+    RELEASE("freeing device memory", free(address));
 }
 
 static enum uk_status upload(void *device, uk_gpu_address to, const void *from, size_t bytes, char *message) {
@@ -280,7 +290,7 @@ static enum uk_status load(void *device, const void *image, size_t bytes, struct
 }
 
 static enum uk_status unload(void *device, struct uk_gpu_module *module, char *message) {
-    CALL("unloading an image", unload(module));
+    RELEASE("unloading an image", unload(module));
 }
 
 static enum uk_status find(void *device, struct uk_gpu_module *module, const char *name,
@@ -337,7 +347,7 @@ static enum uk_status event_make(void *device, struct uk_gpu_event **event, char
 }
 
 static enum uk_status event_free(void *device, struct uk_gpu_event *event, char *message) {
-    CALL("freeing an event", event_free(event));
+    RELEASE("freeing an event", event_free(event));
 }
 
 static enum uk_status record(void *device, struct uk_gpu_event *event, char *message) {

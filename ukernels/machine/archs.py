@@ -26,13 +26,15 @@ def rows(kind):
 
 
 def architectures():
-    """name: llvm, triple, flag, targets, their cpus, and the emulator's fields, of a list the last one; none where there is no emulator."""
+    """name: llvm, triple, flag, targets, their cpus, and the emulator's fields, of a list the last one; none where there is no emulator;
+    is_device."""
     found = {}
-    for row in rows("ARCH"):
+    for kind, row in [(kind, row) for kind in ("ARCH", "DEVICE") for row in rows(kind)]:
         name, llvm, triple, flag = re.match(r'(\w+), (\w+), "([^"]*)", "([^"]*)"', row).groups()
         emulator = re.search(r"\.emulator = \{(.*?)\}", row, re.S)
         fields = dict(re.findall(r'\.(\w+) = (?:UK_LIST\([^)]*)?"([^"]*)"', emulator[1] if emulator else ""))
-        found[name] = {"llvm": llvm, "triple": triple, "flag": flag, "targets": [], "cpus": [], "emulator": fields}
+        found[name] = {"llvm": llvm, "triple": triple, "flag": flag, "targets": [], "cpus": [], "emulator": fields,
+                       "is_device": kind == "DEVICE"}
     for row in rows("TARGET"):
         target, arch, cpu = re.match(r'"([^"]*)", (\w+), "([^"]*)"', row).groups()
         found[arch]["targets"].append(target)

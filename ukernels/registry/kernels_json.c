@@ -165,8 +165,12 @@ static int put_kernel(const struct uk_kernel *k, const char *arch, bool is_first
 }
 
 int main(void) {
-    static const char *const archs[] = {
-#define UK_ARCH_ROW(name, ...) #name,
+    static const struct {
+        const char *name;
+        bool is_device;
+    } archs[] = {
+#define UK_ARCH_ROW(name, ...) {#name, false},
+#define UK_DEVICE_ROW(name, ...) {#name, true},
 #include "machine/archs.def"
     };
     int count, put = 0;
@@ -175,8 +179,8 @@ int main(void) {
     printf("[\n");
     for (size_t a = 0; a < sizeof archs / sizeof *archs; a++)
         for (int i = 0; i < count; i++)
-            if ((!strcmp(rows[i].arch, "any") || !strcmp(rows[i].arch, archs[a])) &&
-                put_kernel(&rows[i], archs[a], !put++))
+            if ((strcmp(rows[i].arch, "any") ? !strcmp(rows[i].arch, archs[a].name) : !archs[a].is_device) &&
+                put_kernel(&rows[i], archs[a].name, !put++))
                 return 1;
     printf("\n]\n");
     return ferror(stdout) ? 1 : 0;

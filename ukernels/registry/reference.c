@@ -125,6 +125,14 @@ PANELS(i8panel_t, int8_t, 1, lds)
 PANELS(u8panel_n, uint8_t, lds, 1)
 PANELS(i8panel_n, int8_t, lds, 1)
 #undef PANELS
+void uk_reference_sgemm_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const float *a, int64_t lda,
+                          int64_t sa, const float *b, int64_t ldb, int64_t sb, float *c) {
+    (void)KR;
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t i = 0; i < MR; i++)
+            for (int64_t j = 0; j < NR; j++)
+                c[i * NR + j] += a[p * lda + i / 4 * sa + i % 4] * b[p * ldb + j / 4 * sb + j % 4];
+}
 
 /* A filter's elements are csf apart. */
 static void depthwise(int64_t k, const float *x, int64_t ldx, int64_t csx, const float *f, int64_t ldf,

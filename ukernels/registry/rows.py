@@ -63,5 +63,5 @@ for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="ut
     if impl.startswith("asm_"):
         names += [f"-DUK_IMPL_{impl}"]
     flags = " ".join([*flags_of(isa, own), f"-DUK_SYMBOL={symbol}", *names])
-    for name in archs if arch == "any" else [arch]:
+    for name in [a for a in archs if not archs[a]["is_device"]] if arch == "any" else [arch]:
         print(symbol, isa, impl, source, flags, name, archs[name]["triple"], parameters[op], sep="\t")
