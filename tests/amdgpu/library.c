@@ -33,7 +33,7 @@ static bool said(const struct uk_amdgpu *gpu, const char *what) {
 }
 
 static void test_memory(struct uk_amdgpu *gpu) {
-    uint64_t a, b;
+    uint64_t a, b = 0;
     char data[4] = "abc", back[4] = "";
 
     CHECK(uk_amdgpu_alloc(gpu, 4, &a) == UK_AMDGPU_OK && uk_amdgpu_alloc(gpu, 0, &b) == UK_AMDGPU_OK &&
