@@ -312,3 +312,19 @@ enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *gpu, const struct uk_am
         uk_simt_free(&gpu->memory, run.packet);
     return status;
 }
+
+/* The last one of the array reports a wave that runs past the end. */
+uint32_t uk_amdgpu_n_instructions(const struct uk_amdgpu_kernel *kernel) {
+    const struct uk_code *code = ((const struct uk_kernel_inside *)kernel)->code;
+
+    return code ? code->n - 1 : 0;
+}
+struct uk_amdgpu_instruction uk_amdgpu_instruction(const struct uk_amdgpu_kernel *kernel, uint32_t i) {
+    const struct uk_inst *inst = &((const struct uk_kernel_inside *)kernel)->code->inst[i];
+
+    return (struct uk_amdgpu_instruction){
+        inst->text,       inst->offset,     inst->op ? inst->op->kind : UK_AMDGPU_OTHER,
+        inst->n_executed, inst->lds_cycles, inst->lds_conflicts,
+        inst->lds_ways,
+    };
+}

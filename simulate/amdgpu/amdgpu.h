@@ -140,6 +140,17 @@ enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *, const struct uk_amdgp
                                        const struct uk_amdgpu_launch *, const void *const *arguments,
                                        uint32_t n_arguments, struct uk_amdgpu_counts *counts);
 
+/* Each instruction of a kernel's code, in order, with what the last launch of it counted. Texts live as long as the object. */
+struct uk_amdgpu_instruction {
+    const char *text; /* as LLVM disassembles it */
+    uint32_t offset;  /* in bytes from the kernel's beginning */
+    enum uk_amdgpu_kind kind;
+    uint64_t executed;                                     /* by waves */
+    uint64_t lds_cycles, lds_conflicts, max_conflict_ways; /* as in struct uk_amdgpu_counts */
+};
+uint32_t uk_amdgpu_n_instructions(const struct uk_amdgpu_kernel *); /* 0 before its first launch */
+struct uk_amdgpu_instruction uk_amdgpu_instruction(const struct uk_amdgpu_kernel *, uint32_t i);
+
 #ifdef __cplusplus
 }
 #endif

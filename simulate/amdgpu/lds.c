@@ -46,6 +46,7 @@ static void uk_count_banks(struct uk_wave *w, const struct uk_inst *i, uint64_t 
                            const struct uk_event *e) {
     const unsigned total = e->parts * (e->part_bytes < 4 ? 4 : e->part_bytes);
     struct uk_amdgpu_counts *counts = w->block->run->counts;
+    struct uk_inst *inst = &w->block->run->code->inst[i->number];
     const bool write = i->op->flags & F_WRITE;
     unsigned row = 0, cycles = 0, phases = 0;
 
@@ -70,9 +71,13 @@ static void uk_count_banks(struct uk_wave *w, const struct uk_inst *i, uint64_t 
         worst = uk_phase_cycles(words, n);
         cycles += worst;
         phases += worst > 0;
+        if (worst > inst->lds_ways)
+            inst->lds_ways = worst;
         if (worst > counts->max_conflict_ways)
             counts->max_conflict_ways = worst;
     }
+    inst->lds_cycles += cycles;
+    inst->lds_conflicts += cycles - phases;
     *(write ? &counts->lds_write_cycles : &counts->lds_read_cycles) += cycles;
     *(write ? &counts->lds_write_conflicts : &counts->lds_read_conflicts) += cycles - phases;
 }

@@ -117,7 +117,7 @@ struct uk_inst {
     bool clamp;
     uint8_t sdwa, source_sdwa[2]; /* of the destination, as in struct uk_operand; of the first two sources */
     uint8_t unused;               /* what the rest of the destination becomes: 'P'ad, 'S'ign, 'K'ept */
-    uint64_t n_executed;
+    uint64_t n_executed, lds_cycles, lds_conflicts, lds_ways; /* of the last launch */
 };
 
 /* A memory access under way. */

@@ -34,7 +34,7 @@ struct uk_sim_argument {
 struct uk_sim {
     const char *file, *kernel;
     struct uk_amdgpu_launch launch;
-    bool count;
+    bool count, listing;
     const char *text[MAX_ARGUMENTS];
     struct uk_sim_argument argument[MAX_ARGUMENTS];
     uint32_t n;
@@ -119,7 +119,8 @@ static int uk_sim_option(struct uk_sim *sim, const char *text) {
     uint64_t number;
 
     sim->count = sim->count || strcmp(text, "--count") == 0;
-    if (strcmp(text, "--count") == 0)
+    sim->listing = sim->listing || strcmp(text, "--listing") == 0;
+    if (strcmp(text, "--count") == 0 || strcmp(text, "--listing") == 0)
         return 0;
     if (strncmp(text, "--grid=", 7) == 0 && uk_sim_three(text + 7, sim->launch.grid))
         return 0;
@@ -230,6 +231,18 @@ static void uk_sim_counts(const struct uk_amdgpu_counts *c) {
            (unsigned long long)c->max_conflict_ways);
 }
 
+static void uk_sim_listing(const struct uk_amdgpu_kernel *kernel) {
+    for (uint32_t i = 0; i < uk_amdgpu_n_instructions(kernel); ++i) {
+        const struct uk_amdgpu_instruction at = uk_amdgpu_instruction(kernel, i);
+
+        printf("%6x %10llu  %s", at.offset, (unsigned long long)at.executed, at.text);
+        if (at.lds_cycles)
+            printf(" // %llu cycles, %llu of conflicts, at most %llu-way", (unsigned long long)at.lds_cycles,
+                   (unsigned long long)at.lds_conflicts, (unsigned long long)at.max_conflict_ways);
+        putchar('\n');
+    }
+}
+
 static void uk_sim_list(const struct uk_amdgpu_object *object) {
     for (uint32_t i = 0; i < uk_amdgpu_n_kernels(object); ++i) {
         const struct uk_amdgpu_kernel *k = uk_amdgpu_kernel(object, i);
@@ -266,6 +279,8 @@ static int uk_sim_launch(struct uk_sim *sim, const struct uk_amdgpu_object *obje
             status = uk_sim_write(sim, &sim->argument[i]);
     if (!status && sim->count)
         uk_sim_counts(&counts);
+    if (!status && sim->listing)
+        uk_sim_listing(kernel);
     return status;
 }
 

@@ -221,8 +221,11 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_de
         run->waves[i] = calloc(1, sizeof *run->waves[i]);
         memory = memory && run->waves[i];
     }
-    for (uint32_t i = 0; i < run->code->n; ++i)
-        run->code->inst[i].n_executed = 0;
+    for (uint32_t i = 0; i < run->code->n; ++i) {
+        struct uk_inst *inst = &run->code->inst[i];
+
+        inst->n_executed = inst->lds_cycles = inst->lds_conflicts = inst->lds_ways = 0;
+    }
     if (memory && run->block.lds && run->block.lds_defined)
         uk_run_blocks(run, descriptor);
     else

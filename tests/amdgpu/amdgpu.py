@@ -105,6 +105,18 @@ def test_places(bench, gpu, image):
         sys.exit(f"{gpu}: threads are in wrong places")
 
 
+def test_sizes(bench, gpu, image):
+    bench.passes(image, "sizes", "--block=4,3,2", "zero:16=z")
+    if bench.read("z", "i") != (4, 3, 2, 4):
+        sys.exit(f"{gpu}: wrong sizes")
+    text = bench.passes(image, "vadd", "--grid=3", "--block=64", "@x", "@y", "zero:4000", 0, "--listing")
+    executed = [line.split(None, 2) for line in text.splitlines()]
+    stores = [int(count) for _, count, what in executed if what.startswith("global_store")]
+    ends = [int(count) for _, count, what in executed if what.startswith("s_endpgm")]
+    if stores != [0] or ends != [3]:
+        sys.exit(f"{gpu}: the listing of vadd: {text}")
+
+
 def rounded(value):
     return ctypes.c_float(value).value
 
@@ -207,6 +219,7 @@ def programs(bench):
         image = bench.compile(gpu)
         test_vadd(bench, gpu, image)
         test_places(bench, gpu, image)
+        test_sizes(bench, gpu, image)
         test_divide(bench, gpu, image)
         test_integers(bench, gpu, image)
         test_exponentials(bench, gpu, image)

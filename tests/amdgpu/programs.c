@@ -24,6 +24,16 @@ KERNEL places(GLOBAL int *z) {
     z[(w * 12 + y) * 12 + x] = 10000 * w + 100 * y + x;
 }
 
+/* What the launch tells: hidden arguments, and the packet. */
+KERNEL sizes(GLOBAL int *z) {
+    const __attribute__((address_space(4))) int *packet = __builtin_amdgcn_dispatch_ptr();
+
+    z[0] = __builtin_amdgcn_workgroup_size_x();
+    z[1] = __builtin_amdgcn_workgroup_size_y();
+    z[2] = __builtin_amdgcn_workgroup_size_z();
+    z[3] = packet[3]; /* threads on x */
+}
+
 typedef float float4 __attribute__((ext_vector_type(4)));
 static SHARED float4 tile_a[8][16] __attribute__((loader_uninitialized)),
     tile_b[8][16] __attribute__((loader_uninitialized));
