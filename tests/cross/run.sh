@@ -210,6 +210,18 @@ while read -r target file package; do
         "^uk: error: target $target: there is no .*$file.*; install Debian's $package$" matmul.uk --target="$target"
 done <"$work/libraries"
 
+# uk kernels passes on what the library of a machine says of instructions that its system does not report.
+cat >"$work/status.c" <<'END'
+int uk_cpu_status(const char **message);
+int uk_cpu_status(const char **message) {
+    *message = "rvp is used because of this test";
+    return 0;
+}
+END
+"$clang" -shared -fPIC -o "$work/status.so" "$work/status.c"
+LD_PRELOAD=$work/status.so "$uk" kernels 2>&1 >"$work/out" | grep -x 'uk: rvp is used because of this test' >/dev/null ||
+    { echo 'uk kernels does not say what the library says'; exit 1; }
+
 # Whether an emulator runs that was started here.
 emulates() {
     local process
