@@ -146,6 +146,7 @@ static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uin
     for (unsigned part = 0; part < e->parts; ++part)
         for (unsigned k = 0; k < i->op->types[1]; ++k) {
             const unsigned r = i->o[1 + part].index + k;
+            const uint64_t undefined = uk_undefined_half(w, r, size == 4 ? 2 : shift / 16);
             const enum uk_step step = uk_use_v(w, i, r, 1, exec, "used");
 
             if (step)
@@ -156,7 +157,7 @@ static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uin
 
                 if (exec >> l & 1) {
                     memcpy(w->block->lds + at, &value, size);
-                    memset(w->block->lds_defined + at, !(w->undefined[r] >> l & 1), size);
+                    memset(w->block->lds_defined + at, !(undefined >> l & 1), size);
                 }
             }
         }
@@ -183,9 +184,10 @@ static uint64_t uk_lds_read_words(const struct uk_block *block, const uint64_t *
 static void uk_lds_read(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, struct uk_event *e) {
     const unsigned size = e->part_bytes < 4 ? e->part_bytes : 4;
 
+    uk_event_defines(w, e, i->o[0].index, i->o[0].words);
     for (unsigned k = 0; k < i->o[0].words; ++k) {
         const unsigned part = k / i->op->types[1], r = i->o[0].index + k;
-        uint64_t undefined = i->op->flags & (F_LOW | F_HIGH) ? w->undefined[r] : 0;
+        uint64_t undefined = e->undefined[k];
 
         if (size == 4) {
             e->undefined[k] =
@@ -233,10 +235,7 @@ enum uk_step uk_run_lds(struct uk_wave *w, const struct uk_inst *i) {
     e->lds = true;
     e->write = i->op->flags & F_WRITE;
     uk_count_banks(w, i, exec, e);
-    if (!e->write) {
-        e->first = i->o[0].index;
-        e->n = i->o[0].words;
+    if (!e->write)
         uk_event_marks(w, e);
-    }
     return STEP_NEXT;
 }

@@ -144,9 +144,10 @@ static enum uk_step uk_store(struct uk_wave *w, const struct uk_inst *i, uint64_
                              uint8_t *const *bytes) {
     const struct uk_operand *data = &i->o[1];
     const unsigned size = i->op->types[0] < 4 ? i->op->types[0] : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
+    const unsigned half = size == 4 ? 2 : shift / 16;
 
     for (unsigned k = 0; k < data->words; ++k) {
-        const uint64_t undefined = w->undefined[data->index + k] & exec;
+        const uint64_t undefined = uk_undefined_half(w, data->index + k, half) & exec;
 
         if (undefined)
             return uk_report(w, i, __builtin_ctzll(undefined),
@@ -209,10 +210,7 @@ enum uk_step uk_run_global(struct uk_wave *w, const struct uk_inst *i) {
     if (write)
         return STEP_NEXT;
     uk_load(w, i, exec, bytes);
-    e->first = data->index;
-    e->n = data->words;
-    for (unsigned k = 0; k < e->n; ++k)
-        e->undefined[k] = i->op->flags & (F_HIGH | F_LOW) ? w->undefined[e->first + k] : 0;
+    uk_event_defines(w, e, data->index, data->words);
     uk_event_marks(w, e);
     return STEP_NEXT;
 }

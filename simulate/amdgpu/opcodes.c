@@ -259,6 +259,9 @@ static const char *uk_source(struct uk_operand *o, enum uk_type type, bool vecto
     return NULL;
 }
 
+/* As SDWA names it. */
+enum { UPPER_HALF = 2 << 4 | 2 };
+
 /* In the order of the text: the destination, a mask, the sources, a mask; into o[0], sources from o[1], masks at o[4], o[5]. */
 static const char *uk_operands_valu(struct uk_inst *i) {
     struct uk_operand in[MAX_OPERANDS], zero = {0};
@@ -287,6 +290,15 @@ static const char *uk_operands_valu(struct uk_inst *i) {
         i->o[3] = i->o[0];
     if (flags & F_MASK_IN && at < i->n)
         i->o[5] = in[at++];
+    for (unsigned k = 1; k <= 3 && !(flags & (F_PK | F_HALVES)); ++k) {
+        struct uk_operand *o = &i->o[k];
+
+        if (o->select_high || o->negative_high || (o->select_low && !(flags & F_OP_SEL)))
+            return "a modifier of this instruction";
+        if (o->select_low)
+            o->sdwa = UPPER_HALF;
+        o->select_low = false;
+    }
     if (flags & F_VCC_IN)
         i->o[5] = (struct uk_operand){.kind = OPERAND_S, .index = VCC, .words = 2};
     return at == i->n ? NULL : "the number of operands of this instruction";

@@ -90,6 +90,7 @@ enum uk_flag {
     F_FLAT = 1 << 24,
     F_ANY_LANE = 1 << 25,
     F_LOW_FIRST = 1 << 26, /* the result's lower word comes of the sources' lower words alone */
+    F_OP_SEL = 1 << 28,    /* op_sel takes upper halves of 16-bit sources */
     F_HALVES = 1 << 27,    /* v_pk_mov_b32: a half of each source */
 };
 
@@ -129,6 +130,7 @@ struct uk_event {
     uint32_t id;
     bool scalar, lds, write;
     uint16_t first, n;              /* registers that it defines */
+    bool halves[2];                 /* it defines this one alone */
     uint64_t undefined[MAX_LOADED]; /* what remains undefined in each then */
     /* What it touches is noted again at each barrier that it is not waited for before: this many addresses of each lane. */
     unsigned parts, part_bytes;
@@ -154,6 +156,7 @@ struct uk_wave {
     uint32_t next_id;
     struct uk_events events[2];
     uint64_t undefined[V_REGISTERS];
+    uint64_t half[2][V_REGISTERS]; /* lanes that are undefined but for the lower half, the upper half */
     uint32_t pending[V_REGISTERS];
     uint32_t v[V_REGISTERS][LANES];
 };
@@ -262,6 +265,12 @@ void uk_wait(struct uk_wave *, enum uk_queue, unsigned n);
 bool uk_wait_barrier(struct uk_run_state *);
 /* Marks the event's registers, with their bits that remain undefined in it. */
 void uk_event_marks(struct uk_wave *, const struct uk_event *);
+/* An event that defines registers, or a half of them; what was undefined in them is to be kept in `undefined`, but for halves. */
+void uk_event_defines(struct uk_wave *, struct uk_event *, unsigned first, unsigned n);
+/* Lanes of a register of which bytes are undefined: of one half, or of both (2). */
+static inline uint64_t uk_undefined_half(const struct uk_wave *w, unsigned r, unsigned half) {
+    return half == 2 ? w->undefined[r] : w->undefined[r] & ~w->half[half][r];
+}
 /* STEP_NEXT, or a report that one of the registers is used, or overwritten, while a load of it is under way. */
 enum uk_step uk_use_v(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, uint64_t exec,
                       const char *use);

@@ -48,12 +48,12 @@ static const uint32_t *uk_word(struct uk_wave *w, const struct uk_operand *o, un
 
 /* Undefined lanes of one of the operand's words; a report if a load of it is under way. */
 static enum uk_step uk_source_undefined(struct uk_wave *w, const struct uk_inst *i,
-                                        const struct uk_operand *o, unsigned word, uint64_t exec,
-                                        uint64_t *undefined) {
+                                        const struct uk_operand *o, unsigned word, unsigned half,
+                                        uint64_t exec, uint64_t *undefined) {
     const unsigned r = o->index + word;
 
     if (o->kind == OPERAND_V && w->undefined[r] & exec) {
-        *undefined = w->undefined[r];
+        *undefined = uk_undefined_half(w, r, half);
         return uk_use_v(w, i, r, 1, exec, "used");
     }
     if (o->kind == OPERAND_S && w->s_undefined[r]) {
@@ -62,6 +62,13 @@ static enum uk_step uk_source_undefined(struct uk_wave *w, const struct uk_inst 
     }
     *undefined = o->kind == OPERAND_SCC && w->scc_undefined ? UINT64_MAX : 0;
     return STEP_NEXT;
+}
+
+/* The half of a register that an operand takes; 2: both. */
+static unsigned uk_half_of(const struct uk_operand *o, enum uk_type type) {
+    if (o->sdwa)
+        return o->sdwa >> 4 >= 2;
+    return type == T_u16 || type == T_i16 || type == T_f16 ? 0 : 2;
 }
 
 static enum uk_step uk_source_k(struct uk_wave *w, const struct uk_inst *i, unsigned k, unsigned part,
@@ -80,9 +87,9 @@ static enum uk_step uk_source_k(struct uk_wave *w, const struct uk_inst *i, unsi
         first = o->select_low;
     if (packed && o->kind == OPERAND_CONSTANT)
         first = 0;
-    step = uk_source_undefined(w, i, o, first, exec, &from->undefined[k]);
+    step = uk_source_undefined(w, i, o, first, uk_half_of(o, type), exec, &from->undefined[k]);
     if (!step && two && !move)
-        step = uk_source_undefined(w, i, o, first + 1, exec, &from->high_undefined[k]);
+        step = uk_source_undefined(w, i, o, first + 1, 2, exec, &from->high_undefined[k]);
     if (step)
         return step;
     for (unsigned word = 0; word < (two && !move ? 2u : 1u); ++word) {
@@ -165,6 +172,8 @@ static void uk_write_v(struct uk_wave *w, unsigned r, const uint32_t *result, ui
                        uint64_t undefined) {
     uk_merge(w->v[r], result, exec);
     w->undefined[r] = (w->undefined[r] & ~exec) | (undefined & exec);
+    w->half[0][r] &= ~exec;
+    w->half[1][r] &= ~exec;
 }
 
 static enum uk_step uk_write_compare(struct uk_wave *w, const struct uk_inst *i, uint64_t bits,

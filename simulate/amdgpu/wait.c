@@ -16,6 +16,8 @@ static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
         } else if (!e->scalar && w->pending[r] == e->id) {
             w->pending[r] = 0;
             w->undefined[r] = (w->undefined[r] & ~e->exec) | (e->undefined[k] & e->exec);
+            for (unsigned half = 0; half < 2; ++half)
+                w->half[half][r] = e->halves[half] ? w->half[half][r] | e->exec : w->half[half][r] & ~e->exec;
         }
     }
 }
@@ -45,10 +47,21 @@ struct uk_event *uk_event_new(struct uk_wave *w, enum uk_queue queue, const stru
     e->inst = inst;
     e->exec = uk_exec(w);
     e->id = ++w->next_id;
-    e->scalar = e->lds = e->write = false;
+    e->scalar = e->lds = e->write = e->halves[0] = e->halves[1] = false;
     e->n = 0;
     e->parts = 0;
     return e;
+}
+
+/* Of a half, the register stays undefined where the other half is; bytes of memory may add to that. */
+void uk_event_defines(struct uk_wave *w, struct uk_event *e, unsigned first, unsigned n) {
+    const bool high = e->inst->op->flags & F_HIGH, part = e->inst->op->flags & (F_HIGH | F_LOW);
+
+    e->first = (uint16_t)first;
+    e->n = (uint16_t)n;
+    e->halves[high] = part;
+    for (unsigned k = 0; k < n; ++k)
+        e->undefined[k] = part ? uk_undefined_half(w, first + k, !high) : 0;
 }
 
 void uk_event_marks(struct uk_wave *w, const struct uk_event *e) {

@@ -69,6 +69,7 @@ static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *
     memset(w->s_pending, 0, sizeof w->s_pending);
     memset(w->undefined, 255, sizeof w->undefined);
     memset(w->pending, 0, sizeof w->pending);
+    memset(w->half, 0, sizeof w->half);
     for (int queue = 0; queue < 2; ++queue) {
         w->events[queue].used = 0;
         w->events[queue].n = 0;

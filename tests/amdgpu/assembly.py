@@ -79,6 +79,14 @@ CASES = {
     "half_undefined": ("lane 32: v6, which is stored, is undefined", 64,
                        ALONE + "s_mov_b32 exec_hi, 0\nv_mov_b32 v6, 1\ns_mov_b32 exec_hi, -1\nglobal_store_dword v10, v6, s[4:5]" + END,
                        without("s_mov_b32 exec_hi, 0\n")),
+    "upper_undefined": ("v1, which is stored, is undefined", 64, ALONE + "global_load_short_d16 v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                        "global_store_dword v10, v1, s[4:5]" + END, instead("store_dword", "store_short")),
+    "lower_undefined": ("v2, which is stored, is undefined", 64, ALONE + "global_load_short_d16_hi v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                        "v_cvt_f32_f16 v2, v1\nglobal_store_dword v10, v2, s[4:5]" + END,
+                        instead("v_cvt", "global_load_short_d16 v1, v10, s[4:5]\ns_waitcnt vmcnt(0)\nv_cvt")),
+    "lds_half": ("v3, which is stored, is undefined", 64, ALONE + "ds_write_b16 v10, v0\nds_write_b16 v10, v1 offset:2\n"
+                 "ds_read_u16_d16 v3, v10\ns_waitcnt lgkmcnt(0)\nds_read_u16_d16_hi v3, v10 offset:2\ns_waitcnt lgkmcnt(0)\n"
+                 "global_store_dword v10, v3, s[4:5]" + END, instead("v1 offset", "v0 offset")),
     "address_undefined": ("the address is undefined", 64, "global_load_dword v1, v11, s[4:5]", instead("v11", "v10")),
     "lds_address_undefined": ("the address is undefined", 64, "ds_read_b32 v1, v11", instead("v11", "v10")),
     "scalar_address_undefined": ("the address is undefined", 64, "s_load_dword s9, s[10:11], 0x0", instead("s[10:11]", "s[4:5]")),

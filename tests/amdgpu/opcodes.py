@@ -258,6 +258,9 @@ def variants(row, code):
         yield f"{name} v26, v20, v22{rest} clamp\n", changed(after=clamped)
         yield f"{name} v26, 2.0, v22{rest}\n", changed(lambda e: {"S0": 0x40000000})
         yield f"{name} v26, v20, -4{rest}\n" if not rest else f"{name} v26, v20, -4, v24\n", changed(lambda e: {"S1": 0xfffffffc})
+    if name == "v_pack_b32_f16":
+        yield f"{name} v26, v20, v22 op_sel:[1,0,0]\n", changed(lambda e: {"S0": e["WIDE0"] >> 16 & 0xffff})
+        yield f"{name} v26, v20, v22 op_sel:[0,1,0]\n", changed(lambda e: {"S1": e["WIDE1"] >> 16 & 0xffff})
     if name == "v_pk_mov_b32":
         yield f"{name} v[26:27], v[20:21], v[22:23] op_sel:[1,0]\n", changed(lambda e: {"OPSEL": 1})
     if name in ("v_add_u32", "v_lshlrev_b32", "v_max_i32"):
@@ -400,7 +403,7 @@ def check_vectors(gpu, tests_of, blocks):
             at = 3 * (t * 64 * blocks + i)
             env = {f"S{n}": (lane[2 * n] | lane[2 * n + 1] << 32) & (1 << width(test, kind)) - 1
                    for n, kind in enumerate((test.a, test.b, test.c)) if kind != "none"}
-            env |= {"D0": lane[6] | lane[7] << 32, "VCC": lane[8], "D1": 0, "OPSEL": 2, "LANE": i % 64}
+            env |= {"D0": lane[6] | lane[7] << 32, "VCC": lane[8], "D1": 0, "OPSEL": 2, "LANE": i % 64, "WIDE0": lane[0], "WIDE1": lane[2]}
             old = dict(env)
             if test.acc:
                 env["D0"] &= (1 << width(test, test.d)) - 1
