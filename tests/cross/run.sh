@@ -82,6 +82,13 @@ for width in 1 2 3 5 6 7 8 13 18 37; do
     depthwise conv2d_depthwise_u8i8_nchw_s2.uk --size H=9 --size P=5 --size W=$((2 * width)) --size Q=$width --size C=3
 done
 depthwise conv2d_depthwise_u8i8_nchw.uk --define N=1 --define H=14 --define W=14 --define C=3
+[[ $which == all ]] && repeats=12 || repeats=0
+for ((i = 0; i < repeats; i++)); do # sizes at random, which a failure prints
+    says 'check: equal' matmul_i8.uk --size M=$((RANDOM % 40)) --size N=$((RANDOM % 40)) --size K=$((RANDOM % 90)) \
+        --target=riscv64-p --check
+    computes 'check: equal' conv2d_requantize_float.uk --size H=$((RANDOM % 9 + 1)) --size W=$((RANDOM % 9 + 1)) \
+        --size C=$((RANDOM % 5 * 8 + 8)) --size O=$((RANDOM % 40 + 1)) --target=riscv64-p --check
+done
 says '_rvp_.*qemu-riscv64' matmul_i8.uk "${odd[@]}" --target=riscv64-p --check
 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/replaced"
 UK_RVP_PATCH=0 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/trapped"

@@ -14,6 +14,8 @@ command -v qemu-riscv64 >/dev/null || { echo 'verify_emulated skipped: qemu-risc
 # expect STATUS TEXT ARGUMENT...: uk verify prints it.
 expect() {
     local status=0
+    # The usual time limit is by the clock, and other tests may have the machine.
+    [[ "$*" == *--seconds* ]] || set -- "$@" --seconds=900
     "$uk" verify "${@:3}" >out 2>&1 || status=$?
     [[ $status == "$1" ]] && grep -qE -- "$2" out || { echo "uk verify ${*:3}: exit status $status, expected $1 and '$2', but:"; cat out; exit 1; }
     [[ -z $(ls "$TMPDIR") ]] || { echo "uk verify ${*:3} left behind: $(ls "$TMPDIR"/*)"; exit 1; }
