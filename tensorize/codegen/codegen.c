@@ -154,6 +154,8 @@ static bool selects_variable(const struct uk_codegen *g, const struct uk_node *n
 static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
     struct uk_binding *outside = g->bindings;
 
+    if (uk_cg_fused_row(g, n, lower, upper))
+        return;
     if (n->loop != UK_LOOP_UNROLLED && !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {
         serial_loop(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper));
         return;

@@ -16,58 +16,158 @@ enum {
     FUNCT3_MAX = 6
 };
 
-/* An instruction of two registers that LLVM has no name for; it is pure arithmetic. */
-static LLVMValueRef instruction(struct uk_codegen *g, unsigned opcode, unsigned funct3, unsigned funct7,
-                                LLVMValueRef l, LLVMValueRef r) {
-    static const char constraints[] = "=r,r,r";
-    static const char *const pure[] = {"memory", "nounwind", "willreturn"};
+/* An instruction that LLVM has no name for; it is pure arithmetic. */
+static LLVMValueRef pure(struct uk_codegen *g, const char *text, const char *constraints, LLVMValueRef l,
+                         LLVMValueRef r) {
+    static const char *const attribute[] = {"memory", "nounwind", "willreturn"};
     LLVMTypeRef types[] = {g->i64, g->i64}, type = LLVMFunctionType(g->i64, types, 2, false);
-    char *text = uk_format(&g->arena, ".balign 4\n\t.insn r %u, %u, %u, $0, $1, $2", opcode, funct3, funct7);
 
     if (!text) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return LLVMGetPoison(g->i64);
     }
-    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, sizeof constraints - 1, false,
+    LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), constraints, strlen(constraints), false,
                                          false, LLVMInlineAsmDialectATT, false);
-
     LLVMValueRef v = LLVMBuildCall2(g->b, type, code, (LLVMValueRef[]){l, r}, 2, "");
 
-    for (size_t i = 0; i < sizeof pure / sizeof *pure; i++)
+    for (size_t i = 0; i < sizeof attribute / sizeof *attribute; i++)
         LLVMAddCallSiteAttribute(v, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                 uk_cg_enum_attribute(g, pure[i], 0));
+                                 uk_cg_enum_attribute(g, attribute[i], 0));
     return v;
+}
+
+static LLVMValueRef instruction(struct uk_codegen *g, unsigned opcode, unsigned funct3, unsigned funct7,
+                                LLVMValueRef l, LLVMValueRef r) {
+    return pure(g,
+                uk_format(&g->arena, ".balign 4\n\t.insn r %u, %u, %u, $0, $1, $2", opcode, funct3, funct7),
+                "=r,r,r", l, r);
+}
+
+/* into, whose byte of that number is v's lowest. */
+static LLVMValueRef insert_byte(struct uk_codegen *g, LLVMValueRef into, LLVMValueRef v, unsigned number) {
+    return pure(g,
+                uk_format(&g->arena, ".balign 4\n\t.insn r %u, %u, %u, $0, $2, x%u", OP_P, FUNCT3_insb,
+                          FUNCT7_insb, number),
+                "=r,0,r", into, v);
 }
 
 static LLVMValueRef wide(struct uk_codegen *g, enum uk_type from, LLVMValueRef v) {
     return LLVMBuildIntCast2(g->b, v, g->i64, from != UK_U8, "");
 }
 
-/*
- * Clamping to the integers low - zero and high - zero before rounding gives what saturating the sum gives, and what is left is
- * in the range of every conversion. maxnum makes a NaN low - zero, which is right where low is 0.
- */
-static LLVMValueRef byte_of(struct uk_codegen *g, enum uk_type to, const struct uk_fused *f) {
-    LLVMValueRef x = uk_cg_expr(g, f->arg[0]), zero = LLVMConstInt(g->i32, 0, false), limit[2], v = x;
+static LLVMValueRef zero_of(struct uk_codegen *g, const struct uk_fused *f) {
+    const struct uk_expr *zero = f->arg[1];
 
-    if (f->arg[1])
-        zero = f->arg[1]->op == UK_E_NUMBER
-                   ? LLVMConstInt(g->i32, (unsigned long long)f->arg[1]->integer, true)
-                   : LLVMBuildIntCast2(g->b, uk_cg_expr(g, f->arg[1]), g->i32, f->arg[1]->type != UK_U8, "");
+    if (!zero || zero->op == UK_E_NUMBER)
+        return LLVMConstInt(g->i32, zero ? (unsigned long long)zero->integer : 0, true);
+    return LLVMBuildIntCast2(g->b, uk_cg_expr(g, zero), g->i32, zero->type != UK_U8, "");
+}
+
+/*
+ * x rounded, in low - zero .. high - zero. Clamping to these integers before rounding gives what saturating the sum gives, and
+ * what is left is in the range of every conversion. maxnum makes a NaN low - zero, which is right where low is 0.
+ */
+static LLVMValueRef rounded(struct uk_codegen *g, enum uk_type to, LLVMValueRef x, LLVMValueRef zero) {
     for (int i = 0; i < 2; i++) {
         const int end = (to == UK_U8 ? 0 : INT8_MIN) + i * UINT8_MAX;
         LLVMValueRef distance =
             LLVMBuildNSWSub(g->b, LLVMConstInt(g->i32, (unsigned long long)end, true), zero, "");
+        LLVMValueRef both[] = {x, LLVMBuildSIToFP(g->b, distance, g->f32, "")};
 
-        limit[i] = LLVMBuildSIToFP(g->b, distance, g->f32, "");
-        v = uk_cg_intrinsic(g, i ? "llvm.minnum" : "llvm.maxnum", g->f32, (LLVMValueRef[]){v, limit[i]}, 2);
+        x = uk_cg_intrinsic(g, i ? "llvm.minnum" : "llvm.maxnum", g->f32, both, 2);
     }
-    v = LLVMBuildFPToSI(g->b, uk_cg_intrinsic(g, "llvm.roundeven", g->f32, &v, 1), g->i32, "");
-    v = LLVMBuildAdd(g->b, v, zero, "");
+    return LLVMBuildFPToSI(g->b, uk_cg_intrinsic(g, "llvm.roundeven", g->f32, &x, 1), g->i32, "");
+}
+
+static LLVMValueRef byte_of(struct uk_codegen *g, enum uk_type to, const struct uk_fused *f) {
+    LLVMValueRef x = uk_cg_expr(g, f->arg[0]), zero = zero_of(g, f);
+    LLVMValueRef v = LLVMBuildAdd(g->b, rounded(g, to, x, zero), zero, "");
+
     if (to == UK_I8)
         v = LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealORD, x, x, ""), v,
                             LLVMConstInt(g->i32, 0, false), "");
     return LLVMBuildTrunc(g->b, v, g->i8, "");
+}
+
+/* ---- rows of bytes ---- */
+
+/* i, or i and what does not depend on it. */
+static bool counts_by_one(const struct uk_index *e, const struct uk_var *i) {
+    return (e->op == UK_I_VAR && e->var == i) ||
+           (e->op == UK_I_ADD && ((counts_by_one(e->a, i) && !uk_mentions(e->b, i)) ||
+                                  (counts_by_one(e->b, i) && !uk_mentions(e->a, i))));
+}
+
+static bool reads_bytes(const struct uk_expr *e) {
+    if (e->op == UK_E_ACCESS)
+        return uk_type_bytes(e->access.tensor->type) == 1;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && reads_bytes(e->arg[i]))
+            return true;
+    return false;
+}
+
+/* Neighbours in memory that become bytes by one zero point, and of which none is read back. */
+static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fused *f) {
+    const struct uk_access *to = &n->body->target;
+    const int last = to->tensor ? to->tensor->stored_dims - 1 : 0;
+
+    if (n->body->op != UK_N_STORE || n->body->next || n->step != 1 || n->body->assign != UK_ASSIGN ||
+        last < 0 || to->tensor->type != UK_U8 || !uk_target_has(g->build->target, "rvp"))
+        return false;
+    *f = uk_fuse_value(g->build->target, n->body->expr);
+    if (f->form != UK_FUSED_BYTE || !f->arg[1] ||
+        (f->arg[1]->op != UK_E_SCALAR && f->arg[1]->op != UK_E_NUMBER) || reads_bytes(f->arg[0]))
+        return false;
+    for (int d = 0; d < last; d++)
+        if (uk_mentions(to->index[d], n->var))
+            return false;
+    return to->tensor->stride[last]->op == UK_I_INT && to->tensor->stride[last]->value == 1 &&
+           counts_by_one(to->index[last], n->var);
+}
+
+/* The row's next bytes in one register, the first one lowest. */
+static LLVMValueRef bytes_of(struct uk_codegen *g, const struct uk_node *n, const struct uk_fused *f,
+                             int64_t from, unsigned count) {
+    struct uk_binding *outside = g->bindings;
+    LLVMValueRef zero = zero_of(g, f), all = NULL;
+
+    for (unsigned i = 0; i < count; i++) {
+        uk_cg_bind(g, n->var, uk_cg_int(g, from + i), true);
+        LLVMValueRef v = wide(g, UK_I32, rounded(g, UK_U8, uk_cg_expr(g, f->arg[0]), zero));
+
+        all = i ? insert_byte(g, all, v, i) : v;
+        g->bindings = outside;
+    }
+    zero = LLVMBuildZExt(g->b, LLVMBuildTrunc(g->b, zero, g->i8, ""), g->i64, "");
+    zero = LLVMBuildMul(g->b, zero, LLVMConstInt(g->i64, UINT64_C(0x0101010101010101), false), "");
+    return instruction(g, OP_P, FUNCT3_add8, FUNCT7_add8, all, zero);
+}
+
+bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
+    enum { MOST = 32, DOUBLE = 8, WORD = 4 };
+    struct uk_binding *outside = g->bindings;
+    struct uk_fused f;
+
+    if (lower < 0 || upper - lower < WORD || upper - lower > MOST || !is_row(g, n, &f))
+        return false;
+    for (int64_t i = lower, count; i < upper && !g->status; i += count) {
+        count = upper - i >= DOUBLE ? DOUBLE : upper - i >= WORD ? WORD : 1;
+        if (count == 1) {
+            uk_cg_bind(g, n->var, uk_cg_int(g, i), true);
+            uk_cg_store(g, n->body);
+        } else {
+            LLVMValueRef v = bytes_of(g, n, &f, i, (unsigned)count);
+
+            uk_cg_bind(g, n->var, uk_cg_int(g, i), true);
+            v = LLVMBuildStore(g->b, count == WORD ? LLVMBuildTrunc(g->b, v, g->i32, "") : v,
+                               uk_cg_address(g, &n->body->target, true));
+            LLVMSetAlignment(v, 1);
+            uk_cg_mark_access(g, v, n->body->target.tensor);
+        }
+        g->bindings = outside;
+    }
+    return true;
 }
 
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e) {

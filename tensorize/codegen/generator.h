@@ -73,6 +73,8 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
 
 /* codegen_fused.c: the value in instructions that LLVM would not choose; NULL: there are none for it. */
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
+/* A loop between constants, of such values, as words of several; false: it is none. */
+bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
 
 /* codegen_hint.c: once all places are known; for each load and store; around the body of a loop. */
 void uk_cg_alias_scopes(struct uk_codegen *g);
