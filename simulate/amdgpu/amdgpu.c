@@ -299,7 +299,7 @@ enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *gpu, const struct uk_am
         return status;
     run.code = k->code;
     run.random = launch->seed + 1;
-    run.max_steps = launch->max_steps ? launch->max_steps : (uint64_t)1 << 36;
+    run.max_steps = launch->max_steps ? launch->max_steps : (uint64_t)1 << 32;
     run.block.lds_bytes = kernel->lds_bytes + launch->lds_bytes;
     if (uk_arguments(gpu, kernel, launch, arguments, &run))
         status = uk_amdgpu_run(&run, &k->descriptor);

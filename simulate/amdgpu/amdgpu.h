@@ -80,7 +80,7 @@ struct uk_amdgpu_launch {
     uint32_t block[3];  /* in threads, at most 1024 */
     uint32_t lds_bytes; /* beside what the kernel declares */
     uint64_t seed;      /* which order blocks and waves run in */
-    uint64_t max_steps; /* instructions of waves; 0: 2 to the 36th */
+    uint64_t max_steps; /* instructions of waves; 0: 2 to the 32nd */
 };
 
 /* Instructions of waves, by what executes them. */

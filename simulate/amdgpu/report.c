@@ -8,7 +8,7 @@ static enum uk_step uk_stop(struct uk_wave *w, const struct uk_inst *i, int lane
                             enum uk_amdgpu_status status, const char *format, va_list list) {
     struct uk_run_state *run = w->block->run;
     const uint32_t *id = w->block->id;
-    char what[700], at[16] = "";
+    char what[700], at[24] = "";
 
     vsnprintf(what, sizeof what, format, list);
     if (lane >= 0)

@@ -16,7 +16,7 @@ static const char uk_usage[] =
     "       zero:BYTES[=OUT]                  a buffer of zeros\n"
     "--grid in blocks, --block in threads (default 1,1,1); --lds=BYTES beside the kernel's own; --seed=N: "
     "another order of\n"
-    "waves and blocks; --max-steps=N: instructions of waves (default 2^36); --count: what was executed, by "
+    "waves and blocks; --max-steps=N: instructions of waves (default 2^32); --count: what was executed, by "
     "kind\n"
     "Exit status: 0; 1: the launch was refused or did something wrong, said in one line; 2: usage.\n";
 

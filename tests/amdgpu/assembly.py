@@ -1,55 +1,72 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels in assembly, each with one mistake: what is reported of it, and what mends it."""
 
+import re
 
-def assembly(gpu, text, lds=1024, vgprs=64):
-    """A kernel `test` of one buffer: s[0:1] its arguments, s2 the block, v0 the thread; s[4:5] becomes the buffer, v10 4 v0."""
-    agprs = ".amdhsa_accum_offset 64" if gpu == "gfx90a" else ""
+
+def assembly(gpu, text, lds=1024):
+    """A file with the kernel `test` of that text."""
+    return kernels(gpu, {"test": text}, lds)
+
+
+def kernels(gpu, texts, lds=1024):
+    """Kernels of one buffer, by name: s[0:1] their arguments, s2 the block, v0 the thread; s[4:5] becomes the buffer, v10 4 v0.
+    The labels end, again, other and past are a kernel's own."""
+    out = f'    .amdgcn_target "amdgcn-amd-amdhsa--{gpu}"\n'
+    for name, text in texts.items():
+        out += code(gpu, name, re.sub(r"\b(end|again|other|past)\b|\.Lend", lambda found: f"{found[0]}_{name}", text), lds)
+    out += f"""    .amdgpu_metadata
+amdhsa.version: [1, 2]
+amdhsa.target: amdgcn-amd-amdhsa--{gpu}
+amdhsa.kernels:
+"""
+    return out + "".join(metadata(name, lds) for name in texts) + "    .end_amdgpu_metadata\n"
+
+
+def code(gpu, name, text, lds):
     return f"""
-    .amdgcn_target "amdgcn-amd-amdhsa--{gpu}"
     .text
-    .globl test
+    .globl {name}
     .p2align 8
-    .type test,@function
-test:
+    .type {name},@function
+{name}:
     s_load_dwordx2 s[4:5], s[0:1], 0x0
     v_lshlrev_b32 v10, 2, v0
     s_waitcnt lgkmcnt(0)
 {text}
     s_endpgm
-.Lend:
-    .size test, .Lend-test
+.Lend_{name}:
+    .size {name}, .Lend_{name}-{name}
     .rodata
     .p2align 6
-    .amdhsa_kernel test
+    .amdhsa_kernel {name}
         .amdhsa_user_sgpr_kernarg_segment_ptr 1
         .amdhsa_system_sgpr_workgroup_id_x 1
         .amdhsa_group_segment_fixed_size {lds}
-        .amdhsa_next_free_vgpr {vgprs}
+        .amdhsa_next_free_vgpr 64
         .amdhsa_next_free_sgpr 40
         .amdhsa_float_denorm_mode_32 3
-        {agprs}
+        {".amdhsa_accum_offset 64" if gpu == "gfx90a" else ""}
     .end_amdhsa_kernel
-    .amdgpu_metadata
-amdhsa.version: [1, 2]
-amdhsa.target: amdgcn-amd-amdhsa--{gpu}
-amdhsa.kernels:
-  - .name: test
-    .symbol: test.kd
+"""
+
+
+def metadata(name, lds):
+    return f"""  - .name: {name}
+    .symbol: {name}.kd
     .kernarg_segment_size: 8
     .group_segment_fixed_size: {lds}
     .private_segment_fixed_size: 0
     .kernarg_segment_align: 8
     .wavefront_size: 64
     .sgpr_count: 40
-    .vgpr_count: {vgprs}
+    .vgpr_count: 64
     .max_flat_workgroup_size: 1024
     .args:
       - .size: 8
         .offset: 0
         .value_kind: global_buffer
         .address_space: global
-    .end_amdgpu_metadata
 """
 
 
