@@ -315,7 +315,7 @@ def banks(bench):
     tests = {}
     for name, size, registers in (("ds_read_b32", 4, "v2"), ("ds_read_b64", 8, "v[2:3]"), ("ds_read_b128", 16, "v[2:5]"),
                                   ("ds_write_b32", 4, "v2"), ("ds_write_b64", 8, "v[2:3]"), ("ds_write_b128", 16, "v[2:5]")):
-        for factor, mask in ((size, 63), (2 * size, 63), (4, 63), (4 * 33, 63), (128, 63), (size, 7), (64, 15), (16, 63)):
+        for factor, mask in ((size, 63), (2 * size, 63), (4, 63), (4 * 33, 63), (128, 63), (size, 7), (64, 15), (16, 63), (16, 24), (16, 19), (32, 56)):
             operands = f"v1, {registers}" if "write" in name else f"{registers}, v1"
             text = f"v_and_b32 v1, {mask}, v0\nv_mul_u32_u24 v1, {factor}, v1\n" + "".join(f"v_mov_b32 v{i}, 0\n" for i in range(2, 6))
             tests[f"{name}_{factor}_{mask}"] = (name, size, factor, mask, f"{text}{name} {operands}\ns_waitcnt lgkmcnt(0)\n")
