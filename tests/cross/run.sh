@@ -93,13 +93,15 @@ says '_rvp_.*qemu-riscv64' matmul_i8.uk "${odd[@]}" --target=riscv64-p --check
 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/replaced"
 UK_RVP_PATCH=0 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --count | grep ^count: >"$work/trapped"
 cmp "$work/replaced" "$work/trapped" || { cat "$work/replaced" "$work/trapped"; exit 1; }
-# At most so many instructions for each multiply-add, packing and entry in: counts do not depend on the machine.
+# At most so many instructions for each multiply-add, packing and entry in: counts do not depend on the machine. With
+# MALLOC_PERTURB_, which meson sets, the program's malloc fills the buffers, and that counts.
 counts() {
-    "$uk" run "${@:2}" --target=riscv64-p --count |
+    env -u MALLOC_PERTURB_ "$uk" run "${@:2}" --target=riscv64-p --count |
         awk -v limit="$1" '/^count:/ { most = $6; print } END { exit !(most > 0 && most <= limit) }' ||
         { echo "uk run ${*:2}: more than $1 instructions for each multiply-add"; exit 1; }
 }
-counts 0.24 matmul_i8.uk --define M=64 --define N=64 --define K=256
+counts 0.24 matmul_i8.uk --size M=64 --size N=64 --size K=256
+counts 0.232 matmul_i8.uk --define M=64 --define N=64 --define K=256
 counts 0.25 conv2d_1x1_u8i8.uk --define N=1 --define H=14 --define W=14 --define C=256 --define O=256
 counts 1.38 conv2d_depthwise_u8i8_nchw.uk --define N=1 --define H=14 --define W=14 --define C=512
 for rule in float:0.399 upward:0.405 doubling:0.417; do
