@@ -103,8 +103,6 @@ static bool uk_simt_split(struct uk_simt_shadow *shadow) {
 
 enum { WAVE_BITS = 5 };
 _Static_assert(UK_SIMT_MAX_WAVES == 1 << WAVE_BITS, "");
-/* A cell that several blocks have read. */
-#define MANY UINT32_MAX
 
 static uint32_t uk_simt_who(const struct uk_simt_access *a) {
     return a->instruction << WAVE_BITS | a->wave;
@@ -119,6 +117,7 @@ static int uk_simt_conflict(struct uk_simt_access *other, uint32_t block, uint32
     return 1;
 }
 
+/* Of blocks that read, the first is kept: any other one's store conflicts with it, and blocks run one after the other. */
 static int uk_simt_touch_cell(struct uk_simt_cell *c, const struct uk_simt_access *a,
                               struct uk_simt_access *other) {
     const uint32_t who = uk_simt_who(a), bit = 1u << a->wave;
@@ -139,9 +138,7 @@ static int uk_simt_touch_cell(struct uk_simt_cell *c, const struct uk_simt_acces
         c->read_waves |= bit;
         if (uk_simt_wave(c->read_who) != a->wave)
             c->read_other = who;
-    } else if (c->read_epoch && c->read_block != a->block) {
-        c->read_block = MANY;
-    } else if (c->read_epoch < a->epoch) {
+    } else if (!c->read_epoch || (c->read_block == a->block && c->read_epoch < a->epoch)) {
         c->read_block = a->block;
         c->read_epoch = a->epoch;
         c->read_waves = bit;

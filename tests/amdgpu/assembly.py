@@ -104,6 +104,19 @@ CASES = {
     "lds_half": ("v3, which is stored, is undefined", 64, ALONE + "ds_write_b16 v10, v0\nds_write_b16 v10, v1 offset:2\n"
                  "ds_read_u16_d16 v3, v10\ns_waitcnt lgkmcnt(0)\nds_read_u16_d16_hi v3, v10 offset:2\ns_waitcnt lgkmcnt(0)\n"
                  "global_store_dword v10, v3, s[4:5]" + END, instead("v1 offset", "v0 offset")),
+    "selected_undefined": ("v6, which is stored, is undefined", 64, ALONE + "s_mov_b64 vcc, 0\nv_cndmask_b32 v6, v5, v0, vcc\n"
+                           "global_store_dword v10, v6, s[4:5]" + END, instead("vcc, 0", "vcc, -1")),
+    "scalar_selected": ("v6, which is stored, is undefined", 64, ALONE + "s_cmp_eq_u32 s2, 5\ns_cselect_b32 s8, s2, s20\nv_mov_b32 v6, s8\n"
+                        "global_store_dword v10, v6, s[4:5]" + END, instead("s2, 5", "s2, 0")),
+    "and_undefined": ("SCC is undefined", 64, "s_and_b32 s8, s20, 1\ns_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end" + END, instead("s20, 1", "s20, 0")),
+    "or_undefined": ("SCC is undefined", 64, "s_or_b32 s8, s20, 1\ns_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end" + END, instead("s20, 1", "s20, -1")),
+    "andn2_undefined": ("SCC is undefined", 64, "s_andn2_b32 s8, s20, 1\ns_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end" + END, instead("s20, 1", "s20, -1")),
+    "high_undefined": ("v9, which is stored, is undefined", 64, ALONE + "v_mov_b32 v6, 1\nv_mad_u64_u32 v[8:9], s[8:9], v0, v0, v[6:7]\n"
+                       "global_store_dword v10, v9, s[4:5]" + END, instead("v10, v9", "v10, v8")),
+    "reload_other_queue": ("v1 is overwritten before an s_waitcnt for", 64, "ds_write_b32 v10, v0\nds_read_b32 v1, v10\n"
+                           "global_load_dword v1, v10, s[4:5]\n", instead("ds_read_b32 v1", "ds_read_b32 v2")),
+    "reload_same_queue": ("v1 is used before an s_waitcnt for", 64, "global_load_dword v1, v10, s[4:5]\nglobal_load_dword v1, v10, s[4:5]\n"
+                          "s_waitcnt vmcnt(1)\nv_add_u32 v2, v1, v1", instead("vmcnt(1)", "vmcnt(0)")),
     "address_undefined": ("the address is undefined", 64, "global_load_dword v1, v11, s[4:5]", instead("v11", "v10")),
     "lds_address_undefined": ("the address is undefined", 64, "ds_read_b32 v1, v11", instead("v11", "v10")),
     "scalar_address_undefined": ("the address is undefined", 64, "s_load_dword s9, s[10:11], 0x0", instead("s[10:11]", "s[4:5]")),
