@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <llvm-c/Disassembler.h>
 #include <llvm-c/Target.h>
 #include "state.h"
@@ -56,7 +57,15 @@ const char *uk_amdgpu_message(const struct uk_amdgpu *gpu) {
     return gpu->message;
 }
 
+/* LLVM's tables are the process's. */
+static void uk_initialize(void) {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUDisassembler();
+}
+
 struct uk_amdgpu *uk_amdgpu_open(const char *gfx) {
+    static once_flag once = ONCE_FLAG_INIT;
     const int index = uk_gpu_index(gfx);
     struct uk_amdgpu *gpu = index < 0 ? NULL : calloc(1, sizeof *gpu);
 
@@ -65,9 +74,7 @@ struct uk_amdgpu *uk_amdgpu_open(const char *gfx) {
     strcpy(gpu->gfx, gfx);
     gpu->mach = uk_gpus[index].mach;
     gpu->packed_ids = uk_gpus[index].packed_ids;
-    LLVMInitializeAMDGPUTargetInfo();
-    LLVMInitializeAMDGPUTargetMC();
-    LLVMInitializeAMDGPUDisassembler();
+    call_once(&once, uk_initialize);
     gpu->disassembler = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", gfx, NULL, 0, NULL, NULL);
     if (!gpu->disassembler) {
         free(gpu);

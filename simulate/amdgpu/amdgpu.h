@@ -22,7 +22,7 @@
  *   which the first one's access was waited for; two blocks that do; a scalar load of what the launch has written
  * - bits of uninitialized LDS or registers in an address, a branch, EXEC, or a store to a buffer
  * - a barrier in divergent code, waves at different barriers, or a wave that ended while others wait
- * - an instruction, a modifier or a mode that is not simulated; more steps than allowed
+ * It ends with UK_AMDGPU_UNSUPPORTED at an instruction, a modifier or a mode that is not simulated.
  */
 #ifndef UK_AMDGPU_H
 #define UK_AMDGPU_H
