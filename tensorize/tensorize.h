@@ -281,6 +281,9 @@ void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
 /* Its iterations, which must be independent, are blocks of a GPU's kernel or threads of a block. axis: "block.x" ...
  * "thread.z". Of the targets here, "interp" alone has any. */
 void uk_bind(struct uk_program *p, const char *loop, const char *axis);
+/* The buffers in UK_SCOPE_SHARED that are filled in each iteration of the loop have 2 to 4 slots, and are filled ahead: a later
+ * iteration's while this one's are read. */
+void uk_pipeline(struct uk_program *p, const char *loop, int slots);
 /* Copies what is used of the tensor inside the place into panels of that width, the last filled up with zeros. along: the
  * dimension that is cut; -1: the only one that no reduction runs over. name: the copy's, or NULL. place: "stage.root" too. One
  * of several accesses is named by uk_step(): "pack A[k, m] at root panel 8". */

@@ -227,6 +227,7 @@ enum uk_step_kind {
     UK_STEP_VECTORIZE,
     UK_STEP_PARALLEL,
     UK_STEP_BIND,
+    UK_STEP_PIPELINE,
     UK_STEP_PACK,
     UK_STEP_CACHE_READ,
     UK_STEP_CACHE_WRITE,
@@ -363,6 +364,8 @@ struct uk_node {
     bool independent; /* VECTOR: no iteration touches what another one writes; else it carries a reduction */
     int axis;         /* BLOCK, THREAD: 0 to 2 for x to z; 3: a digit of the thread's number */
     int64_t weight;   /* THREAD: what an iteration adds to that number */
+    int slots;        /* of a pipeline that is not made yet; else 0 */
+    struct uk_position at; /* of the step that made the loop what it is */
     /* LAUNCH: `body` is a kernel, whose loops over blocks are outermost; their extents, and those of its threads, 1 where
      * an axis is not bound. BLOCK: that of the threads too. */
     struct uk_index *grid[UK_AXES];
@@ -388,9 +391,10 @@ struct uk_node {
  */
 struct uk_buffer {
     struct uk_tensor *tensor;
-    struct uk_index *elements; /* over sizes only */
-    bool per_thread;           /* lives inside a parallel loop */
-    const char *inside;        /* a temp of which one iteration of this loop needs only a part; or NULL */
+    struct uk_index *elements;  /* over sizes only */
+    bool per_thread;            /* lives inside a parallel loop */
+    const struct uk_var *slots; /* of the pipeline whose iterations have slots of it in turn; or NULL */
+    const char *inside;         /* a temp of which one iteration of this loop needs only a part; or NULL */
     struct uk_buffer *next;
 };
 

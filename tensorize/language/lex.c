@@ -53,12 +53,13 @@ static const char *const reserved[] = {
     "root",        "reverse_compute_at",
     "auto",        "rfactor",
     "tensorize",   "compute_inline",
-    "global",      "shared",
-    "register",    "f64",
-    "f32",         "f16",
-    "bf16",        "i64",
-    "i32",         "i16",
-    "i8",          "u8",
+    "pipeline",    "global",
+    "shared",      "register",
+    "f64",         "f32",
+    "f16",         "bf16",
+    "i64",         "i32",
+    "i16",         "i8",
+    "u8",
 };
 
 const char *uk_reserved_word(size_t i) {

@@ -141,6 +141,10 @@ static bool parse_bind(struct uk_parser *ps, struct uk_step *s) {
     return true;
 }
 
+static bool parse_pipeline(struct uk_parser *ps, struct uk_step *s) {
+    return parse_loops(ps, s, 1, false) && parse_positive(ps, "number of slots", &s->number[0]);
+}
+
 static bool parse_layout(struct uk_parser *ps, struct uk_step *s) {
     return (s->layout = uk_parse_layout(ps));
 }
@@ -223,6 +227,7 @@ static const struct {
     {"vectorize", UK_STEP_VECTORIZE, parse_one_loop},
     {"parallel", UK_STEP_PARALLEL, parse_parallel},
     {"bind", UK_STEP_BIND, parse_bind},
+    {"pipeline", UK_STEP_PIPELINE, parse_pipeline},
     {"pack", UK_STEP_PACK, parse_pack},
     {"cache_read", UK_STEP_CACHE_READ, parse_cache},
     {"cache_write", UK_STEP_CACHE_WRITE, parse_cache},
@@ -247,8 +252,9 @@ bool uk_parse_step(struct uk_parser *ps) {
         *link = s;
         return true;
     }
-    return uk_expected(ps, "a step",
-                       "steps are split, tile, fuse, reorder, unroll, vectorize, parallel, bind, pack, "
-                       "cache_read, cache_write, compute_at, reverse_compute_at, compute_inline, "
-                       "rfactor, tensorize and pragma import");
+    return uk_expected(
+        ps, "a step",
+        "steps are split, tile, fuse, reorder, unroll, vectorize, parallel, bind, "
+        "pipeline, pack, cache_read, cache_write, compute_at, reverse_compute_at, compute_inline, "
+        "rfactor, tensorize and pragma import");
 }

@@ -234,6 +234,7 @@ static void put_step(struct uk_text *t, const struct uk_step *s) {
         [UK_STEP_VECTORIZE] = "vectorize",
         [UK_STEP_PARALLEL] = "parallel",
         [UK_STEP_BIND] = "bind",
+        [UK_STEP_PIPELINE] = "pipeline",
         [UK_STEP_PACK] = "pack",
         [UK_STEP_CACHE_READ] = "cache_read",
         [UK_STEP_CACHE_WRITE] = "cache_write",
@@ -261,6 +262,8 @@ static void put_step(struct uk_text *t, const struct uk_step *s) {
         put_loop(t, &s->loop[i]);
     if (s->kind == UK_STEP_SPLIT || s->kind == UK_STEP_TILE)
         uk_put(t, "%s %" PRId64, s->parts ? " parts" : "", s->number[0]);
+    if (s->kind == UK_STEP_PIPELINE)
+        uk_put(t, " %" PRId64, s->number[0]);
     if (s->kind == UK_STEP_TILE)
         uk_put(t, " %" PRId64, s->number[1]);
     if (s->kind == UK_STEP_BIND)

@@ -118,6 +118,10 @@ void uk_bind(struct uk_program *p, const char *loop, const char *axis) {
     step(p, "bind %s %s", word(p, loop), word(p, axis));
 }
 
+void uk_pipeline(struct uk_program *p, const char *loop, int slots) {
+    step(p, "pipeline %s %d", word(p, loop), slots);
+}
+
 void uk_pack(struct uk_program *p, const char *tensor, const char *place, int64_t panel, int along,
              const char *name) {
     char direction[32] = "";

@@ -21,6 +21,8 @@ struct placing {
     struct access access[MOST_ACCESSES];
     uint64_t asked[MOST_ACCESSES],
         crossing[MOST_ACCESSES]; /* by another access: has isl told? do threads meet? */
+    uint64_t
+        slots; /* accesses in a pipeline to what it has slots of: the barrier of each iteration is theirs */
     bool failed;
 };
 
@@ -99,11 +101,34 @@ static bool insert(struct placing *p, struct uk_node **at) {
 
 static bool place(struct placing *p, struct uk_node **at, uint64_t *since);
 
+static uint64_t slots_of(struct placing *p, const struct uk_node *loop) {
+    uint64_t set = 0;
+
+    for (int a = 0; a < p->accesses; a++)
+        if (uk_has_slots(p->s, p->access[a].stage->operand[p->access[a].operand].tensor, loop))
+            set |= UINT64_C(1) << a;
+    return set;
+}
+
+static bool place_in_pipeline(struct placing *p, struct uk_node *n, uint64_t *since) {
+    const uint64_t all = accesses_of(p, n->body), outside = p->slots;
+    bool placed = true;
+
+    p->slots |= slots_of(p, n);
+    for (int pass = 0; pass < 2 && placed; pass++)
+        placed = place(p, &n->body, since);
+    p->slots = outside;
+    *since |= all;
+    return placed;
+}
+
 static bool place_inside(struct placing *p, struct uk_node *n, uint64_t *since) {
     uint64_t other = *since;
 
     switch (n->op) {
     case UK_N_FOR:
+        if (n->slots)
+            return place_in_pipeline(p, n, since);
         for (int pass = 0; pass < (n->loop == UK_LOOP_BLOCK ? 1 : 2); pass++) {
             if (!place(p, &n->body, since))
                 return false;
@@ -120,6 +145,13 @@ static bool place_inside(struct placing *p, struct uk_node *n, uint64_t *since) 
     }
 }
 
+/* What a loop's iterations touch, but for slots, which a barrier of its own is for. */
+static uint64_t inside_of(struct placing *p, const struct uk_node *loop) {
+    const uint64_t all = accesses_of(p, loop->body);
+
+    return all & ~p->slots & ~(loop->slots ? slots_of(p, loop) : 0);
+}
+
 /* since: what has been touched since the last barrier. */
 static bool place(struct placing *p, struct uk_node **at, uint64_t *since) {
     for (; *at; at = &(*at)->next) {
@@ -128,13 +160,19 @@ static bool place(struct placing *p, struct uk_node **at, uint64_t *since) {
             continue;
         }
         if (!is_of_threads(*at)) {
+            if ((*at)->op == UK_N_FOR && any_meet(p, *since, inside_of(p, *at))) {
+                if (!insert(p, at)) /* once, not in each iteration */
+                    return false;
+                at = &(*at)->next;
+                *since = 0;
+            }
             if (!place_inside(p, *at, since))
                 return false;
             continue;
         }
         struct uk_node *next = (*at)->next;
         (*at)->next = NULL;
-        const uint64_t now = accesses_of(p, *at);
+        const uint64_t now = accesses_of(p, *at) & ~p->slots;
         (*at)->next = next;
         if (any_meet(p, *since, now)) {
             if (!insert(p, at))

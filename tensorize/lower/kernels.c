@@ -49,7 +49,7 @@ static bool depends_inside(const struct uk_index *e, const struct uk_node *launc
 }
 
 static enum uk_status no_grid(struct uk_schedule *s, const struct uk_node *n) {
-    return uk_fail(s->context, UK_UNSUPPORTED, (struct uk_position){0},
+    return uk_fail(s->context, UK_REFUSED, (struct uk_position){0},
                    "loop %s of stage %s is over blocks, and how many there are depends on other blocks; bind "
                    "loops whose extents depend on sizes alone",
                    n->var->name, n->stage);
@@ -95,7 +95,7 @@ static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **node
                 return uk_out_of_memory(s->context);
         n->next = NULL;
         *nodes = launch;
-        if (!(status = find_grid(s, launch)))
+        if (!(status = find_grid(s, launch)) && !(status = uk_make_pipelines(s, &launch->body)))
             status = uk_place_barriers(s, launch);
     }
     return status;

@@ -18,6 +18,10 @@ enum uk_status uk_place_temps(struct uk_schedule *s);
 enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 /* kernels.c: the loops over blocks, with all inside, become launches. */
 enum uk_status uk_make_launches(struct uk_schedule *s, struct uk_node **nodes);
+/* pipelines.c: what fills slots goes ahead. */
+enum uk_status uk_make_pipelines(struct uk_schedule *s, struct uk_node **nodes);
+/* Has the tensor slots, for the iterations of the loop? */
+bool uk_has_slots(const struct uk_schedule *s, const struct uk_tensor *t, const struct uk_node *loop);
 /* barriers.c */
 enum uk_status uk_place_barriers(struct uk_schedule *s, struct uk_node *launch);
 /* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
@@ -31,7 +35,8 @@ struct uk_node *uk_lower_if(struct uk_schedule *s, const struct uk_stage *st, st
 
 /* lower_copy.c: an element of a copy. Along its last loop l, if it holds what is in front of its source, a row of it: what is in
  * front, the source, and what is behind. */
-struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value);
+struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
+                              struct uk_index *const *value);
 bool uk_has_border(const struct uk_stage *st);
 struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                                   struct uk_index **value);

@@ -48,6 +48,8 @@ static enum uk_status apply(struct uk_schedule *s, struct uk_step *step) {
         return tensorize(s, step);
     case UK_STEP_IMPORT:
         break; /* the linker takes imports from the program, wherever they stand */
+    case UK_STEP_PIPELINE:
+        return uk_apply_pipeline(s, step);
     case UK_STEP_BIND:
         return uk_apply_bind(s, step);
     }

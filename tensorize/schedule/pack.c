@@ -78,6 +78,9 @@ static enum uk_status find_consumer(struct packing *p) {
         return refuse(p, "the stage is tensorized already; put the step before tensorize");
     if (p->consumer->operand[0].tensor == p->from)
         return refuse(p, "the stage writes the tensor too, so a copy would be out of date");
+    for (const struct uk_buffer *b = s->buffers; b; b = b->next)
+        if (b->tensor == p->from && b->slots)
+            return refuse(p, "the tensor has the slots of a pipeline; put this step before that one");
     return UK_OK;
 }
 

@@ -8,6 +8,8 @@
 
 #include "polyhedra/polyhedra.h"
 
+/* pipeline.c */
+enum uk_status uk_apply_pipeline(struct uk_schedule *s, const struct uk_step *step);
 /* scope.c: `in shared` and `in register` are for GPUs, inside loops; and of constant extents: NULL, or why not. */
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
 

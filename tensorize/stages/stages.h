@@ -33,6 +33,7 @@ struct uk_loop {
     enum uk_loop_kind kind;
     int axis;       /* of blocks or threads: 0 to 2 for x to z; 3: of threads, whatever their axes */
     int64_t weight; /* of threads: an iteration's part of the thread's number, once all steps are applied */
+    int slots;      /* of a pipeline; else 0 */
     bool is_made;   /* lowering: the part of the AST that is looked at has it as a loop */
     const int64_t *block;  /* of blocks: the kernel's threads by axis, likewise */
     struct uk_position at; /* of the step that made it parallel, unrolled, vectorized or bound it */
@@ -227,8 +228,8 @@ struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, cons
 /* Has the loop a first value other than 0, in some tile? */
 bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l);
 /* The same two over another list of bounds, those of a pad. */
-struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b, int bounds,
-                                 const struct uk_loop *l, struct uk_index *const *value);
+struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
+                                 int bounds, const struct uk_loop *l, struct uk_index *const *value);
 struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
                                   int bounds, const struct uk_loop *l, struct uk_index *const *value);
 /* The least constant that bounds the loop's number of values, or -1; guards of pads do not count, since copies drop them. */

@@ -173,18 +173,17 @@ static enum uk_status run_product(struct uk_function *f) {
 
         for (int k = 0; k < K; k++)
             sum += a[i / N * K + k] * b[k * N + i % N];
-        assert_true(c[i] == sum);
+        status = c[i] == sum ? UK_OK : UK_NO_MATCH;
     }
     return status;
 }
 
 /* Each barrier is needed: without it a race is reported. */
-static void each_barrier(void **state) {
-    struct uk_program *p = parse(product);
+static void drop_each(const char *text, int expected) {
+    struct uk_program *p = parse(text);
     struct uk_function *f = lower(p);
     int barriers = 0;
 
-    (void)state;
     assert_int_equal(run_product(f), UK_OK);
     for (;; barriers++) {
         int number = barriers;
@@ -198,9 +197,57 @@ static void each_barrier(void **state) {
         assert_non_null(strstr(uk_context_message(context), "race on "));
         *at = barrier;
     }
-    assert_int_equal(barriers, 2);
+    assert_int_equal(barriers, expected);
     assert_int_equal(run_product(f), UK_OK);
     uk_program_destroy(p);
+}
+
+static void each_barrier(void **state) {
+    (void)state;
+    drop_each(product, 2);
+}
+
+static struct uk_program *pipelined(int slots, struct uk_function **f) {
+    struct uk_text t = {0};
+
+    uk_put(&t, "%spipeline ko %d\n", product, slots);
+    assert_non_null(t.text);
+    struct uk_program *p = parse(t.text);
+    *f = lower(p);
+    uk_text_free(t.text);
+    return p;
+}
+
+/* One barrier an iteration, which is needed; and a slot read that is another iteration's is reported, or seen. */
+static void pipelines(void **state) {
+    (void)state;
+    for (int slots = 2; slots <= 4; slots++) {
+        struct uk_function *f;
+        struct uk_program *p = pipelined(slots, &f);
+        int number = 0;
+        struct uk_node **at = find_barrier(&f->body, &number), *barrier, *read;
+
+        assert_int_equal(run_product(f), UK_OK);
+        assert_non_null(at);
+        barrier = *at;
+        *at = barrier->next;
+        assert_int_equal(run_product(f), UK_INTERNAL);
+        *at = barrier;
+        for (read = barrier; read->op != UK_N_FOR;)
+            read = read->next;
+        read = find(read, UK_N_STORE, 0);
+        struct uk_index **slot = &read->expr->arg[0]->access.index[0], *was = *slot;
+        *slot = uk_index_op(&p->arena, UK_I_MOD,
+                            uk_index_op(&p->arena, UK_I_ADD, was, uk_index_int(&p->arena, slots - 1)),
+                            uk_index_int(&p->arena, slots));
+        assert_int_equal(run_product(f),
+                         slots < 4 ? UK_INTERNAL : UK_NO_MATCH); /* 3 iterations fill 3 of 4 */
+        *slot = was;
+        number = 1;
+        assert_null(find_barrier(&f->body, &number));
+        assert_int_equal(run_product(f), UK_OK);
+        uk_program_destroy(p);
+    }
 }
 
 /* What two threads read and none writes needs no barrier, nor what a thread alone goes on with. */
@@ -221,7 +268,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(none),       cmocka_unit_test(two_writers), cmocka_unit_test(writer_and_reader),
         cmocka_unit_test(launches),   cmocka_unit_test(calls),       cmocka_unit_test(each_barrier),
-        cmocka_unit_test(no_barrier),
+        cmocka_unit_test(no_barrier), cmocka_unit_test(pipelines),
     };
 
     context = uk_context_create();

@@ -122,6 +122,7 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_unroll(p, NULL))                                                                          \
     CALL(uk_vectorize(p, ""))                                                                         \
     CALL(uk_parallel(p, 0, NULL))                                                                     \
+    CALL(uk_pipeline(p, "Y.i", 0))                                                                    \
     CALL(uk_bind(p, "Y.i", "block.w"))                                                                \
     CALL(uk_pack(p, "X", "root", 0, -1, NULL))                                                        \
     CALL(uk_cache_read(p, "X", "root", ANY_SCOPE, NULL))                                              \

@@ -264,6 +264,9 @@ static void make_loop_step(struct maker *m, const struct uk_step *s) {
     case UK_STEP_PARALLEL:
         uk_parallel(m->p, s->loops, loop);
         return;
+    case UK_STEP_PIPELINE:
+        uk_pipeline(m->p, loop[0], (int)s->number[0]);
+        break;
     case UK_STEP_BIND:
         snprintf(axis, sizeof axis, "%s.%c", s->bind_kind, s->bind_axis);
         uk_bind(m->p, loop[0], axis);

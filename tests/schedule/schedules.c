@@ -241,6 +241,10 @@ static void blocks_and_threads(void **state) {
         "split C.k 8 -> ko ki\nreorder by bx ty tx ko ki mi ni\nbind by block.y\nbind bx block.x\n"
         "bind ty thread.y\nbind tx thread.x\ncache_write C at tx in register\ncache_read A at ko in shared\n"
         "cache_read B at ko in shared -> BS\ncache_read BS at ki in register\n",
+        "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
+        "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
+        "bind ty thread.y\nbind tx thread.x\ncache_write C at bx in register\ncache_read A at ko in shared\n"
+        "cache_read B at ko in shared\npipeline ko 2\n",
     };
 
     (void)state;
@@ -368,6 +372,8 @@ static void random_buffers(struct random_steps *r) {
     if (!below(&r->x, 3))
         put_step(r, "cache_read %c at %s in %s -> R", "AB"[below(&r->x, 2)], place[3 + below(&r->x, 3)],
                  scope[below(&r->x, 4) > 0]);
+    if (below(&r->x, 2))
+        put_step(r, "pipeline %s %d", place[below(&r->x, 3) ? 2 : below(&r->x, 6)], 2 + below(&r->x, 3));
     if (!below(&r->x, 3))
         put_step(r, "cache_read SA at %s in register -> RA", place[3 + below(&r->x, 3)]);
 }
