@@ -2,14 +2,13 @@
 /*
  * Groups of 8 elements out of as many rows, of which k are there: of column j the elements s[p * lds + j], at d + 8 * j; 0 in
  * the rows and the columns that are not there, up to w columns: one group (pack_n), or all of a panel's, ldd apart
- * (panel_n). Columns of whole groups go 8 and then 4 at a time: bytes are exchanged between rows 2p and 2p + 1 (by xor),
- * then halves between pairs of rows, then words. Other columns go by bytes.
+ * (panel_n). Columns of whole groups go 8 (turn_8x8_rvp.h) and then 4 at a time: bytes are exchanged between rows 2p and
+ * 2p + 1, then halves between pairs of rows. Other columns go by bytes.
  *
- * Bound: 8 columns take 8 loads, 24 instructions to exchange bytes, 8 halves, 12 words, 8 stores: 60, 0.94 instructions
- * per byte; 4 columns 8, 8 to pair words, 12, 4, 0, 4: 36, 1.13 per byte; others 2 per byte.
+ * Bound: 8 columns take 60 instructions, 0.94 per byte; 4 columns 8 loads, 8 to pair words, 12 to exchange bytes, 4 for
+ * halves, 4 stores: 36, 1.13 per byte; others 2 per byte.
  */
-#include "any_address_rvp.h"
-#include "registry/rvp.h"
+#include "turn_8x8_rvp.h"
 
 #if defined(UK_OP_u8pack_n) || defined(UK_OP_u8panel_n)
 typedef uint8_t element;
@@ -18,14 +17,6 @@ typedef int8_t element;
 #endif
 enum { KR = UK_KR };
 _Static_assert(KR == 8, "a group of a column is a register");
-
-/* Exchanges x's odd bytes and y's even ones. */
-static inline __attribute__((always_inline)) void exchange(uint64_t *x, uint64_t *y) {
-    const uint64_t t = (*x >> 8 ^ *y) & 0x00ff00ff00ff00ff;
-
-    *y ^= t;
-    *x ^= t << 8;
-}
 
 /* These return the address of the column in the next group. */
 static inline __attribute__((always_inline)) const element *four_columns(const element *s, int64_t lds,
@@ -47,31 +38,9 @@ static inline __attribute__((always_inline)) const element *four_columns(const e
     return s;
 }
 
-/* Registers are whole rows: after the same exchanges words of rows 0 to 3 are exchanged with those of rows 4 to 7. */
 static inline __attribute__((always_inline)) const element *eight_columns(const element *s, int64_t lds,
                                                                           element *d) {
-    uint64_t x[8], y[8];
-
-#pragma GCC unroll 8
-    for (int p = 0; p < 8; p++, s += lds)
-        x[p] = load_8(s);
-#pragma GCC unroll 2
-    for (int p = 0; p < 8; p += 4) {
-        exchange(&x[p], &x[p + 1]);
-        exchange(&x[p + 2], &x[p + 3]);
-        y[p] = uk_rvp_pkbb16(x[p + 2], x[p]);
-        y[p + 1] = uk_rvp_pkbb16(x[p + 3], x[p + 1]);
-        y[p + 2] = uk_rvp_pktt16(x[p + 2], x[p]);
-        y[p + 3] = uk_rvp_pktt16(x[p + 3], x[p + 1]);
-    }
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; j++) {
-        const uint64_t turned = uk_rvp_pkbt32(y[4 + j], y[4 + j]);
-
-        store_8(d + KR * j, uk_rvp_pktb32(turned, y[j]));
-        store_8(d + KR * (j + 4), uk_rvp_pkbt32(turned, y[j]));
-    }
-    return s;
+    return turn_8x8(s, lds, d, KR);
 }
 
 /* One column, byte by byte. */

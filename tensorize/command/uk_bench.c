@@ -123,6 +123,33 @@ static void run_bpack(void *user) {
     ((uk_bpack_t_function *)o->kernel->function)(o->kernel->kr, o->a, LD, o->b, GROUPS, GROUPS);
 }
 
+/* Rows that are longer than a block. */
+static void run_u8turn(void *user) {
+    const struct operands *o = user;
+    ((uk_u8turn_function *)o->kernel->function)(K, (const uint8_t *)o->a, LD, (uint8_t *)o->b, o->kernel->mr,
+                                                o->kernel->mr);
+}
+
+static void run_i8turn(void *user) {
+    const struct operands *o = user;
+    ((uk_i8turn_function *)o->kernel->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b, o->kernel->mr,
+                                                o->kernel->mr);
+}
+
+/* 3 x 3 windows of a pixel. */
+#define RUN_WINDOW(op, element, result)                                                                 \
+    static void run_##op(void *user) {                                                                  \
+        const struct operands *o = user;                                                                \
+        const struct uk_kernel *k = o->kernel;                                                          \
+        ((uk_##op##_function *)k->function)(3, 3, (const element *)o->a, LD, LD, k->nr, (result *)o->c, \
+                                            o->ldc, 0, k->mr, k->nr);                                   \
+    }
+RUN_WINDOW(u8max, uint8_t, uint8_t)
+RUN_WINDOW(i8max, int8_t, int8_t)
+RUN_WINDOW(u8sum, uint8_t, int32_t)
+RUN_WINDOW(i8sum, int8_t, int32_t)
+#undef RUN_WINDOW
+
 static void run_vadd(void *user) {
     const struct operands *o = user;
     ((uk_vadd_function *)o->kernel->function)(o->a, o->b, o->c, o->kernel->nr);
@@ -187,6 +214,12 @@ static const struct operation {
     {"i8panel_t", run_i8panel, COPIES, 0, 2, K, false, false, 0},
     {"u8panel_n", run_u8panel, COPIES, 2, 0, K, false, false, 0},
     {"i8panel_n", run_i8panel, COPIES, 2, 0, K, false, false, 0},
+    {"u8turn", run_u8turn, COPIES, 2, 0, K, false, false, 0},
+    {"i8turn", run_i8turn, COPIES, 2, 0, K, false, false, 0},
+    {"u8max", run_u8max, COPIES, 0, 10, 1, false, false, 0},
+    {"i8max", run_i8max, COPIES, 0, 10, 1, false, false, 0},
+    {"u8sum", run_u8sum, COPIES, 0, 13, 1, false, false, 0},
+    {"i8sum", run_i8sum, COPIES, 0, 13, 1, false, false, 0},
     {"vadd", run_vadd, COPIES, 0, 12, 1, false, false, 0},
     {"i32add", run_i32add, COPIES, 0, 12, 1, false, false, 0},
     {"i32kadd", run_i32add, COPIES, 0, 12, 1, false, false, 0}, /* the same parameters */

@@ -189,16 +189,37 @@ static bool range_of_padded(struct uk_program *p, struct uk_statement *s, struct
     return true;
 }
 
+/* A window has no tensor of its size: `i < 3` gives a range that nothing else gives. */
+static void take_where(struct uk_statement *s, const struct uk_index *e) {
+    int64_t extent;
+    int n;
+
+    if (!e)
+        return;
+    if (e->op == UK_I_AND) {
+        take_where(s, e->a);
+        take_where(s, e->b);
+    }
+    if (e->op != UK_I_LT || e->a->op != UK_I_VAR || e->a->var->kind != UK_VAR_ITERATOR)
+        return;
+    n = iterator_number(s, e->a->var);
+    if (n >= 0 && !s->extent[n] && uk_index_is_int(e->b, &extent) && extent > 0)
+        s->extent[n] = e->b;
+}
+
 static bool find_ranges(struct uk_program *p, struct uk_statement *s) {
     memset(s->extent, 0, sizeof s->extent);
     if (!take_ranges(p, s, &s->left) || !visit_right(p, s, s->right, false, range_of_access) ||
         !visit_right(p, s, s->right, false, range_of_padded))
         return false;
+    take_where(s, s->where);
     for (int i = 0; i < s->iterators; i++)
         if (!s->extent[i])
-            return uk_program_fail(p, UK_REFUSED, s->at,
-                                   "%s has no range; it must stand alone in a subscript of some tensor",
-                                   s->iterator[i]->name);
+            return uk_program_fail(
+                p, UK_REFUSED, s->at,
+                "%s has no range; it must stand alone in a subscript of some tensor, or be below a number "
+                "after `where`",
+                s->iterator[i]->name);
     return true;
 }
 

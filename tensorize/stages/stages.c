@@ -237,8 +237,16 @@ static enum uk_status add_relation(struct uk_schedule *s, struct uk_stage *st, c
     return UK_OK;
 }
 
+/* i < 3, where that is the range of i: its loop has it already. */
+static bool is_range(const struct uk_statement *t, const struct uk_index *r) {
+    for (int i = 0; i < t->iterators && r->op == UK_I_LT && r->a->op == UK_I_VAR; i++)
+        if (r->a->var == t->iterator[i])
+            return uk_index_equal(r->b, t->extent[i]);
+    return false;
+}
+
 static enum uk_status add_where(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *where) {
-    if (!where)
+    if (!where || is_range(st->statement, where))
         return UK_OK;
     if (st->statement->scan) { /* every instance stores, whether it adds or not */
         st->is_filtered = true;

@@ -173,6 +173,8 @@ done
 expect 0 'check: within' '' run conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --check
 expect 0 'check: within' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 expect 0 'check: within' '' run conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
+expect 0 'check: equal' 'runs as plain loops' run maxpool_u8.uk --size H=9 --size W=13 --size P=4 --size Q=6 --size C=20 --check
+expect 0 'check: equal' 'runs as plain loops' run averagepool_u8.uk --size H=9 --size W=7 --size C=21 --check
 for program in u8i8 u8i8_nchw; do
     expect 0 'check: equal' 'runs as plain loops' run conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --check
 done

@@ -61,6 +61,8 @@ for target in aarch64-neon+dotprod+i8mm+bf16 $([[ $which != all ]] || echo "${ta
         computes 'check: equal' conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --target=$target --check
     done
     computes 'check: equal' conv2d_depthwise_u8i8_nchw_s2.uk --size H=13 --size W=11 --size P=7 --size Q=6 --target=$target --check
+    computes 'check: equal' maxpool_u8.uk --size H=9 --size W=13 --size P=4 --size Q=6 --size C=20 --target=$target --check
+    computes 'check: equal' averagepool_u8.uk --size H=9 --size W=7 --size C=21 --target=$target --check
     computes 'check: within' attention.uk --size L=13 --target=$target --check
     computes 'check: equal' mlp.uk --target=$target --check
     refuses 1 'refused its arguments: invalid size' matmul.uk "${odd[@]}" --size lda=3 --target=$target
@@ -80,6 +82,13 @@ depthwise() {
 for width in 1 2 3 5 6 7 8 13 18 37; do
     depthwise conv2d_depthwise_u8i8_nchw.uk --size H=5 --size W=$width --size C=3
     depthwise conv2d_depthwise_u8i8_nchw_s2.uk --size H=9 --size P=5 --size W=$((2 * width)) --size Q=$width --size C=3
+done
+# Windows of fewer channels than a register has, of one, of several and some; and planes that are turned by blocks.
+for channels in 1 5 8 21 37 64; do
+    says 'check: equal' maxpool_u8.uk --size H=5 --size W=7 --size P=2 --size Q=3 --size C=$channels --target=riscv64-p --check
+    computes 'check: equal' averagepool_u8.uk --size H=5 --size W=4 --size C=$channels --target=riscv64-p --check
+    grep -q 'uk_u8sum_' "$work/out" || { cat "$work/out"; exit 1; }
+    depthwise conv2d_depthwise_u8i8.uk --size H=3 --size W=11 --size C=$channels
 done
 depthwise conv2d_depthwise_u8i8_nchw.uk --define N=1 --define H=14 --define W=14 --define C=3
 [[ $which == all ]] && repeats=12 || repeats=0

@@ -364,7 +364,7 @@ enum { FAR_K = 3, PAGES_APART = 8192 /* elements: a multiple of the page, of two
 static const int64_t far_gap = (int64_t)1 << 32; /* a stride cut to 32 bits is then its row's length */
 
 static bool is_far(const struct operand *o) {
-    return o->rows > 1 && o->stride > PAGES_APART / 2;
+    return o->rows > 1 && o->length && o->stride > PAGES_APART / 2;
 }
 
 /* The pages with a row. */

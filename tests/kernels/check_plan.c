@@ -212,6 +212,34 @@ static void plan_turn(const struct uk_kernel *row, const struct shape *s, struct
     add_number(p, s->mr);
 }
 
+/* Windows of up to 3 pixels in so many rows that there are k or some more, every second pixel; a pixel is a row of nr neighbours. */
+static void plan_window(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    const int64_t width = 1 + s->k % 3, rows = (s->k + 2) / 3, line = 2 * (s->mr - 1) + width;
+    const struct operand x = rows_in_place(row, rows ? rows * line : 0, s->nr, s);
+
+    add_number(p, rows);
+    add_number(p, width);
+    add_operand(p, x);
+    add_number(p, 2 * x.stride);
+    add_number(p, line * x.stride);
+    add_number(p, x.stride);
+    add_tile(row, s, p);
+}
+
+/* No more than the rows that are there. */
+static void plan_byte_turn(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    struct operand d = panel(s->k, s->mr, s->mr, row->b_align);
+
+    d.output = true;
+    d.stride = s->mr + s->gap;
+    add_number(p, s->k);
+    add_operand(p, rows_in_place(row, s->mr, s->k, s));
+    add_number(p, s->k + s->gap);
+    add_operand(p, d);
+    add_number(p, d.stride);
+    add_number(p, s->mr);
+}
+
 static void plan_pack_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     struct operand d = panel(s->k, row->nr, row->nr, row->b_align);
 
@@ -390,6 +418,18 @@ static const struct op ops[] = {
     {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true},
     {"spack_t", (void (*)(void))uk_reference_spack_t, plan_pack_t, .has_k = true, .has_rows = true},
     {"sturn", (void (*)(void))uk_reference_sturn, plan_turn, .has_k = true, .has_rows = true},
+    {"u8turn", (void (*)(void))uk_reference_u8turn, plan_byte_turn, .has_k = true, .has_rows = true,
+     .any_rows = true, .types = ALL(U8)},
+    {"i8turn", (void (*)(void))uk_reference_i8turn, plan_byte_turn, .has_k = true, .has_rows = true,
+     .any_rows = true, .types = ALL(I8)},
+    {"u8max", (void (*)(void))uk_reference_u8max, plan_window, .has_k = true, .has_rows = true,
+     .any_rows = true, .any_columns = true, .has_acc = true, .types = {U8, U8}},
+    {"i8max", (void (*)(void))uk_reference_i8max, plan_window, .has_k = true, .has_rows = true,
+     .any_rows = true, .any_columns = true, .has_acc = true, .types = {I8, I8}},
+    {"u8sum", (void (*)(void))uk_reference_u8sum, plan_window, .has_k = true, .has_rows = true,
+     .any_rows = true, .any_columns = true, .has_acc = true, .types = {U8, I32}},
+    {"i8sum", (void (*)(void))uk_reference_i8sum, plan_window, .has_k = true, .has_rows = true,
+     .any_rows = true, .any_columns = true, .has_acc = true, .types = {I8, I32}},
     {"spack_n", (void (*)(void))uk_reference_spack_n, plan_pack_n, .has_k = true, .has_columns = true},
     {"u8pack_t", (void (*)(void))uk_reference_u8pack_t, plan_group_pack_t, .has_k = true, .has_rows = true,
      .any_rows = true, .types = ALL(U8)},

@@ -165,6 +165,46 @@ void uk_reference_sdw_r(int64_t MR, int64_t NR, int64_t KR, int64_t k, const flo
     depthwise(k, x, ldx, csx, f, ldf, 0, y, ldy, acc, m, n);
 }
 
+#define WINDOW(op, element, result, first, next)                                                       \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t r, int64_t s, const element *x, \
+                           int64_t ldi, int64_t ldr, int64_t lds, result *y, int64_t ldy, int64_t acc, \
+                           int64_t m, int64_t n) {                                                     \
+        (void)MR;                                                                                      \
+        (void)NR;                                                                                      \
+        (void)KR;                                                                                      \
+        for (int64_t i = 0; i < m; i++)                                                                \
+            for (int64_t j = 0; j < n; j++) {                                                          \
+                int64_t v = acc ? y[i * ldy + j] : first;                                              \
+                                                                                                       \
+                for (int64_t p = 0; p < r; p++)                                                        \
+                    for (int64_t q = 0; q < s; q++) {                                                  \
+                        const element e = x[i * ldi + p * ldr + q * lds + j];                          \
+                                                                                                       \
+                        v = next;                                                                      \
+                    }                                                                                  \
+                y[i * ldy + j] = (result)(uint64_t)v;                                                  \
+            }                                                                                          \
+    }
+WINDOW(u8max, uint8_t, uint8_t, 0, e > v ? e : v)
+WINDOW(i8max, int8_t, int8_t, INT8_MIN, e > v ? e : v)
+WINDOW(u8sum, uint8_t, int32_t, 0, v + e)
+WINDOW(i8sum, int8_t, int32_t, 0, v + e)
+#undef WINDOW
+
+#define BYTE_TURN(op, element)                                                                           \
+    void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, int64_t lds, \
+                           element *d, int64_t ldd, int64_t m) {                                         \
+        (void)MR;                                                                                        \
+        (void)NR;                                                                                        \
+        (void)KR;                                                                                        \
+        for (int64_t p = 0; p < k; p++)                                                                  \
+            for (int64_t i = 0; i < m; i++)                                                              \
+                d[p * ldd + i] = s[i * lds + p];                                                         \
+    }
+BYTE_TURN(u8turn, uint8_t)
+BYTE_TURN(i8turn, int8_t)
+#undef BYTE_TURN
+
 #define BYTE_DEPTHWISE(op, element, window, step)                                                           \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, const element *x, int64_t ldi, int64_t ldx,  \
                            const int8_t *f, int64_t ldf, int64_t csf, int32_t *y, int64_t ldy, int64_t acc, \
