@@ -81,13 +81,22 @@ struct tile {
     uint64_t weights[WINDOW];
 };
 
-static inline __attribute__((always_inline)) void put(int32_t *y, int64_t acc, uint32_t sum) {
-    *y = (int32_t)((acc ? (uint32_t)*y : 0) + sum);
+/* What the sum of load l with shift s begins with: its output or outputs among n, if they are added to. */
+static inline __attribute__((always_inline)) uint64_t begin(const int32_t *y, int64_t acc, int l, int s,
+                                                            int64_t n) {
+    const int64_t j = output_of(l, s);
+    uint64_t v = 0;
+
+    if (acc && j < n)
+        v = (uint32_t)y[j];
+    if (acc && PAIRED && j + APART < n)
+        v |= (uint64_t)(uint32_t)y[j + APART] << 32;
+    return v;
 }
 
 /* One row of outputs from sums. */
 static inline __attribute__((always_inline)) void store(const uint64_t sum[LOADS][SHIFTS], int32_t *y,
-                                                        int64_t acc, int64_t n) {
+                                                        int64_t n) {
 #pragma GCC unroll 8
     for (int l = 0; l < LOADS; l++)
 #pragma GCC unroll 4
@@ -95,9 +104,9 @@ static inline __attribute__((always_inline)) void store(const uint64_t sum[LOADS
             const int64_t j = output_of(l, s);
 
             if (j < n)
-                put(y + j, acc, (uint32_t)sum[l][s] + (PAIRED ? 0 : (uint32_t)(sum[l][s] >> 32)));
+                y[j] = (int32_t)((uint32_t)sum[l][s] + (PAIRED ? 0 : (uint32_t)(sum[l][s] >> 32)));
             if (PAIRED && j + APART < n)
-                put(y + j + APART, acc, (uint32_t)(sum[l][s] >> 32));
+                y[j + APART] = (int32_t)(uint32_t)(sum[l][s] >> 32);
         }
 }
 
@@ -112,7 +121,7 @@ static inline __attribute__((always_inline)) void rows(const struct tile *t, int
         for (int l = 0; l < LOADS; l++)
 #pragma GCC unroll 4
             for (int s = 0; s < SHIFTS; s++)
-                sum[i][l][s] = 0;
+                sum[i][l][s] = begin(t->y + i * t->ldy, t->acc, l, s, n);
 #pragma GCC unroll 8
     for (int r = 0; r < STEP * (m - 1) + WINDOW; r++, x += t->ldx)
 #pragma GCC unroll 8
@@ -131,7 +140,7 @@ static inline __attribute__((always_inline)) void rows(const struct tile *t, int
         }
 #pragma GCC unroll 2
     for (int i = 0; i < m; i++)
-        store(sum[i], t->y + i * t->ldy, t->acc, n);
+        store(sum[i], t->y + i * t->ldy, n);
 }
 
 #define TILE(m, n)     \

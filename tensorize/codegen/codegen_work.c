@@ -9,9 +9,6 @@
 #include <string.h>
 #include "generator.h"
 
-/* Two rows of 16 sums. */
-enum { VARIABLE_BYTES = 128 };
-
 static LLVMValueRef thread_count(struct uk_codegen *g) {
     LLVMTypeRef type = LLVMFunctionType(g->i32, NULL, 0, false);
     LLVMValueRef n = LLVMBuildCall2(g->b, type, uk_cg_declare(g, "uk_num_threads", type), NULL, 0, "");
@@ -33,7 +30,7 @@ static bool is_variable(const struct uk_codegen *g, const struct uk_buffer *b) {
 
     return b->inside && !g->f->is_parallel && g->build->target->machine.vector_bytes < 16 &&
            uk_index_is_int(b->elements, &elements) &&
-           elements * (int64_t)uk_type_bytes(b->tensor->type) <= VARIABLE_BYTES;
+           elements * (int64_t)uk_type_bytes(b->tensor->type) <= UK_VARIABLE_BYTES;
 }
 
 bool uk_cg_is_variable(const struct uk_codegen *g, const struct uk_tensor *t) {
@@ -48,7 +45,7 @@ static void make_variables(struct uk_codegen *g) {
     for (const struct uk_buffer *b = g->f->buffers; b; b = b->next) {
         if (!is_variable(g, b))
             continue;
-        LLVMValueRef v = uk_cg_variable(g, LLVMArrayType2(g->i8, VARIABLE_BYTES), b->tensor->name);
+        LLVMValueRef v = uk_cg_variable(g, LLVMArrayType2(g->i8, UK_VARIABLE_BYTES), b->tensor->name);
 
         LLVMSetAlignment(v, 8);
         uk_cg_place(g, b->tensor, v, NULL);

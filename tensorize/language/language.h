@@ -387,6 +387,9 @@ struct uk_node {
     const char *stage; /* whose instance this is, for printing */
 };
 
+/* Up to so many bytes, two rows of 16 sums, a tile may be a variable of the function instead (codegen_work.c). */
+enum { UK_VARIABLE_BYTES = 128 };
+
 /* A buffer of the workspace. Its tensor's origin lies at `offset` bytes of the workspace (+ thread * bytes).
  */
 struct uk_buffer {
