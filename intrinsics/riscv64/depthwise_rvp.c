@@ -11,9 +11,9 @@
  *
  * Rows of inputs that are STEP * i apart serve UK_MR rows of outputs with one load, if ldi says that they are.
  *
- * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 3 products, 0.25 to begin: 3.75 instructions for 9
- * multiply-adds with the two rows' loads shared, 0.42; step 2: 1.25, 3, 0.25. 5x5, a row: 1.25 loads, 5 products, 2 to shift
- * weights, 2 to add halves: 0.41 for each of 25. And a store per output, half an instruction to reach the upper half.
+ * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 1.5 products, 0.25 to begin, 0.25 for each of 9 multiply-adds;
+ * step 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift what would be read beyond the row. 5x5, of a row: 1.25 loads, 5 products, 2 to
+ * shift weights, 2 to add halves: 0.41 for each of 25. And a store per output, half an instruction to reach the upper half.
  *
  * Edges: each number of columns has its own code, in which registers hold what is there of 8 bytes: whole loads that end where
  * the window ends, shifted, or bytes.

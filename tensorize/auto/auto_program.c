@@ -173,6 +173,22 @@ static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *s
     return rows * width * (double)uk_type_bytes(y->tensor->type);
 }
 
+/* On a target without vectors a small tile that a kernel's C computes can stay in registers (codegen_work.c), if what follows it does
+ * so at once. */
+static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) {
+    const struct uk_match *m = st->match;
+    int64_t bytes = (int64_t)uk_type_bytes(st->operand[0].tensor->type);
+
+    if (!m->intrinsic->row || !strncmp(m->intrinsic->row->impl, "asm", 3) ||
+        s->target->machine.vector_bytes >= 16 || s->options->threads > 1)
+        return false;
+    for (int v = 0; v < m->axes; v++)
+        if (m->axis[v] && !uk_is_reduced(st, m->axis[v]) &&
+            (m->most[v] <= 0 || __builtin_mul_overflow(bytes, m->most[v], &bytes)))
+            return false;
+    return bytes <= UK_VARIABLE_BYTES;
+}
+
 /*
  * How many loops what follows the tiles shares with them. What a tile has stored can be read only when its last sums are
  * complete, and meanwhile the next tile's wait. So it follows a row of tiles, where that stays near: up to twice the
@@ -184,7 +200,7 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
 
     if (!st->match) /* nothing to add up */
         return st->loops && !uk_is_reduced(st, st->loop[0]);
-    if (columns < 1 || last < 1 || y->tensor->layout || y->index[last].general)
+    if (columns < 1 || last < 1 || y->tensor->layout || y->index[last].general || is_variable(s, st))
         return st->tile;
     const struct uk_loop *l = st->loop[columns], *outer = st->loop[columns - 1];
     if (l->kind != UK_LOOP_SERIAL || uk_is_reduced(st, outer) || !uk_depends(y, outer) ||

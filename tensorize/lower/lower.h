@@ -33,7 +33,8 @@ struct uk_node *uk_lower_store(struct uk_schedule *s, const struct uk_stage *st,
 struct uk_node *uk_lower_if(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,
                             struct uk_node *body, struct uk_node *other);
 
-/* fold_bias.c */
+/* constant_edges.c, fold_bias.c: changes of the loops, for targets without vectors. */
+enum uk_status uk_constant_edges(struct uk_schedule *s, struct uk_node *body);
 enum uk_status uk_fold_bias(struct uk_schedule *s, struct uk_node **body);
 
 /* lower_copy.c: an element of a copy. Along its last loop l, if it holds what is in front of its source, a row of it: what is in

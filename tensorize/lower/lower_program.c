@@ -434,9 +434,9 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     if (steps)
         print_applied(s, steps);
     double since = uk_now();
-    if ((status = uk_lower_stages(s, &f->body)) || (status = uk_fold_bias(s, &f->body)) ||
-        (status = uk_make_launches(s, &f->body)) || (status = add_checks(s, f)) ||
-        (status = list_intrinsics(s, f)))
+    if ((status = uk_lower_stages(s, &f->body)) || (status = uk_constant_edges(s, f->body)) ||
+        (status = uk_fold_bias(s, &f->body)) || (status = uk_make_launches(s, &f->body)) ||
+        (status = add_checks(s, f)) || (status = list_intrinsics(s, f)))
         return status;
     uk_time(p->context->times, "loops", since);
     f->buffers = s->buffers;
