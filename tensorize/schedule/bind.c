@@ -330,8 +330,16 @@ enum uk_status uk_check_kernels(struct uk_schedule *s) {
     struct uk_stage **member;
     size_t n = 1;
 
-    if (!has_kernels(s))
+    if (!has_kernels(s)) {
+        for (const struct uk_buffer *b = s->buffers; b; b = b->next)
+            if (b->tensor->scope != UK_SCOPE_GLOBAL)
+                return uk_fail(
+                    s->context, UK_REFUSED, b->tensor->at,
+                    "%s is memory of a block or of its threads, and no loop is bound to blocks; bind "
+                    "one, or leave the scope out",
+                    b->tensor->name);
         return UK_OK;
+    }
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         n++;
     if (!(member = uk_alloc(s->arena, n * sizeof(struct uk_stage *))))
