@@ -32,7 +32,7 @@ const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope 
 
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size) {
     if (!uk_target_takes(t, row)) {
-        snprintf(name, size, "%s", row->arch);
+        snprintf(name, size, "%s", strcmp(row->arch, "any") ? row->arch : "a CPU");
         return true;
     }
     const char *scope = uk_target_lacks_scope(t, row->scope);
