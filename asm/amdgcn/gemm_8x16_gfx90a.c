@@ -7,11 +7,10 @@
  * for a wave, of four SIMDs' waves three quarters of the FMAs' time (8 x 8 would need all of it). Two steps a turn: 128 packed FMAs
  * and 2 additions of addresses. About 165 registers: three waves a SIMD.
  */
-#include "registry/gpu_kernel.h"
+#include "groups.h"
 
-enum { MR = 8, NR = 16, GROUP = 4 };
+enum { MR = 8, NR = 16 };
 typedef float pair __attribute__((ext_vector_type(2)));
-typedef float group __attribute__((ext_vector_type(4)));
 
 /* The sums of rows i and i + 1, columns j and j + 1. */
 static inline __attribute__((always_inline)) void multiply_pairs(pair *upper, pair *lower, pair rows,
@@ -24,12 +23,8 @@ static inline __attribute__((always_inline)) void multiply(pair (*sum)[NR / 2], 
                                                            int sa, const UK_SHARED float *b, int sb) {
     group x[MR / GROUP], y[NR / GROUP];
 
-#pragma unroll
-    for (int i = 0; i < MR / GROUP; i++)
-        x[i] = *(const UK_SHARED group *)(a + i * sa);
-#pragma unroll
-    for (int j = 0; j < NR / GROUP; j++)
-        y[j] = *(const UK_SHARED group *)(b + j * sb);
+    read_groups(x, MR / GROUP, a, sa);
+    read_groups(y, NR / GROUP, b, sb);
 #pragma unroll
     for (int i = 0; i < MR; i += 2)
 #pragma unroll

@@ -6,21 +6,16 @@
  * 32 cycles for a wave, of four SIMDs' waves half of the FMAs' time. Two steps a turn: 128 FMAs and 2 additions of addresses.
  * About 106 registers: two waves a SIMD.
  */
-#include "registry/gpu_kernel.h"
+#include "groups.h"
 
-enum { MR = 8, NR = 8, GROUP = 4 };
-typedef float group __attribute__((ext_vector_type(4)));
+enum { MR = 8, NR = 8 };
 
 static inline __attribute__((always_inline)) void multiply(float (*sum)[NR], const UK_SHARED float *a, int sa,
                                                            const UK_SHARED float *b, int sb) {
     group x[MR / GROUP], y[NR / GROUP];
 
-#pragma unroll
-    for (int i = 0; i < MR / GROUP; i++)
-        x[i] = *(const UK_SHARED group *)(a + i * sa);
-#pragma unroll
-    for (int j = 0; j < NR / GROUP; j++)
-        y[j] = *(const UK_SHARED group *)(b + j * sb);
+    read_groups(x, MR / GROUP, a, sa);
+    read_groups(y, NR / GROUP, b, sb);
 #pragma unroll
     for (int i = 0; i < MR; i++)
 #pragma unroll

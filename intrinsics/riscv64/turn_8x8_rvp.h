@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8 rows of 8 bytes turned: bytes are exchanged between rows 2p and 2p + 1 (by xor), then halves between pairs of rows, then words
+ * 8 rows of 8 bytes transposed: bytes are exchanged between rows 2p and 2p + 1 (by xor), then halves between pairs of rows, then words
  * of rows 0 to 3 with those of rows 4 to 7. 8 loads, 24 instructions to exchange bytes, 8 for halves, 12 for words, 8 stores:
  * 60, 0.94 per byte.
  */
@@ -35,10 +35,10 @@ static inline __attribute__((always_inline)) const void *turn_8x8(const void *s,
     }
 #pragma GCC unroll 4
     for (int j = 0; j < 4; j++) {
-        const uint64_t turned = uk_rvp_pkbt32(y[4 + j], y[4 + j]);
+        const uint64_t upper = uk_rvp_pkbt32(y[4 + j], y[4 + j]);
 
-        store_8((char *)d + j * ldd, uk_rvp_pktb32(turned, y[j]));
-        store_8((char *)d + (j + 4) * ldd, uk_rvp_pkbt32(turned, y[j]));
+        store_8((char *)d + j * ldd, uk_rvp_pktb32(upper, y[j]));
+        store_8((char *)d + (j + 4) * ldd, uk_rvp_pkbt32(upper, y[j]));
     }
     return row;
 }

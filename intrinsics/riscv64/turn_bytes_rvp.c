@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * m rows of k bytes turned, d[p * ldd + i] = s[i * lds + p], by blocks of 8 x 8 (turn_8x8_rvp.h): pixels whose channels are neighbours
+ * m rows of k bytes transposed, d[p * ldd + i] = s[i * lds + p], by blocks of 8 x 8 (turn_8x8_rvp.h): pixels whose channels are neighbours
  * become planes. The last block of rows and of columns overlaps the one before; where there are fewer than 8, they go by bytes.
  *
  * Bound: 60 instructions for 64 bytes and up to 14 to find their rows.

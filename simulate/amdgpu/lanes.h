@@ -165,7 +165,7 @@ static inline float uk_div_fixup(float a, float den, float num) {
         return negative ? -0.0f : 0.0f;
     if (uk_exponent(num) - uk_exponent(den) < -150)
         return negative ? -0.0f : 0.0f;
-    /* The steps of a quotient that is too large end in infinity or NaN. The manual asks for den's exponent here, which cannot
+    /* The steps of a quotient that is too large end in infinity or NaN. The manual takes den's exponent here, which cannot
        be that of infinity any more. */
     if (uk_exponent(a) == 255)
         return negative ? -INFINITY : INFINITY;

@@ -2,7 +2,7 @@
 /*
  * Races between the threads of a kernel: of each element the last writer and readers, each with the thread and with the epoch,
  * which a barrier, a block and a launch begin anew. Threads run one after another here, so that what they do without an
- * order is told, not seen in the results.
+ * order is reported, not seen in the results.
  */
 #include <inttypes.h>
 #include "interpret.h"

@@ -20,7 +20,7 @@ struct placing {
     int accesses;
     struct access access[MOST_ACCESSES];
     uint64_t asked[MOST_ACCESSES],
-        crossing[MOST_ACCESSES]; /* by another access: has isl told? do threads meet? */
+        crossing[MOST_ACCESSES]; /* by another access: has isl answered? do threads meet? */
     uint64_t
         slots; /* accesses in a pipeline to what it has slots of: the barrier of each iteration is theirs */
     bool failed;

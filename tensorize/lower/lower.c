@@ -153,7 +153,7 @@ static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *
     return first;
 }
 
-/* isl leaves a loop out where its value is known. A kernel has its grid all the same; a thread would not be told. */
+/* isl leaves a loop out where its value is known. A kernel has its grid all the same; a thread would not have its number. */
 static struct uk_node *restore_loop(struct uk_nest *n, struct uk_loop *l, struct uk_node *body) {
     struct uk_schedule *s = n->s;
     struct uk_node *loop = uk_alloc(s->arena, sizeof *loop);

@@ -88,13 +88,14 @@ bool uk_match_within(struct uk_attempt *t, int operand) {
     for (int i = 0; i < t->st->loops; i++)
         value[t->st->loop[i]->id] = uk_index_var(t->s->arena, t->st->loop[i]->var);
     for (int b = 0; b < o->valid; b++) {
-        bool told = false;
+        bool stored = false;
 
         for (int i = 0; i < t->m.sizes; i++)
-            told |= t->m.size[i].role == UK_SIZE_VALID && t->m.size[i].operand == operand &&
-                    (t->m.size[i].sum ? bounds_sum(&t->m, &t->m.size[i], &o->within[b].form)
-                                      : o->within[b].form.coefficient[t->m.axis[t->m.size[i].axis]->id] > 0);
-        if (told)
+            stored |=
+                t->m.size[i].role == UK_SIZE_VALID && t->m.size[i].operand == operand &&
+                (t->m.size[i].sum ? bounds_sum(&t->m, &t->m.size[i], &o->within[b].form)
+                                  : o->within[b].form.coefficient[t->m.axis[t->m.size[i].axis]->id] > 0);
+        if (stored)
             continue;
         struct uk_index *x = uk_affine_value(t->s, t->st, &o->within[b].form, value);
         if (!uk_proves(t->s, t->st, t->st->loops, uk_index_op(t->s->arena, UK_I_LT, x, o->within[b].upper)))

@@ -83,7 +83,7 @@ for width in 1 2 3 5 6 7 8 13 18 37; do
     depthwise conv2d_depthwise_u8i8_nchw.uk --size H=5 --size W=$width --size C=3
     depthwise conv2d_depthwise_u8i8_nchw_s2.uk --size H=9 --size P=5 --size W=$((2 * width)) --size Q=$width --size C=3
 done
-# Windows of fewer channels than a register has, of one, of several and some; and planes that are turned by blocks.
+# Windows of fewer channels than a register has, of one, of several and some; and planes that are transposed by blocks.
 for channels in 1 5 8 21 37 64; do
     says 'check: equal' maxpool_u8.uk --size H=5 --size W=7 --size P=2 --size Q=3 --size C=$channels --target=riscv64-p --check
     computes 'check: equal' averagepool_u8.uk --size H=5 --size W=4 --size C=$channels --target=riscv64-p --check

@@ -3,7 +3,7 @@
 
     tiles.py FOLDER SIMULATOR LLVM_BIN SOURCES BITCODE...: the folders in which bitcode is looked for.
 
-Of each row of kernels.def, on every GPU that has it: the product of integers is exact for k of 0 to 17 in pieces of 1, 5 and 16;
+Of each row of kernels.def, on every GPU that has it: the product of integers is exact for k of 0 to 17 by 1, 5 and 16 steps a call;
 nothing is called or in scratch; two waves or more fit a SIMD; the kernel's loop has what its row states for each step, at least 98 %
 of its vector instructions being FMAs; and shared memory is read in at most 80 % of the FMAs' time, without conflicts.
 """

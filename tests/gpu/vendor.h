@@ -7,7 +7,7 @@
 void fake_fail_at(long call);
 /* Whether that call was reached. */
 int fake_has_failed(void);
-/* Contexts, pieces of memory, modules and events that were made and not freed. */
+/* Contexts, allocations, modules and events that were made and not freed. */
 long fake_alive(void);
 
 #endif

@@ -199,17 +199,22 @@ static void plan_pack_t(const struct uk_kernel *row, const struct shape *s, stru
     add_number(p, s->mr);
 }
 
-static void plan_turn(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
-    struct operand d = panel(s->k, row->mr, row->mr, row->b_align);
+/* mr rows transposed, in rows of so many elements. */
+static void add_transpose(const struct uk_kernel *row, const struct shape *s, int64_t width, struct plan *p) {
+    struct operand d = panel(s->k, width, width, row->b_align);
 
     d.output = true;
-    d.stride = row->mr + s->gap;
+    d.stride = width + s->gap;
     add_number(p, s->k);
     add_operand(p, rows_in_place(row, s->mr, s->k, s));
     add_number(p, s->k + s->gap);
     add_operand(p, d);
     add_number(p, d.stride);
     add_number(p, s->mr);
+}
+
+static void plan_turn(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+    add_transpose(row, s, row->mr, p);
 }
 
 /* Windows of up to 3 pixels in so many rows that there are k or some more, every second pixel; a pixel is a row of nr neighbours. */
@@ -228,16 +233,7 @@ static void plan_window(const struct uk_kernel *row, const struct shape *s, stru
 
 /* No more than the rows that are there. */
 static void plan_byte_turn(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
-    struct operand d = panel(s->k, s->mr, s->mr, row->b_align);
-
-    d.output = true;
-    d.stride = s->mr + s->gap;
-    add_number(p, s->k);
-    add_operand(p, rows_in_place(row, s->mr, s->k, s));
-    add_number(p, s->k + s->gap);
-    add_operand(p, d);
-    add_number(p, d.stride);
-    add_number(p, s->mr);
+    add_transpose(row, s, s->mr, p);
 }
 
 static void plan_pack_n(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
