@@ -338,6 +338,9 @@ struct uk_options {
      * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns
      * -1 where they are negative or the memory would be too large: NAME refuses them too. */
     bool workspace_argument;
+    /* uk_compile makes no code: uk_module_call interprets the loops as they are scheduled for the target, blocks and threads
+     * of GPUs one after the other, and reports races between threads. */
+    bool interpret;
 };
 
 enum uk_emit {

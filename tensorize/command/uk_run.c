@@ -197,7 +197,8 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
         r->scalars[i] = i + 2;
     if ((status = uk_choose_sizes(p, a, r->sizes)))
         return status;
-    if (uk_is_emulated(a->target)) {
+    r->job.options.interpret = a->device;
+    if (uk_is_emulated(a->target) && !a->device) {
         status = uk_data_create(&r->data, p, r->sizes);
         return status ? status : uk_emulation_begin(&r->emulation, &r->job, r->sizes, r->scalars, &r->data);
     }
@@ -213,12 +214,15 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
 static int run(const struct uk_arguments *a) {
     struct run r = {0};
     char threads[32];
+    if (a->time && a->device)
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: --device=interp interprets, whose speed is not the code's; leave it out");
     if (a->time && uk_is_emulated(a->target))
         return uk_complain(UK_EXIT_USAGE,
                            "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
                            "bench --target=%s counts its kernels' instructions",
                            a->target, a->target);
-    if ((a->count || a->histogram) && !uk_is_emulated(a->target))
+    if ((a->count || a->histogram) && (a->device || !uk_is_emulated(a->target)))
         return uk_complain(UK_EXIT_USAGE,
                            "%s: the emulator of another architecture counts; take a --target of one, as "
                            "riscv64-p, or measure with --time",
@@ -255,15 +259,11 @@ static int run(const struct uk_arguments *a) {
     return status;
 }
 
+/* On the interpreter any target's loops run, and without one those of the target interp. */
 int uk_command_run(const struct uk_arguments *a) {
-    struct uk_arguments on_device = *a;
+    struct uk_arguments given = *a;
 
-    if (!a->device)
-        return run(a);
-    if (a->target && strcmp(a->target, a->device))
-        return uk_complain(
-            UK_EXIT_USAGE,
-            "--device=interp interprets the loops, and --target=%s is a machine; leave one out", a->target);
-    on_device.target = a->device;
-    return run(&on_device);
+    if (a->device && !a->target)
+        given.target = a->device;
+    return run(&given);
 }

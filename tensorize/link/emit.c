@@ -42,14 +42,26 @@ static enum uk_status assemble(struct uk_build *b, enum uk_emit what, char **byt
     return s;
 }
 
+enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t) {
+    if (t->interpreted)
+        return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
+                       "target interp has no code to emit; name a machine, for instance x86_64-avx2");
+    if (t->arch->is_device)
+        return uk_fail(
+            c, UK_UNSUPPORTED, (struct uk_position){0, 0},
+            "target %s is a GPU, for which programs are not compiled yet; `uk run --device=interp` "
+            "interprets their loops",
+            t->name);
+    return UK_OK;
+}
+
 enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
                             const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length) {
     struct uk_build b;
 
-    if (t->interpreted)
-        return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
-                       "target interp has no code to emit; name a machine, for instance x86_64-avx2");
-    enum uk_status s = uk_build_all(&b, c, f, count, t, what, false);
+    enum uk_status s = uk_has_code(c, t);
+    if (!s)
+        s = uk_build_all(&b, c, f, count, t, what, false);
     if (s)
         return s;
     s = what > UK_EMIT_OPTIMIZED ? assemble(&b, what, bytes, length) : print_module(&b, bytes, length);

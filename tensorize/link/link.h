@@ -131,6 +131,8 @@ enum uk_status uk_emit_header(const struct uk_function *const f[], int count, st
 /* module.c: a function that generated code may call. */
 bool uk_is_runtime_symbol(const char *name);
 
+/* emit.c: whether there is code for the target, else a message. */
+enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t);
 /* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
 enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
                             const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length);

@@ -213,8 +213,10 @@ enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f
                                struct uk_module *m) {
     LLVMMemoryBufferRef object = NULL;
     struct uk_build b;
-    enum uk_status s = uk_target_runnable(c, t);
+    enum uk_status s = uk_has_code(c, t);
 
+    if (!s)
+        s = uk_target_runnable(c, t);
     if (!s)
         s = keep_names(c, m, (const struct uk_function *const[]){f}, 1);
     if (!s)
@@ -246,7 +248,7 @@ static enum uk_status compile(struct uk_program *p, const struct uk_options *o, 
     s = uk_lower(p, t, o ? o : &none, NULL, NULL, &f);
     if (s)
         return s;
-    if (!t->interpreted)
+    if (!t->interpreted && !(o && o->interpret))
         return uk_module_build(c, f, t, m);
     m->program = p;
     m->function = f;

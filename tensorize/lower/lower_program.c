@@ -452,13 +452,7 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
 enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                         struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
     p->arena.failed = p->context->arena.failed = false;
-    enum uk_status status =
-        t->arch->is_device
-            ? uk_fail(p->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
-                      "target %s is a GPU, for which programs are not compiled yet; take interp, which runs "
-                      "loops that are bound to blocks and threads",
-                      t->name)
-            : lower(p, t, o, report, steps, out);
+    enum uk_status status = lower(p, t, o, report, steps, out);
 
     if (!p->arena.failed && !p->context->arena.failed && !(report && report->failed) &&
         !(steps && steps->failed))

@@ -7,6 +7,17 @@
 
 #include "base/base.h"
 
+/* A GPU: what a kernel may take of it; all 0: the target has no blocks and threads. */
+struct uk_device {
+    int threads;                          /* of a block, at most */
+    int64_t shared_bytes, register_bytes; /* of a block, of a thread, that buffers may have */
+    int lanes;                            /* of a wave */
+    int registers,
+        granule; /* 4-byte vector registers that the waves of a SIMD share, a lane; a wave takes a multiple of granule */
+    int waves;        /* of a SIMD, at most */
+    int simds, units; /* of a compute unit; compute units */
+};
+
 /* What the scheduler's cost rule needs to know of a machine. */
 struct uk_machine {
     int vector_bytes;                     /* of the widest vectors */
@@ -15,12 +26,7 @@ struct uk_machine {
     int64_t l1_bytes, l2_bytes;
     int l2_cores;     /* that share it */
     bool loads_alone; /* no FMA is issued while a load of a vector is: in-order cores with a narrow path */
-};
-
-/* What a kernel may take of a GPU; all 0: the target has no blocks and threads. */
-struct uk_device {
-    int threads;                          /* of a block */
-    int64_t shared_bytes, register_bytes; /* of a block, of a thread */
+    struct uk_device device;
 };
 
 /* How programs for it run elsewhere; all NULL: not at all. */
@@ -49,7 +55,7 @@ struct uk_arch {
     const char *name;   /* "aarch64"; "none" for the interpreter */
     const char *prefix; /* of its targets' names: "aarch64-" */
     const char *triple;
-    bool is_device;              /* a GPU: programs have a part for the host, too; generic kernels are not for it */
+    bool is_device; /* a GPU: programs have a part for the host, too; generic kernels are not for it */
     const char *const *triples;  /* how triples of code for it begin; none begins another architecture's */
     const char *flag;            /* in front of a feature's name the compiler's option, "-m"; or "" */
     const char *const *features; /* that a target may have, in LLVM's spelling */
@@ -86,7 +92,6 @@ struct uk_target {
     const char *cpu, *features; /* as LLVM wants them */
     const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
     struct uk_machine machine;
-    struct uk_device device;
     bool interpreted; /* "interp": no code at all */
 };
 /* A target that somebody asked for, and LLVM's object for it, which link makes on first use. */

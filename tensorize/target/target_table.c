@@ -6,8 +6,9 @@
 #include "machine/arch.h"
 #include "target.h"
 
-/* Rows override the empty lists that the macro gives in the same initializer. */
+/* Rows override the empty lists that the macro gives in the same initializer; CPUs have no device. */
 #pragma GCC diagnostic ignored "-Woverride-init"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define UK_LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define KIB(n) ((n) << 10)
@@ -51,8 +52,7 @@ const struct uk_target uk_targets[] = {
      .arch = &none,
      .has = nothing,
      .interpreted = true,
-     .machine = {32, 2, 2, 4, KIB(32), KIB(256), 1, false},
-     .device = {1024, KIB(64), KIB(1)}},
+     .machine = {32, 2, 2, 4, KIB(32), KIB(256), 1, false, {1024, KIB(64), KIB(1), 1, 256, 1, 1, 1, 1}}},
     {.name = NULL},
 };
 
