@@ -6,12 +6,10 @@
  * it can load the object. To link, an empty library of that name will do: the real one need not be installed here, and
  * not for the architecture of the target.
  */
-#define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "link.h"
 
@@ -58,29 +56,12 @@ static enum uk_status run_driver(struct uk_build *b, const char *const arguments
     return s;
 }
 
-/* Files in memory: what a tool reads, its output and its messages. */
-static enum uk_status open_files(struct uk_build *b, int fd[3], const char *input, size_t size) {
-    for (int i = 0; i < 3; i++)
-        fd[i] = memfd_create("link", MFD_CLOEXEC);
-    if (fd[0] >= 0 && fd[1] >= 0 && fd[2] >= 0 && uk_write_all(fd[0], input, size) &&
-        !lseek(fd[0], 0, SEEK_SET))
-        return UK_OK;
-    return uk_fail(b->context, UK_IO, nowhere, "cannot make a file in memory for the linker: %s",
-                   strerror(errno));
-}
-
-static void close_files(const int fd[3]) {
-    for (int i = 0; i < 3; i++)
-        if (fd[i] >= 0)
-            close(fd[i]);
-}
-
 /* A library that has what generated code calls of libukernels, as fd[1]. */
 static enum uk_status make_stub(struct uk_build *b, int fd[3]) {
     static const char source[] = "void uk_parallel_for(void) {}\nvoid uk_num_threads(void) {}\n";
     static const char *const arguments[] = {
         "-shared", "-nostdlib", "-fuse-ld=lld", "-Wl,-soname," UKERNELS, "-o", "-", "-x", "c", "-", NULL};
-    enum uk_status s = open_files(b, fd, source, sizeof source - 1);
+    enum uk_status s = uk_tool_files(b->context, source, sizeof source - 1, fd);
 
     return s ? s : run_driver(b, arguments, fd);
 }
@@ -114,7 +95,7 @@ static enum uk_status link_object(struct uk_build *b, const int fd[3]) {
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), stub[1]);
     if (!s)
         s = run_linker(b, b->is_parallel ? path : NULL, fd);
-    close_files(stub);
+    uk_tool_files_close(stub);
     return s;
 }
 
@@ -122,7 +103,7 @@ enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t siz
                               size_t *length) {
     double since = uk_now();
     int fd[3];
-    enum uk_status s = open_files(b, fd, object, size);
+    enum uk_status s = uk_tool_files(b->context, object, size, fd);
 
     if (!s)
         s = link_object(b, fd);
@@ -130,7 +111,7 @@ enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t siz
         s = errno == ENOMEM
                 ? uk_out_of_memory(b->context)
                 : uk_fail(b->context, UK_IO, nowhere, "cannot read the linker's output: %s", strerror(errno));
-    close_files(fd);
+    uk_tool_files_close(fd);
     uk_time(b->context->times, "shared", since);
     return s;
 }

@@ -89,6 +89,9 @@ void uk_objects_free(struct uk_build *b);
 enum { UK_TOOL_SECONDS = 60 };
 enum uk_tool_end { UK_TOOL_DONE, UK_TOOL_FAILED, UK_TOOL_NOT_STARTED, UK_TOOL_TOO_LONG };
 enum uk_tool_end uk_run_tool(char *const argv[], const int fd[3]);
+/* Files in memory for a tool: its input, holding this, its output and its messages. Close them also where this fails. */
+enum uk_status uk_tool_files(struct uk_context *c, const char *input, size_t size, int fd[3]);
+void uk_tool_files_close(const int fd[3]);
 /* Waits for a child; false if it had to be killed. */
 bool uk_wait_for(pid_t pid, int seconds, int *result);
 /* All of an open file, at most UK_MAX_IMPORT bytes; free it. NULL with errno set. */
@@ -142,6 +145,10 @@ enum uk_status uk_name_words(struct uk_context *c, const struct uk_arch *arch, c
 /* emit_shared.c: the object as a shared object; free(*bytes). */
 enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t size, char **bytes,
                               size_t *length);
+
+/* code_object.c: an object for a device as a code object that its driver loads; free(*bytes). */
+enum uk_status uk_link_code_object(struct uk_context *c, const struct uk_target *t, const char *object,
+                                   size_t size, char **bytes, size_t *length);
 
 /* ---- sources of kernels ---- */
 

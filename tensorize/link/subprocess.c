@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -52,6 +53,22 @@ bool uk_write_all(int fd, const char *bytes, size_t n) {
         n -= (size_t)done;
     }
     return true;
+}
+
+enum uk_status uk_tool_files(struct uk_context *c, const char *input, size_t size, int fd[3]) {
+    for (int i = 0; i < 3; i++)
+        fd[i] = memfd_create("link", MFD_CLOEXEC);
+    if (fd[0] >= 0 && fd[1] >= 0 && fd[2] >= 0 && uk_write_all(fd[0], input, size) &&
+        !lseek(fd[0], 0, SEEK_SET))
+        return UK_OK;
+    return uk_fail(c, UK_IO, (struct uk_position){0, 0}, "cannot make a file in memory for the linker: %s",
+                   strerror(errno));
+}
+
+void uk_tool_files_close(const int fd[3]) {
+    for (int i = 0; i < 3; i++)
+        if (fd[i] >= 0)
+            close(fd[i]);
 }
 
 bool uk_wait_for(pid_t pid, int seconds, int *result) {
