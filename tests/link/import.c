@@ -1,80 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `pragma import` brings: machine code beside bitcode, the same content twice, and what is refused. Files are made
- * in a folder of the test's own; objects by clang.
+ * What `pragma import` brings: machine code beside bitcode, the same content twice, declarations that do not fit, and
+ * what else is refused. Files are made in a folder of the test's own; objects by clang.
  *
  *     import_test CLANG [--all]     --all: of broken objects four times as many
  */
-#define _GNU_SOURCE /* mkdtemp, asprintf */
-#include <setjmp.h>
-#include <stdarg.h>
+#define _GNU_SOURCE /* asprintf */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
-#include "tensorize.h"
+#include "importing.h"
 
-static struct uk_context *context;
-static const char *clang;
 static bool all;
-static char folder[] = "/tmp/uk-import-XXXXXX";
-
-static void run(const char *format, ...) {
-    char command[4096];
-    va_list ap;
-
-    va_start(ap, format);
-    vsnprintf(command, sizeof command, format, ap);
-    va_end(ap);
-    if (system(command))
-        fail_msg("%s", command);
-}
-
-static void write_file(const char *name, const char *text) {
-    char path[256];
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    fputs(text, f);
-    assert_int_equal(fclose(f), 0);
-}
-
-/* NAME.o of this C. */
-static void write_object(const char *name, const char *c) {
-    write_file("object.c", c);
-    run("%s -O1 -fno-vectorize -ffreestanding -c %s/object.c -o %s/%s", clang, folder, folder, name);
-}
-
-/* ---- Z = X + Y by a kernel add_4 that the imports define ---- */
-
-#define ADD                                                                                             \
-    "void add_4(const float *a, const float *b, float *c) { for (int i = 0; i < 4; i++) c[i] = a[i] + " \
-    "b[i]; }\n"
-#define DECLARATION(requires, arguments)                                                 \
-    "intrinsic add_4 "                                                                   \
-        requires                                                                         \
-    "\n"                                                                                 \
-    "  tensor a f32 [4]\n  tensor b f32 [4]\n  tensor c f32 [4]\n  c[i] = a[i] + b[i]\n" \
-    "  compute " arguments "\nend\n"
-#define PLAIN DECLARATION("", "void add_4(ptr a, ptr b, ptr c)")
-#define PROGRAM                                                                  \
-    "tensor X f32 [N]\ntensor Y f32 [N]\ntensor Z f32 [N]\nZ[i] = X[i] + Y[i]\n" \
-    "schedule\n  split Z.i 4 -> io ii\n  tensorize ii add_4\n"
-
-static struct uk_program *parse(const char *name, const char *text) {
-    char path[256];
-    struct uk_program *p;
-
-    snprintf(path, sizeof path, "%s/%s.uk", folder, name);
-    if (uk_program_parse(context, path, text, strlen(text), &p))
-        fail_msg("%s", uk_context_message(context));
-    return p;
-}
-
 static const struct uk_options strict = {.require_kernels = true};
 
 /* It computes Z; what the compiler said is returned, to be freed. */
@@ -109,24 +46,6 @@ static void silent(const char *imports) {
     assert_string_equal(notes, "");
     free(notes);
 }
-
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static void refuses(const char *text, const char *target, enum uk_status status, const char *const word[]) {
-    struct uk_program *p = parse("sum", text);
-    struct uk_module *m;
-    const struct uk_options options = {.target = target, .require_kernels = true};
-    enum uk_status got = uk_compile(p, &options, &m);
-
-    assert_null(m);
-    if (got != status)
-        fail_msg("status %d instead of %d: %s", got, status, uk_context_message(context));
-    for (int i = 0; word[i]; i++)
-        if (!strstr(uk_context_message(context), word[i]))
-            fail_msg("no '%s' in: %s", word[i], uk_context_message(context));
-    uk_program_destroy(p);
-}
-
 static void refuses_object(const char *c, const char *const word[]) {
     write_object("bad.o", c);
     refuses("pragma import \"bad.o\"\n" PLAIN PROGRAM, NULL, UK_LINK, word);
@@ -329,252 +248,6 @@ static void prototypes(void **state) {
     refuses(IMPORT DECLARATION("requires avx512f", "void add_4(ptr a, ptr b, ptr c)") PROGRAM, "x86_64-avx2",
             UK_NO_MATCH, WORDS("add_4 needs avx512f, which the target x86_64-avx2 lacks"));
 }
-
-/* ---- what asm names ---- */
-
-static char *with_asm(const char *statement) {
-    char *text;
-
-    assert_true(
-        asprintf(&text,
-                 "pragma import c \"\"\"\nvoid add_4(const float *a, const float *b, float *c) {\n%s\n}\n"
-                 "\"\"\"\n" PLAIN PROGRAM,
-                 statement) > 0);
-    return text;
-}
-
-static enum uk_status object_of(struct uk_program *p, const char *target) {
-    const struct uk_options options = {.target = target, .require_kernels = true};
-    char *bytes = NULL;
-    size_t length;
-    enum uk_status status = uk_emit(p, &options, UK_EMIT_OBJECT, &bytes, &length);
-
-    uk_text_free(bytes);
-    return status;
-}
-
-static void refuses_text(const char *text, const char *target, enum uk_status status, const char *says) {
-    struct uk_program *p = parse("sum", text);
-    enum uk_status got = object_of(p, target);
-
-    if (got != status || !strstr(uk_context_message(context), says))
-        fail_msg("status %d instead of %d: '%s' does not contain '%s'", got, status,
-                 uk_context_message(context), says);
-    uk_program_destroy(p);
-}
-
-static void refuses_asm(const char *statement, const char *target, enum uk_status status, const char *says) {
-    char *text = with_asm(statement);
-
-    refuses_text(text, target, status, says);
-    free(text);
-}
-
-static void takes_asm(const char *statement, const char *target) {
-    char *text = with_asm(statement);
-    struct uk_program *p = parse("sum", text);
-
-    if (object_of(p, target))
-        fail_msg("%s: %s", statement, uk_context_message(context));
-    uk_program_destroy(p);
-    free(text);
-}
-
-#define SAYS(what, feature, target)                                                                         \
-    "import 1 of the program: the asm of add_4 names " what ", which needs " feature ", and target " target \
-    " does not have that; write it without, or take a target with +" feature
-
-/* LLVM's assembler for x86 takes all instructions, whatever the target has. */
-static void asm_of_x86(void **state) {
-    static const struct {
-        const char *statement, *target, *says;
-    } refused[] = {
-        {"__asm__ volatile(\"vmovups (%0), %%zmm0\" :: \"r\"(a) : \"memory\");", "x86_64-avx2",
-         SAYS("zmm0", "avx512f", "x86_64-avx2")},
-        {"__asm__ volatile(\"nop\" ::: \"zmm17\");", "x86_64-avx2", SAYS("zmm17", "avx512f", "x86_64-avx2")},
-        {"__asm__ volatile(\"nop\" ::: \"k1\");", "x86_64-avx2", SAYS("k1", "avx512f", "x86_64-avx2")},
-        {"__asm__ volatile(\"nop\\n\\tkmovw %%eax, %%k1\" ::: \"memory\");", "x86_64-avx2",
-         SAYS("kmovw", "avx512f", "x86_64-avx2")},
-        {"__asm__ volatile(\"vmovups (%0), %%ymm1%{%%k2%}\" :: \"r\"(a) : \"memory\");", "x86_64-avx2",
-         SAYS("k2", "avx512f", "x86_64-avx2")},
-        {"__asm__ volatile(\"1: vaddps %%ymm1, %%ymm16, %%ymm2\" ::: \"memory\");", "x86_64-avx2",
-         SAYS("ymm16", "avx512vl", "x86_64-avx2")},
-        {"__asm__ volatile(\"vpdpbusd %%ymm0, %%ymm1, %%ymm2\" ::: \"memory\");", "x86_64-avx2",
-         SAYS("vpdpbusd", "avx512vnni", "x86_64-avx2")},
-        {"__asm__ volatile(\"vpternlogd $1, %%ymm0, %%ymm1, %%ymm2\" ::: \"memory\");", "x86_64-avx2",
-         SAYS("vpternlogd", "avx512f", "x86_64-avx2")},
-        {"__asm__ volatile(\"nop; vdpbf16ps %%zmm0, %%zmm1, %%zmm2\" ::: \"memory\");", "x86_64-avx512",
-         SAYS("vdpbf16ps", "avx512bf16", "x86_64-avx512")},
-        {"__asm__ volatile(\"vaddph %%zmm0, %%zmm1, %%zmm2\" ::: \"memory\");", "x86_64-avx512",
-         SAYS("vaddph", "avx512fp16", "x86_64-avx512")},
-        {"__asm__ volatile(\"vfmadd231ps %%xmm0, %%xmm1, %%xmm2\" ::: \"memory\");", "x86_64-generic",
-         SAYS("vfmadd231ps", "fma", "x86_64-generic")},
-        {"__asm__ volatile(\"vaddps %%xmm0, %%xmm1, %%xmm2\" ::: \"memory\");", "x86_64-generic",
-         SAYS("vaddps", "avx", "x86_64-generic")},
-    };
-    static const char intel[] =
-        "pragma import ll \"\"\"\ndefine void @add_4(ptr %a, ptr %b, ptr %c) {\n"
-        "  call void asm sideeffect inteldialect \"vmovups zmm3, [rax]\", \"\"()\n  ret void\n}\n"
-        "\"\"\"\n" PLAIN PROGRAM;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        refuses_asm(refused[i].statement, refused[i].target, UK_UNSUPPORTED, refused[i].says);
-    refuses_text(intel, "x86_64-avx2", UK_UNSUPPORTED, SAYS("zmm3", "avx512f", "x86_64-avx2"));
-    takes_asm(
-        "__asm__ volatile(\"vmovups (%0), %%zmm0%{%%k1%}\" :: \"r\"(a) : \"zmm0\", \"k1\", \"memory\");",
-        "x86_64-avx512");
-    takes_asm("__asm__ volatile(\"k1%=: vfmadd231ps (%0), %%ymm1, %%ymm2\" :: \"r\"(a) : \"ymm2\");",
-              "x86_64-avx2");
-    takes_asm("__asm__ volatile(\"addps %%xmm1, %%xmm2\" ::: \"xmm2\");", "x86_64-generic");
-}
-
-/* Its assemblers for Arm do know, unless the text tells them otherwise. */
-static void asm_of_arm(void **state) {
-    (void)state;
-    refuses_asm("__asm__ volatile(\"sdot v0.4s, v1.16b, v2.16b\" ::: \"v0\");", "aarch64-neon", UK_LINK,
-                "instruction requires: dotprod");
-    refuses_asm(
-        "__asm__ volatile(\".arch_extension dotprod\\n\\tsdot v0.4s, v1.16b, v2.16b\" ::: \"v0\");",
-        "aarch64-neon", UK_UNSUPPORTED,
-        "the asm of add_4 has .arch_extension, which lets the assembler take instructions that target "
-        "aarch64-neon lacks; leave it out");
-    refuses_asm("__asm__ volatile(\"vsdot.s8 q0, q1, q2\" ::: \"q0\");", "armv7-neon", UK_LINK,
-                "instruction requires: dotprod");
-    refuses_asm("__asm__ volatile(\".fpu neon-fp-armv8\\n\\tnop\" ::: \"q0\");", "armv7-neon", UK_UNSUPPORTED,
-                "has .fpu, which lets the assembler");
-    takes_asm("__asm__ volatile(\"sdot v0.4s, v1.16b, v2.16b\" ::: \"v0\");", "aarch64-neon+dotprod");
-}
-
-/* LLVM would end the process over an instruction that the target lacks. */
-static void instructions(void **state) {
-    static const char text[] =
-        "pragma import c \"\"\"\n#include <immintrin.h>\n"
-        "__attribute__((target(\"sha\"))) void add_4(const float *a, const float *b, float *c) {\n"
-        "__m128i x = _mm_loadu_si128((const __m128i *)a);\n"
-        "_mm_storeu_si128((__m128i *)c, _mm_sha1msg1_epu32(x, x)); }\n\"\"\"\n" PLAIN PROGRAM;
-    static const char other[] =
-        "pragma import ll \"\"\"\ndeclare <16 x float> @llvm.aarch64.neon.fmax.v16f32(<16 x float>, <16 x "
-        "float>)\n"
-        "define void @add_4(ptr %a, ptr %b, ptr %c) {\n  %x = load <16 x float>, ptr %a, align 4\n"
-        "  %r = call <16 x float> @llvm.aarch64.neon.fmax.v16f32(<16 x float> %x, <16 x float> %x)\n"
-        "  store <16 x float> %r, ptr %c, align 4\n  ret void\n}\n\"\"\"\n" PLAIN PROGRAM;
-
-    (void)state;
-    for (int i = 0; i < 2; i++)
-        refuses(text, "x86_64-avx2", UK_UNSUPPORTED,
-                WORDS("sum.uk:1:15", "import 1 of the program: target x86_64-avx2 has no instruction",
-                      "sha1msg1"));
-    refuses(
-        other, "x86_64-avx2", UK_UNSUPPORTED,
-        WORDS(
-            "llvm.aarch64.neon.fmax.v16f32 is an instruction of aarch64, and target x86_64-avx2 is x86_64"));
-}
-
-/* ---- other architectures ---- */
-
-/* An object is emitted, or the reason has these words. */
-static void emits(const char *text, const char *target, enum uk_status status, const char *const word[]) {
-    struct uk_program *p = parse("sum", text);
-    const struct uk_options options = {.target = target, .require_kernels = true};
-    char *object = NULL;
-    size_t length;
-    enum uk_status got = uk_emit(p, &options, UK_EMIT_OBJECT, &object, &length);
-
-    if (got != status)
-        fail_msg("%s: status %d instead of %d: %s", target, got, status, uk_context_message(context));
-    for (int i = 0; word[i]; i++)
-        if (!strstr(uk_context_message(context), word[i]))
-            fail_msg("no '%s' in: %s", word[i], uk_context_message(context));
-    uk_text_free(object);
-    uk_program_destroy(p);
-}
-
-/* Needs more than plain NEON: as C says, and as only the instruction's name says. */
-#define DOT(attribute)                                          \
-    "pragma import c \"\"\"\n#include <arm_neon.h>\n" attribute \
-    "void add_4(const float *a, const float *b, float *c) {\n"  \
-    "uint8x16_t x = vld1q_u8((const uint8_t *)a);\n"            \
-    "vst1q_u32((uint32_t *)c, vdotq_u32(vld1q_u32((const uint32_t *)b), x, x)); }\n\"\"\"\n" PLAIN PROGRAM
-#define NAMED(name, from, to)                                                                         \
-    "pragma import ll \"\"\"\ndeclare " to " @" name "(" to ", " from ", " from ")\n"                 \
-    "define void @add_4(ptr %a, ptr %b, ptr %c) {\n  %x = load " from ", ptr %a, align 4\n"           \
-    "  %y = load " to ", ptr %b, align 4\n  %r = call " to " @" name "(" to " %y, " from " %x, " from \
-    " %x)\n"                                                                                          \
-    "  store " to " %r, ptr %c, align 4\n  ret void\n}\n\"\"\"\n" PLAIN PROGRAM
-
-static void features_of_arm(void **state) {
-    static const char sdot[] = NAMED("llvm.aarch64.neon.sdot.v4i32.v16i8", "<16 x i8>", "<4 x i32>");
-    static const char smmla[] = NAMED("llvm.aarch64.neon.smmla.v4i32.v16i8", "<16 x i8>", "<4 x i32>");
-    static const char bfdot[] = NAMED("llvm.aarch64.neon.bfdot.v4f32.v8bf16", "<8 x bfloat>", "<4 x float>");
-    static const char old[] = NAMED("llvm.arm.neon.sdot.v4i32.v16i8", "<16 x i8>", "<4 x i32>");
-
-    (void)state;
-    emits(DOT("__attribute__((target(\"dotprod\"))) "), "aarch64-neon", UK_UNSUPPORTED,
-          WORDS("add_4 needs dotprod, which target aarch64-neon does not have", "+dotprod"));
-    emits(DOT("__attribute__((target(\"dotprod\"))) "), "aarch64-neon+dotprod", UK_OK, WORDS(""));
-    emits(DOT(""), "cortex-a76", UK_OK, WORDS(""));
-    emits(DOT(""), "cortex-a72", UK_LINK, WORDS("does not compile", "dotprod"));
-    emits(sdot, "cortex-a53", UK_UNSUPPORTED, WORDS("needs dotprod, which target cortex-a53 does not have"));
-    emits(sdot, "neoverse-n1", UK_OK, WORDS(""));
-    emits(smmla, "neoverse-n1", UK_UNSUPPORTED, WORDS("needs i8mm, which target neoverse-n1 does not have"));
-    emits(smmla, "neoverse-n1+i8mm", UK_OK, WORDS(""));
-    emits(bfdot, "aarch64-neon+dotprod+f16+i8mm", UK_UNSUPPORTED, WORDS("needs bf16"));
-    emits(bfdot, "neoverse-v1", UK_OK, WORDS(""));
-    emits(old, "armv7-neon", UK_UNSUPPORTED, WORDS("needs dotprod, which target armv7-neon does not have"));
-    emits(
-        old, "neoverse-v1", UK_UNSUPPORTED,
-        WORDS("llvm.arm.neon.sdot.v4i32.v16i8 is an instruction of arm, and target neoverse-v1 is aarch64"));
-}
-
-/* What an architecture has no name for in its features is compiled by clang first. */
-static void instructions_of_arm(void **state) {
-    static const char aes[] = NAMED("llvm.aarch64.crypto.sha256h", "<4 x i32>", "<4 x i32>");
-
-    (void)state;
-    emits(aes, "aarch64-neon", UK_UNSUPPORTED,
-          WORDS("target aarch64-neon has no instruction for what it names", "sha256h"));
-    emits(aes, "cortex-a76", UK_OK, WORDS(""));
-}
-
-static void other_architectures(void **state) {
-    static const char import[] = "pragma import \"add.bc\"\n" PLAIN PROGRAM,
-                      machine[] = "pragma import \"add.o\"\n" PLAIN PROGRAM;
-    static const struct {
-        const char *name, *triple;
-    } arch[] = {
-#define UK_ARCH_ROW(name, llvm, triple, ...) {#name, triple},
-#define UK_DEVICE_ROW(...)
-#include "machine/archs.def"
-    };
-    enum { ARCHS = sizeof arch / sizeof *arch };
-    const char *target[ARCHS] = {NULL};
-
-#define UK_TARGET_ROW(name_, arch_, ...) \
-    for (int i = 0; i < ARCHS; i++)      \
-        target[i] = target[i] || strcmp(arch[i].name, #arch_) ? target[i] : name_;
-#include "machine/archs.def"
-    (void)state;
-    write_file("object.c", ADD);
-    for (int from = 0; from < ARCHS; from++) {
-        run("%s --target=%s -O1 -fno-vectorize -ffreestanding -emit-llvm -c %s/object.c -o %s/add.bc", clang,
-            arch[from].triple, folder, folder);
-        run("%s --target=%s -O1 -fPIC -fno-vectorize -ffreestanding -c %s/object.c -o %s/add.o", clang,
-            arch[from].triple, folder, folder);
-        for (int to = 0; to < ARCHS; to++) {
-            emits(import, target[to], from == to ? UK_OK : UK_LINK,
-                  from == to ? WORDS("")
-                             : WORDS("is compiled for", target[to], "take a target of its architecture"));
-            emits(machine, target[to], from == to ? UK_OK : UK_LINK,
-                  from == to ? WORDS("") : WORDS("not an object for", arch[to].name));
-        }
-    }
-    emits("pragma import c \"\"\"\n#include <immintrin.h>\n" ADD "\"\"\"\n" PLAIN PROGRAM, "aarch64-neon",
-          UK_LINK, WORDS("does not compile"));
-    refuses(PLAIN PROGRAM, "armv7-neon", UK_UNSUPPORTED,
-            WORDS("target armv7-neon: its code is for arm, and this CPU is", "emit an object"));
-}
-
 /* What a function returns is not looked at. */
 static void result_ignored(void **state) {
     static const char text[] =
@@ -659,40 +332,19 @@ static void narrow_sizes(void **state) {
     uk_module_destroy(m);
     uk_program_destroy(p);
 }
-
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objects),
-        cmocka_unit_test(object_output),
-        cmocka_unit_test(objects_refused),
-        cmocka_unit_test(broken_objects),
-        cmocka_unit_test(duplicates),
-        cmocka_unit_test(changes),
-        cmocka_unit_test(in_schedule),
-        cmocka_unit_test(prototypes),
-        cmocka_unit_test(instructions),
-        cmocka_unit_test(asm_of_x86),
-        cmocka_unit_test(asm_of_arm),
-        cmocka_unit_test(result_ignored),
-        cmocka_unit_test(shared_symbol),
-        cmocka_unit_test(narrow_sizes),
-        cmocka_unit_test(features_of_arm),
-        cmocka_unit_test(instructions_of_arm),
-        cmocka_unit_test(other_architectures),
+        cmocka_unit_test(objects),        cmocka_unit_test(object_output), cmocka_unit_test(objects_refused),
+        cmocka_unit_test(broken_objects), cmocka_unit_test(duplicates),    cmocka_unit_test(changes),
+        cmocka_unit_test(in_schedule),    cmocka_unit_test(prototypes),    cmocka_unit_test(result_ignored),
+        cmocka_unit_test(shared_symbol),  cmocka_unit_test(narrow_sizes),
     };
 
     if (argc < 2) {
         fprintf(stderr, "usage: import_test CLANG [--all]\n");
         return 2;
     }
-    clang = argv[1];
     all = argc > 2 && !strcmp(argv[2], "--all");
-    context = uk_context_create();
-    if (!context || !mkdtemp(folder))
-        return 1;
-    int failed = cmocka_run_group_tests_name("import", tests, NULL, NULL);
-
-    uk_context_destroy(context);
-    run("rm -rf %s", folder);
-    return failed;
+    clang = argv[1];
+    return cmocka_run_group_tests_name("import", tests, make_folder, remove_folder);
 }
