@@ -4,7 +4,7 @@
 #define UK_BENCH_H
 
 #include <cjson/cJSON.h>
-#include "command.h"
+#include "command/command.h"
 
 /* ---- uk_bench_report.c ---- */
 
