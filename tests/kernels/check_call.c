@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operands lie in arenas, against one guard page or the other; what lies in an arena and not in an operand is
+ * filled with canaries, what a kernel may read and not use with NaN. The reference runs on a copy of the
+ * output's arena, and the arenas must then be equal byte by byte, but for the rounding of random data.
+ */
+#include "check_call.h"
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool check_fail(struct check *c, const char *format, ...) {
+    const struct shape *s = &c->shape;
+    static const char *const places[] = {"end at a page", "start at a page", "start off alignment"};
+    va_list ap;
+    int n = snprintf(c->message, c->size,
+                     "%s, k=%lld mr=%lld nr=%lld acc=%lld, rows %lld longer than used, operands %s: ",
+                     c->row->symbol, (long long)s->k, (long long)s->mr, (long long)s->nr, (long long)s->acc,
+                     (long long)s->gap, places[s->placement]);
+
+    va_start(ap, format);
+    if (n > 0 && (size_t)n < c->size)
+        vsnprintf(c->message + n, c->size - (size_t)n, format, ap);
+    va_end(ap);
+    return false;
+}
+
+/* splitmix64 */
+static uint64_t next_random(uint64_t *seed) {
+    uint64_t x = *seed += 0x9e3779b97f4a7c15;
+
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+/* Integers, so small that the products of two add up exactly in the type of the sum for any k here; or any. Of bytes, all
+ * values, or mostly the least and the most, with which sums of products overflow in 16 bits. */
+static double value(struct check *c, enum element type) {
+    const uint64_t x = next_random(&c->seed);
+    const bool small = c->shape.data == INTEGERS;
+
+    switch (type) {
+    case U8:
+        return small ? (double)(x % 256) : x % 8 ? 255.0 * (double)(x >> 8 & 1) : (double)(x >> 8 & 255);
+    case I8:
+        return small || x % 8 == 0 ? (double)(x >> 8 & 255) - 128 : x >> 8 & 3 ? -128 : 127;
+    case I32:
+        return (double)(int32_t)(uint32_t)x;
+    case F16:
+        return small ? (double)(x % 5) - 2 : (double)(x >> 40) * 0x1p-23 - 1;
+    case F64:
+        return small ? (double)(x % 9) - 4 : (double)(x >> 11) * 0x1p-52 - 1;
+    default:
+        return small ? (double)(x % 9) - 4 : (double)(x >> 40) * 0x1p-23 - 1;
+    }
+}
+
+int64_t operand_extent(const struct operand *o) {
+    return o->rows && o->length ? (o->rows - 1) * o->stride + o->length + o->over : 0;
+}
+
+void check_plan_of(const struct check *c, const struct shape *shape, struct plan *plan) {
+    *plan = (struct plan){0};
+    c->op->plan(c->row, shape, plan);
+    for (int i = 0; i < plan->operands; i++)
+        plan->operand[i].type = c->op->types[i];
+}
+
+/* So many of a row's elements are worked on at once. */
+enum { PIECE = 64 };
+
+static int64_t piece(int64_t left) {
+    return left < PIECE ? left : PIECE;
+}
+
+void check_put_values(struct check *c, const struct operand *o, int64_t first) {
+    double values[PIECE];
+
+    for (int64_t x = 0, n; x < o->used; x += n) {
+        n = piece(o->used - x);
+        for (int64_t i = 0; i < n; i++)
+            values[i] = value(c, o->type);
+        put(o->type, o->at, first + x, values, n);
+    }
+}
+
+/* Finds the operand its place and fills its arena. */
+static bool fill(struct check *c, int i) {
+    struct operand *o = &c->plan.operand[i];
+    struct arena *arena = &c->arena[i];
+    const size_t element = bytes_of(o->type), bytes = (size_t)operand_extent(o) * element;
+    const size_t align = (size_t)o->align > element ? (size_t)o->align : element;
+    const bool reads_output = c->op->adds || (c->op->has_acc && c->shape.acc);
+    size_t offset = 0;
+
+    if (bytes + align > arena->size)
+        return check_fail(c, "the test's arenas are too small for operand %d", i);
+    if (c->shape.placement == AT_END)
+        offset = (arena->size - bytes) / align * align;
+    else if (c->shape.placement == MISALIGNED)
+        offset = align;
+    o->at = (char *)arena->data + offset;
+    memset(arena->data, 0xca, arena->size);
+    for (int64_t r = 0; r < o->rows; r++) {
+        const int64_t first = r * o->stride;
+
+        if (o->output && (!reads_output || o->never_read))
+            put_nan(o->type, o->at, first, first + o->used);
+        else
+            check_put_values(c, o, first);
+        if (!o->output && o->length)
+            put_nan(o->type, o->at, first + o->used, r + 1 < o->rows ? first + o->stride : operand_extent(o));
+    }
+    memcpy(c->before[i], arena->data, arena->size);
+    return true;
+}
+
+static void in_absolute_values(const struct operand *o) {
+    double values[PIECE];
+
+    for (int64_t r = 0; r < o->rows && !is_integer(o->type); r++) {
+        for (int64_t x = 0, n; x < o->used; x += n) {
+            n = piece(o->used - x);
+            get(o->type, o->at, r * o->stride + x, values, n);
+            for (int64_t i = 0; i < n; i++)
+                values[i] = fabs(values[i]);
+            put(o->type, o->at, r * o->stride + x, values, n);
+        }
+    }
+}
+
+/* What goes into the register of a float or double argument. */
+static uint64_t scalar_bits(const struct check *c) {
+    uint64_t bits = 0;
+
+    put(c->op->types[0], &bits, 0, &c->plan.scalar, 1);
+    return bits;
+}
+
+/* Which words of a call are addresses. */
+static unsigned addresses(const struct plan *p) {
+    unsigned bits = 0;
+
+    for (int i = 0; i < p->count; i++)
+        bits |= (unsigned)(p->operand_of[i] >= 0) << i;
+    return bits;
+}
+
+void check_reference(struct check *c) {
+    int64_t words[ABI_WORDS] = {c->row->mr, c->row->nr, c->row->kr};
+
+    memcpy(words + 3, c->plan.words, (ABI_WORDS - 3) * sizeof *words);
+    abi_call(c->op->reference, words, c->plan.count + 3, addresses(&c->plan) << 3, scalar_bits(c));
+}
+
+static void swap_contents(struct arena *arena, unsigned char *with) {
+    unsigned char piece[4096];
+
+    for (size_t b = 0, n; b < arena->size; b += n) {
+        n = arena->size - b < sizeof piece ? arena->size - b : sizeof piece;
+        memcpy(piece, arena->data + b, n);
+        memcpy(arena->data + b, with + b, n);
+        memcpy(with + b, piece, n);
+    }
+}
+
+/* Runs the reference in the arenas, keeps the outputs' as what is expected, and puts everything back. */
+static void expect(struct check *c) {
+    struct arena *arena = c->arena;
+
+    if (c->shape.data == RANDOM) {
+        for (int i = 0; i < c->plan.operands; i++)
+            in_absolute_values(&c->plan.operand[i]);
+        check_reference(c);
+        for (int i = 0; i < c->plan.operands; i++) {
+            memcpy(c->magnitude[i], arena[i].data, arena[i].size);
+            memcpy(arena[i].data, c->before[i], arena[i].size);
+        }
+    }
+    check_reference(c);
+    for (int i = 0; i < c->plan.operands; i++)
+        if (c->plan.operand[i].output)
+            swap_contents(&arena[i], c->before[i]);
+}
+
+/* Half a unit in the last place of 1; of sums of bf16 a whole one, as instructions for them round to odd. */
+static double roundoff(const struct check *c, enum element sum) {
+    return sum == F64                ? DBL_EPSILON / 2
+           : sum == F16              ? 0x1p-11
+           : c->op->types[0] == BF16 ? (double)FLT_EPSILON
+                                     : (double)FLT_EPSILON / 2;
+}
+
+/* Both sums of k products, in whatever order, are within g = k u / (1 - k u), k counted with C and what fills the last group, of the sum of the magnitudes, so is
+ * the one that adds C; and so is the computed sum of the magnitudes. What is lost when an f16 becomes subnormal is added. */
+static double tolerance(const struct check *c, const struct operand *o, double magnitude) {
+    const double k = (double)(c->shape.k + c->row->kr) + 1, u = roundoff(c, o->type), g = k * u / (1 - k * u);
+
+    if (c->shape.data == INTEGERS || is_integer(o->type))
+        return 0;
+    return 2 * g / (1 - g) * magnitude + (o->type == F16 ? k * 0x1p-24 : 0);
+}
+
+/* The elements of a row from the x-th. What is right becomes what is expected, so that the arenas are equal. */
+static bool compare_piece(struct check *c, int i, int64_t r, int64_t x, int64_t n) {
+    struct operand *o = &c->plan.operand[i];
+    const size_t element = bytes_of(o->type), start = (size_t)((unsigned char *)o->at - c->arena[i].data);
+    unsigned char *expected = c->before[i] + start, *magnitude = c->magnitude[i] + start;
+    const int64_t at = r * o->stride + x;
+    double is[PIECE], right[PIECE], most[PIECE];
+
+    get(o->type, o->at, at, is, n);
+    get(o->type, expected, at, right, n);
+    get(o->type, magnitude, at, most, n);
+    for (int64_t j = 0; j < n; j++)
+        if (!(fabs(is[j] - right[j]) <= tolerance(c, o, most[j])))
+            return check_fail(c, "wrong result: row %lld, column %lld is %g, not %g", (long long)r,
+                              (long long)(x + j), is[j], right[j]);
+    memcpy(expected + (size_t)at * element, o->at + (size_t)at * element, (size_t)n * element);
+    return true;
+}
+
+static bool compare_output(struct check *c, int i) {
+    const struct operand *o = &c->plan.operand[i];
+
+    for (int64_t r = 0; r < o->rows; r++)
+        for (int64_t x = 0; x < o->used; x += PIECE)
+            if (!compare_piece(c, i, r, x, piece(o->used - x)))
+                return false;
+    return true;
+}
+
+static bool compare(struct check *c) {
+    for (int i = 0; i < c->plan.operands; i++) {
+        const unsigned char *data = c->arena[i].data, *before = c->before[i];
+        size_t b = 0;
+
+        if (c->plan.operand[i].output && !compare_output(c, i))
+            return false;
+        if (!memcmp(data, before, c->arena[i].size))
+            continue;
+        while (data[b] == before[b])
+            b++;
+        return check_fail(c, "wrote outside its output: operand %d, %lld bytes from its start", i,
+                          (long long)(data + b - (const unsigned char *)c->plan.operand[i].at));
+    }
+    return true;
+}
+
+struct guarded_call {
+    void (*function)(void);
+    const struct plan *plan;
+    uint64_t scalar;
+    const char *broken;
+};
+
+static void call_kernel(void *argument) {
+    struct guarded_call *g = argument;
+
+    g->broken = abi_call(g->function, g->plan->words, g->plan->count, addresses(g->plan), g->scalar);
+}
+
+bool check_run(struct check *c, const char **broken, const void **at) {
+    struct guarded_call g = {.function = c->function, .plan = &c->plan, .scalar = scalar_bits(c)};
+    const bool ended = run_guarded(call_kernel, &g, at);
+
+    *broken = g.broken;
+    return ended;
+}
+
+static bool fault(struct check *c, const void *at) {
+    for (int i = 0; i < c->plan.operands; i++) {
+        const struct operand *o = &c->plan.operand[i];
+        const ptrdiff_t from = (const char *)at - o->at;
+
+        if (from >= 0 && from < (ptrdiff_t)((size_t)operand_extent(o) * bytes_of(o->type)))
+            return check_fail(c, "faulted %lld bytes into operand %d: an aligned access", (long long)from, i);
+        if (from >= -4096 && from < (ptrdiff_t)c->arena[i].size + 4096)
+            return check_fail(c, "read or wrote outside operand %d: %lld bytes from its start, it has %lld",
+                              i, (long long)from,
+                              (long long)operand_extent(o) * (long long)bytes_of(o->type));
+    }
+    return check_fail(c, "faulted (address %p): an instruction this CPU lacks, or an aligned access", at);
+}
+
+void check_set_addresses(struct check *c) {
+    for (int i = 0; i < c->plan.count; i++)
+        if (c->plan.operand_of[i] >= 0)
+            c->plan.words[i] = (int64_t)(intptr_t)c->plan.operand[c->plan.operand_of[i]].at;
+}
+
+bool check_call(struct check *c) {
+    const char *broken;
+    const void *at;
+
+    check_plan_of(c, &c->shape, &c->plan);
+    for (int i = 0; i < c->plan.operands; i++)
+        if (!fill(c, i))
+            return false;
+    check_set_addresses(c);
+    expect(c);
+    if (!check_run(c, &broken, &at))
+        return fault(c, at);
+    if (broken)
+        return check_fail(c, "does not preserve %s", broken);
+    return compare(c);
+}
