@@ -5,12 +5,10 @@
  */
 #define _GNU_SOURCE
 #include <cblas.h>
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "blas_entries.h"
 #include "emulated.h"
-#include "ukernels.h"
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED 1
@@ -30,175 +28,6 @@
 #define SANITIZED 1
 #endif
 #endif
-
-/* ---- between libukblas and libukernels: counts, and refuses when told to ---- */
-
-static atomic_int calls;
-static enum uk_status answer = UK_OK;
-
-#define BETWEEN(T, name)                                                                                 \
-    enum uk_status name(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,    \
-                        int64_t n, int64_t k, T alpha, const T *a, int64_t lda, const T *b, int64_t ldb, \
-                        T beta, T *c, int64_t ldc) {                                                     \
-        __typeof__(name) *next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                            \
-                                                                                                         \
-        atomic_fetch_add(&calls, 1);                                                                     \
-        return answer != UK_OK ? answer                                                                  \
-                               : next(layout, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);     \
-    }
-BETWEEN(float, uk_sgemm)
-BETWEEN(double, uk_dgemm)
-
-#define BETWEEN_BATCH(T, name)                                                                            \
-    enum uk_status name(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,     \
-                        int64_t n, int64_t k, T alpha, const T *a, int64_t lda, int64_t stride_a,         \
-                        const T *b, int64_t ldb, int64_t stride_b, T beta, T *c, int64_t ldc,             \
-                        int64_t stride_c, int64_t count) {                                                \
-        __typeof__(name) *next = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                             \
-                                                                                                          \
-        atomic_fetch_add(&calls, 1);                                                                      \
-        return answer != UK_OK ? answer                                                                   \
-                               : next(layout, ta, tb, m, n, k, alpha, a, lda, stride_a, b, ldb, stride_b, \
-                                      beta, c, ldc, stride_c, count);                                     \
-    }
-BETWEEN_BATCH(float, uk_sgemm_batch_strided)
-BETWEEN_BATCH(double, uk_dgemm_batch_strided)
-
-/* ---- the program's own handlers ---- */
-
-int RowMajorStrg; /* the reference's name */
-static struct {
-    int argument;
-    char routine[40];
-    bool wide, c_interface;
-} told;
-
-static void take(int argument, const char *routine, size_t length, bool wide, bool c_interface) {
-    told.argument = argument;
-    snprintf(told.routine, sizeof told.routine, "%.*s", (int)length, routine);
-    told.wide = wide;
-    told.c_interface = c_interface;
-}
-
-void xerbla_(const char *routine, const int32_t *argument, size_t length) {
-    take(*argument, routine, length, false, false);
-}
-
-void xerbla_64_(const char *routine, const int64_t *argument, size_t length) {
-    take((int)*argument, routine, length, true, false);
-}
-
-/* As the reference's: what is told of a product in rows is about the product in columns behind it. */
-static int exchange(int argument) {
-    static const int other[12] = {[4] = 5, [5] = 4, [9] = 11, [11] = 9};
-
-    return RowMajorStrg && argument < 12 && other[argument] ? other[argument] : argument;
-}
-
-void cblas_xerbla(int argument, const char *routine, const char *form, ...) {
-    (void)form;
-    take(exchange(argument), routine, strlen(routine), false, true);
-}
-
-void cblas_xerbla_64(int64_t argument, const char *routine, const char *form, ...);
-void cblas_xerbla_64(int64_t argument, const char *routine, const char *form, ...) {
-    (void)form;
-    take(exchange((int)argument), routine, strlen(routine), true, true);
-}
-
-/* ---- the doors: cblas.h declares cblas_sgemm and cblas_dgemm ---- */
-
-struct product {
-    int layout, number_a, number_b; /* of CBLAS */
-    char ta, tb;                    /* of BLAS */
-    int64_t m, n, k, lda, ldb, ldc, stride_a, stride_b, stride_c, count;
-    double alpha, beta;
-    void *a, *b, *c;
-};
-
-#define SCALARS(INT, T)                                                                    \
-    INT m = (INT)p->m, n = (INT)p->n, k = (INT)p->k, lda = (INT)p->lda, ldb = (INT)p->ldb, \
-        ldc = (INT)p->ldc;                                                                 \
-    T alpha = (T)p->alpha, beta = (T)p->beta;
-#define STRIDES(INT)                                                                           \
-    INT stride_a = (INT)p->stride_a, stride_b = (INT)p->stride_b, stride_c = (INT)p->stride_c, \
-        count = (INT)p->count;
-
-#define FORTRAN_DOORS(T, INT, gemm, batch)                                                                   \
-    void gemm(const char *, const char *, const INT *, const INT *, const INT *, const T *, const T *,       \
-              const INT *, const T *, const INT *, const T *, T *, const INT *);                             \
-    void batch(const char *, const char *, const INT *, const INT *, const INT *, const T *, const T *,      \
-               const INT *, const INT *, const T *, const INT *, const INT *, const T *, T *, const INT *,   \
-               const INT *, const INT *);                                                                    \
-    static void call_##gemm(const struct product *p) {                                                       \
-        SCALARS(INT, T)                                                                                      \
-        gemm(&p->ta, &p->tb, &m, &n, &k, &alpha, p->a, &lda, p->b, &ldb, &beta, p->c, &ldc);                 \
-    }                                                                                                        \
-    static void call_##batch(const struct product *p) {                                                      \
-        SCALARS(INT, T)                                                                                      \
-        STRIDES(INT)                                                                                         \
-        batch(&p->ta, &p->tb, &m, &n, &k, &alpha, p->a, &lda, &stride_a, p->b, &ldb, &stride_b, &beta, p->c, \
-              &ldc, &stride_c, &count);                                                                      \
-    }
-
-#define CBLAS_BATCH_DOOR(T, INT, batch)                                                                     \
-    void batch(CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, INT, INT, INT, T, const T *, INT, INT,       \
-               const T *, INT, INT, T, T *, INT, INT, INT);                                                 \
-    static void call_##batch(const struct product *p) {                                                     \
-        SCALARS(INT, T)                                                                                     \
-        STRIDES(INT)                                                                                        \
-        batch((CBLAS_LAYOUT)p->layout, (CBLAS_TRANSPOSE)p->number_a, (CBLAS_TRANSPOSE)p->number_b, m, n, k, \
-              alpha, p->a, lda, stride_a, p->b, ldb, stride_b, beta, p->c, ldc, stride_c, count);           \
-    }
-
-#define CBLAS_DOOR(T, INT, gemm)                                                                           \
-    static void call_##gemm(const struct product *p) {                                                     \
-        SCALARS(INT, T)                                                                                    \
-        gemm((CBLAS_LAYOUT)p->layout, (CBLAS_TRANSPOSE)p->number_a, (CBLAS_TRANSPOSE)p->number_b, m, n, k, \
-             alpha, p->a, lda, p->b, ldb, beta, p->c, ldc);                                                \
-    }
-#define CBLAS_WIDE_DOOR(T, gemm)                                                                       \
-    void gemm(CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_TRANSPOSE, int64_t, int64_t, int64_t, T, const T *, \
-              int64_t, const T *, int64_t, T, T *, int64_t);                                           \
-    CBLAS_DOOR(T, int64_t, gemm)
-
-#define ALL_DOORS(T, s)                                               \
-    FORTRAN_DOORS(T, int32_t, s##gemm_, s##gemm_batch_strided_)       \
-    FORTRAN_DOORS(T, int64_t, s##gemm_64_, s##gemm_batch_strided_64_) \
-    CBLAS_DOOR(T, int32_t, cblas_##s##gemm)                           \
-    CBLAS_WIDE_DOOR(T, cblas_##s##gemm_64)                            \
-    CBLAS_WIDE_DOOR(T, cblas_##s##gemm64_)                            \
-    CBLAS_BATCH_DOOR(T, int32_t, cblas_##s##gemm_batch_strided)       \
-    CBLAS_BATCH_DOOR(T, int64_t, cblas_##s##gemm_batch_strided_64)
-
-#undef sgemm_
-#undef dgemm_
-ALL_DOORS(float, s)
-ALL_DOORS(double, d)
-
-struct door {
-    const char *routine; /* in reports */
-    void (*call)(const struct product *p);
-    bool is_double, wide, c_interface, batch;
-};
-
-#define DOORS(s, S, is_double)                                                                                \
-    {S "GEMM ", call_##s##gemm_, is_double, false, false, false},                                             \
-        {S "GEMM ", call_##s##gemm_64_, is_double, true, false, false},                                       \
-        {S "GEMM_BATCH_STRIDED", call_##s##gemm_batch_strided_, is_double, false, false, true},               \
-        {S "GEMM_BATCH_STRIDED", call_##s##gemm_batch_strided_64_, is_double, true, false, true},             \
-        {"cblas_" #s "gemm", call_cblas_##s##gemm, is_double, false, true, false},                            \
-        {"cblas_" #s "gemm_64", call_cblas_##s##gemm_64, is_double, true, true, false},                       \
-        {"cblas_" #s "gemm_64", call_cblas_##s##gemm64_, is_double, true, true, false},                       \
-        {"cblas_" #s "gemm_batch_strided", call_cblas_##s##gemm_batch_strided, is_double, false, true, true}, \
-        {"cblas_" #s "gemm_batch_strided_64",                                                                 \
-         call_cblas_##s##gemm_batch_strided_64,                                                               \
-         is_double,                                                                                           \
-         true,                                                                                                \
-         true,                                                                                                \
-         true},
-static const struct door doors[] = {DOORS(s, "S", false) DOORS(d, "D", true)};
-enum { DOORS = sizeof doors / sizeof *doors };
 
 /* ---- a product, its operands and what must come out ---- */
 
@@ -209,11 +38,11 @@ static int64_t random_below(int64_t n) {
     return (int64_t)((seed >> 33) % (uint64_t)n);
 }
 
-static void *elements(const struct door *door, const double *values, int64_t count) {
+static void *elements(const struct entry *entry, const double *values, int64_t count) {
     float *narrow = malloc((size_t)count * sizeof(double) + 1);
 
     assert_non_null(narrow);
-    if (door->is_double)
+    if (entry->is_double)
         memcpy(narrow, values, (size_t)count * sizeof(double));
     else
         for (int64_t i = 0; i < count; i++)
@@ -263,9 +92,9 @@ static void multiply(const struct product *p, const struct values *a, const stru
             }
 }
 
-static bool same(const struct door *door, const void *c, const struct values *wanted) {
+static bool same(const struct entry *entry, const void *c, const struct values *wanted) {
     for (int64_t i = 0; i < wanted->total; i++) {
-        double found = door->is_double ? ((const double *)c)[i] : (double)((const float *)c)[i];
+        double found = entry->is_double ? ((const double *)c)[i] : (double)((const float *)c)[i];
 
         if (found != wanted->at[i] && !(isnan(found) && isnan(wanted->at[i])))
             return false;
@@ -274,9 +103,9 @@ static bool same(const struct door *door, const void *c, const struct values *wa
 }
 
 /* One random product of at most these sizes; whether it came out right. */
-static bool product_is_right(const struct door *door, int64_t largest) {
+static bool product_is_right(const struct entry *entry, int64_t largest) {
     static const double alphas[] = {0, 1, -2, 3}, betas[] = {0, 1, -1, 2};
-    bool rows = door->c_interface && random_below(2), ta = random_below(2), tb = random_below(2);
+    bool rows = entry->c_interface && random_below(2), ta = random_below(2), tb = random_below(2);
     struct product p = {.layout = rows ? CblasRowMajor : CblasColMajor,
                         .ta = (ta ? "TtCc" : "NnNn")[random_below(4)],
                         .tb = (tb ? "TtCc" : "NnNn")[random_below(4)],
@@ -285,7 +114,7 @@ static bool product_is_right(const struct door *door, int64_t largest) {
                         .m = random_below(largest + 1),
                         .n = random_below(largest + 1),
                         .k = random_below(largest + 1),
-                        .count = door->batch ? random_below(4) : 1,
+                        .count = entry->batch ? random_below(4) : 1,
                         .alpha = alphas[random_below(4)],
                         .beta = betas[random_below(4)]};
     struct values a = make_values(ta ? p.k : p.m, ta ? p.m : p.k, p.count, rows, p.alpha == 0);
@@ -301,12 +130,12 @@ static bool product_is_right(const struct door *door, int64_t largest) {
     p.stride_a = a.stride;
     p.stride_b = b.stride;
     p.stride_c = c.stride;
-    p.a = elements(door, a.at, a.total);
-    p.b = elements(door, b.at, b.total);
-    p.c = elements(door, c.at, c.total);
+    p.a = elements(entry, a.at, a.total);
+    p.b = elements(entry, b.at, b.total);
+    p.c = elements(entry, c.at, c.total);
     multiply(&p, &a, &b, &c, rows, ta, tb);
-    door->call(&p);
-    right = same(door, p.c, &c);
+    entry->call(&p);
+    right = same(entry, p.c, &c);
     free(p.a);
     free(p.b);
     free(p.c);
@@ -316,13 +145,13 @@ static bool product_is_right(const struct door *door, int64_t largest) {
     return right;
 }
 
-static void all_doors_are_right(int64_t largest, int times) {
-    for (int i = 0; i < DOORS; i++) {
+static void all_entries_are_right(int64_t largest, int times) {
+    for (int i = 0; i < entry_count; i++) {
         int before = atomic_load(&calls);
 
         for (int time = 0; time < times; time++)
-            if (!product_is_right(&doors[i], largest))
-                fail_msg("%s (64-bit integers: %d) is wrong", doors[i].routine, doors[i].wide);
+            if (!product_is_right(&entries[i], largest))
+                fail_msg("%s (64-bit integers: %d) is wrong", entries[i].routine, entries[i].wide);
         assert_true(atomic_load(&calls) > before);
     }
 }
@@ -330,10 +159,10 @@ static void all_doors_are_right(int64_t largest, int times) {
 static void products(void **state) {
     (void)state;
     seed = 1;
-    all_doors_are_right(9, 400);
-    all_doors_are_right(70, 40);
-    all_doors_are_right(260, 4);
-    assert_int_equal(told.argument, 0);
+    all_entries_are_right(9, 400);
+    all_entries_are_right(70, 40);
+    all_entries_are_right(260, 4);
+    assert_int_equal(report.argument, 0);
 }
 
 /* What uk_sgemm refuses is computed all the same. */
@@ -341,9 +170,9 @@ static void products_refused(void **state) {
     (void)state;
     seed = 2;
     answer = UK_OUT_OF_MEMORY;
-    all_doors_are_right(12, 200);
+    all_entries_are_right(12, 200);
     answer = UK_UNSUPPORTED;
-    all_doors_are_right(12, 20);
+    all_entries_are_right(12, 20);
     answer = UK_OK;
 }
 
@@ -369,22 +198,22 @@ static void set(struct product *p, enum field field) {
         *sizes[field] = field >= LDA && field <= LDC ? *sizes[field] - 1 : -1;
 }
 
-/* The argument's number in the reference, 0 if this door does not have it. */
-static int number(const struct door *door, enum field field) {
+/* The argument's number in the reference, 0 if this entry does not have it. */
+static int number(const struct entry *entry, enum field field) {
     static const int positions[] = {[LETTER_A] = 1, [LETTER_B] = 2, [SIZE_M] = 3, [SIZE_N] = 4,
                                     [SIZE_K] = 5,   [LDA] = 8,      [LDB] = 10,   [LDC] = 13};
     static const int in_batch[] = {[LETTER_A] = 1, [LETTER_B] = 2, [SIZE_M] = 3, [SIZE_N] = 4, [SIZE_K] = 5,
                                    [LDA] = 8,      [LDB] = 11,     [LDC] = 15,   [COUNT] = 17};
 
-    if (door->c_interface && field <= NUMBER_B)
+    if (entry->c_interface && field <= NUMBER_B)
         return field == LAYOUT ? 1 : field == NUMBER_A ? 2 : 3;
-    if (field <= NUMBER_B || (field == COUNT && !door->batch) ||
-        (door->c_interface && (field == LETTER_A || field == LETTER_B)))
+    if (field <= NUMBER_B || (field == COUNT && !entry->batch) ||
+        (entry->c_interface && (field == LETTER_A || field == LETTER_B)))
         return 0;
-    return (door->batch ? in_batch : positions)[field] + door->c_interface;
+    return (entry->batch ? in_batch : positions)[field] + entry->c_interface;
 }
 
-static void refuses(const struct door *door, enum field field, int layout, bool transposed) {
+static void refuses(const struct entry *entry, enum field field, int layout, bool transposed) {
     bool rows = layout == CblasRowMajor;
     int64_t a[] = {4, 6}, b[] = {6, 5}, c[] = {4, 5}; /* m, k; k, n; m, n */
     double memory[64] = {0}, before[64] = {0};
@@ -405,19 +234,19 @@ static void refuses(const struct door *door, enum field field, int layout, bool 
                         .a = memory,
                         .b = memory,
                         .c = memory};
-    int wanted = number(door, field), before_calls = atomic_load(&calls);
+    int wanted = number(entry, field), before_calls = atomic_load(&calls);
 
     if (!wanted)
         return;
     memset(memory, 0x5a, sizeof memory);
     memset(before, 0x5a, sizeof before);
     set(&p, field);
-    memset(&told, 0, sizeof told);
-    door->call(&p);
-    if (told.argument != wanted || strcmp(told.routine, door->routine) || told.wide != door->wide ||
-        told.c_interface != door->c_interface)
-        fail_msg("%s, argument %d, layout %d: told %s, %d, 64-bit integers: %d", door->routine, wanted,
-                 layout, told.routine, told.argument, told.wide);
+    memset(&report, 0, sizeof report);
+    entry->call(&p);
+    if (report.argument != wanted || strcmp(report.routine, entry->routine) || report.wide != entry->wide ||
+        report.c_interface != entry->c_interface)
+        fail_msg("%s, argument %d, layout %d: reported %s, %d, 64-bit integers: %d", entry->routine, wanted,
+                 layout, report.routine, report.argument, report.wide);
     assert_memory_equal(memory, before, sizeof memory);
     assert_int_equal(atomic_load(&calls), before_calls);
     assert_int_equal(RowMajorStrg, 0);
@@ -425,14 +254,14 @@ static void refuses(const struct door *door, enum field field, int layout, bool 
 
 static void illegal_arguments(void **state) {
     (void)state;
-    for (int i = 0; i < DOORS; i++)
+    for (int i = 0; i < entry_count; i++)
         for (enum field field = LAYOUT; field <= COUNT; field++)
             for (int transposed = 0; transposed < 2; transposed++) {
-                refuses(&doors[i], field, CblasColMajor, transposed);
-                if (doors[i].c_interface)
-                    refuses(&doors[i], field, CblasRowMajor, transposed);
+                refuses(&entries[i], field, CblasColMajor, transposed);
+                if (entries[i].c_interface)
+                    refuses(&entries[i], field, CblasRowMajor, transposed);
             }
-    memset(&told, 0, sizeof told);
+    memset(&report, 0, sizeof report);
 }
 
 /* ---- threads, fork, memory ---- */

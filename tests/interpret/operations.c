@@ -11,120 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "language/language.h"
+#include "elements.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { MOST = 64, PAIRS = MOST * MOST };
 
 static struct uk_context *context;
-
-/* An element as C sees it: .d of the float types, .i of the others. */
-struct value {
-    double d;
-    int64_t i;
-};
-
-static bool is_float(enum uk_type t) {
-    return t <= UK_BF16;
-}
-
-/* ---- rounding and memory, written for the test ---- */
-
-/* To 8 significant bits, ties to even, as from one exact value. */
-static double to_bf16(long double v) {
-    int e;
-
-    if (v == 0 || isnan(v) || isinf(v))
-        return (double)v;
-    frexpl(v, &e);
-    e = e - 8 < -133 ? -133 : e - 8;
-    long double whole = floorl(ldexpl(v, -e)), rest = ldexpl(v, -e) - whole;
-    if (rest > 0.5L || (rest == 0.5L && fmodl(whole, 2) != 0))
-        whole += 1;
-    double r = (double)ldexpl(whole, e);
-    return fabs(r) >= 0x1p128 ? copysign(INFINITY, (double)v) : copysign(r, (double)v);
-}
-
-static double rounded(enum uk_type t, long double v) {
-    switch (t) {
-    case UK_F64:
-        return (double)v;
-    case UK_F32:
-        return (double)(float)v;
-    case UK_F16:
-        return (double)(_Float16)(double)v;
-    default:
-        return to_bf16(v);
-    }
-}
-
-static void put_value(enum uk_type t, void *to, int n, struct value v) {
-    const float f = (float)v.d;
-    const _Float16 h = (_Float16)v.d;
-    uint32_t bits;
-
-    memcpy(&bits, &f, sizeof bits);
-    const uint16_t b = (uint16_t)(bits >> 16);
-    const void *from = t == UK_F64    ? (const void *)&v.d
-                       : t == UK_F32  ? (const void *)&f
-                       : t == UK_F16  ? (const void *)&h
-                       : t == UK_BF16 ? (const void *)&b
-                                      : (const void *)&v.i;
-
-    memcpy((char *)to + (size_t)n * uk_type_bytes(t), from, uk_type_bytes(t)); /* little-endian */
-}
-
-static struct value get_value(enum uk_type t, const void *from, int n) {
-    const char *at = (const char *)from + (size_t)n * uk_type_bytes(t);
-    struct value v = {0};
-    int8_t i8;
-    int16_t i16;
-    int32_t i32;
-    uint32_t bits = 0;
-    float f;
-    _Float16 h;
-
-    switch (t) {
-    case UK_F64:
-        memcpy(&v.d, at, 8);
-        break;
-    case UK_F16:
-        memcpy(&h, at, 2);
-        v.d = (double)h;
-        break;
-    case UK_F32:
-    case UK_BF16:
-        memcpy((char *)&bits + (t == UK_BF16 ? 2 : 0), at, uk_type_bytes(t));
-        memcpy(&f, &bits, 4);
-        v.d = (double)f;
-        break;
-    case UK_I64:
-        memcpy(&v.i, at, 8);
-        break;
-    case UK_I32:
-        memcpy(&i32, at, 4);
-        v.i = i32;
-        break;
-    case UK_I16:
-        memcpy(&i16, at, 2);
-        v.i = i16;
-        break;
-    case UK_I8:
-        memcpy(&i8, at, 1);
-        v.i = i8;
-        break;
-    default:
-        v.i = *(const unsigned char *)at;
-        break;
-    }
-    return v;
-}
-
-static bool same(enum uk_type t, struct value a, struct value b) {
-    if (!is_float(t))
-        return a.i == b.i;
-    return (isnan(a.d) && isnan(b.d)) || (a.d == b.d && !signbit(a.d) == !signbit(b.d));
-}
 
 /* ---- values ---- */
 
@@ -281,7 +173,7 @@ static void compare(const struct job *j, const struct value *wanted, const char 
     for (int i = 0; i < j->n; i++) {
         struct value v = get_value(j->result, j->operand[2], i);
 
-        if (!same(j->result, v, wanted[i]))
+        if (!same_value(j->result, v, wanted[i]))
             fail_msg("%s %s, element %d: %.17g %" PRId64 ", wanted %.17g %" PRId64, by, j->what, i, v.d, v.i,
                      wanted[i].d, wanted[i].i);
     }
@@ -558,7 +450,8 @@ static void library_functions(void **state) {
                 const double x = get_value(t, in, i).d, right = f ? tanh(x) : exp(x);
 
                 if (apart > (t == UK_F64 ? 0 : most[f]) ||
-                    !same(t, get_value(t, out[0], i), (struct value){.d = rounded(t, (long double)right)}))
+                    !same_value(t, get_value(t, out[0], i),
+                                (struct value){.d = rounded(t, (long double)right)}))
                     fail_msg("%s(%.9g): %" PRId64 " ulp apart", j.what, x, apart);
             }
             uk_program_destroy(p);
