@@ -95,7 +95,7 @@ static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
 
-/* Whether a vector has rows of A, which are turned if they are not by columns (gemm_small_turned_avx512.c). */
+/* Whether a vector has rows of A, which are transposed if they are not stored by columns (gemm_small_transpose_avx512.c). */
 static bool is_turned(const struct uk_kernel *k) {
     return k->row_step == k->mr && k->fma == k->nr;
 }

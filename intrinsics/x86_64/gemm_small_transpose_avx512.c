@@ -1,184 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products of few columns, any number of rows in one call, with a vector of rows for each column: V = 16 rows of A,
- * or 8 of doubles, are turned in registers, and b is broadcast. One text for floats (UK_OP_sgemm_small) and doubles
- * (UK_OP_dgemm_small), and for A stored by columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta), whose vectors are loaded as
- * they are. Up to UK_NR columns; A and B in place.
+ * Small products of few columns, up to UK_NR, with any number of rows in one call; A and B are read in place. Lanes of a vector
+ * are rows of C, and there is a vector of sums for each column: V = 16 rows of A, or 8 of doubles, are transposed in registers
+ * (UK_OP_sgemm_small, UK_OP_dgemm_small), or, where A is stored by columns, loaded as they are (UK_OP_sgemm_small_ta,
+ * UK_OP_dgemm_small_ta); b is broadcast.
  *
  *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
  *     v[i], w[i]     A's rows in halves of a vector, STEPS = 2 L steps of each: v of rows i and L + i, w of those 2 L on.
  *                    unpack makes of them: lanes of L rows, of steps i and L + i for the rows of one half, then the other's;
  *                    and one shuffle of v[i] and w[i] all rows at step i, another one those at step L + i.
  *
- * While a turn of STEPS steps is multiplied, the next one's rows are loaded and unpacked, a few shuffles to each step: all
- * shuffles of 512 bits go through one unit on Intel's cores, and only one that is asked for evenly is not waited for.
- * (With the shuffles of a turn in front of it 8 columns took 36 cycles, not 27.) The last turn is of the last STEPS steps,
- * where those that have been computed are left out: nothing has masks.
+ * An iteration multiplies STEPS steps. Meanwhile it loads and unpacks the rows of the next STEPS, a few shuffles beside each
+ * step: all shuffles of 512 bits go through one unit on Intel's cores, and together in front of the steps they would take
+ * cycles of their own. The last iteration is of the last STEPS steps, less those that have been computed, so that no step
+ * needs a mask.
  *
  * m rows are shared out evenly over as few groups as there can be; in a group of fewer than V rows the last lane begins
  * before the last but one ends. Both compute the same, and all of a group that is added to is loaded before it is stored. Up
- * to L rows beyond whole groups of up to L columns go with the last one, a row's columns in half a vector, b being loaded
- * under a mask: behind it, each of their steps would wait for the one before. So have fewer rows, and all of fewer steps than
- * a turn. With A by columns there are sums for several vectors of rows, as one column's would wait for their latency; the
- * last one begins before the last but one ends, and is added to before that is stored. The sums wait in memory for that, one
- * text for any number of vectors: a text for each was three quarters of the code.
+ * to L rows beyond whole groups of up to L columns are computed beside the last group, a row's columns in half a vector, b
+ * being loaded under a mask: after the group, each of their steps would wait for the one before. Products of fewer rows than a
+ * group, or fewer steps than an iteration, are computed in that way alone. With A by columns there are sums for several
+ * vectors of rows, as one column's would wait for their latency; the last vector begins before the last but one ends, and is
+ * added to before that is stored. The sums wait in memory for that, so that the code that adds them to C exists once and not
+ * for each number of vectors, which would be three quarters of the kernel.
  *
  * Bound: for V rows and a step n multiply-adds, 3 shuffles and a load into half a register, (n + 4) / 2 cycles where all
  * these go through two units, and 3 at least; doubles take a shuffle less. C takes 20 shuffles for L columns; doubles 8. A
  * vector of columns takes V / 2 cycles, 4 columns with four rows in a vector 11 / 2 (gemm_merged_avx512.c). With A by columns
  * n / 2 cycles, and 4 for all vectors of rows together at least.
  */
-#include <immintrin.h>
-#include "registry/kernel_contract.h"
+#include "gemm_small_lanes_avx512.h"
 
 #if defined UK_OP_sgemm_small_ta || defined UK_OP_dgemm_small_ta
 #define A_COLUMNS 1
 #else
 #define A_COLUMNS 0
 #endif
-#define INLINE static inline __attribute__((always_inline))
 /* A kernel is one function. */
 #ifdef UK_RESOLVED
 #define PART static
 #else
 #define PART INLINE
 #endif
-#ifdef UK_DOUBLE
-typedef double element;
-typedef __m512d vector;
-typedef __m128d lane;
-typedef __m256d half;
-enum { V = 8, L = 2 };
-#define WHOLE(name) _mm512_##name##_pd
-#define HALF(name) _mm256_##name##_pd
-#define LANE(name) _mm_##name##_pd
-#define TWO_HALVES(g, h) _mm512_insertf64x4(_mm512_castpd256_pd512(g), h, 1)
-#define SHUFFLE_LANES(v, w, which) _mm512_shuffle_f64x2(v, w, which)
-#define LANE_OF(v, q) _mm512_extractf64x2_pd(v, q)
-#define LANES_OF(x) _mm512_castpd128_pd512(x)
-#define INSERT_LANE(v, x, q) _mm512_insertf64x2(v, x, q)
-#define STEPS_FROM(F) F(0) F(1) F(2) F(3)
-#define COLUMNS(F) F(1) F(2) F(3) F(4)
-#define ROWS(F) F(1) F(2)
-#else
-typedef float element;
-typedef __m512 vector;
-typedef __m128 lane;
-typedef __m256 half;
-enum { V = 16, L = 4 };
-#define WHOLE(name) _mm512_##name##_ps
-#define HALF(name) _mm256_##name##_ps
-#define LANE(name) _mm_##name##_ps
-#define TWO_HALVES(g, h) _mm512_insertf32x8(_mm512_castps256_ps512(g), h, 1)
-#define SHUFFLE_LANES(v, w, which) _mm512_shuffle_f32x4(v, w, which)
-#define LANE_OF(v, q) _mm512_extractf32x4_ps(v, q)
-#define LANES_OF(x) _mm512_castps128_ps512(x)
-#define INSERT_LANE(v, x, q) _mm512_insertf32x4(v, x, q)
-#define STEPS_FROM(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
-#define COLUMNS(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8)
-#define ROWS(F) F(1) F(2) F(3) F(4)
-#endif
-enum { STEPS = 2 * L, LANES = 4 };
-
-/* Compilers leave what is computed here where it is, among others. */
-#define PIN(x) __asm__ volatile("" : "+v"(x))
-
-/* Nor do they make a vector of pointers, which would go through memory. */
-#define ALONE(p) __asm__ volatile("" : "+r"(p))
-
-/* With a check of each the sanitizers take a minute to compile this file. */
-__attribute__((no_sanitize("pointer-overflow"))) INLINE element *at(const void *p, int64_t bytes) {
-    return (element *)((const char *)p + bytes);
-}
-
-/* The low and the high elements of each lane of v and w in turn, or pairs of them. */
-INLINE void shuffle_two(vector *low, vector *high, vector v, vector w, bool pairs) {
-#ifdef UK_DOUBLE
-    (void)pairs;
-    *low = WHOLE(unpacklo)(v, w);
-    *high = WHOLE(unpackhi)(v, w);
-#else
-    const __m512d p = _mm512_castps_pd(v), q = _mm512_castps_pd(w);
-
-    *low = pairs ? _mm512_castpd_ps(_mm512_unpacklo_pd(p, q)) : WHOLE(unpacklo)(v, w);
-    *high = pairs ? _mm512_castpd_ps(_mm512_unpackhi_pd(p, q)) : WHOLE(unpackhi)(v, w);
-#endif
-    PIN(*low);
-    PIN(*high);
-}
-
-/* Lanes of rows of v become their transposes, and nothing else is shuffled beside. */
-INLINE void transpose(vector v[L]) {
-    shuffle_two(&v[0], &v[1], v[0], v[1], false);
-#ifndef UK_DOUBLE
-    shuffle_two(&v[2], &v[3], v[2], v[3], false);
-
-    const vector high = v[1];
-
-    shuffle_two(&v[0], &v[1], v[0], v[2], true);
-    shuffle_two(&v[2], &v[3], high, v[3], true);
-#endif
-}
-
-/* V rows of L columns, of which some are in C, by lanes of L rows; C is added. */
-INLINE void complete(vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns, int acc) {
-    transpose(v);
-    if (acc)
-#pragma GCC unroll 4
-        for (int i = 0; i < L; i++) {
-            vector old = LANES_OF(LANE(maskz_loadu)(columns, at(c[0], i * ldc)));
-
-            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[1], i * ldc)), 1);
-            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[2], i * ldc)), 2);
-            old = INSERT_LANE(old, LANE(maskz_loadu)(columns, at(c[3], i * ldc)), 3);
-            v[i] = WHOLE(add)(v[i], old);
-        }
-}
-
-/* A lane extracted to memory under a mask, as gcc would have it, faults at what the mask leaves out. */
-#define STORE_LANE(i, q)                                       \
-    do {                                                       \
-        lane part = LANE_OF(v[i], q);                          \
-                                                               \
-        PIN(part);                                             \
-        LANE(mask_storeu)(at(c[q], (i) * ldc), columns, part); \
-    } while (0)
-
-INLINE void store(const vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns) {
-#pragma GCC unroll 4
-    for (int i = 0; i < L; i++) {
-        STORE_LANE(i, 0);
-        STORE_LANE(i, 1);
-        STORE_LANE(i, 2);
-        STORE_LANE(i, 3);
-    }
-}
-
-/* The columns of n from j on, L at most. */
-INLINE __mmask8 some_columns(int n, int j) {
-    return (__mmask8)((1u << (n - j < L ? n - j : L)) - 1);
-}
-
-/* A step of R rows, each with its columns in half a vector. */
-INLINE void row_step(const element *a, int64_t lda, const element *b, __mmask8 columns, int R, half *sum) {
-    if (!R)
-        return;
-    const half x = HALF(maskz_loadu)(columns, b);
-
-#pragma GCC unroll 4
-    for (int i = 0; i < R; i++)
-        sum[i] = HALF(mask_fmadd)(HALF(set1)(*at(a, i * lda)), (__mmask8)-1, x,
-                                  sum[i]); /* plain: gcc wants FMA beside AVX-512 */
-}
-
-INLINE void store_rows(element *c, int64_t ldc, __mmask8 columns, int acc, int R, const half *sum) {
-#pragma GCC unroll 4
-    for (int i = 0; i < R; i++) {
-        element *to = at(c, i * ldc);
-
-        HALF(mask_storeu)(to, columns, acc ? HALF(add)(sum[i], HALF(maskz_loadu)(columns, to)) : sum[i]);
-    }
-}
 
 #if A_COLUMNS
 /* The sums of G vectors of rows, the last of which are also the last ones of the vector before where there are fewer, of n
@@ -253,7 +116,7 @@ INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][S
 
 #else
 /* Part u of STEPS: each lane of v's vectors, a row in each, becomes its transpose, and so w's. What takes the place of a vector
- * of the turn before is ready when that has been multiplied, which is the last one at the last step. */
+ * of the iteration before is ready when that has been multiplied, which is the last one at the last step. */
 INLINE void unpack_part(int u, vector v[L], vector w[L]) {
 #ifdef UK_DOUBLE
     if (u < STEPS - 1)
@@ -292,7 +155,7 @@ INLINE void load(const element *const a[LANES], int64_t lda, vector v[L], vector
     }
 }
 
-/* All rows at step u of a turn. */
+/* All rows at step u of an iteration. */
 INLINE vector at_step(int u, const vector v[L], const vector w[L]) {
     vector x = u < L ? SHUFFLE_LANES(v[u % L], w[u % L], 0x88) : SHUFFLE_LANES(v[u % L], w[u % L], 0xdd);
 
@@ -397,7 +260,7 @@ INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const e
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
         sum[i] = HALF(setzero)();
-    /* Loops of few turns each, whose ends processors foresee. */
+    /* Loops of few iterations each, whose ends processors predict. */
 #pragma GCC unroll 1
     for (int64_t p = s->steps / STEPS; p > 0; p--)
 #pragma GCC unroll 8
