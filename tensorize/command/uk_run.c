@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "command.h"
+#include "emulate/emulate.h"
 
 /* What was imported as machine code is called, and a note says so. */
 static bool are_inlined(const struct uk_job *job) {

@@ -2,7 +2,7 @@
 /* uk verify: the kernels that a program declares, or one of the registry, against their declarations. */
 #include <stdio.h>
 #include <string.h>
-#include "command.h"
+#include "emulate/emulate.h"
 
 /* Where the code of another architecture runs. */
 struct elsewhere {

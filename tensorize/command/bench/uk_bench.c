@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "command/emulate/emulate.h"
 #include "uk_bench.h"
 
 /* The panels lie in the first two levels of cache, and the loop is so long that little but its speed counts.

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "command/emulate/emulate.h"
 #include "uk_bench.h"
 
 /* Multiples of every kernel's steps a turn; LD: elements between rows, of all matrices. */

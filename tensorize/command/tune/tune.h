@@ -3,7 +3,7 @@
 #ifndef UK_TUNE_H
 #define UK_TUNE_H
 
-#include "command/command.h"
+#include "command/emulate/emulate.h"
 
 enum tune_outcome {
     TUNE_OK,

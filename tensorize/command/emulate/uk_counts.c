@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "command.h"
+#include "emulate.h"
 
 /* One more line, to be filled in; NULL: out of memory. */
 static struct uk_count *add_line(struct uk_counts *c) {

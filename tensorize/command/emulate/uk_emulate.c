@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "target/target.h"
-#include "command.h"
+#include "emulate.h"
 
 /* ---- which emulator, which CPU ---- */
 

@@ -8,7 +8,7 @@ import re
 import sys
 
 out, name, *sources = sys.argv[1:]
-lines = ['#include "command/command.h"', "", f"const struct uk_source_file {name}[] = {{"]
+lines = ['#include "command/emulate/emulate.h"', "", f"const struct uk_source_file {name}[] = {{"]
 for source in map(pathlib.Path, sources):
     text = re.sub(r'#include "\w+/', '#include "', source.read_text(encoding="ascii"))
     lines.append(f'    {{"{source.name}",')
