@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The loop IR of kernels: each outermost loop over blocks, with all that is inside, becomes a launch with its grid. */
+#include <inttypes.h>
 #include <string.h>
 #include "lower.h"
 
@@ -75,6 +76,36 @@ static enum uk_status find_grid(struct uk_schedule *s, struct uk_node *launch) {
     return UK_OK;
 }
 
+/* ---- registers, with those of pipelines ---- */
+
+static bool stores_to(const struct uk_node *n, const struct uk_tensor *t) {
+    for (; n; n = n->next)
+        if ((n->op == UK_N_STORE && n->target.tensor == t) || stores_to(n->body, t) || stores_to(n->other, t))
+            return true;
+    return false;
+}
+
+/* What pipelines load ahead is in registers too. */
+static enum uk_status check_registers(struct uk_schedule *s, const struct uk_node *launch) {
+    const int64_t most = s->target->machine.device.register_bytes;
+    int64_t sum = 0, n;
+
+    for (const struct uk_buffer *b = s->buffers; b; b = b->next)
+        if (b->tensor->scope == UK_SCOPE_REGISTER && stores_to(launch->body, b->tensor) &&
+            (!uk_index_is_int(b->elements, &n) ||
+             __builtin_mul_overflow(n, (int64_t)uk_type_bytes(b->tensor->type), &n) ||
+             __builtin_add_overflow(sum, n, &sum)))
+            sum = INT64_MAX / 2;
+    if (sum <= most)
+        return UK_OK;
+    return uk_fail(
+        s->context, UK_REFUSED, (struct uk_position){0},
+        "the kernel of stage %s has %" PRId64
+        " bytes in register for a thread, with what pipelines load ahead, and target %s has %" PRId64
+        "; split its loops by smaller factors, or leave the pipeline out",
+        launch->stage, sum, s->target->name, most);
+}
+
 static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **nodes) {
     enum uk_status status = UK_OK;
 
@@ -95,7 +126,8 @@ static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **node
                 return uk_out_of_memory(s->context);
         n->next = NULL;
         *nodes = launch;
-        if (!(status = find_grid(s, launch)) && !(status = uk_make_pipelines(s, &launch->body)))
+        if (!(status = find_grid(s, launch)) && !(status = uk_make_pipelines(s, &launch->body)) &&
+            !(status = check_registers(s, launch)))
             status = uk_place_barriers(s, launch);
     }
     return status;

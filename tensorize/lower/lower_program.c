@@ -124,6 +124,11 @@ static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st
            reuse_of_arguments(s, st, user) > UK_CHEAP_REUSE;
 }
 
+/* All threads of a block make it together. */
+static bool is_spread(const struct uk_stage *st) {
+    return st->is_copy && st->operand[0].tensor->scope == UK_SCOPE_SHARED;
+}
+
 /* Plain loops that nobody wrote a step for are noted, or refused where kernels are required. */
 static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
     const char *why = st->is_copy     ? "no kernel packs it"
@@ -136,7 +141,7 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
         uk_put(s->report, "stage %s runs as plain loops\n", st->name);
         uk_report_fused(s->target, st->statement->right, s->report);
     }
-    if (s->target->interpreted || ends_tile(st) || is_cheap_copy(s, st))
+    if (s->target->interpreted || ends_tile(st) || is_cheap_copy(s, st) || is_spread(st))
         return UK_OK;
     if (uk_may_loop(s))
         return uk_note(s->context, st->statement->at, "%s %s runs as plain loops: %s",
@@ -397,16 +402,18 @@ static enum uk_status apply_schedule(struct uk_schedule *s) {
         status = s->program->steps ? uk_apply_steps(s, s->program->steps) : uk_auto_schedule(s);
     if (!status)
         status = uk_place_temps(s);
-    if (!status)
-        status = uk_spread_over_threads(s);
     if (!status) {
         uk_fill_tiles(s);
-        status = finish(s);
+        status = uk_spread_over_threads(s);
     }
+    if (!status)
+        status = finish(s);
     if (!status)
         status = uk_check_kernels(s);
     if (!status)
         status = uk_make_registers(s);
+    if (!status)
+        status = uk_match_locals(s);
     if (!status)
         status = uk_check_memory(s);
     if (!status)

@@ -90,18 +90,29 @@ bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis
 void uk_match_advise(struct uk_attempt *t);
 /* "pack A at mo panel 14" for an operand, at a loop where pack can be put; "": no pack would do. */
 const char *uk_pack_step(struct uk_attempt *t, int operand, const struct uk_panel *panel);
+/* "cache_read A at ko in shared layout .." for an operand that is in shared and has not the groups that the kernel reads;
+ * "": nothing is known to do. */
+const char *uk_shared_step(struct uk_attempt *t, const struct uk_pair *p);
 bool uk_may_group(const struct uk_attempt *t, const struct uk_operand *o, const struct uk_panel *p);
 /* (k, n) -> [n / 16, k / 4, n % 16, k % 4] for a panel of groups; NULL: no memory. */
 struct uk_map *uk_group_layout(struct uk_attempt *t, int operand, const struct uk_panel *panel);
 
-/* match_tile.c: what must hold for every tile, once axes and operands are known. */
+/* match_scope.c: does the operand lie where the kernel's tensor does? */
+bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int operand);
+
+/* match_forms.c: has the kernel the form that the nest needs? */
 bool uk_match_forms(struct uk_attempt *t);
+
+/* match_tile.c: what must hold for every tile, once axes and operands are known. */
 bool uk_match_roles(struct uk_attempt *t);
-/* Do the pads that the program wrote have nothing to do in this nest? */
-bool uk_match_pads(struct uk_attempt *t);
 bool uk_match_tiles(struct uk_attempt *t);
+
+/* match_memory.c: do the pads that the program wrote have nothing to do in this nest? */
+bool uk_match_pads(struct uk_attempt *t);
 /* Is all in memory that the kernel reads of the operand beyond the tile? */
 bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p);
+/* Is every tile of the declaration's tensor aligned as it says? */
+bool uk_match_aligned(struct uk_attempt *t, int tensor);
 
 /* match_valid.c: the index that the size ends, where it is a sum of several axes, which a stage's loops have too. */
 bool uk_match_keep_sum(struct uk_attempt *t, const struct uk_var *v, const int64_t *coefficient);

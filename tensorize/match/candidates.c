@@ -39,10 +39,11 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
 
     if (scope)
         return scope;
-    /* Only blocks share any. */
-    for (const struct uk_tensor *t = i->declaration->tensors; t; t = t->next)
-        if (t->scope == UK_SCOPE_SHARED && s->target->arch->widest < UK_EXEC_BLOCK)
-            return "memory that the threads of a block share";
+    for (const struct uk_tensor *t = i->declaration->tensors; t && !s->target->machine.device.threads;
+         t = t->next)
+        if (t->scope != UK_SCOPE_GLOBAL)
+            return t->scope == UK_SCOPE_SHARED ? "memory that the threads of a block share"
+                                               : "tensors in registers";
     for (int f = 0; f < i->required; f++)
         if (!uk_target_has(s->target, i->requires_feature[f]))
             return i->requires_feature[f];
@@ -237,6 +238,7 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
         report_taken(s, st, best);
         st->tile = tile;
         st->match = best;
+        best->step = at;
         status = UK_OK;
     } else if (!c.seen) {
         status = no_kernel(s, at, kernel);

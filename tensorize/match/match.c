@@ -208,9 +208,9 @@ enum uk_status uk_match(struct uk_schedule *s, struct uk_stage *st, int tile, st
                                        : UK_NO_MATCH;
 }
 
-enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
-                                  struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
-                                  struct uk_text *why) {
+static enum uk_status match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
+                                      struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
+                                      struct uk_text *why) {
     struct uk_mark mark = mark_scratch(s);
     int all_loops = s->all_loops;
     struct uk_attempt *t;
@@ -226,6 +226,19 @@ enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, in
     s->all_loops = all_loops;
     *out = &t->m;
     return keep_operands(t);
+}
+
+enum uk_status uk_match_statement(struct uk_schedule *s, struct uk_stage *st, int tile,
+                                  struct uk_intrinsic *i, struct uk_statement *ks, struct uk_match **out,
+                                  struct uk_text *why) {
+    struct uk_stage *kept;
+    enum uk_status status = uk_match_as_thread(s, st, &kept);
+
+    if (!status)
+        status = match_statement(s, st, tile, i, ks, out, why);
+    if (kept)
+        *st = *kept;
+    return status;
 }
 
 /* The dimension that the loop indexes, one by one and alone; -1: there is none. */

@@ -49,8 +49,9 @@ struct uk_match {
     struct uk_operand *at;        /* where these are general forms, the same without the tile's loops */
     const struct uk_expr *scalar[UK_MAX_SCALARS]; /* by the declaration's number: a value of the statement */
     struct uk_size_binding size[UK_MAX_SIZES];    /* the declaration's size, by number */
-    bool partial; /* some tiles do not have a fixed extent: those run as plain loops */
-    bool first;   /* the nest starts the sums: compute where the outer reductions are at 0 */
+    bool partial;            /* some tiles do not have a fixed extent: those run as plain loops */
+    bool first;              /* the nest starts the sums: compute where the outer reductions are at 0 */
+    struct uk_position step; /* that asked for the kernel */
 };
 /* Tiles that a kernel of two statements computes: it makes the copy too that the others read. */
 struct uk_packing {
@@ -74,6 +75,12 @@ struct uk_index *uk_match_size(struct uk_schedule *s, const struct uk_stage *st,
 struct uk_index *uk_tile_extent(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                                 struct uk_index *const *value);
 int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t);
+
+/* match_scope.c: turns a stage with operands in shared or in register into what one thread of a full block computes; *kept is the
+ * stage as it was, to be put back, or NULL. */
+enum uk_status uk_match_as_thread(struct uk_schedule *s, struct uk_stage *st, struct uk_stage **kept);
+/* Once registers are each thread's own and pipelines have their slots: the matches of such stages, as they are now. */
+enum uk_status uk_match_locals(struct uk_schedule *s);
 
 /* How an operand is packed for a kernel. */
 struct uk_panel {

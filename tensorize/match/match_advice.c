@@ -33,6 +33,23 @@ static const char *unpack_step(const struct uk_attempt *t, const struct uk_tenso
     return text ? text : "";
 }
 
+/* "split so that each thread has I == 8, J == 16", of a kernel whose tile has one size. */
+static const char *tile_step(struct uk_attempt *t) {
+    const char *text = "";
+
+    for (const struct uk_assume *a = t->k->declaration->assumes; a && text; a = a->next) {
+        int64_t n;
+
+        for (int v = 0; v < t->ks->left_iterators && text; v++)
+            if (a->relation->op == UK_I_EQ && uk_index_equal(a->relation->a, t->ks->extent[v]) &&
+                uk_index_is_int(a->relation->b, &n))
+                text = uk_format(t->s->arena, "%s%s %s == %lld", text,
+                                 *text ? "," : "split so that each thread has", a->relation->a->var->name,
+                                 (long long)n);
+    }
+    return text ? text : "";
+}
+
 bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis, const struct uk_loop *l,
                          const struct uk_poly *want, const struct uk_poly *have, const char *step) {
     const struct uk_tensor *x = t->view->operand[p->operand].tensor;
@@ -43,12 +60,85 @@ bool uk_match_other_step(struct uk_attempt *t, const struct uk_pair *p, int axis
                       t->st->statement->iterator[l->iterator]->name, (long long)t->divisor[axis]);
         step = text ? text : "";
     }
+    if (!*step)
+        step = x->scope == UK_SCOPE_REGISTER ? tile_step(t) : uk_shared_step(t, p);
     if (have->terms < 0)
         return uk_differ(t, "%s: its index is not a sum of the loops from %s on%s%s", x->name,
                          t->st->loop[t->tile]->var->name, *step ? "; " : "", step);
     return uk_differ(t, "%s: coefficient of %s (loop %s) is %s in %s, but %s here%s%s", x->name,
                      t->ks->iterator[axis]->name, l->var->name, uk_poly_text(t, want), t->k->name,
                      uk_poly_text(t, have), *step ? "; " : "", step);
+}
+
+/* ---- groups in shared memory ---- */
+
+/* The dimension of what was copied with which loop l moves in the copy; -1: none. */
+static int copied_dimension(const struct uk_stage *c, const struct uk_operand *o, const struct uk_loop *l) {
+    const struct uk_buffer_layout *layout = &c->copied->layout;
+    const int slots = o->tensor->stored_dims - layout->stored;
+
+    for (int k = 0; l && k < layout->stored; k++) {
+        const struct uk_affine *f = &o->index[slots + k];
+
+        if (f->coefficient[l->id] || (f->general && uk_mentions(f->general, l->var)))
+            return layout->digit[k].dim;
+    }
+    return -1;
+}
+
+/* (m, k) -> [k, m / 4 % 2, m / 8, m % 4]: of each thread's `extent` elements along dimension d the groups, each beside those of
+ * the neighbours. */
+static void put_groups(struct uk_text *t, const struct uk_access *a, int dims, int d, int64_t group,
+                       int64_t extent) {
+    const char *before = "(";
+    const char *name[UK_MAX_DIMS];
+
+    for (int i = 0; i < dims; i++) {
+        static const char *const other[UK_MAX_DIMS] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"};
+
+        name[i] = a->index[i]->op == UK_I_VAR ? a->index[i]->var->name : other[i];
+        uk_put(t, "%s%s", before, name[i]);
+        before = ", ";
+    }
+    before = ") -> [";
+    for (int i = 0; i < dims; i++)
+        if (i != d) {
+            uk_put(t, "%s%s", before, name[i]);
+            before = ", ";
+        }
+    if (extent > group)
+        uk_put(t, "%s%s / %lld %% %lld", before, name[d], (long long)group, (long long)(extent / group));
+    uk_put(t, "%s%s / %lld, %s %% %lld]", extent > group ? ", " : before, name[d], (long long)extent, name[d],
+           (long long)group);
+}
+
+const char *uk_shared_step(struct uk_attempt *t, const struct uk_pair *p) {
+    const struct uk_operand *o = &t->st->operand[p->operand];
+    const struct uk_stage *c = o->tensor->scope == UK_SCOPE_SHARED ? copy_of(t, o->tensor) : NULL;
+    struct uk_text text = {0};
+    const char *step = NULL;
+
+    for (int a = 0; a < t->ks->iterators && c && !step; a++) {
+        const struct uk_poly one = uk_coefficient(&t->declared->operand[p->declared], t->ks->iterators + a);
+        const struct uk_loop *l = NULL;
+        int64_t unit, n = -1;
+
+        for (int i = t->tile; i < t->st->loops && n < 0; i++)
+            if (uk_is_reduced(t->st, t->st->loop[i]) == (a >= t->ks->left_iterators) &&
+                uk_depends(o, t->st->loop[i])) {
+                l = t->st->loop[i];
+                n = uk_constant_extent(t->st, l);
+            }
+        const int d = copied_dimension(c, o, l);
+        if (!t->divisor[a] || !uk_poly_is_int(&one, &unit) || unit != 1 || n % t->divisor[a] || d < 0 ||
+            c->operand[1].tensor->dims > UK_MAX_DIMS - 2)
+            continue;
+        put_groups(&text, &o->expr->access, c->operand[1].tensor->dims, d, t->divisor[a], n);
+        step = uk_format(t->s->arena, "cache_read %s at %s in shared layout %s", c->operand[1].tensor->name,
+                         c->loop[c->prefix - 1]->var->name, text.text ? text.text : "?");
+    }
+    uk_text_free(text.text);
+    return step ? step : "";
 }
 
 /* ---- where to pack ---- */

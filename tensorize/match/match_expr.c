@@ -59,6 +59,8 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
     if (want->type != o->tensor->type)
         return uk_differ(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
                          uk_type_names[o->tensor->type], want->name, uk_type_names[want->type]);
+    if (!uk_match_scope(t, want, operand))
+        return false;
     if (t->first[n] >= 0 && t->st->operand[t->m.operand[n]].tensor != o->tensor)
         return uk_differ(t, "%s of the kernel stands for %s and for %s; the kernel takes one tensor there",
                          want->name, t->st->operand[t->m.operand[n]].tensor->name, o->tensor->name);

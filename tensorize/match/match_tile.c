@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold for every tile of a match: it is a box the kernel takes, in memory that it may read. */
+/* What must hold for every tile of a match: it is a box that the kernel takes. */
 #include <string.h>
 #include "attempt.h"
 
@@ -245,16 +245,38 @@ static bool extend(struct uk_attempt *t, const struct uk_index *r) {
     return true;
 }
 
-static bool broken_assumption(struct uk_attempt *t, const struct uk_index *want,
-                              const struct uk_index *have) {
+/* What the kernel's sizes in the relation are: the relation itself, of them; or, if that is a number, each by name. */
+static void put_sizes(struct uk_attempt *t, const struct uk_index *want, const struct uk_index *have,
+                      struct uk_index *const *value, struct uk_text *text) {
+    const char *before = "";
+
+    if (!uk_index_is_int(have, NULL)) {
+        uk_print_index(text, have);
+        return;
+    }
+    for (const struct uk_var *v = t->k->declaration->sizes; v; v = v->next) {
+        const struct uk_index *x =
+            uk_mentions(want, v) ? uk_match_size(t->s, t->st, &t->m, v->number, value) : NULL;
+
+        if (!x)
+            continue;
+        uk_put(text, "%s%s is ", before, v->name);
+        uk_print_index(text, x);
+        before = ", ";
+    }
+}
+
+static bool broken_assumption(struct uk_attempt *t, const struct uk_index *want, const struct uk_index *have,
+                              struct uk_index *const *value) {
     struct uk_text w = {0}, h = {0};
     int64_t c;
     int axis = divisible_axis(t, want, &c);
-    const struct uk_index *most = want->op == UK_I_LE && want->a->op == UK_I_VAR ? want->a : NULL;
+    const struct uk_index *most =
+        (want->op == UK_I_LE || want->op == UK_I_EQ) && want->a->op == UK_I_VAR ? want->a : NULL;
     const struct uk_loop *l = NULL;
 
     uk_print_index(&w, want);
-    uk_print_index(&h, have);
+    put_sizes(t, want, have, value, &h);
     if (most && t->m.size[most->var->number].role == UK_SIZE_EXTENT && uk_index_is_int(want->b, &c))
         l = t->m.axis[t->m.size[most->var->number].axis];
     if (l)
@@ -292,209 +314,8 @@ static bool check_assumptions(struct uk_attempt *t) {
             continue;
         if (uk_proves(t->s, t->st, t->tile, r) || extend(t, a->relation))
             continue;
-        return broken_assumption(t, a->relation, r);
+        return broken_assumption(t, a->relation, r, value);
     }
-    return true;
-}
-
-/* Elements [0, over) along the axis are in memory: the lanes of a packed panel. */
-static bool has_room(const struct uk_attempt *t, const struct uk_operand *o, int axis, int64_t over) {
-    int64_t room;
-
-    if (!t->m.axis[axis] || t->divisor[axis])
-        return over <= 1;
-    for (int q = 0; q < o->tensor->stored_dims; q++) {
-        const struct uk_affine *f = &o->index[q];
-        int64_t c = f->coefficient[t->m.axis[axis]->id];
-        bool alone = !f->rest;
-
-        for (int i = 0; i < t->view->loops; i++)
-            alone &= t->view->loop[i] == t->m.axis[axis] || !f->coefficient[t->view->loop[i]->id];
-        if (c &&
-            (!alone || !uk_index_is_int(uk_stored_extent(o->tensor, q), &room) || c * (over - 1) >= room))
-            return false;
-    }
-    return true;
-}
-
-bool uk_match_over(struct uk_attempt *t, const struct uk_pair *p) {
-    const struct uk_operand *k = &t->declared->operand[p->declared], *o = &t->view->operand[p->operand];
-    const struct uk_access *a = k->expr ? &k->expr->access : &t->ks->left;
-
-    for (int d = 0; a->tensor->has_over && d < a->tensor->dims; d++) {
-        int64_t over;
-        int axis = 0;
-
-        if (uk_index_equal(a->tensor->over[d], a->tensor->shape[d]) || a->index[d]->op != UK_I_VAR)
-            continue;
-        while (axis < t->ks->iterators && t->ks->iterator[axis] != a->index[d]->var)
-            axis++;
-        if (axis < t->ks->iterators && t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
-            return uk_differ(t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
-                             o->tensor->name, t->k->name);
-        if (axis == t->ks->iterators || !uk_index_is_int(a->tensor->over[d], &over))
-            return uk_differ(t, "%s: `over` of the kernel is not a constant", o->tensor->name);
-        if (t->m.axis[axis] && uk_starts_late(t->st, t->m.axis[axis]))
-            return uk_differ(t, "%s: guards let tiles begin inside a panel of it, and %s reads whole panels",
-                             o->tensor->name, t->k->name);
-        if (has_room(t, o, axis, over))
-            continue;
-        const char *step = uk_pack_step(t, p->operand, &(struct uk_panel){.width = over, .lane = axis});
-        return uk_differ(t, "%s: %s reads %lld elements along %s whatever the tile%s%s", o->tensor->name,
-                         t->k->name, (long long)over, t->ks->iterator[axis]->name, *step ? "; " : "", step);
-    }
-    return true;
-}
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-    return b ? common_divisor(b, a % b) : a;
-}
-
-/* Is p * bytes a multiple of `of` for all sizes? A factor may be one by assumption. */
-static bool is_multiple(struct uk_attempt *t, const struct uk_poly *p, int64_t bytes, int64_t of) {
-    struct uk_arena *a = t->s->arena;
-
-    for (int i = 0; i < p->terms; i++) {
-        int64_t rest = p->term[i].factor % of * bytes % of;
-        bool multiple = rest == 0;
-        struct uk_index *need = uk_index_int(a, of / common_divisor(of, rest < 0 ? -rest : rest));
-
-        for (int k = 0; k < p->term[i].atoms && !multiple; k++)
-            multiple = uk_proves(
-                t->s, t->st, t->tile,
-                uk_index_op(a, UK_I_EQ, uk_index_op(a, UK_I_MOD, (struct uk_index *)p->term[i].atom[k], need),
-                            uk_index_int(a, 0)));
-        if (!multiple)
-            return false;
-    }
-    return p->terms >= 0;
-}
-
-static bool check_alignment(struct uk_attempt *t, int tensor) {
-    const struct uk_operand *o = uk_match_operand(t, tensor);
-    int64_t want = uk_match_declared(t, tensor)->tensor->align, bytes = uk_type_bytes(o->tensor->type);
-    bool aligned = want <= bytes || (o->tensor->align && o->tensor->align % want == 0);
-
-    for (int i = 0; i < t->tile && want > bytes && aligned; i++) {
-        struct uk_poly c = uk_coefficient(o, t->st->loop[i]->id);
-
-        aligned = is_multiple(t, &c, bytes, want);
-    }
-    for (int v = 0; v < t->m.axes && want > bytes && aligned; v++) {
-        const struct uk_loop *l = t->m.axis[v];
-
-        if (!l || !uk_starts_late(t->st, l))
-            continue;
-        struct uk_poly c = uk_coefficient(o, l->id);
-        aligned = is_multiple(t, &c, bytes, want);
-    }
-    for (int d = 0; d < o->tensor->stored_dims && want > bytes && aligned; d++) {
-        struct uk_poly rest = o->index[d].rest ? uk_poly_of(o->index[d].rest) : (struct uk_poly){0};
-        struct uk_poly stride = uk_poly_of(o->tensor->stride[d]);
-
-        rest = uk_poly_multiply(&rest, &stride);
-        aligned = is_multiple(t, &rest, bytes, want);
-    }
-    return aligned ||
-           uk_differ(
-               t,
-               "%s: cannot prove that every tile is aligned to %lld bytes; state `align %lld` and strides "
-               "that keep it, or pack it",
-               o->tensor->name, (long long)want, (long long)want);
-}
-
-/* ---- forms: C =, C +=, and where a sum begins ---- */
-
-static const char *reduction_name(enum uk_reduce r) {
-    static const char *const name[] = {[UK_REDUCE_NONE] = "no reduction",
-                                       [UK_REDUCE_SUM] = "sum",
-                                       [UK_REDUCE_PROD] = "prod",
-                                       [UK_REDUCE_MAX] = "max",
-                                       [UK_REDUCE_MIN] = "min"};
-
-    return name[r];
-}
-
-static const char *assignment_name(enum uk_assign a) {
-    static const char *const name[] = {[UK_ASSIGN] = "=",
-                                       [UK_ASSIGN_ADD] = "+=",
-                                       [UK_ASSIGN_MUL] = "*=",
-                                       [UK_ASSIGN_MAX] = "max=",
-                                       [UK_ASSIGN_MIN] = "min="};
-
-    return name[a];
-}
-
-bool uk_match_forms(struct uk_attempt *t) {
-    const struct uk_statement *p = t->st->statement;
-    const struct uk_form *f = t->k->form;
-    static const enum uk_assign adds[] = {[UK_REDUCE_SUM] = UK_ASSIGN_ADD,
-                                          [UK_REDUCE_PROD] = UK_ASSIGN_MUL,
-                                          [UK_REDUCE_MAX] = UK_ASSIGN_MAX,
-                                          [UK_REDUCE_MIN] = UK_ASSIGN_MIN};
-    bool outer_sum = false, guarded = false;
-
-    if (t->st->previous || t->st->is_filtered)
-        return uk_differ(t, t->st->previous ? "a scan goes on from element to element"
-                                            : "a `where` has relations that are no bounds of loops");
-    if (t->ks->reduce == UK_REDUCE_NONE && p->reduce != UK_REDUCE_NONE && f[UK_FORM_COMPUTE].given &&
-        t->ks->assign == adds[p->reduce] && (p->assign == UK_ASSIGN || p->assign == t->ks->assign))
-        return true; /* one term of a sum, which is started by loops of our own */
-    if (p->reduce != t->ks->reduce)
-        return uk_differ(t, "%s here, %s in the kernel", reduction_name(p->reduce),
-                         reduction_name(t->ks->reduce));
-    for (int i = 0; i < t->tile; i++)
-        outer_sum |= uk_is_reduced(t->st, t->st->loop[i]);
-    if (p->reduce == UK_REDUCE_NONE)
-        return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].given) ||
-               uk_differ(t, "the statement's %s is not what the kernel's compute form does",
-                         assignment_name(p->assign));
-    if (p->assign != UK_ASSIGN && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "%s needs the kernel's `update`, which it does not have",
-                         assignment_name(p->assign));
-    if (outer_sum && !f[UK_FORM_UPDATE].given)
-        return uk_differ(
-            t, "the sum goes on over several tiles, which needs the kernel's `update`; it has none");
-    for (int b = 0; b < t->st->bounds; b++)
-        guarded |= t->st->bound[b].is_guard;
-    if (guarded && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "guards leave terms out, so the sum is set to 0 before it, which needs the "
-                            "kernel's `update`; it has none");
-    t->m.first = !guarded && p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
-    if (p->assign == UK_ASSIGN && !t->m.first && !f[UK_FORM_UPDATE].given)
-        return uk_differ(t, "the kernel has neither compute nor update");
-    for (int i = 0; i < t->st->iterators; i++) {
-        const struct uk_index *e = p->extent[i];
-        int64_t c;
-
-        t->m.first &= !t->st->reduced[i] || (uk_index_is_int(e, &c) ? c > 0 : e->op == UK_I_VAR);
-    }
-    return true;
-}
-
-/* A pad that the program wrote has no such bounds: it must have nothing to do. */
-static bool check_pad(struct uk_attempt *t, const struct uk_operand *o) {
-    struct uk_arena *a = t->s->arena;
-    struct uk_index *value[UK_MAX_LOOPS] = {0};
-
-    for (int i = 0; i < t->st->loops; i++)
-        value[t->st->loop[i]->id] = uk_index_var(a, t->st->loop[i]->var);
-    for (int d = 0; d < o->tensor->stored_dims && o->pad == UK_PAD_VALUE && !t->st->is_copy; d++) {
-        struct uk_index *x = uk_affine_value(t->s, t->st, &o->index[d], value);
-        struct uk_index *inside = uk_index_op(a, UK_I_AND, uk_index_op(a, UK_I_GE, x, uk_index_int(a, 0)),
-                                              uk_index_op(a, UK_I_LT, x, o->tensor->stored[d]));
-
-        if (!uk_proves(t->s, t->st, t->st->loops, inside))
-            return uk_differ(t, "%s may be read outside of its shape, and %s does not store what is there",
-                             o->tensor->name, t->k->name);
-    }
-    return true;
-}
-
-bool uk_match_pads(struct uk_attempt *t) {
-    for (int o = 1; o < t->st->operands; o++)
-        if (!check_pad(t, &t->st->operand[o]))
-            return false;
     return true;
 }
 
@@ -510,7 +331,7 @@ bool uk_match_tiles(struct uk_attempt *t) {
         if (!uk_match_over(t, &t->pair[i]))
             return false;
     for (int n = 0; n < t->m.tensors; n++)
-        if (t->first[n] >= 0 && !check_alignment(t, n))
+        if (t->first[n] >= 0 && !uk_match_aligned(t, n))
             return false;
     return true;
 }

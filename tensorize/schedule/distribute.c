@@ -129,6 +129,22 @@ static bool is_common(const struct registers *r, const struct uk_loop *l) {
     return true;
 }
 
+/* How many values the loop has, whatever the blocks before the last one's end are. */
+static int64_t values_of(const struct uk_stage *st, const struct uk_loop *l) {
+    int64_t least = -1, n;
+
+    for (int b = 0; b < st->bounds; b++) {
+        bool of_blocks = !uk_index_is_int(st->bound[b].upper, &n);
+
+        for (int i = 0; i < st->loops; i++)
+            of_blocks |= st->loop[i]->kind == UK_LOOP_BLOCK && st->bound[b].form.coefficient[st->loop[i]->id];
+        const int64_t c = of_blocks ? 0 : st->bound[b].form.coefficient[l->id];
+        if (c > 0 && (least < 0 || (n - 1) / c + 1 < least))
+            least = n <= 0 ? 0 : (n - 1) / c + 1;
+    }
+    return least < 0 ? uk_constant_extent(st, l) : least;
+}
+
 static void find_owners(const struct registers *r, const struct uk_stage *st, const struct uk_operand *x,
                         struct owners *out) {
     memset(out, 0, sizeof *out);
@@ -142,7 +158,7 @@ static void find_owners(const struct registers *r, const struct uk_stage *st, co
                 continue;
             for (; k > 0 && out->of[d][k - 1].coefficient < c; k--)
                 out->of[d][k] = out->of[d][k - 1];
-            out->of[d][k] = (struct owner){l->axis, c, uk_constant_extent(st, l), l};
+            out->of[d][k] = (struct owner){l->axis, c, values_of(st, l), l};
             out->count[d]++;
         }
 }
@@ -322,6 +338,27 @@ static enum uk_status make_private(struct registers *r) {
         }
     }
     return shrink(r);
+}
+
+bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o) {
+    struct registers r = {.s = s, .t = uk_alloc(s->arena, sizeof *r.t), .first = st};
+    struct uk_operand part = *o;
+    bool any = false;
+
+    if (!r.t)
+        return uk_out_of_memory(s->context), false;
+    *r.t = *o->tensor;
+    part.tensor = r.t;
+    find_owners(&r, st, o, &r.owners);
+    for (int d = 0; d < r.t->dims; d++) {
+        any |= r.owners.count[d] > 0;
+        if (r.owners.count[d] && !leave_digits(&r, st, &part.index[d], d))
+            return true; /* uk_make_registers refuses it */
+    }
+    if (any && shrink(&r))
+        return false;
+    *o = any ? part : *o;
+    return true;
 }
 
 /* ---- all ---- */

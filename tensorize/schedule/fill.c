@@ -51,30 +51,53 @@ static bool adds_zero(const struct uk_schedule *s, const struct uk_stage *st, co
     return true;
 }
 
-/* The stage's own loops from `inside` on may run to their constants. */
-static void raise_bound(const struct uk_schedule *s, const struct uk_stage *st, struct uk_bound *b,
-                        int inside) {
-    if (uk_index_is_int(b->upper, NULL) || b->is_guard)
-        return;
-    for (int i = inside; i < st->loops; i++) {
-        const struct uk_loop *l = st->loop[i];
+/* Where the buffers of a block begin in a stage: at what loop the first copy is attached, and behind which loop the last one. */
+struct inside {
+    int first, last;
+};
 
-        if (b->form.coefficient[l->id] > 0 && (!uk_is_reduced(st, l) || adds_zero(s, st, l)) &&
-            uk_constant_extent(st, l) >= 0)
-            b->form.coefficient[l->id] = 0;
+/* Beyond a constant end there is room if what is counted begins anew in each block, or, of a sum, in each copy: the buffers are
+ * as large as what is counted there. */
+static bool has_room(const struct uk_stage *st, const struct uk_bound *b, const struct uk_loop *l,
+                     const struct inside *in) {
+    if (!uk_index_is_int(b->upper, NULL))
+        return true;
+    for (int i = 0; i < st->loops; i++)
+        if (b->form.coefficient[st->loop[i]->id] > 0 &&
+            (st->loop[i]->kind == UK_LOOP_BLOCK || (uk_is_reduced(st, l) && i < in->first)))
+            return true;
+    return false;
+}
+
+/* The stage's own loops from `last` on may run to their constants. */
+static void raise_bound(const struct uk_schedule *s, const struct uk_stage *st, struct uk_bound *b,
+                        const struct inside *in) {
+    for (int i = in->last; i < st->loops && !b->is_guard; i++) {
+        const struct uk_loop *l = st->loop[i];
+        const int64_t c = b->form.coefficient[l->id];
+
+        if (c <= 0 || !has_room(st, b, l, in) || (uk_is_reduced(st, l) && !adds_zero(s, st, l)))
+            continue;
+        b->form.coefficient[l->id] = 0;
+        if (uk_constant_extent(st, l) < 0)
+            b->form.coefficient[l->id] = c;
     }
 }
 
-/* How many of the stage's loops are outside of what the buffers in shared that are filled there hold. */
-static int filled_inside(const struct uk_schedule *s, const struct uk_stage *st) {
-    int inside = st->is_copy ? 0 : st->prefix;
+/* Loops outside of what the buffers that are filled there hold. */
+static struct inside filled_inside(const struct uk_schedule *s, const struct uk_stage *st) {
+    struct inside in = {.first = st->loops, .last = st->is_copy ? 0 : st->prefix};
 
     for (const struct uk_stage *c = s->stages; c; c = c->next)
-        if (c->is_copy && c->operand[0].tensor->scope == UK_SCOPE_SHARED)
-            for (const struct uk_stage *at = st; at; at = at->parent)
-                if (c->parent == at && c->prefix > inside && c != st && c->prefix <= st->loops)
-                    inside = c->prefix;
-    return inside;
+        for (const struct uk_stage *at = st; at && c->is_copy && is_local(c->operand[0].tensor);
+             at = at->parent) {
+            if (c->parent != at || c == st || c->prefix > st->loops)
+                continue;
+            in.first = c->prefix < in.first ? c->prefix : in.first;
+            if (c->operand[0].tensor->scope == UK_SCOPE_SHARED)
+                in.last = c->prefix > in.last ? c->prefix : in.last;
+        }
+    return in;
 }
 
 /* A copy of such a buffer has what that has: all that is in it. */
@@ -87,16 +110,19 @@ static void drop_edges(struct uk_operand *o) {
     o->valid = kept;
 }
 
-void uk_fill_tiles(struct uk_schedule *s) {
-    for (struct uk_stage *st = s->stages; st; st = st->next) {
-        const int inside = filled_inside(s, st);
-        bool local = st->operands > 1 && !st->is_filtered && !st->previous;
+void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st) {
+    const struct inside in = filled_inside(s, st);
+    bool local = st->operands > 1 && !st->is_filtered && !st->previous;
 
-        for (int o = 0; o < st->operands; o++)
-            local &= is_local(st->operand[o].tensor);
-        for (int b = 0; b < st->bounds && local; b++)
-            raise_bound(s, st, &st->bound[b], inside);
-        if (local && st->is_copy)
-            drop_edges(&st->operand[1]);
-    }
+    for (int o = 0; o < st->operands; o++)
+        local &= is_local(st->operand[o].tensor);
+    for (int b = 0; b < st->bounds && local; b++)
+        raise_bound(s, st, &st->bound[b], &in);
+    if (local && st->is_copy)
+        drop_edges(&st->operand[1]);
+}
+
+void uk_fill_tiles(struct uk_schedule *s) {
+    for (struct uk_stage *st = s->stages; st; st = st->next)
+        uk_fill_stage(s, st);
 }

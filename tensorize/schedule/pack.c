@@ -289,6 +289,16 @@ static bool is_alone(const struct uk_bound *b) {
     return alone;
 }
 
+/* Do the dimension's loops count no further than that constant? */
+static bool is_counted(const struct packing *p, int d, const struct uk_bound *b) {
+    int64_t n, coarsest = 1;
+
+    for (int k = 0; k < p->layout.stored; k++)
+        if (p->layout.digit[k].dim == d && p->layout.digit[k].divisor > coarsest)
+            coarsest = p->layout.digit[k].divisor;
+    return is_alone(b) && uk_index_is_int(b->upper, &n) && n % coarsest == 0;
+}
+
 /* x = step * loop (+ finer digits): loop exists while step * loop is inside the part. */
 static enum uk_status bound_copy(struct packing *p, const struct uk_part *part, const struct uk_loop *l,
                                  int64_t step) {
@@ -414,9 +424,8 @@ static enum uk_status connect_source(struct packing *p) {
         for (int b = 0; (fills(p) || uk_layout_is_split(&p->layout, d)) && b < part->bounds && !status; b++) {
             struct uk_affine f = part->bound[b].form;
 
-            if (fills(p) && !uk_layout_is_split(&p->layout, d) && is_alone(&part->bound[b]))
+            if (fills(p) && is_counted(p, d, &part->bound[b]))
                 continue;
-
             for (int l = 0; l < UK_MAX_LOOPS; l++)
                 f.coefficient[l] += x.coefficient[l];
             status = add_within(p, o, &f, part->bound[b].upper);

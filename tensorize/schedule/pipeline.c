@@ -21,8 +21,8 @@ static enum uk_status check(struct uk_schedule *s, const struct uk_step *step, c
     const struct uk_loop *l = st->loop[position];
     int copies = 0;
 
-    if (position >= st->tile || st->match)
-        return refuse(s, step, "the stage is tensorized already; put the step before tensorize");
+    if (position >= st->tile)
+        return refuse(s, step, "the loop is inside a kernel; take one outside of the tensorized loops");
     if (l->kind != UK_LOOP_SERIAL)
         return refuse(s, step,
                       "the loop is bound, unrolled or vectorized; take a serial loop, around the threads");

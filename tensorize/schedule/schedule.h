@@ -21,10 +21,13 @@ enum uk_status uk_sink_threads(struct uk_schedule *s, struct uk_stage *st, int *
 enum uk_status uk_check_memory(struct uk_schedule *s);
 /* fill.c: stages on buffers of a block do not stop where tensors end. */
 void uk_fill_tiles(struct uk_schedule *s);
+void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st);
 /* distribute.c: stages on such buffers that have no loops over threads get them, before sums get theirs that start them; then
  * the indices of registers are those of one thread. */
 enum uk_status uk_spread_over_threads(struct uk_schedule *s);
 enum uk_status uk_make_registers(struct uk_schedule *s);
+/* The access to a buffer in registers as that of one thread, in so far as the stage tells. False: no memory. */
+bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o);
 
 /* Are two values that read no tensor the same? */
 bool uk_same_constant(const struct uk_expr *a, const struct uk_expr *b);

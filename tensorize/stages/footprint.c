@@ -42,6 +42,27 @@ static enum uk_status no(struct finding *g, const char *why) {
 
 /* ---- one iterator ---- */
 
+/* The most values that an inner loop has. On a GPU tiles are full (fill.c): a bound that loops outside have too, which is that of
+ * the tensor, does not count where the tile has one of its own. */
+static int64_t values_of(const struct finding *g, const struct uk_loop *l) {
+    int64_t least = -1, n;
+
+    for (int b = 0; b < g->st->bounds && g->s->target->machine.device.threads; b++) {
+        const struct uk_bound *of = &g->st->bound[b];
+        const int64_t c = of->form.coefficient[l->id];
+        bool inside = c > 0 && !of->is_guard && uk_index_is_int(of->upper, &n);
+
+        for (int i = 0; i < g->st->loops; i++) {
+            const int64_t other = of->form.coefficient[g->st->loop[i]->id];
+
+            inside &= i < g->prefix ? other == 0 : other >= 0;
+        }
+        if (inside && (least < 0 || (n - 1) / c + 1 < least))
+            least = n <= 0 ? 0 : (n - 1) / c + 1;
+    }
+    return least < 0 ? uk_constant_extent(g->st, l) : least;
+}
+
 /* Is the bound one of floor(y / unit), y being the iterator's inner part? The inner loops that it does not
  * have then add up to `rest` < unit. */
 static bool bounds_iterator(const struct finding *g, const struct uk_bound *b, const struct uk_affine *it,
@@ -64,7 +85,7 @@ static bool bounds_iterator(const struct finding *g, const struct uk_bound *b, c
 
         if (b->form.coefficient[st->loop[i]->id] || !c)
             continue;
-        n = uk_constant_extent(st, st->loop[i]);
+        n = values_of(g, st->loop[i]);
         if (n < 0 || __builtin_mul_overflow(c, n > 0 ? n - 1 : 0, &most) || most >= *unit - *rest)
             return false;
         *rest += most;
@@ -101,8 +122,7 @@ static bool is_coarse_inside(const struct finding *g, const struct uk_affine *it
             const struct uk_loop *inner = g->st->loop[i], *outer = g->st->loop[o];
 
             if (inner->stage == outer->stage && g->f->coefficient[outer->id] && it->coefficient[outer->id] &&
-                uk_constant_extent(g->st, inner) != 1 &&
-                it->coefficient[inner->id] >= it->coefficient[outer->id])
+                values_of(g, inner) != 1 && it->coefficient[inner->id] >= it->coefficient[outer->id])
                 return true;
         }
     return false;
@@ -118,7 +138,7 @@ static enum uk_status iterator_share(struct finding *g, int iterator, struct sha
         int id = g->st->loop[i]->id;
         int64_t a = it->coefficient[id], c = g->f->coefficient[id];
 
-        if (!a || uk_constant_extent(g->st, g->st->loop[i]) == 1)
+        if (!a || values_of(g, g->st->loop[i]) == 1)
             continue;
         if (g->taken[id] || a < 0 || c <= 0 || c % a || (times && times != c / a))
             return UK_OK;
@@ -142,7 +162,7 @@ static enum uk_status iterator_share(struct finding *g, int iterator, struct sha
 
 /* A loop of constant extent; where its coefficient is negative, x counts from its last value. */
 static enum uk_status loop_share(struct finding *g, const struct uk_loop *l, struct share *out) {
-    int64_t c = g->f->coefficient[l->id], n = uk_constant_extent(g->st, l), most;
+    int64_t c = g->f->coefficient[l->id], n = values_of(g, l), most;
 
     if (n < 0 || __builtin_mul_overflow(c, n > 0 ? n - 1 : 0, &most))
         return no(g, unbounded);
@@ -201,7 +221,7 @@ static enum uk_status part_of(struct finding *g) {
     for (int i = 0; i < g->prefix; i++)
         g->part->offset.coefficient[st->loop[i]->id] = g->f->coefficient[st->loop[i]->id];
     for (int i = g->prefix; i < st->loops; i++) /* loops that stay at 0 */
-        g->taken[st->loop[i]->id] = uk_constant_extent(st, st->loop[i]) == 1;
+        g->taken[st->loop[i]->id] = values_of(g, st->loop[i]) == 1;
     for (int k = 0; k < st->iterators && !status; k++)
         if (!(status = iterator_share(g, k, share)) && share->bounds)
             status = add_share(g, share);
@@ -400,47 +420,6 @@ enum uk_status uk_region_join(struct uk_schedule *s, struct uk_region *to, const
 
 /* ---- what users of a region ask ---- */
 
-/* Seen from its form: an extent less something, for an empty tensor. */
-static bool may_be_negative(const struct uk_index *e) {
-    struct uk_poly p = uk_poly_of(e);
-    bool negative = p.terms < 0;
-
-    for (int i = 0; i < p.terms; i++)
-        negative |= p.term[i].factor < 0;
-    return negative;
-}
-
-struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part) {
-    struct uk_index *least = NULL;
-    bool negative = false;
-
-    for (int b = 0; b < part->bounds; b++) {
-        bool shrinks = true;
-
-        for (int l = 0; l < UK_MAX_LOOPS; l++)
-            shrinks &= part->bound[b].form.coefficient[l] >= 0;
-        if (!shrinks)
-            continue;
-        least = least ? uk_index_op(s->arena, UK_I_MIN, least, part->bound[b].upper) : part->bound[b].upper;
-        negative |= may_be_negative(part->bound[b].upper);
-    }
-    return least && negative ? uk_index_op(s->arena, UK_I_MAX, least, uk_index_int(s->arena, 0)) : least;
-}
-
-int64_t uk_part_most(const struct uk_part *part) {
-    int64_t least = -1, n;
-
-    for (int b = 0; b < part->bounds; b++) {
-        bool shrinks = true;
-
-        for (int l = 0; l < UK_MAX_LOOPS; l++)
-            shrinks &= part->bound[b].form.coefficient[l] >= 0;
-        if (shrinks && uk_index_is_int(part->bound[b].upper, &n) && (least < 0 || n < least))
-            least = n < 0 ? 0 : n;
-    }
-    return least;
-}
-
 struct uk_index *uk_part_position(struct uk_schedule *s, const struct uk_stage *st,
                                   const struct uk_part *part, const struct uk_affine *f) {
     struct uk_arena *a = s->arena;
@@ -466,28 +445,4 @@ struct uk_index *uk_part_position(struct uk_schedule *s, const struct uk_stage *
                             uk_index_op(a, UK_I_MUL, uk_index_int(a, c), uk_index_var(a, l->var)));
     }
     return plus(s, x, apart);
-}
-
-enum uk_status uk_inherit_bounds(struct uk_schedule *s, const struct uk_stage *st, int prefix,
-                                 struct uk_stage *to) {
-    for (int b = 0; b < st->bounds; b++) {
-        struct uk_affine f = {0};
-        bool any = false, dropped_negative = false;
-
-        for (int i = 0; i < st->loops; i++) {
-            int id = st->loop[i]->id;
-            int64_t c = st->bound[b].form.coefficient[id];
-
-            if (i < prefix)
-                f.coefficient[id] = c;
-            any |= i < prefix && c;
-            dropped_negative |= i >= prefix && c < 0;
-        }
-        if (!any || dropped_negative || st->bound[b].is_guard)
-            continue;
-        enum uk_status status = uk_add_bound(s, to, &f, st->bound[b].upper);
-        if (status)
-            return status;
-    }
-    return UK_OK;
 }

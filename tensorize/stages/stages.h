@@ -281,7 +281,7 @@ bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
 /* The stage without guards: they leave instances out, not elements. NULL: no memory. */
 const struct uk_stage *uk_without_guards(struct uk_schedule *s, const struct uk_stage *st);
 
-/* ---- footprint.c: what accesses touch of a tensor ---- */
+/* ---- footprint.c, room.c: what accesses touch of a tensor ---- */
 
 enum { UK_MAX_PART_BOUNDS = 16 };
 
@@ -308,7 +308,7 @@ enum uk_status uk_region_join(struct uk_schedule *s, struct uk_region *to, const
                               struct uk_index *const *shape, const char **why);
 /* More than x can be, whatever the prefix loops are; over sizes only. */
 struct uk_index *uk_part_room(struct uk_schedule *s, const struct uk_part *part);
-/* The least of that which is a constant; -1: none is. */
+/* The least of that which is a constant, for a tile that is full if it has one for itself; -1: none is. */
 int64_t uk_part_most(const struct uk_part *part);
 bool uk_part_equal(const struct uk_part *a, const struct uk_part *b);
 bool uk_affine_equal(const struct uk_affine *a, const struct uk_affine *b);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of a kernel's forms a nest needs: C =, C +=, and where a sum begins. */
+#include "attempt.h"
+
+static const char *reduction_name(enum uk_reduce r) {
+    static const char *const name[] = {[UK_REDUCE_NONE] = "no reduction",
+                                       [UK_REDUCE_SUM] = "sum",
+                                       [UK_REDUCE_PROD] = "prod",
+                                       [UK_REDUCE_MAX] = "max",
+                                       [UK_REDUCE_MIN] = "min"};
+
+    return name[r];
+}
+
+static const char *assignment_name(enum uk_assign a) {
+    static const char *const name[] = {[UK_ASSIGN] = "=",
+                                       [UK_ASSIGN_ADD] = "+=",
+                                       [UK_ASSIGN_MUL] = "*=",
+                                       [UK_ASSIGN_MAX] = "max=",
+                                       [UK_ASSIGN_MIN] = "min="};
+
+    return name[a];
+}
+
+bool uk_match_forms(struct uk_attempt *t) {
+    const struct uk_statement *p = t->st->statement;
+    const struct uk_form *f = t->k->form;
+    static const enum uk_assign adds[] = {[UK_REDUCE_SUM] = UK_ASSIGN_ADD,
+                                          [UK_REDUCE_PROD] = UK_ASSIGN_MUL,
+                                          [UK_REDUCE_MAX] = UK_ASSIGN_MAX,
+                                          [UK_REDUCE_MIN] = UK_ASSIGN_MIN};
+    bool outer_sum = false, guarded = false;
+
+    if (t->st->previous || t->st->is_filtered)
+        return uk_differ(t, t->st->previous ? "a scan goes on from element to element"
+                                            : "a `where` has relations that are no bounds of loops");
+    if (t->ks->reduce == UK_REDUCE_NONE && p->reduce != UK_REDUCE_NONE && f[UK_FORM_COMPUTE].given &&
+        t->ks->assign == adds[p->reduce] && (p->assign == UK_ASSIGN || p->assign == t->ks->assign))
+        return true; /* one term of a sum, which is started by loops of our own */
+    if (p->reduce != t->ks->reduce)
+        return uk_differ(t, "%s here, %s in the kernel", reduction_name(p->reduce),
+                         reduction_name(t->ks->reduce));
+    for (int i = 0; i < t->tile; i++)
+        outer_sum |= uk_is_reduced(t->st, t->st->loop[i]);
+    if (p->reduce == UK_REDUCE_NONE)
+        return (p->assign == t->ks->assign && f[UK_FORM_COMPUTE].given) ||
+               uk_differ(t, "the statement's %s is not what the kernel's compute form does",
+                         assignment_name(p->assign));
+    if (p->assign != UK_ASSIGN && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "%s needs the kernel's `update`, which it does not have",
+                         assignment_name(p->assign));
+    if (outer_sum && !f[UK_FORM_UPDATE].given)
+        return uk_differ(
+            t, "the sum goes on over several tiles, which needs the kernel's `update`; it has none");
+    for (int b = 0; b < t->st->bounds; b++)
+        guarded |= t->st->bound[b].is_guard;
+    if (guarded && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "guards leave terms out, so the sum is set to 0 before it, which needs the "
+                            "kernel's `update`; it has none");
+    t->m.first = !guarded && p->assign == UK_ASSIGN && (f[UK_FORM_COMPUTE].given || f[UK_FORM_RESET].given);
+    if (p->assign == UK_ASSIGN && !t->m.first && !f[UK_FORM_UPDATE].given)
+        return uk_differ(t, "the kernel has neither compute nor update");
+    for (int i = 0; i < t->st->iterators; i++) {
+        const struct uk_index *e = p->extent[i];
+        int64_t c;
+
+        t->m.first &= !t->st->reduced[i] || (uk_index_is_int(e, &c) ? c > 0 : e->op == UK_I_VAR);
+    }
+    return true;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operands in shared memory and in registers. Where an operand lies is a part of the match. A kernel is called by one thread: of
+ * a buffer in registers it sees the thread's part, and inside a block every tile is full.
+ */
+#include <string.h>
+#include "attempt.h"
+
+static const char *const places[] = {[UK_SCOPE_GLOBAL] = "global memory",
+                                     [UK_SCOPE_SHARED] = "shared memory",
+                                     [UK_SCOPE_REGISTER] = "registers"};
+
+/* The innermost loop outside of the tile that is over no threads and, if `blocks`, over blocks. */
+static const char *place_outside(const struct uk_attempt *t, bool blocks) {
+    for (int i = t->tile; i-- > 0;) {
+        const struct uk_loop *l = t->st->loop[i];
+
+        if (blocks ? l->kind == UK_LOOP_BLOCK : l->kind != UK_LOOP_THREAD)
+            return l->var->name;
+    }
+    return NULL;
+}
+
+/* The step that would put the operand there. */
+static const char *scope_step(struct uk_attempt *t, int operand, enum uk_scope want) {
+    const struct uk_tensor *x = t->st->operand[operand].tensor;
+    const char *at = place_outside(t, want == UK_SCOPE_REGISTER && !operand), *step = NULL;
+
+    if (at && want != UK_SCOPE_GLOBAL && x->scope == UK_SCOPE_GLOBAL)
+        step = uk_format(t->s->arena, "; put `cache_%s %s at %s in %s` before this step",
+                         operand ? "read" : "write", x->name, at,
+                         want == UK_SCOPE_SHARED ? "shared" : "register");
+    return step ? step : "";
+}
+
+bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int operand) {
+    const struct uk_tensor *x = t->st->operand[operand].tensor;
+
+    return want->scope == x->scope ||
+           uk_differ(t, "%s lies in %s, and %s of the kernel in %s%s", x->name, places[x->scope], want->name,
+                     places[want->scope], scope_step(t, operand, want->scope));
+}
+
+/* ---- the stage as a thread sees it ---- */
+
+static bool has_local(const struct uk_stage *st) {
+    for (int o = 0; o < st->operands; o++)
+        if (st->operand[o].tensor->scope != UK_SCOPE_GLOBAL)
+            return true;
+    return false;
+}
+
+enum uk_status uk_match_as_thread(struct uk_schedule *s, struct uk_stage *st, struct uk_stage **kept) {
+    *kept = NULL;
+    if (!has_local(st))
+        return UK_OK;
+    if (!(*kept = uk_alloc(s->arena, sizeof **kept)))
+        return uk_out_of_memory(s->context);
+    **kept = *st;
+    uk_fill_stage(s, st);
+    for (int o = 0; o < st->operands; o++)
+        if (st->operand[o].tensor->scope == UK_SCOPE_REGISTER && !uk_thread_part(s, st, &st->operand[o])) {
+            *st = **kept;
+            return uk_failure(s->context);
+        }
+    return UK_OK;
+}
+
+enum uk_status uk_match_locals(struct uk_schedule *s) {
+    enum uk_status status = UK_OK;
+    struct uk_text why = {0};
+
+    for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
+        struct uk_match *m;
+
+        if (!st->match || !has_local(st))
+            continue;
+        status = uk_match(s, st, st->tile, st->match->intrinsic, &m, &why);
+        if (status == UK_NO_MATCH)
+            status = uk_fail(
+                s->context, UK_REFUSED, st->match->step,
+                "tensorize %s.%s: after the steps that follow, %s does not compute this nest: %s", st->name,
+                st->loop[st->tile]->var->name, st->match->intrinsic->name, why.text ? why.text : "?");
+        else if (!status) {
+            m->step = st->match->step;
+            st->match = m;
+        }
+    }
+    uk_text_free(why.text);
+    return status;
+}
