@@ -353,7 +353,10 @@ enum uk_emit {
     UK_EMIT_OBJECT,
     UK_EMIT_HEADER,
     UK_EMIT_SHARED, /* a shared object, linked by clang and lld; it names the libraries that it needs: libc, libm, and
-                     * libukernels.so.0 where a loop is parallel */
+                     * libukernels.so.0 where a loop is parallel or the target a GPU */
+    /* Of programs for GPUs; UK_EMIT_LLVM to UK_EMIT_ASM are of their kernels, and objects and headers of the host's part. */
+    UK_EMIT_DEVICE, /* what the device's driver loads: AMD's code object */
+    UK_EMIT_HOST,   /* LLVM IR of the function that launches the kernels, optimized */
 };
 
 /* Schedules, lowers, links, inlines, and compiles for this process. On failure *out is NULL. options may be NULL. */

@@ -156,7 +156,8 @@ static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t
 
     if (uk_cg_fused_row(g, n, lower, upper))
         return;
-    if (n->loop != UK_LOOP_UNROLLED && !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {
+    if (n->loop != UK_LOOP_UNROLLED && !(g->launch && n->loop == UK_LOOP_VECTOR) &&
+        !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {
         serial_loop(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper));
         return;
     }
@@ -185,11 +186,35 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
     LLVMPositionBuilderAtEnd(g->b, after);
 }
 
+/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under its condition. */
+static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef upper) {
+    const int64_t most = uk_cg_most(n->upper);
+    struct uk_binding *outside = g->bindings;
+    LLVMBasicBlockRef done = uk_cg_block(g, "done");
+
+    if (n->lower->op != UK_I_INT || most == INT64_MAX)
+        uk_cg_fail(g, UK_UNSUPPORTED, "a loop over elements of a buffer in register has no constant bound",
+                   n->var->name);
+    for (int64_t i = n->lower->value; i < most && !g->status; i += n->step) {
+        LLVMBasicBlockRef next = uk_cg_block(g, n->var->name);
+
+        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, ""), next, done);
+        LLVMPositionBuilderAtEnd(g->b, next);
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), i >= 0);
+        uk_cg_nodes(g, n->body);
+        g->bindings = outside;
+    }
+    LLVMBuildBr(g->b, done);
+    LLVMPositionBuilderAtEnd(g->b, done);
+}
+
 static void loop(struct uk_codegen *g, const struct uk_node *n) {
     LLVMValueRef lower = uk_cg_index(g, n->lower), upper = uk_cg_index(g, n->upper);
     bool starts = LLVMIsAConstantInt(lower), ends = LLVMIsAConstantInt(upper);
 
-    if (uk_cg_copies_words(g, n))
+    if (g->launch && !(starts && ends) && selects_variable(g, n->body, n->var))
+        conditional_loop(g, n, upper);
+    else if (uk_cg_copies_words(g, n))
         serial_loop(g, n, uk_cg_copy_words(g, n, lower, upper), upper);
     else if (starts && ends)
         constant_loop(g, n, LLVMConstIntGetSExtValue(lower), LLVMConstIntGetSExtValue(upper));
@@ -252,7 +277,7 @@ static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form 
         const char *name = type == UK_U8 ? "zeroext" : "signext";
 
         if (type == UK_U8 || type == UK_I8 || type == UK_I16 ||
-            (type == UK_I32 && g->build->target->arch->extends_int))
+            (type == UK_I32 && g->target->arch->extends_int))
             LLVMAddCallSiteAttribute(
                 call, (LLVMAttributeIndex)(i + 1),
                 LLVMCreateEnumAttribute(g->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
@@ -289,12 +314,25 @@ static void call(struct uk_codegen *g, const struct uk_node *n) {
         widen(g, LLVMBuildCall2(g->b, type, f, arg, (unsigned)form->arguments, ""), form);
 }
 
+/* What the host of a GPU runs itself: loops around launches. */
+static bool is_for_host(struct uk_codegen *g, const struct uk_node *n) {
+    if (n->op != UK_N_STORE && n->op != UK_N_CALL)
+        return true;
+    uk_cg_fail(g, UK_UNSUPPORTED, "its loops are not bound to blocks of a kernel; bind one to block.x, stage",
+               n->stage ? n->stage : "");
+    return false;
+}
+
 void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
     struct uk_binding *outside = g->bindings;
 
+    if (g->device && !is_for_host(g, n))
+        return;
     switch (n->op) {
     case UK_N_FOR:
-        if (n->loop == UK_LOOP_PARALLEL && !g->in_parallel)
+        if (n->loop == UK_LOOP_BLOCK || n->loop == UK_LOOP_THREAD)
+            uk_cg_spread(g, n);
+        else if (n->loop == UK_LOOP_PARALLEL && !g->in_parallel)
             uk_cg_parallel(g, n);
         else
             loop(g, n);
@@ -313,7 +351,10 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
         uk_cg_store(g, n);
         break;
     case UK_N_BARRIER:
-    case UK_N_LAUNCH: /* targets that have them do not come here */
+        uk_cg_barrier(g);
+        break;
+    case UK_N_LAUNCH:
+        uk_cg_launch(g, n);
         break;
     }
     g->bindings = outside;
@@ -321,7 +362,10 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
 
 void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
     for (; n && !g->status; n = n->next)
-        uk_cg_node(g, n);
+        if (uk_cg_is_for_some(g, n))
+            uk_cg_kernel_node(g, n);
+        else
+            uk_cg_node(g, n);
 }
 
 /* Up to so many nests are optimized as one function. */
@@ -332,17 +376,20 @@ static void body(struct uk_codegen *g) {
 
     for (const struct uk_node *n = g->f->body; n; n = n->next)
         nests++;
-    if (nests <= MOST_TOGETHER)
+    const bool together = nests <= MOST_TOGETHER || g->device;
+
+    if (together)
         uk_cg_nodes(g, g->f->body);
-    for (const struct uk_node *n = g->f->body; n && nests > MOST_TOGETHER && !g->status; n = n->next)
+    for (const struct uk_node *n = g->f->body; n && !together && !g->status; n = n->next)
         uk_cg_nest(g, n);
 }
 
 /* ---- the function ---- */
 
+/* For a GPU the device comes first. */
 static LLVMTypeRef function_type(struct uk_codegen *g) {
     const struct uk_program *p = g->f->program;
-    size_t n = 0, most = 2;
+    size_t n = 0, most = 3;
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         most++;
@@ -353,6 +400,8 @@ static LLVMTypeRef function_type(struct uk_codegen *g) {
     LLVMTypeRef *type = uk_alloc(&g->arena, most * sizeof *type);
     if (!type)
         return NULL;
+    if (g->device)
+        type[n++] = g->ptr;
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (!v->defined)
             type[n++] = g->i64;
@@ -381,7 +430,7 @@ void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef b
  */
 static void bind_arguments(struct uk_codegen *g) {
     const struct uk_program *p = g->f->program;
-    unsigned n = 0;
+    unsigned n = g->first;
 
     for (const struct uk_var *v = p->sizes; v; v = v->next) {
         LLVMValueRef value = v->defined ? uk_cg_int(g, v->value) : LLVMGetParam(g->function, n++);
@@ -430,7 +479,7 @@ void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status,
 
 /* g->function's status, as C's callers take it. */
 static void return_int(struct uk_codegen *g) {
-    if (g->build->target->arch->extends_int)
+    if (g->target->arch->extends_int)
         uk_cg_attribute(g, g->function, (unsigned)LLVMAttributeReturnIndex, "signext", 0);
 }
 
@@ -459,7 +508,7 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     work = uk_cg_workspace(g);
     uk_cg_alias_scopes(g);
     body(g);
-    if (work && !g->f->work_argument) {
+    if (work && !g->f->work_argument && !g->device) {
         LLVMTypeRef free_type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
 
         LLVMBuildCall2(g->b, free_type, uk_cg_declare(g, "free", free_type), &work, 1, "");
@@ -467,14 +516,15 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_OK, false));
 }
 
-/* int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors) */
+/* int NAME.call(const int64_t *sizes, const double *scalars, void *const *tensors); the first of these is the GPU, if there is
+ * one. */
 static void trampoline(struct uk_codegen *g, LLVMTypeRef type) {
     const struct uk_program *p = g->f->program;
     LLVMValueRef target = g->function,
                  *arg = uk_alloc(&g->arena, (LLVMCountParamTypes(type) + 1) * sizeof *arg);
     LLVMTypeRef pointers[] = {g->ptr, g->ptr, g->ptr};
     char *name = uk_format(&g->arena, "%s.call", g->f->name);
-    unsigned n = 0;
+    unsigned n = g->first;
 
     if (!arg || !name) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
@@ -497,9 +547,11 @@ static void trampoline(struct uk_codegen *g, LLVMTypeRef type) {
         count[2] += t->kind == UK_TENSOR_ARGUMENT;
     count[2] += g->f->work_argument;
     const struct uk_scalar *s = p->scalars;
+    if (g->first)
+        arg[0] = LLVMBuildLoad2(g->b, g->ptr, list[2], "");
     for (int kind = 0; kind < 3; kind++)
         for (unsigned i = 0; i < count[kind]; i++) {
-            LLVMValueRef at = LLVMConstInt(g->i64, i, false);
+            LLVMValueRef at = LLVMConstInt(g->i64, kind == 2 ? i + g->first : i, false);
             LLVMValueRef v = LLVMBuildLoad2(
                 g->b, element[kind], LLVMBuildInBoundsGEP2(g->b, element[kind], list[kind], &at, 1, ""), "");
 
@@ -512,13 +564,16 @@ static void trampoline(struct uk_codegen *g, LLVMTypeRef type) {
     LLVMBuildRet(g->b, LLVMBuildCall2(g->b, type, target, arg, n, ""));
 }
 
-enum uk_status uk_codegen(struct uk_build *build) {
+struct uk_codegen uk_cg_begin(struct uk_build *build, const struct uk_target *target, LLVMModuleRef module) {
     LLVMContextRef llvm = build->llvm;
-    struct uk_codegen g = {
+
+    return (struct uk_codegen){
         .build = build,
+        .target = target,
         .f = build->function,
         .llvm = llvm,
-        .module = build->module,
+        .module = module,
+        .b = LLVMCreateBuilderInContext(llvm),
         .i1 = LLVMInt1TypeInContext(llvm),
         .i8 = LLVMInt8TypeInContext(llvm),
         .i16 = LLVMInt16TypeInContext(llvm),
@@ -527,11 +582,36 @@ enum uk_status uk_codegen(struct uk_build *build) {
         .f32 = LLVMFloatTypeInContext(llvm),
         .f64 = LLVMDoubleTypeInContext(llvm),
         .ptr = LLVMPointerTypeInContext(llvm, 0),
-        .size = LLVMIntTypeInContext(llvm, (unsigned)build->target->arch->bits),
+        .size = LLVMIntTypeInContext(llvm, (unsigned)target->arch->bits),
     };
+}
+
+static void verify(struct uk_codegen *g) {
+    char *wrong = NULL;
+
+    if (!g->status && LLVMVerifyModule(g->module, LLVMReturnStatusAction, &wrong))
+        uk_cg_fail(g, UK_INTERNAL, "invalid LLVM IR", wrong);
+    LLVMDisposeMessage(wrong);
+}
+
+static void end(struct uk_codegen *g) {
+    LLVMDisposeBuilder(g->b);
+    uk_arena_free(&g->arena);
+}
+
+enum uk_status uk_codegen(struct uk_build *build) {
+    const bool on_device = build->host;
+    struct uk_codegen device, g = uk_cg_begin(build, on_device ? build->host : build->target,
+                                              on_device ? build->host_module : build->module);
+
+    if (on_device) {
+        device = uk_cg_begin(build, build->target, build->module);
+        device.thread = uk_cg_int(&device, 0);
+        g.device = &device;
+        g.first = 1;
+    }
     LLVMTypeRef type = function_type(&g);
 
-    g.b = LLVMCreateBuilderInContext(llvm);
     g.thread = uk_cg_int(&g, 0);
     if (type) {
         function(&g, type);
@@ -540,11 +620,13 @@ enum uk_status uk_codegen(struct uk_build *build) {
     } else {
         uk_cg_fail(&g, UK_OUT_OF_MEMORY, NULL, NULL);
     }
-    LLVMDisposeBuilder(g.b);
-    uk_arena_free(&g.arena);
-    char *wrong = NULL;
-    if (!g.status && LLVMVerifyModule(build->module, LLVMReturnStatusAction, &wrong))
-        uk_cg_fail(&g, UK_INTERNAL, "invalid LLVM IR", wrong);
-    LLVMDisposeMessage(wrong);
+    verify(&g);
+    if (on_device) {
+        device.status = g.status;
+        verify(&device);
+        g.status = device.status;
+        end(&device);
+    }
+    end(&g);
     return g.status;
 }

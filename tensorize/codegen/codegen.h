@@ -26,12 +26,19 @@ struct uk_build {
     LLVMTargetMachineRef machine;
     LLVMContextRef llvm;
     LLVMModuleRef module;
+    /* For a GPU `module` has the kernels, and this the function that launches them; else NULL. */
+    LLVMModuleRef host_module;
+    const struct uk_target *host;
     struct uk_text diagnostics; /* what LLVM said since it was last emptied */
     bool left_scalar;           /* it could not vectorize a loop that is to be */
     struct uk_object *objects;  /* those that kernels are called in */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
-    bool is_parallel;           /* one of the functions is; set by uk_build_all */
+    bool uses_library;          /* one of the functions calls libukernels; set by uk_build_all */
 };
+
+/* The global of the host's module that has the kernels' image, and that with its size; both are declarations yet. */
+#define UK_IMAGE "uk.image"
+#define UK_IMAGE_BYTES "uk.image.bytes"
 
 /* codegen.c: the function, its entry checks, its parallel tasks; kernels are declarations. */
 enum uk_status uk_codegen(struct uk_build *b);

@@ -36,13 +36,13 @@ static void either(struct uk_codegen *g, LLVMValueRef *flag, LLVMValueRef bad) {
 }
 
 LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes) {
-    return g->build->target->arch->bits == 32 ? compare(g, LLVMIntUGT, bytes, INT32_MAX)
-                                              : LLVMConstInt(g->i1, 0, false);
+    return g->target->arch->bits == 32 ? compare(g, LLVMIntUGT, bytes, INT32_MAX)
+                                       : LLVMConstInt(g->i1, 0, false);
 }
 
 LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end) {
-    return g->build->target->arch->bits == 32 ? compare(g, LLVMIntUGT, end, UINT32_MAX)
-                                              : LLVMConstInt(g->i1, 0, false);
+    return g->target->arch->bits == 32 ? compare(g, LLVMIntUGT, end, UINT32_MAX)
+                                       : LLVMConstInt(g->i1, 0, false);
 }
 
 /* The largest value of a layout's subscript over the box, or the least one; the box starts at 0. */
@@ -167,7 +167,7 @@ static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef byte
         return;
     }
     for (unsigned i = 0; i < n; i++)
-        arg[i] = LLVMGetParam(g->function, i);
+        arg[i] = LLVMGetParam(g->function, i + g->first);
     LLVMValueRef size = LLVMBuildCall2(g->b, LLVMGlobalGetValueType(bytes), bytes, arg, n, "bytes");
     LLVMValueRef work = LLVMGetParam(g->function, LLVMCountParams(g->function) - 1);
     LLVMValueRef begin = LLVMBuildPtrToInt(g->b, work, g->i64, "work"),
@@ -202,11 +202,35 @@ static LLVMValueRef status(struct uk_codegen *g, LLVMValueRef bad, enum uk_statu
     return LLVMBuildSelect(g->b, bad, LLVMConstInt(g->i32, s, false), otherwise, "");
 }
 
+/* Grids that no device takes are refused before anything is launched; those that depend on a loop of the host's, when they
+ * are launched. */
+static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_node *n,
+                        LLVMValueRef reached) {
+    static const int64_t most[UK_AXES] = {INT32_MAX, UINT16_MAX, UINT16_MAX};
+
+    for (; n; n = n->next) {
+        if (n->op == UK_N_IF && uk_cg_is_known(g, n->condition)) {
+            LLVMValueRef then = uk_cg_condition(g, n->condition);
+
+            check_grids(g, c, n->body, LLVMBuildAnd(g->b, reached, then, ""));
+            check_grids(g, c, n->other, LLVMBuildAnd(g->b, reached, LLVMBuildNot(g->b, then, ""), ""));
+        }
+        for (int a = 0; a < UK_AXES && n->op == UK_N_LAUNCH; a++)
+            if (uk_cg_is_known(g, n->grid[a]))
+                either(g, &c->size,
+                       LLVMBuildAnd(g->b, reached,
+                                    compare(g, LLVMIntSGT, uk_cg_index(g, n->grid[a]), most[a]), ""));
+    }
+}
+
 static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
     const struct uk_program *p = g->f->program;
     LLVMValueRef no = LLVMConstInt(g->i1, 0, false), overflow = no;
     struct checks c = {no, no, no, NULL};
-    unsigned n = 0;
+    unsigned n = g->first;
+
+    if (g->device)
+        c.argument = LLVMBuildIsNull(g->b, LLVMGetParam(g->function, 0), "");
 
     for (const struct uk_var *v = p->sizes; v; v = v->next) {
         LLVMValueRef value = v->defined ? uk_cg_int(g, v->value) : LLVMGetParam(g->function, n++);
@@ -227,6 +251,8 @@ static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
     g->overflow = &overflow;
     for (const struct uk_entry_check *k = g->f->checks; k; k = k->next)
         either(g, &c.size, LLVMBuildNot(g->b, uk_cg_condition(g, k->condition), ""));
+    if (g->device)
+        check_grids(g, &c, g->f->body, LLVMConstInt(g->i1, 1, false));
     g->overflow = NULL;
     either(g, &c.size, overflow);
     check_overlaps(g, &c);

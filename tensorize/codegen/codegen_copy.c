@@ -38,7 +38,7 @@ bool uk_cg_copies_words(const struct uk_codegen *g, const struct uk_node *n) {
            s->assign == UK_ASSIGN && s->expr->op == UK_E_ACCESS &&
            s->expr->access.tensor->type == s->target.tensor->type &&
            s->expr->access.tensor != s->target.tensor && uk_type_bytes(s->target.tensor->type) == 1 &&
-           uk_target_has(g->build->target, "rvp") && steps_by_one(&s->target, n->var) &&
+           uk_target_has(g->target, "rvp") && steps_by_one(&s->target, n->var) &&
            steps_by_one(&s->expr->access, n->var);
 }
 

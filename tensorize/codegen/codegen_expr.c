@@ -40,7 +40,7 @@ static LLVMValueRef float_to_bf16_bits(struct uk_codegen *g, LLVMValueRef v) {
 
 /* Without the instruction LLVM calls a function that neither libc nor libm has. */
 static bool has_half(struct uk_codegen *g) {
-    const struct uk_target *t = g->build->target;
+    const struct uk_target *t = g->target;
 
     if (uk_target_has(t, t->arch->half))
         return true;
@@ -246,7 +246,7 @@ static LLVMValueRef math_call(struct uk_codegen *g, const char *name, enum uk_ty
 static LLVMValueRef round_even(struct uk_codegen *g, LLVMValueRef v) {
     LLVMTypeRef t = LLVMTypeOf(v);
 
-    if (g->build->target->arch->bits == 64)
+    if (g->target->arch->bits == 64)
         return uk_cg_intrinsic(g, "llvm.roundeven", t, &v, 1);
     LLVMValueRef large = LLVMConstReal(t, t == g->f64 ? 0x1p52 : 0x1p23),
                  size = uk_cg_intrinsic(g, "llvm.fabs", t, &v, 1);
@@ -428,7 +428,7 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
 static LLVMValueRef extreme(struct uk_codegen *g, bool min, LLVMValueRef l, LLVMValueRef r) {
     LLVMValueRef both[] = {l, r};
 
-    if (g->build->target->arch->bits == 64 || LLVMTypeOf(l) != g->f64)
+    if (g->target->arch->bits == 64 || LLVMTypeOf(l) != g->f64)
         return uk_cg_intrinsic(g, min ? "llvm.minimum" : "llvm.maximum", LLVMTypeOf(l), both, 2);
     LLVMValueRef a = LLVMBuildBitCast(g->b, l, g->i64, ""), b = LLVMBuildBitCast(g->b, r, g->i64, "");
     LLVMValueRef sign = min ? LLVMBuildOr(g->b, a, b, "") : LLVMBuildAnd(g->b, a, b, "");

@@ -113,9 +113,9 @@ static bool is_row(struct uk_codegen *g, const struct uk_node *n, struct uk_fuse
     const int last = to->tensor ? to->tensor->stored_dims - 1 : 0;
 
     if (n->body->op != UK_N_STORE || n->body->next || n->step != 1 || n->body->assign != UK_ASSIGN ||
-        last < 0 || to->tensor->type != UK_U8 || !uk_target_has(g->build->target, "rvp"))
+        last < 0 || to->tensor->type != UK_U8 || !uk_target_has(g->target, "rvp"))
         return false;
-    *f = uk_fuse_value(g->build->target, n->body->expr);
+    *f = uk_fuse_value(g->target, n->body->expr);
     if (f->form != UK_FUSED_BYTE || !f->arg[1] ||
         (f->arg[1]->op != UK_E_SCALAR && f->arg[1]->op != UK_E_NUMBER) || reads_bytes(f->arg[0]))
         return false;
@@ -171,7 +171,7 @@ bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lowe
 }
 
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e) {
-    const struct uk_fused f = uk_fuse_value(g->build->target, e);
+    const struct uk_fused f = uk_fuse_value(g->target, e);
 
     if (!f.form)
         return NULL;

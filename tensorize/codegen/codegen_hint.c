@@ -115,7 +115,7 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) 
 static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) {
     enum { WORD = 8, MOST = 8 };
 
-    return g->build->target->machine.vector_bytes <= WORD && n->body->op == UK_N_STORE && !n->body->next &&
+    return g->target->machine.vector_bytes <= WORD && n->body->op == UK_N_STORE && !n->body->next &&
            n->step == 1 && n->lower->op == UK_I_INT && n->upper->op == UK_I_INT &&
            n->upper->value - n->lower->value <= MOST;
 }
@@ -143,7 +143,7 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
 void uk_cg_whole_vectors(struct uk_codegen *g, LLVMValueRef f) {
     static const char key[] = "prefer-vector-width", bits[] = "512";
 
-    if (uk_target_has(g->build->target, "avx512f"))
+    if (uk_target_has(g->target, "avx512f"))
         LLVMAddAttributeAtIndex(
             f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
             LLVMCreateStringAttribute(g->llvm, key, sizeof key - 1, bits, sizeof bits - 1));

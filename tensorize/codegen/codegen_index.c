@@ -25,6 +25,14 @@ static const struct uk_binding *find(const struct uk_codegen *g, const struct uk
     return NULL;
 }
 
+bool uk_cg_is_known(const struct uk_codegen *g, const struct uk_index *e) {
+    if (!e)
+        return true;
+    if (e->op == UK_I_VAR && !find(g, e->var))
+        return e->var->definition && uk_cg_is_known(g, e->var->definition);
+    return uk_cg_is_known(g, e->a) && uk_cg_is_known(g, e->b) && uk_cg_is_known(g, e->c);
+}
+
 bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e) {
     const struct uk_binding *b;
 

@@ -28,7 +28,7 @@ static LLVMValueRef buffer_bytes(struct uk_codegen *g, const struct uk_buffer *b
 static bool is_variable(const struct uk_codegen *g, const struct uk_buffer *b) {
     int64_t elements;
 
-    return b->inside && !g->f->is_parallel && g->build->target->machine.vector_bytes < 16 &&
+    return b->inside && !g->f->is_parallel && g->target->machine.vector_bytes < 16 &&
            uk_index_is_int(b->elements, &elements) &&
            elements * (int64_t)uk_type_bytes(b->tensor->type) <= UK_VARIABLE_BYTES;
 }
@@ -38,7 +38,12 @@ bool uk_cg_is_variable(const struct uk_codegen *g, const struct uk_tensor *t) {
 
     while (b && b->tensor != t)
         b = b->next;
-    return b && is_variable(g, b);
+    return b && (is_variable(g, b) || t->scope == UK_SCOPE_REGISTER);
+}
+
+/* In the workspace, and no variable, nor a block's or a thread's. */
+static bool is_in_workspace(const struct uk_codegen *g, const struct uk_buffer *b) {
+    return b->tensor->scope == UK_SCOPE_GLOBAL && !is_variable(g, b);
 }
 
 static void make_variables(struct uk_codegen *g) {
@@ -57,7 +62,7 @@ static LLVMValueRef lay_out(struct uk_codegen *g) {
     LLVMValueRef total = uk_cg_int(g, 0), threads = NULL;
 
     for (const struct uk_buffer *b = g->f->buffers; b; b = b->next) {
-        if (is_variable(g, b))
+        if (!is_in_workspace(g, b))
             continue;
         LLVMValueRef bytes = buffer_bytes(g, b), all = bytes;
 
@@ -69,9 +74,23 @@ static LLVMValueRef lay_out(struct uk_codegen *g) {
         uk_cg_place(g, b->tensor, total, all == bytes ? NULL : bytes);
         total = uk_cg_arithmetic(g, UK_I_ADD, total, all);
     }
-    if (g->overflow && g->build->target->arch->bits == 32)
+    if (g->overflow && g->target->arch->bits == 32)
         *g->overflow = LLVMBuildOr(g->b, *g->overflow, uk_cg_too_large(g, total), "");
     return total;
+}
+
+/* The device's own, which it keeps. */
+static LLVMValueRef device_workspace(struct uk_codegen *g, LLVMValueRef bytes) {
+    LLVMTypeRef type = LLVMFunctionType(g->i32, (LLVMTypeRef[]){g->ptr, g->size, g->ptr}, 3, false);
+    LLVMValueRef at = uk_cg_variable(g, g->ptr, "address");
+    LLVMValueRef arg[] = {LLVMGetParam(g->function, 0), LLVMBuildIntCast2(g->b, bytes, g->size, false, ""),
+                          at};
+    LLVMValueRef status =
+        LLVMBuildCall2(g->b, type, uk_cg_declare(g, "uk_gpu_workspace", type), arg, 3, "status");
+
+    uk_cg_leave_if(g, LLVMBuildICmp(g->b, LLVMIntNE, status, LLVMConstInt(g->i32, UK_OK, false), ""), status,
+                   "run");
+    return LLVMBuildLoad2(g->b, g->ptr, at, "workspace");
 }
 
 /* One allocation, which the caller of this gives back. */
@@ -82,6 +101,8 @@ static LLVMValueRef allocate(struct uk_codegen *g, LLVMValueRef total, LLVMValue
         uk_cg_leave_if(g, overflow, LLVMConstInt(g->i32, UK_INVALID_SIZE, false), "allocate");
     LLVMValueRef bytes =
         uk_cg_intrinsic(g, "llvm.umax", g->i64, (LLVMValueRef[]){total, uk_cg_int(g, UK_WORK_ALIGN)}, 2);
+    if (g->device)
+        return device_workspace(g, bytes);
     LLVMValueRef arg[] = {LLVMConstInt(g->size, UK_WORK_ALIGN, false),
                           LLVMBuildIntCast2(g->b, bytes, g->size, false, "")};
     LLVMValueRef work =
@@ -95,7 +116,10 @@ LLVMValueRef uk_cg_workspace(struct uk_codegen *g) {
     LLVMValueRef overflow = LLVMConstInt(g->i1, 0, false), total, work;
     struct uk_place *outer = g->places;
 
-    if (!g->f->buffers)
+    const struct uk_buffer *b = g->f->buffers;
+    while (b && b->tensor->scope != UK_SCOPE_GLOBAL)
+        b = b->next;
+    if (!b)
         return NULL;
     g->overflow =
         g->f->work_argument ? NULL : &overflow; /* the entry checks have asked for an argument's size */

@@ -28,8 +28,15 @@ struct uk_given_scalar {
     struct uk_given_scalar *next;
 };
 
+/* Threads that loops around spread over: number / weight % extent, of the thread's number in its block. */
+struct uk_spread {
+    int64_t weight, extent;
+    struct uk_spread *outer;
+};
+
 struct uk_codegen {
     struct uk_build *build;
+    const struct uk_target *target; /* that of the build; or of the host's part of it */
     const struct uk_function *f;
     struct uk_arena arena; /* of bindings; gone with the generator */
     enum uk_status status; /* the first failure; what is built after it is thrown away */
@@ -48,6 +55,13 @@ struct uk_codegen {
     /* Not NULL: index arithmetic is checked, and overflow is or-ed into it (an i1). */
     LLVMValueRef *overflow;
     int tasks;
+    unsigned first;            /* parameters of the function before those of the program */
+    struct uk_codegen *device; /* of the host's part: writes kernels */
+    /* In a kernel: which, the numbers of the thread and the block by axis, and its loops over threads. */
+    const struct uk_node *launch;
+    LLVMValueRef thread_id[UK_AXES], block_id[UK_AXES];
+    struct uk_spread *spread;
+    bool is_one_each;      /* each thread that gets here has an iteration of its own */
     bool in_edge;          /* in the version of a loop that is for less than its full extent */
     LLVMMetadataRef group; /* of accesses in a loop whose iterations are independent, or NULL */
 };
@@ -57,6 +71,8 @@ LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v);
 LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);
 bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e);
+/* Have all variables of e a value here? */
+bool uk_cg_is_known(const struct uk_codegen *g, const struct uk_index *e);
 void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, bool not_negative);
 /* l op r for ADD, SUB and MUL: checked where the generator is in that mode, else "cannot overflow". */
 LLVMValueRef uk_cg_arithmetic(struct uk_codegen *g, enum uk_index_op op, LLVMValueRef l, LLVMValueRef r);
@@ -108,12 +124,28 @@ LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
 /* Made in the entry block, so that a loop does not grow the stack. */
 LLVMValueRef uk_cg_variable(struct uk_codegen *g, LLVMTypeRef type, const char *name);
 
+/* codegen_launch.c: the kernel, and its launch by the host's function. */
+void uk_cg_launch(struct uk_codegen *g, const struct uk_node *n);
+
+/* codegen_thread.c: what differs in kernels. Is there no loop over threads in the node but those around it? Then it is for
+ * those threads alone that they spread over. */
+bool uk_cg_is_for_some(const struct uk_codegen *g, const struct uk_node *n);
+void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n);
+/* A loop over blocks or threads. */
+void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n);
+void uk_cg_barrier(struct uk_codegen *g);
+/* The most that e can be, INT64_MAX if nothing says so. */
+int64_t uk_cg_most(const struct uk_index *e);
+
 /* codegen_copy.c: a loop that copies bytes, of the target's registers; where what is left to be copied by bytes begins. */
 bool uk_cg_copies_words(const struct uk_codegen *g, const struct uk_node *n);
-LLVMValueRef uk_cg_copy_words(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower, LLVMValueRef upper);
+LLVMValueRef uk_cg_copy_words(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                              LLVMValueRef upper);
 
 /* codegen.c */
 void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
+/* A generator of the build's code into the module, with a builder that is to be disposed of. */
+struct uk_codegen uk_cg_begin(struct uk_build *build, const struct uk_target *target, LLVMModuleRef module);
 /* Returns `status` at once if `bad`; goes on in a block of that name. */
 void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name);
 void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name);

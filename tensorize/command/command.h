@@ -139,6 +139,22 @@ double uk_data_value(const struct uk_array *a, size_t i);
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
                    double roundings);
 
+/* ---- uk_gpu_run.c ---- */
+
+/* A call of a module that was compiled for a GPU. Sizes are those that are not defined. */
+struct uk_gpu_call {
+    const struct uk_module *module;
+    const char *target, *kind; /* the kind of GPU that runs its code, as uk_gpu_open takes it */
+    const char *device;        /* "gpu", "sim", or NULL: the simulator where no such GPU is */
+    const int64_t *sizes;
+    const double *scalars;
+    struct uk_data *data;
+};
+/* Exit status, and if that is UK_EXIT_OK what the function returned. */
+int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status);
+/* The kind of GPU that runs the target's code; NULL: the target is no GPU. */
+const char *uk_gpu_kind_of(const char *target);
+
 /* ---- uk_child.c: programs that uk runs, and signals ---- */
 
 /* From here to as many calls of uk_release_signals(), what would end uk from outside ends the program that uk_run_child()

@@ -9,6 +9,7 @@ static const char *const stages[] = {
     [UK_EMIT_SCHEDULE] = "schedule", [UK_EMIT_LOOPS] = "loops",         [UK_EMIT_LLVM] = "llvm",
     [UK_EMIT_LINKED] = "linked",     [UK_EMIT_OPTIMIZED] = "optimized", [UK_EMIT_ASM] = "asm",
     [UK_EMIT_OBJECT] = "object",     [UK_EMIT_HEADER] = "header",       [UK_EMIT_SHARED] = "shared",
+    [UK_EMIT_DEVICE] = "device",     [UK_EMIT_HOST] = "host",
 };
 
 /* What --emit asks for, an enum uk_emit; -1: that has been complained about. */
@@ -16,9 +17,12 @@ static int find_stage(const struct uk_arguments *a) {
     int what = a->emit ? 0 : UK_EMIT_OBJECT;
     while (a->emit && strcmp(a->emit, stages[what])) /* the option's table has these words only */
         what++;
-    if ((what == UK_EMIT_OBJECT || what == UK_EMIT_SHARED) && !a->out) {
-        uk_complain(0, "%s is not printed; give -o OUT, or another --emit",
-                    what == UK_EMIT_OBJECT ? "an object" : "a shared object");
+    const char *binary = what == UK_EMIT_OBJECT   ? "an object"
+                         : what == UK_EMIT_SHARED ? "a shared object"
+                         : what == UK_EMIT_DEVICE ? "an image for a device"
+                                                  : NULL;
+    if (binary && !a->out) {
+        uk_complain(0, "%s is not printed; give -o OUT, or another --emit", binary);
         return -1;
     }
     return what;

@@ -94,6 +94,7 @@ struct run {
     int64_t *sizes;                 /* all of them, in order */
     double *scalars;
     struct uk_data data, expected;
+    struct uk_gpu_call gpu; /* no kind: a CPU */
 };
 
 /* The reason first, if the sizes are it. */
@@ -108,7 +109,7 @@ static int is_refused(const struct run *r, int status) {
                        uk_status_text((enum uk_status)status));
 }
 
-static int call(const struct run *r) {
+static int call(struct run *r) {
     int64_t *arguments = calloc((size_t)r->job.program->size_count + 1, sizeof *arguments);
     int count = 0;
     if (!arguments)
@@ -116,9 +117,17 @@ static int call(const struct run *r) {
     for (const struct uk_var *v = r->job.program->sizes; v; v = v->next)
         if (!v->defined)
             arguments[count++] = r->sizes[v->number];
-    int status = uk_module_call(r->module, arguments, r->scalars, r->data.origins);
+    enum uk_status returned;
+    int status = UK_EXIT_OK;
+    if (r->gpu.kind) {
+        r->gpu = (struct uk_gpu_call){
+            r->module, r->job.options.target, r->gpu.kind, r->gpu.device, arguments, r->scalars, &r->data};
+        status = uk_gpu_run(&r->gpu, &returned);
+    } else {
+        returned = (enum uk_status)uk_module_call(r->module, arguments, r->scalars, r->data.origins);
+    }
     free(arguments);
-    return is_refused(r, status);
+    return status ? status : is_refused(r, (int)returned);
 }
 
 /* Multiply-adds of sums of products: what the instructions are compared with. */
@@ -197,8 +206,9 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
         r->scalars[i] = i + 2;
     if ((status = uk_choose_sizes(p, a, r->sizes)))
         return status;
-    r->job.options.interpret = a->device;
-    if (uk_is_emulated(a->target) && !a->device) {
+    const bool interpret = r->job.options.interpret = a->device && !strcmp(a->device, "interp");
+    r->gpu = (struct uk_gpu_call){.kind = interpret ? NULL : uk_gpu_kind_of(a->target), .device = a->device};
+    if (uk_is_emulated(a->target) && !interpret) {
         status = uk_data_create(&r->data, p, r->sizes);
         return status ? status : uk_emulation_begin(&r->emulation, &r->job, r->sizes, r->scalars, &r->data);
     }
@@ -211,27 +221,44 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
     return uk_data_create(&r->data, p, r->sizes);
 }
 
-static int run(const struct uk_arguments *a) {
-    struct run r = {0};
-    char threads[32];
-    if (a->time && a->device)
+static int check_options(const struct uk_arguments *a) {
+    const bool interpret = a->device && !strcmp(a->device, "interp");
+    const bool elsewhere = uk_is_emulated(a->target) || uk_gpu_kind_of(a->target);
+    if (a->device && !interpret && !uk_gpu_kind_of(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--device=%s: target %s is no GPU; take --target of one, as amdgcn-gfx90a",
+                           a->device, a->target ? a->target : "native");
+    if (a->time && interpret)
         return uk_complain(UK_EXIT_USAGE,
                            "--time: --device=interp interprets, whose speed is not the code's; leave it out");
-    if (a->time && uk_is_emulated(a->target))
+    if (a->time && uk_gpu_kind_of(a->target))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--time: what a simulator takes says nothing of target %s; leave it out",
+                           a->target);
+    if (a->time && elsewhere)
         return uk_complain(UK_EXIT_USAGE,
                            "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
                            "bench --target=%s counts its kernels' instructions",
                            a->target, a->target);
-    if ((a->count || a->histogram) && (a->device || !uk_is_emulated(a->target)))
+    if ((a->count || a->histogram) && (interpret || !uk_is_emulated(a->target)))
         return uk_complain(UK_EXIT_USAGE,
                            "%s: the emulator of another architecture counts; take a --target of one, as "
                            "riscv64-p, or measure with --time",
                            a->count ? "--count" : "--histogram");
+    return UK_EXIT_OK;
+}
+
+static int run(const struct uk_arguments *a) {
+    struct run r = {0};
+    char threads[32];
+    int status = check_options(a);
+    if (status)
+        return status;
     /* The pool asks the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%" PRId64, a->threads);
     if (a->threads)
         setenv("UK_NUM_THREADS", threads, 1);
-    int status = prepare(&r, a);
+    status = prepare(&r, a);
     if (!status) {
         uk_data_integers(&r.data);
         if (r.module)
@@ -263,7 +290,7 @@ static int run(const struct uk_arguments *a) {
 int uk_command_run(const struct uk_arguments *a) {
     struct uk_arguments given = *a;
 
-    if (a->device && !a->target)
+    if (a->device && !strcmp(a->device, "interp") && !a->target)
         given.target = a->device;
     return run(&given);
 }

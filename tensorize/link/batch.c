@@ -115,7 +115,7 @@ static enum uk_status advance(struct uk_build *b, enum uk_emit what) {
     since = uk_now();
     s = uk_optimize(b);
     uk_time(b->context->times, "optimize", since);
-    return s;
+    return !s && b->host && uk_is_of_host(what) ? uk_build_to_host(b) : s;
 }
 
 /* A name that this module only refers to would be bound to another program's function. */
@@ -144,9 +144,9 @@ static enum uk_status merge(struct uk_build *all, const struct uk_build *b) {
 }
 
 static enum uk_status add(struct uk_build *all, const struct uk_function *const f[], int count, int i,
-                          enum uk_emit what) {
+                          const struct uk_target *t, enum uk_emit what) {
     struct uk_build b;
-    enum uk_status s = uk_build_begin(&b, all->context, f[i], all->target);
+    enum uk_status s = uk_build_begin(&b, all->context, f[i], t);
 
     if (s)
         return s;
@@ -171,13 +171,13 @@ enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const stru
         return s;
     b->trampoline = trampoline;
     for (int i = 0; i < count; i++)
-        b->is_parallel |= f[i]->is_parallel;
+        b->uses_library |= f[i]->is_parallel;
     s = advance(b, what);
     if (!s)
         s = check_module(b, f, count);
     for (int i = 1; i < count && !s; i++) {
         uk_context_turn_to(c, f[i]->program);
-        s = add(b, f, count, i, what);
+        s = add(b, f, count, i, t, what);
     }
     if (s)
         uk_build_end(b);

@@ -3,7 +3,7 @@
  * Objects of earlier compilations of a context: the same functions for the same target need not be linked,
  * optimized and assembled again. The key is the module before linking, as text: together with the target's
  * name and the kernels' names in it, it says all that the object depends on. Programs that import code of
- * their own are not kept, since what they import may change.
+ * their own are not kept, since what they import may change; nor are those for GPUs, which have two modules.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void drop(struct uk_cached *k) {
 }
 
 char *uk_cache_key(struct uk_build *b) {
-    if (b->function->program->imports)
+    if (b->host || b->function->program->imports)
         return NULL;
     for (const struct uk_step *s = b->function->program->steps; s; s = s->next)
         if (s->kind == UK_STEP_IMPORT)

@@ -46,12 +46,6 @@ enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t) {
     if (t->interpreted)
         return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
                        "target interp has no code to emit; name a machine, for instance x86_64-avx2");
-    if (t->arch->is_device)
-        return uk_fail(
-            c, UK_UNSUPPORTED, (struct uk_position){0, 0},
-            "target %s is a GPU, for which programs are not compiled yet; `uk run --device=interp` "
-            "interprets their loops",
-            t->name);
     return UK_OK;
 }
 
@@ -60,11 +54,19 @@ enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *cons
     struct uk_build b;
 
     enum uk_status s = uk_has_code(c, t);
+    if (!s && !t->arch->is_device && (what == UK_EMIT_DEVICE || what == UK_EMIT_HOST))
+        s = uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
+                    "target %s is no GPU: all its code is the host's; take another stage", t->name);
     if (!s)
         s = uk_build_all(&b, c, f, count, t, what, false);
     if (s)
         return s;
-    s = what > UK_EMIT_OPTIMIZED ? assemble(&b, what, bytes, length) : print_module(&b, bytes, length);
+    if (what == UK_EMIT_DEVICE)
+        s = uk_build_image(&b, bytes, length);
+    else if (what > UK_EMIT_OPTIMIZED && what != UK_EMIT_HOST)
+        s = assemble(&b, what, bytes, length);
+    else
+        s = print_module(&b, bytes, length);
     uk_build_end(&b);
     return s;
 }
@@ -92,7 +94,7 @@ static enum uk_status print_all(const struct uk_batch *b, enum uk_emit what, str
         else
             uk_put(t, "%s", b->steps[i].text ? b->steps[i].text : "");
     }
-    return what == UK_EMIT_HEADER ? uk_emit_header(b->function, b->count, t) : UK_OK;
+    return what == UK_EMIT_HEADER ? uk_emit_header(b, t) : UK_OK;
 }
 
 enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,

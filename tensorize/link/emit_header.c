@@ -50,9 +50,8 @@ static void describe_tensor(const struct uk_tensor *x, struct uk_text *t) {
         uk_put(t, " *     (the bits of %s)\n", x->type == UK_F16 ? "IEEE half precision" : "bfloat16");
 }
 
-/* The sizes that are arguments; returns what comes before the next argument. */
-static const char *put_sizes(const struct uk_program *p, struct uk_text *t) {
-    const char *between = "";
+/* The sizes that are arguments, after `between`; returns what comes before the next argument. */
+static const char *put_sizes(const struct uk_program *p, const char *between, struct uk_text *t) {
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (!v->defined) {
@@ -73,22 +72,25 @@ static const char *work_name(const struct uk_program *p) {
     return names[i];
 }
 
-static void prototype(const struct uk_function *f, struct uk_text *t) {
+static void prototype(const struct uk_function *f, bool on_device, struct uk_text *t) {
     const struct uk_program *p = f->program;
 
-    uk_put(t, "int %s(", f->name);
-    const char *between = put_sizes(p, t);
+    uk_put(t, "int %s(%s", f->name, on_device ? "struct uk_gpu *gpu" : "");
+    const char *between = put_sizes(p, on_device ? ", " : "", t);
     for (const struct uk_scalar *s = p->scalars; s; s = s->next) {
         uk_put(t, "%s%s %s", between, c_type(s->type), s->name);
         between = ", ";
     }
     for (const struct uk_tensor *x = p->tensors; x; x = x->next)
         if (x->kind == UK_TENSOR_ARGUMENT) {
-            uk_put(t, "%s%s%s *%s", between, x->is_written ? "" : "const ", c_type(x->type), x->name);
+            if (on_device)
+                uk_put(t, "%suk_gpu_address %s", between, x->name);
+            else
+                uk_put(t, "%s%s%s *%s", between, x->is_written ? "" : "const ", c_type(x->type), x->name);
             between = ", ";
         }
     if (f->work_argument) {
-        uk_put(t, "%svoid *%s", between, work_name(p));
+        uk_put(t, "%s%s%s", between, on_device ? "uk_gpu_address " : "void *", work_name(p));
         between = ", ";
     }
     uk_put(t, "%s);\n", *between ? "" : "void");
@@ -96,7 +98,7 @@ static void prototype(const struct uk_function *f, struct uk_text *t) {
         return;
     uk_put(t, "/* Bytes of its workspace; -1: %s refuses the sizes. */\nint64_t %s_workspace(", f->name,
            f->name);
-    between = put_sizes(p, t);
+    between = put_sizes(p, "", t);
     uk_put(t, "%s);\n", *between ? "" : "void");
 }
 
@@ -106,10 +108,13 @@ static void put_guard(const struct uk_function *f, struct uk_text *t) {
     uk_put(t, "_H\n");
 }
 
-static void describe(const struct uk_function *f, struct uk_text *t) {
+static void describe(const struct uk_function *f, bool on_device, struct uk_text *t) {
     const struct uk_program *p = f->program;
 
-    uk_put(t, "\n/* %s%s\n", f->name, f->is_parallel ? ": link with -lukernels, which has its threads" : "");
+    uk_put(t, "\n/* %s%s\n", f->name,
+           on_device ? ": link with -lukernels, which launches its kernels; tensors are device addresses"
+           : f->is_parallel ? ": link with -lukernels, which has its threads"
+                            : "");
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (!v->defined)
             describe_size(p, v, t);
@@ -124,16 +129,11 @@ static void describe(const struct uk_function *f, struct uk_text *t) {
                "alone\n",
                f->name);
     uk_put(t, " */\n");
-    prototype(f, t);
+    prototype(f, on_device, t);
 }
 
-enum uk_status uk_emit_header(const struct uk_function *const f[], int count, struct uk_text *t) {
-    uk_put(t, "/* Made by libuktensorize. */\n#ifndef ");
-    put_guard(f[0], t);
-    uk_put(t, "#define ");
-    put_guard(f[0], t);
+static void put_status(struct uk_text *t) {
     uk_put(t,
-           "\n#include <stdint.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
            "#if !defined UKERNELS_H && !defined UK_STATUS\n#define UK_STATUS\n"
            "/* What the functions return; nothing is written unless that is UK_OK. */\nenum uk_status {\n"
            "    UK_OK = %d,\n    UK_INVALID_ARGUMENT = %d, /* a pointer is null or not aligned */\n"
@@ -141,8 +141,21 @@ enum uk_status uk_emit_header(const struct uk_function *const f[], int count, st
            "    UK_OVERLAP = %d,          /* an output overlaps another operand */\n"
            "    UK_OUT_OF_MEMORY = %d,\n};\n#endif\n",
            UK_OK, UK_INVALID_ARGUMENT, UK_INVALID_SIZE, UK_OVERLAP, UK_OUT_OF_MEMORY);
-    for (int i = 0; i < count; i++)
-        describe(f[i], t);
+}
+
+enum uk_status uk_emit_header(const struct uk_batch *b, struct uk_text *t) {
+    const bool on_device = b->target->arch->is_device;
+
+    uk_put(t, "/* Made by libuktensorize. */\n#ifndef ");
+    put_guard(b->function[0], t);
+    uk_put(t, "#define ");
+    put_guard(b->function[0], t);
+    uk_put(t, "\n#include <stdint.h>\n%s\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
+           on_device ? "#include <ukernels/gpu.h>\n" : "");
+    if (!on_device)
+        put_status(t);
+    for (int i = 0; i < b->count; i++)
+        describe(b->function[i], on_device, t);
     uk_put(t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
-    return t->failed ? uk_out_of_memory(f[0]->program->context) : UK_OK;
+    return t->failed ? uk_out_of_memory(b->context) : UK_OK;
 }

@@ -58,7 +58,9 @@ static enum uk_status run_driver(struct uk_build *b, const char *const arguments
 
 /* A library that has what generated code calls of libukernels, as fd[1]. */
 static enum uk_status make_stub(struct uk_build *b, int fd[3]) {
-    static const char source[] = "void uk_parallel_for(void) {}\nvoid uk_num_threads(void) {}\n";
+    static const char source[] =
+        "void uk_parallel_for(void) {}\nvoid uk_num_threads(void) {}\n"
+        "void uk_gpu_use(void) {}\nvoid uk_gpu_workspace(void) {}\nvoid uk_gpu_launch(void) {}\n";
     static const char *const arguments[] = {
         "-shared", "-nostdlib", "-fuse-ld=lld", "-Wl,-soname," UKERNELS, "-o", "-", "-x", "c", "-", NULL};
     enum uk_status s = uk_tool_files(b->context, source, sizeof source - 1, fd);
@@ -89,12 +91,12 @@ static enum uk_status run_linker(struct uk_build *b, const char *stub, const int
 static enum uk_status link_object(struct uk_build *b, const int fd[3]) {
     int stub[3] = {-1, -1, -1};
     char path[64];
-    enum uk_status s = b->is_parallel ? make_stub(b, stub) : UK_OK;
+    enum uk_status s = b->uses_library ? make_stub(b, stub) : UK_OK;
 
     /* Of this process: what it has open is closed in the one that is started. */
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), stub[1]);
     if (!s)
-        s = run_linker(b, b->is_parallel ? path : NULL, fd);
+        s = run_linker(b, b->uses_library ? path : NULL, fd);
     uk_tool_files_close(stub);
     return s;
 }

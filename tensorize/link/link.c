@@ -382,7 +382,8 @@ enum uk_status uk_optimize(struct uk_build *b) {
      * register. Loads behind more stores than O3 looks across are then seen to be the same. */
     static const char loops[] = "always-inline,default<O3>,function(separate-const-offset-from-gep,"
                                 "early-cse<memssa>,loop-mssa(licm))";
-    const char *passes = has_store(b->function->body) ? loops : clean;
+    static const char device[] = "always-inline,default<O3>";
+    const char *passes = b->host ? device : has_store(b->function->body) ? loops : clean;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(b->module, passes, b->machine, options);
     enum uk_status s = UK_OK;

@@ -54,6 +54,15 @@ void uk_build_end(struct uk_build *b);
 /* Fails with what LLVM said as the reason; takes and empties the diagnostics. */
 enum uk_status uk_build_fail(struct uk_build *b, enum uk_status status, const char *what, const char *error);
 
+/* device.c: the host's module of a build for a GPU, with nothing in it yet. */
+enum uk_status uk_host_begin(struct uk_build *b);
+/* device.c: the optimized kernels as what the driver loads; free(*bytes). The module is spent. */
+enum uk_status uk_build_image(struct uk_build *b, char **bytes, size_t *length);
+/* device.c: the same into the host's module, which takes the place of the kernels': from here on b is for the host. */
+enum uk_status uk_build_to_host(struct uk_build *b);
+/* device.c: whether the stage of a program for a GPU is one of its host's part. */
+bool uk_is_of_host(enum uk_emit what);
+
 /* link.c: gates, and the kernels' bodies as internal functions that must be inlined. */
 enum uk_status uk_link(struct uk_build *b);
 /* link.c: inlines and optimizes, then makes sure that no kernel is left. */
@@ -130,7 +139,7 @@ enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const stru
                             int count, const struct uk_target *t, enum uk_emit what, bool trampoline);
 
 /* emit_header.c: the C header of the functions. */
-enum uk_status uk_emit_header(const struct uk_function *const f[], int count, struct uk_text *t);
+enum uk_status uk_emit_header(const struct uk_batch *b, struct uk_text *t);
 /* module.c: a function that generated code may call. */
 bool uk_is_runtime_symbol(const char *name);
 

@@ -61,17 +61,22 @@ enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const st
                           LLVMMDStringInContext2(b->llvm, t->arch->abi, strlen(t->arch->abi)));
     LLVMSetModuleDataLayout(b->module, layout);
     LLVMDisposeTargetData(layout);
-    return UK_OK;
+    s = t->arch->is_device ? uk_host_begin(b) : UK_OK;
+    if (s)
+        uk_build_end(b);
+    return s;
 }
 
 void uk_build_end(struct uk_build *b) {
     if (b->module)
         LLVMDisposeModule(b->module);
+    if (b->host_module)
+        LLVMDisposeModule(b->host_module);
     if (b->llvm)
         LLVMContextDispose(b->llvm);
     forget_diagnostics(b);
     uk_objects_free(b);
-    b->module = NULL;
+    b->module = b->host_module = NULL;
     b->llvm = NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "link.h"
+#include "gpu/gpu.h"
 #include "interpret/interpret.h"
 
 struct uk_module {
@@ -41,6 +42,9 @@ static const struct {
     UK_SYMBOL(roundeven),
     UK_SYMBOL(uk_parallel_for),
     UK_SYMBOL(uk_num_threads),
+    UK_SYMBOL(uk_gpu_use),
+    UK_SYMBOL(uk_gpu_workspace),
+    UK_SYMBOL(uk_gpu_launch),
 #undef UK_SYMBOL
 };
 
@@ -183,6 +187,8 @@ static enum uk_status finish_code(struct uk_build *b, LLVMMemoryBufferRef *objec
     since = uk_now();
     s = uk_optimize(b);
     uk_time(b->context->times, "optimize", since);
+    if (!s && b->host)
+        s = uk_build_to_host(b);
     if (s)
         return s;
     since = uk_now();
@@ -215,7 +221,7 @@ enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f
     struct uk_build b;
     enum uk_status s = uk_has_code(c, t);
 
-    if (!s)
+    if (!s && !t->arch->is_device)
         s = uk_target_runnable(c, t);
     if (!s)
         s = keep_names(c, m, (const struct uk_function *const[]){f}, 1);
@@ -286,11 +292,12 @@ static enum uk_status compile_batch(const struct uk_batch *b, struct uk_module *
     if (b->target->interpreted)
         return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
                        "target interp runs one program at a time; compile each by itself");
-    enum uk_status s = uk_target_runnable(c, b->target);
+    enum uk_status s = b->target->arch->is_device ? UK_OK : uk_target_runnable(c, b->target);
     if (!s)
         s = keep_names(c, m, b->function, b->count);
     if (!s)
-        s = uk_build_all(&build, c, b->function, b->count, b->target, UK_EMIT_OPTIMIZED, true);
+        s = uk_build_all(&build, c, b->function, b->count, b->target,
+                         b->target->arch->is_device ? UK_EMIT_HOST : UK_EMIT_OPTIMIZED, true);
     if (s)
         return s;
     double since = uk_now();

@@ -50,6 +50,16 @@ struct uk_assembly {
         *cores; /* whose figures `uk bench --static` prints; all have a model of instructions in LLVM */
 };
 
+/* How kernels of a GPU are written in LLVM IR. */
+struct uk_kernel_code {
+    unsigned convention;                    /* LLVM's number of the calling convention of kernels */
+    const char *thread_id[3], *block_id[3]; /* intrinsics, by axis */
+    const char *const *attributes;          /* of kernels: key, value, ...; NULL */
+    const char *block_attribute;            /* one whose value is "threads,threads" of the block; or NULL */
+    const char *barrier_intrinsic,
+        *barrier; /* instructions for a barrier with all that shared memory needs */
+};
+
 /* A row of archs.def. Lists end with NULL. */
 struct uk_arch {
     const char *name;   /* "aarch64"; "none" for the interpreter */
@@ -70,6 +80,8 @@ struct uk_arch {
     bool extends_int;          /* an int is passed and returned as one of the register's width */
     const char *abi;           /* the calling convention, where LLVM and clang have to be told; else NULL */
     int elf_machine, bits;     /* EM_AARCH64; of addresses */
+    const char *gpu;           /* the kind of GPU that runs it, as uk_gpu_open takes it; or NULL */
+    struct uk_kernel_code kernel;
     struct uk_emulator emulator;
     struct uk_assembly assembly;
 };

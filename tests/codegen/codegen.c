@@ -415,7 +415,9 @@ static void header(void **state) {
     (void)state;
     make_matmul(&t, UK_LOOP_SERIAL, UK_F32);
     make_scalar(&t.m, "alpha", UK_F32);
-    assert_int_equal(uk_emit_header((const struct uk_function *const[]){&t.m.function}, 1, &text), UK_OK);
+    const struct uk_function *function = &t.m.function;
+    const struct uk_batch batch = {.function = &function, .count = 1, .target = uk_targets};
+    assert_int_equal(uk_emit_header(&batch, &text), UK_OK);
     assert_non_null(strstr(text.text,
                            "int matmul(int64_t M, int64_t N, int64_t K, int64_t lda, int64_t ldb, int64_t "
                            "ldc, float alpha, const float *A, const float *B, float *C);"));

@@ -5,21 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "gpu.h"
+#include "device.h"
 #include "vendors.h"
 
 enum { DRIVERS = 8 };
 
 static _Atomic(const struct uk_gpu_driver *) driver[DRIVERS] = {&uk_gpu_hip, &uk_gpu_cuda};
 
-struct uk_gpu {
-    const struct uk_gpu_driver *driver;
-    void *device;
-    char message[UK_GPU_MESSAGE];
-};
-
-__attribute__((format(printf, 3, 4))) static enum uk_status fail(struct uk_gpu *gpu, enum uk_status status,
-                                                                 const char *format, ...) {
+enum uk_status uk_gpu_fail(struct uk_gpu *gpu, enum uk_status status, const char *format, ...) {
     va_list arguments;
 
     if (!gpu)
@@ -120,6 +113,7 @@ void uk_gpu_close(struct uk_gpu *gpu) {
     if (!gpu)
         return;
     gpu->driver->close(gpu->device);
+    uk_gpu_forget(gpu);
     free(gpu);
 }
 
@@ -137,7 +131,7 @@ const char *uk_gpu_message(const struct uk_gpu *gpu) {
 
 enum uk_status uk_gpu_alloc(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address) {
     if (!gpu || !address)
-        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_alloc: there is no place for the address");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_alloc: there is no place for the address");
     return gpu->driver->alloc(gpu->device, bytes ? bytes : 1, address, gpu->message);
 }
 
@@ -154,11 +148,11 @@ static bool copies(struct uk_gpu *gpu, const char *name, uk_gpu_address device, 
     if (!gpu)
         *status = UK_INVALID_ARGUMENT;
     else if (bytes && !device)
-        *status = fail(gpu, UK_INVALID_ARGUMENT, "%s: device address 0", name);
+        *status = uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "%s: device address 0", name);
     else if (bytes && !host)
-        *status = fail(gpu, UK_INVALID_ARGUMENT, "%s: a null pointer", name);
+        *status = uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "%s: a null pointer", name);
     else if (bytes > UINT64_MAX - device)
-        *status = fail(gpu, UK_INVALID_SIZE, "%s: %zu bytes reach beyond all addresses", name, bytes);
+        *status = uk_gpu_fail(gpu, UK_INVALID_SIZE, "%s: %zu bytes reach beyond all addresses", name, bytes);
     return !*status && bytes;
 }
 
@@ -189,8 +183,8 @@ enum uk_status uk_gpu_fill(struct uk_gpu *gpu, uk_gpu_address to, unsigned char 
 enum uk_status uk_gpu_load(struct uk_gpu *gpu, const void *image, size_t bytes,
                            struct uk_gpu_module **module) {
     if (!gpu || !image || !module || !bytes)
-        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_load: %s",
-                    module ? "there is no image" : "there is no place for the module");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_load: %s",
+                           module ? "there is no image" : "there is no place for the module");
     return gpu->driver->load(gpu->device, image, bytes, module, gpu->message);
 }
 
@@ -203,7 +197,7 @@ enum uk_status uk_gpu_unload(struct uk_gpu *gpu, struct uk_gpu_module *module) {
 enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, const char *name,
                            struct uk_gpu_kernel **kernel) {
     if (!gpu || !module || !name || !kernel)
-        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_find: a null pointer");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_find: a null pointer");
     return gpu->driver->find(gpu->device, module, name, kernel, gpu->message);
 }
 
@@ -216,12 +210,12 @@ static enum uk_status check_shape(struct uk_gpu *gpu, const int64_t grid[3], con
     *empty = false;
     for (int i = 0; i < 3; i++) {
         if (block[i] < 1 || block[i] > 1024 || (threads *= block[i]) > 1024)
-            return fail(gpu, UK_INVALID_SIZE,
-                        "a block of %lld x %lld x %lld threads: it has to have 1 to 1024 threads",
-                        (long long)block[0], (long long)block[1], (long long)block[2]);
+            return uk_gpu_fail(gpu, UK_INVALID_SIZE,
+                               "a block of %lld x %lld x %lld threads: it has to have 1 to 1024 threads",
+                               (long long)block[0], (long long)block[1], (long long)block[2]);
         if (grid[i] < 0 || grid[i] > most[i])
-            return fail(gpu, UK_INVALID_SIZE, "a grid of %lld blocks along %c: there may be 0 to %lld",
-                        (long long)grid[i], "xyz"[i], (long long)most[i]);
+            return uk_gpu_fail(gpu, UK_INVALID_SIZE, "a grid of %lld blocks along %c: there may be 0 to %lld",
+                               (long long)grid[i], "xyz"[i], (long long)most[i]);
         *empty |= grid[i] == 0;
         small_grid[i] = (unsigned)grid[i];
         small_block[i] = (unsigned)block[i];
@@ -236,12 +230,13 @@ enum uk_status uk_gpu_launch(struct uk_gpu *gpu, struct uk_gpu_kernel *kernel, c
     bool empty;
 
     if (!gpu || !kernel || !grid || !block || (bytes && !arguments))
-        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_launch: a null pointer");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_launch: a null pointer");
     status = check_shape(gpu, grid, block, g, b, &empty);
     if (status || empty)
         return status;
     if (shared > INT32_MAX)
-        return fail(gpu, UK_INVALID_SIZE, "%zu bytes of shared memory: no device has that much", shared);
+        return uk_gpu_fail(gpu, UK_INVALID_SIZE, "%zu bytes of shared memory: no device has that much",
+                           shared);
     return gpu->driver->launch(gpu->device, kernel, g, b, (unsigned)shared, arguments, bytes, gpu->message);
 }
 
@@ -251,7 +246,7 @@ enum uk_status uk_gpu_wait(struct uk_gpu *gpu) {
 
 enum uk_status uk_gpu_event_make(struct uk_gpu *gpu, struct uk_gpu_event **event) {
     if (!gpu || !event)
-        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_event_make: there is no place for the event");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_event_make: there is no place for the event");
     return gpu->driver->event_make(gpu->device, event, gpu->message);
 }
 
@@ -263,13 +258,13 @@ enum uk_status uk_gpu_event_free(struct uk_gpu *gpu, struct uk_gpu_event *event)
 
 enum uk_status uk_gpu_record(struct uk_gpu *gpu, struct uk_gpu_event *event) {
     if (!gpu || !event)
-        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_record: there is no event");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_record: there is no event");
     return gpu->driver->record(gpu->device, event, gpu->message);
 }
 
 enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, struct uk_gpu_event *end,
                               double *seconds) {
     if (!gpu || !start || !end || !seconds)
-        return fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_seconds: a null pointer");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_seconds: a null pointer");
     return gpu->driver->seconds(gpu->device, start, end, seconds, gpu->message);
 }

@@ -92,6 +92,17 @@ enum uk_status uk_gpu_record(struct uk_gpu *gpu, struct uk_gpu_event *event);
 enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, struct uk_gpu_event *end,
                               double *seconds);
 
+/* ---- what compiled programs call ----
+ *
+ * Loads the image at its first use on the device, which keeps it, and finds a kernel; *kernel is the device's as well. Images of
+ * the same bytes are one.
+ */
+enum uk_status uk_gpu_use(struct uk_gpu *gpu, const void *image, size_t bytes, const char *name,
+                          struct uk_gpu_kernel **kernel);
+/* At least so many bytes of device memory, aligned to 256, which the device keeps for all programs: what is in them lasts until
+ * another one takes them. Waits for what was launched where they have to grow. */
+enum uk_status uk_gpu_workspace(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address);
+
 /* ---- for those who write a driver ----
  *
  * Each function does what the one of its name above says, of arguments that have been checked: no pointer is NULL, there is

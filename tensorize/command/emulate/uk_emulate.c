@@ -37,6 +37,12 @@ bool uk_is_emulated(const char *target) {
     return emulator_of(target);
 }
 
+const char *uk_gpu_kind_of(const char *target) {
+    const struct uk_target *t = target ? row_of(target) : NULL;
+
+    return t ? t->arch->gpu : NULL;
+}
+
 /* Whether the core has the feature of n characters. */
 static bool has(const struct uk_target *core, const char *name, size_t n) {
     for (const char *const *h = core->has; *h; h++)

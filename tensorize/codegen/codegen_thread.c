@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside a kernel each thread runs all that is there, and a loop over threads or blocks is one iteration of it: that of the
+ * thread's or the block's number. What loops over threads do not spread over all of them, as an element that one thread stores,
+ * is for those threads whose number in what is left is 0, as if the loops ran one after the other.
+ */
+#include <string.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Linker.h>
+#include "generator.h"
+
+static int64_t threads(const struct uk_node *launch) {
+    return launch->block[0] * launch->block[1] * launch->block[2];
+}
+
+/* Of an axis in the thread's number, x fastest. */
+static int64_t axis_weight(const struct uk_node *launch, int axis) {
+    int64_t weight = 1;
+
+    for (int a = 0; a < axis; a++)
+        weight *= launch->block[a];
+    return weight;
+}
+
+static LLVMValueRef thread_number(struct uk_codegen *g) {
+    LLVMValueRef n = uk_cg_int(g, 0);
+
+    for (int a = 0; a < UK_AXES; a++)
+        if (g->launch->block[a] > 1)
+            n = uk_cg_arithmetic(
+                g, UK_I_ADD, n,
+                uk_cg_arithmetic(g, UK_I_MUL, g->thread_id[a], uk_cg_int(g, axis_weight(g->launch, a))));
+    return n;
+}
+
+/* number / weight % extent; `whole` is all that number / weight can be. */
+static LLVMValueRef digit(struct uk_codegen *g, int64_t weight, int64_t extent, int64_t whole) {
+    LLVMValueRef n = thread_number(g);
+
+    if (weight > 1)
+        n = LLVMBuildUDiv(g->b, n, uk_cg_int(g, weight), "");
+    return extent < whole ? LLVMBuildURem(g->b, n, uk_cg_int(g, extent), "") : n;
+}
+
+static bool has_threads(const struct uk_node *n) {
+    if ((n->op == UK_N_FOR && n->loop == UK_LOOP_THREAD) || n->op == UK_N_BARRIER)
+        return true;
+    for (const struct uk_node *in = n->body; in; in = in->next)
+        if (has_threads(in))
+            return true;
+    for (const struct uk_node *in = n->other; in; in = in->next)
+        if (has_threads(in))
+            return true;
+    return false;
+}
+
+static const struct uk_spread *next_spread(const struct uk_codegen *g, int64_t from) {
+    const struct uk_spread *next = NULL;
+
+    for (const struct uk_spread *s = g->spread; s; s = s->outer)
+        if (s->weight >= from && s->extent > 1 && (!next || s->weight < next->weight))
+            next = s;
+    return next;
+}
+
+/* Whether the thread's number is 0 in all that the loops around do not spread over; NULL: there is nothing left. */
+static LLVMValueRef is_first(struct uk_codegen *g) {
+    const int64_t all = threads(g->launch);
+    LLVMValueRef first = NULL, zero = uk_cg_int(g, 0);
+    int64_t done = 1;
+
+    while (done < all) {
+        const struct uk_spread *s = next_spread(g, done);
+        const int64_t to = s ? s->weight : all;
+
+        if (to > done) {
+            LLVMValueRef left = digit(g, done, to / done, s ? INT64_MAX : all / done);
+
+            left = LLVMBuildICmp(g->b, LLVMIntEQ, left, zero, "");
+            first = first ? LLVMBuildAnd(g->b, first, left, "") : left;
+        }
+        done = s ? s->weight * s->extent : all;
+    }
+    return first;
+}
+
+bool uk_cg_is_for_some(const struct uk_codegen *g, const struct uk_node *n) {
+    return g->launch && !g->is_one_each && !has_threads(n);
+}
+
+void uk_cg_kernel_node(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMValueRef first = is_first(g);
+
+    g->is_one_each = true;
+    if (!first) {
+        uk_cg_node(g, n);
+    } else {
+        LLVMBasicBlockRef own = uk_cg_block(g, "first"), after = uk_cg_block(g, "others");
+
+        LLVMBuildCondBr(g->b, first, own, after);
+        LLVMPositionBuilderAtEnd(g->b, own);
+        uk_cg_node(g, n);
+        LLVMBuildBr(g->b, after);
+        LLVMPositionBuilderAtEnd(g->b, after);
+    }
+    g->is_one_each = false;
+}
+
+int64_t uk_cg_most(const struct uk_index *e) {
+    int64_t a, b;
+
+    switch (e->op) {
+    case UK_I_INT:
+        return e->value;
+    case UK_I_MIN:
+        a = uk_cg_most(e->a);
+        b = uk_cg_most(e->b);
+        return a < b ? a : b;
+    case UK_I_MAX:
+        a = uk_cg_most(e->a);
+        b = uk_cg_most(e->b);
+        return a > b ? a : b;
+    case UK_I_ADD:
+        a = uk_cg_most(e->a);
+        b = uk_cg_most(e->b);
+        return a == INT64_MAX || b == INT64_MAX || __builtin_add_overflow(a, b, &a) ? INT64_MAX : a;
+    default:
+        return INT64_MAX;
+    }
+}
+
+/* The iteration of this number, below `numbers`; where the loop has that many, as the grid is a loop's extent, none is left out. */
+static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef at, int64_t numbers) {
+    struct uk_binding *outside = g->bindings;
+    LLVMValueRef upper = uk_cg_index(g, n->upper);
+    LLVMBasicBlockRef after = NULL;
+
+    if (n->loop == UK_LOOP_THREAD &&
+        (!LLVMIsAConstantInt(upper) || LLVMConstIntGetSExtValue(upper) < numbers)) {
+        LLVMBasicBlockRef inside = uk_cg_block(g, n->var->name);
+
+        after = uk_cg_block(g, "beyond");
+        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, at, upper, ""), inside, after);
+        LLVMPositionBuilderAtEnd(g->b, inside);
+    }
+    uk_cg_bind(g, n->var, at, true);
+    uk_cg_nodes(g, n->body);
+    g->bindings = outside;
+    if (after) {
+        LLVMBuildBr(g->b, after);
+        LLVMPositionBuilderAtEnd(g->b, after);
+    }
+}
+
+void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
+    struct uk_spread here = {.weight = n->weight, .outer = g->spread};
+
+    if (n->lower->op != UK_I_INT || n->lower->value || n->step != 1) {
+        uk_cg_fail(g, UK_INTERNAL, "a loop over blocks or threads does not count from 0 by 1", n->var->name);
+        return;
+    }
+    if (n->loop == UK_LOOP_BLOCK) {
+        iteration(g, n, g->block_id[n->axis], 0);
+        return;
+    }
+    if (n->axis < UK_AXES) {
+        here.weight = axis_weight(g->launch, n->axis);
+        here.extent = g->launch->block[n->axis];
+    } else {
+        here.extent = uk_cg_most(n->upper);
+    }
+    if (here.extent == INT64_MAX || here.extent < 1) {
+        uk_cg_fail(g, UK_INTERNAL, "a loop over threads has no constant extent", n->var->name);
+        return;
+    }
+    g->spread = &here;
+    iteration(g, n,
+              n->axis < UK_AXES ? g->thread_id[n->axis]
+                                : digit(g, here.weight, here.extent, threads(g->launch) / here.weight),
+              here.extent);
+    g->spread = here.outer;
+}
+
+/* LLVM's C interface makes no fence of a block's threads, but it reads one; and it reads no text while values lose their names. */
+static LLVMValueRef barrier_function(struct uk_codegen *g) {
+    static const char name[] = "uk.barrier";
+    LLVMValueRef f = LLVMGetNamedFunction(g->module, name);
+    LLVMModuleRef module = NULL;
+    char *wrong = NULL, *text;
+
+    if (f)
+        return f;
+    if (!(text =
+              uk_format(&g->arena,
+                        "define void @%s() alwaysinline convergent nounwind {\n%s  ret void\n}\n"
+                        "declare void @%s() convergent nounwind\n",
+                        name, g->target->arch->kernel.barrier, g->target->arch->kernel.barrier_intrinsic))) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return NULL;
+    }
+    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(text, strlen(text), "barrier", true);
+    LLVMBool nameless = LLVMContextShouldDiscardValueNames(g->llvm);
+    LLVMContextSetDiscardValueNames(g->llvm, false);
+    if (!LLVMParseIRInContext(g->llvm, buffer, &module, &wrong)) {
+        LLVMSetTarget(module, LLVMGetTarget(g->module));
+        LLVMSetDataLayout(module, LLVMGetDataLayoutStr(g->module));
+        if (!LLVMLinkModules2(g->module, module))
+            f = LLVMGetNamedFunction(g->module, name);
+    }
+    LLVMContextSetDiscardValueNames(g->llvm, nameless);
+    if (f)
+        LLVMSetLinkage(f, LLVMInternalLinkage);
+    else
+        uk_cg_fail(g, UK_INTERNAL, "LLVM does not read the text of a barrier", wrong ? wrong : "");
+    LLVMDisposeMessage(wrong);
+    return f;
+}
+
+void uk_cg_barrier(struct uk_codegen *g) {
+    LLVMValueRef f = barrier_function(g);
+
+    if (f)
+        LLVMBuildCall2(g->b, LLVMGlobalGetValueType(f), f, NULL, 0, "");
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs for GPUs have two modules: that of the kernels, which becomes an image for the device's driver, and that of the
+ * function which launches them. With the image in the second one the build goes on as that of a CPU's code.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include "link.h"
+
+/* This process's architecture without anything that not all CPUs of it have: what only launches needs no more, and the same
+ * program gives the same bytes everywhere. */
+static const char *host_name(void) {
+    const struct uk_target *least = NULL;
+    size_t fewest = 0;
+
+    for (const struct uk_target *t = uk_targets; t->name; t++) {
+        size_t n = 0;
+
+        while (t->has[n])
+            n++;
+        if (t->arch == uk_own_arch() && (!least || n < fewest)) {
+            least = t;
+            fewest = n;
+        }
+    }
+    return least ? least->name : "native";
+}
+
+enum uk_status uk_host_begin(struct uk_build *b) {
+    LLVMTargetMachineRef machine;
+    enum uk_status s = uk_target_find(b->context, host_name(), &b->host);
+
+    if (!s)
+        s = uk_target_machine(b->context, b->host, &machine);
+    if (s)
+        return s;
+    b->host_module = LLVMModuleCreateWithNameInContext(b->function->name, b->llvm);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+
+    LLVMSetTarget(b->host_module, b->host->arch->triple);
+    LLVMSetModuleDataLayout(b->host_module, layout);
+    LLVMDisposeTargetData(layout);
+    return UK_OK;
+}
+
+enum uk_status uk_build_image(struct uk_build *b, char **bytes, size_t *length) {
+    LLVMMemoryBufferRef object;
+    double since = uk_now();
+    enum uk_status s = uk_build_assemble(b, LLVMObjectFile, &object);
+
+    uk_time(b->context->times, "assemble", since);
+    if (s)
+        return s;
+    s = uk_link_code_object(b->context, b->target, LLVMGetBufferStart(object), LLVMGetBufferSize(object),
+                            bytes, length);
+    LLVMDisposeMemoryBuffer(object);
+    return s;
+}
+
+/* The host's declaration of the global becomes this constant, of the module's own. */
+static void define(struct uk_build *b, const char *name, LLVMValueRef value, unsigned align) {
+    LLVMValueRef declared = LLVMGetNamedGlobal(b->host_module, name), g;
+
+    if (!declared)
+        return;
+    g = LLVMAddGlobal(b->host_module, LLVMTypeOf(value), "");
+    LLVMSetInitializer(g, value);
+    LLVMSetGlobalConstant(g, true);
+    LLVMSetAlignment(g, align);
+    LLVMReplaceAllUsesWith(declared, g);
+    LLVMDeleteGlobal(declared);
+    LLVMSetValueName2(g, name, strlen(name));
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+}
+
+static enum uk_status optimize_host(struct uk_build *b) {
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(b->module, "default<O1>", b->machine, options);
+    enum uk_status s = UK_OK;
+
+    LLVMDisposePassBuilderOptions(options);
+    if (error) {
+        char *text = LLVMGetErrorMessage(error);
+
+        s = uk_build_fail(b, UK_LINK, "optimization failed", text);
+        LLVMDisposeErrorMessage(text);
+    }
+    return s;
+}
+
+enum uk_status uk_build_to_host(struct uk_build *b) {
+    enum { ALIGN = 4096 /* a page, which a driver may map */ };
+    LLVMTypeRef word = LLVMIntTypeInContext(b->llvm, (unsigned)b->host->arch->bits);
+    char *image = NULL;
+    size_t length = 0;
+    enum uk_status s =
+        LLVMGetNamedGlobal(b->host_module, UK_IMAGE) ? uk_build_image(b, &image, &length) : UK_OK;
+
+    if (s)
+        return s;
+    if (image) {
+        define(b, UK_IMAGE, LLVMConstStringInContext2(b->llvm, image, length, true), ALIGN);
+        define(b, UK_IMAGE_BYTES, LLVMConstInt(word, length, false), sizeof(void *));
+    }
+    free(image);
+    LLVMDisposeModule(b->module);
+    b->module = b->host_module;
+    b->target = b->host;
+    b->host_module = NULL;
+    b->host = NULL;
+    b->uses_library = true;
+    s = uk_target_machine(b->context, b->target, &b->machine);
+    return s ? s : optimize_host(b);
+}
+
+bool uk_is_of_host(enum uk_emit what) {
+    return what == UK_EMIT_OBJECT || what == UK_EMIT_SHARED || what == UK_EMIT_HOST;
+}
