@@ -434,8 +434,26 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *kern
  *     uk_text_free(report);
  */
 
-/* Where code for another architecture runs: in an emulator's process, which calls the kernels and takes cases from this one.
- * There are such programs for riscv64. */
+/* A launch of one block of a kernel of a GPU's code object. */
+struct uk_verify_argument {
+    void *data;
+    size_t bytes;
+    bool
+        is_buffer; /* of the GPU's, to which data goes before the launch and from which it comes back; else the argument itself */
+};
+struct uk_verify_launch {
+    const char *gpu; /* LLVM's name of it: "gfx90a" */
+    const void *image;
+    size_t image_bytes;
+    const char *kernel;
+    uint32_t threads, shared_bytes; /* shared_bytes: as many and no more can be used */
+    uint64_t seed;                  /* of the order in which waves run, where that can be chosen */
+    int arguments;
+    const struct uk_verify_argument *argument;
+};
+
+/* Where code for another architecture runs: in an emulator's process, which calls the kernels and takes cases from this one
+ * (there are such programs for riscv64); and code for GPUs, on one or in a simulator. Either may be NULL. */
 struct uk_verify_runner {
     /* Links the object with `source`, a program in GNU C17 with the C library, for Linux, and sets *argv to the command that
      * runs it, which has to pass its standard input and output and file 3 on. Called once; *argv stays until uk_verify
@@ -443,15 +461,18 @@ struct uk_verify_runner {
     enum uk_status (*link)(void *user, const char *source, const char *object, size_t length,
                            char *const **argv);
     void *user;
+    /* UK_WRONG_RESULT: the kernel did something wrong, which the message says. Anything else but UK_OK: it was not run. Called in
+     * the child process of a form, always with the same image. */
+    enum uk_status (*launch)(void *user, const struct uk_verify_launch *launch, char *message, size_t room);
 };
 
 /* Zero-initialize; every zero means the default. */
 struct uk_verify_options {
     const char *target; /* as in struct uk_options; this CPU must run it, or the runner */
     uint64_t seed;      /* of sizes, strides, places and values; the same seed makes the same cases */
-    int cases;          /* for each form, at random, after up to four times as many edges; 500 */
-    int seconds;        /* for each form, then it counts as endless; 60 */
-    const struct uk_verify_runner *runner; /* NULL: other architectures' targets are refused */
+    int cases;   /* for each form, at random, after up to four times as many edges; 500, for GPUs 100 */
+    int seconds; /* for each form, then it counts as endless; 60 */
+    const struct uk_verify_runner *runner; /* NULL: other architectures' targets and GPUs' are refused */
 };
 
 /* Runs the machine code of every form of every intrinsic that the program declares beside the interpreter of the
@@ -461,11 +482,12 @@ struct uk_verify_options {
  * aligned as declared and no better; what is only read cannot be written; an output that is not to be read holds NaN; all
  * memory of the operands is compared; callee-saved registers, the direction flag, MXCSR, the state of the x87, the caller's
  * stack and the upper halves of vector registers are looked at, and what asm statements declare. It runs in a child process
- * (fork), so that a crash is a result.
+ * (fork), so that a crash is a result. On a GPU a block of threads runs, with several tiles in shared memory, each with its
+ * own in registers.
  * UK_OK: no difference. UK_WRONG_RESULT: at least one form is wrong. In both cases *report has a line for each form,
  * free it with uk_text_free. Anything else: the forms could not be run, the message says why, *report is NULL. */
 enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *options, char **report);
-/* The same for the bitcode of a kernel of the registry. */
+/* The same for the bitcode of a kernel of the registry. One for GPUs is run, without a target, as on the least GPU that has it. */
 enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *kernel,
                                 const struct uk_verify_options *options, char **report);
 

@@ -185,6 +185,13 @@ extern const struct uk_kernel_doc uk_kernel_docs[];
 /* The row; NULL: the name and the nearest one have been printed. */
 const struct uk_kernel *uk_kernel_named(const char *name);
 
+/* ---- uk_simulate.c: kernels of GPUs in the simulator. A simulation is for the launches of one code object; NULL: no memory. ---- */
+
+struct uk_simulation *uk_simulation_begin(void);
+void uk_simulation_end(struct uk_simulation *s);
+/* As struct uk_verify_runner's launch. */
+enum uk_status uk_simulate(void *simulation, const struct uk_verify_launch *l, char *message, size_t room);
+
 /* ---- the commands; each returns the exit status ---- */
 
 int uk_command_run(const struct uk_arguments *a);

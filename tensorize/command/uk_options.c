@@ -27,7 +27,7 @@ const struct uk_command uk_commands[] = {
      uk_command_explain},
     {"tune", TUNE, 1, 1, "FILE", "<file>", "look for a schedule that is faster than the automatic one",
      uk_command_tune},
-    {"verify", VERIFY, 1, 1, "FILE|KERNEL", "<file> <kernel>",
+    {"verify", VERIFY, 0, 1, "[FILE|KERNEL]", "<file> <kernel>",
      "run the machine code of kernels against their declarations", uk_command_verify},
     {"kernels", KERNELS, 0, 0, "", NULL, "list the kernels, and which of them run here", uk_command_kernels},
     {"show", SHOW, 1, 1, "KERNEL", "<kernel>",

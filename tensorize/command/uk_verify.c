@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk verify: the kernels that a program declares, or one of the registry, against their declarations. */
+/* uk verify: the kernels that a program declares, one of the registry, or all that a target has, against their declarations. */
 #include <stdio.h>
 #include <string.h>
 #include "emulate/emulate.h"
 
-/* Where the code of another architecture runs. */
+/* Where the code of another architecture, or of a GPU, runs. */
 struct elsewhere {
     const char *target;
     struct uk_emulation *emulation;
+    struct uk_simulation *simulation;
     int status; /* exit status; not 0: what is wrong has been said */
 };
 
@@ -21,12 +22,21 @@ static enum uk_status link_elsewhere(void *user, const char *source, const char 
     return e->status ? UK_IO : UK_OK;
 }
 
+static enum uk_status launch(void *user, const struct uk_verify_launch *l, char *message, size_t room) {
+    struct elsewhere *e = user;
+
+    if (!e->simulation)
+        e->simulation = uk_simulation_begin();
+    return e->simulation ? uk_simulate(e->simulation, l, message, room) : UK_OUT_OF_MEMORY;
+}
+
 static int finish(const struct uk_job *job, struct elsewhere *elsewhere, enum uk_status status,
                   char *report) {
     if (report)
         fputs(report, stdout);
     uk_text_free(report);
     uk_emulation_end(elsewhere->emulation);
+    uk_simulation_end(elsewhere->simulation);
     if (elsewhere->status)
         return elsewhere->status;
     uk_job_notes(job);
@@ -35,32 +45,58 @@ static int finish(const struct uk_job *job, struct elsewhere *elsewhere, enum uk
     return status ? uk_job_failed(job, status) : UK_EXIT_OK;
 }
 
-int uk_command_verify(const struct uk_arguments *a) {
+/* The kernel, or all of the program's. */
+static int verify(const struct uk_job *job, const struct uk_arguments *a, const struct uk_kernel *kernel) {
     struct elsewhere elsewhere = {.target = a->target};
-    const struct uk_verify_runner runner = {.link = link_elsewhere, .user = &elsewhere};
-    const struct uk_verify_options options = {.target = a->target,
-                                              .seed = (uint64_t)a->seed,
-                                              .seconds = (int)a->time_limit,
-                                              .runner = uk_is_emulated(a->target) ? &runner : NULL};
-    const char *name = a->positional[0];
+    const struct uk_verify_runner runner = {
+        .link = uk_is_emulated(a->target) ? link_elsewhere : NULL, .user = &elsewhere, .launch = launch};
+    const struct uk_verify_options options = {
+        .target = a->target, .seed = (uint64_t)a->seed, .seconds = (int)a->time_limit, .runner = &runner};
+    char *report = NULL;
+    const enum uk_status s = kernel ? uk_verify_kernel(job->context, kernel, &options, &report)
+                                    : uk_verify(job->program, &options, &report);
+
+    return finish(job, &elsewhere, s, report);
+}
+
+/* All goes on after one that is wrong. */
+static int verify_all(const struct uk_job *job, const struct uk_arguments *a) {
+    int count, status = UK_EXIT_OK;
+    const struct uk_kernel *k = uk_kernels(&count);
+
+    for (int i = 0; i < count; i++) {
+        char lacking[64];
+        const enum uk_status s = uk_kernel_fits(job->context, &k[i], a->target, lacking, sizeof lacking);
+
+        if (s && !*lacking)
+            return uk_job_failed(job, s);
+        if (!s && verify(job, a, &k[i]))
+            status = UK_EXIT_WRONG;
+    }
+    return status;
+}
+
+int uk_command_verify(const struct uk_arguments *a) {
+    const char *name = a->positionals ? a->positional[0] : "";
     /* Programs end in .uk or lie in a folder; the names of kernels have neither. */
     bool is_name = !strncmp(name, "uk_", 3) && !strpbrk(name, "./");
     const struct uk_kernel *kernel = is_name ? uk_kernel_named(name) : NULL;
     struct uk_job job = {.context = NULL};
-    char *report = NULL;
-    int status = UK_EXIT_OK;
+    int status;
 
     if (is_name && !kernel)
         return UK_EXIT_USAGE;
-    if (kernel) {
-        job.context = uk_context_create();
-        status = job.context ? finish(&job, &elsewhere,
-                                      uk_verify_kernel(job.context, kernel, &options, &report), report)
-                             : uk_complain(UK_EXIT_WRONG, "out of memory");
-    } else {
+    if (!*name && !a->target)
+        return uk_complain(UK_EXIT_USAGE,
+                           "verify: name a file or a kernel, or a --target for all kernels that it has");
+    if (!kernel && *name) {
         status = uk_job_begin(&job, a);
         if (!status)
-            status = finish(&job, &elsewhere, uk_verify(job.program, &options, &report), report);
+            status = verify(&job, a, NULL);
+    } else if (!(job.context = uk_context_create())) {
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    } else {
+        status = kernel ? verify(&job, a, kernel) : verify_all(&job, a);
     }
     uk_job_end(&job);
     return status;

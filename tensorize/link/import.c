@@ -109,6 +109,22 @@ static bool add_features(struct uk_arena *a, const struct uk_target *t, char **l
     return full;
 }
 
+/* The address spaces by the names that gpu_kernel.h gives them, and what else C for a GPU is compiled with. */
+static bool add_device(struct uk_arena *a, const struct uk_arch *arch, char **list, int *n) {
+    static const struct {
+        const char *name;
+        enum uk_space space;
+    } spaces[] = {{"SHARED", UK_SPACE_SHARED}, {"REGISTER", UK_SPACE_PRIVATE}};
+    bool full = true;
+
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces && arch->is_device; i++)
+        full &= (list[(*n)++] = uk_format(a, "-DUK_%s=__attribute__((address_space(%u)))", spaces[i].name,
+                                          arch->spaces[spaces[i].space])) != NULL;
+    for (const char *const *o = arch->c_options; o && *o; o++)
+        full &= (list[(*n)++] = uk_strdup(a, *o)) != NULL;
+    return full;
+}
+
 /* argv for the target: its CPU and every feature of ours that it has. */
 static char **arguments(struct uk_build *b, struct uk_arena *a, const struct source *s) {
     static const char *const first[] = {
@@ -131,6 +147,7 @@ static char **arguments(struct uk_build *b, struct uk_arena *a, const struct sou
         full &= (list[n++] = uk_strdup(a, *o)) != NULL;
     full &= (list[n++] = uk_format(a, "--target=%s", b->target->arch->triple)) != NULL;
     full &= (list[n++] = uk_format(a, "%s%s", b->target->arch->cpu_option, b->target->cpu)) != NULL;
+    full &= add_device(a, b->target->arch, list, &n);
     if (b->target->arch->abi)
         full &= (list[n++] = uk_format(a, "-mabi=%s", b->target->arch->abi)) != NULL;
     if (s->folder)

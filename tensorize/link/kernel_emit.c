@@ -20,17 +20,6 @@ static enum uk_status copy(struct uk_context *c, const char *from, size_t size, 
     return UK_OK;
 }
 
-/* LLVM's name of the least device that has the kernel; "" if it is not for a device. */
-static const char *device_of(const struct uk_kernel *k) {
-    const char *cpu = "";
-    char lacks[64];
-
-    for (const struct uk_target *t = uk_targets; t->name; t++)
-        if (t->arch->is_device && !uk_target_lacks_for(t, k, lacks, sizeof lacks))
-            cpu = t->cpu;
-    return cpu;
-}
-
 /* As where it is inlined: a function of a GPU that may be in blocks of 1,024 threads has too few registers for a tile. */
 static void set_block_size(const struct uk_kernel *k, LLVMModuleRef module) {
     LLVMValueRef f = LLVMGetNamedFunction(module, k->symbol);
@@ -42,6 +31,7 @@ static void set_block_size(const struct uk_kernel *k, LLVMModuleRef module) {
 /* For the target; or for what its bitcode is for, with the features of the kernel's row. */
 static enum uk_status make_machine(struct uk_context *c, const struct uk_kernel *k, const struct uk_target *t,
                                    LLVMTargetMachineRef *machine, bool *own) {
+    const struct uk_target *device = uk_target_of_device(k);
     const char *triple = uk_arch_of(k)->triple;
     char features[256], *error = NULL;
     LLVMTargetRef target;
@@ -56,8 +46,8 @@ static enum uk_status make_machine(struct uk_context *c, const struct uk_kernel 
         return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: LLVM has no code generator for %s", k->symbol,
                        triple);
     }
-    *machine = LLVMCreateTargetMachine(target, triple, device_of(k), features, LLVMCodeGenLevelDefault,
-                                       LLVMRelocPIC, LLVMCodeModelDefault);
+    *machine = LLVMCreateTargetMachine(target, triple, device ? device->cpu : "", features,
+                                       LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
     return UK_OK;
 }
 

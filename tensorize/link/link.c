@@ -372,6 +372,23 @@ static enum uk_status check_inlined(struct uk_build *b) {
     return UK_OK;
 }
 
+/* On a GPU a local array that is left is in scratch: a kernel has an index into its register operand that is no constant. */
+static enum uk_status check_scratch(struct uk_build *b) {
+    const struct uk_intrinsic *in = b->function->intrinsics ? b->function->intrinsic[0] : NULL;
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+                if (LLVMIsAAllocaInst(i))
+                    return uk_fail(
+                        b->context, UK_LINK, in ? in->at : (struct uk_position){0},
+                        "%s: registers are indexed by what is no constant, so that they would lie in memory; "
+                        "in a "
+                        "kernel unroll the loops over its operands in registers (#pragma unroll)%s%s",
+                        b->function->name, in ? ": see " : "", in ? in->name : "");
+    return UK_OK;
+}
+
 enum uk_status uk_optimize(struct uk_build *b) {
     /* Kernels come optimized; only the code around them has to be cleaned up, unless loops of our own are
      * left. By its plain name, instcombine would end the process where one round is not enough. */
@@ -402,5 +419,7 @@ enum uk_status uk_optimize(struct uk_build *b) {
                     "`vectorize` out, or take another loop",
                     b->function->name, b->target->name);
     }
-    return s ? s : check_inlined(b);
+    if (!s)
+        s = check_inlined(b);
+    return s || !b->target->arch->is_device ? s : check_scratch(b);
 }

@@ -266,6 +266,12 @@ static enum uk_status gate_words(struct uk_build *b, const struct uk_source *s, 
 
         if (lacks)
             return refuse(b, s, function, w.word, lacks);
+        if (mnemonic && uk_arch_not_in_imports(b->target->arch, w.word))
+            return uk_fail(b->context, UK_LINK, s->at,
+                           "%s: the asm of %s has %s; on %s asm is of arithmetic only, whose operands are "
+                           "values: loads, "
+                           "stores, waits and products of matrices are C, for which the compiler waits",
+                           s->name, function, w.word, b->target->arch->name);
         if (mnemonic && is_switch(w.word))
             return uk_fail(
                 b->context, UK_UNSUPPORTED, s->at,

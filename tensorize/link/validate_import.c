@@ -196,6 +196,15 @@ static enum uk_status gate_features(struct uk_build *b, const struct uk_source *
     const char *name = LLVMGetValueName(f), *lacks = uk_target_lacks_intrinsic(b->target, name);
     unsigned n;
 
+    const size_t begins = strlen(b->target->arch->intrinsics);
+
+    if (!strncmp(name, b->target->arch->intrinsics, begins) &&
+        uk_arch_not_in_imports(b->target->arch, name + begins))
+        return uk_fail(
+            b->context, UK_LINK, s->at,
+            "%s: calls %s; a kernel is called between the barriers that its program has, and waits for "
+            "nothing: leave it out",
+            s->name, name);
     if (!lacks && a)
         lacks = uk_target_lacks(b->target, LLVMGetStringAttributeValue(a, &n));
     for (const struct uk_arch *const *arch = uk_archs; *arch && !lacks; arch++)
@@ -236,6 +245,13 @@ static enum uk_status gate_function(struct uk_build *b, const struct uk_source *
         for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i)) {
             enum uk_status status = LLVMIsACallInst(i) ? gate_call(b, s, f, i) : UK_OK;
 
+            if (!status && b->target->arch->is_device && LLVMIsAAllocaInst(i))
+                status = uk_fail(
+                    b->context, UK_LINK, s->at,
+                    "%s: function %s has an array that lies in memory, which each thread of a GPU would have "
+                    "of its "
+                    "own; unroll the loops over it (#pragma unroll), so that its indices are constants",
+                    s->name, name);
             if (status)
                 return status;
         }
@@ -299,9 +315,12 @@ static enum uk_status gate_type(struct uk_build *b, const struct uk_source *s, c
     if (type == w->type)
         return UK_OK;
     char *is = LLVMPrintTypeToString(type), *says = LLVMPrintTypeToString(w->type);
-    enum uk_status status = uk_fail(b->context, UK_LINK, s->at,
-                                    "%s: %s is %s, but intrinsic %s declares it as %s; make the two agree",
-                                    s->name, w->symbol, is, w->intrinsic->name, says);
+    enum uk_status status = uk_fail(
+        b->context, UK_LINK, s->at, "%s: %s is %s, but intrinsic %s declares it as %s; make the two agree%s",
+        s->name, w->symbol, is, w->intrinsic->name, says,
+        b->target->arch->is_device ? ", by UK_SHARED * for what is in shared, UK_REGISTER * for what is in "
+                                     "register, and plain pointers for the rest"
+                                   : "");
 
     LLVMDisposeMessage(is);
     LLVMDisposeMessage(says);

@@ -51,6 +51,23 @@ bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row,
     return false;
 }
 
+bool uk_arch_not_in_imports(const struct uk_arch *arch, const char *name) {
+    for (const char *const *n = arch->not_in_imports; n && *n; n++)
+        if (!strncmp(name, *n, strlen(*n)))
+            return true;
+    return false;
+}
+
+const struct uk_target *uk_target_of_device(const struct uk_kernel *row) {
+    const struct uk_target *least = NULL;
+    char lacks[64];
+
+    for (const struct uk_target *t = uk_targets; t->name; t++)
+        if (t->arch->is_device && !uk_target_lacks_for(t, row, lacks, sizeof lacks))
+            least = t;
+    return least;
+}
+
 /* "+name," or "+name" at the end of LLVM's list. */
 static bool listed(const char *features, const char *name) {
     size_t n = strlen(name);

@@ -72,9 +72,12 @@ struct uk_arch {
     const char *const *others;   /* that code may ask for, and no target has */
     const char *intrinsics;      /* "llvm.aarch64." */
     const char *const
-        *instructions;         /* the beginnings of intrinsics after that, each with the feature it needs */
-    const char *half;          /* the feature that converts between half and single precision */
-    const char *cpu_option;    /* clang's: "-mcpu=" */
+        *instructions;      /* the beginnings of intrinsics after that, each with the feature it needs */
+    const char *half;       /* the feature that converts between half and single precision */
+    const char *cpu_option; /* clang's: "-mcpu=" */
+    const char *const *c_options; /* of clang's for imports in C, or NULL */
+    const char *const
+        *not_in_imports;       /* intrinsics after that, and mnemonics of asm, by their beginnings; or NULL */
     enum uk_exec_scope widest; /* who may run a kernel together; default UK_EXEC_THREAD */
     unsigned spaces[4];        /* LLVM's number of each enum uk_space; default 0 */
     bool extends_int;          /* an int is passed and returned as one of the register's width */
@@ -129,6 +132,11 @@ const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope 
 /* Whether the target cannot have the kernel: its architecture is another, or it lacks a feature or the scope; the name of that,
  * cut to size. */
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size);
+/* Whether kernels that a program imports may not have the instruction: an intrinsic's name after the architecture's beginning, or a
+ * mnemonic of asm. */
+bool uk_arch_not_in_imports(const struct uk_arch *arch, const char *name);
+/* The least GPU among the named targets that has the kernel; NULL: it is for none. */
+const struct uk_target *uk_target_of_device(const struct uk_kernel *row);
 /* UK_OK if this process may run code for t; else UK_UNSUPPORTED with the feature that the CPU lacks. */
 enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t);
 

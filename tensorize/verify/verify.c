@@ -23,9 +23,10 @@ struct job {
     struct uk_intrinsic *const *list;
     int count;
     LLVMOrcLLJITRef jit;
-    char *const *argv;          /* what runs the code, if not this process */
-    struct uk_text *asm_found;  /* of each form */
-    struct uk_verdict *verdict; /* shared with each child in turn */
+    char *const *argv;            /* what runs the code, if not this process */
+    struct uk_device_code device; /* the code, if it is for a GPU: has an image */
+    struct uk_text *asm_found;    /* of each form */
+    struct uk_verdict *verdict;   /* shared with each child in turn */
     struct uk_text report;
     bool wrong;
 };
@@ -125,10 +126,14 @@ static enum uk_status verify_form(struct job *j, int index, enum uk_form_kind fo
                             .index = index,
                             .form = form,
                             .argv = j->argv,
+                            .device = j->device.image ? &j->device : NULL,
                             .verdict = j->verdict,
                             .seed = j->options->seed ^ (uint64_t)form << 32,
-                            .cases = j->options->cases ? j->options->cases : UK_VERIFY_CASES};
-    enum uk_status s = j->argv ? UK_OK : uk_verify_find(j->context, j->jit, index, form, &v.call);
+                            .cases = j->options->cases ? j->options->cases
+                                     : j->device.image ? UK_VERIFY_DEVICE_CASES
+                                                       : UK_VERIFY_CASES};
+    enum uk_status s =
+        j->argv || j->device.image ? UK_OK : uk_verify_find(j->context, j->jit, index, form, &v.call);
 
     if (s)
         return s;
@@ -178,12 +183,29 @@ static enum uk_status check_intrinsic(struct uk_context *c, const struct uk_intr
     return UK_OK;
 }
 
+static enum uk_status load_device(struct job *j, struct uk_program *p, const struct uk_target *t) {
+    const struct uk_verify_runner *r = j->options->runner;
+
+    if (!r || !r->launch)
+        return uk_fail(
+            j->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
+            "target %s is a GPU's: verify needs a runner that launches its kernels, as `uk verify` has",
+            t->name);
+    j->device = (struct uk_device_code){.target = t, .runner = r};
+    return uk_verify_compile_device(p, t, j->list, j->count, &j->device.image, &j->device.bytes,
+                                    j->asm_found);
+}
+
 /* The code where it can be called: here, or in a process that the caller's runner has a command for. */
 static enum uk_status load(struct job *j, struct uk_program *p, const struct uk_target *t) {
+    const struct uk_verify_runner *own = j->options->runner;
     const struct uk_verify_runner *r =
-        t->arch != uk_own_arch() && uk_verify_has_guest(t->arch->name) ? j->options->runner : NULL;
+        own && own->link && t->arch != uk_own_arch() && uk_verify_has_guest(t->arch->name) ? own : NULL;
     LLVMMemoryBufferRef object = NULL;
     struct uk_text source = {0};
+
+    if (t->arch->is_device)
+        return load_device(j, p, t);
     enum uk_status s = r ? UK_OK : uk_target_runnable(j->context, t);
 
     if (!s)
@@ -218,6 +240,7 @@ static enum uk_status verify_all(struct job *j, struct uk_program *p) {
             if (j->list[i]->form[k].given)
                 s = verify_form(j, i, (enum uk_form_kind)k);
     uk_jit_destroy(j->jit);
+    free(j->device.image);
     return s;
 }
 
@@ -273,12 +296,16 @@ enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *o
 
 enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *kernel,
                                 const struct uk_verify_options *options, char **report) {
+    const struct uk_target *device = uk_target_of_device(kernel);
+    struct uk_verify_options o = options ? *options : (struct uk_verify_options){0};
     struct uk_program none = {.context = c};
     struct uk_intrinsic *i;
 
     *report = NULL;
+    if (!o.target && device)
+        o.target = device->name;
     uk_context_enter(c, NULL);
     enum uk_status s = uk_context_intrinsic(c, kernel, &i);
 
-    return s ? s : verify(c, &none, &i, 1, options, report);
+    return s ? s : verify(c, &none, &i, 1, &o, report);
 }

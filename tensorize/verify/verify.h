@@ -10,8 +10,10 @@
 enum {
     UK_VERIFY_CASES = 500,
     UK_VERIFY_SECONDS = 60,
-    UK_VERIFY_WORDS = 32,  /* arguments of a form, at most */
-    UK_VERIFY_TENSORS = 16 /* operands of a declaration, at most */
+    UK_VERIFY_WORDS = 32,        /* arguments of a form, at most */
+    UK_VERIFY_TENSORS = 16,      /* operands of a declaration, at most */
+    UK_VERIFY_REGISTERS = 512,   /* elements of one in a thread's registers, at most */
+    UK_VERIFY_DEVICE_CASES = 100 /* each has several tiles, and a block of threads */
 };
 
 /* Where an operand lies between two pages that must not be touched. */
@@ -69,15 +71,24 @@ struct uk_scale {
     int bits, exponent;
 };
 
+/* The code of kernels for a GPU, and what runs it. */
+struct uk_device_code {
+    const struct uk_target *target;
+    const struct uk_verify_runner *runner;
+    char *image; /* a code object */
+    size_t bytes;
+};
+
 struct uk_verifier {
     struct uk_context *context;
     struct uk_intrinsic *intrinsic;
     int index; /* of the intrinsic among those of the object */
     enum uk_form_kind form;
     void (*call)(void);
-    char *const *argv;          /* what runs the kernel in a process of its own, or NULL */
-    struct uk_remote *remote;   /* that process */
-    struct uk_verdict *verdict; /* shared with the parent */
+    char *const *argv;                   /* what runs the kernel in a process of its own, or NULL */
+    struct uk_remote *remote;            /* that process */
+    const struct uk_device_code *device; /* or NULL */
+    struct uk_verdict *verdict;          /* shared with the parent */
     uint64_t seed;
     int cases;         /* in all, those of edges first */
     int edges;         /* cases that go through the edges */
@@ -106,6 +117,25 @@ enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t
 enum uk_status uk_verify_find(struct uk_context *c, LLVMOrcLLJITRef jit, int intrinsic,
                               enum uk_form_kind form, void (**call)(void));
 
+/* The name of that function; the kernel as its declaration says, NULL after a failure; what asm changes, of each form. */
+char *uk_verify_call_name(struct uk_arena *a, int intrinsic, int form);
+LLVMValueRef uk_verify_declare(struct uk_build *b, const struct uk_intrinsic *i, const struct uk_form *form,
+                               struct uk_arena *a);
+enum uk_status uk_verify_look_at_asm(struct uk_build *b, struct uk_text *found);
+
+/* verify_device_code.c: the same for a GPU, each form inlined into a kernel of one block, as a code object: free(*image). */
+enum uk_status uk_verify_compile_device(struct uk_program *p, const struct uk_target *t,
+                                        struct uk_intrinsic *const *list, int count, char **image,
+                                        size_t *bytes, struct uk_text *asm_found);
+/* The bytes in which shared memory is copied; the elements of a tensor in registers, 0: too many, or no constant number. */
+size_t uk_verify_unit(const struct uk_intrinsic *i);
+int64_t uk_verify_registers(const struct uk_intrinsic *i, const struct uk_tensor *t);
+
+/* verify_device.c: runs a case, whose sizes are chosen, on the device. False: it is wrong, or cannot be run. */
+bool uk_verify_device_case(struct uk_verifier *v);
+/* Whether shared memory has room for one tile of each operand. */
+bool uk_verify_device_fits(struct uk_verifier *v);
+
 /* verify_asm.c: the first register that an asm statement in the function, or in one that it calls, changes and does not
  * declare, as a sentence about the kernel; nothing is added if there is none. */
 enum uk_status uk_verify_asm(LLVMModuleRef module, const char *symbol, struct uk_text *found);
@@ -115,6 +145,8 @@ uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
 /* Sets how many cases there are, `random` of them with sizes at random. */
 void uk_verify_plan(struct uk_verifier *v, int random);
 bool uk_verify_choose(struct uk_verifier *v);
+/* What `var <= c` and `c <= var` among the assumptions say; *most is INT64_MAX if nothing bounds it. */
+void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most);
 int64_t uk_verify_size(const struct uk_var *var, void *verifier);
 int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
 bool uk_verify_mentions(const struct uk_index *e, const struct uk_var *var);
@@ -152,6 +184,9 @@ void uk_memory_keep(struct uk_verifier *v, bool expected);
 void uk_memory_restore(struct uk_verifier *v);
 /* The same operands, with what is kept of them, for strides of which some are negative now; false: no memory. */
 bool uk_memory_mirror(struct uk_verifier *v);
+/* Every byte from the n-th operand's lowest element to its last one that is of an element, to an image of them or back; those in
+ * mask, if it is not NULL, are set. */
+void uk_memory_exchange(struct uk_verifier *v, int n, unsigned char *image, unsigned char *mask, bool back);
 /* Whether operands that are only read can be written. */
 void uk_memory_protect(struct uk_verifier *v, bool writable);
 /* If it is an operand that is only read, verdict->what says which element a write to the address changes. */
@@ -172,7 +207,13 @@ enum uk_remote_result {
     UK_REMOTE_NO_ROOM /* the operands have no place in the other's address space */
 } uk_remote_call(struct uk_verifier *v, const struct abi_value *value);
 
-/* verify_run.c: all cases, in the child; returns with the verdict in place. */
+/* verify_run.c: the sizes and scalars of the case in verdict->where, and how long that text is; what keeps a case from being run,
+ * returns false; the form as declared, in the operands themselves; whether a stride is to be negative. */
+size_t uk_verify_describe(struct uk_verifier *v);
+bool uk_verify_gave_up(struct uk_verifier *v, enum uk_status status, const char *what);
+enum uk_status uk_verify_interpret(struct uk_verifier *v);
+bool uk_verify_has_negative(const struct uk_verifier *v);
+/* All cases, in the child; returns with the verdict in place. */
 void uk_verify_run(struct uk_verifier *v);
 
 #endif

@@ -45,8 +45,7 @@ int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e) {
 
 /* ---- extents ---- */
 
-/* What `var <= c` and `c <= var` among the assumptions say; INT64_MAX: nothing bounds it. */
-static void bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
+void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
     *least = 0;
     *most = INT64_MAX;
     for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
@@ -75,7 +74,7 @@ static void bounds(const struct uk_verifier *v, const struct uk_var *var, int64_
 
 /* An edge goes from the one to the other. */
 static bool is_edge(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
-    bounds(v, var, least, most);
+    uk_verify_bounds(v, var, least, most);
     return *most <= LARGEST_SIZE;
 }
 
@@ -231,7 +230,7 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
         for (int d = 0; d < t->dims; d++)
             if (uk_verify_value(v, t->shape[d]) < 0)
                 return false;
-    if (!is_small(v, kind))
+    if (!is_small(v, kind) || (v->device && !uk_verify_device_fits(v)))
         return false;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         if (t->is_written && !uk_verify_apart(v, t))

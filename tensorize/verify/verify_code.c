@@ -8,13 +8,12 @@
 #include <string.h>
 #include "verify.h"
 
-static char *call_name(struct uk_arena *a, int intrinsic, int form) {
+char *uk_verify_call_name(struct uk_arena *a, int intrinsic, int form) {
     return uk_format(a, "uk.verify.%d.%d", intrinsic, form);
 }
 
-/* The kernel as its declaration says; NULL after a failure. */
-static LLVMValueRef declare(struct uk_build *b, const struct uk_intrinsic *i, const struct uk_form *form,
-                            struct uk_arena *a) {
+LLVMValueRef uk_verify_declare(struct uk_build *b, const struct uk_intrinsic *i, const struct uk_form *form,
+                               struct uk_arena *a) {
     LLVMTypeRef type = uk_llvm_prototype(b, i, form, a);
     LLVMValueRef f = LLVMGetNamedFunction(b->module, form->symbol);
 
@@ -48,7 +47,7 @@ static void extend(struct uk_build *b, LLVMValueRef f, LLVMValueRef call, const 
 static enum uk_status add_call(struct uk_build *b, const struct uk_intrinsic *i, enum uk_form_kind form,
                                const char *name, struct uk_arena *a) {
     const struct uk_form *f = &i->form[form];
-    LLVMValueRef kernel = declare(b, i, f, a), argument[UK_VERIFY_WORDS];
+    LLVMValueRef kernel = uk_verify_declare(b, i, f, a), argument[UK_VERIFY_WORDS];
 
     if (!kernel)
         return uk_failure(b->context);
@@ -76,7 +75,7 @@ static enum uk_status add_calls(struct uk_build *b, struct uk_arena *a) {
     for (int i = 0; i < b->function->intrinsics; i++)
         for (int k = 0; k < UK_FORMS; k++) {
             const struct uk_intrinsic *in = b->function->intrinsic[i];
-            char *name = call_name(a, i, k);
+            char *name = uk_verify_call_name(a, i, k);
             enum uk_status s = UK_OK;
 
             if (!name)
@@ -89,7 +88,7 @@ static enum uk_status add_calls(struct uk_build *b, struct uk_arena *a) {
     return UK_OK;
 }
 
-static enum uk_status look_at_asm(struct uk_build *b, struct uk_text *found) {
+enum uk_status uk_verify_look_at_asm(struct uk_build *b, struct uk_text *found) {
     for (int i = 0; i < b->function->intrinsics; i++)
         for (int k = 0; k < UK_FORMS; k++) {
             const struct uk_form *f = &b->function->intrinsic[i]->form[k];
@@ -116,7 +115,7 @@ enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t
     if (!s)
         s = uk_link(&b);
     if (!s)
-        s = look_at_asm(&b, asm_found);
+        s = uk_verify_look_at_asm(&b, asm_found);
     if (!s)
         s = uk_build_assemble(&b, LLVMObjectFile, object);
     uk_build_end(&b);
@@ -127,7 +126,7 @@ enum uk_status uk_verify_compile(struct uk_program *p, const struct uk_target *t
 enum uk_status uk_verify_find(struct uk_context *c, LLVMOrcLLJITRef jit, int intrinsic,
                               enum uk_form_kind form, void (**call)(void)) {
     struct uk_arena arena = {0};
-    char *name = call_name(&arena, intrinsic, (int)form);
+    char *name = uk_verify_call_name(&arena, intrinsic, (int)form);
     LLVMOrcExecutorAddress at = 0;
     enum uk_status s = name ? uk_jit_find(c, jit, name, &at) : uk_out_of_memory(c);
 

@@ -291,6 +291,26 @@ bool uk_memory_mirror(struct uk_verifier *v) {
     return true;
 }
 
+/* ---- images ---- */
+
+void uk_memory_exchange(struct uk_verifier *v, int n, unsigned char *image, unsigned char *mask, bool back) {
+    const struct uk_memory *m = &v->memory[n];
+    const size_t bytes = uk_type_bytes(m->tensor->type);
+    struct box b;
+
+    if (!begin(&b, v, m->tensor, false))
+        return;
+    do {
+        const int64_t at = offset(&b);
+        unsigned char *there = image + (size_t)(at - m->lowest) * bytes,
+                      *here = m->origin + at * (int64_t)bytes;
+
+        memcpy(back ? here : there, back ? there : here, bytes);
+        if (mask)
+            memset(mask + (there - image), 1, bytes);
+    } while (advance(&b));
+}
+
 /* ---- what is only read ---- */
 
 void uk_memory_protect(struct uk_verifier *v, bool writable) {

@@ -59,9 +59,7 @@ __attribute__((format(printf, 4, 5))) static void add(char *text, size_t room, s
     *n += more > 0 ? (size_t)more : 0;
 }
 
-static void describe(struct uk_verifier *v) {
-    static const char *const places[] = {"ends at a page", "starts at a page",
-                                         "is aligned no better than it must be"};
+size_t uk_verify_describe(struct uk_verifier *v) {
     const struct uk_program *p = v->intrinsic->declaration;
     struct uk_verdict *verdict = v->verdict;
     const char *between = "";
@@ -74,6 +72,16 @@ static void describe(struct uk_verifier *v) {
             v->size[var->number]);
     for (const struct uk_scalar *s = p->scalars; s; s = s->next, between = " ")
         add(verdict->where, sizeof verdict->where, &n, "%s%s=%g", between, s->name, v->scalar[k++]);
+    return n;
+}
+
+static void describe(struct uk_verifier *v) {
+    static const char *const places[] = {"ends at a page", "starts at a page",
+                                         "is aligned no better than it must be"};
+    struct uk_verdict *verdict = v->verdict;
+    size_t n = uk_verify_describe(v);
+    const char *between = n ? " " : "";
+
     verdict->operands = v->tensors;
     for (int i = 0; i < v->tensors; i++) {
         const struct uk_memory *m = &v->memory[i];
@@ -89,7 +97,7 @@ static void describe(struct uk_verifier *v) {
 
 /* ---- one case ---- */
 
-static bool gave_up(struct uk_verifier *v, enum uk_status status, const char *what) {
+bool uk_verify_gave_up(struct uk_verifier *v, enum uk_status status, const char *what) {
     v->verdict->status = status;
     snprintf(v->verdict->what, sizeof v->verdict->what, "%s", what);
     v->verdict->state = UK_GAVE_UP;
@@ -97,7 +105,7 @@ static bool gave_up(struct uk_verifier *v, enum uk_status status, const char *wh
 }
 
 /* The form as declared, in the operands themselves. */
-static enum uk_status interpret(struct uk_verifier *v) {
+enum uk_status uk_verify_interpret(struct uk_verifier *v) {
     void *origin[UK_VERIFY_TENSORS];
 
     for (int i = 0; i < v->tensors; i++)
@@ -121,7 +129,7 @@ static enum uk_remote_result call_kernel(struct uk_verifier *v) {
     return broken ? UK_REMOTE_WRONG : UK_REMOTE_GOOD;
 }
 
-static bool has_negative(const struct uk_verifier *v) {
+bool uk_verify_has_negative(const struct uk_verifier *v) {
     for (int i = 0; i < v->intrinsic->declaration->size_count; i++)
         if (v->negative[i])
             return true;
@@ -135,17 +143,17 @@ static bool run_case(struct uk_verifier *v) {
     describe(v);
     uk_memory_keep(v, false);
     uk_context_enter(v->context, v->context->file);
-    s = interpret(v);
+    s = uk_verify_interpret(v);
     if (s == UK_INVALID_SIZE)
         return true; /* these sizes are none that the kernel could be called with */
     if (s)
-        return gave_up(v, s, uk_context_message(v->context));
+        return uk_verify_gave_up(v, s, uk_context_message(v->context));
     uk_memory_keep(v, true);
     uk_memory_restore(v);
-    if (has_negative(v)) {
+    if (uk_verify_has_negative(v)) {
         uk_verify_negate(v);
         if (!uk_memory_mirror(v))
-            return gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+            return uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
         describe(v);
     }
     const enum uk_remote_result called = call_kernel(v);
@@ -161,13 +169,15 @@ static bool run_case(struct uk_verifier *v) {
 
 static bool next_case(struct uk_verifier *v) {
     if (!uk_verify_choose(v))
-        return gave_up(v, UK_REFUSED, "found no sizes that fulfil its assumptions");
+        return uk_verify_gave_up(v, UK_REFUSED, "found no sizes that fulfil its assumptions");
+    if (v->device)
+        return uk_verify_device_case(v);
     bool good = uk_memory_make(v);
 
     if (good)
         good = run_case(v);
     else
-        gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+        uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
     uk_memory_free(v);
     return good;
 }
@@ -182,11 +192,11 @@ void uk_verify_run(struct uk_verifier *v) {
     v->scalar = calloc((size_t)scalars + 1, sizeof *v->scalar);
     v->negative = calloc((size_t)p->size_count + 1, sizeof *v->negative);
     if (!v->size || !v->scalar || !v->negative || !catch_faults(v)) {
-        gave_up(v, UK_OUT_OF_MEMORY, "no memory for its sizes");
+        uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its sizes");
         return;
     }
     if (v->argv && !uk_remote_start(v)) {
-        gave_up(v, UK_IO, "cannot start the process that its code runs in");
+        uk_verify_gave_up(v, UK_IO, "cannot start the process that its code runs in");
         return;
     }
     uk_verify_plan(v, v->cases);
@@ -194,8 +204,8 @@ void uk_verify_run(struct uk_verifier *v) {
         if (!next_case(v))
             return;
     if (v->verdict->cases < v->cases)
-        gave_up(v, UK_REFUSED,
-                "of the sizes that fulfil its assumptions, most make an access leave its tensor");
+        uk_verify_gave_up(v, UK_REFUSED,
+                          "of the sizes that fulfil its assumptions, most make an access leave its tensor");
     else
         v->verdict->state = UK_GOOD;
 }

@@ -64,7 +64,7 @@ static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_
 /* Between rows: none, to the next multiple of 16, some, 2^32 elements, or so many that each row ends at a page's end if the
  * last one does, and that a page that must not be touched follows. */
 static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t least, bool edges) {
-    if (!is_narrow(v, var) && has_few_rows(v, var, MANY_ROWS)) {
+    if (!v->device && !is_narrow(v, var) && has_few_rows(v, var, MANY_ROWS)) {
         if (edges ? uk_verify_random(v, 2) : !uk_verify_random(v, ONE_IN_PAGES))
             return LARGEST_PAGE + (LARGEST_PAGE - least % LARGEST_PAGE) % LARGEST_PAGE;
         if (has_few_rows(v, var, FEW_ROWS) && !uk_verify_random(v, ONE_IN_FAR))

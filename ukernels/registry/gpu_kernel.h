@@ -15,13 +15,15 @@
 #ifndef UK_GPU_KERNEL_H
 #define UK_GPU_KERNEL_H
 
-/* Address spaces, on devices; hosts read the prototypes without them. */
+/* Address spaces, on devices; hosts read the prototypes without them. Kernels that a program imports have them without this file. */
+#if !defined(UK_SHARED)
 #if defined(__AMDGCN__)
 #define UK_SHARED __attribute__((address_space(3)))
 #define UK_REGISTER __attribute__((address_space(5)))
 #else
 #define UK_SHARED
 #define UK_REGISTER
+#endif
 #endif
 
 #include "kernel_contract.h"

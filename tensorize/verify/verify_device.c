@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A case of a kernel for GPUs: a block of threads, each with a tile of its own of what the kernel writes, and one of a few of what
+ * it reads, so that neighbouring lanes have different ones. The interpreter computes each of those few; the kernel around the form
+ * (verify_device_code.c) runs where the runner says.
+ *
+ * What lies between tiles is not initialized in every other case, which a simulator reports where it gets into a result; in the
+ * others it holds canaries, which have to be there afterwards. The first tile begins where memory does, and the last one ends there.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "verify.h"
+
+enum { CANARY = 0xca, MOST_THREADS = 130, MOST_PROBLEMS = 5, TENSOR_GAPS = 4 };
+
+/* Memory of one kind, or of one operand: what is sent, what comes back. */
+struct image {
+    size_t bytes;
+    unsigned char *data, *before;
+    unsigned char *defined; /* 1: a byte of an element */
+};
+
+struct operand {
+    const struct uk_tensor *tensor;
+    struct image *image;
+    size_t bytes, below; /* from the lowest element to the last; from the lowest to the origin */
+    size_t align;
+    int tiles;                   /* the problems' or the threads' */
+    size_t lowest[MOST_THREADS]; /* of each tile, in the image */
+};
+
+struct device_case {
+    struct uk_verifier *v;
+    struct uk_verifier problem[MOST_PROBLEMS];
+    int problems, threads;
+    bool whole; /* all of shared memory is initialized */
+    struct image shared, own[UK_VERIFY_TENSORS];
+    struct operand operand[UK_VERIFY_TENSORS];
+    uint32_t *tile;      /* of each tensor and thread: its origin in the image */
+    unsigned char *unit; /* of shared memory: whether it is initialized */
+    char message[256];
+};
+
+/* ---- where tiles lie ---- */
+
+static size_t multiple(size_t n, size_t of) {
+    return (n + of - 1) / of * of;
+}
+
+/* Aligned as declared and, often, no better. */
+static size_t place(struct uk_verifier *v, const struct operand *o, size_t at) {
+    size_t origin = multiple(at + o->below, o->align);
+
+    if (uk_verify_random(v, 2) && origin % (2 * o->align) == 0 && at)
+        origin += o->align;
+    return origin - o->below;
+}
+
+/* All tiles one after the other, from another operand on in each case. */
+static void lay_out(struct device_case *c) {
+    struct uk_verifier *v = c->v;
+
+    c->shared.bytes = 0;
+    for (int i = 0; i < v->tensors; i++) {
+        struct operand *o = &c->operand[(i + v->number) % v->tensors];
+        const bool dense = o->tensor->scope == UK_SCOPE_REGISTER;
+        size_t end = o->image->bytes;
+
+        if (o->image != &c->shared)
+            end = 0;
+        o->tiles = o->tensor->is_written || dense ? c->threads : c->problems;
+        for (int k = 0; k < o->tiles; k++) {
+            const size_t gap = end && !dense ? o->align * uk_verify_random(v, TENSOR_GAPS) : 0;
+
+            o->lowest[k] = dense ? end : place(v, o, end + gap);
+            end = o->lowest[k] + o->bytes;
+        }
+        o->image->bytes = end;
+    }
+    c->shared.bytes = multiple(c->shared.bytes, uk_verify_unit(v->intrinsic));
+}
+
+static void find_operands(struct device_case *c) {
+    struct uk_verifier *v = c->v;
+    const struct uk_memory *m = c->problem[0].memory;
+
+    v->tensors = 0;
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next, m++) {
+        const size_t element = uk_type_bytes(t->type);
+        struct operand *o = &c->operand[v->tensors];
+
+        *o = (struct operand){.tensor = t,
+                              .image = t->scope == UK_SCOPE_SHARED ? &c->shared : &c->own[v->tensors],
+                              .bytes = (size_t)m->elements * element,
+                              .below = (size_t)-m->lowest * element,
+                              .align = t->align > (int)element ? (size_t)t->align : element};
+        if (t->scope == UK_SCOPE_REGISTER)
+            o->bytes = (size_t)uk_verify_registers(v->intrinsic, t) * element;
+        v->tensors++;
+    }
+}
+
+/* So many threads and problems that shared memory has room; false: not even for one. */
+static bool find_room(struct device_case *c) {
+    const size_t most = (size_t)c->v->device->target->machine.device.shared_bytes;
+
+    for (lay_out(c); c->shared.bytes > most; lay_out(c)) {
+        if (c->threads == 1)
+            return false;
+        if (c->problems > 1)
+            c->problems--;
+        else
+            c->threads /= 2;
+    }
+    return true;
+}
+
+bool uk_verify_device_fits(struct uk_verifier *v) {
+    const int64_t most = v->device->target->machine.device.shared_bytes;
+    int64_t bytes = 0;
+
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
+        const int64_t elements = uk_tensor_elements(t, uk_verify_size, v);
+
+        if (t->scope != UK_SCOPE_SHARED)
+            continue;
+        if (elements < 0 || elements > most)
+            return false;
+        bytes += elements * (int64_t)uk_type_bytes(t->type) + 2 * t->align;
+    }
+    return bytes <= most;
+}
+
+/* ---- what they hold ---- */
+
+static bool fill_image(struct device_case *c, struct image *m) {
+    m->data = malloc(m->bytes + 1);
+    m->before = malloc(m->bytes + 1);
+    m->defined = calloc(m->bytes + 1, 1);
+    if (!m->data || !m->before || !m->defined)
+        return false;
+    memset(m->data, CANARY, m->bytes);
+    for (int n = 0; n < c->v->tensors; n++) {
+        const struct operand *o = &c->operand[n];
+
+        for (int k = 0; k < o->tiles && o->image == m; k++)
+            uk_memory_exchange(&c->problem[k % c->problems], n, m->data + o->lowest[k],
+                               m->defined + o->lowest[k], false);
+    }
+    memcpy(m->before, m->data, m->bytes);
+    return true;
+}
+
+static bool fill(struct device_case *c) {
+    const size_t unit = uk_verify_unit(c->v->intrinsic), threads = (size_t)c->threads;
+
+    c->tile = calloc((size_t)c->v->tensors * threads + 1, sizeof *c->tile);
+    if (!c->tile || !fill_image(c, &c->shared))
+        return false;
+    for (int n = 0; n < c->v->tensors; n++) {
+        const struct operand *o = &c->operand[n];
+
+        if (o->image != &c->shared && !fill_image(c, o->image))
+            return false;
+        for (size_t i = 0; i < threads; i++)
+            c->tile[(size_t)n * threads + i] = (uint32_t)(o->lowest[i % (size_t)o->tiles] + o->below);
+    }
+    c->unit = calloc(c->shared.bytes / unit + 1, 1);
+    for (size_t i = 0; i < c->shared.bytes && c->unit; i++)
+        c->unit[i / unit] |= c->whole || c->shared.defined[i];
+    return c->unit;
+}
+
+/* ---- the launch ---- */
+
+static enum uk_status launch(struct device_case *c) {
+    struct uk_verify_argument argument[5 + UK_VERIFY_TENSORS + UK_VERIFY_WORDS];
+    const struct uk_device_code *device = c->v->device;
+    const struct uk_form *f = &c->v->intrinsic->form[c->v->form];
+    const size_t unit = uk_verify_unit(c->v->intrinsic);
+    struct abi_value value[UK_VERIFY_WORDS];
+    uint32_t units = (uint32_t)(c->shared.bytes / unit), threads = (uint32_t)c->threads;
+    struct uk_arena arena = {0};
+    struct uk_verify_launch l = {.gpu = device->target->cpu,
+                                 .image = device->image,
+                                 .image_bytes = device->bytes,
+                                 .kernel = uk_verify_call_name(&arena, c->v->index, (int)c->v->form),
+                                 .threads = threads,
+                                 .shared_bytes = (uint32_t)c->shared.bytes,
+                                 .seed = uk_verify_random(c->v, UINT64_MAX),
+                                 .argument = argument};
+
+    argument[l.arguments++] = (struct uk_verify_argument){
+        c->tile, (size_t)c->v->tensors * (size_t)c->threads * sizeof *c->tile, true};
+    argument[l.arguments++] = (struct uk_verify_argument){c->shared.data, c->shared.bytes, true};
+    argument[l.arguments++] = (struct uk_verify_argument){c->unit, units, true};
+    argument[l.arguments++] = (struct uk_verify_argument){&units, sizeof units, false};
+    argument[l.arguments++] = (struct uk_verify_argument){&threads, sizeof threads, false};
+    for (int n = 0; n < c->v->tensors; n++)
+        if (c->operand[n].image != &c->shared)
+            argument[l.arguments++] =
+                (struct uk_verify_argument){c->operand[n].image->data, c->operand[n].image->bytes, true};
+    uk_verify_words(&c->problem[0], value);
+    for (int i = 0; i < f->arguments; i++)
+        if (!f->argument[i].tensor)
+            argument[l.arguments++] = (struct uk_verify_argument){
+                &value[i].bits, uk_type_bytes((enum uk_type)f->argument[i].ctype), false};
+    enum uk_status s = l.kernel
+                           ? device->runner->launch(device->runner->user, &l, c->message, sizeof c->message)
+                           : UK_OUT_OF_MEMORY;
+
+    uk_arena_free(&arena);
+    return s;
+}
+
+/* ---- what came back ---- */
+
+static bool compare_thread(struct device_case *c, int thread) {
+    struct uk_verifier *p = &c->problem[thread % c->problems];
+    char *what = p->verdict->what;
+
+    for (int n = 0; n < c->v->tensors; n++) {
+        const struct operand *o = &c->operand[n];
+
+        uk_memory_exchange(p, n, o->image->data + o->lowest[thread % o->tiles], NULL, true);
+    }
+    const bool good = uk_memory_compare(p);
+    const size_t length = strlen(what);
+
+    if (!good)
+        snprintf(what + length, sizeof p->verdict->what - length, "; in thread %d", thread);
+    uk_memory_restore(p);
+    return good;
+}
+
+/* Bytes of no element are as they were. */
+static bool compare_rest(struct device_case *c, const struct image *m) {
+    size_t i = 0, least = SIZE_MAX;
+    const char *name = "its operands";
+
+    while (i < m->bytes && (m->defined[i] || m->data[i] == m->before[i]))
+        i++;
+    if (i == m->bytes)
+        return true;
+    for (int n = 0; n < c->v->tensors; n++)
+        for (int k = 0; k < c->operand[n].tiles && c->operand[n].image == m; k++) {
+            const size_t begin = c->operand[n].lowest[k];
+
+            if (begin <= i && i - begin < least) {
+                least = i - begin;
+                name = c->operand[n].tensor->name;
+            }
+        }
+    snprintf(c->v->verdict->what, sizeof c->v->verdict->what,
+             "writes outside of %s: byte %zu from its first one, where no element lies", name, least);
+    return false;
+}
+
+static bool compare(struct device_case *c) {
+    bool good = true;
+
+    for (int i = 0; i < c->threads && good; i++)
+        good = compare_thread(c, i);
+    good = good && compare_rest(c, &c->shared);
+    for (int n = 0; n < c->v->tensors && good; n++)
+        good = c->operand[n].image == &c->shared || compare_rest(c, c->operand[n].image);
+    return good;
+}
+
+/* ---- a case ---- */
+
+/* The operands of a problem, and what they become. */
+static enum uk_status prepare(struct device_case *c, struct uk_verifier *p) {
+    *p = *c->v;
+    p->seed = uk_verify_random(c->v, UINT64_MAX);
+    if (!uk_memory_make(p))
+        return UK_OUT_OF_MEMORY;
+    uk_memory_keep(p, false);
+    uk_context_enter(p->context, p->context->file);
+    enum uk_status s = uk_verify_interpret(p);
+
+    if (s)
+        return s;
+    uk_memory_keep(p, true);
+    uk_memory_restore(p);
+    return UK_OK;
+}
+
+static enum uk_status prepare_all(struct device_case *c) {
+    enum uk_status s = UK_OK;
+
+    for (c->problems = 0; c->problems < MOST_PROBLEMS && c->problems < c->threads && !s; c->problems++)
+        s = prepare(c, &c->problem[c->problems]);
+    if (s || !uk_verify_has_negative(c->v))
+        return s;
+    uk_verify_negate(c->v);
+    for (int i = 0; i < c->problems && !s; i++)
+        s = uk_memory_mirror(&c->problem[i]) ? UK_OK : UK_OUT_OF_MEMORY;
+    return s;
+}
+
+static bool judge(struct device_case *c) {
+    struct uk_verdict *verdict = c->v->verdict;
+    const size_t n = uk_verify_describe(c->v);
+
+    snprintf(verdict->where + n, sizeof verdict->where - n, "%s%d thread%s", n ? ", " : "", c->threads,
+             c->threads > 1 ? "s" : "");
+    const enum uk_status s = launch(c);
+
+    if (s && s != UK_WRONG_RESULT)
+        return uk_verify_gave_up(c->v, s, c->message);
+    if (s)
+        snprintf(verdict->what, sizeof verdict->what, "%s", c->message);
+    const bool good = !s && compare(c);
+
+    verdict->cases++;
+    if (!good)
+        verdict->state = UK_WRONG;
+    return good;
+}
+
+static void release(struct device_case *c) {
+    for (int n = -1; n < UK_VERIFY_TENSORS; n++) {
+        struct image *m = n < 0 ? &c->shared : &c->own[n];
+
+        free(m->data);
+        free(m->before);
+        free(m->defined);
+    }
+    for (int i = 0; i < MOST_PROBLEMS; i++)
+        uk_memory_free(&c->problem[i]);
+    free(c->tile);
+    free(c->unit);
+    free(c);
+}
+
+bool uk_verify_device_case(struct uk_verifier *v) {
+    static const unsigned char often[] = {1, 5, 63, 64, 65, 128, MOST_THREADS};
+    struct device_case *c = calloc(1, sizeof *c);
+    bool good = true;
+
+    if (!c)
+        return uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+    c->v = v;
+    c->whole = v->number % 2;
+    c->threads = often[uk_verify_random(v, sizeof often)];
+    const enum uk_status s = prepare_all(c);
+
+    if (s == UK_OUT_OF_MEMORY)
+        good = uk_verify_gave_up(v, s, "no memory for its operands");
+    else if (s && s != UK_INVALID_SIZE) /* which are none that the kernel could be called with */
+        good = uk_verify_gave_up(v, s, uk_context_message(v->context));
+    if (!s) {
+        find_operands(c);
+        if (find_room(c))
+            good = fill(c) ? judge(c) : uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
+    }
+    release(c);
+    return good;
+}

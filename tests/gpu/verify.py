@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""uk verify of kernels for GPUs: the registry's are right; kernels that a program imports are right, broken in one way each, which is
+found, or refused with a reason.
+
+    verify.py FOLDER UK
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+folder, uk = pathlib.Path(sys.argv[1]), sys.argv[2]
+folder.mkdir(parents=True, exist_ok=True)
+failures = []
+
+# c[2][4] += a * b, with all of k inside; rows of a and b begin anywhere.
+HEAD = "void mm(int64_t k, const UK_SHARED float *a, int64_t lda, const UK_SHARED float *b, int64_t ldb, UK_REGISTER float *c)"
+LOAD = """    float s[8];
+#pragma unroll
+    for (int i = 0; i < 8; i++) s[i] = c[i];
+"""
+STORE = """#pragma unroll
+    for (int i = 0; i < 8; i++) c[i] = s[i];
+"""
+FMA = '__asm__("v_fmac_f32 %0, %1, %2" : "+v"(s[i]) : "v"(a[p * lda + i / 4]), "v"(b[p * ldb + i % 4]));'
+DECLARATION = """intrinsic mm requires gfx906
+  tensor a f32 [I, P] stride [1, lda] in shared
+  tensor b f32 [P, J] stride [ldb, 1] in shared
+  tensor c f32 [I, J] stride [4, 1] in register
+  assume I == 2 and J == 4
+  c[i, j] = sum(p) a[i, p] * b[p, j]
+  update void mm(i64 P, ptr a, i64 lda, ptr b, i64 ldb, ptr c)
+end
+"""
+
+
+def loop(body, steps="k", load=LOAD, store=STORE, before="", head=HEAD):
+    return f"""{before}{head} {{
+{load}    for (int64_t p = 0; p < {steps}; p++)
+#pragma unroll
+        for (int i = 0; i < 8; i++) {{ {body} }}
+{store}}}
+"""
+
+
+def run(*arguments):
+    return subprocess.run([uk, "verify", *arguments], capture_output=True, text=True, check=False)
+
+
+def verify(name, source, declaration=DECLARATION, target="amdgcn-gfx906"):
+    path = folder / f"{name}.uk"
+    path.write_text(f'pragma import c """\n#include <stdint.h>\n{source}"""\n{declaration}', encoding="utf-8")
+    return run(path, f"--target={target}")
+
+
+def expect(name, result, status, pattern):
+    said = result.stdout + result.stderr
+    if result.returncode != status or not re.search(pattern, said):
+        failures.append(f"{name}: status {result.returncode}, not {status}, and '{pattern}' looked for in: {said}")
+
+
+def registry():
+    for kernel in ("uk_sgemm_s_8x8_gfx906_asm", "uk_sgemm_s_8x16_gfx90a_asm"):
+        expect(kernel, run(kernel), 0, f"^{kernel} update: ok, [0-9]+ cases$")
+    expect("all", run("--target=amdgcn-gfx90a"), 0, "^uk_sgemm_s_8x8_gfx906_asm update: ok.*\nuk_sgemm_s_8x16_gfx90a_asm update: ok")
+    expect("lacking", run("uk_sgemm_s_8x16_gfx90a_asm", "--target=amdgcn-gfx906"), 1, "requires gfx90a, which target amdgcn-gfx906")
+    expect("nothing", run(), 2, "name a file or a kernel, or a --target")
+
+
+def right():
+    good = "mm update: ok, 102 cases"
+    expect("good", verify("good", loop(FMA)), 0, good)
+    expect("newer", verify("newer", loop(FMA), target="amdgcn-gfx90a"), 0, good)
+    expect("c", verify("c", loop("s[i] += a[p * lda + i / 4] * b[p * ldb + i % 4];")), 0, good)
+    packed = loop(
+        'if (i % 2 == 0) { typedef float pair __attribute__((ext_vector_type(2))); pair x = {s[i], s[i + 1]}; '
+        'float r = a[p * lda + i / 4]; pair y = {r, r}, z = {b[p * ldb + i % 4], b[p * ldb + i % 4 + 1]}; '
+        '__asm__("v_pk_fma_f32 %0, %1, %2, %0" : "+v"(x) : "v"(y), "v"(z)); s[i] = x.x; s[i + 1] = x.y; }'
+    )
+    expect("packed", verify("packed", packed, target="amdgcn-gfx90a"), 0, good)
+    expect("packed, gfx906", verify("packed_906", packed), 1, "instruction not supported on this GPU")
+    scaled = """void scale(float f, const float *x, int32_t n, UK_SHARED float *y) {
+    for (int32_t i = 0; i < n; i++) y[i] = f * x[i];
+}
+"""
+    declaration = """intrinsic scale requires gfx906
+  scalar f f32
+  tensor x f32 [N]
+  tensor y f32 [N] in shared
+  assume N <= 20
+  y[i] = f * x[i]
+  compute void scale(f32 f, ptr x, i32 N, ptr y)
+end
+"""
+    expect("scale", verify("scale", scaled, declaration), 0, "scale compute: ok")
+    expect("scale, too far", verify("scale_far", scaled.replace("i < n", "i <= n"), declaration), 1, "scale compute: WRONG")
+    expect("scale, one less", verify("scale_less", scaled.replace("i < n", "i < n - 1"), declaration), 1, "WRONG.*y.* is nan, not")
+
+
+def wrong():
+    for name, source, pattern in (
+        ("off_by_one", loop(FMA, "k - 1"), r"WRONG in case \d+: c\[0, 0\] is .*, not .*; in thread 0; with "),
+        ("one_more", loop(FMA, "k + 1"), "WRONG in case"),
+        ("index", loop(FMA.replace("i / 4", "i % 2")), r"WRONG in case \d+: c\[0, 1\] is "),
+        ("another_row", loop(FMA.replace("p * ldb", "p * lda")), "WRONG in case"),
+        # As an input only, the sum is what it was before the loop in the eyes of the compiler.
+        ("no_plus", loop(FMA.replace('"+v"(s[i]) :', ': "v"(s[i]),')), "WRONG"),
+        ("assigned", loop(FMA.replace("+v", "=v")), "WRONG in case"),
+        ("undeclared", loop(FMA.replace('"v_fmac', '"v_mov_b32 v3, 0\\nv_fmac')), "WRONG: .*v3"),
+        ("writes_b", loop(FMA, store=STORE + "    ((UK_SHARED float *)b)[0] = 77;\n"), r"writes b\[0, 0\], which is only read|race"),
+        ("beyond", loop(FMA, store=STORE + "    if (k) ((UK_SHARED float *)b)[(k - 1) * ldb + 4] = 77;\n"), "WRONG in case"),
+        ("ignores_c", loop(FMA, load=LOAD.replace("= c[i]", "= 0")), r"WRONG in case \d+: c\[0, 0\]"),
+        ("wide", loop(FMA, load=LOAD + "    if (k > 5) s[3] += a[1000000];\n"), "WRONG in case .*a read of 4 bytes at byte [0-9]* of LDS, of which the block has"),
+        ("endless", loop(FMA, store=STORE + '    for (;;) __asm__ volatile("");\n'), "does not come back within"),
+    ):
+        path = folder / f"{name}.uk"
+        path.write_text(f'pragma import c """\n#include <stdint.h>\n{source}"""\n{DECLARATION}', encoding="utf-8")
+        expect(name, run(path, "--target=amdgcn-gfx906", "--seconds=2"), 1, pattern)
+
+
+def refused():
+    for name, source, pattern in (
+        ("host_pointers", loop(FMA, head=HEAD.replace("UK_SHARED ", "")), "mm is void .i64, ptr, .*UK_SHARED . for what is in shared"),
+        ("scratch", loop(FMA, store=STORE + "    float t[99];\n    for (int i = 0; i < 99; i++) t[i] = a[i];\n    c[0] += t[k % 99];\n"), "mm has an array that lies in memory.*pragma unroll"),
+        ("tile_in_memory", loop("c[i] += a[p * lda + i / 4] * b[p * ldb + i % 4];", load="", store="").replace("#pragma unroll", "#pragma unroll 1"),
+         "indexed by what is no constant.*see mm"),
+        ("call", loop(FMA, before="float f(float);\n", store=STORE + "    c[0] = f(c[0]);\n"), "calls f, which is not in it"),
+        ("barrier", loop(FMA, store=STORE + "    __builtin_amdgcn_s_barrier();\n"), "calls llvm.amdgcn.s.barrier; a kernel"),
+        ("own_shared", loop(FMA, before="static UK_SHARED float own[64];\n", store=STORE + "    own[k & 63] = c[0]; c[1] += own[k & 31];\n"),
+         "has the variable own"),
+        ("load", loop(FMA.replace("v_fmac_f32 %0, %1, %2", "ds_read_b32 %0, %1")), "asm of mm has ds_read_b32; .*arithmetic only"),
+        ("wait", loop(FMA.replace('"v_fmac', '"s_waitcnt lgkmcnt(0)\\nv_fmac')), "asm of mm has s_waitcnt"),
+        ("mfma", loop(FMA.replace("v_fmac_f32 %0, %1, %2", "v_mfma_f32_4x4x1f32 a[0:3], %1, %2, a[0:3]")), "asm of mm has v_mfma"),
+        ("other_gpu", loop(FMA, store=STORE + "    typedef float f4 __attribute__((ext_vector_type(4))); f4 x = {0};\n"
+                           "    x = __builtin_amdgcn_mfma_f32_4x4x1f32(c[0], c[1], x, 0, 0, 0); c[0] += x.x;\n"), "mai-insts|target feature"),
+    ):
+        expect(name, verify(name, source), 1, pattern)
+
+
+registry()
+right()
+wrong()
+refused()
+for failure in failures:
+    print(failure)
+sys.exit(bool(failures))
