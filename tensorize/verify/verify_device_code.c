@@ -70,13 +70,13 @@ static void put_element(struct around *a, const struct uk_tensor *t) {
 }
 
 static void put_declarations(struct around *a) {
-    const char *intrinsics = a->b->target->arch->intrinsics;
+    const struct uk_arch *arch = a->b->target->arch;
 
     uk_put(&a->text, "target datalayout = \"%s\"\n", LLVMGetDataLayoutStr(a->b->module));
     uk_put(&a->text,
            "@uk.verify.shared = external addrspace(3) global [0 x i8], align 16\n"
-           "declare i32 @%sworkitem.id.x()\ndeclare void @%ss.barrier()\ndeclare ",
-           intrinsics, intrinsics);
+           "declare i32 @%s()\ndeclare void @%s()\ndeclare ",
+           arch->kernel.thread_id[0], arch->kernel.barrier_intrinsic);
     put_type(a, LLVMGetReturnType(a->prototype));
     uk_put(&a->text, " @%s(", a->form->symbol);
     for (int i = 0; i < a->form->arguments; i++) {
@@ -105,8 +105,8 @@ static void put_head(struct around *a) {
     uk_put(&a->text,
            ") \"amdgpu-flat-work-group-size\"=\"1,256\" \"uniform-work-group-size\"=\"true\" "
            "\"amdgpu-no-implicitarg-ptr\" {\nentry:\n"
-           "  %%id = call i32 @%sworkitem.id.x()\n",
-           a->b->target->arch->intrinsics);
+           "  %%id = call i32 @%s()\n",
+           a->b->target->arch->kernel.thread_id[0]);
 }
 
 /* All threads together, a unit each in turn: to shared memory, or back. */
@@ -193,14 +193,6 @@ static void put_origins(struct around *a) {
     }
 }
 
-/* Shared memory is written before, and not read back before all are done. */
-static void put_barrier(struct around *a) {
-    uk_put(&a->text,
-           "  fence syncscope(\"workgroup\") release\n  call void @%ss.barrier()\n"
-           "  fence syncscope(\"workgroup\") acquire\n",
-           a->b->target->arch->intrinsics);
-}
-
 static int number_of(const struct around *a, const struct uk_tensor *tensor) {
     int n = 0;
 
@@ -247,6 +239,7 @@ static void put_call(struct around *a) {
 }
 
 static enum uk_status put_all(struct around *a) {
+    const char *barrier = a->b->target->arch->kernel.barrier;
     struct uk_source s = {.name = a->name, .built_in = true};
 
     put_declarations(a);
@@ -254,9 +247,10 @@ static enum uk_status put_all(struct around *a) {
     put_origins(a);
     put_tiles(a, false);
     put_copy(a, "in", "entry", false);
-    put_barrier(a);
+    /* Shared memory is written before, and not read back before all are done. */
+    uk_put(&a->text, "%s", barrier);
     put_call(a);
-    put_barrier(a);
+    uk_put(&a->text, "%s", barrier);
     put_tiles(a, true);
     put_copy(a, "out", "in.done", true);
     uk_put(&a->text, "  ret void\n}\n");

@@ -123,8 +123,6 @@ def refused():
     for name, source, pattern in (
         ("host_pointers", loop(FMA, head=HEAD.replace("UK_SHARED ", "")), "mm is void .i64, ptr, .*UK_SHARED . for what is in shared"),
         ("scratch", loop(FMA, store=STORE + "    float t[99];\n    for (int i = 0; i < 99; i++) t[i] = a[i];\n    c[0] += t[k % 99];\n"), "mm has an array that lies in memory.*pragma unroll"),
-        ("tile_in_memory", loop("c[i] += a[p * lda + i / 4] * b[p * ldb + i % 4];", load="", store="").replace("#pragma unroll", "#pragma unroll 1"),
-         "indexed by what is no constant.*see mm"),
         ("call", loop(FMA, before="float f(float);\n", store=STORE + "    c[0] = f(c[0]);\n"), "calls f, which is not in it"),
         ("barrier", loop(FMA, store=STORE + "    __builtin_amdgcn_s_barrier();\n"), "calls llvm.amdgcn.s.barrier; a kernel"),
         ("own_shared", loop(FMA, before="static UK_SHARED float own[64];\n", store=STORE + "    own[k & 63] = c[0]; c[1] += own[k & 31];\n"),
@@ -136,6 +134,8 @@ def refused():
                            "    x = __builtin_amdgcn_mfma_f32_4x4x1f32(c[0], c[1], x, 0, 0, 0); c[0] += x.x;\n"), "mai-insts|target feature"),
     ):
         expect(name, verify(name, source), 1, pattern)
+    large = DECLARATION.replace("I == 2 and J == 4", "I == 16 and J == 16").replace("stride [4, 1] in register", "stride [16, 1] in register")
+    expect("tile_in_memory", verify("tile_in_memory", HEAD + " { c[k & 255] += a[0]; }\n", large), 1, "indexed by what is no constant.*see mm")
 
 
 registry()
