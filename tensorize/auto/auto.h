@@ -9,6 +9,8 @@
 #include "match/match.h"
 
 enum uk_status uk_auto_schedule(struct uk_schedule *s);
+/* The same where the target is a GPU: every nest becomes a kernel. */
+enum uk_status uk_auto_device(struct uk_schedule *s);
 enum { UK_CHEAP_REUSE = 32 };
 /* Is copying so many elements, one by one, little beside what the stage computes? */
 bool uk_is_cheap(const struct uk_schedule *s, const struct uk_stage *st, double copied);

@@ -51,8 +51,7 @@ static struct uk_stage *find_copy(const struct uk_schedule *s, const struct uk_t
     return NULL;
 }
 
-/* Only where the stage reads the tensor at other subscripts too. */
-static void name_access(const struct uk_stage *st, int o, struct uk_step *step) {
+void uk_name_access(const struct uk_stage *st, int o, struct uk_step *step) {
     const struct uk_operand *x = &st->operand[o];
     struct uk_access *a = (struct uk_access *)&x->expr->access;
 
@@ -100,7 +99,7 @@ enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o
     bool again = is_wanted_again(st, o);
 
     step->subject = t->name;
-    name_access(st, o, step);
+    uk_name_access(st, o, step);
     if (copy) {
         enum uk_status status = apply_at(s, st, t, NULL, copy->name, step);
 

@@ -13,7 +13,7 @@ static bool reads(const struct uk_stage *st, const struct uk_tensor *t) {
     return false;
 }
 
-static bool is_elementwise(const struct uk_stage *st) {
+bool uk_is_elementwise(const struct uk_stage *st) {
     return !st->is_copy && st->statement->reduce == UK_REDUCE_NONE && st->statement->assign == UK_ASSIGN;
 }
 
@@ -37,7 +37,7 @@ static struct uk_step *step_of(struct uk_schedule *s, enum uk_step_kind kind, st
 }
 
 /* The only stage that reads the temp that st writes, if nothing else writes it. */
-static struct uk_stage *only_reader(const struct uk_schedule *s, const struct uk_stage *st) {
+struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st) {
     const struct uk_tensor *t = st->operand[0].tensor;
     struct uk_stage *reader = NULL;
 
@@ -55,13 +55,13 @@ static struct uk_stage *only_reader(const struct uk_schedule *s, const struct uk
 
 /* bias, activation and the like become one expression. A sum keeps its operands as they are: kernels read them
  * from memory. */
-static enum uk_status inline_stages(struct uk_schedule *s) {
+enum uk_status uk_inline_stages(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages, *next; st; st = next) {
-        const struct uk_stage *reader = is_elementwise(st) ? only_reader(s, st) : NULL;
+        const struct uk_stage *reader = uk_is_elementwise(st) ? uk_only_reader(s, st) : NULL;
         bool done;
 
         next = st->next;
-        if (!reader || !is_elementwise(reader))
+        if (!reader || !uk_is_elementwise(reader))
             continue;
         enum uk_status status = try_step(s, step_of(s, UK_STEP_COMPUTE_INLINE, st), &done);
         if (status)
@@ -81,7 +81,7 @@ static void find_group(struct uk_stage *st) {
     for (struct uk_stage *e = st->next; e; e = e->next) {
         bool follows = false;
 
-        if (e->parent || e->match || !is_elementwise(e))
+        if (e->parent || e->match || !uk_is_elementwise(e))
             continue;
         for (const struct uk_stage *g = st; g && !follows; g = g->in_group)
             follows = reads(e, g->operand[0].tensor);
@@ -222,7 +222,7 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
                 follows = true;
                 prefix = o->prefix < prefix ? o->prefix : prefix;
             }
-        if (!follows || e->parent || e->match || !is_elementwise(e) || !prefix)
+        if (!follows || e->parent || e->match || !uk_is_elementwise(e) || !prefix)
             continue;
         struct uk_step *step = uk_step_on(s, UK_STEP_REVERSE_COMPUTE_AT, st, &st->loop[prefix - 1], 1);
         if (step)
@@ -238,7 +238,7 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
 }
 
 enum uk_status uk_auto_schedule(struct uk_schedule *s) {
-    enum uk_status status = inline_stages(s);
+    enum uk_status status = uk_inline_stages(s);
 
     for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
         if (st->parent || st->match)

@@ -35,6 +35,8 @@ enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk
  * whole program. A copy that another stage has made is taken again, or will be by stages that follow: `place` is none then. */
 enum uk_status uk_copy_operand(struct uk_schedule *s, struct uk_stage *st, int o, struct uk_loop *place,
                                struct uk_step *step);
+/* The step's copy is for operand o alone: it names its subscripts if the stage reads the tensor at others too. */
+void uk_name_access(const struct uk_stage *st, int o, struct uk_step *step);
 
 /* auto.c: the cheapest kernel for the stage, and its tiling. Without a kernel, plain loops where they are
  * allowed. */
@@ -57,6 +59,12 @@ double uk_map_cycles(const struct uk_schedule *s, const struct uk_stage *st, int
 enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st);
 /* The last of the first loops that choose an image of the operand, none of them `columns`; NULL: there is none. */
 struct uk_loop *uk_image_loop(const struct uk_stage *st, int operand, const struct uk_loop *columns);
+/* auto_program.c */
+bool uk_is_elementwise(const struct uk_stage *st);
+/* The only stage that reads the temp that st writes, if nothing else writes it. */
+struct uk_stage *uk_only_reader(const struct uk_schedule *s, const struct uk_stage *st);
+/* Element-wise stages become part of their only reader, if that is one too. */
+enum uk_status uk_inline_stages(struct uk_schedule *s);
 /* auto_pads.c: copies of what is read under pad with another value than 0, with a border: each image, or the whole. */
 bool uk_has_borders(const struct uk_stage *st);
 enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole);

@@ -153,7 +153,8 @@ static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *
     return first;
 }
 
-/* isl leaves a loop out where its value is known. A kernel has its grid all the same; a thread would not have its number. */
+/* isl leaves a loop out where its value is known. A kernel has its grid all the same, and of several threads one runs what is in
+ * a loop of one; of a loop of several, a thread would not have its number. */
 static struct uk_node *restore_loop(struct uk_nest *n, struct uk_loop *l, struct uk_node *body) {
     struct uk_schedule *s = n->s;
     struct uk_node *loop = uk_alloc(s->arena, sizeof *loop);
@@ -166,8 +167,8 @@ static struct uk_node *restore_loop(struct uk_nest *n, struct uk_loop *l, struct
             l->var->name);
         return NULL;
     }
-    if (l->kind == UK_LOOP_THREAD || !loop || !var)
-        return l->kind == UK_LOOP_THREAD ? body : NULL;
+    if (!loop || !var)
+        return NULL;
     *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
     *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .step = 1, .stage = l->stage->name, .body = body};
     uk_set_kind(loop, l);

@@ -124,9 +124,12 @@ static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st
            reuse_of_arguments(s, st, user) > UK_CHEAP_REUSE;
 }
 
-/* All threads of a block make it together. */
-static bool is_spread(const struct uk_stage *st) {
-    return st->is_copy && st->operand[0].tensor->scope == UK_SCOPE_SHARED;
+/* Kernels for GPUs compute products: all else there is loops of threads. */
+static bool has_no_kernels(const struct uk_schedule *s, const struct uk_stage *st) {
+    const struct uk_statement *t = st->statement;
+
+    return s->target->arch->is_device &&
+           (st->is_copy || t->reduce != UK_REDUCE_SUM || t->right->op != UK_E_MUL);
 }
 
 /* Plain loops that nobody wrote a step for are noted, or refused where kernels are required. */
@@ -141,7 +144,7 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
         uk_put(s->report, "stage %s runs as plain loops\n", st->name);
         uk_report_fused(s->target, st->statement->right, s->report);
     }
-    if (s->target->interpreted || ends_tile(st) || is_cheap_copy(s, st) || is_spread(st))
+    if (s->target->interpreted || has_no_kernels(s, st) || ends_tile(st) || is_cheap_copy(s, st))
         return UK_OK;
     if (uk_may_loop(s))
         return uk_note(s->context, st->statement->at, "%s %s runs as plain loops: %s",
@@ -394,18 +397,42 @@ static void print_applied(struct uk_schedule *s, struct uk_text *steps) {
     uk_print_steps(steps, &shown);
 }
 
+/* A GPU needs loops that are bound: without any the steps are for CPUs. */
+static bool has_steps(const struct uk_schedule *s) {
+    const struct uk_step *step = s->program->steps;
+
+    while (step && s->target->arch->is_device && step->kind != UK_STEP_BIND)
+        step = step->next;
+    return step;
+}
+
+static enum uk_status choose_steps(struct uk_schedule *s) {
+    const struct uk_step *step = s->program->steps;
+    enum uk_status status = UK_OK;
+
+    if (has_steps(s))
+        return uk_apply_steps(s, s->program->steps);
+    if (step)
+        status = uk_note(s->context, step->at,
+                         "the schedule binds no loop, so that it is none for %s; one is chosen in its place",
+                         s->target->name);
+    if (status)
+        return status;
+    return s->target->arch->is_device ? uk_auto_device(s) : uk_auto_schedule(s);
+}
+
 static enum uk_status apply_schedule(struct uk_schedule *s) {
     double since = uk_now();
     enum uk_status status = uk_stages_create(s);
 
     if (!status)
-        status = s->program->steps ? uk_apply_steps(s, s->program->steps) : uk_auto_schedule(s);
+        status = choose_steps(s);
     if (!status)
         status = uk_place_temps(s);
-    if (!status) {
-        uk_fill_tiles(s);
+    if (!status)
+        status = uk_fill_tiles(s);
+    if (!status)
         status = uk_spread_over_threads(s);
-    }
     if (!status)
         status = finish(s);
     if (!status)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cache_write T at L: the stage that writes T computes into a buffer, and a stage after the loops inside L
- * stores the buffer's elements to T, once their sums are complete.
+ * stores the buffer's elements to T, once their sums are complete; unless T is a temp that only stages attached there read, which
+ * then read the buffer.
  */
 #include <string.h>
 #include "attach.h"
@@ -12,6 +13,7 @@ struct writing {
     struct uk_tensor *t, *named; /* named: the buffer as the new statement reads it, with T's shape */
     struct uk_region *stored, *kept;
     struct uk_buffer_layout layout;
+    bool is_read_inside; /* T is a temp of which nothing is stored: all that reads it reads the buffer */
 };
 
 static enum uk_status find_writer(struct writing *w) {
@@ -40,6 +42,25 @@ static enum uk_status find_writer(struct writing *w) {
     return UK_OK;
 }
 
+/* Is T a temp that only stages attached inside the place read, once the sums are complete? */
+static bool is_read_inside(const struct writing *w) {
+    const struct uk_stage *at = w->a.at;
+    bool any = false;
+
+    if (w->t->kind != UK_TENSOR_TEMP || at->statement->assign != UK_ASSIGN)
+        return false;
+    for (const struct uk_stage *st = w->s->stages; st; st = st->next)
+        for (int o = 0; o < st->operands; o++) {
+            if (st->operand[o].tensor != w->t || (st == at && o == 0))
+                continue;
+            if (!o || st->parent != at || !st->after || st->prefix < w->a.prefix || st->is_copy ||
+                st->operand[o].pad != UK_PAD_NONE)
+                return false;
+            any = true;
+        }
+    return any;
+}
+
 static enum uk_status check_writer(const struct writing *w) {
     const struct uk_attaching *a = &w->a;
     const struct uk_stage *at = a->at;
@@ -57,7 +78,8 @@ static enum uk_status check_writer(const struct writing *w) {
             a, "stage %s is attached inside of this place; put the outer cache_write first", at->name);
     for (const struct uk_stage *st = w->s->stages; st; st = st->next)
         for (int o = 0; o < st->operands; o++)
-            if (st->operand[o].tensor == w->t && uk_root_of(st) == uk_root_of(at) && !(st == at && o == 0))
+            if (st->operand[o].tensor == w->t && uk_root_of(st) == uk_root_of(at) && !(st == at && o == 0) &&
+                !w->is_read_inside)
                 return uk_refuse_attach(a, "stage %s %s the tensor in this nest too%s", st->name,
                                         o ? "reads" : "writes",
                                         st == at ? "" : "; put this step before the one that attached it");
@@ -167,7 +189,7 @@ static enum uk_status create_stage(struct writing *w, const char *name) {
     return UK_OK;
 }
 
-/* Both stages access the buffer; the computing one starts it. */
+/* What computes it and what reads it access the buffer; the computing stage starts it. */
 static enum uk_status redirect(struct writing *w, const char *name) {
     struct uk_stage *at = w->a.at;
     struct uk_statement *starts = uk_alloc(w->s->arena, sizeof *starts);
@@ -181,8 +203,13 @@ static enum uk_status redirect(struct writing *w, const char *name) {
     starts->assign = UK_ASSIGN;
     at->statement = starts;
     enum uk_status status = uk_layout_redirect(w->s, at, &at->operand[0], w->kept, &w->layout, buffer);
-    return status ? status
-                  : uk_layout_redirect(w->s, w->a.st, &w->a.st->operand[1], w->kept, &w->layout, buffer);
+    if (w->a.st && !status)
+        return uk_layout_redirect(w->s, w->a.st, &w->a.st->operand[1], w->kept, &w->layout, buffer);
+    for (struct uk_stage *st = w->s->stages; st; st = st->next)
+        for (int o = 1; o < st->operands && !status; o++)
+            if (st->operand[o].tensor == w->t)
+                status = uk_layout_redirect(w->s, st, &st->operand[o], w->kept, &w->layout, buffer);
+    return status;
 }
 
 enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step) {
@@ -192,14 +219,15 @@ enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step)
 
     if (!name)
         return uk_out_of_memory(s->context);
-    if ((status = uk_check_scope(s, step, "cache_write")) || (status = find_writer(&w)) ||
-        (status = check_writer(&w)) ||
+    if ((status = uk_check_scope(s, step, "cache_write")) || (status = find_writer(&w)))
+        return status;
+    w.is_read_inside = is_read_inside(&w);
+    if ((status = check_writer(&w)) ||
         (step->scope == UK_SCOPE_SHARED && (status = uk_sink_threads(s, w.a.at, &w.a.prefix, step->at))) ||
         (status = find_regions(&w)))
         return status;
     if (uk_name_taken(s, name))
         return uk_refuse_attach(&w.a, "the name %s is taken; give another after ->", name);
-    if ((status = create_stage(&w, name)))
-        return status;
-    return redirect(&w, name);
+    status = w.is_read_inside ? UK_OK : create_stage(&w, name);
+    return status ? status : redirect(&w, name);
 }

@@ -110,19 +110,35 @@ static void drop_edges(struct uk_operand *o) {
     o->valid = kept;
 }
 
-void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st) {
-    const struct inside in = filled_inside(s, st);
+/* All that it touches is memory of a block. */
+static bool is_all_local(const struct uk_stage *st) {
     bool local = st->operands > 1 && !st->is_filtered && !st->previous;
 
     for (int o = 0; o < st->operands; o++)
         local &= is_local(st->operand[o].tensor);
+    return local;
+}
+
+void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st) {
+    const struct inside in = filled_inside(s, st);
+    const bool local = is_all_local(st);
+
     for (int b = 0; b < st->bounds && local; b++)
         raise_bound(s, st, &st->bound[b], &in);
     if (local && st->is_copy)
         drop_edges(&st->operand[1]);
 }
 
-void uk_fill_tiles(struct uk_schedule *s) {
-    for (struct uk_stage *st = s->stages; st; st = st->next)
+/* The condition on the sizes is that of the bounds as the program has them. */
+enum uk_status uk_fill_tiles(struct uk_schedule *s) {
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        enum uk_status status = UK_OK;
+
+        if (is_all_local(st) && !st->is_copy && !st->inside)
+            status = uk_inside_condition(s, st, &st->inside);
+        if (status)
+            return status;
         uk_fill_stage(s, st);
+    }
+    return UK_OK;
 }

@@ -20,7 +20,7 @@ enum uk_status uk_sink_threads(struct uk_schedule *s, struct uk_stage *st, int *
 /* Kernels have no more of such memory than the target has. */
 enum uk_status uk_check_memory(struct uk_schedule *s);
 /* fill.c: stages on buffers of a block do not stop where tensors end. */
-void uk_fill_tiles(struct uk_schedule *s);
+enum uk_status uk_fill_tiles(struct uk_schedule *s);
 void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st);
 /* distribute.c: stages on such buffers that have no loops over threads get them, before sums get theirs that start them; then
  * the indices of registers are those of one thread. */

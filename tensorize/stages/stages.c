@@ -338,6 +338,27 @@ static enum uk_status check_scopes(struct uk_schedule *s) {
     return UK_OK;
 }
 
+/* On GPUs a statement without iterators on the left has one: the loop over blocks that each nest must have. */
+static bool add_unit(struct uk_schedule *s, struct uk_statement *t) {
+    struct uk_var *v = uk_alloc(s->arena, sizeof *v);
+    struct uk_index *extent = uk_index_int(s->arena, 1);
+    const char *name = uk_fresh_name(s, "one", "");
+
+    if (!s->target->machine.device.threads || t->left_iterators)
+        return true;
+    if (!v || !extent || !name || uk_name_add(s, name))
+        return false;
+    *v = (struct uk_var){.name = name, .kind = UK_VAR_ITERATOR, .at = t->at};
+    for (int i = t->iterators++; i > 0; i--) {
+        t->iterator[i] = t->iterator[i - 1];
+        t->extent[i] = t->extent[i - 1];
+    }
+    t->iterator[0] = v;
+    t->extent[0] = extent;
+    t->left_iterators = 1;
+    return true;
+}
+
 enum uk_status uk_stages_create(struct uk_schedule *s) {
     struct uk_stage **end = &s->stages;
     enum uk_status refused = check_scopes(s);
@@ -352,7 +373,8 @@ enum uk_status uk_stages_create(struct uk_schedule *s) {
         if (!part)
             return uk_out_of_memory(s->context);
         for (; part; part = part->next) {
-            enum uk_status status = uk_stage_create(s, part, &end);
+            enum uk_status status =
+                add_unit(s, part) ? uk_stage_create(s, part, &end) : uk_failure(s->context);
 
             if (status)
                 return status;

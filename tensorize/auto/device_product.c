@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products on GPUs: blocks of threads that each have a tile of the output in registers, and share blocks of both operands, which
+ * all of them copy to shared memory, one step of the sum ahead. What reads a product element by element takes the tile from the
+ * registers.
+ */
+#include <float.h>
+#include <string.h>
+#include "device.h"
+
+enum {
+    STEP = 8,  /* of the sum in shared memory: long enough that a step hides what it waits for */
+    GROUP = 4, /* neighbours along an axis that a thread has: 16 bytes of f32, one access to shared memory */
+    AT_LEAST = 8,        /* rows and columns: fewer are sums, of which tiles would be nearly empty */
+    SPARE = 24,          /* registers for addresses, and for what is read of shared memory at a time */
+    WAVES = 2,           /* of a SIMD, at least: one computes while the other waits */
+    LANES_A_CYCLE = 16,  /* whose arithmetic a SIMD does */
+    MORE_DIMENSIONS = 3, /* of a copy: groups, what is in them, slots */
+    MANY = 16,
+    FEW = 8, /* threads along either axis of a block */
+};
+
+/* Bytes in a cycle: of shared memory, for each compute unit, less what copies take and what conflicts cost; of global memory,
+ * from caches and from beyond them. */
+static const double shared_rate = 96, global_rate = 16;
+/* A block is started, its first copies are waited for, and its tile is stored. */
+static const double block_cycles = 2000;
+/* A wave that has a SIMD alone waits at barriers and for what it reads. */
+static const double alone = 1.3;
+
+struct product {
+    struct uk_schedule *s;
+    struct uk_stage *st;
+    int a, b;                             /* operands: of rows, of columns */
+    struct uk_loop *rows, *columns, *sum; /* that are tiled */
+    struct uk_loop *place, *steps, *step; /* around a block's tile; over steps of the sum; of a step */
+};
+
+/* A block's tile: `threads` squared threads, each with a tile of rows x columns; of a step, the instructions for that. */
+struct tile {
+    int rows, columns, threads;
+    double instructions;
+};
+
+/* ---- is it a product? ---- */
+
+/* The operand that the factor is, or is converted from, also under pad; 0: none. */
+static int factor(const struct uk_stage *st, const struct uk_expr *e) {
+    while (e->op == UK_E_CAST || e->op == UK_E_PAD)
+        e = e->arg[0];
+    for (int o = 1; o < st->operands; o++)
+        if (st->operand[o].expr == e)
+            return o;
+    return 0;
+}
+
+static bool is_longer(const struct product *p, const struct uk_loop *l, const struct uk_loop *than) {
+    return !than || uk_values_told(p->s, p->st, l) > uk_values_told(p->s, p->st, than);
+}
+
+/* The longest loop of the output that moves one operand alone; what is contiguous in the output goes first. */
+static struct uk_loop *axis_of(const struct product *p, int o, int other) {
+    const struct uk_stage *st = p->st;
+    struct uk_loop *found = NULL;
+
+    for (int i = 0; i < st->loops; i++) {
+        struct uk_loop *l = st->loop[i];
+
+        if (!uk_device_is_free(st, i) || !uk_depends(&st->operand[o], l) ||
+            uk_depends(&st->operand[other], l))
+            continue;
+        if (uk_device_is_contiguous(&st->operand[0], l))
+            return l;
+        found = is_longer(p, l, found) ? l : found;
+    }
+    return found;
+}
+
+static bool find_axes(struct product *p) {
+    const struct uk_stage *st = p->st;
+    const struct uk_statement *t = st->statement;
+    const struct uk_expr *e = t->right;
+
+    if (t->reduce != UK_REDUCE_SUM || st->previous || st->is_filtered || e->op != UK_E_MUL ||
+        st->operands != 3)
+        return false;
+    p->a = factor(st, e->arg[0]);
+    p->b = factor(st, e->arg[1]);
+    if (!p->a || !p->b || p->a == p->b)
+        return false;
+    p->rows = axis_of(p, p->a, p->b);
+    p->columns = axis_of(p, p->b, p->a);
+    if (!p->rows || !p->columns)
+        return false;
+    if (uk_device_is_contiguous(&st->operand[0], p->rows)) {
+        struct uk_loop *l = p->rows;
+        const int o = p->a;
+
+        p->rows = p->columns;
+        p->columns = l;
+        p->a = p->b;
+        p->b = o;
+    }
+    for (int i = 0; i < st->loops; i++)
+        if (uk_is_reduced(st, st->loop[i]) && uk_depends(&st->operand[p->a], st->loop[i]) &&
+            uk_depends(&st->operand[p->b], st->loop[i]) && is_longer(p, st->loop[i], p->sum))
+            p->sum = st->loop[i];
+    return p->sum && uk_values_told(p->s, st, p->rows) >= AT_LEAST &&
+           uk_values_told(p->s, st, p->columns) >= AT_LEAST;
+}
+
+/* ---- its tile ---- */
+
+static double ceiling(double n, double of) {
+    const double whole = (double)(int64_t)(n / of);
+
+    return whole * of < n ? whole + 1 : whole;
+}
+
+/* Registers of a thread: sums, what it copies for the next step, the rest. */
+static int registers_of(const struct uk_device *d, const struct tile *t) {
+    const int n = t->rows * t->columns + (t->rows + t->columns) * STEP / t->threads + SPARE;
+
+    return (n + d->granule - 1) / d->granule * d->granule;
+}
+
+/* Of shared memory, in two slots. */
+static int64_t bytes_of(const struct product *p, const struct tile *t) {
+    const size_t step = uk_type_bytes(p->st->operand[p->a].tensor->type) * (size_t)t->rows +
+                        uk_type_bytes(p->st->operand[p->b].tensor->type) * (size_t)t->columns;
+
+    return 2 * (int64_t)step * t->threads * STEP;
+}
+
+static int waves_of(const struct uk_device *d, const struct tile *t) {
+    return (t->threads * t->threads + d->lanes - 1) / d->lanes;
+}
+
+/* Blocks that a compute unit has at a time. */
+static int resident(const struct product *p, const struct tile *t) {
+    const struct uk_device *d = &p->s->target->machine.device;
+    const int waves = d->registers / registers_of(d, t), most = waves < d->waves ? waves : d->waves;
+    const int by_registers = most * d->simds / waves_of(d, t);
+    const int by_shared = (int)(d->shared_bytes / bytes_of(p, t));
+
+    return most < WAVES || t->threads * t->threads > d->threads ? 0
+           : by_shared < by_registers                           ? by_shared
+                                                                : by_registers;
+}
+
+/* Cycles of the whole product, its blocks on all compute units: of arithmetic, or of reading what it needs, if that is more. */
+static double estimate(const struct product *p, const struct tile *t, int most) {
+    const struct uk_device *d = &p->s->target->machine.device;
+    const double rows = t->rows * t->threads, columns = t->columns * t->threads, bytes = 4;
+    double terms = 1, blocks = ceiling(uk_values_told(p->s, p->st, p->rows), rows) *
+                               ceiling(uk_values_told(p->s, p->st, p->columns), columns);
+
+    for (int i = 0; i < p->st->loops; i++) {
+        const struct uk_loop *l = p->st->loop[i];
+        const double n = uk_values_told(p->s, p->st, l);
+
+        if (uk_is_reduced(p->st, l))
+            terms *= n;
+        else if (l != p->rows && l != p->columns)
+            blocks *= n;
+    }
+    const double of_unit = ceiling(blocks, d->units), together = of_unit < most ? of_unit : most,
+                 waves = together * waves_of(d, t), simds = waves < d->simds ? waves : d->simds;
+    const double lane_cycles = (double)d->lanes / LANES_A_CYCLE;
+    const double arithmetic =
+                     waves * t->instructions * lane_cycles / simds * (waves < WAVES * d->simds ? alone : 1),
+                 shared = waves * d->lanes * (t->rows + t->columns) * bytes / shared_rate,
+                 global = together * (rows + columns) * bytes / global_rate;
+    const double inside = arithmetic > shared ? arithmetic : shared;
+
+    return ceiling(of_unit, together) * (terms * (global > inside ? global : inside) + block_cycles);
+}
+
+struct choice {
+    struct tile tile;
+    double cycles;
+};
+
+/* In blocks of many threads and of few. */
+static void offer(const struct product *p, int rows, int columns, double instructions, struct choice *best) {
+    for (int threads = MANY; threads >= FEW; threads /= 2) {
+        const struct tile t = {rows, columns, threads, instructions};
+        const int most = resident(p, &t);
+        const double cycles = most ? estimate(p, &t, most) : DBL_MAX;
+
+        if (cycles < best->cycles)
+            *best = (struct choice){t, cycles};
+    }
+}
+
+/* The tiles of the target's kernels; a small one where none would be full, or for another type. */
+static bool choose_tile(const struct product *p, struct tile *out) {
+    const bool is_f32 = p->st->operand[0].tensor->type == UK_F32;
+    const double m = uk_values_told(p->s, p->st, p->rows), n = uk_values_told(p->s, p->st, p->columns);
+    struct choice best = {.cycles = DBL_MAX};
+    char lacks[64];
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+
+    for (const struct uk_kernel *k = rows; k < rows + count; k++)
+        if (is_f32 && !strcmp(k->op, "sgemm_s") && m >= k->mr * FEW && n >= k->nr * FEW &&
+            !uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
+            offer(p, k->mr, k->nr, k->fma + k->other, &best);
+    if (best.cycles == DBL_MAX)
+        offer(p, GROUP, GROUP, GROUP * GROUP, &best);
+    *out = best.tile;
+    return best.cycles < DBL_MAX;
+}
+
+/* ---- the loops ---- */
+
+/* l -> over blocks, threads, what a thread has */
+struct parts {
+    struct uk_loop *block, *thread, *inner;
+};
+
+static enum uk_status part(struct product *p, struct uk_loop *l, int each, int threads, struct parts *out) {
+    enum uk_status status = uk_device_split(p->s, p->st, &l, (int64_t)each * threads, "b", "p", &out->block);
+
+    out->inner = l;
+    return status ? status : uk_device_split(p->s, p->st, &out->inner, each, "t", "i", &out->thread);
+}
+
+/* Blocks, others, what else is summed over, the sum in steps, threads, a step, a thread's tile. */
+static enum uk_status order(struct product *p, const struct tile *t) {
+    struct uk_loop *blocks[UK_AXES], *order[UK_MAX_LOOPS], *z = NULL;
+    struct uk_stage *st = p->st;
+    struct parts r, c;
+    int n = 0, axes = 0;
+
+    p->step = p->sum;
+    enum uk_status status = part(p, p->rows, t->rows, t->threads, &r);
+
+    if (status || (status = part(p, p->columns, t->columns, t->threads, &c)) ||
+        (status = uk_device_split(p->s, st, &p->step, STEP, "o", "i", &p->steps)))
+        return status;
+    struct uk_loop *const tiled[] = {r.block,  r.thread, r.inner,  c.block,
+                                     c.thread, c.inner,  p->steps, p->step};
+    bool taken[UK_MAX_LOOPS] = {false};
+    for (int i = 0; i < st->loops; i++)
+        for (size_t k = 0; k < sizeof tiled / sizeof tiled[0]; k++)
+            taken[i] |= st->loop[i] == tiled[k];
+    for (int i = 0; i < st->loops; i++)
+        if (!taken[i] && uk_device_is_free(st, i) && is_longer(p, st->loop[i], z))
+            z = st->loop[i];
+    if (z)
+        blocks[axes++] = z;
+    blocks[axes++] = r.block;
+    blocks[axes++] = c.block;
+    memcpy(order, blocks, sizeof blocks[0] * (size_t)axes);
+    n = axes;
+    for (int reduced = 0; reduced < 2; reduced++) {
+        for (int i = 0; i < st->loops; i++)
+            if (!taken[i] && st->loop[i] != z && uk_is_reduced(st, st->loop[i]) == reduced)
+                order[n++] = st->loop[i];
+        p->place = reduced ? p->place : order[n - 1];
+    }
+    struct uk_loop *const inside[] = {p->steps, r.thread, c.thread, p->step, r.inner, c.inner};
+    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
+        order[n++] = inside[i];
+    if ((status = uk_device_order(p->s, st, order, n)) ||
+        (status = uk_device_bind_blocks(p->s, st, blocks, axes)) ||
+        (status = uk_device_bind(p->s, st, r.thread, "thread", 1)))
+        return status;
+    return uk_device_bind(p->s, st, c.thread, "thread", 0);
+}
+
+/* ---- shared memory ---- */
+
+/* The dimension of the operand that the iterator of the loop alone moves, by 1; -1: there is none. */
+static int dimension_of(const struct uk_stage *st, int o, int iterator) {
+    const struct uk_operand *x = &st->operand[o];
+    const struct uk_var *v = st->statement->iterator[iterator];
+    int found = -1;
+
+    for (int d = 0; d < x->tensor->dims; d++) {
+        const struct uk_index *e = x->expr->access.index[d];
+
+        if (!uk_mentions(e, v))
+            continue;
+        if (e->op != UK_I_VAR || found >= 0)
+            return -1;
+        found = d;
+    }
+    return found;
+}
+
+/* [the sum, other dimensions, groups of a thread, threads, rows of a group]: the groups of neighbouring threads lie side by side. */
+static struct uk_map *groups_of(const struct product *p, int o, int along, int sum, int each) {
+    struct uk_arena *arena = p->s->arena;
+    struct uk_map *m = uk_alloc(arena, sizeof *m);
+    const int dims = p->st->operand[o].tensor->dims;
+
+    if (!m)
+        return NULL;
+    m->from_count = dims;
+    for (int d = 0; d < dims; d++) {
+        if (!(m->from[d] = uk_alloc(arena, sizeof *m->from[d])))
+            return NULL;
+        *m->from[d] =
+            (struct uk_var){.name = uk_format(arena, "i%d", d), .kind = UK_VAR_ITERATOR, .number = d};
+    }
+    m->to[m->to_count++] = uk_index_var(arena, m->from[sum]);
+    for (int d = 0; d < dims; d++)
+        if (d != sum && d != along)
+            m->to[m->to_count++] = uk_index_var(arena, m->from[d]);
+    struct uk_index *row = uk_index_var(arena, m->from[along]), *size = uk_index_int(arena, GROUP);
+    if (each > GROUP)
+        m->to[m->to_count++] = uk_index_op(arena, UK_I_MOD, uk_index_op(arena, UK_I_DIV, row, size),
+                                           uk_index_int(arena, each / GROUP));
+    m->to[m->to_count++] = uk_index_op(arena, UK_I_DIV, row, uk_index_int(arena, each));
+    m->to[m->to_count++] = uk_index_op(arena, UK_I_MOD, row, size);
+    for (int i = 0; i < m->to_count; i++)
+        if (!m->to[i])
+            return NULL;
+    return m;
+}
+
+/* How far apart neighbours along the loop are, for comparing: what depends on sizes is further than what does not. */
+static int64_t distance(const struct uk_operand *o, const struct uk_loop *l) {
+    const struct uk_poly step = uk_coefficient(o, l->id);
+    int64_t n = 0;
+
+    if (uk_poly_is_int(&step, &n))
+        return n;
+    return step.terms == 1 ? INT32_MAX + step.term[0].factor : INT64_MAX;
+}
+
+/* Neighbouring threads copy what is neighbours in global memory: the loop with the smallest stride is the innermost. */
+static enum uk_status order_copy(struct product *p, struct uk_stage *copy) {
+    struct uk_loop *order[UK_MAX_LOOPS];
+    int n = 0;
+
+    for (int i = copy->prefix; i < copy->loops; i++) {
+        const int64_t far = distance(&copy->operand[1], copy->loop[i]);
+        int at = n++;
+
+        for (; at > 0 && distance(&copy->operand[1], order[at - 1]) < far; at--)
+            order[at] = order[at - 1];
+        order[at] = copy->loop[i];
+    }
+    return uk_device_order(p->s, copy, order, n);
+}
+
+/* The operand's part of a step; along the iterator `axis` a thread has `each`. */
+static enum uk_status share(struct product *p, int o, int axis, int each) {
+    const struct uk_tensor *t = p->st->operand[o].tensor;
+    struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->steps, 1);
+    const int along = dimension_of(p->st, o, axis), sum = dimension_of(p->st, o, p->step->iterator);
+
+    if (!step || !(step->name = uk_alloc(p->s->arena, sizeof *step->name)))
+        return uk_out_of_memory(p->s->context);
+    step->subject = t->name;
+    step->has_scope = true;
+    step->scope = UK_SCOPE_SHARED;
+    step->names = 1;
+    step->name[0] = uk_fresh_name(p->s, t->name, "_shared");
+    uk_name_access(p->st, o, step);
+    if (along >= 0 && sum >= 0 && along != sum && t->dims + MORE_DIMENSIONS <= UK_MAX_DIMS &&
+        !(step->layout = groups_of(p, o, along, sum, each)))
+        return uk_out_of_memory(p->s->context);
+    enum uk_status status = step->name[0] ? uk_apply_one(p->s, step) : uk_out_of_memory(p->s->context);
+    struct uk_stage *copy = status ? NULL : uk_stage_find(p->s, step->name[0]);
+    return copy ? order_copy(p, copy) : status;
+}
+
+/* ---- what follows ---- */
+
+/* The only stage that reads the temp that the product is, element by element, runs on the tile while that is in registers. */
+static enum uk_status follow(struct product *p) {
+    struct uk_stage *e = uk_only_reader(p->s, p->st);
+    struct uk_step *step = uk_step_on(p->s, UK_STEP_REVERSE_COMPUTE_AT, p->st, &p->place, 1);
+    bool done;
+
+    if (!e || !uk_is_elementwise(e) || e->parent)
+        return UK_OK;
+    if (step)
+        step->subject = e->name;
+    return uk_device_try(p->s, step, &done);
+}
+
+static enum uk_status pipeline(struct product *p) {
+    struct uk_step *step = uk_step_on(p->s, UK_STEP_PIPELINE, p->st, &p->steps, 1);
+
+    if (step)
+        step->number[0] = 2;
+    return uk_apply_one(p->s, step);
+}
+
+/* By a kernel, if there is one for the tile. */
+static enum uk_status tensorize(struct product *p) {
+    struct uk_step *step = uk_step_on(p->s, UK_STEP_TENSORIZE, p->st, &p->step, 1);
+
+    if (step)
+        step->subject = "auto";
+    enum uk_status status = uk_apply_one(p->s, step);
+    if (status != UK_NO_MATCH && status != UK_REFUSED)
+        return status;
+    p->st->plain_why = "no kernel computes its tile";
+    uk_context_forget(p->s->context);
+    return UK_OK;
+}
+
+enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, bool *done) {
+    struct product p = {.s = s, .st = st};
+    struct tile t;
+    enum uk_status status;
+
+    *done = find_axes(&p) && choose_tile(&p, &t);
+    if (!*done)
+        return UK_OK;
+    const int rows = p.rows->iterator, columns = p.columns->iterator;
+    if ((status = order(&p, &t)) || (status = follow(&p)) || (status = uk_device_keep(s, st, p.place)) ||
+        (status = share(&p, p.a, rows, t.rows)) || (status = share(&p, p.b, columns, t.columns)) ||
+        (status = pipeline(&p)))
+        return status;
+    return tensorize(&p);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps of the automatic schedules for GPUs. */
+#include "device.h"
+
+static enum uk_status name_step(struct uk_schedule *s, struct uk_step *step, const char *base,
+                                const char *first, const char *second) {
+    if (!step || !(step->name = uk_alloc(s->arena, 2 * sizeof *step->name)))
+        return uk_out_of_memory(s->context);
+    step->names = second ? 2 : 1;
+    step->name[0] = uk_fresh_name(s, base, first);
+    step->name[1] = second ? uk_fresh_name(s, base, second) : NULL;
+    return step->name[0] && (step->name[1] || !second) ? UK_OK : uk_out_of_memory(s->context);
+}
+
+enum uk_status uk_device_split(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
+                               const char *outer_suffix, const char *inner_suffix, struct uk_loop **outer) {
+    struct uk_step *step = uk_step_on(s, UK_STEP_SPLIT, st, l, 1);
+    const int at = uk_loop_position(st, *l);
+    enum uk_status status =
+        name_step(s, step, st->statement->iterator[(*l)->iterator]->name, outer_suffix, inner_suffix);
+
+    if (status)
+        return status;
+    step->number[0] = factor;
+    if ((status = uk_apply_one(s, step)))
+        return status;
+    *outer = st->loop[at];
+    *l = st->loop[at + 1];
+    return UK_OK;
+}
+
+enum uk_status uk_device_order(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *order,
+                               int n) {
+    bool same = true;
+
+    for (int i = 0; i < n; i++)
+        same &= st->loop[st->loops - n + i] == order[i];
+    return same ? UK_OK : uk_apply_one(s, uk_step_on(s, UK_STEP_REORDER, st, order, n));
+}
+
+enum uk_status uk_device_bind(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *l, const char *kind,
+                              int axis) {
+    struct uk_step *step = uk_step_on(s, UK_STEP_BIND, st, &l, 1);
+
+    if (!step)
+        return uk_out_of_memory(s->context);
+    step->bind_kind = kind;
+    step->bind_axis = (char)('x' + axis);
+    return uk_apply_one(s, step);
+}
+
+enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *loop,
+                                     int n) {
+    enum uk_status status = UK_OK;
+    int most = 0, axis = 1;
+
+    for (int i = 1; i < n; i++)
+        if (uk_values_told(s, st, loop[i]) > uk_values_told(s, st, loop[most]))
+            most = i;
+    for (int i = n; i-- > 0 && !status;)
+        status = uk_device_bind(s, st, loop[i], "block", i == most ? 0 : axis++);
+    return status;
+}
+
+enum uk_status uk_device_keep(struct uk_schedule *s, struct uk_stage *st, const struct uk_loop *place) {
+    struct uk_loop *l = (struct uk_loop *)place;
+    struct uk_step *step = uk_step_on(s, UK_STEP_CACHE_WRITE, st, &l, 1);
+    enum uk_status status = name_step(s, step, st->operand[0].tensor->name, "_kept", NULL);
+
+    if (status)
+        return status;
+    step->subject = st->operand[0].tensor->name;
+    step->has_scope = true;
+    step->scope = UK_SCOPE_REGISTER;
+    return uk_apply_one(s, step);
+}
+
+enum uk_status uk_device_try(struct uk_schedule *s, struct uk_step *step, bool *done) {
+    enum uk_status status = uk_apply_one(s, step);
+
+    *done = !status;
+    if (status != UK_REFUSED && status != UK_UNSUPPORTED)
+        return status;
+    uk_context_forget(s->context);
+    return UK_OK;
+}
+
+bool uk_device_is_free(const struct uk_stage *st, int position) {
+    const struct uk_loop *l = st->loop[position];
+
+    return position >= st->prefix && !uk_is_reduced(st, l) && !(st->previous && l->iterator == st->scanned);
+}
+
+bool uk_device_is_contiguous(const struct uk_operand *o, const struct uk_loop *l) {
+    const struct uk_poly step = uk_coefficient(o, l->id);
+    int64_t n;
+
+    return uk_poly_is_int(&step, &n) && n == 1;
+}
+
+int64_t uk_device_power(double n) {
+    int64_t p = 1;
+
+    while ((double)p < n && p < INT64_MAX / 2)
+        p *= 2;
+    return p;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums over what is contiguous in memory. The threads of a row, a wave or a block, have its terms in turns, so that neighbours read
+ * neighbours; what each of them has lies in shared memory. About a square root of the threads add that up, and one of them what
+ * those have. So three stages, from two rfactors, in one kernel.
+ */
+#include "device.h"
+
+enum {
+    LONG_ROW = 1024, /* from so many terms on a row has the threads of a block, not of a wave, */
+    FEW_ROWS = 4     /* or from the threads of a block on, if there are no more rows for each compute unit */
+};
+
+struct summing {
+    struct uk_schedule *s;
+    struct uk_loop *terms; /* the loop that a row's threads share */
+    int64_t threads, adders;
+    struct uk_stage *each, *some, *one; /* what all threads, some, and one of a row compute */
+    struct uk_loop *place;              /* of `one`: the innermost around what the row's threads do */
+    struct uk_loop *row;                /* of `one`: the rows of a block */
+};
+
+static double footprint(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_operand *o) {
+    double n = 1;
+
+    for (int i = 0; i < st->loops; i++)
+        n *= uk_depends(o, st->loop[i]) ? uk_values_told(s, st, st->loop[i]) : 1;
+    return n;
+}
+
+/* The loop of the sum along which the largest operand is contiguous; NULL: it is along another one, or short. */
+static struct uk_loop *find_terms(const struct uk_schedule *s, const struct uk_stage *st) {
+    const struct uk_operand *most = NULL;
+    struct uk_loop *found = NULL;
+
+    for (int o = 1; o < st->operands; o++)
+        if (!most || footprint(s, st, &st->operand[o]) > footprint(s, st, most))
+            most = &st->operand[o];
+    for (int i = 0; i < st->loops && most; i++)
+        if (uk_device_is_contiguous(most, st->loop[i]) && uk_is_reduced(st, st->loop[i]))
+            found = st->loop[i];
+    return found && uk_values_told(s, st, found) >= s->target->machine.device.lanes ? found : NULL;
+}
+
+static bool can_divide(const struct uk_stage *st) {
+    bool can = st->statement->reduce != UK_REDUCE_NONE && !st->previous && !st->inside &&
+               st->statement->left_iterators + 2 <= UK_MAX_DIMS && st->statement->left_iterators;
+
+    for (int o = 1; o < st->operands; o++)
+        can &= st->operand[o].tensor != st->operand[0].tensor;
+    return can;
+}
+
+/* rfactor l -> the stage's name and a suffix */
+static enum uk_status factor(struct summing *w, struct uk_stage *st, struct uk_loop *l, const char *suffix,
+                             struct uk_stage **rest) {
+    struct uk_step *step = uk_step_on(w->s, UK_STEP_RFACTOR, st, &l, 1);
+
+    if (!step || !(step->name = uk_alloc(w->s->arena, sizeof *step->name)))
+        return uk_out_of_memory(w->s->context);
+    step->names = 1;
+    step->name[0] = uk_fresh_name(w->s, st->operand[0].tensor->name, suffix);
+    enum uk_status status = step->name[0] ? uk_apply_one(w->s, step) : uk_out_of_memory(w->s->context);
+    *rest = st->next;
+    return status;
+}
+
+static enum uk_status divide(struct summing *w) {
+    struct uk_loop *inner = w->terms, *outer;
+    enum uk_status status = uk_device_split(w->s, w->each, &inner, w->threads, "o", "t", &outer);
+
+    if (status || (status = factor(w, w->each, inner, "_each", &w->some)))
+        return status;
+    inner = w->some->loop[w->some->loops - 1];
+    if ((status = uk_device_split(w->s, w->some, &inner, w->threads / w->adders, "o", "t", &outer)))
+        return status;
+    return factor(w, w->some, outer, "_some", &w->one);
+}
+
+/* ---- one thread of a row ---- */
+
+static enum uk_status bind_rows(struct summing *w) {
+    struct uk_stage *st = w->one;
+    struct uk_loop *order[UK_MAX_LOOPS], *most = NULL;
+    int n = 0, blocks;
+
+    for (int i = 0; i < st->loops; i++)
+        if (uk_device_is_free(st, i) &&
+            (!most || uk_values_told(w->s, st, st->loop[i]) > uk_values_told(w->s, st, most)))
+            most = st->loop[i];
+    w->row = most;
+    enum uk_status status =
+        uk_device_split(w->s, st, &w->row, UK_BLOCK_THREADS / w->threads, "b", "t", &order[n++]);
+    for (int i = 0; i < st->loops; i++)
+        if (uk_device_is_free(st, i) && st->loop[i] != order[0] && st->loop[i] != w->row)
+            order[n++] = st->loop[i];
+    blocks = n < UK_AXES ? n : UK_AXES;
+    w->place = order[n - 1];
+    order[n++] = w->row;
+    for (int i = 0; i < st->loops; i++)
+        if (!uk_device_is_free(st, i))
+            order[n++] = st->loop[i];
+    if (status || (status = uk_device_order(w->s, st, order, n)) ||
+        (status = uk_device_bind_blocks(w->s, st, order, blocks)) ||
+        (status = uk_device_bind(w->s, st, w->row, "thread", 1)))
+        return status;
+    return uk_device_keep(w->s, st, w->row);
+}
+
+/* ---- what comes before it in the kernel ---- */
+
+/* A stage that rfactor made: its loop over parts before what it adds up. */
+static enum uk_status order_parts(struct summing *w, struct uk_stage *st, struct uk_loop **part) {
+    struct uk_loop *order[UK_MAX_LOOPS];
+    int n = 0;
+
+    for (int reduced = 0; reduced < 2; reduced++)
+        for (int i = 0; i < st->loops; i++)
+            if (uk_is_reduced(st, st->loop[i]) == reduced)
+                order[n++] = st->loop[i];
+    for (int i = 0; i < st->loops; i++)
+        if (st->loop[i]->iterator == st->statement->left_iterators - 1)
+            *part = st->loop[i];
+    return uk_device_order(w->s, st, order, n);
+}
+
+static enum uk_status attach(struct summing *w, struct uk_stage *st) {
+    struct uk_loop *part = NULL, *row = NULL;
+    enum uk_status status = order_parts(w, st, &part);
+    struct uk_step *step = uk_step_on(w->s, UK_STEP_COMPUTE_AT, w->one, &w->place, 1);
+
+    if (status || !step)
+        return status ? status : uk_out_of_memory(w->s->context);
+    step->subject = st->name;
+    if ((status = uk_apply_one(w->s, step)))
+        return status;
+    for (int i = st->prefix; i < st->loops; i++) {
+        if (st->loop[i]->iterator == w->row->iterator)
+            row = st->loop[i];
+        if (st->loop[i]->iterator == st->statement->left_iterators - 1 && !uk_is_reduced(st, st->loop[i]))
+            part = st->loop[i];
+    }
+    status = row && uk_constant_extent(st, row) > 1 ? uk_device_bind(w->s, st, row, "thread", 1) : UK_OK;
+    return status ? status : uk_device_bind(w->s, st, part, "thread", 0);
+}
+
+static int64_t threads_of(const struct summing *w) {
+    const struct uk_device *d = &w->s->target->machine.device;
+    const double terms = uk_values_told(w->s, w->each, w->terms);
+    double rows = 1;
+
+    for (int i = 0; i < w->each->loops; i++)
+        rows *=
+            uk_is_reduced(w->each, w->each->loop[i]) ? 1 : uk_values_told(w->s, w->each, w->each->loop[i]);
+    return terms >= LONG_ROW || (terms >= UK_BLOCK_THREADS && rows <= (double)FEW_ROWS * d->units)
+               ? UK_BLOCK_THREADS
+               : d->lanes;
+}
+
+enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *done) {
+    struct summing w = {.s = s, .each = st, .terms = can_divide(st) ? find_terms(s, st) : NULL};
+    enum uk_status status;
+
+    *done = false;
+    if (!w.terms)
+        return UK_OK;
+    w.threads = threads_of(&w);
+    while (w.adders * w.adders < w.threads)
+        w.adders = w.adders ? 2 * w.adders : 1;
+    *done = true;
+    if ((status = divide(&w)) || (status = bind_rows(&w)) || (status = attach(&w, w.some)))
+        return status;
+    return attach(&w, w.each);
+}
