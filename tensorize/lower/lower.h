@@ -27,6 +27,13 @@ enum uk_status uk_place_barriers(struct uk_schedule *s, struct uk_node *launch);
 /* The instances of a stage at one point of its loops before `tile`: calls, or plain loops. value by loop id.
  */
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value);
+/* An instance of the stage's statement. */
+struct uk_node *uk_lower_statement(struct uk_schedule *s, const struct uk_stage *st,
+                                   struct uk_index *const *value);
+/* lower_plain.c: the stage's loops from `position` on; all of the tile's, with a version for full tiles where that is worth it. */
+struct uk_node *uk_lower_plain(struct uk_schedule *s, const struct uk_stage *st, int position,
+                               struct uk_index **value);
+struct uk_node *uk_lower_versions(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value);
 struct uk_node *uk_lower_node(struct uk_schedule *s, enum uk_node_op op, const struct uk_stage *st);
 struct uk_node *uk_lower_store(struct uk_schedule *s, const struct uk_stage *st, const struct uk_expr *e,
                                struct uk_index *const *value);

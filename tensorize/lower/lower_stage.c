@@ -141,8 +141,8 @@ static struct uk_node *begin_scan(struct uk_schedule *s, const struct uk_stage *
     return uk_lower_if(s, st, uk_index_op(s->arena, UK_I_EQ, i, uk_index_int(s->arena, 0)), first, next);
 }
 
-static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage *st,
-                                    struct uk_index *const *value) {
+struct uk_node *uk_lower_statement(struct uk_schedule *s, const struct uk_stage *st,
+                                   struct uk_index *const *value) {
     int64_t always;
 
     if (st->is_copy)
@@ -159,84 +159,6 @@ static struct uk_node *statement_at(struct uk_schedule *s, const struct uk_stage
     if (begin)
         begin->next = n;
     return begin;
-}
-
-static bool is_int(const struct uk_index *e, int64_t value) {
-    int64_t c;
-
-    return uk_index_is_int(e, &c) && c == value;
-}
-
-/* The loops from `position` on, in their order. With `full`, the innermost one runs to the constant that is its
- * most; outer ones would only be unrolled, into more addresses than there are registers. */
-static struct uk_node *plain_loops(struct uk_schedule *s, const struct uk_stage *st, int position,
-                                   struct uk_index **value, bool full) {
-    if (position == st->loops)
-        return statement_at(s, st, value);
-    const struct uk_loop *l = st->loop[position];
-    if (position + 1 == st->loops && st->is_copy && uk_has_border(st))
-        return uk_lower_copy_row(s, st, l, value);
-    struct uk_node *n = uk_lower_node(s, UK_N_FOR, st);
-    int64_t most = full && position + 1 == st->loops ? uk_constant_extent(st, l) : -1;
-
-    if (!n)
-        return NULL;
-    n->var = uk_alloc(s->arena, sizeof *n->var);
-    n->step = 1;
-    n->lower = uk_first(s, st, l, value);
-    n->upper = most >= 0 ? uk_index_int(s->arena, most) : uk_extent(s, st, l, value);
-    if (!n->var || !n->lower || !n->upper)
-        return uk_out_of_memory(s->context), NULL;
-    uk_set_kind(n, l);
-    if (n->loop == UK_LOOP_PARALLEL)
-        n->loop = UK_LOOP_SERIAL;
-    *n->var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
-    bool once = is_int(n->lower, 0) && is_int(n->upper, 1) && !uk_is_bound(l); /* of what a tile has one of */
-    value[l->id] = once ? n->lower : uk_index_var(s->arena, n->var);
-    n->body = plain_loops(s, st, position + 1, value, full);
-    value[l->id] = NULL;
-    return n->body && !once ? n : n->body;
-}
-
-/* Does every bound have at most one of the loops from `position` on? */
-static bool is_rectangular(const struct uk_stage *st, int position) {
-    for (int b = 0; b < st->bounds; b++) {
-        int inner = 0;
-
-        for (int i = position; i < st->loops; i++)
-            inner += st->bound[b].form.coefficient[st->loop[i]->id] != 0;
-        if (inner > 1)
-            return false;
-    }
-    return true;
-}
-
-enum { MOST_IN_VERSIONS = 4096 }; /* elements of a tile that is worth two versions */
-
-/* Stages attached inside tiles get a version for full tiles, in which the loops run to constants. */
-static struct uk_node *plain_versions(struct uk_schedule *s, const struct uk_stage *st,
-                                      struct uk_index **value) {
-    struct uk_node *general = plain_loops(s, st, st->tile, value, false);
-    struct uk_index *full = NULL;
-    int64_t elements = 1;
-
-    if (!st->parent || st->is_copy || !is_rectangular(st, st->tile))
-        return general;
-    for (int i = st->tile; i < st->loops; i++) {
-        int64_t most = uk_constant_extent(st, st->loop[i]);
-
-        if (most < 0 || uk_starts_late(st, st->loop[i]) ||
-            __builtin_mul_overflow(elements, most, &elements) || elements > MOST_IN_VERSIONS)
-            return general;
-        struct uk_index *e = uk_extent(s, st, st->loop[i], value);
-        if (!e || uk_index_is_int(e, &most))
-            continue;
-        e = uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, most));
-        full = full ? uk_index_op(s->arena, UK_I_AND, full, e) : e;
-    }
-    if (!full || !general)
-        return general;
-    return uk_lower_if(s, st, full, plain_loops(s, st, st->tile, value, true), general);
 }
 
 /* ---- the call ---- */
@@ -328,7 +250,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
 
 /* Plain loops that stand for a kernel which starts the sum store the 0 themselves. */
 static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
-    struct uk_node *body = plain_loops(s, st, st->tile, value, false);
+    struct uk_node *body = uk_lower_plain(s, st, st->tile, value);
 
     if (!body || !st->match->first)
         return body;
@@ -339,7 +261,7 @@ static struct uk_node *plain_tile(struct uk_schedule *s, struct uk_stage *st, st
     if (!reset)
         return NULL;
     guard->condition = is_first(s, st, value);
-    guard->body = plain_loops(s, reset, reset->tile, value, false);
+    guard->body = uk_lower_plain(s, reset, reset->tile, value);
     guard->next = body;
     return guard->condition && guard->body ? guard : NULL;
 }
@@ -422,7 +344,7 @@ static struct uk_node *guard_bounds(struct uk_schedule *s, const struct uk_stage
     if (st->match && st->match->first && !st->is_copy) {
         struct uk_stage *reset = uk_reset_stage(s, st);
 
-        if (!reset || !(empty = plain_loops(s, reset, reset->tile, value, false)))
+        if (!reset || !(empty = uk_lower_plain(s, reset, reset->tile, value)))
             return NULL;
     }
     return uk_lower_if(s, st, all, body, empty);
@@ -520,10 +442,9 @@ static struct uk_node *packing_calls(struct uk_schedule *s, struct uk_stage *st,
 
 struct uk_node *uk_lower_leaf(struct uk_schedule *s, struct uk_stage *st, struct uk_index **value) {
     if (uk_is_empty(st))
-        return uk_lower_if(s, st, uk_index_int(s->arena, 0), plain_loops(s, st, st->tile, value, false),
-                           NULL);
+        return uk_lower_if(s, st, uk_index_int(s->arena, 0), uk_lower_plain(s, st, st->tile, value), NULL);
     if (!st->match)
-        return guard_bounds(s, st, value, plain_versions(s, st, value));
+        return guard_bounds(s, st, value, uk_lower_versions(s, st, value));
     struct uk_node *n = fixed_calls(s, st, value);
 
     if (n && st->packing)
