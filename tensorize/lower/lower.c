@@ -153,14 +153,22 @@ static struct uk_node *block_node(struct uk_nest *n, const struct uk_ast_scope *
     return first;
 }
 
-/* isl leaves a loop out where its value is known. A kernel has its grid all the same, and of several threads one runs what is in
- * a loop of one; of a loop of several, a thread would not have its number. */
+/* Loops begin at 0, but for guards. */
+static bool begins_late(const struct uk_nest *n, const struct uk_loop *l) {
+    for (int i = 0; i < n->stages; i++)
+        if (uk_starts_late(n->member[i].stage, l))
+            return true;
+    return false;
+}
+
+/* isl leaves a loop out where its value is known: 0. A kernel has its grid all the same, and of several threads one runs what is in
+ * the loop. */
 static struct uk_node *restore_loop(struct uk_nest *n, struct uk_loop *l, struct uk_node *body) {
     struct uk_schedule *s = n->s;
     struct uk_node *loop = uk_alloc(s->arena, sizeof *loop);
     struct uk_var *var = uk_alloc(s->arena, sizeof *var);
 
-    if (l->kind == UK_LOOP_THREAD && uk_constant_extent(l->stage, l) > 1) {
+    if (begins_late(n, l)) {
         uk_fail(
             s->context, UK_UNSUPPORTED, l->at,
             "bind %s: conditions leave one iteration of the loop, which is no thread's then; bind another",

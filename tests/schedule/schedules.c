@@ -257,6 +257,40 @@ static void blocks_and_threads(void **state) {
     }
 }
 
+/* A kernel for each thread: operands in shared memory in groups, the pipeline before it, behind it, or none. */
+static void kernels_of_threads(void **state) {
+    static const struct {
+        const char *target;
+        int rows, columns;
+    } tile[] = {{"amdgcn-gfx906", 8, 8}, {"amdgcn-gfx90a", 8, 16}};
+
+    (void)state;
+    for (int i = 0; i < 64; i++) {
+        struct kind k = matmul_kind(i % 32);
+        const int t = i / 3 % 2, columns = tile[t].columns;
+        struct uk_text text = {0};
+
+        if (i >= 32)
+            memcpy(k.fixed, (int64_t[]){i % 5 ? 20 + i : 1, 70 - i, i % 7 * 5}, sizeof k.fixed);
+        for (int d = 0; d < 3; d++)
+            k.fixed[d] = i >= 32 && !k.fixed[d] ? 8 : k.fixed[d];
+        uk_put(&text, "split C.m 32 -> by m1\nsplit C.n %d -> bx n1\nsplit m1 8 -> ty mi\n", 4 * columns);
+        uk_put(&text, "split n1 %d -> tx ni\nsplit C.k %d -> ko ki\n", columns, 3 + i % 6);
+        uk_put(&text, "reorder by bx %s mi ni ki\n", i % 4 ? "ko ty tx" : "ty tx ko");
+        uk_put(&text, "bind by block.y\nbind bx block.x\nbind ty thread.y\nbind tx thread.x\n");
+        uk_put(&text, "cache_write C at %s in register\n", i % 4 ? "bx" : "tx");
+        uk_put(&text, "cache_read A at ko in shared layout (%s) -> [k, m / 4 %% 2, m / 8, m %% 4]\n",
+               k.a_transposed ? "k, m" : "m, k");
+        uk_put(&text, "cache_read B at ko in shared layout (%s) -> [k, n / 4 %% %d, n / %d, n %% 4]\n",
+               k.b_transposed ? "n, k" : "k, n", columns / 4, columns);
+        uk_put(&text, "%stensorize mi %s\n%s", i % 3 == 1 ? "pipeline ko 2\n" : "",
+               t ? "uk_sgemm_s_8x16_gfx90a_asm" : "auto", i % 3 == 2 ? "pipeline ko 3\n" : "");
+        assert_non_null(text.text);
+        must_apply(&k, tile[t].target, 1, text.text);
+        uk_text_free(text.text);
+    }
+}
+
 /* ---- random schedules ---- */
 
 static enum outcome outcome_of_steps(const struct kind *k, const struct random_steps *r, const char *target) {
@@ -386,6 +420,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(kernels, make_context, destroy_context),
         cmocka_unit_test_setup_teardown(without_a_schedule, make_context, destroy_context),
         cmocka_unit_test_setup_teardown(blocks_and_threads, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(kernels_of_threads, make_context, destroy_context),
         cmocka_unit_test_setup_teardown(random_ones, make_context, destroy_context),
     };
 

@@ -119,6 +119,15 @@ fi
 expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_scheduled.uk" --require-kernels \
     --target=x86_64-avx512 --emit=loops
 
+# Of GPUs: interpreted, with who races; and in the simulator.
+for gpu in matmul_gpu:gfx906 matmul_gpu:gfx90a matmul_gfx90a:gfx90a; do
+    expect "call uk_sgemm_s_8x" "$stage/bin/uk" compile "$examples/${gpu%:*}.uk" --target=amdgcn-${gpu#*:} --emit=loops
+    for where in interp gpu; do
+        expect 'check: equal' "$stage/bin/uk" run "$examples/${gpu%:*}.uk" --target=amdgcn-${gpu#*:} --device=$where --check \
+            --size M=129 --size N=65 --size K=19
+    done
+done
+
 # What ./uk-setup demo prints is one screen; what it leaves out is in its log.
 UK=$stage/bin/uk UK_PEERS=$work/nowhere "$examples/demo.sh" --quick --log "$work/demo.log" >"$work/demo"
 (($(wc -l <"$work/demo") <= 50)) || { echo "the demo prints $(wc -l <"$work/demo") lines, more than a screen" >&2; exit 1; }
