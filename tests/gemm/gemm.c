@@ -242,8 +242,8 @@ static void nothing_outside_the_smallest(void **state) {
 }
 
 /* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and AVX-512. Of 16 x 1003 x
- * 300 C is turned, if B is stored by columns. Of 80 columns, 16 would be summed up otherwise. The
- * last ones are inner products, where rows and columns are contiguous, or one operand is turned. */
+ * 300 C is transposed, if B is stored by columns. Of 80 columns, 16 would be summed up otherwise. The
+ * last ones are inner products, where rows and columns are contiguous, or one operand is transposed. */
 static void same_bits(void **state) {
     int64_t shape[][3] = {
         {300, 310, 320},   {14, 33, 77},    {1, 5000, 700},    {5000, 1, 700},   {6, 1000, 1000},
@@ -274,16 +274,16 @@ static void same_bits(void **state) {
     }
 }
 
-/* One to eight columns beyond whole vectors, with as many rows or up to 15 more; k is turned in parts. */
+/* One to eight columns beyond whole vectors, with as many rows or up to 15 more; k is transposed in parts. */
 static void few_last_columns(void **state) {
     (void)state;
     for (int64_t i = 0; i < part_of(400); i++) {
         const int64_t n = 16 * (1 + i % 4) + 1 + i / 4 % 8, m = n + i % 16, k = n + i % 9;
         const bool rows = i % 3;
-        const enum uk_transpose turned = i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE; /* the A of rows */
+        const enum uk_transpose transposed = i % 7 < 3 ? UK_TRANSPOSE : UK_NO_TRANSPOSE; /* the A of rows */
         const struct shape s = {rows ? UK_ROW_MAJOR : UK_COLUMN_MAJOR,
-                                rows ? turned : UK_NO_TRANSPOSE,
-                                rows ? UK_NO_TRANSPOSE : turned,
+                                rows ? transposed : UK_NO_TRANSPOSE,
+                                rows ? UK_NO_TRANSPOSE : transposed,
                                 rows ? m : n,
                                 rows ? n : m,
                                 k,
@@ -363,7 +363,7 @@ static void epilogues(void **state) {
                 depilogue(&s, 4 * form + 3);
         }
     }
-    /* C is turned. */
+    /* C is transposed. */
     for (int i = 0; i < 4; i++) {
         const struct shape s = {i & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
                                 i & 1 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,

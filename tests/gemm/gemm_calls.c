@@ -186,13 +186,13 @@ static void explained(void **state) {
     assert_int_equal(uk_gemm_explain(&plan, cut, sizeof cut), length);
     assert_int_equal(strlen(cut), 15);
     assert_int_equal(uk_gemm_explain(&plan, NULL, 0), length);
-    /* A small product's kernels share out its columns, in blocks where B is turned. */
+    /* A small product's kernels share out its columns, in blocks where B is transposed. */
     assert_int_equal(
         uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_TRANSPOSE, 9, 100, 30, 30, 30, 100, NULL),
         UK_OK);
     uk_gemm_explain(&plan, text, sizeof text);
     if (gemm_plan_in(&plan)->direct) {
-        assert_non_null(strstr(text, "turned first"));
+        assert_non_null(strstr(text, "transposed first"));
         assert_non_null(strstr(text, "B: 64 columns at a time"));
         assert_non_null(strstr(text, "kernel of columns 0 to"));
     }

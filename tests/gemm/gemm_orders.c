@@ -116,7 +116,7 @@ static void orders_depend_on_the_shape(void **state) {
         machine.cores = machine.vector_units = 2;
         machine.last_is_far = machine.merging_takes_unit = i % 2;
         machine.crossing = i % 2 ? 0.9 : 0;
-        machine.turned = 1.03;
+        machine.transposed = 1.03;
         find_orders(all, "1", false);
         find_orders(all + SHAPES, "2", false);
         find_orders(all + 2 * SHAPES, "1", true);

@@ -39,7 +39,7 @@ const struct uk_caches *__wrap_uk_caches(void) {
                                            .last_is_far = true,
                                            .merging_takes_unit = true,
                                            .crossing = 0.9,
-                                           .turned = 1.03,
+                                           .transposed = 1.03,
                                            .ahead = 2048};
 
     return is_far ? &far : __real_uk_caches();
@@ -270,13 +270,13 @@ static const struct path {
     {"packed beforehand", false, false, false},
     {"which packs B", true, true, false},
     {"last columns", true, true, false},
-    {"turned on the way to C", true, true, false},
+    {"transposed on the way to C", true, true, false},
     {"path: small, all rows in one call, A read in place, B read in place", false, true, false},
-    {"path: small, all rows in one call, A read in place, B turned first", false, true, false},
+    {"path: small, all rows in one call, A read in place, B transposed first", false, true, false},
     {"path: small, along rows of C", true, true, false},
     {"packed in panels first", true, true, true},
     {"inner products of rows of A and columns of B", false, true, false},
-    {"B turned first\nkernel", true, true, false},
+    {"B transposed first\nkernel", true, true, false},
 };
 enum { PATHS = sizeof paths / sizeof *paths };
 static int seen[PATHS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libukblas: sgemm and dgemm as BLAS and CBLAS have them, and their strided batches, on top of uk_sgemm and
- * uk_dgemm. Linked in front of a BLAS or preloaded it answers these names, and leaves all others to that one.
+ * libukblas: sgemm and dgemm as BLAS and CBLAS declare them, and their strided batches, on top of uk_sgemm and
+ * uk_dgemm. Linked in front of a BLAS, or preloaded, it defines these names, and leaves all others to that BLAS.
  *
  * The names without suffix take 32-bit integers, those that end in 64_ (and cblas_*_64) 64-bit ones. Illegal
  * arguments are reported as the reference BLAS reports them, and C is left as it is.
@@ -13,8 +13,8 @@
 #include "blas.h"
 #include "ukernels.h"
 
-/* The handlers are the program's, or those of the BLAS beside this library: none is defined here, so that theirs are called.
- * Where linkers see none, because that BLAS was loaded for others alone, it is looked for when it is needed. */
+/* The error handlers are the program's, or those of the BLAS beside this library: none is defined here, so that theirs are called.
+ * Where the linker finds none, because that BLAS was loaded with RTLD_LOCAL, handlers.c looks for it when it is needed. */
 #define WEAK __attribute__((weak))
 typedef void xerbla_function(const char *routine, const int32_t *argument, size_t length);
 typedef void xerbla_64_function(const char *routine, const int64_t *argument, size_t length);
@@ -27,14 +27,14 @@ WEAK xerbla_64_function xerbla_64_;
 WEAK cblas_function cblas_xerbla;
 WEAK cblas_64_function cblas_xerbla_64;
 WEAK void mkl_get_version(void *version);
-/* The reference's cblas_xerbla, and what is modelled on it, looks here whether it is given the numbers of the
- * product in columns that stands for one in rows, and then names the caller's. */
+/* The reference's cblas_xerbla, and what is modelled on it, reads this: nonzero says that a row-major product is computed as a
+ * column-major one and arguments are numbered as that one's; the handler then reports the caller's numbers. */
 WEAK extern int RowMajorStrg;
 
-/* What handles an illegal argument: `wide` takes integers of 64 bits, `narrow` of 32; NULL, or one of them. */
+/* What handles an illegal argument: `wide` takes 64-bit integers, `narrow` 32-bit ones; one of them is NULL, or both. */
 struct handler {
     void *wide, *narrow;
-    void *object; /* that has it, kept open while it runs; NULL: linkers see it */
+    void *object; /* the object that defines it, kept open while it runs; NULL: the linker found it */
 };
 
 static struct handler find_handler(bool wide, void *linked_wide, const char *name_of_wide,
@@ -63,7 +63,7 @@ enum {
     CBLAS_CONJ_TRANS = 113
 };
 
-/* A product in columns. One in rows is that of the transposes: B' A', with m and n exchanged. */
+/* A column-major product. A row-major one is the column-major product of the transposes: B' A', with m and n exchanged. */
 struct shape {
     enum uk_transpose ta, tb;
     int64_t m, n, k, lda, ldb, ldc;
@@ -77,7 +77,7 @@ struct batch {
 enum { TRANSA = 1, TRANSB, M, N, K, LDA = 8, LDB = 10, LDC = 13 };
 enum { BATCH_LDA = 8, BATCH_LDB = 11, BATCH_LDC = 15, BATCH_SIZE = 17 };
 
-/* Of a product in rows: the caller's position of what is at this one in the product in columns. */
+/* Of a row-major product: the caller's position of the argument at this position of the column-major one. */
 static int exchange(int argument, int lda, int ldb) {
     return argument == M ? N : argument == N ? M : argument == lda ? ldb : argument == ldb ? lda : argument;
 }
@@ -96,7 +96,7 @@ static void report(const char *routine, int argument, bool wide) {
     close_handler(&h);
 }
 
-/* `exchanged`: the argument is counted as in the product in columns that stands for the caller's. */
+/* `exchanged`: the argument is counted as in the column-major product that computes the caller's. */
 static void report_cblas(const char *routine, int argument, bool exchanged, bool wide, const char *form,
                          int value) {
     const struct handler h =
@@ -121,7 +121,7 @@ static void report_cblas(const char *routine, int argument, bool exchanged, bool
     close_handler(&h);
 }
 
-/* Whether BLAS knows this letter, with its meaning in *transpose. */
+/* Whether BLAS has this letter for a transpose; its meaning in *transpose. */
 static inline bool read_letter(char letter, enum uk_transpose *transpose) {
     *transpose = letter == 'N' || letter == 'n' ? UK_NO_TRANSPOSE : UK_TRANSPOSE;
     return *transpose == UK_NO_TRANSPOSE || letter == 'T' || letter == 't' || letter == 'C' || letter == 'c';
@@ -160,7 +160,7 @@ static int illegal_in_batch(const struct shape *s, const struct batch *batch) {
                               : 0;
 }
 
-/* Reads what cblas_sgemm is told before its sizes; false after a report. */
+/* Reads cblas_sgemm's arguments in front of the sizes; false after a report. */
 static inline bool read_cblas(const char *routine, bool wide, int layout, int ta, int tb, struct shape *s) {
     bool rows = layout == CBLAS_ROWS;
 

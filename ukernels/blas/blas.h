@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libukblas: the names of BLAS and CBLAS for uk_sgemm and uk_dgemm. blas.c has them, by product.h once for each element type
- * and entries.h once for each width of integers; handlers.c finds who is told of illegal arguments.
+ * and entries.h once for each width of integers; handlers.c finds the handlers of illegal arguments.
  *
  * Uses what ukernels.h declares, as any program does, and nothing else of libukernels.
  */

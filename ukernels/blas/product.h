@@ -7,7 +7,7 @@
 #define UK_GEMM PASTE(uk_, LETTER, gemm)
 #define UK_GEMM_BATCH PASTE(uk_, LETTER, gemm_batch_strided)
 
-/* The same without any memory of its own, for when there is none: column by column, as the reference does. */
+/* The same without allocating, for when memory is exhausted: column by column, as the reference does. */
 __attribute__((noinline)) static void PRODUCT_IN_PLACE(const struct shape *s, T alpha, const T *a, const T *b,
                                                        T beta, T *c) {
     int64_t row_a = s->ta == UK_NO_TRANSPOSE ? 1 : s->lda, column_a = s->ta == UK_NO_TRANSPOSE ? s->lda : 1;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many products of one shape: on threads by products where there are as many, else by tiles of each. */
+/* Many products of one shape: threads take whole products if there are enough of them, else tiles of each product. */
 #include "gemm.h"
 
 struct batch {
     struct gemm_plan plan;
     struct gemm_operands common;
-    /* Pointers to pointers; or the first operand and strides in elements. */
+    /* The operands of a batch: pointers to each; or the first one and strides in elements. */
     const void *const *a, *const *b;
     void *const *c;
     const char *first_a, *first_b;
@@ -28,7 +28,7 @@ static struct gemm_operands item(const struct batch *t, int64_t i) {
     return o;
 }
 
-/* A share of the products, one after another. They have their workspace and their operands: nothing can fail. */
+/* A share of the products, one after another. Workspace and operands have been checked: nothing can fail. */
 static void run_group(void *context, int64_t index, int64_t thread) {
     const struct batch *t = context;
     const int64_t begin = index * t->count / t->groups, end = (index + 1) * t->count / t->groups;
@@ -82,7 +82,7 @@ static enum uk_status run_batch(struct batch *t, const struct gemm_type *type, c
     return UK_OK;
 }
 
-/* Whose operands are where pointers say. */
+/* Batches by pointers. */
 static enum uk_status by_pointers(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
                                   const void *a, const void *b, double beta, const void *c, int64_t count) {
     struct batch t = {.common = {.alpha = alpha, .beta = beta}, .a = a, .b = b, .c = c};
@@ -90,7 +90,7 @@ static enum uk_status by_pointers(const struct gemm_type *type, const struct gem
     return run_batch(&t, type, shape, count);
 }
 
-/* Whose operands are so many elements apart. */
+/* Batches by strides. */
 static enum uk_status by_strides(const struct gemm_type *type, const struct gemm_shape *shape, double alpha,
                                  const void *a, int64_t stride_a, const void *b, int64_t stride_b,
                                  double beta, void *c, int64_t stride_c, int64_t count) {

@@ -9,9 +9,9 @@
  * and a tile CALL cycles more for the call, its jumps, and its part of C, which comes and goes once per block of k.
  *
  * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte, once per
- * element, whichever way the source lies; what a B costs that the first panel of rows copies as it reads is a fact of the
- * machine (as_read), and so is that of an A whose tiles pack the next panel, two rows each (beside). A copy of A
- * in rows takes more (ROWS; TURN where columns become rows), and its tiles read as many streams as rows.
+ * element, whichever way the source lies. If the first panel of rows copies B as it reads, the cost is a figure of the
+ * machine (as_read), and so it is where tiles pack the next panel of A, two rows each (beside). A copy of A
+ * in rows takes more (ROWS; TRANSPOSE where columns become rows), and its tiles read as many streams as rows.
  *
  * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far apart
  * that they share too few sets of the first cache, each line is fetched again for each element (conflict, per row and
@@ -21,14 +21,14 @@
  * in more pages than the first level of translations has (PAGES), each new page costs its translation (translate); rows
  * that do not begin with lines cost more, too (crossing). These are facts of the machine, in machine/caches.c: B is packed
  * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if more of its rows share
- * sets than these have places, six if each has a page of its own, else up to 25. Tiles that read B in place ask for its
- * rows, those of a packed B for A's next ones, which if they are short no hardware sees as streams; it counts (unasked)
- * where not all operands fit into the second cache, and all columns are not the last ones, whose narrower tile asks for
- * nothing. Rows of A that each begin in a page of their own,
+ * sets than these have ways, six if each has a page of its own, else up to 25. Tiles that read B in place prefetch its next
+ * rows, tiles that read a packed B the next rows of A, which no hardware prefetcher sees as streams if they are short; that is
+ * worth something (unasked) where not all operands fit into the second cache, and not all columns are the last ones, whose
+ * narrower tile prefetches nothing. Rows of A that each begin in a page of their own,
  * more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for
- * every block of columns. Where A is by columns, a step's elements are in one line or two. If the first cache keeps too
+ * every block of columns. Where A is column-major, a step's elements are in one line or two. If the first cache keeps too
  * few of a block's, each comes again for every tile of the row (columns.near, or .far if the second cache loses it too),
- * and so do translations; all nothing on Zen 5. Granite Rapids packs A for more than some 12 to 30 tiles, or 4.
+ * and so do translations; on Zen 5 all of this costs nothing. Granite Rapids packs A for more than some 12 to 30 tiles, or 4.
  *
  * Blocks. A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes through
  * as well; on Emerald Rapids 768 KB are no faster, and 1 MB 1 to 2 % slower. k is cut into equal blocks of some KC if it is
@@ -40,7 +40,7 @@
 #include "cost.h"
 
 enum { CALL = 40, KC = 512, PAGE = 4096, PAGES = 64, TRANSLATED = 3072, NEAR = 12, BLOCK = 512 << 10 };
-static const double COPY = GEMM_COPY, ROWS = 0.11, TURN = GEMM_TURN, WALK = 30, FLAT = 1.12;
+static const double COPY = GEMM_COPY, ROWS = 0.11, TRANSPOSE = GEMM_TRANSPOSE, WALK = 30, FLAT = 1.12;
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
 static int64_t kept(const struct uk_cache *c, int64_t stride) {
@@ -62,7 +62,7 @@ static double step_cost(const struct gemm_tile *t, int row_step, int64_t mr, int
     return larger(larger(rows * vectors, rows + vectors) / 2, 4);
 }
 
-/* All tiles of a product, with all operands near. */
+/* All tiles of a product, with all operands in the first two caches. */
 double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
                           int64_t n, int64_t steps) {
     const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
@@ -83,11 +83,11 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
     return gemm_parts(even, k->row_step) * k->row_step;
 }
 
-/* Whether the tiles ask for what is needed of B next, which then comes from the second cache: if B comes from further away,
- * and so few panels of rows read it that this counts. A B by columns is copied, for which A is in rows; its copy waits for
- * all of it, and takes 13 / m of the product's time at least. In place the first panel's own prefetches wait for a part of
- * it, if more than half of B lies beyond the second cache; what a single panel reads can only come as fast as it does.
- * Tiles of A's panels ask for the next ones where those come from afar, and a tile is long enough. */
+/* Whether the tiles prefetch what is needed of B next into the second cache: if B comes from further away, and so few panels of
+ * rows read it that this counts. A column-major B is copied, for which A is read in rows; the copy waits for all of B, and takes
+ * 13 / m of the product's time at least. Of a B in place the first panel's own prefetches wait for a part, if more than half of
+ * B lies beyond the second cache; where a single panel reads B, memory bounds the time and nothing is gained.
+ * Tiles that read panels of A prefetch the next panel where it comes from a far cache, and a tile is long enough. */
 bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
     const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
                   near = uk_caches()->second.size;
@@ -107,7 +107,7 @@ bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t) {
            gemm_least(p->m, t->mr) * 3 / 2 > kept(&uk_caches()->first, p->a_row * p->type->size);
 }
 
-/* A by columns, in place: what it costs the tiles of a row, but for the first, that its steps come again. */
+/* A column-major A in place: what it costs the tiles of a row, but for the first, that A's lines are fetched again. */
 static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
     const struct uk_caches *caches = uk_caches();
     const int64_t stride = p->a_step * p->type->size, again = gemm_parts(p->n, t->nr) - 1;
@@ -156,7 +156,7 @@ double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
     if (source == GEMM_COPIED)
         return elements * size * (p->a_step == 1 ? COPY : copy);
     if (source == GEMM_ROWS)
-        return elements * size * (p->a_step == 1 ? ROWS : TURN - COPY + copy);
+        return elements * size * (p->a_step == 1 ? ROWS : TRANSPOSE - COPY + copy);
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
         cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
     if (uk_gemm_conflicts(p, t))
@@ -178,10 +178,10 @@ static bool shares_sets(const struct gemm_plan *p) {
     return KC > kept(&uk_caches()->second, p->b_step * p->type->size) / 2;
 }
 
-/* Whether few panels read rows of a B that comes from a far cache or memory: of their time its way is so much that half as
- * many rows at once, in half as many pages and places of a set, are worth C's second way: measured on Granite Rapids, 32 to
- * 64 rows, 2 to 8 %; of 100 rows nothing. Rows that share sets, up to 8 panels of them, are worth it even where only half of B
- * is beyond that cache, and a k that would not be cut otherwise: Emerald Rapids, 3 to 6 % of 33 to 64 rows, 2 of 100. */
+/* Whether k is split in two because few panels of rows read a B that comes from a far cache or memory. Fetching B is then so much
+ * of the time that reading half as many of its rows at once, in half as many pages and ways of a set, outweighs reading and
+ * writing C twice: measured on Granite Rapids, 2 to 8 % for 32 to 64 rows of A; nothing for 100. Where rows of B share sets, for
+ * up to 8 panels, it does so even if only half of B is beyond that cache: Emerald Rapids, 3 to 6 % for 33 to 64 rows, 2 for 100. */
 static bool passes(const struct gemm_plan *p, const struct gemm_tile *t) {
     const bool shared = shares_sets(p);
 
@@ -224,7 +224,7 @@ static double columns_cost(const struct gemm_type *type, const struct gemm_tile 
     return (double)wide * step_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
 }
 
-/* What a tile takes longer than its steps: one of so few rows that B has to come at more than NEAR bytes a cycle. Measured
+/* How much longer a tile takes than its steps, if it has so few rows that it reads more than NEAR bytes of B a cycle. Measured
  * with AVX2's 4 rows x 3 vectors, for which A is copied besides: 3 % of a thousand columns, 15 % of a hundred. */
 static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
     return t->nr * type->size > NEAR * step_cost(t, t->mr, t->mr, t->nr) ? FLAT : 1;
@@ -251,8 +251,8 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
     return best;
 }
 
-/* Whether k is not cut for its length: rows of A pass once, along a B that stays. Where they conflict, more than two tiles
- * read a copy of A, of which a long block takes too much. */
+/* Whether k is not split for its length: rows of A are read once, while B stays in the cache. Where rows of A conflict, more than
+ * two tiles to a row read a copy of A, and a copy of a long block does not stay. */
 static bool streams(const struct gemm_plan *p, const struct gemm_tile *t) {
     return uk_caches()->last_is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
            p->n * p->k * p->type->size <= uk_caches()->second.size / 2 &&

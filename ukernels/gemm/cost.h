@@ -9,7 +9,7 @@ enum { GEMM_LINE = 64 };
 
 /* Cycles per byte: of a copy; of elements whose columns become rows. */
 #define GEMM_COPY 0.1
-#define GEMM_TURN 0.2
+#define GEMM_TRANSPOSE 0.2
 
 static inline int64_t gemm_least(int64_t a, int64_t b) {
     return a < b ? a : b;
@@ -35,14 +35,14 @@ double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
 double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
                       enum gemm_source b);
 
-/* How many elements a block of B has room for; and how many columns it has then, of blocks of equal width. */
+/* The most elements of a block of B; and how many columns a block then has, if all blocks are about equally wide. */
 int64_t uk_gemm_room(const struct gemm_plan *p);
 int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room);
 
 /* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
 bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t);
 
-/* Whether the tiles ask for what is needed of B next. */
+/* Whether the tiles prefetch what is needed of B next. */
 bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form);
 
 /* Whether the first panel of rows can copy B as it reads it. What has been packed beforehand does not count: the plan may

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels share out the columns of a small product: those that take the fewest cycles for a cube of n.
+ * Which kernels compute the columns of a small product: those that take the fewest cycles for a cube of n.
  *
  * A kernel's step of k takes, for its rows, the longest of
  *     FMAs / 2          two vector multiply-adds a cycle
@@ -10,14 +10,14 @@
  * column as with all; kernels of fewer columns have several rows in a vector, at the price of shuffles. So 20 columns
  * are 16 and 4 rather than two vectors.
  *
- * Where loads into a part of a register take such a unit too (uk_caches), rows that share a vector of R take it for all of
- * A's loads but every R-th, if it is by rows, and first of all R masks, which come through one of the units: 8
- * columns are 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector
- * for each row. 4 columns are a third, if there are rows enough for the masks; else they have kernels of their own.
+ * Where loads into a part of a register take such a unit too (uk_caches), R rows that share a vector take it for all loads of a
+ * row-major A but every R-th; and before the first step for R masks, which come through one of the units. 8 columns are then 12
+ * FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector for each row. 4
+ * columns take a third of a cycle, if there are rows enough for the masks; else they have kernels of their own.
  *
- * Or the few last columns have vectors of rows. An A in rows is turned in registers: 3 cycles for 16 rows of one or two, half
- * a cycle more for each one more, where a vector of columns takes 8 and rows that share one 5.5 (turned_cycles). Of an A by
- * columns each takes half a cycle.
+ * Or lanes are rows for the few last columns (transposed_cycles). A row-major A is transposed in registers: 16 rows take 3 cycles a
+ * step for one or two columns, and half a cycle for each more, where a vector of columns takes 8 and rows that share one 5.5. With
+ * a column-major A each column takes half a cycle.
  *
  * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
  * vectors of B that are as long as a line, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in
@@ -51,8 +51,9 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* Of a kernel's loads in a step of k those that take a unit, where such do. Those of two neighbours of an A by columns do not,
- * but for few steps, with the masks, they cost as much: half a vector for each row is as good for many. */
+/* How many of a kernel's loads in a step of k take a vector unit, where loads into a part of a register do. Loads of two
+ * neighbours of a column-major A do not; but for few steps they cost as much, with the masks, and for many half a vector for each
+ * row is as good. */
 static double merging_loads(const struct uk_kernel *k) {
     const double a = k->loads - 1;
 
@@ -73,7 +74,7 @@ static double crossing_cycles(const struct uk_kernel *k, int rows) {
     return each * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
 }
 
-/* A step of k for so many rows: of those that share a vector some may be there for nothing. */
+/* Cycles of a step of k for so many rows. Where rows share a vector, the last vector may be partly unused. */
 static double step_cycles(const struct uk_kernel *k, int rows, bool crosses) {
     const struct uk_caches *caches = uk_caches();
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
@@ -90,25 +91,26 @@ static int call_cycles(const struct uk_kernel *k) {
     return k->row_step > 1 && uk_caches()->merging_takes_unit ? CALL + k->row_step : CALL;
 }
 
-/* Whether one of a vector less takes so many columns: kernels rely on all vectors but the last being whole. */
+/* Whether a kernel that is a vector narrower takes that many columns: kernels rely on all vectors but the last being full. */
 static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
 
 /* Whether a vector has rows of A, which are transposed if they are not stored by columns (gemm_small_transpose_avx512.c). */
-static bool is_turned(const struct uk_kernel *k) {
+static bool is_transposed(const struct uk_kernel *k) {
     return k->row_step == k->mr && k->fma == k->nr;
 }
 
-/* A call of such a kernel: groups of mr rows, in whole turns of steps, with a load into half a register beside the
- * shuffles, which have one unit, and then C's; beside the last group up to a lane of rows, each in a vector. With A by columns
- * there are multiply-adds only, whose latency is 4; of less than a vector of rows each has one. */
-static double turned_cycles(const struct uk_kernel *k, int rows, int columns, int steps) {
-    const int lane = k->mr / 4, turn = 2 * lane, turned = (steps + turn - 1) / turn * turn;
+/* Cycles of a call of such a kernel: groups of mr rows, in whole groups of steps, with a load into half a register beside the
+ * shuffles, which have one unit, and then C's shuffles; beside the last group up to a lane of rows, each in a vector. With a
+ * column-major A there are multiply-adds only, whose latency is 4; of fewer rows than a vector each has its own. */
+static double transposed_cycles(const struct uk_kernel *k, int rows, int columns, int steps) {
+    const int lane = k->mr / 4, group = 2 * lane, transposed = (steps + group - 1) / group * group;
     const int vectors = (rows + k->mr - 1) / k->mr;
     const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
     const int groups = (rows - beyond + k->mr - 1) / k->mr, units = uk_caches()->vector_units;
-    const double all = ((k->other + 1) * turned + columns * steps) / units, shuffles = k->other * turned;
+    const double all = ((k->other + 1) * transposed + columns * steps) / units,
+                 shuffles = k->other * transposed;
     const double c = 5. * lane * ((columns + lane - 1) / lane);
 
     if (!k->other && rows < k->mr)
@@ -121,17 +123,17 @@ static double turned_cycles(const struct uk_kernel *k, int rows, int columns, in
 struct search {
     const struct uk_kernel *const *kernel;
     int kernels, n, rows;
-    int lanes;  /* of a vector */
-    bool turns; /* the last columns may have vectors of rows */
-    bool parts; /* one kernel is too few */
+    int lanes;       /* of a vector */
+    bool transposes; /* the last columns may have vectors of rows */
+    bool parts;      /* one kernel is too few */
     double least;
     struct gemm_direct *best;
     prepare_function *const *prepare; /* of each kernel */
-    double cycles[GEMM_TILES_MOST];   /* of a call of each, but of those that are turned */
+    double cycles[GEMM_TILES_MOST];   /* of a call of each kernel but those whose lanes are rows */
 };
 
-/* Whether d with kernel k next, and so many cycles, may be the best; of kernels that cost the same the narrower is, whose
- * loads cross fewer lines. */
+/* Whether d with kernel k next, and that many cycles in all, may be the best. Of kernels that cost the same the narrower is better:
+ * its loads cross fewer lines. */
 static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
                       double cycles) {
     if (!s->best->pieces || cycles < s->least)
@@ -142,14 +144,15 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
     return cycles == s->least && d->pieces < s->best->pieces && k->nr < s->best->piece[d->pieces].kernel->nr;
 }
 
-/* A call of one of the kernels for n columns; of `columns` of them, which only those count that are turned. */
+/* Cycles of a call of one of the kernels for n columns. Of these it computes `columns`, which only kernels whose lanes are rows
+ * depend on. */
 static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                            int steps) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
     const bool crosses = uk_caches()->crossing > 0 && s->n % s->lanes && is_whole;
 
-    return is_turned(k) ? turned_cycles(k, rows, columns, steps)
-                        : call_cycles(k) + steps * step_cycles(k, rows, crosses);
+    return is_transposed(k) ? transposed_cycles(k, rows, columns, steps)
+                            : call_cycles(k) + steps * step_cycles(k, rows, crosses);
 }
 
 /* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
@@ -160,10 +163,11 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
         const bool is_last = columns == rest;
 
         if (k->nr > widest || is_too_wide(k, columns) || (d->pieces == GEMM_PIECES - 1 && !is_last) ||
-            (is_turned(k) && !(s->turns && d->pieces && is_last)) || (s->parts && !d->pieces && is_last))
+            (is_transposed(k) && !(s->transposes && d->pieces && is_last)) ||
+            (s->parts && !d->pieces && is_last))
             continue;
         const double all =
-            cycles + (is_turned(k) ? piece_cycles(s, k, columns, s->rows, s->n) : s->cycles[i]);
+            cycles + (is_transposed(k) ? piece_cycles(s, k, columns, s->rows, s->n) : s->cycles[i]);
 
         if (!is_better(s, d, k, all))
             continue;
@@ -187,7 +191,7 @@ static void find_best(struct search *s, struct gemm_direct *best) {
 
     s->best = best;
     for (int i = 0; i < s->kernels; i++)
-        if (!is_turned(s->kernel[i]))
+        if (!is_transposed(s->kernel[i]))
             s->cycles[i] = piece_cycles(s, s->kernel[i], s->kernel[i]->nr, s->rows, s->n);
     complete(s, &d, 0, s->n, GEMM_WIDTHS);
 }
@@ -200,22 +204,23 @@ static double direct_cycles(const struct search *s, const struct gemm_direct *d,
     return cycles;
 }
 
-/* The same for n columns, if the last of them have vectors of rows: for how many rows and steps at least. Where loads into
- * a part of a register take no unit, rows that share a vector cost less than there, and it has not been measured. Fewer rows
- * or steps have several kernels then, too: calls of one do not ask (gemm_direct_of). Up to two vectors one is best for few. */
+/* The same for n columns, if lanes are rows for the last of them: from how many rows and steps on. It is used where loads into a
+ * part of a register take a vector unit; elsewhere rows that share a vector cost less, and it has not been measured. For fewer rows
+ * or steps there must be several kernels, too, as calls of one kernel do not check (gemm_direct_of). For few rows of up to two
+ * vectors one kernel is best. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, steps = s->n;
 
     if (!uk_caches()->merging_takes_unit || (low->pieces < 2 && s->n <= 2 * s->lanes))
         return;
-    s->turns = true;
+    s->transposes = true;
     find_best(s, tall);
-    if (!tall->pieces || !is_turned(tall->piece[tall->pieces - 1].kernel))
+    if (!tall->pieces || !is_transposed(tall->piece[tall->pieces - 1].kernel))
         return;
     if (low->pieces < 2) {
         s->parts = true;
-        s->turns = false;
+        s->transposes = false;
         low->pieces = 0;
         find_best(s, low);
     }
@@ -228,26 +233,27 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
     low->tall = tall;
 }
 
-/* Whether B by columns is turned, panel by panel, and not C (plan_either in plan.c): for as many rows as columns, for
+/* Whether a column-major B is transposed, panel by panel, and not C (plan_either in plan.c): for as many rows as columns, for
  * two groups of rows, or where there is one panel; else its cycles, some 19 a step, are more than those of a few rows. */
-static bool suits_turning(const struct gemm_type *t, const struct gemm_product *p) {
+static bool suits_transposing(const struct gemm_type *t, const struct gemm_product *p) {
     const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
 
-    return t->turn && (p->m >= p->n || p->m >= 2 * GEMM_TALL || columns <= width) &&
-           p->k * width <= GEMM_TURNED;
+    return t->transpose && (p->m >= p->n || p->m >= 2 * GEMM_TALL || columns <= width) &&
+           p->k * width <= GEMM_TRANSPOSED;
 }
 
-/* Shorter vectors turn B in twice the time, and tiles that have C turned need fewer of them for few rows: from 640 bytes
- * of a column on they are ahead, by up to a third, where turning does not suit long sums either. Of 512 bytes they are not. */
-bool uk_gemm_turns_long(const struct gemm_type *t, const struct gemm_product *p) {
+/* Shorter vectors transpose B in twice the time, and tiles for which C is transposed need fewer vectors for few rows: those tiles
+ * are up to a third faster where a column of B has 640 bytes or more and transposing B does not suit long sums either; at 512 bytes
+ * they are not. */
+bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_product *p) {
     enum { HALVES_MOST = 640 };
 
     return (p->a_columns || !uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) &&
-           (gemm_turns_wide(t) || p->k * t->size <= HALVES_MOST || suits_turning(t, p));
+           (gemm_transposes_wide(t) || p->k * t->size <= HALVES_MOST || suits_transposing(t, p));
 }
 
-/* Products of any length whose operands stay in the second cache together, wherever their pages lie in it, while k is not
- * cut: A is not copied, nor B, whose rows come fast enough to be read again by every group of rows. Measured on Emerald
+/* Products with any k whose operands stay in the second cache together, wherever their pages lie in it, while k is not
+ * split: neither A nor B is copied; every group of rows reads B again fast enough. Measured on Emerald
  * Rapids, 2 MB: with AVX-512 products of 5/8 of it, 2 to 400 rows or columns and cubes of up to 320, are 0 to 30 % faster
  * than by tiles, 7/8 of it 2 % slower; with AVX2, whose vectors take a line in two goes, those of 3/8. */
 static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d) {
@@ -258,21 +264,21 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
     return p->k <= GEMM_K_WHOLE && p->k <= k_most &&
            2 * (p->m * p->k + p->n * p->k + p->m * p->n) <= eighths * t->near &&
            (p->a_columns || p->lda * t->size & (t->way - 1) || p->m <= t->few_rows) &&
-           (p->b_columns ? suits_turning(t, p)
+           (p->b_columns ? suits_transposing(t, p)
                          : p->n < t->many || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
-/* So are so few columns that k is not cut (streams in cost.c): rows of A pass once, along a B that stays in the second
- * cache, a block of rows at a time where they have several kernels. But a kernel of more rows than may share a set of the
- * first cache does not suit rows that do. Beyond GEMM_WIDE, up to twice that, only if no rows of A share a set, and rows of B
- * begin with lines: where they cross them packed panels are faster. */
+/* So are products of so few columns that k is not split (streams in cost.c): rows of A are read once, while B stays in the second
+ * cache; a block of rows at a time where several kernels compute them. But where rows of A share a set of the first cache, a kernel
+ * must not have more rows than the set has ways. Beyond GEMM_WIDE, up to twice that, only if no rows of A share a set, and rows of
+ * B begin with cache lines: where they cross lines packed panels are faster. */
 static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
     if (!t->last_is_far || (uint64_t)(p->n - 2) > GEMM_MOST || p->m < 2 || p->m > GEMM_MOST ||
         p->k < GEMM_WIDTHS || p->k > GEMM_MOST || gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
         gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n) ||
         (p->b_columns && !p->a_columns && uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) ||
         (p->b_columns == p->a_columns &&
-         uk_gemm_suits_turned_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
+         uk_gemm_suits_transposed_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
         return NULL;
     const struct gemm_direct *d = gemm_direct_at(t, p->a_columns, p->n);
     const bool conflicts = !(p->lda * t->size & (t->way - 1));
@@ -299,7 +305,7 @@ bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
     return for_long_sums(t, p);
 }
 
-/* A resolved call of several kernels; s is the plan's. */
+/* Runs a resolved call of several kernels; s is the plan's. */
 static int run_pieces(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const struct gemm_plan *plan = (const void *)((const char *)s - offsetof(struct gemm_plan, small));
     const struct gemm_direct *d = plan->direct;
@@ -334,19 +340,19 @@ void uk_gemm_direct_prepare(struct gemm_plan *plan, const struct gemm_product *p
                              : NULL;
 }
 
-int64_t uk_gemm_turned_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows) {
-    enum { WIDE = GEMM_WIDE / GEMM_VECTOR, NEAR = GEMM_TURNED / 4 };
+int64_t uk_gemm_transposed_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows) {
+    enum { WIDE = GEMM_WIDE / GEMM_VECTOR, NEAR = GEMM_TRANSPOSED / 4 };
     const int64_t lanes = GEMM_VECTOR / t->size, all = (n + 2 * lanes - 1) / (2 * lanes) * 2;
-    const int64_t line = k * GEMM_VECTOR, room = GEMM_TURNED / line, near = by_rows ? room : NEAR / line;
+    const int64_t line = k * GEMM_VECTOR, room = GEMM_TRANSPOSED / line, near = by_rows ? room : NEAR / line;
     const int64_t most = room <= WIDE ? room / 2 * 2 : near > WIDE ? (near - 1) / WIDE * WIDE : WIDE;
 
     return (all < most ? all : most) * lanes;
 }
 
-int64_t uk_gemm_turned_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
+int64_t uk_gemm_transposed_leading(const struct gemm_type *t, int64_t columns, int64_t k) {
     const int64_t lanes = GEMM_VECTOR / t->size;
 
-    return GEMM_TURNED / (k * GEMM_VECTOR) > GEMM_WIDE / GEMM_VECTOR ? columns | lanes : columns;
+    return GEMM_TRANSPOSED / (k * GEMM_VECTOR) > GEMM_WIDE / GEMM_VECTOR ? columns | lanes : columns;
 }
 
 int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
@@ -369,8 +375,8 @@ int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, i
     return width;
 }
 
-/* As many rows as columns; but of few columns, where what is best for as few rows is not for many, some more. One column of
- * many rows is a vector, which has other kernels. */
+/* The number of rows that kernels are chosen for: as many as columns; for few columns some more, since what is best for few rows is
+ * not best for many. One column is a matrix-vector product, which has other kernels. */
 static int rows_for(int columns) {
     enum { MANY = 16 };
 
@@ -411,13 +417,13 @@ static prepare_function *prepare_of(const struct uk_kernel *k) {
 }
 
 void uk_gemm_direct_fill(struct gemm_type *t) {
-    /* Of the only vectors that such kernels have. */
+    /* Such kernels exist for these vectors only. */
     const int lanes = GEMM_VECTOR / t->size;
 
-    t->turn_few[0] = pack_of(t, lanes);
-    t->turn_few[1] = pack_of(t, 2 * lanes);
-    if (!t->wholes[0] || !t->wholes[1] || !t->turn_few[0] || !t->turn_few[1])
-        t->turn = NULL;
+    t->transpose_few[0] = pack_of(t, lanes);
+    t->transpose_few[1] = pack_of(t, 2 * lanes);
+    if (!t->wholes[0] || !t->wholes[1] || !t->transpose_few[0] || !t->transpose_few[1])
+        t->transpose = NULL;
     for (int i = 0; i < t->tiles && t->wholes[0]; i++)
         if (t->tile[i].nr == 2 * lanes && t->tile[i].kernel[GEMM_RAP])
             t->panel_first = t->tile[i].kernel[GEMM_RAP];

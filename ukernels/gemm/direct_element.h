@@ -11,7 +11,7 @@ static inline BITS DIRECT(bits)(ELEMENT x) {
     return u.bits;
 }
 
-/* Not 0, if beta is 1; it may be 0: without a comparison, of the bits that have the exponent. */
+/* Nonzero if beta is 1, zero if it is 0, which are the only values here: without a comparison, from bits of the exponent. */
 static inline int DIRECT(adds)(ELEMENT beta) {
     return (int)(DIRECT(bits)(beta) >> (8 * sizeof beta - 32));
 }
@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void DIRECT(run)(const struct gemm_
     s.run(&s, a, b, c, beta != 0);
 }
 
-/* A call's code, or that which asks for C. */
+/* A kernel's code for a call, or its variant that prefetches C. */
 static inline gemm_resolved *DIRECT(code)(const struct uk_small_call *s, bool asks) {
     return asks && s->asking ? s->asking : s->run;
 }
@@ -136,7 +136,7 @@ static void DIRECT(run_rows_of)(const struct gemm_product *p, const ELEMENT *a, 
     }
 }
 
-/* Of even blocks of columns, whose part of B stays in the second cache while rows of C pass through. */
+/* The same in even blocks of columns, whose part of B stays in the second cache while rows of C pass through. */
 __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product *p, const ELEMENT *a,
                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const int64_t blocks = (p->n * p->k + TYPE.near - 1) / TYPE.near, even = (p->n + blocks - 1) / blocks,
@@ -151,7 +151,8 @@ __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product
     }
 }
 
-/* Of rows of A from afar, a block of them at a time that stays in the second cache, with those of C, for all kernels. */
+/* The same with rows of A from a far cache: a block of them at a time, which stays in the second cache with its rows of C for all
+ * kernels. */
 static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                               const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const int64_t mr = d->piece[0].kernel->mr, some = TYPE.near / 2 / (p->k + p->n) / mr * mr,
@@ -172,7 +173,7 @@ static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_pro
         }
 }
 
-/* Those of many columns or rows. */
+/* Products of many columns or rows. */
 static void DIRECT(run_many)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                              const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     if (p->n >= TYPE.many)
@@ -185,61 +186,61 @@ static void DIRECT(run_many)(const struct gemm_direct *d, const struct gemm_prod
 }
 
 typedef void DIRECT(pack_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t m);
-typedef void DIRECT(turn_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t ldd,
-                                   int64_t m);
+typedef void DIRECT(transpose_function)(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t ldd,
+                                        int64_t m);
 
-/* The same with B by columns, two vectors of them at most. */
-static void DIRECT(run_few_turned)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
-                                   ELEMENT beta, ELEMENT *c, ELEMENT *panel) {
-    const struct uk_kernel *turn = TYPE.turn_few[p->n > TYPE.turn_few[0]->mr];
+/* The same with a column-major B of two vectors of columns at most. */
+static void DIRECT(run_few_transposed)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
+                                       ELEMENT beta, ELEMENT *c, ELEMENT *panel) {
+    const struct uk_kernel *transpose = TYPE.transpose_few[p->n > TYPE.transpose_few[0]->mr];
 
-    ((DIRECT(pack_function) *)turn->function)(p->k, b, p->ldb, panel, p->n);
+    ((DIRECT(pack_function) *)transpose->function)(p->k, b, p->ldb, panel, p->n);
     DIRECT(run)
-    (&TYPE.direct[p->a_columns][p->n], p->m, p->n, p->k, a, p->lda, panel, turn->mr, beta, c, p->ldc);
+    (&TYPE.direct[p->a_columns][p->n], p->m, p->n, p->k, a, p->lda, panel, transpose->mr, beta, c, p->ldc);
 }
 
-/* The same with B by columns, as many of them at a time as there is room for once they are turned. */
-static void DIRECT(run_turned)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta,
-                               ELEMENT *c, ELEMENT *turned) {
+/* The same with a column-major B, as many columns at a time as their transpose has room. */
+static void DIRECT(run_transposed)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
+                                   ELEMENT beta, ELEMENT *c, ELEMENT *transposed) {
     const bool by_rows = p->m > GEMM_TALL && gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, 1);
-    const int64_t most = uk_gemm_turned_columns(&TYPE, p->n, p->k, by_rows);
+    const int64_t most = uk_gemm_transposed_columns(&TYPE, p->n, p->k, by_rows);
     struct gemm_product block = *p;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
     block.b_columns = false;
-    block.ldb = uk_gemm_turned_leading(&TYPE, most, p->k);
+    block.ldb = uk_gemm_transposed_leading(&TYPE, most, p->k);
     for (int64_t j = 0; j < p->n; j += most) {
         block.n = p->n - j < most ? p->n - j : most;
         for (int64_t i = 0, columns; i < block.n; i += columns) {
-            columns = block.n - i < TYPE.turn->mr ? block.n - i : TYPE.turn->mr;
-            ((DIRECT(turn_function) *)TYPE.turn->function)(p->k, b + (j + i) * p->ldb, p->ldb, turned + i,
-                                                           block.ldb, columns);
+            columns = block.n - i < TYPE.transpose->mr ? block.n - i : TYPE.transpose->mr;
+            ((DIRECT(transpose_function) *)TYPE.transpose->function)(p->k, b + (j + i) * p->ldb, p->ldb,
+                                                                     transposed + i, block.ldb, columns);
         }
         if (by_rows && block.n >= TYPE.many)
-            DIRECT(run_rows_of)(&block, a, turned, beta != 0, c + j);
+            DIRECT(run_rows_of)(&block, a, transposed, beta != 0, c + j);
         else
             DIRECT(run_many)
-        (gemm_direct_at(&TYPE, p->a_columns, block.n), &block, a, turned, beta != 0, c + j);
+        (gemm_direct_at(&TYPE, p->a_columns, block.n), &block, a, transposed, beta != 0, c + j);
     }
 }
 
-/* Those that copy B, to gemm_direct_copy bytes. */
+/* Products that copy B, a part of gemm_direct_copy bytes at a time. */
 static void DIRECT(run_copied)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta,
                                ELEMENT *c, ELEMENT *copy) {
     if (!p->b_columns)
         DIRECT(run_panels)(p, a, b, beta, c, copy);
-    else if (p->n <= TYPE.turn_few[1]->mr)
-        DIRECT(run_few_turned)(p, a, b, beta, c, copy);
+    else if (p->n <= TYPE.transpose_few[1]->mr)
+        DIRECT(run_few_transposed)(p, a, b, beta, c, copy);
     else
-        DIRECT(run_turned)(p, a, b, beta, c, copy);
+        DIRECT(run_transposed)(p, a, b, beta, c, copy);
 }
 
 __attribute__((noinline)) static void DIRECT(run_few_near)(const struct gemm_product *p, const ELEMENT *a,
                                                            const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
 
-    DIRECT(run_few_turned)(p, a, b, beta, c, copy);
+    DIRECT(run_few_transposed)(p, a, b, beta, c, copy);
 }
 
 __attribute__((noinline)) static void DIRECT(run_copied_near)(const struct gemm_product *p, const ELEMENT *a,
@@ -249,7 +250,7 @@ __attribute__((noinline)) static void DIRECT(run_copied_near)(const struct gemm_
     DIRECT(run_copied)(p, a, b, beta, c, copy);
 }
 
-/* B by columns where there is no memory: fewer at a time. */
+/* A column-major B where memory cannot be allocated: fewer columns at a time, on the stack. */
 __attribute__((noinline)) static void DIRECT(run_narrow)(const struct gemm_product *p, const ELEMENT *a,
                                                          const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     ELEMENT copy[GEMM_COPY_ON_STACK / sizeof(ELEMENT)] __attribute__((aligned(64)));
@@ -287,7 +288,7 @@ __attribute__((noinline)) static void DIRECT(run_copied_any)(const struct gemm_d
         uk_give_memory(memory);
 }
 
-/* Those of many columns or rows, and of B by columns. */
+/* Products of many columns or rows, or with a column-major B. */
 __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct *d,
                                                         const struct gemm_product *p, const ELEMENT *a,
                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c,
@@ -298,7 +299,7 @@ __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct
         const struct gemm_product q = gemm_by_rows(p);
 
         DIRECT(run_many)(d, &q, a, b, beta, c);
-    } else if (p->b_columns && p->k <= FEW_STEPS && p->n <= TYPE.turn_few[1]->mr) {
+    } else if (p->b_columns && p->k <= FEW_STEPS && p->n <= TYPE.transpose_few[1]->mr) {
         DIRECT(run_few_near)(p, a, b, beta, c);
     } else if (p->b_columns || gemm_goes_by_panels(&TYPE, p)) {
         DIRECT(run_copied_any)(d, p, a, b, beta, c, workspace);
@@ -307,7 +308,7 @@ __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct
     }
 }
 
-/* Any of them. */
+/* Any small product. */
 static inline __attribute__((always_inline)) void
 DIRECT(run_product)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                     const ELEMENT *b, ELEMENT beta, ELEMENT *c, void *workspace) {
@@ -372,7 +373,7 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct gemm_plan *p
     }
 }
 
-/* The same with the caller's operands; false: it is none, or an argument is wrong. */
+/* The same with the caller's operands; false: it is not a small product, or an argument is wrong. */
 static inline bool DIRECT(call_plan)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
                                      const ELEMENT *b, ELEMENT beta, ELEMENT *c, void *workspace) {
     if (plan->type != &TYPE || !plan->direct || alpha != 1 || !a || !b || !c)
@@ -381,8 +382,8 @@ static inline bool DIRECT(call_plan)(const struct gemm_plan *plan, ELEMENT alpha
     return true;
 }
 
-/* Whether a call comes to that of a plan's kernels, `resolved`, and no more. Numbers are compared as bits, in one step even
- * where they may be NaN. */
+/* Whether a call needs nothing but the plan's resolved kernels. Numbers are compared as bits, which is one comparison even where
+ * they may be NaN. */
 static inline bool DIRECT(is_resolved)(gemm_resolved *resolved, ELEMENT alpha, const ELEMENT *a,
                                        const ELEMENT *b, ELEMENT beta, const ELEMENT *c,
                                        const void *epilogue) {

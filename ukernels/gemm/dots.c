@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of a B by columns as inner products: which, and what they cost.
+ * Products with a column-major B as inner products: which, and what they cost.
  *
- * Other kernels have a vector of columns of B, or of rows of A if C is turned: of few columns or rows some lanes, or most, are
- * there for nothing, a step of k takes 4 cycles at least, the latency of its sums, and one operand is turned. Vectors along k
+ * Other kernels have a vector of columns of B, or of rows of A if C is transposed: with few columns or rows some lanes, or most, are
+ * unused, a step of k takes 4 cycles at least, the latency of its sums, and one operand is transposed. Vectors along k
  * are full, whatever m and n are, but their lanes have to be added up (TREE cycles for each group of rows), and where rows
- * or columns do not begin with lines each load may cost something more (crossing in uk_caches). If one operand is not
- * along k, but few columns or rows, it is turned into the workspace.
+ * or columns do not begin with lines each load may cost something more (crossing in uk_caches). If one operand is not contiguous
+ * along k, but has few columns or rows, it is transposed into the workspace.
  *
- * Small products wait for the answer: there are no divisions, and sizes come in registers.
+ * This decision is part of every small product's time: it has no divisions, and takes sizes in registers.
  */
 #include "cost.h"
 #include "direct.h"
 
 enum { TREE = 45, PLAN = 500 };
-/* Cycles per byte that is turned, of operands that are near; and what these products take longer if theirs are not: blocks of
- * four rows or columns are more streams than the others' panels. Measured on Emerald Rapids. */
-static const double TURN = 0.12, FAR = 1.45;
-/* Of a few columns of B by rows, or rows of A by columns, that are turned before, an element at a time; it takes a plan. */
+/* Cycles per byte that is transposed, of operands in near caches; and the factor by which inner products of operands in far caches
+ * take longer: blocks of four rows or columns are more streams than panels. Measured on Emerald Rapids. */
+static const double TRANSPOSE = 0.12, FAR = 1.45;
+/* Cycles per byte of transposing a few columns of a row-major B, or rows of a column-major A, an element at a time; and cycles of
+ * the plan that this takes. */
 static const double COPY = 0.4;
 
 static double vectors(const struct gemm_type *t, int64_t n) {
@@ -40,12 +41,13 @@ double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int6
     return cycles(t, m, n, k, lda, ldb, uk_caches()->crossing);
 }
 
-/* By vectors of columns, in place or turned first. */
+/* Cycles by kernels with vectors of columns, B in place or transposed first. */
 static double columns_cycles(const struct gemm_type *t, int64_t rows, int64_t columns, int64_t k,
-                             bool turned) {
+                             bool transposed) {
     const double multiply = (double)rows * vectors(t, columns) / 2;
 
-    return (double)k * ((multiply < 4 ? 4 : multiply) + (turned ? TURN * (double)columns * t->size : 0));
+    return (double)k *
+           ((multiply < 4 ? 4 : multiply) + (transposed ? TRANSPOSE * (double)columns * t->size : 0));
 }
 
 bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
@@ -58,19 +60,19 @@ bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t
     return cycles(t, m, n, k, lda, ldb, 0) < least && uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
 }
 
-/* Of columns of B up to nr: more share vectors by halves otherwise. The copy takes as long as 4 to 8 rows of the others. */
-bool uk_gemm_suits_turned_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
-                               bool turns_a) {
-    const int64_t few = turns_a ? m : n, many = turns_a ? n : m;
+/* For at most nr columns of B: with more, other kernels use half vectors. The copy takes as long as 4 to 8 rows of those. */
+bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t ld,
+                                   bool transposes_a) {
+    const int64_t few = transposes_a ? m : n, many = transposes_a ? n : m;
 
     if (!t->nt || k < GEMM_WIDTHS || few < 2 || many < 8 * few || (m | n | k) >= GEMM_MOST ||
-        (turns_a ? 2 * m > 1 << t->nt_shift : n > t->nt->nr))
+        (transposes_a ? 2 * m > 1 << t->nt_shift : n > t->nt->nr))
         return false;
-    const int64_t leading = uk_gemm_leading(k, t->size), lda = turns_a ? leading : ld,
-                  ldb = turns_a ? ld : leading;
-    const double turning = PLAN + COPY * (double)(few * k) * t->size;
-    const double rows = columns_cycles(t, m, n, k, turns_a), columns = columns_cycles(t, n, m, k, false),
-                 least = (turns_a && columns < rows ? columns : rows) - turning;
+    const int64_t leading = uk_gemm_leading(k, t->size), lda = transposes_a ? leading : ld,
+                  ldb = transposes_a ? ld : leading;
+    const double transposing = PLAN + COPY * (double)(few * k) * t->size;
+    const double rows = columns_cycles(t, m, n, k, transposes_a), columns = columns_cycles(t, n, m, k, false),
+                 least = (transposes_a && columns < rows ? columns : rows) - transposing;
 
     return cycles(t, m, n, k, lda, ldb, 0) < least && uk_gemm_dots_cycles(t, m, n, k, lda, ldb) < least;
 }

@@ -54,7 +54,7 @@ static void call_asking(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c
     next->parts--;
 }
 
-/* A tile, by the kernel of the last columns if they fit. */
+/* A tile, by the kernel of the last columns if these fit into it. */
 static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
                  int64_t nr) {
     const bool is_tail = s->tail && nr <= s->tail->nr;
@@ -119,7 +119,7 @@ static void scale_tile(int64_t m, int64_t n, ELEMENT beta, ELEMENT *c, int64_t l
                 c[j] *= beta;
 }
 
-/* `row` and `column` are where c is in the whole. The comparisons are false for NaN, which so stays. */
+/* `row` and `column` are c's place in the whole C. The comparisons are false for NaN, which is kept so. */
 static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct gemm_epilogue *e, int64_t row,
                    int64_t column) {
     const ELEMENT scale = (ELEMENT)e->scale, low = (ELEMENT)e->low, high = (ELEMENT)e->high;
@@ -141,7 +141,7 @@ static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct g
     }
 }
 
-/* One tile at c, for any alpha. In a function of its own, as all that has scratch: their frames would add up. */
+/* One tile at c, for any alpha. Not inlined, as every function with scratch: their stack frames would add up. */
 __attribute__((noinline)) static void scaled_tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c,
                                                   int64_t nr) {
     ELEMENT scratch[GEMM_SCRATCH] __attribute__((aligned(64)));
@@ -181,34 +181,34 @@ static void copy_few(int64_t n, const ELEMENT *s, ELEMENT *d) {
 static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *source, int64_t step,
                  int64_t across, int w, void *to);
 
-/* One tile of a C by columns, the first of which is `column`; with the epilogue. */
-__attribute__((noinline)) static void turned_tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c,
-                                                  int64_t nr, int64_t column) {
+/* One tile of a column-major C, whose first column is `column`; with the epilogue. */
+__attribute__((noinline)) static void transposed_tile(const struct gemm_strip *s, const ELEMENT *b,
+                                                      ELEMENT *c, int64_t nr, int64_t column) {
     ELEMENT scratch[GEMM_TILE_MOST] __attribute__((aligned(64))),
-        turned[GEMM_TILE_MOST] __attribute__((aligned(64)));
+        transposed[GEMM_TILE_MOST] __attribute__((aligned(64)));
     const int width = s->kernel->nr, height = s->kernel->mr;
 
     call(s, b, scratch, width, 0, nr);
-    pack(&TYPE, nr, s->rows, scratch, 1, width, height, turned);
+    pack(&TYPE, nr, s->rows, scratch, 1, width, height, transposed);
     if (s->alpha == 1 && s->beta == 0)
         for (int64_t j = 0; j < nr; j++)
-            copy_few(s->rows, turned + j * height, c + j * s->ldc);
+            copy_few(s->rows, transposed + j * height, c + j * s->ldc);
     else
-        merge(nr, s->rows, (ELEMENT)s->alpha, turned, height, (ELEMENT)s->beta, c, s->ldc);
+        merge(nr, s->rows, (ELEMENT)s->alpha, transposed, height, (ELEMENT)s->beta, c, s->ldc);
     if (s->epilogue) {
-        const struct gemm_epilogue e = gemm_turned_epilogue(s->epilogue);
+        const struct gemm_epilogue e = gemm_transposed_epilogue(s->epilogue);
 
         finish(nr, s->rows, c, s->ldc, &e, column, s->row);
     }
 }
 
-static void turned_strip(const struct gemm_strip *s) {
+static void transposed_strip(const struct gemm_strip *s) {
     const ELEMENT *b = s->b;
     const int width = s->kernel->nr;
 
     for (int64_t j = 0; j < s->columns; j += width, b += s->b_tile)
-        turned_tile(s, b, (ELEMENT *)s->c + j * s->ldc, s->columns - j < width ? s->columns - j : width,
-                    s->column + j);
+        transposed_tile(s, b, (ELEMENT *)s->c + j * s->ldc, s->columns - j < width ? s->columns - j : width,
+                        s->column + j);
 }
 
 static void strip(const struct gemm_strip *s) {
@@ -216,8 +216,8 @@ static void strip(const struct gemm_strip *s) {
     ELEMENT *c = s->c;
     const int width = s->kernel->nr;
 
-    if (s->turned) {
-        turned_strip(s);
+    if (s->transposed) {
+        transposed_strip(s);
         return;
     }
     for (int64_t j = 0; j < s->columns; j += width, b += s->b_tile) {
@@ -279,7 +279,7 @@ static void vector_n(const struct gemm_vector *v) {
     }
 }
 
-/* In equal parts: a short one would be added up otherwise. They are summed up in y where it needs no more than that. */
+/* In equal parts: a short part would be summed in another order. The parts are summed in y itself where that is all that is done. */
 static void vector_t(const struct gemm_vector *v) {
     enum { MOST = 8192 / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
@@ -304,7 +304,7 @@ static void vector_t(const struct gemm_vector *v) {
 
 /* ---- inner products ---- */
 
-/* Some columns, of so many rows as the scratch has room for. */
+/* Some columns, for as many rows as the scratch has room for. */
 static void dots_columns(const struct gemm_dots *d, int64_t i, int64_t m, int64_t j, int64_t n) {
     rab_function *f = (rab_function *)d->kernel->function;
     const ELEMENT *a = (const ELEMENT *)d->a + i * d->lda, *b = (const ELEMENT *)d->b + j * d->ldb;
@@ -409,5 +409,5 @@ struct gemm_type TYPE = {
     .gemv_t_op = NAME "gemv_t",
     .pack_n_op = NAME "pack_n",
     .pack_t_op = NAME "pack_t",
-    .turn_op = NAME "turn",
+    .transpose_op = NAME "turn",
 };

@@ -37,12 +37,12 @@ static void add_kernels(struct text *t, const struct gemm_direct *d) {
 
 static void add_direct(struct text *t, const struct gemm_plan *p) {
     const struct gemm_type *type = p->type;
-    const bool turned = p->b_column != 1, a_columns = p->a_step != 1;
+    const bool transposed = p->b_column != 1, a_columns = p->a_step != 1;
     const struct gemm_product product = gemm_product_of_plan(p);
     const bool by_panels = gemm_goes_by_panels(type, &product);
-    const bool by_rows = !by_panels && (!turned || p->m > GEMM_TALL) &&
-                         gemm_goes_by_rows(type, p->m, p->n, p->k, turned ? 1 : p->b_step);
-    const int64_t together = turned ? uk_gemm_turned_columns(type, p->n, p->k, by_rows) : p->n,
+    const bool by_rows = !by_panels && (!transposed || p->m > GEMM_TALL) &&
+                         gemm_goes_by_rows(type, p->m, p->n, p->k, transposed ? 1 : p->b_step);
+    const int64_t together = transposed ? uk_gemm_transposed_columns(type, p->n, p->k, by_rows) : p->n,
                   n = together < p->n ? together : p->n;
     const int64_t most = by_panels ? 2 * GEMM_VECTOR / type->size
                          : by_rows ? uk_gemm_direct_width(type, a_columns, p->m, p->ldc)
@@ -51,7 +51,7 @@ static void add_direct(struct text *t, const struct gemm_plan *p) {
     const struct gemm_direct *direct = type->direct[a_columns];
 
     add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",
-        turned      ? "turned first"
+        transposed  ? "transposed first"
         : by_panels ? "packed in panels first"
                     : "read in place");
     if (by_panels)
@@ -60,7 +60,7 @@ static void add_direct(struct text *t, const struct gemm_plan *p) {
         add(t, "B: %lld columns at a time\n", (long long)n);
     if (in_blocks)
         add(t, "blocks: %lld columns each\n", (long long)most);
-    add_kernels(t, in_blocks || turned ? &direct[in_blocks ? most : n] : p->direct);
+    add_kernels(t, in_blocks || transposed ? &direct[in_blocks ? most : n] : p->direct);
     if (in_blocks && n % most) {
         add(t, "last block: %lld columns\n", (long long)(n % most));
         add_kernels(t, gemm_direct_of(&direct[n % most], p->m, p->k));
@@ -71,7 +71,7 @@ static void add_tiles(struct text *t, const struct gemm_plan *p) {
     const struct uk_kernel *k = p->tile->kernel[p->form];
 
     add(t, "path: tiles of %lld x %d\n", (long long)p->rows, k->nr);
-    add(t, "kernel: %s%s\n", k->symbol, p->turned ? ", turned on the way to C" : "");
+    add(t, "kernel: %s%s\n", k->symbol, p->transposed ? ", transposed on the way to C" : "");
     if (p->tail)
         add(t, "kernel of the last columns: %s\n", p->tail->symbol);
     if (p->first)
@@ -89,7 +89,7 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
     if (size)
         buffer[0] = 0;
     add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->type->name, (long long)p->m, (long long)p->n,
-        (long long)p->k, p->swapped ? ", of the transposes: A and B have changed places" : "");
+        (long long)p->k, p->swapped ? ", of the transposes: A and B are exchanged" : "");
     if (p->direct)
         add_direct(&t, p);
     else if (p->path == GEMM_TILES)
@@ -98,8 +98,8 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
         add(&t, "path: C is scaled, A and B are not read\n");
     else if (p->path == GEMM_DOTS)
         add(&t, "path: inner products of rows of A and columns of B%s\nkernel: %s\nblocks: kc %lld\n",
-            p->a_block   ? ", A turned first"
-            : p->b_block ? ", B turned first"
+            p->a_block   ? ", A transposed first"
+            : p->b_block ? ", B transposed first"
                          : "",
             p->type->nt->symbol, (long long)p->kc);
     else

@@ -65,7 +65,8 @@ __attribute__((noinline)) static enum uk_status sgemm_by_plan(enum uk_layout lay
                 c);
 }
 
-/* The first call of all, before which no product is known to be small: others may add up in another order. */
+/* The first call in the process: it looks up the kernels, without which small products are not recognized, and their results would
+ * be summed in another order. */
 __attribute__((noinline)) static enum uk_status sgemm_first(enum uk_layout layout, enum uk_transpose ta,
                                                             enum uk_transpose tb, int64_t m, int64_t n,
                                                             int64_t k, float alpha, const float *a,
@@ -94,7 +95,7 @@ __attribute__((noinline)) static enum uk_status dgemm_by_plan(enum uk_layout lay
                 c);
 }
 
-/* The first call of all, before which no product is known to be small: others may add up in another order. */
+/* As sgemm_first. */
 __attribute__((noinline)) static enum uk_status dgemm_first(enum uk_layout layout, enum uk_transpose ta,
                                                             enum uk_transpose tb, int64_t m, int64_t n,
                                                             int64_t k, double alpha, const double *a,
@@ -165,7 +166,7 @@ srun_swapped(const struct gemm_plan *plan, float alpha, const float *a, const fl
     return srun_any(plan, alpha, a, b, beta, c, epilogue, workspace);
 }
 
-/* The jump to the kernel is to end a line of code: each one more, as each jump that is taken, is a cycle or two of the
+/* The jump to the kernel should end a cache line of code: each further line, and each taken jump, costs a cycle or two of the
  * smallest products' ten. */
 __attribute__((aligned(64))) enum uk_status uk_sgemm_run(const struct uk_gemm_plan *callers, float alpha,
                                                          const float *a, const float *b, float beta, float *c,

@@ -7,9 +7,13 @@
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
  *     run.c, pack.c      a plan, computed: blocks, panels, rows of tiles (struct gemm_strip)
  *     direct.c           small products, whose kernels take operands in place and all rows in one call
- *     dots.c             inner products
+ *     dots.c             products computed as inner products
  *     element.h          what depends on the element type: f32.c and f64.c include it; direct_element.h likewise for gemm.c
  *     explain.c          a plan in words
+ *
+ * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance matrix
+ * multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van de Geijn, ACM TOMS 41,
+ * 2015). Beside them an operand may be read in place, where cost.c estimates that this is faster than packing it.
  *
  * Uses machine (caches, and what operands in place cost), registry (kernels by name) and runtime (threads, memory).
  */
@@ -39,7 +43,7 @@ struct gemm_tile {
     int mr, nr;
     int lanes;                                      /* elements of a vector */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
-    void (*asking[GEMM_FORMS])(void); /* those that also ask for what is needed next; NULL: none */
+    void (*asking[GEMM_FORMS])(void); /* those that also prefetch what the next tiles read; NULL: none */
     void (*packing)(void);            /* of PANELS, which also copies rows of the next panel; NULL: none */
 };
 
@@ -65,13 +69,13 @@ struct gemm_epilogue {
 };
 
 /* Of the transposed C. */
-static inline struct gemm_epilogue gemm_turned_epilogue(const struct gemm_epilogue *e) {
+static inline struct gemm_epilogue gemm_transposed_epilogue(const struct gemm_epilogue *e) {
     return (struct gemm_epilogue){e->scale, e->low, e->high, e->column_bias, e->row_bias};
 }
 
-/* What tiles ask for, each for a part, from the caches behind the first: what is needed of B next. RA: GEMM_ASKED rows of a
- * B by columns, which is packed. RAB: a line of each row, of B in place. Or the next panel of A, PANELS: a share of it, twice;
- * or two rows that it is packed from, and the tile copies. */
+/* What tiles prefetch from the caches behind the first, each a part: what is needed of B next. RA: GEMM_ASKED rows of a
+ * column-major B, which is packed. RAB: a line of each row of B, which is read in place. Or the next panel of A, PANELS: a share
+ * of it, twice; or two of the rows that the panel is packed from, which the tile then copies. */
 enum { GEMM_ASKED = 3 };
 struct gemm_next {
     void (*asking)(void); /* the tile's, of that name */
@@ -80,7 +84,7 @@ struct gemm_next {
     int64_t parts; /* that are left; of rows that are copied, the rows */
     int64_t stride;
     int64_t step; /* PANELS: from step to step of k */
-    void *copy;   /* PANELS: where the rows go; NULL: they are only asked for */
+    void *copy;   /* PANELS: where the rows go; NULL: they are only prefetched */
 };
 
 /* A row of tiles: C[rows, columns] of one block of k. */
@@ -95,11 +99,11 @@ struct gemm_strip {
     void *packed;           /* RAP: where B's panels go */
     void *c;
     int64_t ldc;
-    bool turned;                          /* C by columns, ldc apart */
+    bool transposed;                      /* C is column-major, columns ldc apart */
     double alpha, beta;                   /* beta is 1 but for the first block */
     const struct gemm_epilogue *epilogue; /* NULL but for the last block */
     int64_t row, column;                  /* of the first element, for the bias */
-    struct gemm_next *next;               /* what is left to ask for */
+    struct gemm_next *next;               /* what is left to prefetch */
 };
 
 /* A vector of results y[i * y_step], i < count, from a matrix with `stride` between its rows. */
@@ -114,7 +118,7 @@ struct gemm_vector {
     double alpha, beta;
     const struct gemm_epilogue *epilogue;
     int64_t row, column;
-    int64_t ahead; /* how far on kernels ask for the matrix, which is not near; 0: they do not */
+    int64_t ahead; /* how many bytes ahead kernels prefetch the matrix, which is in no near cache; 0: they do not */
     bool is_row;   /* y is a row of C, else a column */
 };
 
@@ -135,12 +139,12 @@ struct gemm_dots {
 
 enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 3, GEMM_FEW_COLUMNS = 4 };
 
-/* How the columns of a small product are shared out: the first ones to the first kernel, and so on. A kernel takes any
+/* Which kernels compute the columns of a small product: the first columns the first kernel, and so on. A kernel takes any
  * number of rows in one call; direct.h says which products, and why. */
 struct gemm_direct {
     struct {
         const struct uk_kernel *kernel;
-        /* The first part of a call, which also says what the second one is. */
+        /* The first kernel of a call; its entry leads to the second one. */
         void (*prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
                         int64_t n);
         int columns; /* the last one's: as many as are left */
@@ -167,24 +171,24 @@ struct gemm_plan {
     const struct gemm_tile *tile;
     const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
     const struct uk_kernel *first;    /* of the first rows, which packs B as it reads it; NULL: the tile's */
-    void (*asking)(void);             /* the tile that asks for what is packed next; NULL: none does */
+    void (*asking)(void);             /* the tile that prefetches what is packed next; NULL: none does */
     const struct gemm_direct *direct; /* a small product's kernels; NULL: it is none */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
     int threads;
     unsigned char path, form, tail_form, a_source, b_source;
-    bool swapped; /* column-major, or turned, but not both: A and B have changed places */
-    bool turned;  /* C's columns are contiguous, not its rows */
+    bool swapped;    /* column-major, or transposed, but not both: A and B are exchanged */
+    bool transposed; /* C's columns are contiguous, not its rows */
     bool a_packed, b_packed;
     bool whole; /* k is not cut */
-    /* What a call with floats, or with doubles, comes to where alpha is 1 and beta 0 or 1; NULL: nothing so short. And where
-     * A and B have changed places. */
+    /* The function that computes a product of floats, or of doubles, where alpha is 1 and beta 0 or 1, without looking at the
+     * plan again; NULL: there is none. And the same where A and B are exchanged. */
     int (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
     int (*resolved_swapped[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
 };
 _Static_assert(sizeof(struct gemm_plan) <= sizeof(struct uk_gemm_plan) &&
                    _Alignof(struct gemm_plan) <= _Alignof(struct uk_gemm_plan),
-               "a plan has to fit into the caller's");
+               "a plan has to fit into the caller's struct uk_gemm_plan");
 
 static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *callers) {
     return (const struct gemm_plan *)(const void *)callers;
@@ -208,7 +212,7 @@ struct gemm_type {
                       int64_t step, void *d, int64_t ldd);
     /* The registry's names of what it has for this type, and the rows found. */
     const char *form_op[GEMM_FORMS], *small_op, *small_ta_op, *nt_op;
-    const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op, *turn_op;
+    const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op, *transpose_op;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
     /* The tile for n columns, of n < GEMM_WIDTHS. */
@@ -225,12 +229,12 @@ struct gemm_type {
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
     struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
     int many; /* columns, from which on there are more kernels than those: GEMM_WIDTHS or less */
-    const struct uk_kernel *turn,
-        *turn_few[2]; /* B's columns, or NULL; pack_t of a vector of them, and of two */
+    const struct uk_kernel *transpose,
+        *transpose_few[2]; /* B's columns, or NULL; pack_t of a vector of them, and of two */
     const struct uk_kernel
         *panel_first;   /* rows that pack two vectors of columns of B as they read them; or NULL */
     int64_t way;        /* bytes of a way of the first cache, a power of two */
-    int few_rows;       /* so many of its lines may share a set */
+    int few_rows;       /* its associativity: how many lines a set holds */
     int64_t near, last; /* elements of a quarter of the second cache; of the last one */
     int64_t second_way; /* bytes of a way of the second cache */
     bool last_is_far;   /* uk_caches's */
@@ -241,11 +245,11 @@ struct gemm_type {
     int packs_n, packs_t;
 };
 
-/* The longest sum that is not cut for its length alone. */
+/* The longest sum that is not split into blocks of k for its length alone. */
 enum { GEMM_K_WHOLE = 800 };
 
-/* Scratch is on the stack, of which a call takes 16 KB at most: the most elements of a tile, two of which a tile of a C by
- * columns needs, and of rows of several tiles. */
+/* Scratch is on the stack, of which a call takes 16 KB at most: the most elements of a tile, two of which a tile of a
+ * column-major C needs, and of rows of several tiles. */
 enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
 /* ---- f32.c, f64.c ---- */
@@ -284,13 +288,13 @@ struct gemm_operands {
 
 /* `workspace` may be NULL. */
 enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
-/* The same for a small product; false: it is none, and nothing has been done. */
+/* The same if the product is small; false: it is not, and nothing has been done. */
 bool uk_gemm_run_direct(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
-/* The same for a product of matrix and vector, alpha being 1, that takes one thread and no workspace: without a plan, which
- * takes as long as 10000 multiply-adds. */
+/* The same if it is a matrix-vector product, alpha being 1, for one thread and without a workspace. It saves making a plan,
+ * which takes as long as 10000 multiply-adds. */
 bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
                         double beta, void *c);
-/* And for one of inner products. */
+/* And if it is best computed as inner products. */
 bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
                       double beta, void *c);
 /* Whether an operand that would be touched is missing. */
@@ -304,7 +308,7 @@ void uk_gemm_parallel(const struct gemm_plan *plan,
 
 /* From row to row of a copy of rows of n elements. */
 int64_t uk_gemm_leading(int64_t n, int size);
-/* Of so many elements; SIZE_MAX: more than addresses have room for, and no allocation gives. */
+/* Bytes of so many elements; SIZE_MAX: more than can be addressed, which every allocation refuses. */
 size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements);
 /* Bytes of the whole operand, packed. */
 size_t uk_gemm_packed_a(const struct gemm_plan *plan);

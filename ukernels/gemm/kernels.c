@@ -33,7 +33,7 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
     return &t->tile[i];
 }
 
-/* Kernels that also ask for what is needed next, or copy it, compiled beside the others from the same text. */
+/* Variants of kernels that also prefetch or pack what is needed next, compiled from the same source. */
 #define ASKING_KERNEL(symbol) void symbol##_asking(void);
 #define PACKING_KERNEL(symbol) void symbol##_packing(void);
 #include "gemm_asking.def"
@@ -81,7 +81,7 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
     }
 }
 
-/* Whole small products: n columns are the next wider kernel's. */
+/* Kernels of whole small products: n columns take the next wider one. */
 static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
     if (k->edges != UK_EDGES_ANY || k->a_over || k->mr * k->nr > GEMM_TILE_MOST ||
         t->smalls == GEMM_TILES_MOST)
@@ -130,7 +130,7 @@ static void take_pack(const struct uk_kernel **rows, int *count, const struct uk
         rows[(*count)++] = k;
 }
 
-/* Generic tiles are for CPUs that have no others: their cost would be taken for that of vectors as wide. */
+/* Generic tiles are for CPUs that have no others: the estimates would take them for tiles of vectors of that width. */
 static void drop_generic(struct gemm_type *t) {
     int kept = 0;
 
@@ -176,8 +176,8 @@ static void take_kernels(struct gemm_type *t) {
             take_one(&t->gemv_t, k);
         else if (!strcmp(k->op, t->nt_op))
             take_one(&t->nt, k);
-        else if (!strcmp(k->op, t->turn_op))
-            take_one(&t->turn, k);
+        else if (!strcmp(k->op, t->transpose_op))
+            take_one(&t->transpose, k);
         else if (!strcmp(k->op, t->pack_n_op) && !k->a_over)
             take_pack(t->pack_n, &t->packs_n, k, false);
         else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)

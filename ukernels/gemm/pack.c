@@ -3,7 +3,7 @@
  * Operands, packed: a block while computing, or whole and beforehand.
  *
  * Of a product by tiles, B is packed in panels of the tile's width, [n/NR][k][NR], and A in panels of its height,
- * [m/rows][k][MR], or in rows, [m][k]. What vectors are multiplied with is copied as it lies, closer.
+ * [m/rows][k][MR], or in rows, [m][k]. The matrix of a matrix-vector product is copied in its order, without the gaps between rows.
  */
 #include "gemm.h"
 
@@ -12,11 +12,11 @@ static const char *at(const struct gemm_plan *plan, const void *base, int64_t in
 }
 
 int64_t uk_gemm_leading(int64_t n, int size) {
-    /* Rows 512 bytes or more apart by a power of two meet in few sets of the first cache. */
+    /* Rows that are a power of two apart, 512 bytes or more, share few sets of the first cache. */
     return n * size % 512 ? n : n + 64 / size;
 }
 
-/* Whether A is copied with its k as rows of the copy, and B, of a product not by tiles. */
+/* Whether the copy's rows run along k: of A, and of B where the product is not computed by tiles. */
 static bool a_is_columns(const struct gemm_plan *plan) {
     return plan->path != GEMM_TILES && plan->path != GEMM_DOTS && plan->a_step != 1;
 }
@@ -65,8 +65,8 @@ struct panels {
     int64_t step, across;
 };
 
-/* Where a panel's lines lie side by side, some steps of all panels after another: what a page and a line of the source
- * has for the next panel is then still near. */
+/* Where the lines of a panel are contiguous in the source, some steps of one panel after those of another: the page and the line
+ * that the next panel shares are then still in the caches. */
 static void pack_panels(const struct gemm_type *t, const struct panels *s, char *to) {
     enum { STEPS = 32 };
     const int64_t most = s->across == 1 ? STEPS : s->k;

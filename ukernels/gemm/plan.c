@@ -3,12 +3,12 @@
  * Which path, kernel, blocking and threads a product takes: the least of the costs that cost.c estimates.
  * Column-major products are computed as the row-major product of the transposes: C' = B' A'.
  *
- * B by columns can be had without a copy, as A in rows for the product of the transposes, whose tiles are turned on their way
- * to C: GEMM_TURN per byte of C instead of GEMM_COPY per byte of B, for sums of one block.
+ * A column-major B can be used without a copy: it is the row-major A of the product of the transposes, whose tiles are transposed as
+ * they are stored to C: GEMM_TRANSPOSE per byte of C instead of GEMM_COPY per byte of B, where k is one block.
  *
  * What decides the order in which an element's products are added (the tile, kc, the kernel's form) depends on shape and
  * strides only: not on threads, nor on what has been packed beforehand. The width of the tile depends on n alone, or on m
- * where C is turned.
+ * where C is transposed.
  */
 #include "cost.h"
 #include "direct.h"
@@ -37,7 +37,7 @@ struct choice {
     double cycles;
 };
 
-/* The cheapest way to bring the operands to this tile; nothing is cheaper than one that costs nothing beside the tiles.
+/* The cheapest form and sources of the operands for this tile; the search ends at one that costs nothing beside the tiles.
  * Of equal ones the form with fewer strides. */
 static void consider(const struct gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
@@ -70,7 +70,7 @@ static void consider(const struct gemm_plan *p, const struct gemm_tile *t, struc
     }
 }
 
-/* The kernel of the last columns, if a narrower tile's takes A as it is given to the others. */
+/* The kernel of the last columns, if there is a narrower tile whose kernel takes A in the same form. */
 static void find_tail(struct gemm_plan *p) {
     const int64_t last =
         p->n < GEMM_WIDTHS ? (int64_t)((unsigned)p->n % (unsigned)p->tile->nr) : p->n % p->tile->nr;
@@ -89,7 +89,7 @@ static void find_tail(struct gemm_plan *p) {
     }
 }
 
-/* How many tasks, and in which grid: the one whose largest rectangle is least work, packing counted. */
+/* How many tasks, and in which grid: the one whose largest rectangle is the least work, packing included. */
 static void split(struct gemm_plan *p) {
     const int nr = p->tile->nr;
     const int64_t row_panels = gemm_parts(p->m, p->rows), column_panels = gemm_parts(p->n, nr);
@@ -133,14 +133,14 @@ static void block(struct gemm_plan *p, const struct choice *c) {
     split(p);
     p->asking = uk_gemm_asks(p, c->tile, c->form) ? c->tile->asking[c->form] : NULL;
     if (p->asking && c->form != GEMM_PANELS)
-        room /= 2; /* the other half is for what is asked for */
+        room /= 2; /* the other half is for what is prefetched */
     columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
     rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
     if (p->row_tasks * p->column_tasks > caches->cores)
         room /= 2; /* two tasks to a core */
     p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
-    /* Where A is packed it stays for all blocks of columns, for which its panels come from the third cache or, slowly enough,
-     * from memory. More rows than this, 4096 x 512 doubles, would pack B again. */
+    /* Where A is packed it is kept for all blocks of columns, which read its panels from the third cache or from memory. More rows
+     * than this, 4096 x 512 doubles, are another block of rows, which packs B again. */
     p->mc = (17 << 20) / size / p->kc / p->rows * p->rows;
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
@@ -174,7 +174,7 @@ static enum uk_status plan_tiles(struct gemm_plan *p) {
 }
 
 /* The product of the transposes. */
-static struct gemm_plan turned(const struct gemm_plan *p) {
+static struct gemm_plan transposed(const struct gemm_plan *p) {
     struct gemm_plan q = *p;
 
     q.m = p->n;
@@ -186,22 +186,22 @@ static struct gemm_plan turned(const struct gemm_plan *p) {
     q.a_packed = p->b_packed;
     q.b_packed = p->a_packed;
     q.swapped = !p->swapped;
-    q.turned = true;
+    q.transposed = true;
     return q;
 }
 
-/* B by columns is A in rows for the product of the transposes, which tiles read in place. That saves the copy of B, and
- * takes C, turned tile by tile; once, for sums in one block. The tile whose width suits m may suit better, too. */
+/* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read in place. That saves the
+ * copy of B, and costs transposing C tile by tile; once, where k is one block. A tile whose width suits m may be better, too. */
 static enum uk_status plan_either(struct gemm_plan *p) {
-    struct gemm_plan q = turned(p);
+    struct gemm_plan q = transposed(p);
     const enum uk_status status = plan_tiles(p);
-    const double c = (double)p->m * (double)p->n * p->type->size * GEMM_TURN;
+    const double c = (double)p->m * (double)p->n * p->type->size * GEMM_TRANSPOSE;
 
     if (status || p->b_source == GEMM_IN_PLACE || p->b_column == 1 || p->m >= p->n ||
         c >= (double)p->n * (double)p->k * p->type->size * GEMM_COPY || plan_tiles(&q) || q.kc < q.k)
         return status;
     q.cycles += c;
-    if (q.cycles * uk_caches()->turned < p->cycles)
+    if (q.cycles * uk_caches()->transposed < p->cycles)
         *p = q;
     return UK_OK;
 }
@@ -220,7 +220,7 @@ static bool plan_small(struct gemm_plan *p) {
         return false;
     if (p->a_step == 1 && p->m > first->ways / 2 &&
         p->a_row * p->type->size % (first->size / first->ways) == 0)
-        return false; /* rows that share a set: a_cost knows */
+        return false; /* rows that share a set: a_cost has this included */
     const struct uk_kernel *k = t->kernel[form];
     /* One call takes as many rows as there is scratch for. */
     const unsigned m = (unsigned)p->m, high = (unsigned)(whole ? GEMM_SCRATCH / k->nr : k->mr);
@@ -240,7 +240,7 @@ static bool plan_small(struct gemm_plan *p) {
     return true;
 }
 
-/* m or n is 1: the kernels of matrix and vector, if there are any. Memory decides: an element is used once. */
+/* m or n is 1: the kernels of matrix-vector products, if there are any. Memory bounds the time: an element is used once. */
 static bool plan_vector(struct gemm_plan *p) {
     const bool is_row = p->m == 1;
     const int64_t along = is_row ? p->b_step : p->a_step, count = is_row ? p->n : p->m;
@@ -252,7 +252,7 @@ static bool plan_vector(struct gemm_plan *p) {
     p->cycles = (double)p->k * (double)count * p->type->size / 16;
     p->nc = along == 1 ? k->mr : 64;
     p->row_tasks = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
-    /* One or two vectors of columns have more sums each: no part of a longer row may be so short. */
+    /* Kernels of one or two vectors of columns have more sums each, and so another order: no part of a longer row may be so short. */
     p->row_tasks = gemm_least(p->row_tasks, gemm_parts(count, p->nc) / (along == 1 ? 1 : 2));
     p->row_tasks = p->row_tasks < 1 ? 1 : p->row_tasks;
     p->column_tasks = 1;
@@ -261,22 +261,23 @@ static bool plan_vector(struct gemm_plan *p) {
     return true;
 }
 
-/* Inner products, if they are faster; at most one operand is turned. */
+/* Inner products, if they are faster; at most one operand is transposed. */
 static bool plan_dots(struct gemm_plan *p) {
     const struct uk_kernel *k = p->type->nt;
-    const bool turns_a = p->a_step != 1, turns_b = p->b_step != 1;
+    const bool transposes_a = p->a_step != 1, transposes_b = p->b_step != 1;
     const int64_t leading = uk_gemm_leading(p->k, p->type->size);
 
-    if ((turns_a && turns_b) ||
-        !(turns_a || turns_b ? uk_gemm_suits_turned_dots(p->type, p->m, p->n, p->k,
-                                                         turns_a ? p->b_column : p->a_row, turns_a)
-                             : uk_gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
+    if ((transposes_a && transposes_b) ||
+        !(transposes_a || transposes_b
+              ? uk_gemm_suits_transposed_dots(p->type, p->m, p->n, p->k,
+                                              transposes_a ? p->b_column : p->a_row, transposes_a)
+              : uk_gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
         return false;
     p->path = GEMM_DOTS;
-    p->cycles = uk_gemm_dots_cycles(p->type, p->m, p->n, p->k, turns_a ? leading : p->a_row,
-                                    turns_b ? leading : p->b_column);
-    p->a_block = turns_a && !p->a_packed ? p->m * leading : 0;
-    p->b_block = turns_b && !p->b_packed ? p->n * leading : 0;
+    p->cycles = uk_gemm_dots_cycles(p->type, p->m, p->n, p->k, transposes_a ? leading : p->a_row,
+                                    transposes_b ? leading : p->b_column);
+    p->a_block = transposes_a && !p->a_packed ? p->m * leading : 0;
+    p->b_block = transposes_b && !p->b_packed ? p->n * leading : 0;
     p->kc = uk_gemm_dots_block(p->type, p->m, p->k);
     /* Of rows, or of columns. */
     const int64_t threads =
@@ -331,7 +332,7 @@ static void set_threads(struct gemm_plan *p, const struct uk_gemm_options *o) {
     p->threads = (int)(o->threads > 0 ? gemm_least(o->threads, most) : most);
 }
 
-/* The row-major product: A and B as they are, or the transposes changed about. */
+/* The row-major product: A and B as they are, or their transposes, exchanged. */
 static struct gemm_plan normalized(const struct gemm_type *type, const struct gemm_product *p, bool swapped) {
     return (struct gemm_plan){
         .m = p->m,

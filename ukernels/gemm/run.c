@@ -7,8 +7,8 @@
  *         pack B[p, j0] if the plan says so, and the first panel of rows does not while it computes
  *         for i in panels of rows: pack A[i, p] if the plan says so and j0 is the first; tiles C[i, j0..] (+)= A[i, p] B[p, j0]
  *
- * Threads so never wait for one another; the price is that A is packed once for each of a row's tasks, and B for
- * each of a column's, which the plan's cost counts.
+ * So threads never wait for one another; but A is packed once for each task of a row of the grid, and B once for each task of a
+ * column, which the plan's cost includes.
  */
 #include "direct.h"
 
@@ -82,8 +82,8 @@ static void find_b(const struct gemm_plan *plan, const struct gemm_operands *o, 
     }
 }
 
-/* The first panel of rows of a block of B: B in place, its rows go to its panels as they are read. A too, or in a copy of
- * its rows if they are columns or share sets. */
+/* The first panel of rows of a block of B: it reads B in place, and stores B's rows to panels as they are read. A is in place too, or
+ * a copy in rows if it is column-major or its rows share sets. */
 static void pack_b_as_read(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                            struct gemm_strip *s) {
     s->kernel = plan->first;
@@ -103,7 +103,7 @@ static void pack_b_as_read(const struct gemm_plan *plan, const struct gemm_opera
     s->packed = w->b;
 }
 
-/* What is needed of B after this block, if it is worth asking for. */
+/* What is needed of B after this block, if it is worth prefetching. */
 static struct gemm_next find_next(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   const struct block *w, int64_t j_begin, int64_t j_end) {
     const bool is_last = w->j0 + w->n >= j_end;
@@ -124,8 +124,8 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct gem
                               .stride = plan->b_column};
 }
 
-/* The panel of A behind row i, or as the last one's the first, for the next block of columns: some of it for each tile,
- * so that few lines are on their way at once. */
+/* The panel of A after row i, or after the last one the first, for the next block of columns: a part of it for each tile, so that
+ * few lines are in flight at once. */
 static struct gemm_next ask_for_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
                                       const struct block *w, int64_t i) {
     const int64_t tiles = (w->n + plan->tile->nr - 1) / plan->tile->nr, mr = plan->tile->mr;
@@ -175,8 +175,8 @@ static void pack_a(const struct gemm_plan *plan, const struct gemm_operands *o, 
                               to, uk_gemm_leading(w->k, plan->type->size));
 }
 
-/* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but from columns several panels
- * at a time, which share the lines and pages of their source. */
+/* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but a column-major A several panels at a
+ * time, since they share the lines and pages of their source. */
 static void run_block(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool packs_a, struct gemm_next *next) {
     const int64_t group = plan->a_row == 1 && plan->a_step != 1 ? 8 * plan->rows : plan->rows;
@@ -190,7 +190,7 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
         .k = w->k,
         .columns = w->n,
         .ldc = plan->ldc,
-        .turned = plan->turned,
+        .transposed = plan->transposed,
         .alpha = o->alpha,
         .beta = w->p ? 1 : o->beta,
         .epilogue = w->p + w->k == plan->k ? o->epilogue : NULL,
@@ -203,7 +203,7 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
         s.rows = least(plan->rows, w->i0 + w->m - i);
         s.row = i;
         find_a(plan, o, w, i, &s);
-        s.c = at_written(plan, o->c, plan->turned ? w->j0 * plan->ldc + i : i * plan->ldc + w->j0);
+        s.c = at_written(plan, o->c, plan->transposed ? w->j0 * plan->ldc + i : i * plan->ldc + w->j0);
         if (packs_a && !is_packed && (i - w->i0) % group == 0)
             pack_a(plan, o, w, i, least(group, w->i0 + w->m - i), (void *)s.a);
         if (plan->first && i == w->i0) {
@@ -266,14 +266,14 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
     }
 }
 
-/* How far on kernels ask for a matrix of so many elements: it is near if it can stay in the second cache. */
+/* How far ahead kernels prefetch a matrix of that many elements: not at all if it can stay in the second cache. */
 static int64_t ahead_in(const struct gemm_type *type, int64_t elements) {
     const struct uk_caches *caches = uk_caches();
 
     return elements * type->size > caches->second.size ? caches->ahead / type->size : 0;
 }
 
-/* The vector of a product whose m or n is 1; x, if it has to be contiguous, in the workspace. */
+/* A product whose m or n is 1; x is copied to the workspace if it is not contiguous and has to be. */
 static struct gemm_vector whole_vector(const struct task *t) {
     const struct gemm_plan *plan = t->plan;
     const struct gemm_operands *o = t->o;
@@ -304,7 +304,7 @@ static struct gemm_vector whole_vector(const struct task *t) {
     };
 }
 
-/* Packed operands are copied as they lie, closer. */
+/* Packed operands are copies in the same order, without the gaps between rows. */
 static void run_dots(void *context, int64_t index, int64_t thread) {
     const struct task *t = context;
     const struct gemm_plan *plan = t->plan;
@@ -417,7 +417,7 @@ bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, c
     return true;
 }
 
-/* x with the elements side by side. */
+/* x, made contiguous. */
 static void pack_vector(const struct gemm_plan *plan, const struct gemm_operands *o, void *x) {
     const struct gemm_type *t = plan->type;
 
@@ -463,11 +463,11 @@ static void run_in(const struct gemm_plan *plan, const struct gemm_operands *o, 
 }
 
 static void scale(const struct gemm_plan *plan, const struct gemm_operands *o) {
-    if (plan->turned) {
+    if (plan->transposed) {
         struct gemm_epilogue e;
 
         if (o->epilogue)
-            e = gemm_turned_epilogue(o->epilogue);
+            e = gemm_transposed_epilogue(o->epilogue);
         plan->type->scale(plan->n, plan->m, o->c, plan->ldc, o->beta, o->epilogue ? &e : NULL);
     } else {
         plan->type->scale(plan->m, plan->n, o->c, plan->ldc, o->beta, o->epilogue);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The caches that blocks are made for: those of the first core, which stand for all. A cache that several cores share
- * counts by their shares, one of a core's hyperthreads as a whole. And the vector units that multiply or shuffle: two
- * and two, which AMD's cores have one of in common at any width; on Intel's the shuffles of 512 bits go where multiply-adds
- * do. There a load that leaves a part of its register as it is, or zero, takes one of the units too (Granite Rapids: 24
- * multiply-adds and 8 such loads take 16 cycles, 24 and 4 whole ones 12).
+ * The caches that block sizes are chosen for: those of the first core, taken for all. Of a cache that several cores share a core has
+ * its share; hyperthreads of one core do not divide it. And the vector units that multiply or shuffle: two of each, of which AMD's
+ * cores have one in common at any width; on Intel's the shuffles of 512 bits use the units of multiply-adds, and so does a load into
+ * a part of a register, whether the rest is kept or cleared (Granite Rapids: 24 multiply-adds and 8 such loads take 16 cycles, 24 and
+ * 4 whole loads 12).
  * And whether the last cache is far: one core of Granite Rapids writes 29 GB/s to its 480 MB, behind a mesh, and some
- * 24 GB/s to memory; AMD's cores have a last cache of their own with a few others.
+ * 24 GB/s to memory; AMD's cores share a last cache with a few others only.
  *
  * What operands in place cost was measured on Zen 5, and for Intel on Granite Rapids in a virtual machine: AVX-512's tiles
  * of 14 rows, sums over 512, rows of B 1, 2, 4 and 8 KB apart or a line or half of one more, two to 32 panels of rows, all
@@ -20,11 +20,11 @@
  * On Emerald Rapids A's copy took tiles that make it beside their steps 0.04 cycles a byte of doubles, 0.06 of floats: rows
  * of 56 and 28 KB, 8 tiles. Without it rows of doubles 4 KB apart took 0.04 a step.
  *
- * A by columns in place cost Zen 5 nothing that was seen. On Granite Rapids, sums over 512 and 256 of 504 rows, 4 and 16
+ * A column-major A in place had no measurable cost on Zen 5. On Granite Rapids, sums over 512 and 256 of 504 rows, 4 and 16
  * tiles to a row, steps 2 to 8 KB apart: the copy took 12 cycles for the 56 bytes of a step. In place its two lines took each
  * tile 0.4 cycles where they lie in few pages, 1.0 to 1.6 in many, and 3 where they share too few sets of the second cache.
  *
- * Where C was turned instead of B, Granite Rapids gained what was estimated within 4 %, or more; elsewhere it has not been
+ * Where C was transposed instead of B, Granite Rapids gained what was estimated to within 4 %, or more; other CPUs have not been
  * measured.
  */
 #include <cpuinfo.h>
@@ -39,10 +39,10 @@ static struct uk_caches caches = {
     .vector_units = 2,
     .in_place = {.conflict = 0.2, .far = 0.15, .translate = 0.2, .as_read = 0.1},
     .columns = {.copy = 0.1},
-    .turned = 1.15};
+    .transposed = 1.15};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Virtual machines report whatever their host pleases: what is not plausible stays as it is above. */
+/* Virtual machines may report any sizes: implausible ones are not used, the defaults above are. */
 static void take(struct uk_cache *c, const struct cpuinfo_cache *found, uint32_t threads, int64_t low,
                  int64_t high) {
     if (!found)
@@ -82,7 +82,7 @@ static void ask(void) {
         caches.columns.near = 0.2;
         caches.columns.far = 1.3;
         caches.columns.translate = 0.8;
-        caches.turned = 1.03;
+        caches.transposed = 1.03;
         caches.ahead = 2048;
     }
     if (cpuinfo_get_cores_count())

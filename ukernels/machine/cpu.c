@@ -8,7 +8,7 @@
 #include "cpu.h"
 #include "ukernels.h"
 
-/* Weakest first, as in archs.def. Those of other architectures have no name here: they are none of this CPU's. */
+/* Weakest first, as in archs.def. Rows of other architectures have no name here. */
 static const struct isa {
     const char *name, *features, *private;
 } isas[] = {
@@ -18,9 +18,8 @@ static const struct isa {
 };
 enum { ISAS = sizeof isas / sizeof *isas };
 
-/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it; private features, which no system
- * reports, that are taken as there; and for each feature of those rows whether the CPU has it and the weakest row with it is
- * visible. */
+/* Set once: how many rows of isas UK_ISA leaves visible, and what was wrong with it; which private features, which no system
+ * reports, are assumed; and for each feature of those rows whether the CPU has it and the weakest row with it is visible. */
 static int visible = ISAS;
 #ifndef UK_CPU_HAS
 #define UK_CPU_HAS "" /* the build's option cpu_has */

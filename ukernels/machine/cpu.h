@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside machine: what cpu_<arch>.c finds out. */
+/* Inside machine: detection of features, by cpu_<arch>.c. */
 #ifndef UK_CPU_H
 #define UK_CPU_H
 

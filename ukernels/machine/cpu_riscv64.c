@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linux tells the extensions of one letter, a bit for each; others, by hwprobe, no row asks for yet. */
+/* Linux reports extensions of one letter, a bit for each, in the auxiliary vector. No row needs others, which hwprobe reports. */
 #include <sys/auxv.h>
 #include "cpu.h"
 

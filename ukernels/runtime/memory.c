@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The workspaces of products that are given none. Fresh memory costs a page fault for every page, which at n = 1000 is
- * 4 % of the product, so a few blocks are kept for the next calls, each for whoever takes it first: no more calls than
- * that run at once, as a rule, and if they do, the others allocate.
+ * 4 % of the product, so a few blocks are kept for the next calls, in slots that any call may take from. Where more calls run at
+ * once than there are slots, the others allocate.
  *
- * A block belongs to who has taken it out of its slot, so that threads never wait for one another, and a child after
+ * A call owns the block that it has taken out of a slot, so that threads never wait for one another, and a child after
  * fork finds the slots as they were.
  */
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include "ukernels.h"
 
 enum { SLOTS = 8, LEAST = 64 << 10 /* bytes: small products are all served by any block */ };
-static const size_t KEPT_MOST = (size_t)64 << 20; /* a larger block goes back at once */
+static const size_t KEPT_MOST = (size_t)64 << 20; /* a larger block is freed at once */
 
 struct block {
     size_t size;
@@ -37,7 +37,7 @@ void *uk_take_memory(size_t size) {
 
         if (b && b->size >= size)
             return b->memory;
-        free(b); /* too small: a larger one comes back in its place */
+        free(b); /* too small: freed; the caller's larger one will take its slot */
     }
     if (__builtin_add_overflow(size, sizeof(struct block) + 63, &whole))
         return NULL;
@@ -68,7 +68,7 @@ void uk_release_memory(void) {
         free(take_from(i));
 }
 
-/* Products that later destructors compute keep again; the process ends. */
+/* Products in destructors that run later keep blocks again: the end of the process frees them. */
 __attribute__((destructor)) static void release_at_exit(void) {
     uk_release_memory();
 }

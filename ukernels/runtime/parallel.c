@@ -12,8 +12,8 @@
 
 enum { MAX_THREADS = 1024 };
 
-/* A pool, and the loops that run on it. One of another size takes its place when the number of threads has changed; the last
- * loop that runs on the old one ends it. */
+/* A pool, and the number of loops that run on it. A pool of another size replaces it when the number of threads has changed; the
+ * last loop that runs on the old one destroys that. */
 struct team {
     pthreadpool_t pool;
     int threads, loops;
@@ -26,7 +26,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct team
     *team; /* under lock, as all of its fields; NULL until needed, and again in a child after fork */
 static _Thread_local bool inside;
-/* What uk_num_threads returned last to this thread, which may have made room for so many: its loops take no more. 0: nothing. */
+/* What uk_num_threads returned last to this thread, which may have allocated memory for that many threads: its loops use no more.
+ * 0: it has not been called. */
 static _Thread_local int told;
 
 struct loop {
@@ -36,8 +37,8 @@ struct loop {
     atomic_int_least64_t next;
 };
 
-/* The parent's threads do not exist in the child, so its pool is of no use there and cannot be destroyed. Its
- * memory stays. The lock may have been held by a thread that is gone. */
+/* The parent's threads do not exist in the child, so its pool cannot be used or destroyed there: its memory is leaked. The lock may
+ * have been held by a thread that does not exist in the child. */
 static void forget_pool(void) {
     team = NULL;
     pthread_mutex_init(&lock, NULL);
@@ -86,8 +87,8 @@ static void *wait_for(void *held) {
     return NULL;
 }
 
-/* Whether the system gives a pool its threads: it waits forever for those that it could not create. Twice as many, since
- * limits count the ones that have been tried for a moment after they have ended. */
+/* Whether the system can create the threads of a pool: pthreadpool waits forever for those that it could not create. Twice as many
+ * are tried, since limits count a thread for a moment after it has ended. */
 static bool are_threads_left(int threads) {
     pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
     const int most = 2 * (threads - 1);
@@ -126,7 +127,7 @@ static void end_team(struct team *t) {
     free(t);
 }
 
-/* For one loop, which leave_team ends; NULL: there is none. */
+/* The pool for one loop, until leave_team; NULL: none can be made. */
 static struct team *join_team(int threads) {
     struct team *t, *old = NULL;
 
@@ -153,8 +154,8 @@ static void leave_team(struct team *t) {
         end_team(t);
 }
 
-/* The pool orders what the caller and its workers do. Tools that cannot see into it, such as ThreadSanitizer,
- * see the same from this: everybody passes here before and after. */
+/* pthreadpool synchronizes the caller with its workers. ThreadSanitizer cannot see into it, and is shown the same by this variable,
+ * which all of them access before and after. */
 static void show_order(void) {
     static atomic_int passed;
 

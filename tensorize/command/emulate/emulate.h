@@ -36,7 +36,7 @@ bool uk_is_emulated(const char *target);
 /* Whether the target has instructions that qemu lacks and the linked program simulates (RISC-V P). Their latencies are in a
  * table, so that cycles can be estimated. */
 bool uk_is_simulated(const char *target);
-/* Whether qemu, clang and the target's C library are here; says what is missing. Exit status. */
+/* Whether qemu, lld and the C library of the target are here; says what is missing. Exit status. */
 int uk_emulation_check(const char *target);
 
 /* Compiles a program of tensor expressions for its target, and links it with a main that calls it on these sizes, scalars and
