@@ -8,14 +8,14 @@
  * column-major one at x[i + j * ldx].
  * Ownership: the library keeps no pointer that it is given after the call. Nothing that it hands out has to be freed: what is
  * returned as `const` is constant, and lives as long as the library is loaded.
- * Memory: only matrix products that are given no workspace allocate, and they keep it for the next ones; uk_release_memory gives
- * it back. The threads of uk_parallel_for stay, too. The CPU is asked once, by libcpuinfo, which allocates, and prints a line on
- * standard error if it cannot: caches are then taken to be those of a common CPU.
+ * Memory: only matrix products that are given no workspace allocate, and they keep the memory for the next ones until
+ * uk_release_memory frees it. The threads of uk_parallel_for are kept, too. Features and caches of the CPU are detected once, by
+ * libcpuinfo, which allocates, and prints a line on standard error if it fails: caches are then assumed to be those of a common CPU.
  * Threads: every function may be called by any number of threads at once, and after fork.
  * Errors: functions that can fail return enum uk_status, and have written nothing if that is not UK_OK. Nothing in here prints,
  * aborts or exits.
  *
- * kernels.h declares each kernel by its name; registry/kernel_contract.h says what all of them keep.
+ * kernels.h declares each kernel by its name; registry/kernel_contract.h is the contract that all of them keep.
  */
 #ifndef UKERNELS_H
 #define UKERNELS_H
@@ -41,7 +41,7 @@ enum uk_status {
     UK_OVERLAP = 3, /* an output overlaps another operand */
     UK_OUT_OF_MEMORY = 4,
     UK_SYNTAX = 5,      /* the text is not in the language */
-    UK_REFUSED = 6,     /* understood, and not legal: the message says which step, which loop, why */
+    UK_REFUSED = 6,     /* in the language, but not legal: the message says which step, which loop, why */
     UK_NO_MATCH = 7,    /* tensorize: no kernel computes this nest; the message has the first difference */
     UK_UNSUPPORTED = 8, /* this CPU, target or build cannot do it */
     UK_LINK = 9,        /* bitcode that cannot be linked or inlined */
@@ -69,7 +69,7 @@ const char *uk_status_text(enum uk_status status);
  *         sgemm(K, a, b, c, ldc, 0, 6, 16);
  *     }
  *
- * Kernels trust what they are passed, report nothing, and keep nothing between calls.
+ * Kernels do not check their arguments, report no errors, and keep no state between calls.
  */
 
 /* Which edge tiles a kernel takes. */
@@ -80,10 +80,9 @@ enum uk_edges {
     UK_EDGES_FULL, /* neither */
 };
 
-/* Who runs a kernel together: on CPUs one thread. */
+/* Which threads run one call of a kernel together: one thread (always so on CPUs), a wave (warp), or a block of a GPU. */
 enum uk_exec_scope { UK_EXEC_THREAD, UK_EXEC_WAVE, UK_EXEC_BLOCK };
-/* The memory in which an operand lies, where a machine tells them apart: any of it, or one that all threads, those of a block,
- * or one thread alone can reach. */
+/* The address space of an operand, on GPUs: any; or the memory of all threads, of a block's threads, or of one thread. */
 enum uk_space { UK_SPACE_GENERIC, UK_SPACE_GLOBAL, UK_SPACE_SHARED, UK_SPACE_PRIVATE };
 
 /* A row of the registry. Rows are the library's, and constant. */
@@ -91,27 +90,27 @@ struct uk_kernel {
     const char *symbol; /* "uk_sgemm_6x16_avx2_asm" */
     const char *op;     /* "sgemm": a row of ops.def */
     const char *isa;    /* "avx2": a row of archs.def */
-    const char *impl;   /* "asm", "intrin", "c", "peachpy"; "asm_..." names what sets it apart: "asm_a53" */
+    const char *impl;   /* "asm", "intrin", "c", "peachpy"; "asm_a53" where several rows differ in nothing else */
     const char *arch;   /* "x86_64", "aarch64", "arm", ...: a file of archs.def; or "any" */
     /* The source, if the row shares it with others: "intrinsics/any/name.c"; else NULL. */
     const char *file;
     /* What it needs of the CPU, separated by commas; default: the isa's. "" is nothing. */
     const char *features;
-    /* The cores, separated by commas ("cortex-a53"), whose pipes the order of its instructions is for, where another row
-     * has the same operation and tile for all. Default NULL: any core. Schedules made for such a core prefer it; others, and
-     * uk_sgemm, which threads may run on cores of two kinds, take it by name only. */
+    /* The cores, separated by commas ("cortex-a53"), that the order of its instructions is chosen for, where another row has the
+     * same operation and tile for all cores. Default NULL: any core. Schedules made for such a core prefer it. Other schedules take
+     * it by name only, and uk_sgemm, whose threads may run on cores of two kinds, does not take it. */
     const char *cores;
     const char *parameters;  /* of its C prototype, "(int64_t k, ...)" */
-    const char *declaration; /* its op's, not filled in: see uk_kernel_declaration */
+    const char *declaration; /* its op's, with words in capitals to be replaced: uk_kernel_declaration does that */
     /* Cast it to uk_<op>_function. NULL: a kernel of another architecture than this build's. */
     void (*function)(void);
     int mr, nr;          /* the tile */
     int kr;              /* k elements per group of a panel; default 1 */
     enum uk_edges edges; /* default UK_EDGES_ANY */
-    /* A tile of mr rows costs as one of mr rounded up to this; default MR: an edge costs a whole tile. */
+    /* An edge tile takes the time of one whose rows are rounded up to a multiple of this; default MR: that of a whole tile. */
     int row_step;
     int a_over;                    /* elements of the first operand it may read past the end of a row */
-    int a_align, b_align, c_align; /* bytes; default 1: as the elements are, no more */
+    int a_align, b_align, c_align; /* bytes; default 1: the elements' own alignment suffices */
     /* Vector instructions of the inner loop, per step of k: per group of kr (per call, if there is no k). Where .cores load
      * halves of vectors beside FMAs, these are other. */
     double fma, loads, other;
@@ -119,12 +118,12 @@ struct uk_kernel {
     enum uk_space a_space, b_space, c_space; /* of its first three operands; default UK_SPACE_GENERIC */
 };
 
-/* typedef void uk_sgemm_function(int64_t k, ...); and so on: what `function` is, for each row of ops.def. */
+/* For each row of ops.def the type of `function`: typedef void uk_sgemm_function(int64_t k, ...); and so on. */
 #define UK_OP_ROW(name, parameters, declaration) typedef void uk_##name##_function parameters;
 #include "registry/ops.def"
 #undef UK_OP_ROW
 
-/* All rows, *count of them, also those of other architectures, whose kernels are no functions here. count may not be NULL. */
+/* All rows, *count of them, those of other architectures included, whose `function` is NULL. count may not be NULL. */
 const struct uk_kernel *uk_kernels(int *count);
 /* The row of that symbol, or NULL. */
 const struct uk_kernel *uk_kernel_find(const char *symbol);
@@ -136,9 +135,9 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
 
 /* ---- the CPU ----
  *
- * What this CPU can run, of which the environment's UK_ISA may leave less (UK_ISA=avx2, UK_ISA=generic). It is asked once.
- * One value adds: Linux does not report the extension P of RISC-V, whose kernels are used with UK_ISA=rvp, or if the library
- * was built for it (meson's -Dcpu_has=rvp). Where the processor lacks it, the program has to emulate it (-lrvp_emulate).
+ * What this CPU can run, which the environment variable UK_ISA may restrict (UK_ISA=avx2, UK_ISA=generic). Both are read once.
+ * One value adds a feature: Linux does not report the extension P of RISC-V, whose kernels are used with UK_ISA=rvp, or if the
+ * library was built for it (meson's -Dcpu_has=rvp). Where the processor lacks it, the program has to emulate it (-lrvp_emulate).
  *
  *     const char *why;
  *     if (uk_cpu_status(&why))
@@ -146,14 +145,14 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
  *     bool fast = uk_cpu_has("avx2") && uk_cpu_has("fma");
  */
 
-/* Whether this CPU and its system have a feature ("avx2", "fma", "avx512f", ...) and UK_ISA leaves it. */
+/* Whether this CPU and its system have a feature ("avx2", "fma", "avx512f", ...) and UK_ISA does not hide it. */
 bool uk_cpu_has(const char *feature);
 /* The first feature of a list "avx2,fma" that this CPU lacks or UK_ISA hides, copied to name (cut to
  * size, which may be 0); false and "" if there is none. */
 bool uk_cpu_lacks(const char *features, char *name, size_t size);
-/* UK_OK; or what is wrong with UK_ISA in the environment, with a sentence in *message, which is the library's and stays:
- * UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this CPU lacks it. Only generic kernels run then;
- * nothing else tells. With UK_OK the sentence is "", or says whether what the system does not report is used, and why. */
+/* Whether UK_ISA in the environment is valid: UK_OK; UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this
+ * CPU lacks it. *message is then a sentence that says so, a constant of the library. In both cases only generic kernels run, and no
+ * other function reports it. With UK_OK *message is "", or says whether a feature that the system does not report is used, and why. */
 enum uk_status uk_cpu_status(const char **message);
 
 /* ---- threads ----
@@ -165,20 +164,20 @@ enum uk_status uk_cpu_status(const char **message);
  */
 
 /* How many threads uk_parallel_for and matrix products use: what uk_set_num_threads has set, or else UK_NUM_THREADS if it is a
- * number from 1 to 1024 (any other text is ignored), or else the CPUs that this process may run on. */
+ * number from 1 to 1024 (any other text is ignored), or else the number of CPUs that this process may run on. */
 int uk_num_threads(void);
-/* Sets the number for calls that begin later, of all threads of the process: 1 to 1024; 0: what it was at first.
- * UK_INVALID_ARGUMENT: any other, and nothing has changed. Any thread may call it at any time, also while others compute: their
- * calls end as they began. No result of a matrix product depends on it. Plans keep the number that they were made with. Memory
- * that a caller has made for each thread, such as what NAME_workspace of a generated function returned, has to be made anew when
- * the number grows. A build without threads always uses one. */
+/* Sets the number for later calls of all threads of the process: 1 to 1024; 0: the default again. UK_INVALID_ARGUMENT: any other
+ * number, and nothing has changed. Any thread may call it at any time, also while others compute: calls that have begun keep their
+ * number. No result of a matrix product depends on it. Plans keep the number that they were made with. Memory that a caller has
+ * allocated for each thread, such as a workspace of the size that a generated function's NAME_workspace returned, must be allocated
+ * anew when the number grows. A build without threads always uses one. */
 enum uk_status uk_set_num_threads(int threads);
 /*
  * Runs task(context, index, thread) for each index in [0, count), in any order and in parallel, and returns
- * when all are done. `thread` is less than uk_num_threads(), and than what that last returned to the calling thread, whatever
- * others have set since; no two tasks of one call run at once with the same. The pool is made by the first call, again
- * after fork, and by the first call with another number of threads; its threads sleep between calls. Any number
- * of threads may call at the same time. Called from inside a task, or when no pool can be made because
+ * when all are done. `thread` is less than uk_num_threads(), and less than what uk_num_threads() last returned to the calling
+ * thread, whatever others have set since; tasks of one call that run at the same time have different values. The pool is made by
+ * the first call, again after fork, and by the first call with another number of threads; its threads sleep between calls. Any
+ * number of threads may call at the same time. Called from inside a task, or when no pool can be made because
  * threads or memory lack, it runs the tasks one after another, on thread 0.
  */
 void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
@@ -197,6 +196,9 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
  * If beta is 0, C is written and not read: a NaN there does not matter. If alpha or k is 0, neither A nor B is read. If m or n is
  * 0, nothing is done. C must not overlap A or B; that is not checked. Memory outside of the operands is neither read nor written.
  *
+ * Large products are blocked and packed for the caches as in Goto and van de Geijn, "Anatomy of high-performance matrix
+ * multiplication" (ACM TOMS 34, 2008), unless operands can be read in place; small ones run in one or a few calls of a kernel.
+ *
  * Errors: UK_INVALID_ARGUMENT is an enum out of range, or a null operand that would be read or written. UK_INVALID_SIZE is a
  * negative size, a leading dimension that is too small, or a matrix of 2^56 bytes and more (2^31, where addresses have 32 bits).
  * UK_OUT_OF_MEMORY says that the workspace could not be allocated, UK_UNSUPPORTED that this build has no kernel of the type for
@@ -209,7 +211,7 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
 enum uk_layout { UK_ROW_MAJOR, UK_COLUMN_MAJOR };
 enum uk_transpose { UK_NO_TRANSPOSE, UK_TRANSPOSE };
 
-/* In a workspace that is allocated, or kept from an earlier call. */
+/* The workspace, if one is needed, is kept from an earlier call or allocated. */
 enum uk_status uk_sgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
                         int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
                         int64_t ldb, float beta, float *c, int64_t ldc);
@@ -219,7 +221,8 @@ enum uk_status uk_dgemm(enum uk_layout layout, enum uk_transpose ta, enum uk_tra
 
 /* ---- batches ----
  *
- * `count` products of one shape, shared out to the threads. No two of the matrices C may overlap.
+ * `count` products of one shape, distributed over the threads. No two of the matrices C may overlap; A and B may. Errors as above;
+ * UK_INVALID_SIZE is a negative count too.
  *
  *     // ten products of 4 x 4: those of A and C follow one another, all have the same B
  *     uk_sgemm_batch_strided(UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, 4, 4, 4, 1, a, 4, 16, b, 4, 0, 0, c, 4, 16, 10);
@@ -265,16 +268,16 @@ enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose t
 
 /* How a plan is to be made. Zero-initialize; all zero is what uk_sgemm does. */
 struct uk_gemm_options {
-    int threads; /* at most so many; 0: uk_num_threads(), 1: the caller's alone */
-    /* The caller's pool (a pthreadpool_t), whose threads bound `threads`; NULL: the library's. Other threads that use the pool
-     * are waited for. A task of the pool itself must not run the plan: pthreadpool would wait for the loop that the task belongs
-     * to. Make plans for tasks with threads = 1. */
+    int threads; /* the most threads; 0: uk_num_threads(), 1: the caller's alone */
+    /* The caller's pool (a pthreadpool_t), whose number of threads bounds `threads`; NULL: the library's. The plan waits for other
+     * threads that use the pool. A task of the pool itself must not run the plan: pthreadpool would wait for the loop that the task
+     * belongs to. Make plans for tasks with threads = 1. */
     struct pthreadpool *pool;
     bool a_packed, b_packed; /* uk_sgemm_run gets what uk_sgemm_pack_a, _b wrote */
 };
 
-/* Made by uk_sgemm_plan or uk_dgemm_plan. It may be copied, holds no memory, and needs no end. What is in it is the library's;
- * it has room for what later versions need. */
+/* Made by uk_sgemm_plan or uk_dgemm_plan. It may be copied, owns no memory, and need not be freed. Its contents are private to the
+ * library; the size leaves room for what later versions need. */
 struct uk_gemm_plan {
     unsigned char opaque[1280] __attribute__((aligned(16)));
 };
@@ -291,8 +294,8 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
  *
  *   c = min(max(scale * c + row_bias[i] + column_bias[j], low), high)
  *
- * i and j are the row and column of C in the caller's layout. A NaN in c stays. Zero-initialize; every zero means that
- * nothing is done: a scale of 0 is one of 1, and low and high that are both 0 do not clamp. A clamp sets both. */
+ * i and j are the row and column of C in the caller's layout. A NaN in c is kept. Zero-initialize; every zero means that
+ * nothing is done: a scale of 0 counts as 1, and low and high that are both 0 do not clamp. To clamp, set both. */
 struct uk_sgemm_epilogue {
     float scale;              /* 0 or 1: none */
     float low, high;          /* relu: 0 and INFINITY; no clamp: both 0, or -INFINITY and INFINITY */
@@ -308,16 +311,17 @@ struct uk_dgemm_epilogue {
 
 /* The bytes of workspace that uk_sgemm_run and uk_dgemm_run need for this plan; 0: none. */
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan);
-/* Computes. epilogue may be NULL. workspace is uk_gemm_workspace(plan) bytes aligned to 64, used by one call at a time: nothing is
- * allocated then. If it is NULL, the call takes what was kept, or allocates. UK_INVALID_ARGUMENT: the plan is of the other type. */
+/* Computes the plan's product, in the sense above. epilogue may be NULL. workspace is uk_gemm_workspace(plan) bytes aligned to 64,
+ * used by one call at a time: nothing is allocated then. If it is NULL, the call takes memory that an earlier one kept, or allocates.
+ * UK_INVALID_ARGUMENT: the plan is of the other type. */
 enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
                             float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace);
 enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,
                             double beta, double *c, const struct uk_dgemm_epilogue *epilogue,
                             void *workspace);
 
-/* Products that are given no workspace keep theirs for the next calls: at most 8 blocks, none above 64 MiB, of which as
- * many exist as calls have run at once. This frees those that no call is using; so does the end of the process. Any
+/* Products that are given no workspace keep theirs for the next calls: at most 8 blocks, none above 64 MiB, and no more than
+ * calls have run at once. This frees those that no call is using; so does the end of the process. Any
  * thread may call it at any time. */
 void uk_release_memory(void);
 
@@ -334,9 +338,9 @@ void uk_release_memory(void);
  *         uk_sgemm_run(&plan, 1, a, packed, 0, c, NULL, NULL);
  *     free(packed);
  *
- * What was packed is for plans of the same type, layout, ta, tb, m, n, k, lda, ldb and ldc; their options may differ. `packed` is
- * the caller's, has as many bytes as these functions say, and is best aligned to 64. 0 bytes are an empty operand, SIZE_MAX is more
- * than 32 bits address. */
+ * A packed operand is for plans of the same type, layout, ta, tb, m, n, k, lda, ldb and ldc; their options may differ. `packed` is
+ * the caller's memory, of as many bytes as these functions return, and is best aligned to 64. 0 bytes: the operand is empty.
+ * SIZE_MAX: it is more than 32-bit addresses reach. The layout of packed operands may change between versions: do not store them. */
 size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan);
 size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan);
 enum uk_status uk_sgemm_pack_a(const struct uk_gemm_plan *plan, const float *a, float *packed);
@@ -344,8 +348,8 @@ enum uk_status uk_sgemm_pack_b(const struct uk_gemm_plan *plan, const float *b, 
 enum uk_status uk_dgemm_pack_a(const struct uk_gemm_plan *plan, const double *a, double *packed);
 enum uk_status uk_dgemm_pack_b(const struct uk_gemm_plan *plan, const double *b, double *packed);
 
-/* Says in English which path, kernel, blocking and threads a plan takes, line by line, in the caller's buffer of `size` bytes, and
- * returns the length without the closing NUL, as snprintf does: if that is >= size, the text was cut. */
+/* Writes in English which path, kernel, blocking and threads a plan takes, line by line, into the caller's buffer of `size` bytes,
+ * and returns the length without the closing NUL, as snprintf does: if that is >= size, the text was cut. */
 size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size);
 
 #pragma GCC visibility pop

@@ -2,8 +2,8 @@
 /*
  * GPUs: device memory, images of kernels, launches. One table of functions (struct uk_gpu_driver) for each kind of device stands
  * behind it: AMD's through HIP ("hip") and NVIDIA's through the CUDA driver ("cuda"), whose libraries are loaded when a device of
- * theirs is opened and need not exist, and what programs register, such as the simulator ("sim"). gpu.c checks arguments and calls
- * the table; vendors.c is HIP's and CUDA's, which differ in names only.
+ * theirs is opened and need not be installed, and drivers that programs register, such as the simulator ("sim"). gpu.c checks
+ * arguments and calls the table; vendors.c is HIP's and CUDA's, which differ in names only.
  *
  *     struct uk_gpu *gpu;
  *     char why[UK_GPU_MESSAGE];
@@ -14,14 +14,15 @@
  *         fprintf(stderr, "%s\n", uk_gpu_message(gpu));
  *
  * Units: bytes, unless a function says otherwise.
- * Addresses: those of a device are numbers, which only it can follow; sums with offsets are addresses too. 0 is none.
- * Order: copies, fills and launches of one device are done one after another, as called. Launches return before they are
- * done; downloads and uk_gpu_wait return when all before them is done, and report what failed meanwhile. What an upload was
- * given may change when it returns.
- * Ownership: what a device gave (memory, modules, events) goes with it at the latest, when it is closed.
- * Threads: a device that was opened is used by one thread at a time; several devices, or one that was opened several times, by as
- * many threads. Not after fork, in the child.
- * Errors: as ukernels.h says; uk_gpu_message has the text. After UK_DEVICE, the device may be good for nothing but closing.
+ * Addresses: those of a device are numbers, which the host cannot dereference; an address plus an offset is an address too. 0 is
+ * none.
+ * Order: copies, fills and launches of one device are executed one after another, in the order of the calls. Launches return before
+ * they are done; downloads and uk_gpu_wait return when everything before them is done, and report what failed meanwhile. The host
+ * memory of an upload may change as soon as the call returns.
+ * Ownership: memory, modules and events of a device are freed when it is closed, if not before.
+ * Threads: a device that was opened is used by one thread at a time. Several devices, or one that was opened several times, may be
+ * used by as many threads. A device cannot be used in the child after fork.
+ * Errors: as ukernels.h says; uk_gpu_message has the text. After UK_DEVICE it may only be possible to close the device.
  */
 #ifndef UK_GPU_H
 #define UK_GPU_H
@@ -40,34 +41,34 @@ struct uk_gpu_kernel; /* of a module */
 struct uk_gpu_event;
 enum { UK_GPU_MESSAGE = 512 }; /* room for any message, with its closing NUL */
 
-/* Opens device `ordinal` of a kind: "hip", "cuda", or what a driver was registered as. NULL: the first of hip and cuda that has
+/* Opens device `ordinal` of a kind: "hip", "cuda", or a registered driver's. NULL: the first of hip and cuda that has
  * such a device. On failure *gpu is NULL and `message`, which may be NULL, says why: UK_UNSUPPORTED if a library or the device is
  * not there, naming what was looked for. */
 enum uk_status uk_gpu_open(const char *kind, int ordinal, struct uk_gpu **gpu, char message[UK_GPU_MESSAGE]);
-/* NULL: nothing. Waits for what was launched. */
+/* Waits for launches, then frees the device and all of its memory, modules and events. NULL: does nothing. */
 void uk_gpu_close(struct uk_gpu *gpu);
-/* "hip", and what its driver calls the device: "AMD Instinct MI210". They live as long as it is open. */
+/* The kind, "hip", and the driver's name of the device, "AMD Instinct MI210". They live until the device is closed. */
 const char *uk_gpu_kind(const struct uk_gpu *gpu);
 const char *uk_gpu_name(const struct uk_gpu *gpu);
-/* What was wrong with the last call that failed; "" if none did. It lives until the next failure. */
+/* The message of the last call that failed; "" if none did. It lives until the next failure. */
 const char *uk_gpu_message(const struct uk_gpu *gpu);
 
-/* Device memory, aligned to 256. 0 bytes are an address too. */
+/* Allocates device memory, aligned to 256 bytes. 0 bytes get an address, too. */
 enum uk_status uk_gpu_alloc(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address);
-/* Waits for what was launched. 0: nothing. */
+/* Waits for launches. Address 0: does nothing. */
 enum uk_status uk_gpu_free(struct uk_gpu *gpu, uk_gpu_address address);
 enum uk_status uk_gpu_upload(struct uk_gpu *gpu, uk_gpu_address to, const void *from, size_t bytes);
 enum uk_status uk_gpu_download(struct uk_gpu *gpu, void *to, uk_gpu_address from, size_t bytes);
-/* Every byte becomes `value`. */
+/* Sets each byte to `value`. */
 enum uk_status uk_gpu_fill(struct uk_gpu *gpu, uk_gpu_address to, unsigned char value, size_t bytes);
 
 /* Loads an image, which may be freed afterwards: a code object (HIP, the simulator), or PTX (CUDA), which ends with a
  * NUL. UK_UNSUPPORTED: it is for another device. */
 enum uk_status uk_gpu_load(struct uk_gpu *gpu, const void *image, size_t bytes,
                            struct uk_gpu_module **module);
-/* Its kernels go too. NULL: nothing. */
+/* Frees the module and its kernels. NULL: does nothing. */
 enum uk_status uk_gpu_unload(struct uk_gpu *gpu, struct uk_gpu_module *module);
-/* UK_INVALID_ARGUMENT: the module has no kernel of that name. */
+/* A kernel of the module, which owns it. UK_INVALID_ARGUMENT: the module has no kernel of that name. */
 enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, const char *name,
                            struct uk_gpu_kernel **kernel);
 
@@ -82,32 +83,31 @@ enum uk_status uk_gpu_launch(struct uk_gpu *gpu, struct uk_gpu_kernel *kernel, c
                              const int64_t block[3], size_t shared, const void *arguments, size_t bytes);
 enum uk_status uk_gpu_wait(struct uk_gpu *gpu);
 
-/* Events are points in the order of what the device does. */
+/* Events are points in the sequence of what the device executes. */
 enum uk_status uk_gpu_event_make(struct uk_gpu *gpu, struct uk_gpu_event **event);
-/* NULL: nothing. */
+/* NULL: does nothing. */
 enum uk_status uk_gpu_event_free(struct uk_gpu *gpu, struct uk_gpu_event *event);
-/* The event is now here: behind all that was called before. */
+/* Moves the event to this point: after everything that was called before. */
 enum uk_status uk_gpu_record(struct uk_gpu *gpu, struct uk_gpu_event *event);
-/* Waits for both events. UK_UNSUPPORTED: a simulator's time says nothing. */
+/* The time between two recorded events; waits for both. UK_UNSUPPORTED: the simulator measures no time. */
 enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, struct uk_gpu_event *end,
                               double *seconds);
 
-/* ---- what compiled programs call ----
- *
- * Loads the image at its first use on the device, which keeps it, and finds a kernel; *kernel is the device's as well. Images of
- * the same bytes are one.
- */
+/* ---- what compiled programs call ---- */
+
+/* Finds a kernel of an image, which is loaded at its first use on the device. The device owns image and kernel; equal images are
+ * loaded once. */
 enum uk_status uk_gpu_use(struct uk_gpu *gpu, const void *image, size_t bytes, const char *name,
                           struct uk_gpu_kernel **kernel);
-/* At least so many bytes of device memory, aligned to 256, which the device keeps for all programs: what is in them lasts until
- * another one takes them. Waits for what was launched where they have to grow. */
+/* Device memory of at least `bytes` bytes, aligned to 256, that all programs on the device share: its contents are valid until the
+ * next program uses it. Waits for launches if it has to grow. */
 enum uk_status uk_gpu_workspace(struct uk_gpu *gpu, size_t bytes, uk_gpu_address *address);
 
-/* ---- for those who write a driver ----
+/* ---- writing a driver ----
  *
- * Each function does what the one of its name above says, of arguments that have been checked: no pointer is NULL, there is
- * something to copy or to launch. It writes a message (UK_GPU_MESSAGE bytes) where it fails, and nothing else then. `free`, `unload`
- * and `event_free` release in any case.
+ * Each function does what the one of its name above does, with arguments that have been checked: no pointer is NULL, sizes and grids
+ * are not empty. Where it fails it writes a message (UK_GPU_MESSAGE bytes) and no other output. `free`, `unload`
+ * and `event_free` release even if they report an error.
  */
 struct uk_gpu_driver {
     const char *kind;
@@ -134,8 +134,8 @@ struct uk_gpu_driver {
     enum uk_status (*seconds)(void *device, struct uk_gpu_event *start, struct uk_gpu_event *end,
                               double *seconds, char *message);
 };
-/* Makes a kind known; *driver stays in use. At any time, by any thread. UK_INVALID_ARGUMENT: another driver of that kind, or no
- * room for a ninth one; the same one again is no error. */
+/* Registers a driver; *driver must live as long as the process. Any thread may call it at any time. UK_INVALID_ARGUMENT: there is
+ * another driver of that kind, or eight already; registering the same one again is no error. */
 enum uk_status uk_gpu_register(const struct uk_gpu_driver *driver);
 
 #pragma GCC visibility pop

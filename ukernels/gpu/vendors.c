@@ -10,7 +10,7 @@
 #include <string.h>
 #include "vendors.h"
 
-/* member, parameters, HIP's name, CUDA's name; all return an error's number, 0 being success. */
+/* Member, parameters, HIP's name, CUDA's name; all return an error code, of which 0 is success. */
 #define FUNCTIONS(X)                                                                                   \
     X(init, (unsigned flags), "hipInit", "cuInit")                                                     \
     X(count, (int *devices), "hipGetDeviceCount", "cuDeviceGetCount")                                  \
@@ -44,13 +44,13 @@
 
 /* The same numbers in hipError_t and CUresult. */
 enum { INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_IMAGE = 200, NO_BINARY = 209, NOT_FOUND = 500 };
-/* CUDA's: its just-in-time compiler's messages; a function that may use more than 48 KB of shared memory. */
+/* CUDA's options: a buffer for the just-in-time compiler's messages; that a function may use more than 48 KB of shared memory. */
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, MOST_SHARED = 8, SHARED_BY_DEFAULT = 48 << 10 };
 
 static const struct vendor {
     const char *label;
     const char *library[5];
-    /* Of the list that follows kernel arguments given as one piece: its address, its size, the end. */
+    /* Keys of the list that passes all kernel arguments as one buffer: its address, its size, the end of the list. */
     uintptr_t pointer, size, end;
     const char *text; /* the function that names an error */
 } hip = {"HIP", {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"},
@@ -106,7 +106,7 @@ static enum uk_status checked(const struct device *d, int error, const char *wha
     }
 }
 
-/* Calls are for the device that the thread has chosen last. */
+/* Calls are for the thread's current device. */
 static enum uk_status choose(struct device *d, char *message) {
     if (d->vendor == &hip)
         return checked(d, d->set_device(d->ordinal), "choosing the device", message);
@@ -121,7 +121,7 @@ static enum uk_status choose(struct device *d, char *message) {
         return chosen ? chosen : checked(d, d->call, what, message); \
     } while (0)
 
-/* What releases is called even if the device could not be chosen. */
+/* Functions that free are called even if the device could not be made current. */
 #define RELEASE(what, call)                                        \
     do {                                                           \
         struct device *const d = device;                           \
@@ -148,7 +148,7 @@ static enum uk_status load_library(struct device *d, char *message) {
     return UK_OK;
 }
 
-/* NULL names a function that this vendor does without. */
+/* NULL in place of a name: this vendor has no such function and does not need it. */
 static bool get_symbol(struct device *d, const char *name, void *function, char *message) {
     void *symbol = name ? dlsym(d->library, name) : NULL;
 

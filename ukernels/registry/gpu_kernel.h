@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The contract of kernels for GPUs, beside kernel_contract.h, which holds too but for what is said here, and what they include.
+ * The contract of kernels for GPUs, and the header that they include. kernel_contract.h holds too where this does not say otherwise.
  *
  * A kernel computes a thread's part of a tile: all threads of a wave call it, with the same k and strides.
  *
  *   1. Operands that lie in shared memory are UK_SHARED pointers, the tile of C is a UK_REGISTER array of the caller's of which
  *      every element has a constant index: it vanishes into registers when the kernel is inlined, and so must each local array.
- *   2. Who calls has set C to 0 or to what is added to; the kernel adds. Tiles are full: edges are zeros in shared memory.
- *   3. The kernel waits for nothing but its own loads, which the compiler does: no load and no barrier in asm. Who calls has
- *      made sure that shared memory is written, and that no thread writes it before all have returned.
+ *   2. The caller has set C to 0 or to what is added to; the kernel adds. Tiles are full: edges are zeros in shared memory.
+ *   3. The kernel waits for nothing but its own loads, for which the compiler inserts waits: asm has no load and no barrier. The
+ *      caller makes sure that shared memory is written before, and not again before all threads have returned.
  *   4. Asm is of arithmetic only, on operands that are values ("+v", "v"): the compiler places it and chooses registers.
  *   5. Loops over registers are unrolled in the source: bitcode.py marks asm `noduplicate`, and no compiler unrolls them later.
  */

@@ -24,7 +24,7 @@ UK_HALF uint32_t uk_bits_of_float(float v) {
     return bits;
 }
 
-/* The exponents' difference is multiplied in, which makes subnormals right too; infinity and NaN keep all bits of the
+/* The exponent is adjusted by a multiplication, which is right for subnormals too; infinity and NaN keep all bits of the
  * exponent. */
 UK_HALF float uk_from_f16(uint16_t h) {
     const float v = uk_float_of_bits((uint32_t)(h & 0x7fff) << 13) * 0x1p112f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run by
- * the build. What most rows do not have is left out where it is not: private_features (of features, those that LLVM does not
- * know), scope (default thread), and an operand's space (default generic). */
+ * the build. Left out where a row has the default: private_features (those of its features that LLVM does not know; default
+ * none), scope (default thread), and an operand's space (default generic). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool is_private(const struct uk_kernel *k, const char *feature, size_t n)
     return false;
 }
 
-/* All of them; or, where there are any, those that are private. */
+/* All features; or the private ones, if there are any. */
 static void put_features(const struct uk_kernel *k, bool all) {
     int count = 0;
     size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every operation computes, as short as it can be said. Kernels are tested against these. */
+/* What every operation computes, in as few lines as possible. Kernels are tested against these. */
 #include "ukernels.h"
 #include "half.h"
 #include "registry.h"
@@ -22,7 +22,7 @@ void uk_reference_spack_s(int64_t MR, int64_t NR, int64_t KR, int64_t k, const f
             d[p * NR + j] = j < n ? s[p * ldk + j * lds] : 0;
 }
 
-/* i32 wraps. Element (i, p) of A, of panels of groups and of rows in place. */
+/* Sums in i32 wrap. A(i, p) is element (i, p) of A: in panels of groups, or in rows in place. */
 #define IN_GROUPS(i, p) a[(p) / KR * KR * MR + (i) * KR + (p) % KR]
 #define IN_ROWS(i, p) a[(i) * lda + (p)]
 #define ADD(element, from, to, sum_type)                                                        \

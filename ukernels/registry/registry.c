@@ -5,7 +5,7 @@
 #include "machine/arch.h"
 #include "kernels.h"
 
-/* Rows override the defaults that UK_KERNEL gives in the same initializer: that is what they are for. */
+/* Rows override the defaults that UK_KERNEL gives in the same initializer, which is intended. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 
 #define UK_STRING(x) UK_STRING_(x)
@@ -65,7 +65,7 @@ bool uk_kernel_runs_here(const struct uk_kernel *kernel) {
     return kernel->function && !uk_cpu_lacks(kernel->features, lacking, sizeof lacking);
 }
 
-/* What a word of a declaration stands for. */
+/* The text that replaces a word in capitals of a declaration. */
 static void expand(const struct uk_kernel *k, const char *word, size_t length, char *out, size_t room) {
     bool rows_vary = k->edges == UK_EDGES_ANY || k->edges == UK_EDGES_ROWS;
     bool columns_vary = k->edges == UK_EDGES_ANY || k->edges == UK_EDGES_COLS;

@@ -10,8 +10,8 @@
  * the call is inlined (-O1 and more). Instructions that can set vxsat are kept in their order, others may be moved,
  * merged and dropped as any arithmetic. -DUK_RVP_OPCODE=0x7f: the opcode of 0.5 and of the cores that have it.
  *
- * Elsewhere, with -DUK_IN_C, and as uk_rvp_c_<name> on RISC-V too, it is C. Right shifts of negative numbers are arithmetic,
- * which gcc and clang document.
+ * On other machines, and with -DUK_IN_C, each is C; uk_rvp_c_<name> is C on RISC-V too. Right shifts of negative numbers are
+ * arithmetic, which gcc and clang document.
  */
 #ifndef UK_RVP_H
 #define UK_RVP_H
@@ -115,8 +115,8 @@ UK_RVP_INLINE int64_t uk_rvp_pair(uint64_t a, uint64_t b, int x, int crossed) {
 #undef U32
 
 /*
- * The functions. Their bodies: DECLARED makes rd known where it is no parameter; TEXT is the word, MODE rd's constraint, what
- * follows the inputs beside rs1 (with a comma); D and B are what C takes.
+ * The functions. Of their bodies DECLARED declares rd where it is no parameter; TEXT is the instruction's word, MODE rd's constraint,
+ * the next argument the inputs beside rs1 (with a comma in front); D and B are the operands of the form in C.
  */
 #define UK_RVP_FUNCTION(name, parameters, body)       \
     UK_RVP_INLINE uint64_t uk_rvp_##name parameters { \
@@ -132,8 +132,8 @@ UK_RVP_INLINE int64_t uk_rvp_pair(uint64_t a, uint64_t b, int x, int crossed) {
 #define UK_RVP_OPCODE 0x77
 #endif
 /*
- * For asm statements of one's own: the word of three registers, named as the ABI does or as operands (%[sum]), after
- * UK_RVP_NAMES once and aligned. UK_RVP_WORD is it with operands 0 and 1 and what lies in the field rs2.
+ * For other asm statements: the word of an instruction of three registers, with their ABI names or as operands (%[sum]). UK_RVP_NAMES
+ * stands once before, and the word is aligned. UK_RVP_WORD is it with operands 0 and 1 and the content of the field rs2.
  */
 #if UK_RVP_OPCODE == 0x77
 #define UK_RVP_NAMES
@@ -142,7 +142,7 @@ UK_RVP_INLINE int64_t uk_rvp_pair(uint64_t a, uint64_t b, int x, int crossed) {
 #define UK_RVP_NAME(r) r
 #define UK_RVP_FIELD(number) "x" number
 #elif UK_RVP_OPCODE == 0x7f
-/* To assemblers 0x7f begins a longer instruction: so it is data, with the registers' numbers. */
+/* To assemblers 0x7f begins a longer instruction: so the word is data, made from the registers' numbers. */
 #define UK_RVP_NAMES                                                                                       \
     ".equ uk_rvp_zero, 0\n.equ uk_rvp_ra, 1\n.equ uk_rvp_sp, 2\n.equ uk_rvp_gp, 3\n.equ uk_rvp_tp, 4\n"    \
     ".equ uk_rvp_t0, 5\n.equ uk_rvp_t1, 6\n.equ uk_rvp_t2, 7\n.equ uk_rvp_s0, 8\n.equ uk_rvp_fp, 8\n"      \
