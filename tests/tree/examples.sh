@@ -128,6 +128,11 @@ for gpu in matmul_gpu:gfx906 matmul_gpu:gfx90a matmul_gfx90a:gfx90a; do
     done
 done
 
+for where in interp gpu; do
+    expect 'check: equal' "$stage/bin/uk" run "$examples/vadd_gpu.uk" --target=amdgcn-gfx906 --device=$where --check
+    expect 'check: equal' "$stage/bin/uk" run "$examples/mlp.uk" --target=amdgcn-gfx90a --device=$where --check
+done
+
 # What ./uk-setup demo prints is one screen; what it leaves out is in its log.
 UK=$stage/bin/uk UK_PEERS=$work/nowhere "$examples/demo.sh" --quick --log "$work/demo.log" >"$work/demo"
 (($(wc -l <"$work/demo") <= 50)) || { echo "the demo prints $(wc -l <"$work/demo") lines, more than a screen" >&2; exit 1; }
