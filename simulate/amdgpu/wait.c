@@ -6,6 +6,36 @@
 #include <string.h>
 #include "state.h"
 
+/* The last load of the vector register under way, for some of these lanes, but `not`; or NULL. Lanes that branched differently
+ * may load one register by different instructions. */
+static const struct uk_event *uk_event_of(const struct uk_wave *w, unsigned r, uint64_t exec,
+                                          const struct uk_event * not) {
+    const struct uk_event *last = NULL;
+
+    for (int queue = 0; queue < 2; ++queue)
+        for (unsigned k = 0; k < w->events[queue].n; ++k) {
+            const struct uk_event *e = &w->events[queue].slot[w->events[queue].order[k]];
+
+            if (e != not&&!e->scalar && r - e->first < e->n && e->exec & exec && (!last || e->id > last->id))
+                last = e;
+        }
+    return last;
+}
+
+/* The lanes of e's register that no later load of it writes. */
+static uint64_t uk_event_lanes(const struct uk_wave *w, const struct uk_event *e, unsigned r) {
+    uint64_t lanes = e->exec;
+
+    for (int queue = 0; queue < 2; ++queue)
+        for (unsigned k = 0; k < w->events[queue].n; ++k) {
+            const struct uk_event *o = &w->events[queue].slot[w->events[queue].order[k]];
+
+            if (o->id > e->id && !o->scalar && r - o->first < o->n)
+                lanes &= ~o->exec;
+        }
+    return lanes;
+}
+
 static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
     for (unsigned k = 0; k < e->n; ++k) {
         const unsigned r = e->first + k;
@@ -13,11 +43,14 @@ static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
         if (e->scalar && w->s_pending[r] == e->id) {
             w->s_pending[r] = 0;
             w->s_undefined[r] = (uint32_t)e->undefined[k];
-        } else if (!e->scalar && w->pending[r] == e->id) {
-            w->pending[r] = 0;
-            w->undefined[r] = (w->undefined[r] & ~e->exec) | (e->undefined[k] & e->exec);
+        } else if (!e->scalar) {
+            const struct uk_event *other = uk_event_of(w, r, UINT64_MAX, e);
+            const uint64_t lanes = other ? uk_event_lanes(w, e, r) : e->exec;
+
+            w->pending[r] = other ? other->id : 0;
+            w->undefined[r] = (w->undefined[r] & ~lanes) | (e->undefined[k] & lanes);
             for (unsigned half = 0; half < 2; ++half)
-                w->half[half][r] = e->halves[half] ? w->half[half][r] | e->exec : w->half[half][r] & ~e->exec;
+                w->half[half][r] = e->halves[half] ? w->half[half][r] | lanes : w->half[half][r] & ~lanes;
         }
     }
 }
@@ -147,9 +180,9 @@ enum uk_step uk_use_v(struct uk_wave *w, const struct uk_inst *i, unsigned first
                       const char *use) {
     for (unsigned r = first; r < first + n; ++r)
         if (w->pending[r]) {
-            const struct uk_event *e = uk_event_find(w, w->pending[r]);
+            const struct uk_event *e = uk_event_of(w, r, exec, NULL);
 
-            if (e && e->exec & exec)
+            if (e)
                 return uk_pending(w, i, true, r, e, use);
         }
     return STEP_NEXT;
@@ -172,10 +205,10 @@ enum uk_step uk_reload(struct uk_wave *w, const struct uk_inst *i, unsigned firs
                        enum uk_queue queue) {
     for (unsigned r = first; r < first + n; ++r)
         if (w->pending[r]) {
-            const struct uk_event *e = uk_event_find(w, w->pending[r]);
+            const struct uk_event *e = uk_event_of(w, r, exec, NULL);
             const bool lds = e && e->lds;
 
-            if (e && e->exec & exec && lds != (queue == QUEUE_LGKM))
+            if (e && lds != (queue == QUEUE_LGKM))
                 return uk_pending(w, i, true, r, e, "overwritten");
         }
     return STEP_NEXT;

@@ -190,11 +190,9 @@ static LLVMValueRef barrier_function(struct uk_codegen *g) {
 
     if (f)
         return f;
-    if (!(text =
-              uk_format(&g->arena,
-                        "define void @%s() alwaysinline convergent nounwind {\n%s  ret void\n}\n"
-                        "declare void @%s() convergent nounwind\n",
-                        name, g->target->arch->kernel.barrier, g->target->arch->kernel.barrier_intrinsic))) {
+    text = uk_format(&g->arena, "define void @%s() alwaysinline convergent nounwind {\n%s  ret void\n}\n%s",
+                     name, g->target->arch->kernel.barrier, g->target->arch->kernel.barrier_declarations);
+    if (!text) {
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return NULL;
     }

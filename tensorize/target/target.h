@@ -56,8 +56,8 @@ struct uk_kernel_code {
     const char *thread_id[3], *block_id[3]; /* intrinsics, by axis */
     const char *const *attributes;          /* of kernels: key, value, ...; NULL */
     const char *block_attribute;            /* one whose value is "threads,threads" of the block; or NULL */
-    const char *barrier_intrinsic,
-        *barrier; /* instructions for a barrier with all that shared memory needs */
+    /* A barrier with all that shared memory needs, in instructions, and declarations of what it calls. */
+    const char *barrier, *barrier_declarations;
 };
 
 /* A row of archs.def. Lists end with NULL. */

@@ -75,8 +75,8 @@ static void put_declarations(struct around *a) {
     uk_put(&a->text, "target datalayout = \"%s\"\n", LLVMGetDataLayoutStr(a->b->module));
     uk_put(&a->text,
            "@uk.verify.shared = external addrspace(3) global [0 x i8], align 16\n"
-           "declare i32 @%s()\ndeclare void @%s()\ndeclare ",
-           arch->kernel.thread_id[0], arch->kernel.barrier_intrinsic);
+           "declare i32 @%s()\n%sdeclare ",
+           arch->kernel.thread_id[0], arch->kernel.barrier_declarations);
     put_type(a, LLVMGetReturnType(a->prototype));
     uk_put(&a->text, " @%s(", a->form->symbol);
     for (int i = 0; i < a->form->arguments; i++) {

@@ -117,6 +117,9 @@ CASES = {
                            "global_load_dword v1, v10, s[4:5]\n", instead("ds_read_b32 v1", "ds_read_b32 v2")),
     "reload_same_queue": ("v1 is used before an s_waitcnt for", 64, "global_load_dword v1, v10, s[4:5]\nglobal_load_dword v1, v10, s[4:5]\n"
                           "s_waitcnt vmcnt(1)\nv_add_u32 v2, v1, v1", instead("vmcnt(1)", "vmcnt(0)")),
+    "lanes_loaded": ("v1 is used before an s_waitcnt for", 64, ALONE + "s_mov_b32 exec_hi, 0\nglobal_load_dword v1, v10, s[4:5]\n"
+                     "s_mov_b32 exec_hi, -1\ns_mov_b32 exec_lo, 0\nglobal_load_dword v1, v10, s[4:5]\ns_mov_b32 exec_lo, -1\n"
+                     "s_waitcnt vmcnt(1)\nglobal_store_dword v10, v1, s[4:5]" + END, instead("vmcnt(1)", "vmcnt(0)")),
     "address_undefined": ("the address is undefined", 64, "global_load_dword v1, v11, s[4:5]", instead("v11", "v10")),
     "lds_address_undefined": ("the address is undefined", 64, "ds_read_b32 v1, v11", instead("v11", "v10")),
     "scalar_address_undefined": ("the address is undefined", 64, "s_load_dword s9, s[10:11], 0x0", instead("s[10:11]", "s[4:5]")),

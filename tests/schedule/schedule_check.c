@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "link/link.h"
+#include "gpu/gpu.h"
 #include "schedule_check.h"
 #include "target/target.h"
 #include "interpret/interpret.h"
@@ -185,6 +186,38 @@ static void complain(const struct attempt *t, const char *what, const int64_t mn
     }
 }
 
+/* The simulator's GPU that the target's code is for: opened when one is wanted first, and not closed. */
+static struct uk_gpu *gpu_of(const char *target) {
+    static struct uk_gpu *gpu[2];
+    const int ordinal = !strcmp(target, "amdgcn-gfx90a");
+    char why[UK_GPU_MESSAGE];
+
+    if (!gpu[ordinal] && uk_gpu_open("sim", ordinal, &gpu[ordinal], why))
+        fail_msg("%s", why);
+    return gpu[ordinal];
+}
+
+/* Through device memory of just the tensors' bytes. */
+static bool call_on_gpu(const struct attempt *t, const struct uk_module *code, struct data *d) {
+    struct uk_gpu *gpu = gpu_of(t->target);
+    uk_gpu_address at[MAX_TENSORS];
+    void *argument[MAX_TENSORS + 1] = {gpu};
+
+    for (int i = 0; i < d->tensors; i++) {
+        assert_int_equal(uk_gpu_alloc(gpu, d->bytes[i], &at[i]), UK_OK);
+        assert_int_equal(uk_gpu_upload(gpu, at[i], d->got[i], d->bytes[i]), UK_OK);
+        argument[i + 1] = (void *)(uintptr_t)at[i];
+    }
+    const int status = uk_module_call(code, d->size, NULL, argument);
+    if (status && !check_quiet)
+        print_error("status %d: %s\n", status, uk_gpu_message(gpu));
+    for (int i = 0; i < d->tensors; i++) {
+        assert_int_equal(uk_gpu_download(gpu, d->got[i], at[i], d->bytes[i]), UK_OK);
+        assert_int_equal(uk_gpu_free(gpu, at[i]), UK_OK);
+    }
+    return !status;
+}
+
 /* The loops are interpreted, or called where they are compiled. */
 static bool run_and_compare(const struct attempt *t, struct uk_function *f, const struct uk_module *code,
                             const int64_t mnk[3], const char *how) {
@@ -194,9 +227,11 @@ static bool run_and_compare(const struct attempt *t, struct uk_function *f, cons
     for (int i = 0; i < d.tensors; i++)
         memcpy(d.got[i], d.start[i], d.bytes[i]);
     uk_context_enter(check_context, "program.uk");
-    bool right = code ? !uk_module_call(code, d.size, NULL, (void *const *)d.got)
-                      : !uk_interpret_function(
-                            f, &(struct uk_values){.size = d.size, .tensor = (void *const *)d.got}, NAN_BYTE);
+    bool right = code && !strncmp(t->target, "amdgcn", 6) ? call_on_gpu(t, code, &d)
+                 : code
+                     ? !uk_module_call(code, d.size, NULL, (void *const *)d.got)
+                     : !uk_interpret_function(
+                           f, &(struct uk_values){.size = d.size, .tensor = (void *const *)d.got}, NAN_BYTE);
     for (int i = 0; i < d.tensors; i++)
         right = right && !memcmp(d.got[i], d.wanted[i], d.bytes[i]);
     if (!right)

@@ -2,9 +2,10 @@
 /*
  * Schedules keep what a program computes: every primitive, alone and combined, and random schedules.
  *
- *     schedules [--seed N|new] [--schedules N]
+ *     schedules [--seed N|new] [--schedules N] [--gpu N]
  *
- * --seed repeats a run of random schedules, --schedules says how many.
+ * --seed repeats a run of random schedules, --schedules says how many. --gpu: only those of GPUs, every Nth kind of program with
+ * each list of steps, and as many random ones, all compiled and run by the simulator.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -22,7 +23,7 @@
 enum { COMPILE_EVERY = 4 };
 
 static uint64_t seed = 1;
-static int random_schedules = 200;
+static int random_schedules = 200, gpu_every;
 
 /* ---- each primitive ---- */
 
@@ -221,39 +222,39 @@ static void without_a_schedule(void **state) {
 
 /* ---- blocks and threads ---- */
 
-static void blocks_and_threads(void **state) {
-    static const char *const steps[] = {
-        "bind C.m block.x\n",
-        "split C.m 5 -> mo mi\nbind mo block.y\nbind mi thread.x\n",
-        "split C.m 8 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni C.k\nbind mo block.y\nbind no "
-        "block.x\n"
-        "bind mi thread.y\nbind ni thread.x\n",
-        "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
-        "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
-        "bind ty thread.y\nbind tx thread.x\n",
-        "split C.k 8 -> ko ki\nsplit C.n 16 -> no ni\nreorder ko C.m no ki ni\nbind C.m block.z\nbind no "
-        "block.x\n"
-        "bind ni thread.z\n",
-        "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
-        "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
-        "bind ty thread.y\nbind tx thread.x\ncache_write C at bx in register\ncache_read A at ko in shared\n"
-        "cache_read B at ko in shared\n",
-        "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
-        "split C.k 8 -> ko ki\nreorder by bx ty tx ko ki mi ni\nbind by block.y\nbind bx block.x\n"
-        "bind ty thread.y\nbind tx thread.x\ncache_write C at tx in register\ncache_read A at ko in shared\n"
-        "cache_read B at ko in shared -> BS\ncache_read BS at ki in register\n",
-        "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
-        "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
-        "bind ty thread.y\nbind tx thread.x\ncache_write C at bx in register\ncache_read A at ko in shared\n"
-        "cache_read B at ko in shared\npipeline ko 2\n",
-    };
+static const char *const bound_steps[] = {
+    "bind C.m block.x\n",
+    "split C.m 5 -> mo mi\nbind mo block.y\nbind mi thread.x\n",
+    "split C.m 8 -> mo mi\nsplit C.n 16 -> no ni\nreorder mo no mi ni C.k\nbind mo block.y\nbind no "
+    "block.x\n"
+    "bind mi thread.y\nbind ni thread.x\n",
+    "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
+    "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
+    "bind ty thread.y\nbind tx thread.x\n",
+    "split C.k 8 -> ko ki\nsplit C.n 16 -> no ni\nreorder ko C.m no ki ni\nbind C.m block.z\nbind no "
+    "block.x\n"
+    "bind ni thread.z\n",
+    "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
+    "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
+    "bind ty thread.y\nbind tx thread.x\ncache_write C at bx in register\ncache_read A at ko in shared\n"
+    "cache_read B at ko in shared\n",
+    "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
+    "split C.k 8 -> ko ki\nreorder by bx ty tx ko ki mi ni\nbind by block.y\nbind bx block.x\n"
+    "bind ty thread.y\nbind tx thread.x\ncache_write C at tx in register\ncache_read A at ko in shared\n"
+    "cache_read B at ko in shared -> BS\ncache_read BS at ki in register\n",
+    "split C.m 32 -> by m1\nsplit C.n 16 -> bx n1\nsplit m1 4 -> ty mi\nsplit n1 4 -> tx ni\n"
+    "split C.k 8 -> ko ki\nreorder by bx ko ty tx ki mi ni\nbind by block.y\nbind bx block.x\n"
+    "bind ty thread.y\nbind tx thread.x\ncache_write C at bx in register\ncache_read A at ko in shared\n"
+    "cache_read B at ko in shared\npipeline ko 2\n",
+};
 
+static void blocks_and_threads(void **state) {
     (void)state;
     for (int i = 0; i < 32; i++) {
         const struct kind k = matmul_kind(i);
 
-        for (int s = 0; s < COUNT(steps); s++)
-            must_apply(&k, "interp", 1, steps[s]);
+        for (int s = 0; s < COUNT(bound_steps); s++)
+            must_apply(&k, "interp", 1, bound_steps[s]);
     }
 }
 
@@ -265,7 +266,8 @@ static void kernels_of_threads(void **state) {
     } tile[] = {{"amdgcn-gfx906", 8, 8}, {"amdgcn-gfx90a", 8, 16}};
 
     (void)state;
-    for (int i = 0; i < 64; i++) {
+    check_compile = gpu_every;
+    for (int i = 0; i < 64; i += gpu_every ? gpu_every : 1) {
         struct kind k = matmul_kind(i % 32);
         const int t = i / 3 % 2, columns = tile[t].columns;
         struct uk_text text = {0};
@@ -289,6 +291,21 @@ static void kernels_of_threads(void **state) {
         must_apply(&k, tile[t].target, 1, text.text);
         uk_text_free(text.text);
     }
+    check_compile = false;
+}
+
+static const char *const gpus[] = {"amdgcn-gfx906", "amdgcn-gfx90a"};
+
+static void on_gpus(void **state) {
+    (void)state;
+    check_compile = true;
+    for (int i = 0; i < 32; i += gpu_every) {
+        const struct kind k = matmul_kind(i);
+
+        for (int s = 0; s < COUNT(bound_steps); s++)
+            must_apply(&k, gpus[(i / gpu_every + s) % 2], 1, bound_steps[s]);
+    }
+    check_compile = false;
 }
 
 /* ---- random schedules ---- */
@@ -396,6 +413,32 @@ static void random_ones(void **state) {
     assert_true(applied > random_schedules / 2);
 }
 
+static void random_on_gpus(void **state) {
+    int applied = 0;
+    uint64_t x = seed * 0x9e3779b97f4a7c15 | 1;
+
+    (void)state;
+    print_message("--seed %" PRIu64 "\n", seed);
+    for (int n = 0; n < random_schedules; n++) {
+        struct random_steps r = {.x = next_random(&x) | 1};
+        const struct kind k = matmul_kind(below(&r.x, 32));
+        const char *target = gpus[below(&r.x, 2)];
+
+        for (int i = 0; i < COUNT(r.size); i++)
+            r.size[i] = below(&r.x, i ? CHECK_SIZES : 4);
+        bind_steps(&r);
+        if (apply_random(&k, &r, target) < 0)
+            continue;
+        check_compile = true;
+        if (outcome_of_steps(&k, &r, target) == WRONG)
+            shrink(&k, &r, target);
+        check_compile = false;
+        applied++;
+    }
+    print_message("%d of %d schedules compiled\n", applied, random_schedules);
+    assert_true(applied > random_schedules / 2);
+}
+
 static int make_context(void **state) {
     (void)state;
     check_wrong = 0;
@@ -423,16 +466,24 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(kernels_of_threads, make_context, destroy_context),
         cmocka_unit_test_setup_teardown(random_ones, make_context, destroy_context),
     };
+    const struct CMUnitTest gpu_tests[] = {
+        cmocka_unit_test_setup_teardown(on_gpus, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(kernels_of_threads, make_context, destroy_context),
+        cmocka_unit_test_setup_teardown(random_on_gpus, make_context, destroy_context),
+    };
 
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 < argc && !strcmp(argv[i], "--seed")) {
             seed = seed_of(argv[i + 1]);
         } else if (i + 1 < argc && !strcmp(argv[i], "--schedules")) {
             random_schedules = atoi(argv[i + 1]);
+        } else if (i + 1 < argc && !strcmp(argv[i], "--gpu")) {
+            gpu_every = atoi(argv[i + 1]);
         } else {
-            fprintf(stderr, "usage: schedules [--seed N|new] [--schedules N]\n");
+            fprintf(stderr, "usage: schedules [--seed N|new] [--schedules N] [--gpu N]\n");
             return 2;
         }
     }
-    return cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
+    return gpu_every > 0 ? cmocka_run_group_tests_name("gpu_schedules", gpu_tests, NULL, NULL)
+                         : cmocka_run_group_tests_name("schedules", tests, NULL, NULL);
 }
