@@ -23,7 +23,7 @@ static bool uk_simt_room(struct uk_simt_memory *memory, uint32_t n) {
     return true;
 }
 
-/* Addresses of freed buffers come again as late as they can. */
+/* Addresses of freed buffers are reused as late as possible. */
 bool uk_simt_alloc(struct uk_simt_memory *memory, uint64_t size, uint8_t fill, uint64_t *address) {
     uint32_t tried = 0;
 
@@ -117,7 +117,7 @@ static int uk_simt_conflict(struct uk_simt_access *other, uint32_t block, uint32
     return 1;
 }
 
-/* Of blocks that read, the first is kept: any other one's store conflicts with it, and blocks run one after the other. */
+/* Of the blocks that read only the first is kept: blocks run one after the other, and a store of any other block conflicts with it. */
 static int uk_simt_touch_cell(struct uk_simt_cell *c, const struct uk_simt_access *a,
                               struct uk_simt_access *other) {
     const uint32_t who = uk_simt_who(a), bit = 1u << a->wave;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What simulators of devices have in common whose threads run in waves and blocks: memory with bounds, and who touched it.
+ * The common part of simulators of devices whose threads run in waves and blocks: memory with bounds, and a record of which waves
+ * accessed it.
  *
  * A buffer has a region of 4 GiB of device addresses for itself, so an address that is wrong by less than that lies in no
  * buffer, and the message can say which one it is near. Device addresses are none of the host's.
  *
- * A shadow has a cell for each 4 bytes, or for each byte once something smaller or unaligned has touched it: who wrote it
- * last and who has read it since. Time is counted in epochs, which barriers of a block end. Two accesses conflict, one of
- * which writes, if they are of two blocks, or of two waves of a block in one epoch.
+ * A shadow has a cell for each 4 bytes, or for each byte after a smaller or unaligned access: which wave wrote it
+ * last and which have read it since. Time is counted in epochs, which barriers of a block end. Two accesses, one of which writes,
+ * conflict if they are of two blocks, or of two waves of a block in one epoch.
  */
 #ifndef UK_SIMT_H
 #define UK_SIMT_H
@@ -63,7 +64,7 @@ static inline bool uk_simt_inside(const struct uk_simt_buffer *b, uint64_t addre
 
 bool uk_simt_shadow_begin(struct uk_simt_shadow *, uint64_t size);
 void uk_simt_shadow_end(struct uk_simt_shadow *);
-/* Notes an access, 0 < size. 0: it conflicts with none; 1: `other` is whom it conflicts with; -1: no memory. */
+/* Records an access, 0 < size. 0: it conflicts with none; 1: it conflicts with `other`; -1: no memory. */
 int uk_simt_touch(struct uk_simt_shadow *, uint64_t offset, unsigned size, const struct uk_simt_access *,
                   struct uk_simt_access *other);
 

@@ -57,7 +57,7 @@ const char *uk_amdgpu_message(const struct uk_amdgpu *gpu) {
     return gpu->message;
 }
 
-/* LLVM's tables are the process's. */
+/* LLVM's tables of targets are initialized once in a process. */
 static void uk_initialize(void) {
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTargetMC();
@@ -95,8 +95,8 @@ void uk_amdgpu_close(struct uk_amdgpu *gpu) {
 
 enum uk_amdgpu_status uk_amdgpu_alloc(struct uk_amdgpu *gpu, size_t bytes, uint64_t *address) {
     if (bytes > UK_SIMT_MAX_BUFFER)
-        return uk_amdgpu_fail(gpu, UK_AMDGPU_INVALID, "a buffer of %zu bytes; the most are %llu", bytes,
-                              (unsigned long long)UK_SIMT_MAX_BUFFER);
+        return uk_amdgpu_fail(gpu, UK_AMDGPU_INVALID, "a buffer of %zu bytes is too large; the limit is %llu",
+                              bytes, (unsigned long long)UK_SIMT_MAX_BUFFER);
     if (!uk_simt_alloc(&gpu->memory, bytes, 0xa5, address))
         return uk_amdgpu_fail(gpu, UK_AMDGPU_NO_MEMORY, "no memory for a buffer of %zu bytes", bytes);
     return UK_AMDGPU_OK;
@@ -186,7 +186,7 @@ const struct uk_amdgpu_kernel *uk_amdgpu_find(const struct uk_amdgpu_object *obj
     return NULL;
 }
 
-/* What a launch cannot do, before anything is done. */
+/* Refuses a launch that cannot be simulated, before anything is executed. */
 static enum uk_amdgpu_status uk_check_launch(struct uk_amdgpu *gpu, const struct uk_kernel_inside *k,
                                              const struct uk_amdgpu_launch *launch, uint32_t n_arguments) {
     const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
@@ -259,7 +259,7 @@ static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k
     uint16_t sizes[3];
     uint32_t grid[3];
 
-    /* HSA gives the segment in units of 16 bytes, so compilers read what stands behind the last argument. */
+    /* HSA allocates the segment in units of 16 bytes, so compilers may read past the last argument. */
     if (!uk_simt_alloc(&gpu->memory, (k->argument_bytes + 15) & ~15u, 0xa5, &run->arguments))
         return false;
     if (!uk_simt_alloc(&gpu->memory, PACKET, 0, &run->packet))
@@ -283,7 +283,7 @@ static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k
     return true;
 }
 
-/* Who touched what is known of one launch only. */
+/* Accesses are recorded within one launch only. */
 static void uk_forget_shadows(struct uk_amdgpu *gpu) {
     for (uint32_t i = 0; i < gpu->memory.n; ++i)
         uk_simt_shadow_end(&gpu->memory.buffers[i].shadow);

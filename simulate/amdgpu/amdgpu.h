@@ -11,15 +11,15 @@
  *     uk_amdgpu_launch(gpu, uk_amdgpu_find(object, "vadd"),
  *                      &(struct uk_amdgpu_launch){.grid = {16, 1, 1}, .block = {64, 1, 1}}, arguments, 2, &counts);
  *
- * Nothing is printed, the process is never ended, and all memory of a device is freed by its close. A device is used by one
- * thread at a time; several devices may be used at once. Addresses are the device's: the host reads and writes what is
- * there by uk_amdgpu_read and _write only.
+ * The library never prints or ends the process; closing a device frees all of its memory. A device is used by one
+ * thread at a time; several devices may be used at once. Addresses are the device's: the host reads and writes them
+ * by uk_amdgpu_read and _write only. Sizes are bytes.
  *
  * A launch ends with UK_AMDGPU_REPORT at the first of these, and the message names the instructions, wave and lane:
  * - a register used, or overwritten, before the s_waitcnt that its load needs
  * - an access outside a buffer or the block's LDS, by one byte; a store to constant memory
- * - two waves that touch the same bytes of LDS or of a buffer, one of which writes, without a barrier between them before
- *   which the first one's access was waited for; two blocks that do; a scalar load of what the launch has written
+ * - a race: two waves access the same bytes of LDS or of a buffer, one of them writes, and between the two there is no s_waitcnt
+ *   for the first access followed by a barrier; or two blocks do; or a scalar load reads what the launch has written
  * - bits of uninitialized LDS or registers in an address, a branch, EXEC, or a store to a buffer
  * - a barrier in divergent code, waves at different barriers, or a wave that ended while others wait
  * It ends with UK_AMDGPU_UNSUPPORTED at an instruction, a modifier or a mode that is not simulated.
@@ -39,7 +39,7 @@ enum uk_amdgpu_status {
     UK_AMDGPU_OK = 0,
     UK_AMDGPU_INVALID = 1,     /* an argument of the call; nothing was done */
     UK_AMDGPU_BAD_OBJECT = 2,  /* no code object, or a damaged one */
-    UK_AMDGPU_UNSUPPORTED = 3, /* what the kernel needs, before or while it ran, is not simulated */
+    UK_AMDGPU_UNSUPPORTED = 3, /* the launch, or an instruction that it came to, is not simulated */
     UK_AMDGPU_REPORT = 4,      /* the kernel did something wrong; its stores until then are in the buffers */
     UK_AMDGPU_LIMIT = 5,       /* more steps than allowed */
     UK_AMDGPU_NO_MEMORY = 6,
@@ -104,22 +104,22 @@ struct uk_amdgpu_counts {
     uint64_t instructions[UK_AMDGPU_N_KINDS];
     uint64_t flops;                                   /* of f32 and f64, by active lanes; an FMA is two */
     uint64_t load_bytes, store_bytes;                 /* of buffers, by active lanes */
-    uint64_t lds_read_cycles, lds_write_cycles;       /* of the banks, conflicts included */
-    uint64_t lds_read_conflicts, lds_write_conflicts; /* those cycles that conflicts add */
+    uint64_t lds_read_cycles, lds_write_cycles;       /* of LDS accesses, bank conflicts included */
+    uint64_t lds_read_conflicts, lds_write_conflicts; /* of these, the cycles due to bank conflicts */
     uint64_t
-        max_conflict_ways; /* of one instruction: 1, no conflict; 2, a bank has two words to deliver; ... */
+        max_conflict_ways; /* the most of one instruction: 1, no conflict; 2, a bank has to deliver two words; ... */
 };
 
-/* NULL: no memory, or a GPU that is not simulated: uk_amdgpu_simulates tells which. */
+/* NULL: no memory, or a GPU that is not simulated, for which uk_amdgpu_simulates returns false. */
 struct uk_amdgpu *uk_amdgpu_open(const char *gfx);
 bool uk_amdgpu_simulates(const char *gfx);
 /* The GPU that a code object says it is for; NULL: none of those that are simulated. */
 const char *uk_amdgpu_gfx(const void *image, size_t bytes);
 void uk_amdgpu_close(struct uk_amdgpu *);
-/* What the last call that did not return UK_AMDGPU_OK found; one line, without a newline. */
+/* The message of the last call that did not return UK_AMDGPU_OK; one line, without a newline. */
 const char *uk_amdgpu_message(const struct uk_amdgpu *);
 
-/* Zero bytes are a buffer too, with an address of its own. Its bytes are 0xa5. At most 4095 MiB. */
+/* Allocates a buffer of at most 4095 MiB, whose bytes are 0xa5. A buffer of 0 bytes has an address of its own, too. */
 enum uk_amdgpu_status uk_amdgpu_alloc(struct uk_amdgpu *, size_t bytes, uint64_t *address);
 enum uk_amdgpu_status uk_amdgpu_free(struct uk_amdgpu *, uint64_t address);
 enum uk_amdgpu_status uk_amdgpu_write(struct uk_amdgpu *, uint64_t address, const void *data, size_t bytes);
@@ -134,7 +134,7 @@ const struct uk_amdgpu_kernel *uk_amdgpu_kernel(const struct uk_amdgpu_object *,
 const struct uk_amdgpu_kernel *uk_amdgpu_find(const struct uk_amdgpu_object *,
                                               const char *name); /* or NULL */
 
-/* Runs all of it. arguments[i] points to as many bytes as the kernel's argument i has. `counts` may be NULL; it is also
+/* Runs the launch to its end. arguments[i] points to the bytes of the kernel's argument i. `counts` may be NULL; it is also
    filled in when the launch ends early, with what was executed. */
 enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *, const struct uk_amdgpu_kernel *,
                                        const struct uk_amdgpu_launch *, const void *const *arguments,

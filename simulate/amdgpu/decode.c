@@ -53,7 +53,7 @@ static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, ui
     return true;
 }
 
-/* Jumps lead to instructions; elsewhere, to the one that reports it. */
+/* Targets of jumps become instructions; of a jump elsewhere, the one that reports it. */
 static void uk_decode_targets(struct uk_code *code) {
     for (uint32_t i = 0; i < code->n; ++i) {
         const int64_t at =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LDS: bytes of a block that its waves share, with who touched them, which were written, and what banks make of it. */
+/* LDS: bytes that a block's waves share; which waves accessed them, which bytes were written, and bank conflicts. */
 #include <string.h>
 #include "state.h"
 
@@ -164,7 +164,7 @@ static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uin
     return STEP_NEXT;
 }
 
-/* One register of whole words, which most reads are of. */
+/* Reads of one register of whole words, which are the most common. */
 static uint64_t uk_lds_read_words(const struct uk_block *block, const uint64_t *address, unsigned offset,
                                   uint64_t exec, uint32_t *to) {
     uint64_t undefined = 0;

@@ -23,7 +23,7 @@ static enum uk_amdgpu_status uk_elf_bad(const struct uk_elf *elf, const char *wh
     return uk_amdgpu_fail(elf->object->gpu, UK_AMDGPU_BAD_OBJECT, "the code object is damaged: %s", what);
 }
 
-/* The bytes of the file that begin there; NULL: it has not so many. */
+/* The bytes of the file at this offset; NULL: they reach beyond its end. */
 static const uint8_t *uk_elf_at(const struct uk_elf *elf, uint64_t offset, uint64_t size) {
     return offset <= elf->size && size <= elf->size - offset ? elf->bytes + offset : NULL;
 }
@@ -80,7 +80,7 @@ static enum uk_amdgpu_status uk_elf_image(struct uk_elf *elf) {
             elf->image_bytes = segment.p_vaddr + segment.p_memsz;
     }
     if (!elf->image_bytes)
-        return uk_elf_bad(elf, "nothing in it is to be loaded");
+        return uk_elf_bad(elf, "it has no segment to be loaded");
     if (!uk_simt_alloc(&object->gpu->memory, elf->image_bytes, 0, &object->image))
         return uk_amdgpu_fail(object->gpu, UK_AMDGPU_NO_MEMORY, "no memory for the code object");
     object->image_bytes = elf->image_bytes;
@@ -210,7 +210,7 @@ static enum uk_amdgpu_status uk_elf_kernel(struct uk_elf *elf, struct uk_kernel_
     if (kernel->descriptor.entry % 4 || kernel->descriptor.entry >= elf->image_bytes)
         return uk_elf_bad(elf, "a kernel's code lies outside the segments");
     if (kernel->kernel.lds_bytes < uk_elf_u32(bytes) || kernel->kernel.scratch_bytes < uk_elf_u32(bytes + 4))
-        return uk_elf_bad(elf, "a kernel's descriptor and its metadata differ");
+        return uk_elf_bad(elf, "a kernel's descriptor and its metadata contradict each other");
     kernel->code_bytes = elf->image_bytes - kernel->descriptor.entry;
     if (uk_elf_symbol(elf, NULL, kernel->descriptor.entry, &symbol) && symbol.st_size &&
         symbol.st_size < kernel->code_bytes)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scalar loads, and loads and stores of vectors: each lane's address in a buffer, who touched it, what is under way. */
+/* Scalar loads, and loads and stores of vectors: each lane's address in a buffer, which waves accessed it, which accesses are
+ * outstanding. */
 #include <string.h>
 #include "state.h"
 
-/* An address as a message names it: where it lies of the nearest buffer. */
+/* An address in a message: its place relative to the nearest buffer. */
 static enum uk_step uk_outside(struct uk_wave *w, const struct uk_inst *i, int lane, uint64_t address,
                                unsigned size, const char *use) {
     const struct uk_simt_buffer *b = uk_simt_near(&w->block->run->gpu->memory, address);
@@ -40,7 +41,7 @@ static enum uk_step uk_smem_read(struct uk_wave *w, const struct uk_inst *i, uin
 
     if (!b || !uk_simt_inside(b, address, size))
         return uk_outside(w, i, -1, address, size, "a scalar load");
-    /* The scalar cache does not see what vectors store, even the same wave's. */
+    /* The scalar cache is not coherent with vector stores, even the same wave's. */
     for (uint64_t k = 0; b->shadow.cells && k < size / 4; ++k) {
         const struct uk_simt_cell *c = &b->shadow.cells[((address - b->address) + 4 * k) / b->shadow.granule];
 

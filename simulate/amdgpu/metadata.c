@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A code object's metadata: a map in MessagePack, of which what a launch needs is taken. It is read twice by the same code:
- * once to count kernels, arguments and bytes of names, once to fill in the arrays that were made for them.
+ * A code object's metadata: a map in MessagePack, from which a launch's parameters are read. The same code reads it twice:
+ * once to count kernels, arguments and bytes of names, once to fill in the arrays that were allocated for them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static struct uk_value uk_pack_next(struct uk_pack *p) {
     case 0xce:
     case 0xcf:
         return (struct uk_value){PACK_INTEGER, uk_pack_number(p, 1u << (tag - 0xcc)), NULL};
-    case 0xd0: /* signed ones are not in what is read */
+    case 0xd0: /* no value that is needed is signed */
     case 0xd1:
     case 0xd2:
     case 0xd3:
@@ -162,7 +162,7 @@ static void uk_pack_argument(struct uk_pack *p, struct uk_filled *f) {
     ++f->n_arguments;
 }
 
-/* The numbers of a kernel that are taken as they are. */
+/* The numbers of a kernel that need no conversion. */
 static uint32_t *uk_number_of(struct uk_amdgpu_kernel *k, struct uk_value key) {
     const struct {
         const char *name;

@@ -114,7 +114,7 @@ static inline void uk_put_f16(uint32_t (*d)[LANES], int l, _Float16 a) {
     }
 #include "opcodes.def"
 
-/* FMAs of f32 make up most of what is run, so the host's instruction is taken where there is one. */
+/* Most instructions that are executed are FMAs of f32: the host's instruction is used where it has one. */
 #ifdef __x86_64__
 __attribute__((target("avx2,fma"))) static void uk_lanes_fma_avx2(uint32_t (*restrict d)[LANES],
                                                                   const uint32_t *const *restrict s) {
@@ -321,7 +321,7 @@ static const char *uk_operands_packed(struct uk_inst *i) {
             uk_constant(o, T_f32);
         else if (o->words != 2)
             return "the size of an operand of this instruction";
-        /* Of a constant's halves both are the lower one: the upper half is not taken. */
+        /* A constant has a lower half only: taking its upper half is refused. */
         if (o->kind == OPERAND_CONSTANT && o->select_high)
             return "a constant whose upper half is taken";
     }

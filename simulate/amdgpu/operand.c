@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text that LLVM prints of an instruction, into operands and modifiers: "v_fma_f32 v0, -|v1|, s2, 1.0 clamp",
- * "global_load_dwordx4 v[0:3], v4, s[6:7] offset:16". What is not known is named and stops the wave that executes it.
+ * "global_load_dwordx4 v[0:3], v4, s[6:7] offset:16". Text that is not understood is kept in the message that ends a wave which
+ * executes the instruction.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static bool uk_parse_plain(struct uk_operand *o, const char *text) {
     }
     if (!*text || !strchr("-0123456789", *text))
         return false;
-    /* 32 bits, or a sign and less: what is needed of a 64-bit operand is its extension. */
+    /* A constant of 32 bits, or of fewer with a sign: a 64-bit operand is its extension. */
     const long long number = strtoll(text, &end, 0);
     o->value[0] = (uint32_t)number;
     o->value[1] = number < 0 ? UINT32_MAX : 0;
@@ -198,7 +199,7 @@ static char *uk_parse_part(char **text, const char *ends) {
     return begin;
 }
 
-/* The name without what only tells the encoding. */
+/* The name without the suffix of its encoding. */
 static const char *uk_parse_name(struct uk_inst *inst, char *name) {
     static const char *const endings[] = {"_e32", "_e64", "_sdwa"};
     const size_t n = strlen(name);
@@ -211,7 +212,7 @@ static const char *uk_parse_name(struct uk_inst *inst, char *name) {
             continue;
         name[n - m] = 0;
         inst->op = uk_amdgpu_opcode(name);
-        /* What SDWA leaves out is the whole register. */
+        /* The default of SDWA's selections is the whole register. */
         inst->unused = i == 2 ? 'P' : 0;
     }
     return inst->op ? NULL : "this opcode";

@@ -71,7 +71,7 @@ enum uk_step uk_run_salu(struct uk_wave *w, const struct uk_inst *i) {
     for (unsigned n = 0; n < 3; ++n) {
         const struct uk_operand *o = &i->o[n == 2 ? 0 : 1 + n];
 
-        /* The destination's value before is only needed by some. */
+        /* The destination's old value, which only some instructions need. */
         if (o->kind == OPERAND_NONE || (n == 2 && !(flags & F_ACC)))
             continue;
         step = uk_scalar_source(w, i, o, &value[n], &undefined[n]);
@@ -92,7 +92,7 @@ enum uk_step uk_run_salu(struct uk_wave *w, const struct uk_inst *i) {
     return flags & F_NO_D ? STEP_NEXT : uk_scalar_write(w, i, i->o[0].index, i->o[0].words, result, unknown);
 }
 
-/* The name says on what, and whether on zero: s_cbranch_vccnz. */
+/* The name has the condition: s_cbranch_vccnz branches if VCC is not 0. */
 enum uk_step uk_run_branch(struct uk_wave *w, const struct uk_inst *i) {
     const char *on = i->op->name[2] == 'c' ? i->op->name + 10 : "";
     bool taken = true;

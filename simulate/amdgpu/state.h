@@ -5,7 +5,7 @@
  * A kernel's code is decoded once, at its first launch, into an array of struct uk_inst. Vector registers lie in lanes of 64:
  * v[r][lane], AGPR n at r = 256 + n. Beside each register stand its undefined bits: for a vector register a mask of lanes,
  * for a scalar register a mask of its bits. A load makes its registers undefined and `pending` when it is issued, and defined
- * when a wait covers it; the value itself is there at once, which nothing can see.
+ * when a wait covers it; the value is stored at once, which is not visible to a kernel, as its use before the wait is reported.
  */
 #ifndef UK_AMDGPU_STATE_H
 #define UK_AMDGPU_STATE_H
@@ -70,7 +70,7 @@ enum uk_flag {
     F_PK = 16,      /* two 32-bit operations on halves of 64-bit operands */
     F_COMPARE = 32, /* the destination is a mask */
     F_EXEC = 64,    /* a compare that writes EXEC too; a scalar instruction that does */
-    F_SELECT = 128, /* the mask selects a source, of which alone undefined bits come */
+    F_SELECT = 128, /* the mask selects a source; undefined bits of the other do not count */
     F_SCC_IN = 256,
     F_SCC_OUT = 512,
     F_BITS = 1024,
@@ -89,7 +89,7 @@ enum uk_flag {
     F_ST64 = 1 << 23,
     F_FLAT = 1 << 24,
     F_ANY_LANE = 1 << 25,
-    F_LOW_FIRST = 1 << 26, /* the result's lower word comes of the sources' lower words alone */
+    F_LOW_FIRST = 1 << 26, /* the result's lower word depends on the sources' lower words alone */
     F_OP_SEL = 1 << 28,    /* op_sel takes upper halves of 16-bit sources */
     F_HALVES = 1 << 27,    /* v_pk_mov_b32: a half of each source */
 };
@@ -105,7 +105,7 @@ struct uk_opcode {
 };
 
 struct uk_inst {
-    const struct uk_opcode *op; /* NULL: unknown, `why` says what of it */
+    const struct uk_opcode *op; /* NULL: not simulated, `why` says which part */
     uk_run *run;
     uint32_t offset, size, number, target;
     uint32_t flops;
@@ -121,7 +121,7 @@ struct uk_inst {
     uint64_t n_executed, lds_cycles, lds_conflicts, lds_ways; /* of the last launch */
 };
 
-/* A memory access under way. */
+/* An outstanding memory access. */
 enum uk_queue { QUEUE_VM, QUEUE_LGKM };
 enum { MAX_LOADED = 16 };
 struct uk_event {
@@ -132,7 +132,7 @@ struct uk_event {
     uint16_t first, n;              /* registers that it defines */
     bool halves[2];                 /* it defines this one alone */
     uint64_t undefined[MAX_LOADED]; /* what remains undefined in each then */
-    /* What it touches is noted again at each barrier that it is not waited for before: this many addresses of each lane. */
+    /* Its addresses, this many of each lane: they are recorded again at each barrier that comes before its wait. */
     unsigned parts, part_bytes;
     uint64_t address[2][LANES];
 };
@@ -235,16 +235,16 @@ enum uk_amdgpu_status uk_amdgpu_metadata(struct uk_amdgpu_object *, const uint8_
 /* decode.c */
 enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *, struct uk_kernel_inside *);
 void uk_amdgpu_code_free(struct uk_code *);
-/* operand.c: the text of an instruction, into it. NULL, or what of it is not known. */
+/* operand.c: parses the text of an instruction. NULL, or the part that is not understood. */
 const char *uk_amdgpu_parse(struct uk_inst *, char *text);
 /* opcodes.c */
 const struct uk_opcode *uk_amdgpu_opcode(const char *name);
-/* NULL, or what the operands of an instruction have wrong for its row. Finishes the instruction. */
+/* Completes the instruction. NULL, or what is wrong with its operands for its row. */
 const char *uk_amdgpu_operands(struct uk_inst *);
 /* wave.c */
 enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *, const struct uk_descriptor *);
 
-/* report.c: what is wrong, and where; all return STEP_STOPPED. `lane` < 0: no lane. */
+/* report.c: writes the message, with the place in the code; all return STEP_STOPPED. `lane` < 0: no lane. */
 enum uk_step uk_report(struct uk_wave *, const struct uk_inst *, int lane, const char *format, ...)
     UK_PRINTF(4, 5);
 enum uk_step uk_unsupported(struct uk_wave *, const struct uk_inst *, const char *format, ...)
@@ -259,9 +259,9 @@ struct uk_name uk_register_name(bool vector, unsigned index);
 
 /* wait.c */
 struct uk_event *uk_event_new(struct uk_wave *, enum uk_queue, const struct uk_inst *);
-/* Leaves at most n of the queue under way. */
+/* Completes accesses of the queue until at most n are outstanding. */
 void uk_wait(struct uk_wave *, enum uk_queue, unsigned n);
-/* Notes what is under way in the block's new epoch. false: no memory. */
+/* Records the outstanding accesses in the block's new epoch too. false: no memory. */
 bool uk_wait_barrier(struct uk_run_state *);
 /* Marks the event's registers, with their bits that remain undefined in it. */
 void uk_event_marks(struct uk_wave *, const struct uk_event *);
@@ -271,12 +271,12 @@ void uk_event_defines(struct uk_wave *, struct uk_event *, unsigned first, unsig
 static inline uint64_t uk_undefined_half(const struct uk_wave *w, unsigned r, unsigned half) {
     return half == 2 ? w->undefined[r] : w->undefined[r] & ~w->half[half][r];
 }
-/* STEP_NEXT, or a report that one of the registers is used, or overwritten, while a load of it is under way. */
+/* STEP_NEXT, or a report that one of the registers is used, or overwritten, while a load of it is outstanding. */
 enum uk_step uk_use_v(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, uint64_t exec,
                       const char *use);
 enum uk_step uk_use_s(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, const char *use);
 
-/* The same for what a load of the queue defines, which may follow another of it. */
+/* The same for the destination of a load in this queue, which may follow another load of the same register. */
 enum uk_step uk_reload(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, uint64_t exec,
                        enum uk_queue);
 

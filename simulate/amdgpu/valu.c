@@ -46,7 +46,7 @@ static const uint32_t *uk_word(struct uk_wave *w, const struct uk_operand *o, un
     return copy;
 }
 
-/* Undefined lanes of one of the operand's words; a report if a load of it is under way. */
+/* Undefined lanes of one of the operand's words; a report if a load of it is outstanding. */
 static enum uk_step uk_source_undefined(struct uk_wave *w, const struct uk_inst *i,
                                         const struct uk_operand *o, unsigned word, unsigned half,
                                         uint64_t exec, uint64_t *undefined) {
@@ -127,7 +127,7 @@ static enum uk_step uk_sources(struct uk_wave *w, const struct uk_inst *i, unsig
     return step;
 }
 
-/* Undefined lanes of both words of a result. The lower word of a sum, a product and a shift to the left comes of lower ones. */
+/* Undefined lanes of both words of a result. The lower word of a sum, a product and a left shift depends on lower words only. */
 static void uk_result_undefined(const struct uk_inst *i, const struct uk_sources *from, uint64_t *undefined) {
     const uint64_t *low = from->undefined, *high = from->high_undefined;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory accesses under way. A wave's queue of vmcnt ends in order; of lgkmcnt, LDS accesses end in order among themselves,
- * and scalar loads at any time, so that only a wait for 0 covers them (AMD's manuals, "Data dependency resolution").
+ * Outstanding memory accesses. Those that vmcnt counts complete in order; of those that lgkmcnt counts, LDS accesses complete in
+ * order among themselves, and scalar loads in any order, so that only a wait for 0 covers them (AMD's manuals, "Data dependency
+ * resolution").
  */
 #include <string.h>
 #include "state.h"
@@ -55,7 +56,7 @@ static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
     }
 }
 
-/* Ends the one at a place of the order. */
+/* Completes the access at this place of the queue. */
 static void uk_event_take(struct uk_wave *w, struct uk_events *q, unsigned place) {
     const uint8_t slot = q->order[place];
 
@@ -200,7 +201,7 @@ enum uk_step uk_use_s(struct uk_wave *w, const struct uk_inst *i, unsigned first
     return STEP_NEXT;
 }
 
-/* A later load of the same queue may load the register again: they end in order. */
+/* A later load of the same queue may load the register again: they complete in order. */
 enum uk_step uk_reload(struct uk_wave *w, const struct uk_inst *i, unsigned first, unsigned n, uint64_t exec,
                        enum uk_queue queue) {
     for (unsigned r = first; r < first + n; ++r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A launch: blocks one after the other, their waves in turns, both in an order that the seed determines. */
+/* A launch: blocks one after the other, the waves of a block alternating, both in an order that the seed determines. */
 #include <stdlib.h>
 #include <string.h>
 #include "state.h"
@@ -14,7 +14,7 @@ enum {
     PROPERTY_SCRATCH = 32,
     PROPERTY_SIZE = 64
 };
-/* The most instructions that a wave executes before another one's turn. */
+/* The most instructions that a wave executes before another wave is scheduled. */
 enum { TURN = 512 };
 
 static const struct {
@@ -92,7 +92,7 @@ static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *
     }
 }
 
-/* One wave until it waits, ends, stops, or its turn is over. */
+/* Runs one wave until it waits, ends, stops, or its time slice is over. */
 static void uk_turn(struct uk_run_state *run, struct uk_wave *w) {
     uint32_t left = 1 + uk_simt_random(&run->random) % TURN;
 

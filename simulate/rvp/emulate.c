@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs instructions of RISC-V P 0.9.11 on processors and emulators that lack them: a handler of SIGILL that is linked into
- * the program (-Wl,-u,uk_rvp_start takes it from its archive) and there before main. It emulates the word and replaces
- * it by a jump to a stub (replace.h); UK_RVP_PATCH=0 in the environment: it emulates each time.
+ * the program (-Wl,-u,uk_rvp_start takes it from its archive) and installed before main. It emulates the word and replaces
+ * it by a jump to a stub (replace.h); with UK_RVP_PATCH=0 in the environment it emulates each time.
  *
  * SIGILL is never blocked and its handler stays this one: sigaction and signal keep what the program sets for SIGILL, to
  * be called for what is not P, and take SIGILL out of masks, as do sigprocmask and pthread_sigmask. They are defined here, in
@@ -28,7 +28,7 @@ typedef uint64_t uk_rvp_mask;
 /* glibc's own; the name is part of its interface. */
 int __sigaction(int number, const struct sigaction *action, struct sigaction *old);
 
-/* What the program wants for SIGILL: one of two, so that the handler never sees one that is half written. */
+/* The action that the program has set for SIGILL: one of two copies, so that the handler never reads one that is half written. */
 static struct sigaction uk_rvp_wanted[2];
 static atomic_uint uk_rvp_which;
 static bool uk_rvp_patches;
@@ -68,7 +68,7 @@ static void uk_rvp_end(const siginfo_t *info, ucontext_t *context, uint32_t word
         syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), SIGILL);
 }
 
-/* The signal is none of ours: what the program set for it, with the mask that it would have there, SIGILL left out. */
+/* The word is not one of P: runs the action that the program set, with its signal mask less SIGILL. */
 static void uk_rvp_pass(int number, siginfo_t *info, ucontext_t *context, uint32_t word) {
     const struct sigaction wanted = uk_rvp_wanted[atomic_load(&uk_rvp_which)];
     const uk_rvp_mask mask =
@@ -117,7 +117,7 @@ static void uk_rvp_trapped(int number, siginfo_t *info, void *data) {
     uk_rvp_pass(number, info, context, word);
 }
 
-/* The handler, with what the system is to know of the program's flags. */
+/* Installs the handler, with those of the program's flags that concern the system. */
 static void uk_rvp_install(int flags, struct sigaction *old) {
     struct sigaction ours = {.sa_sigaction = uk_rvp_trapped,
                              .sa_flags = SA_SIGINFO | (flags & (SA_ONSTACK | SA_RESTART))};
@@ -140,7 +140,7 @@ void uk_rvp_start(void) {
     if (uk_rvp_patches)
         uk_rvp_replace_start();
     uk_rvp_install(0, &uk_rvp_wanted[0]);
-    /* Blocked in the program that started this one. */
+    /* SIGILL may have been blocked by the program that started this one. */
     syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &sigill, NULL, sizeof sigill);
 }
 

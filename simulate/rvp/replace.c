@@ -28,7 +28,7 @@ extern __attribute__((visibility("hidden"))) uint32_t uk_rvp_stubs[];
 
 static bool uk_rvp_replaces;
 static uint64_t uk_rvp_page;
-/* The process that replaces a word, or 0; a child of fork may see its parent's, which is not here to end it. */
+/* The process that is replacing a word, or 0. A child of fork may see its parent's number, which then does not count. */
 static atomic_int uk_rvp_busy;
 static atomic_uint uk_rvp_n_sites;
 static uint32_t uk_rvp_n_bodies;
@@ -38,7 +38,7 @@ static struct {
 } uk_rvp_bodies[2 * BODIES];
 
 enum { ZERO = 0, RA = 1, SP = 2, TP = 4, T0 = 5, A0 = 10, A1, A2, A3 };
-/* What a called function may change; the bits of a mask. */
+/* The registers that a called function may change, as a mask. */
 #define SAVED 0xf003fce2u
 /* Their places come first in the frame, then the address in the stub to which a body returns. */
 enum { LINK = 128, FRAME = 144 };
@@ -105,8 +105,8 @@ static uint32_t *uk_rvp_emit_call(uint32_t *at, const void *f) {
 }
 
 /*
- * What is saved is read from memory, so that setting one argument cannot spoil another; the rest is for the called function
- * to keep.
+ * Registers that were saved are read from memory, so that setting one argument cannot overwrite another; the called function
+ * preserves the others.
  */
 static void uk_rvp_make_body(uint32_t *at, const struct uk_rvp_row *row, uint32_t word) {
     const unsigned rd = word >> 7 & 31, rs1 = word >> 15 & 31, rs2 = word >> 20 & 31;
@@ -145,7 +145,7 @@ static void uk_rvp_make_body(uint32_t *at, const struct uk_rvp_row *row, uint32_
 
 static void uk_rvp_flush(const void *from, size_t bytes) {
     __asm__ __volatile__("fence.i" ::: "memory");
-    /* On all harts; a system without it has none to tell. */
+    /* On all harts; a system without this call has one hart. */
     syscall(SYS_riscv_flush_icache, (const char *)from, (const char *)from + bytes, 0);
 }
 
@@ -167,7 +167,7 @@ static uint32_t *uk_rvp_body(const struct uk_rvp_row *row, uint32_t word) {
     return bodies + (uk_rvp_bodies[i].body - 1) * BODY_WORDS;
 }
 
-/* The jump, put where the word is: in one store if it is aligned, else in two, which only one thread may see. */
+/* Stores the jump in place of the word: by one store if it is aligned, else by two, which is safe with a single thread only. */
 static bool uk_rvp_write_site(uint64_t pc, uint32_t jump) {
     const uint64_t first = pc & ~(uk_rvp_page - 1), end = (pc + 3) | (uk_rvp_page - 1);
 

@@ -17,7 +17,7 @@
 
 #include "decode.h"
 
-/* OV of each thread. */
+/* vxsat's bit OV of each thread. */
 extern __attribute__((tls_model("initial-exec"))) _Thread_local uint64_t uk_rvp_vxsat;
 
 /* Before the first uk_rvp_replace; without it, or if the system does not let code be written, nothing is replaced. */

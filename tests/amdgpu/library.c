@@ -46,7 +46,7 @@ static void test_memory(struct uk_amdgpu *gpu) {
     CHECK(uk_amdgpu_read(gpu, back, b, 1) == UK_AMDGPU_INVALID &&
           uk_amdgpu_read(gpu, back, b, 0) == UK_AMDGPU_OK);
     CHECK(uk_amdgpu_read(gpu, back, 12, 1) == UK_AMDGPU_INVALID);
-    CHECK(uk_amdgpu_alloc(gpu, (size_t)1 << 40, &b) == UK_AMDGPU_INVALID && said(gpu, "the most are"));
+    CHECK(uk_amdgpu_alloc(gpu, (size_t)1 << 40, &b) == UK_AMDGPU_INVALID && said(gpu, "the limit is"));
     CHECK(uk_amdgpu_free(gpu, a + 1) == UK_AMDGPU_INVALID && uk_amdgpu_free(gpu, a) == UK_AMDGPU_OK);
     CHECK(uk_amdgpu_free(gpu, a) == UK_AMDGPU_INVALID &&
           uk_amdgpu_read(gpu, back, a, 1) == UK_AMDGPU_INVALID);
