@@ -84,9 +84,16 @@ static bool any_meet(struct placing *p, uint64_t before, uint64_t now) {
     return false;
 }
 
-/* Is it a thread's part, in which there is no place for a barrier? */
+/* Is it a thread's part, in which there is no place for a barrier, or a choice between such? */
 static bool is_of_threads(const struct uk_node *n) {
-    return n->op == UK_N_STORE || n->op == UK_N_CALL || (n->op == UK_N_FOR && n->loop == UK_LOOP_THREAD);
+    bool all = n->op == UK_N_IF;
+
+    for (const struct uk_node *in = n->body; in && all; in = in->next)
+        all = is_of_threads(in);
+    for (const struct uk_node *in = n->other; in && all; in = in->next)
+        all = is_of_threads(in);
+    return all || n->op == UK_N_STORE || n->op == UK_N_CALL ||
+           (n->op == UK_N_FOR && n->loop == UK_LOOP_THREAD);
 }
 
 static bool insert(struct placing *p, struct uk_node **at) {

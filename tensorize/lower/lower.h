@@ -18,6 +18,8 @@ enum uk_status uk_place_temps(struct uk_schedule *s);
 enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 /* kernels.c: the loops over blocks, with all inside, become launches. */
 enum uk_status uk_make_launches(struct uk_schedule *s, struct uk_node **nodes);
+/* vectors.c: loops over neighbours that one access of a thread takes become vector loops. */
+void uk_make_vectors(struct uk_node *nodes);
 /* pipelines.c: what fills slots goes ahead. */
 enum uk_status uk_make_pipelines(struct uk_schedule *s, struct uk_node **nodes);
 /* Has the tensor slots, for the iterations of the loop? */
@@ -51,6 +53,9 @@ struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
 bool uk_has_border(const struct uk_stage *st);
 struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                                   struct uk_index **value);
+bool uk_is_block_copy(const struct uk_stage *st);
+struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage *st,
+                                    struct uk_index **value);
 /* lower_program.c: a condition on the sizes, tested at entry. */
 enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition);
 /* argument_width.c: adds the conditions under which the stage's kernel can be passed its sizes, or refuses. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A copy in plain loops. A pad is the whole right side of it: outside of its bounds the other value is stored. */
+#include <string.h>
 #include "lower.h"
 
 static const struct uk_operand *source(const struct uk_stage *st) {
@@ -46,6 +47,39 @@ struct uk_node *uk_lower_copy(struct uk_schedule *s, const struct uk_stage *st,
         return uk_lower_store(s, st, e->arg[0], value);
     struct uk_node *other = uk_lower_store(s, st, e->arg[1], value);
     return other ? uk_lower_if(s, st, inside, uk_lower_store(s, st, e->arg[0], value), other) : NULL;
+}
+
+/* Is the copy made by all threads of a block, element by element, and does the source end behind it alone? */
+bool uk_is_block_copy(const struct uk_stage *st) {
+    const struct uk_operand *from = st->is_copy ? source(st) : NULL;
+    bool ends = from && st->operand[0].tensor->scope == UK_SCOPE_SHARED && !st->match;
+
+    for (int i = st->prefix; i < st->loops && ends; i++) {
+        ends = uk_constant_extent(st, st->loop[i]) > 0;
+        for (int b = 0; b < from->valid; b++)
+            ends &= from->within[b].form.coefficient[st->loop[i]->id] >= 0;
+    }
+    return ends;
+}
+
+/* Where the block's last element exists, all do, and nothing is asked of any. */
+struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage *st,
+                                    struct uk_index **value) {
+    struct uk_operand *from = (struct uk_operand *)source(st);
+    struct uk_node *general = uk_lower_plain(s, st, st->tile, value);
+    struct uk_index *last[UK_MAX_LOOPS];
+    const int valid = from->valid;
+
+    memcpy(last, value, sizeof last);
+    for (int i = st->tile; i < st->loops; i++)
+        last[st->loop[i]->id] = uk_index_int(s->arena, uk_constant_extent(st, st->loop[i]) - 1);
+    struct uk_index *full = holds(s, st, NULL, last);
+    if (!full || !general)
+        return general;
+    from->valid = 0;
+    struct uk_node *whole = uk_lower_plain(s, st, st->tile, value);
+    from->valid = valid;
+    return uk_lower_if(s, st, full, whole, general);
 }
 
 /* A loop over l that stores e; a loop that never runs is left out: *n is NULL then. */

@@ -64,6 +64,8 @@ enum { MOST_IN_VERSIONS = 4096 }; /* elements of a tile that is worth two versio
 
 /* Stages attached inside tiles get a version for full tiles, in which the loops run to constants. */
 struct uk_node *uk_lower_versions(struct uk_schedule *s, const struct uk_stage *st, struct uk_index **value) {
+    if (uk_is_block_copy(st) && st->tile == st->prefix)
+        return uk_lower_block_copy(s, st, value);
     struct uk_node *general = plain_loops(s, st, st->tile, value, false);
     struct uk_index *full = NULL;
     int64_t elements = 1;

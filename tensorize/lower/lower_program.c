@@ -219,7 +219,10 @@ static enum uk_status finish(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         if (st->is_copy) {
             place_copy(s, st);
-            place_row(s, st);
+            if (uk_is_block_copy(st))
+                st->tile = st->prefix;
+            else
+                place_row(s, st);
         } else if (st->parent && !st->match && !st->is_reset) {
             place_plain(s, st);
         }

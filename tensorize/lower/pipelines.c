@@ -147,8 +147,9 @@ static int64_t elements_of(const struct uk_node *n) {
     switch (n->op) {
     case UK_N_STORE:
         return n->assign == UK_ASSIGN;
-    case UK_N_IF: /* of an element */
-        return elements_of(n->body) == 1 && elements_of(n->other) == 1;
+    case UK_N_IF: /* both sides have the same elements, in the same order */
+        inside = elements_of(n->body);
+        return inside == elements_of(n->other) ? inside : 0;
     case UK_N_LET:
         return elements_of(n->body);
     case UK_N_FOR:

@@ -52,10 +52,36 @@ static int64_t share(int64_t n, int64_t threads) {
     return most;
 }
 
+enum { VECTOR_BYTES = 16 }; /* of the widest accesses that a thread makes */
+
+/* The stage's last loop, or the inner part of it, goes over neighbours in the source that one access loads: it stays the thread's
+ * own. *left: the loops that are spread. */
+static enum uk_status keep_vector(struct uk_schedule *s, struct uk_stage *st, int *left) {
+    const struct uk_operand *from = &st->operand[1];
+    const int last = st->loops - 1;
+    int64_t n, step;
+
+    *left = st->loops;
+    if (last < st->prefix)
+        return UK_OK;
+    const struct uk_poly along = uk_coefficient(from, st->loop[last]->id);
+    n = uk_constant_extent(st, st->loop[last]);
+    const int64_t vector = VECTOR_BYTES / (int64_t)uk_type_bytes(from->tensor->type);
+    if (!uk_poly_is_int(&along, &step) || step != 1 || n < vector || n % vector)
+        return UK_OK;
+    enum uk_status status = n > vector ? divide(s, st, last, vector) : UK_OK;
+    *left = st->loops - 1;
+    return status;
+}
+
 static enum uk_status spread(struct uk_schedule *s, struct uk_stage *st, int64_t threads) {
     int64_t weight = 1;
+    int left;
+    enum uk_status kept = keep_vector(s, st, &left);
 
-    for (int i = st->loops; i-- > st->prefix && threads > 1;) {
+    if (kept)
+        return kept;
+    for (int i = left; i-- > st->prefix && threads > 1;) {
         const int64_t n = uk_constant_extent(st, st->loop[i]), part = n < 0 ? 1 : share(n, threads);
 
         if (part == 1)

@@ -122,8 +122,8 @@ expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_sch
 # Of GPUs: interpreted, with who races; and in the simulator.
 for gpu in matmul_gpu:gfx906 matmul_gpu:gfx90a matmul_gfx90a:gfx90a; do
     expect "call uk_sgemm_s_8x" "$stage/bin/uk" compile "$examples/${gpu%:*}.uk" --target=amdgcn-${gpu#*:} --emit=loops
-    for where in interp gpu; do
-        expect 'check: equal' "$stage/bin/uk" run "$examples/${gpu%:*}.uk" --target=amdgcn-${gpu#*:} --device=$where --check \
+    for where in --device=interp --check; do
+        expect 'check: equal' "$stage/bin/uk" run "$examples/${gpu%:*}.uk" --target=amdgcn-${gpu#*:} $where --check \
             --size M=129 --size N=65 --size K=19
     done
 done
