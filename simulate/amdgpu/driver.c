@@ -13,6 +13,17 @@
 static const char *const gpus[] = {"gfx906", "gfx90a"};
 enum { GPUS = sizeof gpus / sizeof *gpus };
 
+static void (*observer)(void *user, const struct uk_amdgpu_kernel *kernel, const struct uk_amdgpu_launch *how,
+                        const struct uk_amdgpu_counts *counts);
+static void *observing;
+
+void uk_sim_observe(void (*seen)(void *user, const struct uk_amdgpu_kernel *kernel,
+                                 const struct uk_amdgpu_launch *how, const struct uk_amdgpu_counts *counts),
+                    void *user) {
+    observer = seen;
+    observing = user;
+}
+
 struct device {
     struct uk_amdgpu *gpu;
     uint64_t seed;
@@ -157,6 +168,7 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
                                          .seed = d->seed};
     const uint32_t n = k->n_arguments;
     const size_t should = n ? k->arguments[n - 1].offset + k->arguments[n - 1].size : 0;
+    struct uk_amdgpu_counts counts = {.flops = 0};
     const void **argument;
     enum uk_status status;
 
@@ -172,7 +184,9 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
     }
     for (uint32_t i = 0; i < n; i++)
         argument[i] = (const char *)arguments + k->arguments[i].offset;
-    status = checked(d, uk_amdgpu_launch(d->gpu, k, &how, argument, n, NULL), message);
+    status = checked(d, uk_amdgpu_launch(d->gpu, k, &how, argument, n, &counts), message);
+    if (!status && observer)
+        observer(observing, k, &how, &counts);
     free(argument);
     return status;
 }

@@ -34,7 +34,7 @@ const struct uk_command uk_commands[] = {
      "print one kernel: what it computes, its assembly, its LLVM IR", uk_command_show},
     {"gemm", GEMM, 3, 3, "M N K", NULL, "say how uk_sgemm or uk_dgemm computes a product of this shape",
      uk_command_gemm},
-    {"bench", BENCH, 0, INT32_MAX, "[gemm | KERNEL...]", "gemm <kernel>",
+    {"bench", BENCH, 0, INT32_MAX, "[gemm | KERNEL...]", "gemm <kernel> <file>",
      "time kernels alone, or uk_sgemm beside other libraries", uk_command_bench},
     {"help", HELP, 0, 1, "[COMMAND]", "<command>", "print what a command does, and its options",
      uk_command_help},
@@ -44,9 +44,9 @@ const struct uk_command uk_commands[] = {
 #define FIELD(name) offsetof(struct uk_arguments, name)
 
 const struct uk_option uk_options[] = {
-    {"--define", "NAME=VALUE", UK_OPTION_BINDING, PROGRAMS, 0, 0, NULL,
+    {"--define", "NAME=VALUE", UK_OPTION_BINDING, PROGRAMS | BENCH, 0, 0, NULL,
      "make a size a constant; it is then no argument of the function"},
-    {"--size", "NAME=VALUE", UK_OPTION_BINDING, PROGRAMS, 0, 0, NULL,
+    {"--size", "NAME=VALUE", UK_OPTION_BINDING, PROGRAMS | BENCH, 0, 0, NULL,
      "the value that run and tune call the function with; a hint to automatic schedules"},
     {"--target", "TARGET", UK_OPTION_TEXT, PROGRAMS | VERIFY | KERNELS | SHOW, FIELD(target), 0, "<target>",
      "native (default), x86_64-avx2, aarch64-neon+dotprod, cortex-a76, armv7-neon, ... or interp"},
@@ -74,7 +74,8 @@ const struct uk_option uk_options[] = {
     {"--time", NULL, UK_OPTION_FLAG, RUN, FIELD(time), 0, NULL,
      "measure: compile stages, speed, share of the peak, ratio to installed peers"},
     {"--count", NULL, UK_OPTION_FLAG, RUN, FIELD(count), 0, NULL,
-     "for another architecture: count the instructions of the call, all in, under the emulator"},
+     "for another architecture: count the instructions of the call, all in, under the emulator or in the "
+     "simulator"},
     {"--histogram", NULL, UK_OPTION_FLAG, RUN, FIELD(histogram), 0, NULL,
      "the same, by function and by mnemonic, too"},
     {"--seed", "N", UK_OPTION_SEED, VERIFY | TUNE, FIELD(seed), 0, NULL,
@@ -116,7 +117,8 @@ const struct uk_option uk_options[] = {
     {"--llvm", NULL, UK_OPTION_FORM, SHOW, FIELD(form), 0, NULL, "its bitcode as LLVM IR"},
     {"--bitcode", NULL, UK_OPTION_FORM, SHOW, FIELD(form), 0, NULL, "its bitcode; needs -o"},
     {"--static", NULL, UK_OPTION_FLAG, BENCH, FIELD(is_static), 0, NULL,
-     "kernels: what llvm-mca says of the inner loop, on cores of its architecture or on --target=CORE"},
+     "kernels: what llvm-mca says of the inner loop, on cores of its architecture or on --target=CORE; on a "
+     "GPU, programs too"},
     {"--histogram", NULL, UK_OPTION_FLAG, BENCH, FIELD(histogram), 0, NULL,
      "kernels, with --target: the instructions of a step by mnemonic, too"},
     {"--cycles", NULL, UK_OPTION_FLAG, BENCH, FIELD(cycles), 0, NULL,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "emulate/emulate.h"
+#include "gpu_counts.h"
 
 /* What was imported as machine code is called, and a note says so. */
 static bool are_inlined(const struct uk_job *job) {
@@ -109,7 +110,25 @@ static int is_refused(const struct run *r, int status) {
                        uk_status_text((enum uk_status)status));
 }
 
-static int call(struct run *r) {
+static int call_gpu(struct run *r, const struct uk_arguments *a, const int64_t *arguments,
+                    enum uk_status *returned) {
+    const bool counting = a->count || a->histogram;
+    struct uk_gpu_counts counts = {.kernels = 0};
+
+    r->gpu = (struct uk_gpu_call){
+        r->module, r->job.options.target, r->gpu.kind, r->gpu.device, arguments, r->scalars, &r->data};
+    if (counting)
+        uk_gpu_counts_begin(&counts);
+    int status = uk_gpu_run(&r->gpu, returned);
+    if (counting && !status)
+        status = uk_gpu_counts_end(&counts);
+    if (counting && !status)
+        uk_gpu_counts_print(&counts, a->histogram);
+    uk_gpu_counts_free(&counts);
+    return status;
+}
+
+static int call(struct run *r, const struct uk_arguments *a) {
     int64_t *arguments = calloc((size_t)r->job.program->size_count + 1, sizeof *arguments);
     int count = 0;
     if (!arguments)
@@ -120,9 +139,7 @@ static int call(struct run *r) {
     enum uk_status returned;
     int status = UK_EXIT_OK;
     if (r->gpu.kind) {
-        r->gpu = (struct uk_gpu_call){
-            r->module, r->job.options.target, r->gpu.kind, r->gpu.device, arguments, r->scalars, &r->data};
-        status = uk_gpu_run(&r->gpu, &returned);
+        status = call_gpu(r, a, arguments, &returned);
     } else {
         returned = (enum uk_status)uk_module_call(r->module, arguments, r->scalars, r->data.origins);
     }
@@ -207,7 +224,8 @@ static int prepare(struct run *r, const struct uk_arguments *a) {
     if ((status = uk_choose_sizes(p, a, r->sizes)))
         return status;
     const bool interpret = r->job.options.interpret = a->device && !strcmp(a->device, "interp");
-    r->gpu = (struct uk_gpu_call){.kind = interpret ? NULL : uk_gpu_kind_of(a->target), .device = a->device};
+    r->gpu = (struct uk_gpu_call){.kind = interpret ? NULL : uk_gpu_kind_of(a->target),
+                                  .device = a->count || a->histogram ? "sim" : a->device};
     if (uk_is_emulated(a->target) && !interpret) {
         status = uk_data_create(&r->data, p, r->sizes);
         return status ? status : uk_emulation_begin(&r->emulation, &r->job, r->sizes, r->scalars, &r->data);
@@ -240,11 +258,12 @@ static int check_options(const struct uk_arguments *a) {
                            "--time: target %s runs under an emulator here, whose speed is not the code's; uk "
                            "bench --target=%s counts its kernels' instructions",
                            a->target, a->target);
-    if ((a->count || a->histogram) && (interpret || !uk_is_emulated(a->target)))
-        return uk_complain(UK_EXIT_USAGE,
-                           "%s: the emulator of another architecture counts; take a --target of one, as "
-                           "riscv64-p, or measure with --time",
-                           a->count ? "--count" : "--histogram");
+    if ((a->count || a->histogram) && (interpret || !elsewhere || (a->device && strcmp(a->device, "sim"))))
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "%s: the emulator of another architecture or the simulator of a GPU counts; take a "
+            "--target of one, as riscv64-p or amdgcn-gfx90a, or measure with --time",
+            a->count ? "--count" : "--histogram");
     return UK_EXIT_OK;
 }
 
@@ -268,7 +287,7 @@ static int run(const struct uk_arguments *a) {
     }
     if (!status) {
         print_sizes(r.job.program, r.sizes);
-        status = r.module ? call(&r) : call_emulated(&r, a);
+        status = r.module ? call(&r, a) : call_emulated(&r, a);
     }
     if (!status)
         print_results(&r.data);

@@ -416,6 +416,10 @@ int uk_command_bench(const struct uk_arguments *a) {
             "%s: the emulator of another architecture counts; take kernels and a --target of one, "
             "as riscv64-p",
             a->histogram ? "--histogram" : "--cycles");
+    if (a->bindings && !(a->is_static && uk_gpu_kind_of(a->target)))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--size and --define are for uk bench --static with a GPU's --target, as "
+                           "amdgcn-gfx90a; leave them out");
     if (a->is_static) {
         if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json ||
             a->compare)

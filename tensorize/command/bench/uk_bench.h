@@ -33,6 +33,11 @@ int uk_bench_gemm(const struct uk_arguments *a);
 /* uk bench --static. Exit status. */
 int uk_bench_static(const struct uk_arguments *a);
 
+/* ---- uk_bench_gpu.c ---- */
+
+/* uk bench --static with a GPU's target. Exit status. */
+int uk_bench_gpu(const struct uk_arguments *a);
+
 /* ---- uk_bench_ours.c ---- */
 
 struct bench_library;

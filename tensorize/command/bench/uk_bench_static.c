@@ -294,6 +294,13 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
     const char *feature;
     size_t length;
 
+    if (uk_arch_of(k)->is_device)
+        return named ? uk_complain(UK_EXIT_USAGE,
+                                   "%s: LLVM's models know no memory of GPUs; with a --target of one, as "
+                                   "amdgcn-gfx90a, the "
+                                   "simulator counts",
+                                   k->symbol)
+                     : UK_EXIT_OK;
     if (is_unknown_to_llvm(k, &feature, &length))
         return named ? uk_complain(
                            UK_EXIT_WRONG,
@@ -355,6 +362,8 @@ static bool is_asked_for(struct uk_job *job, const struct uk_kernel *k, const ch
 }
 
 int uk_bench_static(const struct uk_arguments *a) {
+    if (uk_gpu_kind_of(a->target))
+        return uk_bench_gpu(a);
     int rows, status = UK_EXIT_OK;
     const struct uk_kernel *all = uk_kernels(&rows);
     const struct uk_arch *arch = NULL;

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""uk bench --static and uk run --count of programs for GPUs, beside what LLVM says of the same code and what the sizes say.
+
+    report.py FOLDER UK LLVM_BIN SOURCES
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+folder, uk, llvm, sources = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), pathlib.Path(sys.argv[4])
+folder.mkdir(parents=True, exist_ok=True)
+failures = []
+
+NUMBER = r"([-+.e0-9]+)"
+
+
+def run(*command, status=0):
+    result = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    if result.returncode != status:
+        sys.exit(f"{' '.join(map(str, command))}: status {result.returncode}: {result.stdout}{result.stderr}")
+    return result.stdout + result.stderr
+
+
+def expect(what, is_so, text=""):
+    if not is_so:
+        failures.append(f"{what}: {text}")
+
+
+def of_llvm(path, gpu):
+    """What LLVM's comments say behind each kernel, and the block with the most FMAs, of the program's optimized code."""
+    run(uk, "compile", path, f"--target=amdgcn-{gpu}", "--emit=optimized", "-o", folder / "optimized.ll")
+    run(llvm / "llc", f"-mcpu={gpu}", folder / "optimized.ll", "-o", folder / "optimized.s")
+    text = (folder / "optimized.s").read_text(encoding="utf-8")
+    figures = {}
+    for name, body in re.findall(r"; -- Begin function (\S+)\n(.*?); -- End function", text, re.S):
+        rest = text[text.index(f"{name}:") :]
+        figures[name] = {k: int(re.search(rf"^; {k}: (\d+)", rest, re.M)[1]) for k in ("NumVgprs", "Occupancy", "ScratchSize")}
+        blocks = re.split(r"^\.LBB\w+:.*$|^; %bb.*$", body, flags=re.M)
+        figures[name]["loop"] = max(blocks, key=lambda b: len(re.findall(r"v_(?:pk_)?fmac?_", b)))
+    return figures
+
+
+def check_program(path, gpu, kernels, share):
+    said = run(uk, "bench", "--static", f"--target=amdgcn-{gpu}", path, "--size", "M=256", "--size", "N=256", "--size", "K=128")
+    llvm_says = of_llvm(path, gpu)
+    name = f"{path.name} for {gpu}"
+    expect(name, len(llvm_says) == kernels, f"{list(llvm_says)} are its kernels")
+    for kernel, figures in llvm_says.items():
+        found = re.search(rf"^{kernel}: (\d+) VGPR, .*?(\d+) of scratch, (\d+) spills; .* {NUMBER} resident waves a SIMD \(registers: (\d+)\)$", said, re.M)
+        if not found:
+            failures.append(f"{name}: no line of {kernel} in: {said}")
+            continue
+        expect(name, int(found[1]) == figures["NumVgprs"], f"{found[1]} VGPRs, of LLVM {figures['NumVgprs']}")
+        expect(name, int(found[2]) == figures["ScratchSize"] == 0, f"{found[2]} bytes of scratch")
+        expect(name, float(found[4]) == figures["Occupancy"], f"{found[4]} resident waves, LLVM's occupancy is {figures['Occupancy']}")
+        expect(name, int(found[5]) >= figures["Occupancy"], f"{found[5]} waves by registers, LLVM's occupancy is {figures['Occupancy']}")
+    if not share:
+        return
+    found = re.search(rf"kernel's loop +VALU {NUMBER} \(FMA {NUMBER}, {NUMBER} %\), .*LDS {NUMBER}, VMEM {NUMBER}, branch 1, ", said)
+    loop = next(iter(llvm_says.values()))["loop"]
+    counts = [len(re.findall(p, loop, re.M)) for p in (r"^\s+v_", r"^\s+v_(?:pk_)?fmac?_", r"^\s+ds_", r"^\s+global_")]
+    expect(name, found and [float(found[i]) for i in (1, 2, 4, 5)] == counts, f"the loop has {counts} VALU, FMA, LDS, VMEM; {said}")
+    expect(name, found and float(found[3]) >= share, said)
+    conflicts = re.search(rf"kernel's loop.*\n.*LDS cycles {NUMBER} of reads, 0 of writes, 0 of them by conflicts: {NUMBER} %", said)
+    expect(name, conflicts and float(conflicts[2]) <= 80, said)
+    step = re.search(rf"K step +VALU {NUMBER} \(FMA {NUMBER}", said)
+    expect(name, step and float(step[2]) % counts[1] == 0 and float(step[2]) > counts[1], said)
+
+
+def check_count(path, m, n, k):
+    """Full tiles: each lane's FMA is of use."""
+    said = run(uk, "run", "--count", "--histogram", "--target=amdgcn-gfx90a", path, "--size", f"M={m}", "--size", f"N={n}", "--size", f"K={k}")
+    fma = int(re.search(r"^  fma (\d+),", said, re.M)[1])
+    expect("count", fma * 64 == m * n * k, said)
+    expect("count", f"flops: {2 * m * n * k};" in said, said)
+    expect("count", re.search(rf"^ +{fma} v_fmac_f32", said, re.M), said)
+
+
+for target in ("gfx906", "gfx90a"):
+    check_program(sources / "tests/golden/gpu_matmul.uk", target, 1, 98)
+check_program(sources / "tests/golden/gpu_matmul_wide.uk", "gfx90a", 1, 98)
+kernels = run(uk, "bench", "--static", "--target=amdgcn-gfx90a")
+for kernel in ("uk_sgemm_s_8x8_gfx906_asm", "uk_sgemm_s_8x16_gfx90a_asm"):
+    expect(kernel, re.search(rf"^{kernel}_c_0: .* 0 of scratch, 0 spills; .*\n  kernel's loop  VALU 130 \(FMA 128, 98.5 %\)", kernels, re.M), kernels)
+lacking = run(uk, "bench", "--static", "--target=amdgcn-gfx906", "uk_sgemm_s_8x16_gfx90a_asm", status=1)
+expect("lacking", "is for gfx90a, which target amdgcn-gfx906 lacks" in lacking, lacking)
+no_target = run(uk, "bench", "--static", "uk_sgemm_s_8x8_gfx906_asm", status=2)
+expect("no target", "with a --target of one" in no_target, no_target)
+check_count(sources / "tests/golden/gpu_matmul.uk", 256, 128, 48)
+for options, pattern in (
+    (("run", "--count", "--device=gpu"), "--count: the emulator of another architecture or the simulator"),
+    (("run", "--count", "--device=interp"), "--count: the emulator of another architecture or the simulator"),
+):
+    refused = run(uk, *options, "--target=amdgcn-gfx90a", sources / "tests/golden/gpu_matmul.uk", status=2)
+    expect(options, pattern in refused, refused)
+for failure in failures:
+    print(failure)
+sys.exit(bool(failures))
