@@ -3,8 +3,8 @@
  * libuktensorize: tensor expression -> schedule -> proven micro-kernel calls -> machine code.
  *
  * A program is written as text (the .uk language) or built by the calls below; both make the same object. Steps
- * change its schedule; each is checked when the program is compiled, and the first one that is refused is the
- * error. uk_compile() turns a program into a module: machine code in this process, or object, header, assembly.
+ * change its schedule; they are checked when the program is compiled, and the first one that is not legal is the
+ * error. uk_compile() turns a program into machine code in this process, uk_emit() into an object, a header, assembly.
  *
  *     static const char text[] = "tensor A f32 [M, K]\n"
  *                                "tensor B f32 [K, N]\n"
@@ -31,13 +31,15 @@
  * Threads: a context and all that was made with it belong to one thread at a time; different contexts are
  * independent. The generated function may be called from many threads at once.
  * Ownership: programs and modules are destroyed before their context, in any order among themselves; a module of the
- * target "interp" runs its program's loops, and is destroyed before the program. To destroy NULL does nothing. Texts and
- * bytes that a function hands out belong to the caller, who frees them with uk_text_free(). Names and messages belong to
- * what was asked. What is passed in is copied, or not needed after the call.
+ * target "interp" runs its program's loops, and is destroyed before the program. Destroying NULL does nothing. Texts and
+ * bytes that a function returns through a char ** belong to the caller, who frees them with uk_text_free(). Names and
+ * messages that are returned as const char * belong to the object that was asked. Arguments are copied, or not needed
+ * after the call.
  * Errors: functions return enum uk_status; the text is in uk_context_message() until the next call with the same
  * context. Outputs are NULL then, and the program is as it was. Calls that build a program are sticky instead: after the
  * first failure the later ones do nothing, and the failure comes back from uk_program_status() and, with its message, from
- * every use of the program. The library prints nothing, and does not end the process; but LLVM and GMP do where their own allocations fail.
+ * every use of the program. The library prints nothing and does not end the process, except that LLVM and GMP end it where
+ * their own allocations fail.
  */
 #ifndef UK_TENSORIZE_H
 #define UK_TENSORIZE_H
@@ -58,18 +60,19 @@ enum uk_type { UK_F64, UK_F32, UK_F16, UK_BF16, UK_I64, UK_I32, UK_I16, UK_I8, U
 
 /* ---- context ---- */
 
-/* NULL only when memory is exhausted. */
+/* Makes a context. NULL: no memory. */
 struct uk_context *uk_context_create(void);
-/* After everything that was made with it. */
+/* Frees the context, after everything that was made with it. */
 void uk_context_destroy(struct uk_context *c);
-/* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. In a program made
- * by calls the function's name stands for the file, and the item that a call makes for the line: "matmul: step 2: error:
- * ..."; items are counted from 1 by kind (statement, step, tensor, scalar, assumption, intrinsic, import), and
- * "before statement 2" is an expression that is made before that statement. */
+/* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. For a program made
+ * by calls the message has the function's name in place of the file, and the item that the call makes in place of the line:
+ * "matmul: step 2: error: ...". Items are counted from 1 by kind (statement, step, tensor, scalar, assumption, intrinsic,
+ * import); "before statement 2" is an expression that is made before that statement. */
 const char *uk_context_message(const struct uk_context *c);
-/* What the last call with c says though it went well, "FILE:LINE:COLUMN: note: ...", each with a newline: that a stage
- * runs as plain loops, for instance, or that the kernel of an imported object is called and not inlined. Warnings are of what is
- * probably a slip, "FILE:LINE:COLUMN: warning: ...". "" if it says nothing. Valid until the next call. */
+/* Notes and warnings of the last call with c that succeeded, each ended by a newline; "" if there are none. Notes,
+ * "FILE:LINE:COLUMN: note: ...", say for instance that a stage runs as plain loops, or that the kernel of an imported object
+ * is called and not inlined. Warnings, "FILE:LINE:COLUMN: warning: ...", are about probable mistakes. Valid until the next
+ * call. */
 const char *uk_context_notes(const struct uk_context *c);
 /* Frees a text that the library returned. */
 void uk_text_free(char *text);
@@ -80,20 +83,20 @@ void uk_text_free(char *text);
  * need not end in a NUL; it is copied. On failure *out is NULL. */
 enum uk_status uk_program_parse(struct uk_context *c, const char *file, const char *text, size_t length,
                                 struct uk_program **out);
-/* Replaces the program's steps by those of a text that holds a `schedule` section or just its steps; `file` names it in
- * messages. A text that does not parse leaves the steps as they were; whether they are legal is seen when compiling. */
+/* Replaces the program's steps by those of a text, a `schedule` section or the steps alone; `file` is its name in messages.
+ * If the text does not parse the steps stay as they were. Whether steps are legal is checked when compiling. */
 enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const char *text, size_t length);
-/* Modules compiled from it stay, but for the target "interp". */
+/* Frees the program. Modules compiled from it stay valid, except those of the target "interp". */
 void uk_program_destroy(struct uk_program *p);
 /* The program as text that parses to the same program; free with uk_text_free. */
 enum uk_status uk_program_print(struct uk_program *p, char **text);
-/* Makes a size a constant >= 0: it is then no argument of the function. UK_INVALID_ARGUMENT: no size of that name. */
+/* Makes a size a constant >= 0: the function then has no argument for it. UK_INVALID_ARGUMENT: no size of that name. */
 enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t value);
 /* UK_OK, or the first failure among the calls that built the program. */
 enum uk_status uk_program_status(const struct uk_program *p);
 
-/* What the generated function takes, in order: sizes, scalars, tensors; i counts from 0. Sizes that have been defined are
- * still counted here. A program that cannot be used takes nothing: 0, NULL, -1, UK_TYPES or false. */
+/* The arguments of the generated function, in order: sizes, scalars, tensors; i counts from 0. Sizes that have been defined
+ * are still counted here. For a program with an error these return 0, NULL, -1, UK_TYPES or false. */
 int uk_program_sizes(const struct uk_program *p);
 const char *uk_program_size_name(const struct uk_program *p, int i);
 /* The `size` item's value, or -1. */
@@ -104,26 +107,26 @@ int uk_program_tensors(const struct uk_program *p); /* temps are not counted */
 const char *uk_program_tensor_name(const struct uk_program *p, int i);
 enum uk_type uk_program_tensor_type(const struct uk_program *p, int i);
 bool uk_program_tensor_written(const struct uk_program *p, int i);
-/* Elements from the origin to the last one, for the sizes given (all of them, fixed ones too, in order). -1:
- * overflow. */
+/* How many elements the tensor's memory must have, from the origin to the last one, for these sizes (all of them, defined
+ * ones too, in order). -1: overflow. */
 int64_t uk_program_tensor_elements(const struct uk_program *p, int i, const int64_t *sizes);
 
-/* Why the generated function returns UK_INVALID_SIZE for these sizes (all of them, in order): the message names the first
- * condition that does not hold, in the program's terms: a size that is negative, a stride that is too small, an assumption,
- * an access that is outside of its tensor; then what the schedule for the options (NULL: all defaults) needs. UK_OK: the
- * sizes are taken. Not fast. */
+/* Explains why the generated function returns UK_INVALID_SIZE for these sizes (all of them, in order): the message names the
+ * first condition that does not hold, in the program's terms: a negative size, a stride that is too small, an assumption, an
+ * access outside of its tensor; then a condition of the schedule for the options (NULL: all defaults). UK_OK: the function
+ * accepts the sizes. Slow: it interprets the program's accesses. */
 enum uk_status uk_program_check_sizes(struct uk_program *p, const struct uk_options *options,
                                       const int64_t *sizes);
-/* Runs the program as written, statement by statement, without any schedule: the definition of what is right. Not fast.
- * sizes: of all uk_program_sizes(), in order; scalars: one double for each, NULL if there are none; tensors: the addresses
- * of the origins, in order, of tensors that do not overlap, which is not checked. UK_INVALID_SIZE and UK_INVALID_ARGUMENT as
- * the function returns them, with nothing written. */
+/* Interprets the program as written, statement by statement, without any schedule: this defines the right result. Slow.
+ * sizes: all uk_program_sizes(), in order; scalars: one double for each, NULL if there are none; tensors: the addresses
+ * of the origins, in order. Tensors must not overlap, which is not checked. Returns UK_INVALID_SIZE and UK_INVALID_ARGUMENT
+ * where the function does, with nothing written. */
 enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
                                     void *const *tensors);
 
 /* ---- programs by calls ----
  *
- * The same program that a text describes, built piece by piece; C = A * B for instance:
+ * The calls below build the same program as a text; C = A * B for instance:
  *
  *     struct uk_program *p;
  *     uk_program_create(c, "matmul", &p);
@@ -143,69 +146,69 @@ enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, 
  *     if (uk_compile(p, &(struct uk_options){.target = "x86_64-avx2"}, &module))
  *         fprintf(stderr, "%s\n", uk_context_message(c));
  *
- * Without a step the schedule is chosen. Where one of the calls fails, uk_compile() returns the failure.
+ * A program without steps gets an automatic schedule. If one of the calls fails, uk_compile() returns the failure.
  *
- * Handles belong to the program, may be used any number of times, and need no freeing. A call that fails returns
- * NULL and makes the program's status sticky; passing that NULL on is harmless, and so is a program that is NULL. The
- * rules of the language are checked by uk_program_check(), and before the program is used in any other way; what they
- * refuse is sticky, too.
+ * Handles belong to the program, may be used any number of times, and are freed with it. A call that fails returns
+ * NULL and makes the program's status sticky; this NULL, and a program that is NULL, may be passed on to other calls. The
+ * rules of the language are checked by uk_program_check(), and before the program is used in any other way; a violation is
+ * sticky, too.
  */
 struct uk_index;  /* an integer: of sizes, iterators and constants; or a relation between two of them */
 struct uk_expr;   /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */
 struct uk_tensor; /* in C++, too, written with `struct`: a function has the same name */
 
-/* `name` is the generated function's, a C identifier; NULL on failure in *out. */
+/* An empty program; `name` is that of the generated function, a C identifier. On failure *out is NULL. */
 enum uk_status uk_program_create(struct uk_context *c, const char *name, struct uk_program **out);
-/* The rules of the language: names, ranges of iterators, coverage, types. */
+/* Checks the rules of the language: names, ranges of iterators, coverage, types. */
 enum uk_status uk_program_check(struct uk_program *p);
 
 /* A size: an int64_t argument of the function. The first use fixes its place among the arguments. */
 struct uk_index *uk_size(struct uk_program *p, const char *name);
-/* The same with the value that `uk run` takes when none is given. */
+/* The same with a default, which `uk run` uses and automatic schedules assume. */
 struct uk_index *uk_size_default(struct uk_program *p, const char *name, int64_t value);
 /* An iterator of statements; its range follows from the dimensions that it alone indexes. */
 struct uk_index *uk_iterator(struct uk_program *p, const char *name);
 struct uk_index *uk_integer(struct uk_program *p, int64_t value);
 struct uk_index *uk_plus(struct uk_program *p, struct uk_index *a, struct uk_index *b);
 struct uk_index *uk_minus(struct uk_program *p, struct uk_index *a, struct uk_index *b);
-/* One side must be a constant, but in strides, where sizes may be multiplied. */
+/* The product. One side must be a constant, except in strides, where sizes may be multiplied. */
 struct uk_index *uk_times(struct uk_program *p, struct uk_index *a, struct uk_index *b);
-/* Rounded down, and the remainder of that, for a constant divisor > 0. */
+/* The quotient rounded down, and its remainder (>= 0), for a constant divisor > 0. */
 struct uk_index *uk_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor);
 struct uk_index *uk_mod(struct uk_program *p, struct uk_index *a, int64_t divisor);
 
 enum uk_relation { UK_EQUAL, UK_NOT_EQUAL, UK_LESS, UK_LESS_EQUAL, UK_GREATER, UK_GREATER_EQUAL };
 struct uk_index *uk_relate(struct uk_program *p, enum uk_relation r, struct uk_index *a, struct uk_index *b);
-/* Both of two relations. */
+/* True where both relations are. */
 struct uk_index *uk_both(struct uk_program *p, struct uk_index *a, struct uk_index *b);
-/* The caller of the function promises it; it is tested at entry. */
+/* Assumes the relation, which the function tests at entry: UK_INVALID_SIZE. */
 void uk_assume(struct uk_program *p, struct uk_index *relation);
 
-/* A tensor argument, or one that lives in the workspace. `strides` in elements, or NULL: row-major. dims <= 8. */
+/* A tensor argument; and a temp, which lives in the workspace. `strides` in elements, or NULL: row-major. dims <= 8. */
 struct uk_tensor *uk_tensor(struct uk_program *p, const char *name, enum uk_type type, int dims,
                             struct uk_index *const shape[], struct uk_index *const strides[]);
 struct uk_tensor *uk_temp(struct uk_program *p, const char *name, enum uk_type type, int dims,
                           struct uk_index *const shape[], struct uk_index *const strides[]);
-/* How it is stored: a map as in the text, "(i, p) -> [p / 4, i, p % 4]". With it, give strides (one for each stored
- * dimension, or NULL) here and NULL to uk_tensor. */
+/* Gives the tensor a layout: a map as in the text, "(i, p) -> [p / 4, i, p % 4]". Strides, one for each stored dimension, or
+ * NULL, are then given here, and NULL to uk_tensor. */
 void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map,
                       struct uk_index *const strides[]);
-/* A promise that the origin's address is a multiple of `bytes`, a power of two. */
+/* States that the origin's address is a multiple of `bytes`, a power of two; the function checks it at entry. */
 void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes);
-/* Elements beyond the shape that may be read and are never used: the extents with them. */
+/* Elements beyond the shape that kernels may read, and whose values have no effect: the extents that include them. */
 void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *const over[]);
-/* Where a temp lives. */
+/* Where a temp lives: in global memory; on GPUs also in shared memory of a block, or registers of a thread. */
 enum uk_scope { UK_SCOPE_GLOBAL, UK_SCOPE_SHARED, UK_SCOPE_REGISTER };
 void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope);
-/* A scalar argument, and the value that it stands for. */
+/* A scalar argument, as a value. */
 struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type type);
 
-/* tensor[index...], as many as the tensor has dimensions. */
+/* tensor[index...], with an index for each dimension of the tensor. */
 struct uk_expr *uk_element(struct uk_program *p, struct uk_tensor *t, struct uk_index *const index[]);
 /* The element, or `outside` where an index lies outside the shape. */
 struct uk_expr *uk_pad(struct uk_program *p, struct uk_expr *element, struct uk_expr *outside);
-/* A constant; it takes the type of what it is combined with. No NaN. uk_number() makes an integer of a value that is one,
- * below 2^53; the other two make what they say, so that a real number (2.0 in the text) is refused where an integer must be. */
+/* A constant, not NaN; it takes the type of the operand that it is combined with. uk_number() makes an integer if the value is
+ * one, below 2^53. uk_real_number() makes a real number (2.0 in the text), which is refused where an integer is required. */
 struct uk_expr *uk_number(struct uk_program *p, double value);
 struct uk_expr *uk_integer_number(struct uk_program *p, int64_t value);
 struct uk_expr *uk_real_number(struct uk_program *p, double value);
@@ -221,9 +224,9 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a);
 /* A function of the language by its name: "min" and "max" of two or more; "exp", "tanh", "sqrt", "abs", "round" (to
  * the nearest, ties to even) of one. */
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]);
-/* Integers wrap, floats are truncated toward zero and saturate when they become integers. */
+/* Converts: integers wrap; floats that become integers are truncated toward zero and saturate; others are rounded to nearest. */
 struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr *a);
-/* condition ? a : b. Conditions are comparisons, joined by the next three. */
+/* condition ? a : b. Conditions are comparisons, combined by uk_and, uk_or and uk_not. */
 struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struct uk_expr *a,
                           struct uk_expr *b);
 struct uk_expr *uk_compare(struct uk_program *p, enum uk_relation r, struct uk_expr *a, struct uk_expr *b);
@@ -240,72 +243,75 @@ struct uk_reduction {
     struct uk_index *iterator[8];
     struct uk_index *where; /* terms for which it does not hold are left out; or NULL */
 };
-/* tensor[index...] = value, or with a reduction, for all iterators. `label` names the stage (NULL: the tensor does). */
+/* tensor[index...] = value, for all values of the iterators, or with a reduction over some of them. `label` is the stage's name
+ * (NULL: the tensor's). */
 void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
                   struct uk_index *const index[], enum uk_assign assign, const struct uk_reduction *reduction,
                   struct uk_expr *value);
 
-/* A kernel of the caller's own: an `intrinsic ... end` text, and the code it names: a file as `pragma import` takes it (a
- * relative path means the folder of the program's file), LLVM's IR as text, or C. Read when the program is compiled. */
+/* A kernel of the caller: its declaration, an `intrinsic ... end` text, and the code that defines it: a file as `pragma import`
+ * takes it (a relative path starts at the folder of the program's file), LLVM IR as text, or C. Files are read when the program
+ * is compiled. */
 void uk_intrinsic(struct uk_program *p, const char *text);
 void uk_import_file(struct uk_program *p, const char *path);
 void uk_import_llvm(struct uk_program *p, const char *text);
 void uk_import_c(struct uk_program *p, const char *text);
 
 /* Steps of the schedule, in order, with the meaning that the language gives them (uk.5); loops are named "stage.loop" or
- * "loop", places "root" or a loop. They are recorded here, and checked one after the other when the program is compiled: the
+ * "loop", places "root" or a loop. Steps are recorded here, and checked one after the other when the program is compiled: the
  * first that is not legal is the error, with the reason. uk_step() takes any step as text. */
 void uk_step(struct uk_program *p, const char *text);
 /* loop = factor * outer + inner. */
 void uk_split(struct uk_program *p, const char *loop, int64_t factor, const char *outer, const char *inner);
-/* `parts` iterations of the outer loop, of equal length but for the last. */
+/* The same with `parts` iterations of the outer loop, whose inner loops have equal lengths except the last. */
 void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const char *outer,
                     const char *inner);
-/* Both loops split by their factors, and in the order of names: outer of a, outer of b, inner of a, inner of b. */
+/* Splits both loops by their factors and reorders to outer of a, outer of b, inner of a, inner of b; names are in this order. */
 void uk_tile(struct uk_program *p, const char *a, const char *b, int64_t factor_a, int64_t factor_b,
              const char *const names[4]);
 /* name = a * extent of b + b; b is the loop directly inside a. The extent must be a constant, unless in every access of
  * the stage the stride of a is that extent times the stride of b, as by default strides or by `assume`: then the two are
  * one axis, which may be split and tensorized like any other. */
 void uk_fuse(struct uk_program *p, const char *a, const char *b, const char *name);
-/* The n loops, of one stage, take each other's places in this order, outermost first. */
+/* Reorders n loops of one stage among their places, outermost first; its other loops stay where they are. */
 void uk_reorder(struct uk_program *p, int n, const char *const loops[]);
-/* As many copies of the body as the loop has iterations: a constant of at most 64, 1024 with the unrolled loops around it.
- * Where the last iterations are missing, a loop runs in its place. */
+/* Copies the body for each iteration of the loop: a constant number of at most 64, 1024 with the unrolled loops around it.
+ * Where the last iterations are missing, a loop runs in place of the copies. */
 void uk_unroll(struct uk_program *p, const char *loop);
-/* The innermost loop of a stage in vectors of the target. It may carry a reduction, which has no order. A loop that has no
- * vector form on the target is an error when the program is compiled. */
+/* Runs the innermost loop of a stage in vectors of the target. The loop may carry a reduction, which is then summed in another
+ * order. A loop that cannot be vectorized on the target is an error when the program is compiled. */
 void uk_vectorize(struct uk_program *p, const char *loop);
-/* Iterations of the loops, nested one in the next, may run at once, by uk_parallel_for(). */
+/* Runs the iterations of the loops, which are directly nested, in parallel by uk_parallel_for(). They must be independent. */
 void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
-/* Its iterations, which must be independent, are blocks of a GPU's kernel or threads of a block. axis: "block.x" ...
+/* Makes the loop's iterations, which must be independent, blocks of a GPU's grid or threads of a block. axis: "block.x" ...
  * "thread.z". Of the targets here, "interp" alone has any. */
 void uk_bind(struct uk_program *p, const char *loop, const char *axis);
-/* The buffers in UK_SCOPE_SHARED that are filled in each iteration of the loop have 2 to 4 slots, and are filled ahead: a later
- * iteration's while this one's are read. */
+/* Software pipelining: buffers in UK_SCOPE_SHARED that each iteration of the loop fills get 2 to 4 slots, and the data of a later
+ * iteration is loaded while this one's is read. */
 void uk_pipeline(struct uk_program *p, const char *loop, int slots);
-/* Copies what is used of the tensor inside the place into panels of that width, the last filled up with zeros. along: the
- * dimension that is cut; -1: the only one that no reduction runs over. name: the copy's, or NULL. place: "stage.root" too. One
- * of several accesses is named by uk_step(): "pack A[k, m] at root panel 8". */
+/* Copies the part of the tensor that is used inside the place into panels of that width, the last one padded with zeros. along:
+ * the dimension that is cut into panels; -1: the only one that no reduction runs over. name: the copy's, or NULL. place:
+ * "stage.root" too. To choose one of several accesses, use uk_step(): "pack A[k, m] at root panel 8". */
 void uk_pack(struct uk_program *p, const char *tensor, const char *place, int64_t panel, int along,
              const char *name);
-/* Reads the tensor through a copy of what is used inside the place; name: the copy's, or NULL. */
+/* Reads the tensor through a copy of the part that is used inside the place; name: the copy's, or NULL. */
 void uk_cache_read(struct uk_program *p, const char *tensor, const char *place, enum uk_scope scope,
                    const char *name);
 /* Computes into a buffer that is copied to the tensor when the place's iteration is done. */
 void uk_cache_write(struct uk_program *p, const char *tensor, const char *place, enum uk_scope scope,
                     const char *name);
-/* The stage runs inside the other stage's loop, for what that uses: before it, or after it (an epilogue). */
+/* Computes the stage inside a loop of another stage, for what an iteration of that loop needs: before its use; or after the other
+ * stage, which it reads (an epilogue). */
 void uk_compute_at(struct uk_program *p, const char *stage, const char *loop);
 void uk_reverse_compute_at(struct uk_program *p, const char *stage, const char *loop);
-/* Puts the stage's expression where its tensor, a temp, is read. */
+/* Substitutes the stage's expression where its tensor, a temp, is read. */
 void uk_compute_inline(struct uk_program *p, const char *stage);
 /* Stage `name` reduces over all loops but this one, into a buffer whose first dimension (last, if the loop is the
  * innermost one) is the loop; the stage then reduces over that alone. `name` keeps the loops and what was done to them, and
  * this loop carries nothing there: it may be parallel or vectorized. The stage starts anew; its loop keeps its name. */
 void uk_rfactor(struct uk_program *p, const char *loop, const char *name);
-/* Replaces the nest that begins with the loop by calls of the kernel, if it proves to compute the same. kernel: a name of
- * the registry or of an intrinsic of the program, or "auto". */
+/* Replaces the nest that begins with the loop by calls of the kernel, if it is proved that both compute the same; else
+ * UK_NO_MATCH. kernel: a name of the registry or of an intrinsic of the program, or "auto": the one of least estimated cost. */
 void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel);
 
 /* ---- compiling ----
@@ -327,25 +333,24 @@ struct uk_options {
      * LLVM's spelling ("+f16" is "+fullfp16"); a core, "cortex-a53", "cortex-a76", "neoverse-n1", ...; or "interp". */
     const char *target;
     /* A stage that no kernel computes runs as plain loops, and a note says which and why; if this is set it is
-     * UK_NO_MATCH instead, but for copies that are cheap: 2 cycles an element against 16 terms a cycle of the tensorized
-     * stage that reads them, less than its time, a size made a constant counting as the argument that it was. uk_explain
-     * names them. */
+     * UK_NO_MATCH instead, except for cheap copies, which uk_explain names: those that take less time than the tensorized
+     * stage that reads them, at 2 cycles an element against 16 terms a cycle, sizes being taken as not defined. */
     bool require_kernels;
-    /* What is said of kernels that do not fit, by uk_explain and in messages, names all of them, not the nearest ten. */
+    /* uk_explain and messages list all kernels that do not fit, not only the nearest ten. */
     bool all_candidates;
-    int threads; /* auto schedules make a loop parallel only if this is > 1 */
+    int threads; /* how many the function will run on: automatic schedules make a loop parallel only if this is > 1 */
     /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a
      * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns
      * -1 where they are negative or the memory would be too large: NAME refuses them too. */
     bool workspace_argument;
-    /* uk_compile makes no code: uk_module_call interprets the loops as they are scheduled for the target, blocks and threads
-     * of GPUs one after the other, and reports races between threads. */
+    /* uk_compile generates no code: uk_module_call interprets the loops as scheduled for the target, blocks and threads of GPUs
+     * one after the other, and reports races between threads. */
     bool interpret;
 };
 
 enum uk_emit {
     UK_EMIT_SCHEDULE,  /* the steps as text, those that auto chose included */
-    UK_EMIT_LOOPS,     /* our loop IR */
+    UK_EMIT_LOOPS,     /* the loop IR, as text */
     UK_EMIT_LLVM,      /* LLVM IR before linking: the kernels are declarations */
     UK_EMIT_LINKED,    /* with the kernels' bodies, still called */
     UK_EMIT_OPTIMIZED, /* after inlining: no call to a kernel is left */
@@ -359,9 +364,9 @@ enum uk_emit {
     UK_EMIT_HOST,   /* LLVM IR of the function that launches the kernels, optimized */
 };
 
-/* Schedules, lowers, links, inlines, and compiles for this process. On failure *out is NULL. options may be NULL. */
+/* Schedules, lowers, links and inlines kernels, and compiles for this process. On failure *out is NULL. options may be NULL. */
 enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options, struct uk_module **out);
-/* Its functions must not be running, nor be called afterwards. */
+/* Frees the module. Its functions must not be running, nor be called afterwards. */
 void uk_module_destroy(struct uk_module *m);
 /* The generated function; cast it to the type that UK_EMIT_HEADER prints. Lives as long as the module. */
 void *uk_module_function(const struct uk_module *m);
@@ -369,9 +374,9 @@ void *uk_module_function(const struct uk_module *m);
  * an argument), each in order; returns its status. */
 int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
                    void *const *tensors);
-/* Milliseconds by stage, for i = 0, 1, ... until the name is NULL. */
+/* The i-th phase of the compilation and its milliseconds, for i = 0, 1, ... until the name is NULL. */
 const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds);
-/* Kernels that were linked in, and inlined unless uk_context_notes said otherwise, for i = 0, 1, ... until NULL. */
+/* The i-th kernel that was linked in, and inlined unless uk_context_notes says otherwise, for i = 0, 1, ... until NULL. */
 const char *uk_module_kernel(const struct uk_module *m, int i);
 
 /* One stage of the compilation as bytes (text but for UK_EMIT_OBJECT and UK_EMIT_SHARED), for any target; free with
@@ -401,11 +406,11 @@ void *uk_module_find(const struct uk_module *m, const char *name);
 enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
                                 const struct uk_options *options, enum uk_emit what, char **bytes,
                                 size_t *length);
-/* Milliseconds by stage of the context's last uk_compile() or uk_emit(), for i = 0, 1, ... until the name is NULL. */
+/* As uk_module_time(), of the context's last uk_compile() or uk_emit(). */
 const char *uk_context_time(const struct uk_context *c, int i, double *milliseconds);
 
-/* The kernels that were considered for every stage and tensorize step: those that fit, the cheapest first, then the others
- * with their first difference, the one that was found last first; ten, or all_candidates; and the one taken. */
+/* A text that lists, for every stage and tensorize step, the kernels that were considered: those that fit, the cheapest first,
+ * then the others with their first difference, those that got furthest first, ten of them or all_candidates; and the chosen one. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
 /* UK_OK if this process can run code for the target (as in struct uk_options), or interpret its loops; UK_UNSUPPORTED, with
  * a message, if it is for another architecture or for features that this CPU lacks. */
@@ -414,8 +419,8 @@ enum uk_status uk_target_runs(struct uk_context *c, const char *target);
  * that it needs or is not of its architecture, with the name of that in `lacking`, cut to size. */
 enum uk_status uk_kernel_fits(struct uk_context *c, const struct uk_kernel *kernel, const char *target,
                               char *lacking, size_t size);
-/* The share, above 0 and at most 1, of the FMA peak that the instruction counts in the kernel's row allow a target (NULL: this
- * CPU) by the FMAs, loads and instructions that it issues a cycle; 0 if the kernel has no FMAs. */
+/* The fraction, above 0 and at most 1, of the FMA peak that the kernel can reach on the target (NULL: this CPU): from the instruction
+ * counts in its row, and the FMAs, loads and instructions that the target issues a cycle. 0 if the kernel has no FMAs. */
 enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel *kernel, const char *target,
                                     double *share);
 /* One kernel of the registry: its bitcode (UK_EMIT_LINKED), that as text (UK_EMIT_LLVM), or compiled (UK_EMIT_ASM), for
@@ -512,17 +517,17 @@ enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *ke
  * empty text, of the first call only, stands for plain loops. */
 enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor,
                                  char **steps);
-/* A legal schedule that differs from `steps` by one choice: the factor of a split, a split more or less, the order of
- * loops, the place of a copy, a kernel of the same tile... The same *random, which is changed, draws the same. UK_REFUSED:
- * none was found. */
+/* A legal schedule that differs from `steps` by one random choice: the factor of a split, a split more or less, the order of
+ * loops, the place of a copy, a kernel of the same tile... *random is the generator's state: equal states give equal schedules.
+ * UK_REFUSED: none was found. */
 enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options *options, const char *steps,
                                   uint64_t *random, char **changed);
-/* A bound, from the instruction counts of the schedule's kernels and the `size` items of the program: how many f32
- * operations the target would do at its peak in the time that the kernels take at least. 0: nothing is known. */
+/* A lower bound of the schedule's time, from the instruction counts of its kernels and the `size` items of the program: as the
+ * number of f32 operations that the target does at its peak in that time. 0: nothing is known. */
 enum uk_status uk_schedule_bound(struct uk_program *p, const struct uk_options *options, const char *steps,
                                  double *operations);
-/* The same with what float sums in plain loops are likely to take, an addition after the other: no bound, since short sums
- * overlap, but good enough to leave out what is many times slower than the best. */
+/* An estimate: the same with the likely time of float sums in plain loops, one addition after the other. It is no bound, since short
+ * sums overlap, but it recognizes schedules that are many times slower than the best. */
 enum uk_status uk_schedule_cost(struct uk_program *p, const struct uk_options *options, const char *steps,
                                 double *operations);
 
