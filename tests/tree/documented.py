@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of ukernels.h, kernels.h, gpu.h, tensorize.h and of README.md's "Five doors", taken out of their texts, compiled and run.
+"""The examples of ukernels.h, kernels.h, gpu.h, tensorize.h and of README.md's "Five ways to use it", taken out of their texts, compiled and run.
 
     documented.py SOURCE STAGE CC: what is installed lies in STAGE. Each example stands in a program that declares what
     it takes as given, and checks what it computes. An example without such a program is an error.
@@ -168,9 +168,9 @@ def check_command(command, environment):
 
 def check_readme():
     text = (source / "README.md").read_text(encoding="utf-8")
-    doors = re.search(r"^## Five doors\n(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```", doors, re.MULTILINE | re.DOTALL)
-    commands = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```", "", doors, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
+    ways = re.search(r"^## Five ways to use it\n(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", ways, re.MULTILINE | re.DOTALL)
+    commands = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```", "", ways, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
     gemm, kernel, compiled = [block for language, block in blocks if language == "c"]
     (program,) = [block for language, block in blocks if not language]
     run_c(
