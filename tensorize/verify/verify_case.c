@@ -188,6 +188,18 @@ static void follow_equalities(struct uk_verifier *v) {
     }
 }
 
+/* `lda % 4 == 0`: the next multiple. */
+static void follow_multiples(struct uk_verifier *v) {
+    for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
+        const struct uk_index *l = a->relation->a;
+        int64_t of, zero;
+
+        if (a->relation->op == UK_I_EQ && l->op == UK_I_MOD && l->a->op == UK_I_VAR &&
+            uk_index_is_int(l->b, &of) && of > 0 && uk_index_is_int(a->relation->b, &zero) && !zero)
+            v->size[l->a->var->number] = (v->size[l->a->var->number] + of - 1) / of * of;
+    }
+}
+
 /* ---- the whole ---- */
 
 static bool is_small(struct uk_verifier *v, enum kind kind) {
@@ -265,6 +277,7 @@ static bool choose(struct uk_verifier *v, enum kind kind) {
         follow_equalities(v);
         uk_verify_strides(v, kind == EDGES);
         uk_verify_overlap(v);
+        follow_multiples(v);
         if (is_allowed(v, kind) && uk_verify_weigh(v)) {
             uk_verify_signs(v);
             return true;

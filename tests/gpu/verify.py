@@ -2,7 +2,7 @@
 """uk verify of kernels for GPUs: the registry's are right; kernels that a program imports are right, broken in one way each, which is
 found, or refused with a reason.
 
-    verify.py FOLDER UK
+    verify.py FOLDER UK SOURCES
 """
 
 import pathlib
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-folder, uk = pathlib.Path(sys.argv[1]), sys.argv[2]
+folder, uk, sources = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
 folder.mkdir(parents=True, exist_ok=True)
 failures = []
 
@@ -101,6 +101,7 @@ end
 def wrong():
     for name, source, pattern in (
         ("off_by_one", loop(FMA, "k - 1"), r"WRONG in case \d+: c\[0, 0\] is .*, not .*; in thread 0; with "),
+        ("long_sums", loop(FMA, "(k > 300 ? k - 1 : k)"), r"WRONG in case \d+: c\[0, .\] is .*P=[3-9]\d\d"),
         ("one_more", loop(FMA, "k + 1"), "WRONG in case"),
         ("index", loop(FMA.replace("i / 4", "i % 2")), r"WRONG in case \d+: c\[0, 1\] is "),
         ("another_row", loop(FMA.replace("p * ldb", "p * lda")), "WRONG in case"),
@@ -117,6 +118,24 @@ def wrong():
         path = folder / f"{name}.uk"
         path.write_text(f'pragma import c """\n#include <stdint.h>\n{source}"""\n{DECLARATION}', encoding="utf-8")
         expect(name, run(path, "--target=amdgcn-gfx906", "--seconds=2"), 1, pattern)
+
+
+def registry_broken():
+    """The registry's own kernels, from their sources, with one slip each."""
+    for symbol, file, target in (("uk_sgemm_s_8x8_gfx906_asm", "gemm_8x8_gfx906.c", "amdgcn-gfx906"),
+                                 ("uk_sgemm_s_8x16_gfx90a_asm", "gemm_8x16_gfx90a.c", "amdgcn-gfx90a")):
+        declaration = subprocess.run([uk, "show", symbol, "--declaration"], capture_output=True, text=True, check=True).stdout
+        declaration = declaration.replace(symbol, "mm")
+        text = (sources / "asm/amdgcn/groups.h").read_text(encoding="utf-8") + (sources / "asm/amdgcn" / file).read_text(encoding="utf-8")
+        text = re.sub(r'^#include ".*"$', "", text, flags=re.M).replace("UK_SYMBOL", "mm")
+        expect(f"{symbol}, imported", verify(f"{symbol}_import", text, declaration, target), 0, "mm update: ok")
+        for number, (right, slip) in enumerate((
+            ("b + db, (int)sb", "b + da, (int)sb"), ("a += 2 * da", "a += 1 * da"), ("left >= 2; left -= 2", "left >= 1; left -= 2"),
+            ("    if (left)\n", "    if (0)\n"), ('"+v"', '"=v"'), ("s + i * stride", "s + i * GROUP"), ("c[i] = sum", "c[i ^ 1] = sum"),
+            ("i % GROUP", "(i + 1) % GROUP"),
+        )):
+            assert right in text, right
+            expect(f"{symbol}: {slip}", verify(f"{symbol}_{number}", text.replace(right, slip), declaration, target), 1, "WRONG in case")
 
 
 def refused():
@@ -140,6 +159,7 @@ def refused():
 
 registry()
 right()
+registry_broken()
 wrong()
 refused()
 for failure in failures:

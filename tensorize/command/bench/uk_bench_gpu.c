@@ -28,6 +28,7 @@ struct gpu_loop {
 struct units {
     double fma, valu, salu, lds, vmem, branch, wait; /* valu: all of them */
     double read_cycles, write_cycles, conflicts;
+    uint64_t ways; /* of the worst conflict */
 };
 
 /* ---- loops ---- */
@@ -151,6 +152,8 @@ static void add_instruction(struct units *u, const struct uk_assembly *rules,
         u->wait += n;
     }
     u->conflicts += (double)i->lds_conflicts / turns;
+    if (i->max_conflict_ways > u->ways)
+        u->ways = i->max_conflict_ways;
 }
 
 static struct units units_of(const struct uk_gpu_kernel_counts *k, const struct uk_assembly *rules, int first,
@@ -204,6 +207,8 @@ static void print_units(const char *name, const struct units *u, const struct uk
            u->wait);
     printf("  %-14s LDS cycles %.4g of reads, %.4g of writes, %.4g of them by conflicts", "", u->read_cycles,
            u->write_cycles, u->conflicts);
+    if (u->ways > 1)
+        printf(" (at most %" PRIu64 "-way)", u->ways);
     if (cycles > 0)
         printf(": %.0f %% of the FMAs' time", 100 * (u->read_cycles + u->write_cycles) / cycles);
     printf("\n");
