@@ -257,6 +257,8 @@ struct uk_step {
     bool has_panel, has_along;
     int64_t along;
     struct uk_map *layout; /* pack, cache_*: or NULL */
+    int strides;           /* cache_*: of the layout's dimensions; 0: they lie next to each other */
+    int64_t stride[UK_MAX_DIMS];
     bool has_scope;
     enum uk_scope scope;
     const char *subject; /* tensor of pack/cache_*, stage of compute_at.., kernel of tensorize ("auto") */

@@ -149,6 +149,24 @@ static bool parse_layout(struct uk_parser *ps, struct uk_step *s) {
     return (s->layout = uk_parse_layout(ps));
 }
 
+/* "[" INT, ... "]" */
+static bool parse_layout_strides(struct uk_parser *ps, struct uk_step *s) {
+    struct uk_position at = ps->t->at;
+
+    if (!uk_expect(ps, "[", "the strides of the layout's dimensions follow, [132, 1]"))
+        return false;
+    do {
+        if (s->strides == UK_MAX_DIMS)
+            return uk_program_fail(ps->p, UK_REFUSED, at,
+                                   "there are more than %d strides; give one for each "
+                                   "dimension of the layout",
+                                   UK_MAX_DIMS);
+        if (!uk_expect_int(ps, "a stride", &s->stride[s->strides++]))
+            return false;
+    } while (uk_accept(ps, ","));
+    return uk_expect(ps, "]", "it ends the strides");
+}
+
 static bool parse_pack(struct uk_parser *ps, struct uk_step *s) {
     if (!parse_copied(ps, s) || !parse_place(ps, s))
         return false;
@@ -183,7 +201,8 @@ static bool parse_cache(struct uk_parser *ps, struct uk_step *s) {
         s->has_scope = true;
         s->scope = (enum uk_scope)i;
     }
-    if (uk_accept(ps, "layout") && !parse_layout(ps, s))
+    if (uk_accept(ps, "layout") &&
+        (!parse_layout(ps, s) || (uk_accept(ps, "stride") && !parse_layout_strides(ps, s))))
         return false;
     return !uk_next_is(ps, "->") || parse_names(ps, s, 1);
 }

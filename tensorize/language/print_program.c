@@ -222,6 +222,8 @@ static void put_storage(struct uk_text *t, const struct uk_step *s) {
         uk_put(t, " layout ");
         uk_print_map(t, s->layout);
     }
+    for (int i = 0; i < s->strides; i++)
+        uk_put(t, "%s%" PRId64 "%s", i ? ", " : " stride [", s->stride[i], i + 1 < s->strides ? "" : "]");
 }
 
 static void put_step(struct uk_text *t, const struct uk_step *s) {

@@ -115,9 +115,9 @@ static enum uk_status find_regions(struct writing *w) {
         return uk_refuse_attach(&w->a, "%s", why);
     w->layout = uk_layout_plain(w->t->dims);
     if (!status && w->a.step->layout) {
-        why = w->a.step->layout->from_count != w->t->dims
-                  ? "the layout has another number of dimensions than the tensor"
-                  : uk_layout_of_map(w->a.step->layout, &w->layout);
+        why = uk_take_layout(w->a.step, w->t->dims, &w->layout);
+        if (!why)
+            why = uk_check_strides(&w->layout, w->kept, w->a.step->scope);
         if (why)
             return uk_refuse_attach(&w->a, "%s", why);
     }

@@ -174,9 +174,8 @@ static enum uk_status choose_layout(struct packing *p) {
     int along;
 
     if (p->step->layout) {
-        const char *why = p->step->layout->from_count != p->from->dims
-                              ? "the layout has another number of dimensions than the tensor"
-                              : uk_layout_of_map(p->step->layout, &p->layout);
+        const char *why = uk_take_layout(p->step, p->from->dims, &p->layout);
+
         return why ? refuse(p, why) : UK_OK;
     }
     if (p->step->kind != UK_STEP_PACK) {
@@ -215,7 +214,9 @@ static enum uk_status find_region(struct packing *p) {
     for (int d = 0; d < p->from->dims; d++)
         if (!uk_part_room(p->s, &other->part[d]))
             return refuse(p, "nothing bounds an index of the tensor inside the loop");
-    return uk_check_room(other, p->step->scope) ? refuse(p, uk_check_room(other, p->step->scope)) : UK_OK;
+    if (!(why = uk_check_room(other, p->step->scope)))
+        why = uk_check_strides(&p->layout, other, p->step->scope);
+    return why ? refuse(p, why) : UK_OK;
 }
 
 /* ---- the copy ---- */

@@ -49,7 +49,7 @@ static bool same_layout(const struct uk_buffer_layout *a, const struct uk_buffer
 
     for (int k = 0; k < a->stored && same; k++)
         same = a->digit[k].dim == b->digit[k].dim && a->digit[k].divisor == b->digit[k].divisor &&
-               a->digit[k].modulus == b->digit[k].modulus;
+               a->digit[k].modulus == b->digit[k].modulus && a->stride[k] == b->stride[k];
     return same;
 }
 

@@ -14,6 +14,10 @@ enum uk_status uk_apply_pipeline(struct uk_schedule *s, const struct uk_step *st
 enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step, const char *what);
 
 const char *uk_check_room(const struct uk_region *r, enum uk_scope scope);
+/* The layout that the step gives, with its strides; NULL, or why the buffer of that region cannot have it. */
+const char *uk_take_layout(const struct uk_step *step, int dims, struct uk_buffer_layout *out);
+const char *uk_check_strides(const struct uk_buffer_layout *l, const struct uk_region *r,
+                             enum uk_scope scope);
 /* Moves loops over threads among the stage's first *prefix loops inwards, past those: they are independent. */
 enum uk_status uk_sink_threads(struct uk_schedule *s, struct uk_stage *st, int *prefix,
                                struct uk_position at);

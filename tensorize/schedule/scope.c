@@ -36,6 +36,47 @@ const char *uk_check_room(const struct uk_region *r, enum uk_scope scope) {
     return NULL;
 }
 
+const char *uk_take_layout(const struct uk_step *step, int dims, struct uk_buffer_layout *out) {
+    const char *why = step->layout->from_count != dims
+                          ? "the layout has another number of dimensions than the tensor"
+                          : uk_layout_of_map(step->layout, out);
+
+    if (!why && step->strides && step->strides != out->stored)
+        return "the strides are not as many as the layout's dimensions; give one for each";
+    for (int k = 0; k < step->strides && !why; k++) {
+        out->stride[k] = step->stride[k];
+        if (step->stride[k] < 1)
+            return "a stride of the layout is 0; take 1 or more";
+    }
+    return why;
+}
+
+/* Of a digit of the region, where that is a constant; else -1. */
+static int64_t digits_of(const struct uk_digit *digit, const struct uk_region *r) {
+    const int64_t most = uk_part_most(&r->part[digit->dim]);
+
+    return digit->modulus ? digit->modulus : most < 0 ? -1 : (most + digit->divisor - 1) / digit->divisor;
+}
+
+const char *uk_check_strides(const struct uk_buffer_layout *l, const struct uk_region *r,
+                             enum uk_scope scope) {
+    if (!l->stored || !l->stride[0])
+        return NULL;
+    if (scope == UK_SCOPE_REGISTER)
+        return "registers have no strides; leave them out";
+    for (int k = l->stored; k-- > 1;) {
+        int64_t inside, n = digits_of(&l->digit[k], r);
+
+        if (n < 0 || __builtin_mul_overflow(n, l->stride[k], &inside))
+            return "strides need constant extents, but for the first dimension's; split the loops inside by "
+                   "a "
+                   "factor";
+        if (inside > l->stride[k - 1])
+            return "a stride is smaller than what the dimensions behind it take; enlarge it";
+    }
+    return NULL;
+}
+
 /* The first n loops of a stage in the order of `order`, which has them among others. */
 static void order_loops(struct uk_stage *st, int n, struct uk_loop *const *order, int all) {
     struct uk_loop *now[UK_MAX_LOOPS];

@@ -132,8 +132,8 @@ struct uk_tensor *uk_layout_buffer(struct uk_schedule *s, const struct uk_region
         t->shape[k] = t->stored[k] = n;
     }
     for (int k = t->dims - 1; k >= 0; k--) {
-        t->stride[k] = elements;
-        elements = uk_index_op(a, UK_I_MUL, elements, t->shape[k]);
+        t->stride[k] = l->stride[k] ? uk_index_int(a, l->stride[k]) : elements;
+        elements = uk_index_op(a, UK_I_MUL, t->stride[k], t->shape[k]);
     }
     *buffer = (struct uk_buffer){.tensor = t, .elements = elements, .next = s->buffers};
     if (!elements)

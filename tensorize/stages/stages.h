@@ -331,6 +331,7 @@ struct uk_digit {
 struct uk_buffer_layout {
     int stored;
     struct uk_digit digit[UK_MAX_DIMS];
+    int64_t stride[UK_MAX_DIMS]; /* of a layout that was given some; else 0: what lies inside fills it */
 };
 
 struct uk_buffer_layout uk_layout_plain(int dims);

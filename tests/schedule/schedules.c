@@ -281,10 +281,14 @@ static void kernels_of_threads(void **state) {
         uk_put(&text, "reorder by bx %s mi ni ki\n", i % 4 ? "ko ty tx" : "ty tx ko");
         uk_put(&text, "bind by block.y\nbind bx block.x\nbind ty thread.y\nbind tx thread.x\n");
         uk_put(&text, "cache_write C at %s in register\n", i % 4 ? "bx" : "tx");
-        uk_put(&text, "cache_read A at ko in shared layout (%s) -> [k, m / 4 %% 2, m / 8, m %% 4]\n",
-               k.a_transposed ? "k, m" : "m, k");
-        uk_put(&text, "cache_read B at ko in shared layout (%s) -> [k, n / 4 %% %d, n / %d, n %% 4]\n",
+        uk_put(&text, "cache_read A at ko in shared layout (%s) -> [k, m / 4 %% 2, m / 8, m %% 4]%s -> AS\n",
+               k.a_transposed ? "k, m" : "m, k", i % 5 ? "" : " stride [36, 16, 4, 1]");
+        uk_put(&text, "%s", i % 7 ? "" : "reorder AS.d1 AS.d2 AS.d3 AS.d0\n");
+        uk_put(&text, "cache_read B at ko in shared layout (%s) -> [k, n / 4 %% %d, n / %d, n %% 4]",
                k.b_transposed ? "n, k" : "k, n", columns / 4, columns);
+        if (i % 5 == 1)
+            uk_put(&text, " stride [%d, 20, 4, 1]", 5 * columns + 4);
+        uk_put(&text, "\n");
         uk_put(&text, "%stensorize mi %s\n%s", i % 3 == 1 ? "pipeline ko 2\n" : "",
                t ? "uk_sgemm_s_8x16_gfx90a_asm" : "auto", i % 3 == 2 ? "pipeline ko 3\n" : "");
         assert_non_null(text.text);
