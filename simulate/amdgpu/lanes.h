@@ -180,6 +180,13 @@ static inline uint32_t uk_to_u32(float a) {
     return !(a > 0) ? 0 : a >= 0x1p32f ? UINT32_MAX : (uint32_t)a;
 }
 
+static inline int32_t uk_to_i32_f64(double a) {
+    return a != a ? 0 : a >= 0x1p31 ? INT32_MAX : a <= -0x1p31 ? INT32_MIN : (int32_t)a;
+}
+static inline uint32_t uk_to_u32_f64(double a) {
+    return !(a > 0) ? 0 : a >= 0x1p32 ? UINT32_MAX : (uint32_t)a;
+}
+
 static inline uint32_t uk_sign(uint32_t a, unsigned bits) {
     return bits ? (uint32_t)((int32_t)(a << (32 - bits)) >> (32 - bits)) : 0;
 }

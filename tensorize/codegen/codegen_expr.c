@@ -227,6 +227,9 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
 
 static LLVMValueRef math_call(struct uk_codegen *g, const char *name, enum uk_type type, LLVMValueRef v) {
     LLVMTypeRef t = LLVMTypeOf(v), function = LLVMFunctionType(t, &t, 1, false);
+
+    if (g->launch)
+        return *name == 'e' ? uk_cg_exp(g, v) : uk_cg_tanh(g, v);
     char *symbol = uk_format(&g->arena, "%s%s", name, type == UK_F64 ? "" : "f");
 
     if (!symbol) {

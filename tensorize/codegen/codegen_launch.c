@@ -66,6 +66,15 @@ static void string_attribute(struct uk_codegen *d, const char *key, const char *
         LLVMCreateStringAttribute(d->llvm, key, (unsigned)strlen(key), value, (unsigned)strlen(value)));
 }
 
+static void annotate(struct uk_codegen *d, const char *key, int64_t value) {
+    LLVMMetadataRef entry[] = {LLVMValueAsMetadata(d->function),
+                               LLVMMDStringInContext2(d->llvm, key, strlen(key)),
+                               LLVMValueAsMetadata(LLVMConstInt(d->i32, (unsigned long long)value, false))};
+
+    LLVMAddNamedMetadataOperand(d->module, "nvvm.annotations",
+                                LLVMMetadataAsValue(d->llvm, LLVMMDNodeInContext2(d->llvm, entry, 3)));
+}
+
 /* LLVM learns the block's shape; and that nothing is called which would want more than the arguments. */
 static void mark_kernel(struct uk_codegen *d, const struct uk_node *n) {
     const struct uk_kernel_code *code = &d->target->arch->kernel;
@@ -84,6 +93,9 @@ static void mark_kernel(struct uk_codegen *d, const struct uk_node *n) {
     }
     if (code->block_attribute)
         string_attribute(d, code->block_attribute, threads);
+    for (int a = 0; a < UK_AXES; a++)
+        if (code->block_annotations[a])
+            annotate(d, code->block_annotations[a], block[a]);
     LLVMMetadataRef shape[UK_AXES];
     for (int a = 0; a < UK_AXES; a++)
         shape[a] = LLVMValueAsMetadata(LLVMConstInt(d->i32, (unsigned long long)block[a], false));

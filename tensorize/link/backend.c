@@ -51,6 +51,9 @@ void uk_context_destroy(struct uk_context *c) {
     free(c);
 }
 
+/* PTX is text that a driver compiles: LLVM has no assembler for it. */
+#define LLVMInitializeNVPTXAsmParser()
+
 static void initialize_llvm(void) {
 #define UK_ARCH_ROW(name, llvm, ...)    \
     LLVMInitialize##llvm##TargetInfo(); \

@@ -44,16 +44,29 @@ enum uk_status uk_host_begin(struct uk_build *b) {
     return UK_OK;
 }
 
+static enum uk_status copy_text(struct uk_build *b, LLVMMemoryBufferRef text, char **bytes, size_t *length) {
+    const size_t n = LLVMGetBufferSize(text);
+
+    if (!(*bytes = malloc(n + 1)))
+        return uk_out_of_memory(b->context);
+    memcpy(*bytes, LLVMGetBufferStart(text), n);
+    (*bytes)[n] = 0;
+    *length = n + 1;
+    return UK_OK;
+}
+
 enum uk_status uk_build_image(struct uk_build *b, char **bytes, size_t *length) {
+    const bool is_text = b->target->arch->kernel.is_text;
     LLVMMemoryBufferRef object;
     double since = uk_now();
-    enum uk_status s = uk_build_assemble(b, LLVMObjectFile, &object);
+    enum uk_status s = uk_build_assemble(b, is_text ? LLVMAssemblyFile : LLVMObjectFile, &object);
 
     uk_time(b->context->times, "assemble", since);
     if (s)
         return s;
-    s = uk_link_code_object(b->context, b->target, LLVMGetBufferStart(object), LLVMGetBufferSize(object),
-                            bytes, length);
+    s = is_text ? copy_text(b, object, bytes, length)
+                : uk_link_code_object(b->context, b->target, LLVMGetBufferStart(object),
+                                      LLVMGetBufferSize(object), bytes, length);
     LLVMDisposeMemoryBuffer(object);
     return s;
 }

@@ -252,6 +252,11 @@ static enum uk_status read_imports(struct uk_build *b, struct uk_sources *all) {
     enum uk_status s = UK_OK;
     int number = 0;
 
+    if (b->target->arch->kernel.is_text)
+        return uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
+                       "target %s takes no kernels yet, neither the library's nor imported ones; leave "
+                       "`tensorize` out",
+                       b->target->name);
     for (const struct uk_import *i = p->imports; i && !s; i = i->next)
         s = read_import(b, all, i, ++number);
     for (const struct uk_step *t = p->steps; t && !s; t = t->next)

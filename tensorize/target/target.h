@@ -56,8 +56,10 @@ struct uk_kernel_code {
     const char *thread_id[3], *block_id[3]; /* intrinsics, by axis */
     const char *const *attributes;          /* of kernels: key, value, ...; NULL */
     const char *block_attribute;            /* one whose value is "threads,threads" of the block; or NULL */
+    const char *block_annotations[3];       /* of the module, with the threads by axis; NULL: none */
     /* A barrier with all that shared memory needs, in instructions, and declarations of what it calls. */
     const char *barrier, *barrier_declarations;
+    bool is_text; /* the image is assembly, with its closing NUL; else a code object */
 };
 
 /* A row of archs.def. Lists end with NULL. */

@@ -172,15 +172,24 @@ def model_div_fixup(env):
         env["D0"] = 0x7f800000 | (den.bits ^ num.bits) & 0x80000000
 
 
-def model_rndne(env):
+def model_rndne(size):
     """To even, with the sign of what it was; the pseudocode's sum has none of zero."""
-    a = float_of(env["S0"], 32)
-    env["D0"] = raw(Float(math.copysign(round(a.value), a.value), 32)) if math.isfinite(a.value) else a.bits
+    def model(env):
+        a = float_of(env["S0"], size)
+        env["D0"] = raw(Float(math.copysign(round(a.value), a.value), size)) if math.isfinite(a.value) else a.bits
+    return model
 
 
-def model_ldexp(env):
+def model_ldexp(size):
     """In one rounding; the pseudocode's power of 2 overflows."""
-    env["D0"] = raw(FUNCTIONS["ldexp"](float_of(env["S0"], 32), typed(env["S1"], "i32")))
+    def model(env):
+        env["D0"] = raw(FUNCTIONS["ldexp"](float_of(env["S0"], size), typed(env["S1"], "i32")))
+    return model
+
+
+def model_mad_legacy_u16(env):
+    """The upper half becomes 0, as of all operations of 16 bits before gfx9; the pseudocode under this name is of the new form."""
+    env["D0"] = (env["S0"] * env["S1"] + env["S2"]) & 0xffff
 
 
 def model_mbcnt(high):
@@ -193,7 +202,8 @@ def model_mbcnt(high):
 MODELS = {"v_mbcnt_lo_u32_b32": model_mbcnt(False), "v_mbcnt_hi_u32_b32": model_mbcnt(True), "v_madmk_f32": model_madmk, "v_madak_f32": model_madak,
           "v_mad_f32": model_mad, "v_mac_f32": model_mac, "v_perm_b32": model_perm, "v_sad_u32": model_sad,
           "v_accvgpr_read_b32": model_move, "v_accvgpr_write_b32": model_move, "v_accvgpr_mov_b32": model_move,
-          "v_frexp_exp_i32_f32": model_frexp_exp, "v_rndne_f32": model_rndne, "v_ldexp_f32": model_ldexp, "v_div_fmas_f32": model_div_fmas}
+          "v_frexp_exp_i32_f32": model_frexp_exp, "v_rndne_f32": model_rndne(32), "v_rndne_f64": model_rndne(64),
+          "v_ldexp_f32": model_ldexp(32), "v_ldexp_f64": model_ldexp(64), "v_mad_legacy_u16": model_mad_legacy_u16, "v_div_fmas_f32": model_div_fmas}
 CORRECTED = {"v_div_scale_f32": model_div_scale, "v_div_fixup_f32": model_div_fixup}
 PSEUDO = {}
 # Hardware is within 1 ulp; so may the model be.

@@ -140,6 +140,7 @@ FUNCTIONS = {
     "signext": lambda a: a,
     "signext_from_bit": lambda a, n: (a & ((1 << n) - 1)) - (1 << n) if n and a >> (n - 1) & 1 else a & ((1 << n) - 1),
     "f32_to_i32": lambda a: to_integer(a, -1 << 31, (1 << 31) - 1), "f32_to_u32": lambda a: to_integer(a, 0, (1 << 32) - 1),
+    "f64_to_i32": lambda a: to_integer(a, -1 << 31, (1 << 31) - 1), "f64_to_u32": lambda a: to_integer(a, 0, (1 << 32) - 1),
     "f32_to_f16": lambda a: Float(a.value, 16), "f16_to_f32": lambda a: Float(a.value, 32),
     "f32_to_f64": lambda a: Float(a.value, 64), "f64_to_f32": lambda a: Float(a.value, 32),
     "i8_to_i32": lambda a: a, "u8_to_u32": lambda a: a,

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exp and tanh in kernels, on simulated GPUs, against the C library's in the next wider type; infinities, NaN and zeros. tanh of f64
+ * is not run: the simulator does not divide in f64. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "gpu/gpu.h"
+#include "tensorize.h"
+
+enum { COUNT = 4096 };
+
+/* Every exponent down to where results are subnormal or the argument itself, both signs, and what has no neighbours. */
+static double argument(int i, int digits) {
+    static const double special[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN,   0.625, -0.625, 88.7,
+                                     88.8, -87.4, -103.9,   -104.1,    709.7, 709.9, -745.0, -746.5};
+    static uint64_t x = 1;
+
+    if (i < (int)(sizeof special / sizeof *special))
+        return special[i];
+    x = x * 6364136223846793005u + 1442695040888963407u;
+    const double fraction = 1 + (double)(x >> 12) * 0x1p-52;
+    const double v =
+        ldexp(fraction, (int)(x >> 3 & 31) - 21 + (digits == DBL_MANT_DIG && x >> 9 & 1 ? 3 : 0));
+    return x >> 8 & 1 ? -v : v;
+}
+
+/* How many units in the last place got is from wanted, which has more digits. */
+static double error(double got, long double wanted, int digits, int least) {
+    int exponent;
+
+    if (isnan((double)wanted) || isinf(got) || got == 0)
+        return isnan((double)wanted)           ? (isnan(got) ? 0 : INFINITY)
+               : fabsl(wanted) > 0 && got == 0 ? (double)(fabsl(wanted) / ldexpl(1, least))
+                                               : 0;
+    frexpl(wanted, &exponent);
+    exponent = exponent - digits < least ? least : exponent - digits;
+    return (double)(fabsl((long double)got - wanted) / ldexpl(1, exponent));
+}
+
+static void run(struct uk_gpu *gpu, const char *target, const char *type, size_t bytes, const void *x,
+                void *y, void *z) {
+    struct uk_context *c = uk_context_create();
+    struct uk_options o = {.target = target};
+    struct uk_module *module;
+    struct uk_program *p;
+    char text[256];
+    uk_gpu_address at[3];
+    void *arguments[4] = {gpu};
+    int64_t n = COUNT;
+
+    snprintf(text, sizeof text,
+             "tensor X %s [N]\ntensor Y %s [N]\ntensor Z %s [N]\nY[i] = exp(X[i])\nZ[i] = %s(X[i])\n", type,
+             type, type, bytes == 4 ? "tanh" : "abs");
+    if (uk_program_parse(c, "functions.uk", text, strlen(text), &p) || uk_compile(p, &o, &module))
+        fail_msg("%s", uk_context_message(c));
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(uk_gpu_alloc(gpu, COUNT * bytes, &at[i]), UK_OK);
+        assert_int_equal(uk_gpu_upload(gpu, at[i], x, COUNT * bytes), UK_OK);
+        arguments[i + 1] = (void *)(uintptr_t)at[i];
+    }
+    if (uk_module_call(module, &n, NULL, arguments))
+        fail_msg("%s", uk_gpu_message(gpu));
+    assert_int_equal(uk_gpu_download(gpu, y, at[1], COUNT * bytes), UK_OK);
+    assert_int_equal(uk_gpu_download(gpu, z, at[2], COUNT * bytes), UK_OK);
+    uk_module_destroy(module);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+}
+
+static struct uk_gpu *open_gpu(int ordinal) {
+    char why[UK_GPU_MESSAGE];
+    struct uk_gpu *gpu;
+
+    if (uk_gpu_open("sim", ordinal, &gpu, why))
+        fail_msg("%s", why);
+    return gpu;
+}
+
+static void compare(double x, double got, long double wanted, int digits, int least, const char *name) {
+    const double e = error(got, wanted, digits, least);
+
+    if (!(e <= 2) ||
+        (isinf(got) && fabsl(wanted) < (digits == FLT_MANT_DIG ? 0x1.fffffep127L : 0x1.fffffffffffffp1023L)))
+        fail_msg("%s(%a) is %a, %g units from %La", name, x, got, e, wanted);
+}
+
+static void single(void **state) {
+    static float x[COUNT], y[COUNT], z[COUNT];
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        x[i] = (float)argument(i, FLT_MANT_DIG);
+    for (int g = 0; g < 2; g++) {
+        struct uk_gpu *gpu = open_gpu(g);
+
+        run(gpu, g ? "amdgcn-gfx90a" : "amdgcn-gfx906", "f32", sizeof *x, x, y, z);
+        for (int i = 0; i < COUNT; i++) {
+            compare(x[i], y[i], expl(x[i]), FLT_MANT_DIG, -149, "exp");
+            compare(x[i], z[i], tanhl(x[i]), FLT_MANT_DIG, -149, "tanh");
+        }
+        assert_true(signbit(z[1]));
+        uk_gpu_close(gpu);
+    }
+}
+
+static void twice(void **state) {
+    static double x[COUNT], y[COUNT], z[COUNT];
+
+    (void)state;
+    for (int i = 0; i < COUNT; i++)
+        x[i] = argument(i, DBL_MANT_DIG);
+    for (int g = 0; g < 2; g++) {
+        struct uk_gpu *gpu = open_gpu(g);
+
+        run(gpu, g ? "amdgcn-gfx90a" : "amdgcn-gfx906", "f64", sizeof *x, x, y, z);
+        for (int i = 0; i < COUNT; i++)
+            compare(x[i], y[i], expl(x[i]), DBL_MANT_DIG, -1074, "exp");
+        uk_gpu_close(gpu);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(single), cmocka_unit_test(twice)};
+
+    return cmocka_run_group_tests_name("gpu_math", tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PTX of programs: NVIDIA's assembler takes it, no register is spilled, nothing lies in local memory, and blocks have their shape.
+
+    ptx.py UK SOURCE FOLDER [PTXAS]
+
+Without an assembler (./uk-setup puts one into .gpu/) the text alone is looked at.
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+uk, source, folder = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
+folder.mkdir(parents=True, exist_ok=True)
+found = [source / ".gpu/nvidia/cu13/bin/ptxas", pathlib.Path(shutil.which("ptxas") or "")]
+ptxas = next((path for path in found if path.is_file()), None)
+TYPES = """
+tensor X f32 [N]
+tensor D f64 [N]
+tensor I i32 [N]
+tensor B u8 [N]
+tensor H f16 [N]
+tensor G bf16 [N]
+tensor X1 f32 [N]
+tensor D1 f64 [N]
+tensor I1 i32 [N]
+tensor B1 u8 [N]
+tensor H1 f16 [N]
+tensor G1 bf16 [N]
+X1[i] = exp(X[i]) + tanh(X[i]) + sqrt(abs(X[i])) + round(X[i]) / max(X[i], 0.5)
+D1[i] = exp(D[i]) - tanh(D[i]) * min(D[i], 2.0)
+I1[i] = i32(X[i]) + (I[i] << 3) + (I[i] >> 2)
+B1[i] = u8(X[i])
+H1[i] = H[i] * f16(X[i])
+G1[i] = G[i] + bf16(D[i])
+"""
+types = folder / "types.uk"
+types.write_text(TYPES, encoding="utf-8")
+PROGRAMS = [source / "examples" / f"{name}.uk" for name in
+            ("vadd", "vadd_gpu", "matmul", "matmul_nt", "matmul_tn", "matmul_tt", "matmul_acc", "mlp", "resnet50_1x1", "attention")]
+PROGRAMS += [source / "tests/golden" / f"{name}.uk" for name in ("bind_matmul", "pipeline", "shared_matmul_tvm")] + [types]
+
+for program in PROGRAMS:
+    out = folder / (program.stem + ".ptx")
+    made = subprocess.run([uk, "compile", "--target=nvptx-sm80", "--emit=device", "-o", out, program], capture_output=True, text=True, check=False)
+    if made.returncode:
+        sys.exit(f"{program}: {made.stderr}")
+    image = out.read_bytes()
+    text = image[:-1].decode("ascii")
+    kernels = re.findall(r"^\.visible \.entry (\w+)\(", text, re.M)
+    blocks = re.findall(r"^\.reqntid (\d+), (\d+), (\d+)$", text, re.M)
+    if image[-1] or not kernels or len(blocks) != len(kernels) or re.search(r"\.local|\.extern", text):
+        sys.exit(f"{program}: {len(kernels)} kernels, {len(blocks)} shapes of blocks, or something local or undefined\n{text}")
+    if not ptxas:
+        continue
+    out.write_text(text, encoding="ascii")
+    said = subprocess.run([ptxas, "-arch=sm_80", "-v", out, "-o", folder / "cubin"], capture_output=True, text=True, check=False)
+    spilled = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said.stderr + said.stdout)
+    if said.returncode or len(spilled) != len(kernels) or any(number != "0" for row in spilled for number in row):
+        sys.exit(f"{program}: {said.stdout}{said.stderr}")
+if not ptxas:
+    print("ptxas was not found: the text was not assembled")
