@@ -321,29 +321,15 @@ static struct uk_map *groups_of(const struct product *p, int o, int along, int s
     return m;
 }
 
-/* How far apart neighbours along the loop are, for comparing: what depends on sizes is further than what does not. */
-static int64_t distance(const struct uk_operand *o, const struct uk_loop *l) {
-    const struct uk_poly step = uk_coefficient(o, l->id);
-    int64_t n = 0;
-
-    if (uk_poly_is_int(&step, &n))
-        return n;
-    return step.terms == 1 ? INT32_MAX + step.term[0].factor : INT64_MAX;
-}
-
-/* Neighbouring threads copy what is neighbours in global memory: the loop with the smallest stride is the innermost. */
+/* What is contiguous in global memory is the innermost loop, of which each thread has a vector. */
 static enum uk_status order_copy(struct product *p, struct uk_stage *copy) {
     struct uk_loop *order[UK_MAX_LOOPS];
     int n = 0;
 
-    for (int i = copy->prefix; i < copy->loops; i++) {
-        const int64_t far = distance(&copy->operand[1], copy->loop[i]);
-        int at = n++;
-
-        for (; at > 0 && distance(&copy->operand[1], order[at - 1]) < far; at--)
-            order[at] = order[at - 1];
-        order[at] = copy->loop[i];
-    }
+    for (int contiguous = 0; contiguous < 2; contiguous++)
+        for (int i = copy->prefix; i < copy->loops; i++)
+            if (uk_device_is_contiguous(&copy->operand[1], copy->loop[i]) == contiguous)
+                order[n++] = copy->loop[i];
     return uk_device_order(p->s, copy, order, n);
 }
 
