@@ -173,7 +173,7 @@ struct bench_shapes {
 
 /* The sets that come with this, bench/shapes.txt. */
 extern const char bench_shapes_text[];
-/* Reads a text; its form is told in shapes.txt. On UK_INVALID_ARGUMENT `message` says which line is wrong. Free the
+/* Reads a text in the form that shapes.txt describes. On UK_INVALID_ARGUMENT `message` says which line is wrong. Free the
  * shapes in any case. */
 enum uk_status bench_shapes_parse(const char *text, struct bench_shapes *shapes, char *message, size_t size);
 void bench_shapes_free(struct bench_shapes *shapes);

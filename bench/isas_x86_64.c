@@ -73,7 +73,7 @@ __attribute__((target("avx2,fma"))) static void turn_avx2(long turns) {
 #define PAIRS128_5 PAIRS128 PAIRS128 PAIRS128 PAIRS128 PAIRS128
 
 static void turn_sse2(long turns) {
-    /* Upper halves that somebody left in use would slow every instruction down. */
+    /* Upper halves of registers that earlier code left dirty would slow every instruction down. */
     if (has_avx2())
         __asm__ volatile("vzeroupper");
     __asm__ volatile(ZERO128(0) ZERO128(1) ZERO128(2) ZERO128(3) ZERO128(4) ZERO128(5) ZERO128(6) ZERO128(7)

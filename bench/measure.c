@@ -26,7 +26,7 @@ void bench_random(float *values, size_t count, uint32_t seed) {
     }
 }
 
-/* Waits until threads of whoever ran last have stopped spinning. */
+/* Waits until the threads of the last contender have stopped spinning. */
 static void let_threads_rest(int threads) {
     if (threads > 1)
         nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
@@ -123,7 +123,7 @@ static void sample(const struct bench_plan *plan, struct bench_contender *c, lon
     s.percent[round] = peak > 0 ? 100 * plan->flops / s.seconds[round] / peak : 0;
 }
 
-/* Who ran meanwhile also changed the caches: the sample is taken again some times, if it is short. */
+/* Whatever ran meanwhile changed the caches, too: the sample is repeated some times, if it is short. */
 static void undisturbed_sample(const struct bench_plan *plan, struct bench_contender *c, long calls,
                                struct samples s, int round) {
     enum { TRIES = 10 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Other libraries: found below a directory, loaded while running, each told to use its best kernels.
+ * Other libraries: found below a directory, loaded at run time, each set to use its best kernels.
  *
  * OpenBLAS takes OPENBLAS_CORETYPE from the environment when it is loaded; left alone it may take kernels of
  * an older CPU than the one it runs on. MKL takes its AVX2 and AVX-512 kernels only where

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text of shapes; bench/shapes.txt tells its form. */
+/* A text of shapes; bench/shapes.txt describes its form. */
 #define _POSIX_C_SOURCE 200809L
 #include "bench.h"
 #include <errno.h>

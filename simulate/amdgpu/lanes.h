@@ -113,7 +113,7 @@ static inline int32_t uk_frexp_exp(float a) {
 }
 
 /*
- * Division: den or num, scaled where the quotient's steps would leave the range. The manual asks whether 1 / den is subnormal
+ * Division: den or num, scaled where the quotient's steps would leave the range. The manual tests whether 1 / den is subnormal
  * in f64, which it never is. In f32 it is what the steps suffer from, so both are made smaller then; but not where the quotient
  * is subnormal too, of which the manual would make den infinite.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory of programs: allocated piece by piece, freed at once; and texts that grow. */
+/* Memory of programs: many allocations, freed at once; and texts that grow. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

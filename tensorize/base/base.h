@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room base: memory that is freed at once, growing texts, errors of a context, time, and the name that was probably meant.
+ * Room base: memory that is freed at once, growing texts, errors of a context, time, and suggestions for misspelled names.
  * It uses the public header alone. Data: struct uk_arena, uk_text, uk_position, uk_context.
  */
 #ifndef UK_BASE_H
@@ -21,7 +21,8 @@ struct uk_intrinsic;
 
 struct uk_arena {
     struct uk_chunk *chunk;
-    bool failed; /* an allocation has; whoever depends on all of them clears it and looks again */
+    bool
+        failed; /* an allocation has failed; a caller that needs all of several clears it before and tests it after */
 };
 
 /* Zeroed memory that lives as long as the arena, or NULL. */
@@ -90,32 +91,32 @@ struct uk_times {
     struct uk_stage_time stage[UK_MAX_TIMES];
 };
 
-/* Milliseconds on a clock that only goes forward. */
+/* Milliseconds of a monotonic clock. */
 double uk_now(void);
-/* Adds a stage that began at `since`, to the time of its name if there is one; t may be NULL (nobody asks). uk_lower() passes context->times. */
+/* Adds the time since `since` to the phase of that name, which is made if it is new; t may be NULL. uk_lower() passes context->times. */
 void uk_time(struct uk_times *t, const char *stage, double since);
 
 /* ---- the context (context.c) ---- */
 
 struct uk_context {
     char *message;         /* the last error, or NULL */
-    struct uk_text notes;  /* what the last call says though it went well, a line each */
+    struct uk_text notes;  /* notes and warnings of the last call, a line each */
     enum uk_status status; /* of the recorded error */
     bool failed;           /* an error is recorded; later ones are ignored until the next call from outside */
-    const char *file;      /* for messages: set by whoever works on a program */
+    const char *file;      /* in messages: set by uk_context_enter */
     const char *schedule_file;       /* the same for its steps, where that is another; or NULL */
     struct isl_ctx *isl;             /* made on first use by the scheduler */
     struct uk_arena arena;           /* of the registry's parsed declarations */
     struct uk_intrinsic **parsed;    /* by row, NULL until used */
     struct uk_known_target *targets; /* that were asked for (target) */
     struct uk_backend *backend;      /* LLVM side: target machines, bitcode seen so far; made on first use */
-    struct uk_times *times;          /* of the compilation under way, or NULL */
+    struct uk_times *times;          /* of the current compilation, or NULL */
     struct uk_times spent;           /* of the last one */
 };
 
 /* Forgets the last error and sets the file that messages name; called at every entry from outside. */
 void uk_context_enter(struct uk_context *c, const char *file);
-/* Forgets the last error, of something that was only tried; the notes stay. */
+/* Forgets the last error, where failing was one of the expected outcomes; the notes stay. */
 void uk_context_forget(struct uk_context *c);
 /* The status of the recorded error; memory ran out if none is. */
 enum uk_status uk_failure(struct uk_context *c);
@@ -128,7 +129,7 @@ struct uk_near {
     int distance;     /* of `name` */
 };
 
-/* Takes `name` if it is nearer; the first of those that are as near stays. */
+/* Keeps `name` if it is nearer than all before. */
 void uk_nearer(struct uk_near *n, const char *name);
 
 #endif

@@ -83,7 +83,7 @@ int uk_job_load(struct uk_job *job, const struct uk_arguments *a);
 int uk_job_parse(struct uk_job *job, const struct uk_arguments *a);
 /* Prints the context's message; exit status for this library status. */
 int uk_job_failed(const struct uk_job *job, enum uk_status status);
-/* Prints what the context's last call has to say though it went well. */
+/* Prints the notes and warnings of the context's last call. */
 void uk_job_notes(const struct uk_job *job);
 
 /* ---- uk_shape.c: sizes, work, and whether it is a matrix product ---- */
@@ -91,11 +91,10 @@ void uk_job_notes(const struct uk_job *job);
 /* Values of all sizes: --size, constants, `size` items; strides without one become as small as the rows
  * allow. */
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
-/* How many roundings an element's value may have gone through; 0: none, since all values are integers. */
+/* The most roundings in the computation of an element; 0: none, since all values are integers. */
 double uk_roundings(const struct uk_program *p, const int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
-/* uk_terms.c: how often the statement's right side is computed: what `where` leaves out, or a pad that adds nothing to a
- * sum, is not. */
+/* uk_terms.c: how often the statement's right side is computed, without the terms that `where` leaves out or that a pad makes 0. */
 double uk_terms(const struct uk_statement *s, const int64_t *sizes);
 /* Operations of one call, in such terms: a multiply-add in a sum counts for two. */
 double uk_operations(const struct uk_program *p, const int64_t *sizes);
@@ -157,20 +156,20 @@ const char *uk_gpu_kind_of(const char *target);
 
 /* ---- uk_child.c: programs that uk runs, and signals ---- */
 
-/* From here to as many calls of uk_release_signals(), what would end uk from outside ends the program that uk_run_child()
- * waits for, and all that it started; uk then removes what it made. */
+/* Until as many calls of uk_release_signals(), signals that would end uk end the program that uk_run_child() waits for, and all
+ * that it started; uk then removes its files. */
 void uk_hold_signals(void);
-/* Signals are again what they were; if one came, this is the end. */
+/* Restores the handling of signals; if one came, it ends uk here. */
 void uk_release_signals(void);
 /* Whether one came. */
 bool uk_is_interrupted(void);
-/* Runs a program of the PATH to its end. Its result as waitpid() tells it, or -1 with errno; anything if uk is
+/* Runs a program of the PATH to its end. Its status as of waitpid(), or -1 with errno; anything if uk is
  * interrupted. */
 int uk_run_child(char *const argv[]);
 
 /* ---- uk_progress.c ---- */
 
-/* From here to the end standard error says every few seconds what is being done, in a few words. One at a time. */
+/* Until uk_progress_end() a line on standard error says every few seconds what is being done. One at a time. */
 void uk_progress_begin(const char *text);
 void uk_progress_end(void);
 

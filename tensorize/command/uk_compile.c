@@ -12,7 +12,7 @@ static const char *const stages[] = {
     [UK_EMIT_DEVICE] = "device",     [UK_EMIT_HOST] = "host",
 };
 
-/* What --emit asks for, an enum uk_emit; -1: that has been complained about. */
+/* The enum uk_emit of --emit; -1: an unknown one, which has been reported. */
 static int find_stage(const struct uk_arguments *a) {
     int what = a->emit ? 0 : UK_EMIT_OBJECT;
     while (a->emit && strcmp(a->emit, stages[what])) /* the option's table has these words only */

@@ -39,7 +39,7 @@ static void show(int number) {
     if (!terminal)
         line[n++] = '\n';
     const ssize_t written = write(STDERR_FILENO, line, n);
-    (void)written; /* if it failed, nobody reads it */
+    (void)written; /* a failure is ignored: standard error is closed */
     errno = error;
 }
 

@@ -273,7 +273,7 @@ static int run(const struct uk_arguments *a) {
     int status = check_options(a);
     if (status)
         return status;
-    /* The pool asks the environment once, at its first use. */
+    /* The pool reads the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%" PRId64, a->threads);
     if (a->threads)
         setenv("UK_NUM_THREADS", threads, 1);

@@ -59,7 +59,8 @@ struct uk_storage {
     int64_t elements;
     enum uk_scope scope; /* of the buffer that it is in */
     bool is_private;     /* each thread's own, one after the other: `base` and `elements` are thread 0's */
-    struct uk_shadow *shadow; /* who touched each element (interpret_race.c); NULL: nobody asks */
+    struct uk_shadow
+        *shadow; /* the accesses of each element (interpret_race.c); NULL: races are not checked */
 };
 
 struct uk_frame {
@@ -103,7 +104,7 @@ struct uk_bounds {
     struct uk_bounds *next;
 };
 
-/* Races (interpret_race.c): memory for them, once all storages are there; what begins; a thread's access. */
+/* Races (interpret_race.c): allocates the records, once all storages exist; begins an epoch; records a thread's access. */
 bool uk_races_begin(struct uk_frame *f);
 void uk_races_launch(struct uk_frame *f, const struct uk_node *launch);
 void uk_races_block(struct uk_frame *f);
@@ -111,7 +112,7 @@ void uk_races_barrier(struct uk_frame *f);
 void uk_race(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool writes);
 struct uk_shadow *uk_shadow_at(const struct uk_storage *s, int64_t element);
 
-/* Notes an access, and returns where the element is: registers are the thread's own. */
+/* Records an access, and returns the element's place: registers are the thread's own. */
 static inline int64_t uk_touch(struct uk_frame *f, const struct uk_storage *s, int64_t at, bool writes) {
     if (s->shadow)
         uk_race(f, s, at, writes);
@@ -135,7 +136,7 @@ bool uk_inside(struct uk_frame *f, const struct uk_code *pad);
 enum { UK_BLOCK = 128 };
 /* Whether the pad's element is inside at all indices of the iterator of that slot, or at none. */
 bool uk_is_inside_alike(const struct uk_code *pad, int slot);
-/* Whether the expression can be computed so along the iterator of that slot: a statement reads no other
+/* Whether the expression can be computed in blocks along the iterator of that slot: the statement reads no other
  * element of what it writes than the one that it writes. */
 bool uk_has_blocks(const struct uk_code *c, int slot);
 /* value[i] at index f->slot[slot] + i, for n of them, at most UK_BLOCK: what uk_run_value() gives there. */

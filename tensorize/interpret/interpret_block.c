@@ -27,7 +27,7 @@ bool uk_has_blocks(const struct uk_code *c, int slot) {
     return true;
 }
 
-/* An element outside of its tensor is reported as it is for one index, and so is who touches it. */
+/* An element outside of its tensor is reported as for a single index, and accesses are recorded likewise. */
 static void load_one_by_one(struct uk_frame *f, const struct uk_code *c, int slot, int n,
                             union uk_value *value) {
     const int64_t first = f->slot[slot];

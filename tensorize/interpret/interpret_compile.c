@@ -239,7 +239,7 @@ static bool run_condition(struct uk_frame *f, const struct uk_code *c) {
     return compare(c->op, c->from, uk_run_value(f, c->arg[0]), uk_run_value(f, c->arg[1]));
 }
 
-/* In the loop IR nothing was proved about addresses yet, so that each is looked at. */
+/* In the loop IR nothing has been proved about addresses: each access is checked. */
 static union uk_value run_access(struct uk_frame *f, const struct uk_code *c) {
     int64_t at = uk_flat_value(f, &c->address);
 

@@ -143,7 +143,7 @@ void uk_store(enum uk_type t, void *base, int64_t element, union uk_value v) {
     }
 }
 
-/* Toward zero; what does not fit becomes the nearest value, NaN becomes 0. */
+/* Rounds toward zero; values outside of the type's range become its least or greatest, NaN becomes 0. */
 static union uk_value saturate(enum uk_type t, double v) {
     static const double least[] = {-0x1p63, -0x1p31, -32768, -128, 0};
     static const double most[] = {0x1p63, 2147483647, 32767, 127, 255};

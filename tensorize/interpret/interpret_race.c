@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Races between the threads of a kernel: of each element the last writer and readers, each with the thread and with the epoch,
- * which a barrier, a block and a launch begin anew. Threads run one after another here, so that what they do without an
- * order is reported, not seen in the results.
+ * Races between the threads of a kernel: for each element the last writer and readers, each with the thread and with the epoch;
+ * barriers, blocks and launches begin an epoch. Threads run one after another here, so that races do not show in the results:
+ * they are reported.
  */
 #include <inttypes.h>
 #include "interpret.h"
@@ -105,7 +105,7 @@ static void report(struct uk_frame *f, const struct uk_storage *s, int64_t at, c
     uk_text_free(t.text);
 }
 
-/* Is there nothing that says which of the two is first? Shared memory is another one in each block. */
+/* Are the two accesses unordered? Each block has its own shared memory. */
 static bool is_unordered(const struct uk_frame *f, const struct uk_storage *s, const struct touch *other) {
     const struct uk_races *r = f->races;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A slip that pad() hides: a sum over one size reads, under pad, along a dimension of another size, and whatever lies beyond
- * that is the pad's value. */
+/* A mistake that pad() hides: a sum over one size reads, under pad, along a dimension of another size, and gets the pad's value
+ * beyond that size. */
 #include "language.h"
 
 static bool has(const struct uk_index *e, const struct uk_index *part) {
     return e && (uk_index_equal(e, part) || has(e->a, part) || has(e->b, part) || has(e->c, part));
 }
 
-/* Does the program say anything of the two together? */
+/* Does an assumption or a shape relate the two? */
 static bool are_related(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b) {
     for (const struct uk_assume *s = p->assumes; s; s = s->next)
         if (has(s->relation, a) && has(s->relation, b))

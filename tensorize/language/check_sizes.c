@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sizes of a program must fulfil, said in the program's own terms: those that are constants when it is compiled,
- * and all that a function is called with. */
+/* Conditions on the sizes of a program, with messages in the program's terms: on constants when it is compiled, and on all sizes
+ * of a call. */
 #include <inttypes.h>
 #include "language.h"
 

@@ -136,7 +136,7 @@ static enum uk_type natural_type(const struct uk_expr *e) {
     return only_integers(e) ? UK_I64 : UK_F64;
 }
 
-/* Both sides are literals: nobody else gives the comparison's sides a type. */
+/* Both sides are literals: nothing else gives the comparison's sides a type. */
 static bool infer_comparison(struct uk_program *p, struct uk_expr *e) {
     if (!unify(p, e, 0, 1))
         return false;

@@ -87,7 +87,7 @@ struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct 
 bool uk_index_is_int(const struct uk_index *e, int64_t *value);
 /* The same expression; numbers, and sizes that --define made numbers, by their values. */
 bool uk_index_equal(const struct uk_index *a, const struct uk_index *b);
-/* value[v] for VAR is asked from the callback; overflow wraps are reported through *overflow. */
+/* The expression's value; the callback gives that of a VAR. *overflow is set if an operation wraps. */
 int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk_var *, void *), void *user,
                       bool *overflow);
 
@@ -424,7 +424,7 @@ struct uk_function {
     struct uk_alias *aliases;
     struct uk_node *body;
     bool is_parallel;   /* has an UK_LOOP_PARALLEL */
-    bool work_argument; /* the workspace is its last argument, and NAME_workspace tells its size */
+    bool work_argument; /* the workspace is its last argument, and NAME_workspace returns its size */
     int intrinsics;     /* distinct ones that are called */
     struct uk_intrinsic **intrinsic;
 };
@@ -444,15 +444,15 @@ void uk_print_loops(struct uk_text *t, const struct uk_function *f);
 static inline bool uk_may_build(const struct uk_program *p) {
     return p && !p->status;
 }
-/* A building call begins to make the object; returns p->at as it was, to be restored at its end. Where a text is parsed
- * its positions stay. */
+/* A building call begins: sets p->at to the object that it makes, unless a text is parsed; returns the old p->at, to be restored
+ * at the call's end. */
 struct uk_position uk_begin_item(struct uk_program *p, enum uk_item kind, int number);
 /* Makes the program's status sticky and records the message; the first one wins. Returns NULL. */
 void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_position at, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));
 /* Makes the status, whose message the context has, sticky. */
 void uk_program_keep_failure(struct uk_program *p, enum uk_status status);
-/* Passes a result on; NULL in a program without a failure means that memory ran out. */
+/* Returns its argument; NULL in a program without a failure is recorded as memory that ran out. */
 void *uk_program_made(struct uk_program *p, void *made);
 struct uk_var *uk_find_var(struct uk_var *list, const char *name);
 struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name);
@@ -474,7 +474,7 @@ extern const char *const uk_type_names[UK_TYPES];
 size_t uk_type_bytes(enum uk_type t);
 bool uk_type_is_float(enum uk_type t);
 
-/* ---- the text (parse.c): pieces of it that the C API takes as text ---- */
+/* ---- parse.c: parts of a program that the C API takes as text ---- */
 
 struct uk_map *uk_parse_map(struct uk_program *p, const char *text);
 /* Adds the steps (one, if `single`) of the text to the program's. file: the text's own, or NULL. */
@@ -499,9 +499,9 @@ int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const str
 /* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser, and by uk_program_check() with which
  * every use of a program begins: what it computes outlives the memory that the use itself takes and gives back. */
 enum uk_status uk_check_program(struct uk_program *p);
-/* check_pad.c: warns of sums that read along a dimension of another size under pad. */
+/* check_pad.c: warns of sums that read under pad along a dimension of another size. */
 enum uk_status uk_warn_of_pads(const struct uk_program *p);
-/* check_sizes.c: a program computes something; and what its constants say of its tensors fits the target. */
+/* check_sizes.c: whether a program has a statement; and whether its tensors, as far as constants give their sizes, fit the target. */
 enum uk_status uk_check_has_statement(const struct uk_program *p, struct uk_position at);
 /* Stored dimensions from the innermost outwards: constant strides by size, then the others, last one first. */
 void uk_inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]);
@@ -514,7 +514,7 @@ enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_ind
 enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, const char *text,
                                   struct uk_intrinsic **out);
 
-/* Messages are about the program from here on. */
+/* Later messages name this program. */
 void uk_context_turn_to(struct uk_context *c, const struct uk_program *p);
 
 #endif

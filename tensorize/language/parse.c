@@ -271,7 +271,7 @@ enum uk_status uk_program_parse(struct uk_context *c, const char *file, const ch
     return UK_OK;
 }
 
-/* Tokens of a text that a call gave: errors in it are where the call is. */
+/* Tokens of a text that is a call's argument: the position of errors is the call's. */
 static enum uk_status lex_piece(struct uk_parser *ps, const char *text) {
     uk_context_enter(ps->p->context, ps->p->file);
     enum uk_status status = uk_lex(ps->p->context, text, strlen(text), &ps->list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the compiled function takes these sizes, said in the program's own terms. */
+/* Whether the compiled function accepts these sizes, with a message in the program's terms. */
 #include "interpret/interpret.h"
 #include "lower.h"
 
@@ -23,7 +23,7 @@ static enum uk_status check_accesses(struct uk_program *p, const int64_t *size) 
     return status;
 }
 
-/* What only the compiled function asks: of the sizes that its kernels are passed. */
+/* Conditions of the compiled function alone: on the sizes that are passed to its kernels. */
 static enum uk_status check_function(struct uk_program *p, const struct uk_target *target,
                                      const struct uk_options *o, const int64_t *size) {
     struct uk_mark before = uk_arena_mark(&p->arena);

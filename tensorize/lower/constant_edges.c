@@ -25,7 +25,7 @@ static bool counts_down(const struct uk_index *e, int64_t step, int64_t *number)
     return vars == 1 && *number > 0;
 }
 
-/* What is not full is the rest. */
+/* A tile that is not full has the remainder. */
 static bool find_rest(const struct uk_index *condition, int64_t *rest) {
     const struct uk_index *least = condition->a;
     int64_t full, most, number;

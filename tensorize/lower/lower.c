@@ -327,7 +327,7 @@ static struct uk_node *guarded(struct uk_nest *n, struct uk_node *body) {
     return r;
 }
 
-/* The instances of every stage. Guards of a kernel's tiles are asked where it is called: in its domain they
+/* The instances of every stage. Guards of a kernel's tiles are tested where it is called: in its domain they
  * would have isl write a version of the loops for each place where one stage runs and another does not. */
 static bool make_sets(struct uk_nest *n, isl_set *context) {
     for (int i = 0; i < n->stages; i++) {

@@ -20,7 +20,7 @@ enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 enum uk_status uk_make_launches(struct uk_schedule *s, struct uk_node **nodes);
 /* vectors.c: loops over neighbours that one access of a thread takes become vector loops. */
 void uk_make_vectors(struct uk_node *nodes);
-/* pipelines.c: what fills slots goes ahead. */
+/* pipelines.c: makes pipelined loops: slots are filled ahead of their use. */
 enum uk_status uk_make_pipelines(struct uk_schedule *s, struct uk_node **nodes);
 /* Has the tensor slots, for the iterations of the loop? */
 bool uk_has_slots(const struct uk_schedule *s, const struct uk_tensor *t, const struct uk_node *loop);
@@ -61,7 +61,7 @@ enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct
 /* argument_width.c: adds the conditions under which the stage's kernel can be passed its sizes, or refuses. */
 enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *st, struct uk_function *f);
 
-/* requantize.c: values that are brought back to fewer bits, in forms of which the target has instructions. */
+/* requantize.c: values that are requantized to fewer bits, in forms for which the target has instructions. */
 enum uk_fused_form {
     UK_FUSED_NONE,
     UK_FUSED_BYTE,  /* u8 or i8 of the f32 arg[0] rounded, and of the integer arg[1] added (or NULL) */
@@ -77,7 +77,7 @@ struct uk_fused {
 struct uk_fused uk_fuse_value(const struct uk_target *t, const struct uk_expr *e);
 /* What uk explain says of them, a line for each kind, indented. */
 void uk_report_fused(const struct uk_target *t, const struct uk_expr *e, struct uk_text *report);
-/* Whether the integer is in low..high whatever is read, as far as its types, numbers, min and max tell. */
+/* Whether the integer is in low..high for all inputs, as far as its types, numbers, min and max show. */
 bool uk_has_range(const struct uk_expr *e, int64_t low, int64_t high);
 
 #endif

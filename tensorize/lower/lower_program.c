@@ -132,7 +132,7 @@ static bool has_no_kernels(const struct uk_schedule *s, const struct uk_stage *s
            (st->is_copy || t->reduce != UK_REDUCE_SUM || t->right->op != UK_E_MUL);
 }
 
-/* Plain loops that nobody wrote a step for are noted, or refused where kernels are required. */
+/* Plain loops that no step asks for are noted, or refused where kernels are required. */
 static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *st) {
     const char *why = st->is_copy     ? "no kernel packs it"
                       : st->plain_why ? st->plain_why
@@ -485,7 +485,7 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
 }
 
 /* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed differs
- * from the kernel's), so that nothing but the failure is told. */
+ * from the kernel's), so that only the failure is reported. */
 enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                         struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
     p->arena.failed = p->context->arena.failed = false;

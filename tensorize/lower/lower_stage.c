@@ -24,7 +24,7 @@ static bool access_at(struct uk_schedule *s, const struct uk_stage *st, const st
 
 /* ---- the statement ---- */
 
-/* Does the expression itself ask whether the element of a pad exists? */
+/* Does the expression itself test whether the element of a pad exists? */
 static bool is_asked(const struct uk_stage *st, const struct uk_expr *pad) {
     for (int o = 1; o < st->operands; o++)
         if (st->operand[o].expr == pad->arg[0])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums that become bytes again, as they are written with what the language has, and the instructions that compute the same.
+ * Sums that are requantized to bytes: the forms in which programs write this, and the instructions that compute the same.
  * On RISC-V, whose conversions have the rounding mode as an operand: u8(round(x) + zero). With P: its shift that rounds up, the doubled
  * product's upper half, and min and max. Elsewhere LLVM's own forms are as short.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether accesses lie inside their tensors: for which sizes, and what to say if for none. */
+/* For which sizes accesses are inside their tensors, and the message if for none. */
 #include <isl/set.h>
 #include "polyhedra.h"
 
@@ -123,7 +123,7 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
         isl_set_free(bad);
         return uk_out_of_memory(s->context);
     }
-    /* What guards leave out is initialized all the same. */
+    /* Elements whose terms guards leave out are initialized all the same. */
     bad = outside(s, all, &st->statement->left, bad);
     if (!uk_is_empty(st))
         bad = outside_in(s, st, st->statement->right, bad);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that asks isl: instance sets, proofs over them, and whether an order keeps the dependences. */
+/* Questions to isl: instance sets, proofs over them, and whether an order preserves the dependences. */
 #include <isl/aff.h>
 #include <isl/id.h>
 #include <isl/map.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include "polyhedra.h"
 
-/* One compile asks for some thousands of isl operations; the cap turns a runaway problem into an error. */
+/* A compilation takes some thousands of isl operations; the limit turns a problem that does not end into an error. */
 enum { MAX_OPERATIONS = 50000000 };
 
 void uk_context_isl_destroy(struct isl_ctx *ctx) {
@@ -298,8 +298,8 @@ static isl_map *loops_to(struct uk_schedule *s, const struct uk_stage *st, const
     return m;
 }
 
-/* Pairs of instances that touch one element of the tensor that the stage writes, one of them as a writer.
- * Sums have no order by definition, so `relax` leaves out what only the reduction itself connects. */
+/* Pairs of instances that access one element of the tensor that the stage writes, one of them writing.
+ * The terms of a sum have no order by definition, so `relax` leaves out dependences that are due to the reduction itself. */
 static isl_map *conflicts(struct uk_schedule *s, const struct uk_stage *st, bool relax) {
     const struct uk_operand *w = &st->operand[0];
     isl_map *write = loops_to(s, st, w->index, w->tensor->stored_dims);

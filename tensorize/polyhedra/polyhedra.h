@@ -37,17 +37,17 @@ isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relati
 isl_set *uk_instance_sizes(struct uk_schedule *s, const struct uk_stage *st);
 /* Is `relation` (over the stage's first `loops` loops and sizes) true wherever an instance exists? */
 bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, struct uk_index *relation);
-/* Does any order of execution given by the loops break a dependence? On a refusal `why` tells which. */
+/* Does the order of execution given by the loops violate a dependence? If it does, `why` says which. */
 enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct uk_position at,
                               const char *step);
 /* Are the loop's iterations independent? relax: but for what only the stage's own reduction connects. */
 enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int position, bool relax,
                                  struct uk_position at, const char *step);
-/* Do two threads of one block, or two blocks, touch an element that stage a writes: a, and operand of b, which is that tensor
+/* Do two threads of one block, or two blocks, access an element that stage a writes: a, and operand of b, which is that tensor
  * too? Loops [0, host) of both have the same values, [host, inside) are over blocks. Also where isl fails. */
 bool uk_crosses(struct uk_schedule *s, const struct uk_stage *a, const struct uk_stage *b, int operand,
                 int host, int inside, bool blocks);
-/* Sizes for which, at some instance, the access leaves its tensor's shape in dimension d. NULL: at none, plainly. */
+/* Sizes for which, at some instance, the access leaves its tensor's shape in dimension d. NULL: for none, without asking isl. */
 isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d);
 enum uk_status uk_isl_status(struct uk_schedule *s);
 

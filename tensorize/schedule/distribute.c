@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who does what in a block. Copies into shared memory that have no loop over threads are spread over all of them, neighbours to
- * neighbours. A buffer in registers is in those of one thread, element by element: the terms of loops over threads in its
- * indices are digits that say which, and the rest is the register. Stages on it without such loops take the same digits.
+ * The distribution of work over the threads of a block. Copies into shared memory that have no loop over threads are distributed over
+ * all threads, neighbouring elements to neighbouring threads. Each element of a buffer in registers is in one thread's: the terms
+ * of loops over threads in its indices are digits that give the thread, and the rest is the register. Stages on the buffer without
+ * such loops are distributed by the same digits.
  */
 #include <string.h>
 #include "schedule.h"

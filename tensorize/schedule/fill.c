@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Full tiles: the buffers of a block are filled with zeros where the tensor ends, so that a stage that reads only such ones and
- * writes another one need not stop there. What it computes beyond the end, nobody stores.
+ * Full tiles: the buffers of a block are filled with zeros beyond the end of the tensor, so that the loops of a stage that only
+ * reads such buffers and writes another one can run to constants. What it computes beyond the end is not stored.
  */
 #include "schedule.h"
 

@@ -411,7 +411,7 @@ static enum uk_status fuse_view(struct fusion *u) {
     enum uk_status status = extent ? UK_OK : uk_out_of_memory(u->s->context);
     int kept = 0;
 
-    /* While subscripts are what the program says. */
+    /* Before a change of view, while subscripts are as in the program. */
     if (!status && !st->inside)
         status = uk_inside_condition(u->s, st, &st->inside);
     if (status)

@@ -483,7 +483,7 @@ static enum uk_status create_copy(struct packing *p) {
     return UK_OK;
 }
 
-/* The consumer reads the copy, which has what its pads read. */
+/* The consumer reads the copy, which has the pads' values outside. */
 static enum uk_status redirect(struct packing *p) {
     struct uk_stage *st = p->consumer;
     int kept = 0;

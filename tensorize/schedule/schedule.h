@@ -30,7 +30,7 @@ void uk_fill_stage(const struct uk_schedule *s, struct uk_stage *st);
  * the indices of registers are those of one thread. */
 enum uk_status uk_spread_over_threads(struct uk_schedule *s);
 enum uk_status uk_make_registers(struct uk_schedule *s);
-/* The access to a buffer in registers as that of one thread, in so far as the stage tells. False: no memory. */
+/* Makes the access to a buffer in registers one to a thread's own registers, if the stage determines the thread. False: no memory. */
 bool uk_thread_part(struct uk_schedule *s, const struct uk_stage *st, struct uk_operand *o);
 
 /* Are two values that read no tensor the same? */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stage's accesses touch of a tensor inside its first loops.
+ * The part of a tensor that a stage accesses inside its first loops, the prefix.
  *
- * In every dimension that is offset + x: the offset is what the prefix loops and the sizes add, x what the
- * inner loops add, from 0 up. x is a sum over iterators; how far each of them goes inside the prefix is told
- * by the stage's bounds, and the sum's bounds are all sums of theirs.
+ * In every dimension indices are offset + x: the offset is the sum of what the prefix loops and the sizes
+ * contribute, x >= 0 what the inner loops contribute. x is a sum over iterators; the stage's bounds give the
+ * range of each inside the prefix, and the bounds of x are all sums of these.
  */
 #include <string.h>
 #include "stages.h"
@@ -237,7 +237,7 @@ static enum uk_status part_of(struct finding *g) {
     return status;
 }
 
-/* The whole dimension, for indices that no loop bounds but the tensor's shape does. */
+/* The whole dimension, for indices that no loop bounds: the tensor's shape does. */
 static void whole_dimension(struct uk_part *p, struct uk_index *extent) {
     memset(p, 0, sizeof *p);
     p->is_whole = true;
@@ -418,7 +418,7 @@ enum uk_status uk_region_join(struct uk_schedule *s, struct uk_region *to, const
     return status;
 }
 
-/* ---- what users of a region ask ---- */
+/* ---- properties of a region ---- */
 
 struct uk_index *uk_part_position(struct uk_schedule *s, const struct uk_stage *st,
                                   const struct uk_part *part, const struct uk_affine *f) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much a part of a tensor may hold, and the bounds that a stage attached there begins with. */
+/* How many elements a part of a tensor may have, and the bounds that a stage attached there begins with. */
 #include "stages.h"
 
-/* Seen from its form: an extent less something, for an empty tensor. */
+/* Whether an extent may be negative, by its form: a difference, for an empty tensor. */
 static bool may_be_negative(const struct uk_index *e) {
     struct uk_poly p = uk_poly_of(e);
     bool negative = p.terms < 0;

@@ -248,7 +248,7 @@ static bool is_range(const struct uk_statement *t, const struct uk_index *r) {
 static enum uk_status add_where(struct uk_schedule *s, struct uk_stage *st, const struct uk_index *where) {
     if (!where || is_range(st->statement, where))
         return UK_OK;
-    if (st->statement->scan) { /* every instance stores, whether it adds or not */
+    if (st->statement->scan) { /* every instance stores, also one that adds nothing */
         st->is_filtered = true;
         return UK_OK;
     }
@@ -311,7 +311,7 @@ enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, st
         st->loop[st->loops++] = l;
         st->iterator[i].coefficient[st->loop[i]->id] = 1;
         st->reduced[i] = i >= t->left_iterators;
-        /* An empty sum has one turn, in which nothing is added: what goes before and after it runs. */
+        /* An empty sum has one iteration, in which nothing is added: what comes before and after it runs. */
         bool empty = st->reduced[i] && uk_index_is_int(t->extent[i], &c) && c <= 0;
         if ((status =
                  uk_add_bound(s, st, &st->iterator[i], empty ? uk_index_int(s->arena, 1) : t->extent[i])))

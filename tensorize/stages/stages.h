@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room stages: statements as stages, and how instances, addresses and bounds depend on their loops; what accesses touch of a
- * tensor, and how a buffer of that is laid out. It uses language and target; it does not ask isl.
+ * Room stages: statements as stages, and how instances, addresses and bounds depend on their loops; which part of a tensor is
+ * accessed, and how a buffer of it is laid out. It uses language and target, and not isl.
  *
  * A stage works in the space of its own loops. A statement iterator is a sum of loops times constants: `split m 14 -> mo mi`
  * replaces m by 14*mo + mi everywhere, so no floor or remainder ever appears and isl sees plain polyhedra. All loops start
@@ -99,7 +99,7 @@ struct uk_stage {
     int scanned;                    /* ... and the iterator along which */
     struct uk_index *needs;         /* conditions on the sizes, of accesses that were inlined away; or NULL */
     struct uk_index *inside; /* loops were fused by a change of view: uk_inside_condition before that */
-    bool is_filtered; /* its `where` has relations that are no bounds: they are asked at every instance */
+    bool is_filtered;        /* its `where` has relations that are no bounds: each instance tests them */
     bool is_copy;
     const struct uk_copied *copied; /* a copy of a tensor: what it holds (region.h) */
     bool is_reset;                  /* the separate initialization of a reduction */
@@ -139,7 +139,7 @@ struct uk_schedule {
         *wanted_kernel; /* automatic schedules: no other kernel for this stage; or NULL */
 };
 
-/* Whether what no kernel computes may run as plain loops. */
+/* Whether a stage that no kernel computes may run as plain loops. */
 static inline bool uk_may_loop(const struct uk_schedule *s) {
     return !s->options->require_kernels || s->target->interpreted;
 }
@@ -162,7 +162,7 @@ struct uk_index *uk_affine_value(struct uk_schedule *s, const struct uk_stage *s
 struct uk_index *uk_substitute(struct uk_arena *a, const struct uk_index *e, const struct uk_var *v,
                                struct uk_index *by);
 
-/* A polynomial over sizes: addresses' coefficients. Anything that is no sum or product is an atom. */
+/* A polynomial over sizes: addresses' coefficients. An expression that is no sum or product is an atom. */
 enum { UK_MAX_TERMS = 8, UK_MAX_FACTORS = 4 };
 struct uk_term {
     int64_t factor;
@@ -170,7 +170,7 @@ struct uk_term {
     const struct uk_index *atom[UK_MAX_FACTORS]; /* sorted */
 };
 struct uk_poly {
-    int terms; /* -1: too large to say */
+    int terms; /* -1: too many terms */
     struct uk_term term[UK_MAX_TERMS];
 };
 struct uk_poly uk_poly_of(const struct uk_index *e);
@@ -191,7 +191,7 @@ struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
 /* ---- stages.c ---- */
 
 enum uk_status uk_stages_create(struct uk_schedule *s);
-/* One more at *end, which moves on; t stays the caller's own. */
+/* Appends an operand at *end; t stays the caller's. */
 enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, struct uk_stage ***end);
 /* The operands as the statement has them, and the guards that follow from pad and where. */
 enum uk_status uk_stage_operands(struct uk_schedule *s, struct uk_stage *st);
@@ -209,12 +209,12 @@ int uk_own_position(const struct uk_stage *st, const char *name);
 bool uk_is_reduced(const struct uk_stage *st, const struct uk_loop *l);
 /* Its id is none that the stage's loops have. */
 struct uk_loop *uk_loop_create(struct uk_schedule *s, struct uk_stage *st, const char *name, int iterator);
-/* Two loops in the place of one; false: refused, or no memory, and the stage is as it was. The forms are the caller's. */
+/* Replaces one loop by two; false: refused, or no memory, and the stage is unchanged. The caller changes the forms. */
 bool uk_loop_divide(struct uk_schedule *s, struct uk_stage *st, int position, const char *outer,
                     const char *inner);
 /* Gives the loops of a stage that is at the root, and has nothing attached, ids that the others do not have. */
 void uk_loops_apart(struct uk_stage *st, struct uk_loop *const *other, int n);
-/* One more stage is made, of that name: refused beyond UK_MAX_STAGES. */
+/* Counts a new stage of that name: refused beyond UK_MAX_STAGES. */
 enum uk_status uk_count_stage(struct uk_schedule *s, struct uk_stage *st, const char *name,
                               struct uk_position at);
 /* The end of loop l's values where the loops with a value[] have that value and the inner ones are at 0: min
@@ -225,7 +225,7 @@ struct uk_index *uk_extent(struct uk_schedule *s, const struct uk_stage *st, con
 /* The first value of the loop for which the guards hold: 0, or max(0, ..). */
 struct uk_index *uk_first(struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l,
                           struct uk_index *const *value);
-/* Has the loop a first value other than 0, in some tile? */
+/* Does the loop begin at another value than 0, in some tile? */
 bool uk_starts_late(const struct uk_stage *st, const struct uk_loop *l);
 /* The same two over another list of bounds, those of a pad. */
 struct uk_index *uk_first_within(struct uk_schedule *s, const struct uk_stage *st, const struct uk_bound *b,
@@ -245,17 +245,17 @@ int uk_home_prefix(const struct uk_schedule *s, const struct uk_stage *st);
 /* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a scan. */
 int uk_shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n);
 
-/* ---- told.c: sizes as far as they are known ---- */
+/* ---- told.c: estimates of sizes ---- */
 
-/* 0: nobody told. */
+/* The value of a size expression; 0: it is not known. */
 int64_t uk_told(const struct uk_schedule *s, const struct uk_index *e);
-/* A size expression as far as constants, assumptions and `size` items tell, else a guess. */
+/* The same, by constants, assumptions and the defaults of `size` items; else a guess. */
 double uk_size_told(const struct uk_schedule *s, const struct uk_index *e);
-/* The same as if it held no size that --define made a constant. */
+/* The same without regard to --define. */
 double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e);
-/* The extent of the loop's iterator, likewise. */
+/* The extent of the loop's iterator, estimated likewise. */
 double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
-/* The loop's own values, likewise: fewer where it is a part of its iterator, by a constant. */
+/* The loop's number of values, likewise: fewer than the iterator's where the loop is a part of it of constant length. */
 double uk_values_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
 
 /* ---- split_statement.c ---- */
@@ -268,7 +268,7 @@ struct uk_statement *uk_statement_parts(struct uk_schedule *s, struct uk_stateme
 enum uk_status uk_names_begin(struct uk_schedule *s);
 enum uk_status uk_name_add(struct uk_schedule *s, const char *name);
 enum uk_status uk_name_add_stage(struct uk_schedule *s, struct uk_stage *st, const char *name);
-/* Has anything had the name so far? */
+/* Has any object had the name so far? */
 bool uk_name_is_known(const struct uk_schedule *s, const char *name);
 /* Is it a tensor's, a size's or a stage's? */
 bool uk_name_taken(const struct uk_schedule *s, const char *name);
@@ -278,10 +278,10 @@ const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const cha
 
 bool uk_mentions(const struct uk_index *e, const struct uk_var *v);
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
-/* The stage without guards: they leave instances out, not elements. NULL: no memory. */
+/* A copy of the stage without guards, which leave out instances, not elements. NULL: no memory. */
 const struct uk_stage *uk_without_guards(struct uk_schedule *s, const struct uk_stage *st);
 
-/* ---- footprint.c, room.c: what accesses touch of a tensor ---- */
+/* ---- footprint.c, room.c: which part of a tensor is accessed ---- */
 
 enum { UK_MAX_PART_BOUNDS = 16 };
 
@@ -294,7 +294,7 @@ struct uk_part {
     bool is_whole;      /* nothing is known: all of the dimension, more than may be touched */
 };
 
-/* What is touched of a tensor inside a stage's first `prefix` loops. */
+/* The part of a tensor that is accessed inside a stage's first `prefix` loops. */
 struct uk_region {
     int prefix, dims;
     struct uk_part part[UK_MAX_DIMS];
@@ -315,7 +315,7 @@ bool uk_affine_equal(const struct uk_affine *a, const struct uk_affine *b);
 /* x = f - offset, an expression over the stage's loops. */
 struct uk_index *uk_part_position(struct uk_schedule *s, const struct uk_stage *st,
                                   const struct uk_part *part, const struct uk_affine *f);
-/* What the stage's bounds say of the first `prefix` loops alone is added to those of `to`. */
+/* Adds the stage's bounds on the first `prefix` loops to those of `to`. */
 enum uk_status uk_inherit_bounds(struct uk_schedule *s, const struct uk_stage *st, int prefix,
                                  struct uk_stage *to);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sizes as far as constants, assumptions and `size` items tell. */
+/* Estimates of sizes, by constants, assumptions and the defaults of `size` items. */
 #include "stages.h"
 
-enum { GUESS = 1024 }; /* for sizes that nobody told */
+enum { GUESS = 1024 }; /* for sizes of which nothing is known */
 
-/* The size's value for the estimate: what --define or a `size` item says, or what is assumed to be equal. */
+/* The size's value for the estimate: by --define, by a `size` item, or by its definition. */
 static int64_t told_value(const struct uk_var *v, void *user) {
     bool *known = user;
 
@@ -21,7 +21,7 @@ static int64_t told_value(const struct uk_var *v, void *user) {
     return v->default_value;
 }
 
-/* The same as if no size had been made a constant. */
+/* The same without regard to --define. */
 static int64_t argument_value(const struct uk_var *v, void *user) {
     struct uk_var argument = *v;
 
@@ -29,7 +29,7 @@ static int64_t argument_value(const struct uk_var *v, void *user) {
     return told_value(&argument, user);
 }
 
-/* 0: nobody told. */
+/* 0: not known. */
 static int64_t told_by(const struct uk_schedule *s, const struct uk_index *e,
                        int64_t (*value)(const struct uk_var *, void *)) {
     bool known = true, overflow = false;

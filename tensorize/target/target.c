@@ -111,7 +111,7 @@ static int64_t clamp(int64_t v, int64_t least, int64_t most) {
     return v < least ? least : v > most ? most : v;
 }
 
-/* Virtual machines report whatever their host pleases; a core's own caches lie within these bounds. */
+/* Virtual machines may report any sizes; a core's own caches are within these bounds. */
 static void native_caches(struct uk_machine *m) {
     if (!cpuinfo_initialize())
         return;
@@ -121,12 +121,12 @@ static void native_caches(struct uk_machine *m) {
         m->l1_bytes = clamp(l1->size, 16 << 10, 128 << 10);
     if (l2)
         m->l2_bytes = clamp(l2->size, 128 << 10, 4 << 20);
-    /* Elsewhere clusters may share it; x86-64's cores have one each, whatever their threads. */
+    /* On other architectures clusters may share it; each x86-64 core has one, shared by its threads. */
     if (l2 && UK_ARCH_HERE != UK_ARCH_x86_64)
         m->l2_cores = (int)clamp(l2->processor_count, 1, 16);
 }
 
-/* Cores that are not the two full-width FMAs a cycle of the rows above. */
+/* Cores that do not issue two full-width FMAs a cycle as the rows above do. */
 static void native_pipes(struct uk_machine *m, const char *cpu) {
     if (!strcmp(cpu, "znver4"))
         m->fma_per_cycle = m->load_per_cycle = m->vector_bytes == 64 ? 1 : 2;
@@ -273,7 +273,7 @@ static enum uk_status add_features(struct uk_context *c, struct uk_target *t, co
 
         if (!f)
             return unknown_feature(c, t, plus, n);
-        if (uk_is_private(t->arch, plus, n)) /* LLVM is not told */
+        if (uk_is_private(t->arch, plus, n)) /* not passed to LLVM */
             f = uk_format(&c->arena, "%.*s", (int)n, f);
         else
             t->features = uk_format(&c->arena, "%s%s+%s", t->features, *t->features ? "," : "", f);

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-/* A GPU: what a kernel may take of it; all 0: the target has no blocks and threads. */
+/* A GPU: the resources that a kernel may use; all 0: the target has no blocks and threads. */
 struct uk_device {
     int threads;                          /* of a block, at most */
     int64_t shared_bytes, register_bytes; /* of a block, of a thread, that buffers may have */
@@ -18,7 +18,7 @@ struct uk_device {
     int simds, units; /* of a compute unit; compute units */
 };
 
-/* What the scheduler's cost rule needs to know of a machine. */
+/* The figures of a machine that the cost rule of the scheduler uses. */
 struct uk_machine {
     int vector_bytes;                     /* of the widest vectors */
     double fma_per_cycle, load_per_cycle; /* of such vectors */
@@ -71,7 +71,7 @@ struct uk_arch {
     const char *const *triples;  /* how triples of code for it begin; none begins another architecture's */
     const char *flag;            /* in front of a feature's name the compiler's option, "-m"; or "" */
     const char *const *features; /* that a target may have, in LLVM's spelling */
-    const char *const *others;   /* that code may ask for, and no target has */
+    const char *const *others;   /* that code may require, and no target has */
     const char *intrinsics;      /* "llvm.aarch64." */
     const char *const
         *instructions;      /* the beginnings of intrinsics after that, each with the feature it needs */
@@ -80,12 +80,12 @@ struct uk_arch {
     const char *const *c_options; /* of clang's for imports in C, or NULL */
     const char *const
         *not_in_imports;       /* intrinsics after that, and mnemonics of asm, by their beginnings; or NULL */
-    enum uk_exec_scope widest; /* who may run a kernel together; default UK_EXEC_THREAD */
+    enum uk_exec_scope widest; /* the widest scope of a kernel; default UK_EXEC_THREAD */
     unsigned spaces[4];        /* LLVM's number of each enum uk_space; default 0 */
     bool extends_int;          /* an int is passed and returned as one of the register's width */
-    const char *abi;           /* the calling convention, where LLVM and clang have to be told; else NULL */
-    int elf_machine, bits;     /* EM_AARCH64; of addresses */
-    const char *gpu;           /* the kind of GPU that runs it, as uk_gpu_open takes it; or NULL */
+    const char *abi;       /* the calling convention, where it must be passed to LLVM and clang; else NULL */
+    int elf_machine, bits; /* EM_AARCH64; of addresses */
+    const char *gpu;       /* the kind of GPU that runs it, as uk_gpu_open takes it; or NULL */
     struct uk_kernel_code kernel;
     struct uk_emulator emulator;
     struct uk_assembly assembly;
@@ -95,10 +95,10 @@ extern const struct uk_arch *const uk_archs[];
 /* The architecture of this process. */
 const struct uk_arch *uk_own_arch(void);
 /* Features that LLVM does not know, by the last column of instruction sets: rows, targets and kernels.json have them, and
- * neither LLVM nor a compiler is told of them. The one of that number, of *length characters; NULL: there are fewer. */
+ * they are passed neither to LLVM nor to a compiler. The i-th one, of *length characters; NULL: there are fewer. */
 const char *uk_private_feature(const struct uk_arch *arch, int index, size_t *length);
 bool uk_is_private(const struct uk_arch *arch, const char *feature, size_t length);
-/* The list "avx2,fma" as LLVM wants it, "+avx2,+fma", without what is private; cut to size. */
+/* The list "avx2,fma" in LLVM's form, "+avx2,+fma", without private features; cut to size. */
 void uk_llvm_features(const struct uk_arch *arch, const char *features, char *out, size_t size);
 /* A kernel's; of those for any, this process's. */
 const struct uk_arch *uk_arch_of(const struct uk_kernel *k);
@@ -111,7 +111,7 @@ struct uk_target {
     struct uk_machine machine;
     bool interpreted; /* "interp": no code at all */
 };
-/* A target that somebody asked for, and LLVM's object for it, which link makes on first use. */
+/* A target in use, and LLVM's object for it, which link makes on first use. */
 struct uk_known_target {
     struct uk_target target;
     struct LLVMOpaqueTargetMachine *machine;
@@ -121,15 +121,15 @@ struct uk_known_target {
 /* target_table.c: those with a name; the last one's is NULL. */
 extern const struct uk_target uk_targets[];
 
-/* "native" asks this CPU. Unknown names: UK_INVALID_ARGUMENT with the list of known ones in the message, of the
- * architecture where the name begins as its targets' do. */
+/* Finds a target by name; "native" is this CPU's. Unknown names: UK_INVALID_ARGUMENT, with the known ones in the message: those of
+ * one architecture, if the name begins as its targets' do. */
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
 /* The most bytes that an object may have. */
 int64_t uk_target_most_bytes(const struct uk_target *t);
 bool uk_target_has(const struct uk_target *t, const char *feature);
 /* Whether the kernel is of the target's architecture, or of any and the target no device. */
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row);
-/* What a target that runs kernels of no wider scope lacks for one; NULL: nothing. */
+/* The scope that a kernel needs and the target lacks, as text; NULL: it lacks none. */
 const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope);
 /* Whether the target cannot have the kernel: its architecture is another, or it lacks a feature or the scope; the name of that,
  * cut to size. */

@@ -128,11 +128,11 @@ static void peers_environment(void **state) {
 /* MKL finds the answer only if the program itself exports it. */
 static void answers_mkl(void **state) {
     (void)state;
-    int (*(*ask)(void))(void) = NULL;
+    int (*(*get)(void))(void) = NULL;
     void *address = dlsym(RTLD_DEFAULT, "mkl_serv_get_cpu_true");
     assert_non_null(address);
-    memcpy(&ask, &address, sizeof address);
-    assert_int_equal(ask()(), 1);
+    memcpy(&get, &address, sizeof address);
+    assert_int_equal(get()(), 1);
 }
 
 /* ---- products ---- */

@@ -48,7 +48,7 @@ struct uk_intrinsic *make_intrinsic(struct maker *m, const char *symbol, int cou
 struct uk_node *make_call(struct maker *m, struct uk_intrinsic *in, const struct uk_access *operand);
 void make_import(struct maker *m, int kind, const char *text);
 
-/* m->function as machine code; the context's message tells why not. */
+/* m->function as machine code; on failure the context has the message. */
 enum uk_status make_module(struct maker *m, const char *target, struct uk_module **out);
 
 #endif

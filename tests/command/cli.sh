@@ -321,7 +321,7 @@ expect 1 '' 'kernel uk_sgemm_8x12_neon_asm is for aarch64, which target armv7-ne
 expect 1 '' "kernel $kernel is for avx2, which target x86_64-generic lacks" show $kernel --asm --target=x86_64-generic
 expect 2 '' 'target is for --asm, --llvm and --bitcode' show $kernel --target=native
 
-# A feature that LLVM does not know is none that it is told of, nor is clang: they would say so. Floats are passed as on Linux.
+# A feature that LLVM does not know is not passed to it or to clang, which would report it. Floats are passed as on Linux.
 expect 0 '' '' compile "$source/tests/golden/kernel_of_private_feature.uk" --target=riscv64+rvp -o other.o
 "$LLVM_BIN/llvm-readelf" -h other.o | grep 'double-float ABI' >/dev/null || fail 'other.o: calling convention'
 

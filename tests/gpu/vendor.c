@@ -2,7 +2,7 @@
 /*
  * What uk_gpu_open takes for AMD's HIP or, with -DCUDA, for NVIDIA's driver, so that a machine without a GPU tests the calls that
  * are made of it. The simulator computes. It is as strict as the real ones may be: a thread has to choose a device before other
- * calls, launches run when somebody waits and report their errors there, arguments have to be as the kernel's code object says.
+ * calls, launches run at the next wait and report their errors there, arguments must match the kernel's code object.
  * Tests ask it to fail at its n-th call, and what was made and not yet freed.
  */
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tests ask the libraries of vendor.c, by dlsym. */
+/* Functions of vendor.c's libraries that tests call, by dlsym. */
 #ifndef UK_TESTS_GPU_VENDOR_H
 #define UK_TESTS_GPU_VENDOR_H
 

@@ -98,7 +98,7 @@ static void cuts_ldc_to_32_bits(PARAMETERS) {
     good(k, a, b, c, (int32_t)ldc, acc, mr, nr);
 }
 
-/* Where addresses have fewer, no stride can be told from what is left of it. */
+/* Addresses of 32 bits do not distinguish a stride from its low 32 bits. */
 static bool has_64_bits(void) {
     return sizeof(void *) == 8;
 }

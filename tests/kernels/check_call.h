@@ -46,8 +46,8 @@ bool check_call(struct check *c);
 
 /* Rows so far apart that strides need 64 bits; two of them, where the kernel takes fewer than its tile has. */
 bool check_far_rows(struct check *c, bool row_edges);
-/* Whoever reads or writes beside a row of the output, if only to put back what was there, touches a page that does not
- * exist: there another thread may be writing. The k is CHECK_FAR_K, as check_far_rows()'s. */
+/* Rows of the output alone on their pages: a kernel that reads or writes beside a row, even if it stores the old values, faults.
+ * In a program another thread may be writing there. k is CHECK_FAR_K, as in check_far_rows(). */
 enum { CHECK_FAR_K = 3 };
 bool check_neighbours(struct check *c, int64_t mr, int64_t nr, int64_t acc);
 void check_release_rows(struct rows_apart *a);

@@ -413,7 +413,7 @@ static void failed_calls_fail_every_use(void **state) {
     uk_context_destroy(c);
 }
 
-/* A program that nobody checked is checked by its first use, whichever that is. */
+/* A program that has not been checked is checked by its first use, whichever that is. */
 static void broken_rules_fail_every_use(void **state) {
     struct uk_context *c = uk_context_create();
     const char *call = "";

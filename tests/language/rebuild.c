@@ -54,7 +54,7 @@ static struct uk_index *make_index(struct maker *m, const struct uk_index *e) {
     }
 }
 
-/* n of them, or NULL if there are none: `given` tells. */
+/* An array of n indices, or NULL if not `given`. */
 static struct uk_index *const *make_list(struct maker *m, bool given, int n, struct uk_index *const from[],
                                          struct uk_index *list[]) {
     for (int i = 0; given && i < n; i++)

@@ -86,7 +86,7 @@ static void asm_of_x86(void **state) {
     takes_asm("__asm__ volatile(\"addps %%xmm1, %%xmm2\" ::: \"xmm2\");", "x86_64-generic");
 }
 
-/* Its assemblers for Arm do know, unless the text tells them otherwise. */
+/* LLVM's assemblers for Arm refuse such instructions, unless a directive in the text enables them. */
 static void asm_of_arm(void **state) {
     (void)state;
     refuses_asm("__asm__ volatile(\"sdot v0.4s, v1.16b, v2.16b\" ::: \"v0\");", "aarch64-neon", UK_LINK,

@@ -193,7 +193,7 @@ static enum outcome outcome_of(const struct attempt *t) {
     return right ? RIGHT : WRONG;
 }
 
-/* The steps begin at a line that no program has, so that a refusal's line tells which of the two is meant. */
+/* The steps begin at a line that no program has, so that a refusal's line shows whether it is about a step. */
 static enum outcome outcome_of_steps(const struct attempt *t, const struct random_steps *r) {
     struct uk_text text = {0};
     char newlines[FIRST_LINE];

@@ -151,7 +151,7 @@ static struct uk_program *parse(const struct example *e, const char *steps) {
     return p;
 }
 
-/* Where kernels are asked for, those of a target that has them. */
+/* Where kernels are required, those of a target that has them. */
 static const char *target_of(const char *steps, const char *otherwise) {
     return strstr(steps, "tensorize") ? "x86_64-avx2" : otherwise;
 }

@@ -25,7 +25,7 @@ struct session {
     enum bench_type type;
     int isa;
     int threads;
-    double peak, bandwidth, start, printed; /* printed: when progress was told last */
+    double peak, bandwidth, start, printed; /* printed: when progress was printed last */
     struct bench_library library[ALL];
     struct bench_shapes shapes;
     int chosen, done; /* shapes */
@@ -118,7 +118,7 @@ static int read_shapes(struct session *s) {
     return choose_shapes(s);
 }
 
-/* The instruction set and the threads are told to our own library as to any other: by the environment, before its first
+/* Our own library gets the instruction set and the threads as any other: by the environment, before its first
  * call. */
 static int settle(struct session *s) {
     const struct uk_arguments *a = s->a;

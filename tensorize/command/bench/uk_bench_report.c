@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "uk_bench.h"
 
-/* The text after "model name" in /proc/cpuinfo; a CPU that is not told is "unknown". */
+/* The text after "model name" in /proc/cpuinfo; "unknown" if there is none. */
 static void cpu_name(char *name, size_t size) {
     char line[512];
     FILE *f = fopen("/proc/cpuinfo", "r");

@@ -251,7 +251,7 @@ static int cycles_of(const struct uk_kernel *k, const char *core, const struct c
 
 /* ---- the table ---- */
 
-/* A line for each core; `only` is the one core that is asked for, or NULL. */
+/* A line for each core; `only` is the single core to print, or NULL. */
 static int print_rows(const struct uk_kernel *k, const struct code *c, const struct loop *l,
                       const char *only) {
     const double steps = k->fma > 0 && l->multiplies ? l->multiplies / k->fma : 1;

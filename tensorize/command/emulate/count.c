@@ -4,7 +4,7 @@
  *
  *   symbol=NAME   that lie in one function
  *   call=NAME     of a call of that function by main, in whatever it calls
- *   neither       of the whole program, which has to be static: qemu tells the symbols of the main program only
+ *   neither       of the whole program, which has to be static: qemu knows the symbols of the main program only
  *   cycles=on     and for how many cycles: see issue()
  *
  * FILE gets a line "INSTRUCTIONS CYCLES" and lines "COUNT FUNCTION MNEMONIC", the largest first.

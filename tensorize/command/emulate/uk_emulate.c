@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Programs for another architecture, run here: the object is linked with a runner that has the C library of that
- * architecture in it, and qemu-user runs that. Operands go through a file that both map. Nothing here tells how fast the
+ * architecture in it, and qemu-user runs that. Operands go through a file that both map. This does not show how fast the
  * code would be.
  */
 #define _POSIX_C_SOURCE 200809L

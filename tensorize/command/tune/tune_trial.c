@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include "tune.h"
 
-/* So much slower than the reference was, in every call of a short while: not worth turns. */
+/* A candidate that is slower than the reference by this factor in every call of a short while is not measured further. */
 static const double hopeless = 2, hopeless_while = 0.01;
 
 enum {
@@ -176,7 +176,7 @@ static void run_call(void *user) {
     c->status |= uk_module_call(c->module, c->b->arguments, c->b->scalars, c->b->data.origins);
 }
 
-/* True if the candidate is so slow that a few calls tell. */
+/* True if a few calls show that the candidate is too slow. */
 static bool is_hopeless(const struct tune_bench *b, struct call *c, struct report *r) {
     double least = HUGE_VAL, begun = bench_seconds();
 

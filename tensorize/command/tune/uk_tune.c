@@ -121,7 +121,7 @@ static bool is_over(const struct tune *t) {
     return interrupted || passed(t) >= search_share * t->limit || t->measured >= t->most;
 }
 
-/* Seconds that the kernels of these steps take at least; 0: nobody knows. */
+/* Seconds that the kernels of these steps take at least; 0: not known. */
 static double bound(struct tune *t, const char *steps) {
     double operations;
     enum uk_status status =
@@ -467,7 +467,7 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
     sigaction(SIGHUP, NULL, &before);
     if (before.sa_handler != SIG_IGN) /* nohup's */
         sigaction(SIGHUP, &act, NULL);
-    signal(SIGPIPE, SIG_IGN); /* nobody reads the progress any more: that is no reason to lose the result */
+    signal(SIGPIPE, SIG_IGN); /* if standard error is closed, progress is lost, and not the result */
     return UK_EXIT_OK;
 }
 
@@ -508,7 +508,7 @@ int uk_command_tune(const struct uk_arguments *a) {
     struct tune t = {.log.file = -1};
     char threads[32];
 
-    /* The pool asks the environment once, at its first use. */
+    /* The pool reads the environment once, at its first use. */
     snprintf(threads, sizeof threads, "%lld", (long long)a->threads);
     if (a->threads)
         setenv("UK_NUM_THREADS", threads, 1);
