@@ -13,6 +13,17 @@
 static char log_of_calls[256];
 static struct uk_gpu *gpu;
 static int state;
+static const char *failing = ""; /* the call that fails */
+
+/* With UK_DEVICE, if the call fails: then it is logged all the same, and gives nothing. */
+static enum uk_status failed(const char *call, char *message) {
+    if (strcmp(call, failing))
+        return UK_OK;
+    snprintf(message, UK_GPU_MESSAGE, "%s fails", call);
+    strcat(log_of_calls, call);
+    strcat(log_of_calls, " fails;");
+    return UK_DEVICE;
+}
 
 __attribute__((format(printf, 1, 2))) static enum uk_status logged(const char *format, ...) {
     const size_t length = strlen(log_of_calls);
@@ -40,13 +51,17 @@ static const char *name(void *device) {
     return device == &state ? "two of them" : NULL;
 }
 static enum uk_status alloc(void *device, size_t bytes, uk_gpu_address *address, char *message) {
-    (void)device, (void)message;
+    (void)device;
+    if (failed("alloc", message))
+        return UK_DEVICE;
     *address = 4096;
     return logged("alloc %zu;", bytes);
 }
 static enum uk_status free_memory(void *device, uk_gpu_address address, char *message) {
     (void)device;
     logged("free %llu;", (unsigned long long)address);
+    if (address == 4096)
+        return UK_OK;
     snprintf(message, UK_GPU_MESSAGE, "not mine");
     return UK_DEVICE;
 }
@@ -65,7 +80,9 @@ static enum uk_status fill(void *device, uk_gpu_address to, unsigned char value,
 }
 static enum uk_status load(void *device, const void *image, size_t bytes, struct uk_gpu_module **module,
                            char *message) {
-    (void)device, (void)image, (void)message;
+    (void)device, (void)image;
+    if (failed("load", message))
+        return UK_DEVICE;
     *module = (struct uk_gpu_module *)&state;
     return logged("load %zu;", bytes);
 }
@@ -75,7 +92,9 @@ static enum uk_status unload(void *device, struct uk_gpu_module *module, char *m
 }
 static enum uk_status find(void *device, struct uk_gpu_module *module, const char *kernel_name,
                            struct uk_gpu_kernel **kernel, char *message) {
-    (void)device, (void)module, (void)message;
+    (void)device, (void)module;
+    if (failed("find", message))
+        return UK_DEVICE;
     *kernel = (struct uk_gpu_kernel *)&state;
     return logged("find %s;", kernel_name);
 }
@@ -118,6 +137,7 @@ static const struct uk_gpu_driver driver = {
 static int open_gpu(void **unused) {
     (void)unused;
     log_of_calls[0] = '\0';
+    failing = "";
     return uk_gpu_register(&driver) || uk_gpu_open("two", 1, &gpu, NULL);
 }
 
@@ -291,8 +311,86 @@ static void events(void **unused) {
     expect_calls("event_free;wait;");
 }
 
+/* Images and kernels that compiled programs use: loaded and found once, by what they are and not by where. */
+static void uses(void **unused) {
+    const char image[] = "image", same[] = "image", other[] = "imagE";
+    struct uk_gpu_kernel *kernel = NULL;
+
+    (void)unused;
+    expect_calls("open 1;");
+    assert_int_equal(uk_gpu_use(gpu, image, 5, "one", &kernel), UK_OK);
+    assert_ptr_equal(kernel, &state);
+    expect_calls("load 5;find one;");
+    kernel = NULL;
+    assert_int_equal(uk_gpu_use(gpu, same, 5, "one", &kernel), UK_OK);
+    assert_ptr_equal(kernel, &state);
+    expect_calls("");
+    assert_int_equal(uk_gpu_use(gpu, image, 5, "two", &kernel), UK_OK);
+    assert_int_equal(uk_gpu_use(gpu, image, 5, "one", &kernel), UK_OK);
+    expect_calls("find two;");
+    assert_int_equal(uk_gpu_use(gpu, other, 5, "one", &kernel), UK_OK);
+    assert_int_equal(uk_gpu_use(gpu, image, 4, "one", &kernel), UK_OK);
+    expect_calls("load 5;find one;load 4;find one;");
+    assert_int_equal(uk_gpu_use(gpu, image, 5, "two", &kernel), UK_OK);
+    expect_calls("");
+    expect_message(uk_gpu_use(gpu, NULL, 5, "one", &kernel), UK_INVALID_ARGUMENT,
+                   "uk_gpu_use: a null pointer");
+    expect_message(uk_gpu_use(gpu, image, 0, "one", &kernel), UK_INVALID_ARGUMENT, "an empty image");
+    expect_message(uk_gpu_use(gpu, image, 5, NULL, &kernel), UK_INVALID_ARGUMENT, "uk_gpu_use");
+    expect_message(uk_gpu_use(gpu, image, 5, "one", NULL), UK_INVALID_ARGUMENT, "uk_gpu_use");
+    assert_int_equal(uk_gpu_use(NULL, image, 5, "one", &kernel), UK_INVALID_ARGUMENT);
+}
+
+/* An image that is not loaded, or a kernel that is not found, is looked for again. */
+static void uses_after_failures(void **unused) {
+    struct uk_gpu_kernel *kernel = NULL;
+
+    (void)unused;
+    expect_calls("open 1;");
+    failing = "load";
+    assert_int_equal(uk_gpu_use(gpu, "image", 5, "one", &kernel), UK_DEVICE);
+    assert_string_equal(uk_gpu_message(gpu), "load fails");
+    failing = "find";
+    assert_int_equal(uk_gpu_use(gpu, "image", 5, "one", &kernel), UK_DEVICE);
+    assert_null(kernel);
+    failing = "";
+    assert_int_equal(uk_gpu_use(gpu, "image", 5, "one", &kernel), UK_OK);
+    assert_ptr_equal(kernel, &state);
+    expect_calls("load fails;load 5;find fails;find one;");
+}
+
+/* It grows and is kept; where it cannot grow there is none, until it can. */
+static void workspaces(void **unused) {
+    uk_gpu_address at = 0;
+
+    (void)unused;
+    expect_calls("open 1;");
+    assert_int_equal(uk_gpu_workspace(gpu, 100, &at), UK_OK);
+    assert_int_equal(at, 4096);
+    at = 0;
+    assert_int_equal(uk_gpu_workspace(gpu, 100, &at), UK_OK);
+    assert_int_equal(uk_gpu_workspace(gpu, 7, &at), UK_OK);
+    assert_int_equal(at, 4096);
+    expect_calls("alloc 100;");
+    assert_int_equal(uk_gpu_workspace(gpu, 101, &at), UK_OK);
+    expect_calls("free 4096;alloc 101;");
+    failing = "alloc";
+    assert_int_equal(uk_gpu_workspace(gpu, 200, &at), UK_DEVICE);
+    assert_string_equal(uk_gpu_message(gpu), "alloc fails");
+    assert_int_equal(uk_gpu_workspace(gpu, 1, &at), UK_DEVICE);
+    expect_calls("free 4096;alloc fails;alloc fails;");
+    failing = "";
+    assert_int_equal(uk_gpu_workspace(gpu, 1, &at), UK_OK);
+    expect_calls("alloc 1;");
+    expect_message(uk_gpu_workspace(gpu, 1, NULL), UK_INVALID_ARGUMENT, "place for the address");
+    assert_int_equal(uk_gpu_workspace(NULL, 1, &at), UK_INVALID_ARGUMENT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(uses, open_gpu, close_gpu),
+        cmocka_unit_test_setup_teardown(uses_after_failures, open_gpu, close_gpu),
+        cmocka_unit_test_setup_teardown(workspaces, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(opens, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(copies, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(launches, open_gpu, close_gpu),
