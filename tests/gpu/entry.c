@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What compiled programs do with bad arguments and with devices that fail. A driver counts the calls that reach it, fails one of them
+ * where it is told to, and passes the others on to the simulator, or where the addresses are none of a device's does nothing.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "compiled.h"
+#include "driver.h"
+
+enum call { ALLOC, LOAD, FIND, LAUNCH, CALLS };
+static const char *const call_name[CALLS] = {"alloc", "load", "find", "launch"};
+
+static int count[CALLS];   /* since the last `forget` */
+static int fail_at[CALLS]; /* the call of this number fails; 0: none */
+static int live;           /* allocations that are not freed */
+static bool imaginary;     /* launches do nothing */
+
+static void forget(void) {
+    memset(count, 0, sizeof count);
+    memset(fail_at, 0, sizeof fail_at);
+}
+
+static enum uk_status fails(enum call c, char *message) {
+    if (++count[c] != fail_at[c])
+        return UK_OK;
+    snprintf(message, UK_GPU_MESSAGE, "%s %d fails", call_name[c], count[c]);
+    return c == ALLOC ? UK_OUT_OF_MEMORY : UK_DEVICE;
+}
+
+static enum uk_status alloc(void *device, size_t bytes, uk_gpu_address *address, char *message) {
+    enum uk_status s = fails(ALLOC, message);
+
+    if (!s)
+        s = uk_gpu_sim.alloc(device, bytes, address, message);
+    live += !s;
+    return s;
+}
+static enum uk_status free_memory(void *device, uk_gpu_address address, char *message) {
+    live--;
+    return uk_gpu_sim.free(device, address, message);
+}
+static enum uk_status load(void *device, const void *image, size_t bytes, struct uk_gpu_module **module,
+                           char *message) {
+    const enum uk_status s = fails(LOAD, message);
+
+    return s ? s : uk_gpu_sim.load(device, image, bytes, module, message);
+}
+static enum uk_status find(void *device, struct uk_gpu_module *module, const char *name,
+                           struct uk_gpu_kernel **kernel, char *message) {
+    const enum uk_status s = fails(FIND, message);
+
+    return s ? s : uk_gpu_sim.find(device, module, name, kernel, message);
+}
+static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const unsigned grid[3],
+                             const unsigned block[3], unsigned shared, const void *arguments, size_t bytes,
+                             char *message) {
+    const enum uk_status s = fails(LAUNCH, message);
+
+    return s || imaginary ? s
+                          : uk_gpu_sim.launch(device, kernel, grid, block, shared, arguments, bytes, message);
+}
+
+static struct uk_gpu *gpu;
+
+static int begin(void **unused) {
+    (void)unused;
+    forget();
+    live = 0;
+    imaginary = true;
+    gpu = open_gpu("counting", 1);
+    return 0;
+}
+
+static int end(void **unused) {
+    (void)unused;
+    uk_gpu_close(gpu);
+    return 0;
+}
+
+/* ---- programs ---- */
+
+/* One kernel: 64 x 1 elements for a block, whose rows are the grid's y. */
+static const char rows[] = "tensor A f32 [M, N]\ntensor C f32 [M, N]\nC[i, j] = A[i, j] + 1\nschedule\n"
+                           "split j 64 -> jo ji\nbind i block.y\nbind jo block.x\nbind ji thread.x\n";
+
+/* Two kernels, with memory of the device between them. The second has its grid's rows where the first has columns. */
+static const char two[] =
+    "tensor A f32 [M, N]\ntemp T f32 [M, N]\ntensor C f32 [N, M]\nS: T[i, j] = A[i, j] + 1\n"
+    "C[j, i] = 2 * T[i, j]\nschedule\n"
+    "split S.i 4 -> so si\nbind so block.x\nbind si thread.x\n"
+    "reorder C.j C.i\nsplit C.i 4 -> io ii\nbind C.j block.y\nbind io block.x\nbind ii thread.x\n";
+
+static enum uk_status call(const struct compiled *p, struct uk_gpu *on, const int64_t size[2], uintptr_t a,
+                           uintptr_t c) {
+    return (enum uk_status)uk_module_call(p->module, size, NULL, (void *[]){on, (void *)a, (void *)c});
+}
+
+static void nothing_was_called(void) {
+    for (int c = 0; c < CALLS; c++)
+        if (count[c])
+            fail_msg("%s was called %d times", call_name[c], count[c]);
+}
+
+/* Two matrices far apart, that are not there. */
+static const uintptr_t here = 1 << 20, there = (uintptr_t)1 << 60;
+
+/* ---- tests ---- */
+
+static void arguments(void **unused) {
+    struct compiled p;
+    const int64_t size[2] = {10, 100}, negative[2] = {10, -1}, none[2] = {0, 100};
+
+    (void)unused;
+    assert_true(compile_text(&p, "rows.uk", rows, 1));
+    assert_int_equal(call(&p, NULL, size, here, there), UK_INVALID_ARGUMENT);
+    assert_int_equal(call(&p, gpu, size, 0, there), UK_INVALID_ARGUMENT);
+    assert_int_equal(call(&p, gpu, size, here, 0), UK_INVALID_ARGUMENT);
+    assert_int_equal(call(&p, gpu, size, here + 2, there), UK_INVALID_ARGUMENT);
+    assert_int_equal(call(&p, gpu, size, here, here), UK_OVERLAP);
+    assert_int_equal(call(&p, gpu, size, here, here + 4 * 1000 - 4), UK_OVERLAP);
+    assert_int_equal(call(&p, gpu, size, here + 4 * 1000 - 4, here), UK_OVERLAP);
+    assert_int_equal(call(&p, gpu, negative, here, there), UK_INVALID_SIZE);
+    assert_int_equal(call(&p, gpu, none, 0, 0), UK_OK);
+    nothing_was_called();
+    assert_int_equal(call(&p, gpu, size, here, here + 4 * 1000), UK_OK);
+    assert_int_equal(count[LAUNCH], 1);
+    compiled_end(&p);
+}
+
+/* What a grid may have at the most, and one more. */
+static void grids(void **unused) {
+    const int64_t most_y[2] = {65535, 64}, more_y[2] = {65536, 64}, most_x[2] = {1, 64 * (int64_t)INT32_MAX},
+                  more_x[2] = {1, 64 * (int64_t)INT32_MAX + 1};
+    struct compiled p;
+
+    (void)unused;
+    assert_true(compile_text(&p, "rows.uk", rows, 1));
+    assert_int_equal(call(&p, gpu, more_y, here, there), UK_INVALID_SIZE);
+    assert_int_equal(call(&p, gpu, more_x, here, there), UK_INVALID_SIZE);
+    nothing_was_called();
+    assert_int_equal(call(&p, gpu, most_y, here, there), UK_OK);
+    assert_int_equal(call(&p, gpu, most_x, here, there), UK_OK);
+    assert_int_equal(count[LAUNCH], 2);
+    compiled_end(&p);
+}
+
+/* Of two kernels the second has too large a grid: the first is not launched. */
+static void later_grids(void **unused) {
+    const int64_t most[2] = {4, 65535}, more[2] = {4, 65536};
+    struct compiled p;
+
+    (void)unused;
+    assert_true(compile_text(&p, "two.uk", two, 1));
+    assert_int_equal(call(&p, gpu, more, here, there), UK_INVALID_SIZE);
+    nothing_was_called();
+    assert_int_equal(call(&p, gpu, most, here, there), UK_OK);
+    assert_int_equal(count[LAUNCH], 2);
+    compiled_end(&p);
+}
+
+/* The second program on a device that fails at the call of this number, 0: nowhere. C must be right if the call is. */
+static enum uk_status run_two(const struct compiled *p, enum call which, int number) {
+    enum { ROWS = 7, COLUMNS = 9 };
+    const int64_t size[2] = {ROWS, COLUMNS};
+    float a[ROWS][COLUMNS], c[COLUMNS][ROWS];
+    uk_gpu_address at[2];
+
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLUMNS; j++)
+            a[i][j] = (float)(10 * i + j);
+    assert_int_equal(uk_gpu_alloc(gpu, sizeof a, &at[0]), UK_OK);
+    assert_int_equal(uk_gpu_alloc(gpu, sizeof c, &at[1]), UK_OK);
+    assert_int_equal(uk_gpu_upload(gpu, at[0], a, sizeof a), UK_OK);
+    forget();
+    fail_at[which] = number;
+    const enum uk_status s = call(p, gpu, size, at[0], at[1]);
+    assert_int_equal(uk_gpu_download(gpu, c, at[1], sizeof c), UK_OK);
+    for (int i = 0; i < ROWS && !s; i++)
+        for (int j = 0; j < COLUMNS; j++)
+            assert_true(c[j][i] == 2 * (a[i][j] + 1));
+    assert_int_equal(uk_gpu_free(gpu, at[0]), UK_OK);
+    assert_int_equal(uk_gpu_free(gpu, at[1]), UK_OK);
+    return s;
+}
+
+/* Each call that fails gives its status and message back, and nothing after it is called; the next call of the program is right. */
+static void failures(void **unused) {
+    static const struct {
+        enum call which;
+        int number;
+        enum uk_status status;
+        int calls[CALLS];
+    } cases[] = {
+        {ALLOC, 1, UK_OUT_OF_MEMORY, {1, 0, 0, 0}}, {LOAD, 1, UK_DEVICE, {1, 1, 0, 0}},
+        {FIND, 1, UK_DEVICE, {1, 1, 1, 0}},         {LAUNCH, 1, UK_DEVICE, {1, 1, 1, 1}},
+        {FIND, 2, UK_DEVICE, {1, 1, 2, 1}},         {LAUNCH, 2, UK_DEVICE, {1, 1, 2, 2}},
+    };
+    struct compiled p;
+
+    (void)unused;
+    imaginary = false;
+    assert_true(compile_text(&p, "two.uk", two, 1));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char message[UK_GPU_MESSAGE];
+
+        assert_int_equal(run_two(&p, cases[i].which, cases[i].number), cases[i].status);
+        snprintf(message, sizeof message, "%s %d fails", call_name[cases[i].which], cases[i].number);
+        assert_string_equal(uk_gpu_message(gpu), message);
+        assert_memory_equal(count, cases[i].calls, sizeof count);
+        assert_int_equal(run_two(&p, ALLOC, 0), UK_OK);
+        assert_int_equal(run_two(&p, ALLOC, 0), UK_OK); /* all is there by now */
+        assert_memory_equal(count, ((int[CALLS]){[LAUNCH] = 2}), sizeof count);
+        assert_int_equal(live, 1); /* the workspace */
+        uk_gpu_close(gpu);
+        live = 0;
+        gpu = open_gpu("counting", 1);
+    }
+    compiled_end(&p);
+}
+
+/* The code object is gfx906's, and the device a gfx90a. */
+static void other_device(void **unused) {
+    struct compiled p;
+
+    (void)unused;
+    assert_true(compile_text(&p, "rows.uk", rows, 0));
+    assert_int_equal(call(&p, gpu, (int64_t[]){10, 100}, here, there), UK_UNSUPPORTED);
+    assert_non_null(strstr(uk_gpu_message(gpu), "for another GPU"));
+    assert_int_equal(count[LAUNCH], 0);
+    compiled_end(&p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(arguments, begin, end),
+        cmocka_unit_test_setup_teardown(grids, begin, end),
+        cmocka_unit_test_setup_teardown(later_grids, begin, end),
+        cmocka_unit_test_setup_teardown(failures, begin, end),
+        cmocka_unit_test_setup_teardown(other_device, begin, end),
+    };
+    static struct uk_gpu_driver counting;
+
+    counting = uk_gpu_sim;
+    counting.kind = "counting";
+    counting.alloc = alloc;
+    counting.free = free_memory;
+    counting.load = load;
+    counting.find = find;
+    counting.launch = launch;
+    if (uk_gpu_register(&counting))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
