@@ -119,7 +119,11 @@ fi
 expect 'uk_sgemm_14x32_avx512_asm' "$stage/bin/uk" compile "$examples/matmul_scheduled.uk" --require-kernels \
     --target=x86_64-avx512 --emit=loops
 
-# Of GPUs: interpreted, with who races; and in the simulator.
+# Of GPUs: a program that calls a product (tests/gpu/gemm.sh runs it), interpreted programs, with who races; and in the simulator.
+for part in object:o header:h; do
+    "$stage/bin/uk" compile "$examples/matmul.uk" --target=amdgcn-gfx90a --emit="${part%:*}" -o "$work/matmul.${part#*:}"
+done
+$cc "${flags[@]}" "-I$work" "$examples/gpu_gemm.c" "$work/matmul.o" "${libraries[@]}" -lukernels -o "$work/gpu_gemm"
 for gpu in matmul_gpu:gfx906 matmul_gpu:gfx90a matmul_gfx90a:gfx90a; do
     expect "call uk_sgemm_s_8x" "$stage/bin/uk" compile "$examples/${gpu%:*}.uk" --target=amdgcn-${gpu#*:} --emit=loops
     for where in --device=interp --check; do

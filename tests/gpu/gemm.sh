@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# examples/gpu_gemm.c, built as its comment says, on the tests' HIP, which the simulator computes for; without a GPU; and where the
+# product was compiled for another one. Arguments: uk, the source tree, the folder of libukernels, that of the HIP, a folder to work in.
+set -euo pipefail
+uk=$1 source=$2 library=$3 hip=$4 work=$5
+rm -rf "$work"
+mkdir -p "$work/include/ukernels"
+ln -s "$source/ukernels/ukernels.h" "$source/ukernels/gpu/gpu.h" "$source/ukernels/registry" "$work/include/ukernels/"
+export LD_LIBRARY_PATH=$library${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+# build GPU: makes $work/GPU
+build() {
+    mkdir -p "$work/for_$1"
+    for part in object:o header:h; do
+        "$uk" compile "$source/examples/matmul.uk" --target="amdgcn-$1" --emit="${part%:*}" -o "$work/for_$1/matmul.${part#*:}"
+    done
+    ${CC:-cc} -std=c17 -Wall -Wextra -Werror "-I$work/include" "-I$work/for_$1" "$source/examples/gpu_gemm.c" "$work/for_$1/matmul.o" \
+        "-L$library" -lukernels -o "$work/$1"
+}
+
+# expect STATUS WHAT COMMAND...: prints a line that has WHAT in it.
+expect() {
+    local status=0
+    "${@:3}" >"$work/out" 2>&1 || status=$?
+    if ((status != $1)) || ! grep -qF -- "$2" "$work/out"; then
+        echo "${*:3}: status $status, not $1 with '$2': $(<"$work/out")" >&2
+        exit 1
+    fi
+}
+
+build gfx90a
+build gfx906
+for size in 100 1 0; do
+    LD_LIBRARY_PATH=$hip:$LD_LIBRARY_PATH expect 0 "0 of $size elements are wrong; 0.001 seconds" "$work/gfx90a" hip "$size"
+done
+LD_LIBRARY_PATH=$hip:$LD_LIBRARY_PATH expect 1 "loading an image: an error (HIP's error 209)" "$work/gfx906" hip 100
+expect 1 'no GPU: there is no kind of GPU "none"; there are hip and cuda' "$work/gfx90a" none
