@@ -399,15 +399,15 @@ static void tell_why(struct uk_schedule *s, struct uk_stage *st, struct uk_reaso
                    : "no kernel computes it";
 }
 
-/* With tiles turned, what does not fit is said of the stage as it is. */
-static void report(struct uk_schedule *s, const struct uk_stage *st, bool turned, const struct plan *best,
+/* With tiles transposed, kernels that do not fit are not listed: they are for the stage as it is. */
+static void report(struct uk_schedule *s, const struct uk_stage *st, bool transposed, const struct plan *best,
                    struct uk_reasons *r) {
-    if (!s->report || (turned && !best->fit.intrinsic))
+    if (!s->report || (transposed && !best->fit.intrinsic))
         return;
     uk_reasons_sort(r);
-    while (turned && !r->list[r->count - 1].fits)
+    while (transposed && !r->list[r->count - 1].fits)
         r->count--;
-    uk_put(s->report, "stage %s%s: candidates\n", st->name, turned ? ", its tiles turned" : "");
+    uk_put(s->report, "stage %s%s: candidates\n", st->name, transposed ? ", its tiles transposed" : "");
     uk_reasons_put(s, r, s->report, false);
     if (best->fit.intrinsic)
         uk_put(s->report, "  taken: %s, the cheapest\n", best->fit.intrinsic->name);
@@ -427,7 +427,7 @@ static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st
     return status;
 }
 
-static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool turned, struct plan *best) {
+static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool transposed, struct plan *best) {
     struct uk_reasons reasons = {0};
     struct uk_candidate c = {.reasons = &reasons};
     struct uk_text why = {0};
@@ -461,7 +461,7 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tu
     uk_text_free(why.text);
     if (status)
         return status;
-    report(s, st, turned, best, &reasons);
+    report(s, st, transposed, best, &reasons);
     if (best->fit.intrinsic)
         return UK_OK;
     if (!uk_may_loop(s))
@@ -470,38 +470,38 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tu
     return UK_OK;
 }
 
-/* The plan with the output's tiles turned, if there is one. */
-static enum uk_status choose_turned(struct uk_schedule *s, struct uk_stage *st, struct plan *p) {
-    struct uk_turning turning;
+/* The plan with the output's tiles transposed, if there is one. */
+static enum uk_status choose_transposed(struct uk_schedule *s, struct uk_stage *st, struct plan *p) {
+    struct uk_transposing transposing;
     bool packs = true;
-    enum uk_status status = uk_turn(s, st, &turning);
+    enum uk_status status = uk_transpose_tiles(s, st, &transposing);
 
-    if (status || !turning.map)
+    if (status || !transposing.map)
         return status;
     struct uk_operand kept[UK_MAX_OPERANDS];
     memcpy(kept, st->operand, sizeof kept);
-    memcpy(st->operand, turning.operand, sizeof kept);
+    memcpy(st->operand, transposing.operand, sizeof kept);
     status = choose(s, st, true, p);
     memcpy(st->operand, kept, sizeof kept);
     if (status == UK_NO_MATCH)
         return uk_context_forget(s->context), UK_OK;
     if (status || !p->fit.intrinsic)
         return status;
-    p->cycles += turning.cycles;
-    p->fit.turned = turning.map;
-    if (turning.weights) {
-        status = uk_pack_by_map(s, st, &p->fit, turning.weights, &packs);
-        p->cycles += uk_map_cycles(s, st, turning.weights);
+    p->cycles += transposing.cycles;
+    p->fit.transposed = transposing.map;
+    if (transposing.weights) {
+        status = uk_pack_by_map(s, st, &p->fit, transposing.weights, &packs);
+        p->cycles += uk_map_cycles(s, st, transposing.weights);
     }
     if (!packs)
         p->fit.intrinsic = NULL;
     return status;
 }
 
-/* Would a kernel compute the stage if all that it reads under pad were in memory? Turned tiles have loops outside of the
+/* Would a kernel compute the stage if all that it reads under pad were in memory? Transposed tiles have loops outside of the
  * images', so that a copy of each image has no place. */
 static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *st, bool *fits,
-                                        bool *turned) {
+                                        bool *transposed) {
     enum uk_pad kept[UK_MAX_OPERANDS];
     struct uk_text *report = s->report;
     struct plan p = {0};
@@ -511,7 +511,7 @@ static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *
         st->operand[o].pad = kept[o] == UK_PAD_VALUE ? UK_PAD_NONE : kept[o];
     }
     s->report = NULL;
-    enum uk_status status = choose_turned(s, st, &p);
+    enum uk_status status = choose_transposed(s, st, &p);
     if (!status && !p.fit.intrinsic)
         status = choose(s, st, false, &p);
     s->report = report;
@@ -519,13 +519,13 @@ static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *
     for (int o = 0; o < st->operands; o++)
         st->operand[o].pad = kept[o];
     *fits = !status && p.fit.intrinsic;
-    *turned = p.fit.turned;
+    *transposed = p.fit.transposed;
     return status == UK_NO_MATCH ? uk_context_forget(s->context), UK_OK : status;
 }
 
-/* Turned tiles read pixels one by one, however far apart they are: only others want a copy of strided windows. */
+/* Transposed tiles read pixels one by one, however far apart they are: only others want a copy of strided windows. */
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
-    struct plan p = {0}, turned = {0};
+    struct plan p = {0}, transposed = {0};
     bool borders = uk_has_borders(st), whole = false;
     enum uk_status status = UK_OK;
 
@@ -534,16 +534,16 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
     if ((borders && (status = fits_with_borders(s, st, &borders, &whole))) ||
         (borders && (status = uk_copy_borders(s, st, whole))))
         return status;
-    status = choose_turned(s, st, &turned);
-    if (!status && !turned.fit.intrinsic)
+    status = choose_transposed(s, st, &transposed);
+    if (!status && !transposed.fit.intrinsic)
         status = uk_part_windows(s, st);
     if (!status)
         status = choose(s, st, false, &p);
-    if (turned.fit.intrinsic && (status == UK_NO_MATCH || (!status && p.fit.intrinsic))) {
+    if (transposed.fit.intrinsic && (status == UK_NO_MATCH || (!status && p.fit.intrinsic))) {
         if (s->report)
-            uk_put(s->report, "  with its tiles turned: about %.3g cycles in all\n", turned.cycles);
-        if (status || is_better(&turned, &p))
-            p = turned;
+            uk_put(s->report, "  with its tiles transposed: about %.3g cycles in all\n", transposed.cycles);
+        if (status || is_better(&transposed, &p))
+            p = transposed;
         if (status)
             uk_context_forget(s->context);
         status = UK_OK;

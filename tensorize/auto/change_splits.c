@@ -35,7 +35,7 @@ static int64_t granule(const struct uk_draft *d, int k, int which) {
     return largest;
 }
 
-/* The factor that cuts the iterator into as many pieces, all of about one size. */
+/* The factor that splits the iterator into as many parts, all of about one size. */
 static int64_t balanced(const struct uk_draft *d, int k, int which, int64_t factor) {
     const struct uk_stage *st = uk_stage_find(d->s, d->step[k]->loop[which].stage);
     const char *from = source(d, k, which);

@@ -2,7 +2,7 @@
 /*
  * Changes of a schedule by one choice: a split's factor, a split more or less, the order of two loops, where
  * something is packed or computed, which loop is parallel, vector or unrolled, which kernel of one shape is called.
- * A change only rewrites steps and the names in the later ones; whoever applies them finds out whether it is legal.
+ * A change only rewrites steps and the names in the later ones; applying them shows whether it is legal.
  */
 #include <string.h>
 #include "space.h"
@@ -194,7 +194,7 @@ static enum uk_status unroll(struct uk_draft *d, uint64_t *random) {
     return uk_draft_insert(d, d->steps, kind, st, &l->var->name, 1) ? UK_OK : UK_OUT_OF_MEMORY;
 }
 
-/* Pieces of a loop as the innermost one, as vectors: of a stage that no kernel computes. */
+/* Splits a loop of a stage that no kernel computes, and vectorizes the inner loop as the innermost one. */
 static enum uk_status vectorize(struct uk_draft *d, uint64_t *random) {
     const struct uk_stage *st = uk_draft_pick_stage(d, random, of_plain_loops);
     const struct uk_loop *l = st ? pick_loop(st, random) : NULL;

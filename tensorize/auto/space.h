@@ -13,8 +13,8 @@ struct uk_draft {
     struct uk_step *step[UK_MAX_STEPS]; /* every loop is named with its stage */
 };
 
-/* Makes one change, drawn by *random; whether it is legal is for the caller to find out. d->s stays as it was.
- * UK_REFUSED: what was drawn has nothing to change here. */
+/* Makes one random change; the caller checks whether it is legal. d->s is not changed. UK_REFUSED: there is nothing that this kind
+ * of change applies to. */
 enum uk_status uk_change(struct uk_draft *d, uint64_t *random);
 
 /* ---- draft.c: the steps of a draft ---- */
@@ -51,7 +51,7 @@ bool uk_is_any_stage(const struct uk_stage *st);
 
 /* ---- change_splits.c; outcomes as of uk_change() ---- */
 
-/* How many values the loop has, as far as the sizes are told. */
+/* How many values the loop has, by the estimates of sizes. */
 double uk_loop_values(const struct uk_draft *d, const struct uk_stage *st, const struct uk_loop *l);
 /* Splits the loop; later steps that name it are about the inner loop, which has `factor` values. */
 enum uk_status uk_draft_split(struct uk_draft *d, const struct uk_stage *st, const struct uk_loop *l,

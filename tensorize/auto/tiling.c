@@ -388,7 +388,7 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
     for (int i = 0; i < last; i++) {
         if (uk_depends(operand, t->order[i]))
             place = t->order[i];
-        else if (t->fit->turned) /* the next image uses what was packed for this one */
+        else if (t->fit->transposed) /* the next image uses what was packed for this one */
             break;
     }
     struct uk_step *step = uk_step_on(t->s, UK_STEP_PACK, t->st, &place, place ? 1 : 0);
@@ -466,7 +466,7 @@ enum uk_status uk_schedule_stage(struct uk_schedule *s, struct uk_stage *st, con
     for (int o = st->operands - 1; o >= 1; o--)
         if (fit->panel[o].width && (status = pack_operand(&t, o)))
             return status;
-    if (fit->turned && (status = uk_apply_turning(s, st, fit->turned, t.tiles)))
+    if (fit->transposed && (status = uk_apply_transposing(s, st, fit->transposed, t.tiles)))
         return status;
     if (s->options->threads > 1 && (status = parallelize(&t)))
         return status;

@@ -42,13 +42,13 @@ void uk_name_access(const struct uk_stage *st, int o, struct uk_step *step);
  * allowed. */
 enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st);
 
-/* auto_panels.c: what operands that the kernel takes at any strides cost, in place or in panels, besides `cycles`; and
- * such operands of the fit, where they are scattered, in panels instead. */
+/* auto_panels.c: the cost of operands that the kernel takes at any strides, in place or in panels, besides `cycles`; and chooses
+ * panels for such operands of the fit where they are scattered. */
 double uk_scattered_cycles(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                            int o, double cycles);
 enum uk_status uk_pack_scattered(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f,
                                  bool *done);
-/* An operand of the fit in panels of the tile's rows or columns, however its dimensions are ordered; and the cycles. */
+/* Chooses panels of the tile's rows or columns for an operand of the fit, whatever the order of its dimensions. */
 enum uk_status uk_pack_by_map(struct uk_schedule *s, const struct uk_stage *st, struct uk_fit *f, int o,
                               bool *done);
 /* The loops of the copy that was made for it: panel, block of the sum, places in the window, sum, lane. */
@@ -69,18 +69,19 @@ enum uk_status uk_inline_stages(struct uk_schedule *s);
 bool uk_has_borders(const struct uk_stage *st);
 enum uk_status uk_copy_borders(struct uk_schedule *s, struct uk_stage *st, bool whole);
 
-/* auto_turn.c: how the stage would access memory if its output's tile were turned. */
-struct uk_turning {
+/* auto_transpose.c: how the stage would access memory if its output's tile were transposed. */
+struct uk_transposing {
     struct uk_map *map; /* of the output's buffer; NULL: the stage has no pixels for columns */
     struct uk_operand operand[UK_MAX_OPERANDS];
     int weights;   /* the operand that has to be packed; 0: none */
     double cycles; /* what storing the tiles costs */
 };
 
-enum uk_status uk_turn(struct uk_schedule *s, const struct uk_stage *st, struct uk_turning *turning);
+enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *st,
+                                  struct uk_transposing *transposing);
 /* `tiles`: how many loops are outside of the tile. */
-enum uk_status uk_apply_turning(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
-                                int tiles);
+enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
+                                    int tiles);
 
 /* tiling_window.c: sums over more than the kernel's, and rows of several loops */
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);

@@ -60,8 +60,8 @@ static void sort_loops(const struct tiling *t, struct window *w) {
     int first = t->outside;
 
     w->tiles_wait = bytes <= limit;
-    /* Turned tiles wait in a buffer, which stays in the first-level cache if it holds one row of the image. */
-    for (int i = t->outside - 1; i >= 0 && w->tiles_wait && !t->fit->turned; i--) {
+    /* Transposed tiles wait in a buffer, which stays in the first-level cache if it holds one row of the image. */
+    for (int i = t->outside - 1; i >= 0 && w->tiles_wait && !t->fit->transposed; i--) {
         const struct uk_loop *l = t->order[i];
 
         if (uk_is_prefix_of_copy(t->s, st, uk_loop_position(st, l)))
@@ -84,7 +84,7 @@ static void sort_loops(const struct tiling *t, struct window *w) {
         any |= !uk_is_reduced(st, t->order[i]);
     }
     /* Nothing but rows of one tile line would use a panel before the next comes: no gain in waiting. */
-    w->tiles_wait = w->tiles_wait && (w->insides || !any || t->fit->turned);
+    w->tiles_wait = w->tiles_wait && (w->insides || !any || t->fit->transposed);
 }
 
 static void put(struct tiling *t, struct uk_loop *const *loops, int n) {
@@ -107,10 +107,10 @@ enum uk_status uk_order_window(struct tiling *t) {
         (status = uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->most[t->columns], "o", &columns)) ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->most[t->rows], "o", &rows)))
         return status;
-    if (t->fit->turned) /* so that a panel of the weights serves all images */
+    if (t->fit->transposed) /* so that a panel of the weights serves all images */
         put(t, &columns, 1);
     put(t, w.outer, w.outers);
-    if (!t->fit->turned)
+    if (!t->fit->transposed)
         put(t, &columns, 1);
     t->outside = t->blocks = t->loops;
     for (int turn = 0; turn < 2; turn++) {

@@ -3,7 +3,7 @@
  * Loop IR to LLVM IR: the function, its workspace, and the nodes.
  *
  * int NAME(sizes..., scalars..., tensors...) checks its arguments, has one workspace, and runs the
- * loops. A failure is recorded in the generator and writing goes on; whoever asked throws the module away.
+ * loops. A failure is recorded in the generator and generation goes on; the caller discards the module.
  */
 #include <string.h>
 #include <llvm-c/Analysis.h>

@@ -29,8 +29,8 @@ struct uk_build {
     /* For a GPU `module` has the kernels, and this the function that launches them; else NULL. */
     LLVMModuleRef host_module;
     const struct uk_target *host;
-    struct uk_text diagnostics; /* what LLVM said since it was last emptied */
-    bool left_scalar;           /* it could not vectorize a loop that is to be */
+    struct uk_text diagnostics; /* LLVM's messages since it was last emptied */
+    bool left_scalar;           /* LLVM could not vectorize a loop that a step vectorizes */
     struct uk_object *objects;  /* those that kernels are called in */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
     bool uses_library;          /* one of the functions calls libukernels; set by uk_build_all */

@@ -39,7 +39,7 @@ struct uk_codegen {
     const struct uk_target *target; /* that of the build; or of the host's part of it */
     const struct uk_function *f;
     struct uk_arena arena; /* of bindings; gone with the generator */
-    enum uk_status status; /* the first failure; what is built after it is thrown away */
+    enum uk_status status; /* the first failure; what is generated after it is discarded */
     LLVMContextRef llvm;
     LLVMModuleRef module;
     LLVMBuilderRef b;
@@ -91,7 +91,7 @@ LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValu
 LLVMValueRef uk_cg_exp(struct uk_codegen *g, LLVMValueRef x);
 LLVMValueRef uk_cg_tanh(struct uk_codegen *g, LLVMValueRef x);
 
-/* codegen_fused.c: the value in instructions that LLVM would not choose; NULL: there are none for it. */
+/* codegen_fused.c: the value by instructions that LLVM does not select by itself; NULL: there are none for it. */
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
 /* A loop between constants, of such values, as words of several; false: it is none. */
 bool uk_cg_fused_row(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
@@ -105,10 +105,10 @@ void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
                       LLVMMetadataRef outer);
 
 /* codegen_check.c: whether no object of the target has so many bytes, or ends there: addresses of 32 bits are compared
- * as 64, and no offset into an object may exceed 2^31 - 1. False where 64 bits tell by overflowing. */
+ * as 64, and no offset into an object may exceed 2^31 - 1. False where addresses have 64 bits, whose overflow is detected. */
 LLVMValueRef uk_cg_too_large(struct uk_codegen *g, LLVMValueRef bytes);
 LLVMValueRef uk_cg_beyond(struct uk_codegen *g, LLVMValueRef end);
-/* codegen_check.c: a function of the same arguments that returns a status and touches nothing. */
+/* codegen_check.c: a function of the same arguments that returns the status and accesses no operand. */
 LLVMValueRef uk_cg_entry_checks(struct uk_codegen *g, LLVMTypeRef type, LLVMValueRef work_bytes);
 
 /* codegen_work.c: the workspace's address, with the buffers' places in it; NULL where there are none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who wrote a bitcode file. LLVM's own error for a newer epoch does not say; the identification block, which
+ * Which LLVM wrote a bitcode file. LLVM's own error for a newer epoch does not say; the identification block, which
  * is the first one and whose form is the same in all versions, does.
  *
  * Layout: bits from the low end of each byte. 'BC' C0DE, then blocks: abbreviation id, here 2 bits wide; 1

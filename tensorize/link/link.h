@@ -20,14 +20,14 @@ struct uk_compiled {
     struct uk_compiled *next;
 };
 
-/* An import that LLVM is known to have instructions for. */
+/* An import that has been compiled for the target, so that LLVM has instructions for it. */
 struct uk_tried {
     char *bytes, *target;
     size_t length;
     struct uk_tried *next;
 };
 
-/* The object that came of a module, see cache.c; the last one first. */
+/* The object of a module that was compiled before (cache.c); the last one first. */
 struct uk_cached {
     char *key, *object;
     size_t length;
@@ -42,7 +42,7 @@ struct uk_backend {
 
 /* The context's back end, made on first use; NULL: out of memory (recorded). */
 struct uk_backend *uk_backend(struct uk_context *c);
-/* Makes LLVM's targets known, once in the process: its list of them is for all threads. */
+/* Registers LLVM's targets, once in the process: all threads share its list. */
 void uk_initialize_llvm(void);
 enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t, LLVMTargetMachineRef *out);
 
@@ -51,7 +51,7 @@ enum uk_status uk_target_machine(struct uk_context *c, const struct uk_target *t
 enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const struct uk_function *f,
                               const struct uk_target *t);
 void uk_build_end(struct uk_build *b);
-/* Fails with what LLVM said as the reason; takes and empties the diagnostics. */
+/* Fails with LLVM's diagnostics as the reason, and empties them. */
 enum uk_status uk_build_fail(struct uk_build *b, enum uk_status status, const char *what, const char *error);
 
 /* device.c: the host's module of a build for a GPU, with nothing in it yet. */
@@ -70,7 +70,7 @@ enum uk_status uk_optimize(struct uk_build *b);
 /* llvm.c: assembly, or object code with the imported objects in it; the module is spent. */
 enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);
 
-/* cache.c: what the object of b's module, not linked yet, is kept under; free it. NULL: not to be kept. */
+/* cache.c: the key of the object of b's module, which is not linked yet; free it. NULL: the object is not kept. */
 char *uk_cache_key(struct uk_build *b);
 /* A copy of the object kept under key, or NULL. */
 LLVMMemoryBufferRef uk_cache_find(struct uk_context *c, const char *key);
@@ -82,7 +82,7 @@ void uk_cache_clear(struct uk_backend *b);
  */
 enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
 
-/* import.c: compiles bitcode in a process of its own; refuses what LLVM gives up on. */
+/* import.c: compiles bitcode in a process of its own; refuses an import on which LLVM ends the process. */
 enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
                              size_t length);
 
@@ -93,7 +93,7 @@ enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object)
 void uk_objects_move(struct uk_build *to, struct uk_build *from);
 void uk_objects_free(struct uk_build *b);
 
-/* subprocess.c: a program of the build's, argv[0] its path, with fd as its input, output and messages. errno tells why it was
+/* subprocess.c: starts a program, whose path is argv[0], with fd as its standard input, output and error. errno is set if it was
  * not started. */
 enum { UK_TOOL_SECONDS = 60 };
 enum uk_tool_end { UK_TOOL_DONE, UK_TOOL_FAILED, UK_TOOL_NOT_STARTED, UK_TOOL_TOO_LONG };
@@ -190,7 +190,7 @@ bool uk_is_wanted(LLVMValueRef f, const struct uk_wanted *w, int count);
 
 /* validate_import.c: bitcode or LLVM's text, into s->module. */
 enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const char *data, size_t size);
-/* validate_import.c: refuses what could not be inlined, would call out, or keeps state; w: the kernels of all sources.
+/* validate_import.c: refuses functions that cannot be inlined, that call others, or that keep state; w: the kernels of all sources.
  */
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
 /* validate_asm.c: of a call of inline asm in f, whether the target has what its text, constraints and clobbers name. */
@@ -212,7 +212,7 @@ enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s);
 bool uk_object_defines(const char *bytes, size_t length, const char *symbol);
 enum uk_status uk_object_gate(struct uk_build *b, const struct uk_source *s);
 enum uk_status uk_object_use(struct uk_build *b, const struct uk_source *s);
-/* bitcode_id.c: who wrote this bitcode ("LLVM21.1.0"), and for which epoch; false where that cannot be read. */
+/* bitcode_id.c: which LLVM wrote this bitcode ("LLVM21.1.0"), and for which epoch; false where that cannot be read. */
 bool uk_bitcode_producer(const char *data, size_t size, char producer[64], unsigned *epoch);
 
 #endif

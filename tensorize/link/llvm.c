@@ -6,7 +6,7 @@
 #include <llvm-c/Target.h>
 #include "link.h"
 
-/* LLVM prints and exits on errors for which nobody listens. */
+/* LLVM prints errors and exits unless a handler is set. */
 static void listen(LLVMDiagnosticInfoRef info, void *user) {
     static const char scalar[] = "loop not vectorized";
     struct uk_build *b = user;

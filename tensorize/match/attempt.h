@@ -18,7 +18,7 @@ struct uk_pair {
 /* How well loops go with the kernel's axes; the least effort wins, then the longest sum. */
 struct uk_rank {
     int effort;
-    double sum; /* the told extent of the summed axes */
+    double sum; /* the estimated extent of the summed axes */
 };
 
 struct uk_attempt {

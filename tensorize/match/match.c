@@ -6,7 +6,7 @@
  * of the nest if, for every operand, one step of either moves the address by the same amount; strides that
  * the declaration names are bound to what stands here. Coefficients are polynomials over the sizes, compared
  * exactly. What is left are facts about all tiles (extents, alignment, memory read past the box): those that
- * a split makes obvious are read off, the rest is asked of isl.
+ * a split makes obvious are read off, the rest is proved by isl.
  */
 #include <limits.h>
 #include <string.h>

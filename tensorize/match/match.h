@@ -103,7 +103,7 @@ struct uk_fit {
     int64_t unit[2 * UK_MAX_DIMS];          /* and their largest extents */
     struct uk_panel panel[UK_MAX_OPERANDS]; /* by operand of the stage */
     bool any_strides[UK_MAX_OPERANDS];      /* the kernel takes all strides of the operand */
-    const struct uk_map *turned; /* the layout of a buffer that holds the output's tiles; or NULL */
+    const struct uk_map *transposed; /* the layout of a buffer that holds the output's tiles; or NULL */
 };
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
                        struct uk_text *why);

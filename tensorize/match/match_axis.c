@@ -173,7 +173,7 @@ static int units(const struct uk_attempt *t, int axes) {
     return n;
 }
 
-/* An axis of the output whose extent the kernel is told, or that has one element. */
+/* An axis of the output whose extent is an argument of the kernel, or that has one element. */
 static bool may_be_one(const struct uk_attempt *t, int axis) {
     const struct uk_index *e = t->ks->extent[axis];
     int inner = t->st->loops - t->tile;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that looks whether the callee keeps the machine's calling convention: abi_<arch>.c. */
+/* A call that checks whether the callee keeps the machine's calling convention: abi_<arch>.c. */
 #ifndef TESTS_ABI_H
 #define TESTS_ABI_H
 
@@ -12,7 +12,7 @@ enum {
 };
 
 /* Calls function with the words as arguments (those past `count` are canaries; bit i of `addresses` says that word i is
- * an address, which may be shorter), and with a float or double of these bits among them, for who takes one. Returns
+ * an address, which may be shorter), and with a float or double of these bits as the first floating-point argument. Returns
  * NULL, or what it did not leave as it was: "rbx", "x19", "sp", "the upper halves of vector registers", ... Not from two
  * threads at once. */
 const char *abi_call(void (*function)(void), const int64_t *words, int count, unsigned addresses,

@@ -26,7 +26,7 @@ struct call {
     int64_t registers[REGISTERS]; /* 632: rbx rbp r12 r13 r14 r15 afterwards */
     int64_t flags;                /* 680 */
     int64_t mxcsr;                /* 688 */
-    int64_t in_use;               /* 696: in: can xgetbv(1) be asked; out: its answer */
+    int64_t in_use;               /* 696: in: whether xgetbv(1) exists; out: its result */
     int64_t control;              /* 704: of the x87, before */
     struct x87 x87;               /* 712 */
 };
@@ -115,7 +115,7 @@ static void nothing(void) {
 /* Bits 2 and 6 of xgetbv(1): the upper halves of ymm0-15 and of zmm0-15 hold something. */
 enum { UPPER_HALVES = 0x44 };
 
-/* Whether this CPU tells that (CPUID leaf 13) and this system lets vzeroupper clear it. */
+/* Whether this CPU reports that (CPUID leaf 13) and vzeroupper clears it on this system. */
 static int64_t knows_upper_halves(void) {
     static int64_t known = -1;
     unsigned a, b, c, d;

@@ -38,7 +38,7 @@ struct uk_memory {
     unsigned char *before, *expected;
 };
 
-/* What the child tells its parent; the parent may find it in the middle of a case. */
+/* What the child reports to its parent; it may crash in the middle of a case. */
 struct uk_verdict {
     enum { UK_RUNNING, UK_GOOD, UK_WRONG, UK_FAULTED, UK_GAVE_UP } state;
     int cases;
@@ -54,8 +54,8 @@ struct uk_verdict {
     } operand[UK_VERIFY_TENSORS];
 };
 
-/* What operands hold. Sums are exact in the declared type whatever their order, and where there is room in it, not in a
- * narrower one. */
+/* The values of operands. Sums are exact in the declared type in any order; and, where the type has enough bits, not exact in a
+ * narrower type. */
 enum uk_data {
     UK_SMALL,     /* small integers */
     UK_LARGE,     /* as many bits as the sums leave, in all operands alike */

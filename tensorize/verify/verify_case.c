@@ -50,14 +50,14 @@ void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int
     *most = INT64_MAX;
     for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
         const struct uk_index *r = a->relation;
-        bool turned = r->b && r->b->op == UK_I_VAR && r->b->var == var;
-        const struct uk_index *name = turned ? r->b : r->a, *other = turned ? r->a : r->b;
+        bool reversed = r->b && r->b->op == UK_I_VAR && r->b->var == var;
+        const struct uk_index *name = reversed ? r->b : r->a, *other = reversed ? r->a : r->b;
         int64_t c;
 
         if (!other || name->op != UK_I_VAR || name->var != var || !uk_index_is_int(other, &c))
             continue;
         enum uk_index_op op = r->op;
-        if (turned)
+        if (reversed)
             op = op == UK_I_LE   ? UK_I_GE
                  : op == UK_I_LT ? UK_I_GT
                  : op == UK_I_GE ? UK_I_LE

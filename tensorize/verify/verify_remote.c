@@ -63,7 +63,7 @@ struct uk_remote {
 
 /* In the child of the child: its standard input and output, and the file, have the guest's numbers. */
 static void become_guest(char *const *argv, int in, int out, int file) {
-    /* It ends with the one who started it, which a time limit may end. */
+    /* It ends with the process that started it, which a time limit may end. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* Out of the way of those numbers first. */
     in = fcntl(in, F_DUPFD_CLOEXEC, 10);

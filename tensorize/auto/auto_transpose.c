@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Windows whose output has pixels of a row as neighbours, as a convolution in NCHW: the columns of its tile are pixels,
- * and a row of 7 or 14 fills a kernel's vectors badly. Turned, with channels as columns, all of a tile is used: it is
+ * and a row of 7 or 14 fills a kernel's vectors badly. Transposed, with channels as columns, all of a tile is used: it is
  * computed in a buffer in which channels are neighbours, and stored to its place once its sums are complete.
  */
 #include <string.h>
 #include "tiling.h"
 
 /* Storing an element of the buffer at its place: measured with both in the first-level cache. */
-static const double turning_cycles = 1;
+static const double transposing_cycles = 1;
 
 /* The only loop in the index, if it is alone there. */
 static const struct uk_loop *loop_alone(const struct uk_stage *st, const struct uk_affine *f) {
@@ -60,7 +60,7 @@ static int place_of(int i, int dims, int d) {
 }
 
 /* (.., d, .., last) -> [.., .., last, d] */
-static struct uk_map *turning_map(struct uk_schedule *s, int dims, int d) {
+static struct uk_map *transposing_map(struct uk_schedule *s, int dims, int d) {
     struct uk_map *m = uk_alloc(s->arena, sizeof *m);
     struct uk_var *v = uk_alloc(s->arena, sizeof *v * UK_MAX_DIMS);
 
@@ -81,7 +81,7 @@ static struct uk_map *turning_map(struct uk_schedule *s, int dims, int d) {
 }
 
 /* The operand as if its dimension d were the last. */
-static bool turn_operand(struct uk_schedule *s, struct uk_operand *o, int d) {
+static bool transpose_operand(struct uk_schedule *s, struct uk_operand *o, int d) {
     struct uk_tensor *t = uk_alloc(s->arena, sizeof *t);
     const struct uk_operand old = *o;
     int dims = old.tensor->dims;
@@ -121,28 +121,31 @@ static int find_weights(const struct uk_stage *st, const struct uk_loop *channel
     return -1;
 }
 
-enum uk_status uk_turn(struct uk_schedule *s, const struct uk_stage *st, struct uk_turning *turning) {
+enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *st,
+                                  struct uk_transposing *transposing) {
     const struct uk_tensor *y = st->operand[0].tensor;
     int d = channels_of(st), dimension;
 
-    *turning = (struct uk_turning){.cycles = turning_cycles};
+    *transposing = (struct uk_transposing){.cycles = transposing_cycles};
     if (d < 0)
         return UK_OK;
-    turning->weights = find_weights(st, loop_alone(st, &st->operand[0].index[d]), &dimension);
-    if (turning->weights < 0)
+    transposing->weights = find_weights(st, loop_alone(st, &st->operand[0].index[d]), &dimension);
+    if (transposing->weights < 0)
         return UK_OK;
     for (int i = 0; i < y->dims; i++)
-        turning->cycles *= uk_size_told(s, y->shape[i]);
-    memcpy(turning->operand, st->operand, sizeof turning->operand);
-    if (!(turning->map = turning_map(s, y->dims, d)) || !turn_operand(s, &turning->operand[0], d) ||
-        (turning->weights && !turn_operand(s, &turning->operand[turning->weights], dimension)))
+        transposing->cycles *= uk_size_told(s, y->shape[i]);
+    memcpy(transposing->operand, st->operand, sizeof transposing->operand);
+    if (!(transposing->map = transposing_map(s, y->dims, d)) ||
+        !transpose_operand(s, &transposing->operand[0], d) ||
+        (transposing->weights &&
+         !transpose_operand(s, &transposing->operand[transposing->weights], dimension)))
         return uk_out_of_memory(s->context);
     return UK_OK;
 }
 
 /* The buffer holds the tiles that wait for their sums: it is made outside of the first loop of them. */
-enum uk_status uk_apply_turning(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
-                                int tiles) {
+enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, const struct uk_map *map,
+                                    int tiles) {
     struct uk_loop *place = NULL;
 
     for (int i = 0; i < tiles && !uk_is_reduced(st, st->loop[i]); i++)
