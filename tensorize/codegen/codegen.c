@@ -154,7 +154,7 @@ static bool selects_variable(const struct uk_codegen *g, const struct uk_node *n
 static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
     struct uk_binding *outside = g->bindings;
 
-    if (uk_cg_fused_row(g, n, lower, upper))
+    if (uk_cg_fused_row(g, n, lower, upper) || uk_cg_move_vector(g, n, lower, upper))
         return;
     if (n->loop != UK_LOOP_UNROLLED && !(g->launch && n->loop == UK_LOOP_VECTOR) &&
         !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {

@@ -14,7 +14,7 @@ void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value
         uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
         return;
     }
-    *n = (struct uk_binding){v, value, not_negative, g->bindings};
+    *n = (struct uk_binding){.var = v, .value = value, .not_negative = not_negative, .next = g->bindings};
     g->bindings = n;
 }
 
@@ -196,6 +196,44 @@ static const struct uk_place *find_place(struct uk_codegen *g, const struct uk_t
     return NULL;
 }
 
+/* Does the value differ between the threads of a block? */
+static bool varies(const struct uk_codegen *g, const struct uk_index *e) {
+    const struct uk_binding *b = e && e->op == UK_I_VAR ? find(g, e->var) : NULL;
+
+    return b ? b->varies : e && (varies(g, e->a) || varies(g, e->b) || varies(g, e->c));
+}
+
+/* e * times, as what all threads of a block have alike and what they have not. */
+static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueRef times,
+                      LLVMValueRef sum[2]) {
+    const bool own = varies(g, e);
+
+    if (own && (e->op == UK_I_ADD || e->op == UK_I_SUB)) {
+        add_parts(g, e->a, times, sum);
+        if (e->op == UK_I_SUB)
+            times = uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times);
+        add_parts(g, e->b, times, sum);
+        return;
+    }
+    sum[own] =
+        uk_cg_arithmetic(g, UK_I_ADD, sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
+}
+
+/* In global memory of a GPU: what all threads have alike is added first, by scalar instructions, and what they have not is often the same
+ * in all iterations. Between the two the address may be outside of the tensor. */
+static LLVMValueRef address_in_parts(struct uk_codegen *g, const struct uk_access *a, LLVMTypeRef type,
+                                     LLVMValueRef base) {
+    const struct uk_tensor *t = a->tensor;
+    LLVMValueRef sum[2] = {uk_cg_int(g, 0), uk_cg_int(g, 0)};
+
+    for (int d = 0; d < t->stored_dims; d++)
+        add_parts(g, a->index[d], uk_cg_index(g, t->stride[d]), sum);
+    for (int own = 0; own < 2; own++)
+        if (!is_constant(sum[own], 0))
+            base = LLVMBuildGEP2(g->b, type, base, &sum[own], 1, t->name);
+    return base;
+}
+
 LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool inside) {
     const struct uk_tensor *t = a->tensor;
     const struct uk_place *p = find_place(g, t);
@@ -210,6 +248,8 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
 
         base = LLVMBuildInBoundsGEP2(g->b, g->i8, base, &skip, 1, t->name);
     }
+    if (g->launch && t->scope == UK_SCOPE_GLOBAL)
+        return address_in_parts(g, a, type, base);
     for (int d = 0; d < t->stored_dims; d++) {
         LLVMValueRef i = uk_cg_index(g, a->index[d]);
 

@@ -144,6 +144,8 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
         LLVMPositionBuilderAtEnd(g->b, inside);
     }
     uk_cg_bind(g, n->var, at, true);
+    if (g->bindings != outside)
+        g->bindings->varies = n->loop == UK_LOOP_THREAD;
     uk_cg_nodes(g, n->body);
     g->bindings = outside;
     if (after) {

@@ -10,6 +10,7 @@ struct uk_binding {
     const struct uk_var *var;
     LLVMValueRef value;
     bool not_negative;
+    bool varies; /* from thread to thread of a block */
     struct uk_binding *next;
 };
 
@@ -140,6 +141,9 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n);
 void uk_cg_barrier(struct uk_codegen *g);
 /* The most that e can be, INT64_MAX if nothing says so. */
 int64_t uk_cg_most(const struct uk_index *e);
+
+/* codegen_vector.c: in a kernel, a vector loop between constants whose iterations move neighbours in memory; false: it is none. */
+bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper);
 
 /* codegen_copy.c: a loop that copies bytes, of the target's registers; where what is left to be copied by bytes begins. */
 bool uk_cg_copies_words(const struct uk_codegen *g, const struct uk_node *n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Vectors of a GPU's threads: an innermost loop that moves up to 16 bytes, from neighbours to neighbours, is one load and one store.
+ * Vectors of a GPU's threads: an innermost loop that moves up to 16 bytes, from neighbours to neighbours, is one load and one store;
+ * to other places of shared memory or of registers it is one load, too.
  * Global memory need not be aligned for them; in shared memory each vector is.
  */
 #include "lower.h"
@@ -85,14 +86,15 @@ static bool is_moved(const struct uk_node *n) {
         return false;
     const int64_t bytes = upper * (int64_t)uk_type_bytes(store->target.tensor->type);
     return (bytes == LEAST_BYTES || bytes == MOST_BYTES) && upper > 1 &&
-           is_vector(&store->target, n->var, upper) && is_vector(&store->expr->access, n->var, upper);
+           is_vector(&store->expr->access, n->var, upper) &&
+           (is_vector(&store->target, n->var, upper) || store->target.tensor->scope != UK_SCOPE_GLOBAL);
 }
 
 void uk_make_vectors(struct uk_node *n) {
     for (; n; n = n->next) {
         if (is_moved(n)) {
             n->loop = UK_LOOP_VECTOR;
-            n->independent = true;
+            n->independent = n->moves = true;
         }
         uk_make_vectors(n->body);
         uk_make_vectors(n->other);
