@@ -185,6 +185,9 @@ static enum uk_status launch(void *device, struct uk_gpu_kernel *kernel, const u
     for (uint32_t i = 0; i < n; i++)
         argument[i] = (const char *)arguments + k->arguments[i].offset;
     status = checked(d, uk_amdgpu_launch(d->gpu, k, &how, argument, n, &counts), message);
+    /* An instruction that is not simulated: another device has it no more. */
+    if (status == UK_UNSUPPORTED)
+        status = UK_DEVICE;
     if (!status && observer)
         observer(observing, k, &how, &counts);
     free(argument);

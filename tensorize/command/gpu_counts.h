@@ -9,7 +9,7 @@
 /* A kernel, over all of its launches. */
 struct uk_gpu_kernel_counts {
     char *name;
-    uint32_t vgprs, agprs, sgprs, lds_bytes, scratch_bytes, spills;
+    uint32_t vgprs, agprs, sgprs, lds_bytes, scratch_bytes, vgpr_spills, sgpr_spills;
     uint64_t launches, blocks, waves;
     uint32_t threads; /* of a block, of the last launch */
     struct uk_amdgpu_counts all;

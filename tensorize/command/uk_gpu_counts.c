@@ -26,7 +26,8 @@ static struct uk_gpu_kernel_counts *find(struct uk_gpu_counts *c, const struct u
                                           .sgprs = k->sgprs,
                                           .lds_bytes = k->lds_bytes,
                                           .scratch_bytes = k->scratch_bytes,
-                                          .spills = k->vgpr_spills + k->sgpr_spills,
+                                          .vgpr_spills = k->vgpr_spills,
+                                          .sgpr_spills = k->sgpr_spills,
                                           .instructions = (int)uk_amdgpu_n_instructions(k)};
     more->instruction = calloc((size_t)more->instructions + 1, sizeof *more->instruction);
     if (!more->name || !more->instruction) {

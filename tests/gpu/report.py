@@ -48,11 +48,12 @@ def check_program(path, gpu, kernels, share):
     name = f"{path.name} for {gpu}"
     expect(name, len(llvm_says) == kernels, f"{list(llvm_says)} are its kernels")
     for kernel, figures in llvm_says.items():
-        found = re.search(rf"^{kernel}: (\d+) VGPR, .*?(\d+) of scratch, (\d+) spills; .* {NUMBER} resident waves a SIMD \(registers: (\d+)\)$", said, re.M)
+        found = re.search(rf"^{kernel}: (\d+) VGPR, .*?(\d+) of scratch, (\d+) VGPR and \d+ SGPR spilled; .* {NUMBER} resident waves a SIMD \(registers: (\d+)\)$", said, re.M)
         if not found:
             failures.append(f"{name}: no line of {kernel} in: {said}")
             continue
         expect(name, int(found[1]) == figures["NumVgprs"], f"{found[1]} VGPRs, of LLVM {figures['NumVgprs']}")
+        expect(name, int(found[3]) == 0, f"{found[3]} VGPRs are spilled")
         expect(name, int(found[2]) == figures["ScratchSize"] == 0, f"{found[2]} bytes of scratch")
         expect(name, float(found[4]) == figures["Occupancy"], f"{found[4]} resident waves, LLVM's occupancy is {figures['Occupancy']}")
         expect(name, int(found[5]) >= figures["Occupancy"], f"{found[5]} waves by registers, LLVM's occupancy is {figures['Occupancy']}")
@@ -83,7 +84,7 @@ for target in ("gfx906", "gfx90a"):
 check_program(sources / "tests/golden/gpu_matmul_wide.uk", "gfx90a", 1, 98)
 kernels = run(uk, "bench", "--static", "--target=amdgcn-gfx90a")
 for kernel in ("uk_sgemm_s_8x8_gfx906_asm", "uk_sgemm_s_8x16_gfx90a_asm"):
-    expect(kernel, re.search(rf"^{kernel}_c_0: .* 0 of scratch, 0 spills; .*\n  kernel's loop  VALU 130 \(FMA 128, 98.5 %\)", kernels, re.M), kernels)
+    expect(kernel, re.search(rf"^{kernel}_c_0: .* 0 of scratch, 0 VGPR and 0 SGPR spilled; .*\n  kernel's loop  VALU 130 \(FMA 128, 98.5 %\)", kernels, re.M), kernels)
 lacking = run(uk, "bench", "--static", "--target=amdgcn-gfx906", "uk_sgemm_s_8x16_gfx90a_asm", status=1)
 expect("lacking", "is for gfx90a, which target amdgcn-gfx906 lacks" in lacking, lacking)
 no_target = run(uk, "bench", "--static", "uk_sgemm_s_8x8_gfx906_asm", status=2)

@@ -138,6 +138,25 @@ def registry_broken():
             expect(f"{symbol}: {slip}", verify(f"{symbol}_{number}", text.replace(right, slip), declaration, target), 1, "WRONG in case")
 
 
+def program():
+    """A kernel that a program imports takes its place in it by the same proof, and is inlined."""
+    text = (sources / "asm/amdgcn/groups.h").read_text(encoding="utf-8") + (sources / "asm/amdgcn/gemm_8x8_gfx906.c").read_text(encoding="utf-8")
+    text = "#include <stdint.h>\n" + re.sub(r'^#include ".*"$', "", text, flags=re.M).replace("UK_SYMBOL", "mm")
+    declaration = subprocess.run([uk, "show", "uk_sgemm_s_8x8_gfx906_asm", "--declaration"], capture_output=True, text=True, check=True).stdout
+    declaration = declaration.replace("uk_sgemm_s_8x8_gfx906_asm", "mm")
+    product = (sources / "tests/golden/gpu_matmul.uk").read_text(encoding="utf-8").split("#=")[0].replace("tensorize mi auto", "tensorize mi mm")
+    (folder / "mm.c").write_text(text, encoding="utf-8")
+    for name, changed, status, pattern in (
+        ("program", declaration, 0, "mm .inlined: 0 calls left.*\n(.*\n)*check: equal"),
+        ("program_other", declaration.replace("a[i, p] * b[p, j]", "a[i, p] + b[p, j]"), 1, "mm"),
+    ):
+        path = folder / f"{name}.uk"
+        path.write_text('pragma import "mm.c"\n' + changed + product, encoding="utf-8")
+        result = subprocess.run([uk, "run", "--check", "--target=amdgcn-gfx90a", path, "--size", "M=130", "--size", "N=70", "--size", "K=20"],
+                                capture_output=True, text=True, check=False)
+        expect(name, result, status, pattern)
+
+
 def refused():
     for name, source, pattern in (
         ("host_pointers", loop(FMA, head=HEAD.replace("UK_SHARED ", "")), "mm is void .i64, ptr, .*UK_SHARED . for what is in shared"),
@@ -161,6 +180,7 @@ registry()
 right()
 registry_broken()
 wrong()
+program()
 refused()
 for failure in failures:
     print(failure)

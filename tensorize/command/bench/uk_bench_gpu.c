@@ -227,10 +227,10 @@ static int print_kernel(const struct uk_gpu_kernel_counts *k, const struct uk_ta
     const struct units all = units_of(k, rules, 0, k->instructions - 1, (double)k->waves);
 
     printf("%s: %" PRIu32 " VGPR, %" PRIu32 " AGPR, %" PRIu32 " SGPR, %" PRIu32 " bytes of LDS, %" PRIu32
-           " of scratch, %" PRIu32 " spills; blocks of %" PRIu32
+           " of scratch, %" PRIu32 " VGPR and %" PRIu32 " SGPR spilled; blocks of %" PRIu32
            " threads, %.3g resident waves a SIMD (registers: %d)\n",
-           k->name, k->vgprs, k->agprs, k->sgprs, k->lds_bytes, k->scratch_bytes, k->spills, k->threads,
-           resident_waves(d, k), waves_by_registers(d, k));
+           k->name, k->vgprs, k->agprs, k->sgprs, k->lds_bytes, k->scratch_bytes, k->vgpr_spills,
+           k->sgpr_spills, k->threads, resident_waves(d, k), waves_by_registers(d, k));
     if (inner) {
         const struct units u = units_of(k, rules, inner->first, inner->last, (double)inner->turns);
 
@@ -261,13 +261,25 @@ struct gpu_report {
     struct uk_data data;
 };
 
+/* What `assume P == (H + 1) / 2` gives a value. */
+static bool is_assumed(const struct uk_program *p, const struct uk_var *v) {
+    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
+        const struct uk_index *r = a->relation;
+
+        if (r->op == UK_I_EQ &&
+            ((r->a->op == UK_I_VAR && r->a->var == v) || (r->b->op == UK_I_VAR && r->b->var == v)))
+            return true;
+    }
+    return false;
+}
+
 /* Sizes that nobody names are large enough for several blocks. */
 static int choose_sizes(struct gpu_report *r, const struct uk_arguments *a) {
     struct uk_program *p = r->job.program;
     int count = 0;
 
     for (struct uk_var *v = p->sizes; v; v = v->next)
-        if (v->is_extent && !v->defined && !v->has_default) {
+        if (v->is_extent && !v->defined && !v->has_default && !is_assumed(p, v)) {
             v->has_default = true;
             v->default_value = DEFAULT_SIZE;
         }
