@@ -151,6 +151,8 @@ struct uk_gpu_call {
 };
 /* Exit status, and if that is UK_EXIT_OK what the function returned. */
 int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status);
+/* Whether the simulator runs the target's code. */
+bool uk_gpu_is_simulated(const char *target);
 /* The kind of GPU that runs the target's code; NULL: the target is no GPU. */
 const char *uk_gpu_kind_of(const char *target);
 

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "amdgpu.h"
 #include "command.h"
+#include "target/target.h"
 #include "gpu/gpu.h"
 
 /* Loads the image and the operands, calls, and brings back what was written. UK_UNSUPPORTED: it is another GPU. */
@@ -52,6 +54,13 @@ static bool try_kind(const char *kind, const struct uk_gpu_call *c, enum uk_stat
     return *status != UK_UNSUPPORTED;
 }
 
+bool uk_gpu_is_simulated(const char *target) {
+    for (const struct uk_target *t = uk_targets; target && t->name; t++)
+        if (t->arch->is_device && !strncmp(target, t->name, strlen(t->name)))
+            return uk_amdgpu_simulates(t->cpu);
+    return false;
+}
+
 int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
     const bool simulate = c->device && !strcmp(c->device, "sim"), real = c->device && !simulate;
     char why[UK_GPU_MESSAGE] = "", name[UK_GPU_MESSAGE];
@@ -59,6 +68,11 @@ int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
 
     if (!done && real)
         return uk_complain(UK_EXIT_WRONG, "--device=gpu: there is no GPU for target %s: %s", c->target, why);
+    if (!done && !uk_gpu_is_simulated(c->target))
+        return uk_complain(UK_EXIT_WRONG,
+                           "there is no GPU for target %s%s%s, and the simulator has AMD's only; "
+                           "--device=interp interprets its loops",
+                           c->target, *why ? ": " : "", why);
     if (!done) {
         if (!simulate)
             printf("no GPU for %s (%s): it is simulated\n", c->target, why);

@@ -96,6 +96,13 @@ for options, pattern in (
 ):
     refused = run(uk, *options, "--target=amdgcn-gfx90a", sources / "tests/golden/gpu_matmul.uk", status=2)
     expect(options, pattern in refused, refused)
+for options, status, pattern in (
+    (("run", "--count"), 2, "--count: the emulator of another architecture or the simulator"),
+    (("run", "--device=sim"), 1, "there is no GPU for target nvptx-sm80, and the simulator has AMD's only"),
+    (("bench", "--static"), 2, "the simulator has no nvptx-sm80"),
+):
+    refused = run(uk, *options, "--target=nvptx-sm80", sources / "examples/vadd.uk", status=status)
+    expect(options, pattern in refused, refused)
 for failure in failures:
     print(failure)
 sys.exit(bool(failures))

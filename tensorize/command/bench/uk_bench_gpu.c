@@ -463,6 +463,11 @@ int uk_bench_gpu(const struct uk_arguments *a) {
     const struct uk_target *t = uk_targets;
     int status = UK_EXIT_OK;
 
+    if (!uk_gpu_is_simulated(a->target))
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "uk bench --static: the simulator has no %s; take an AMD GPU's target, as amdgcn-gfx90a",
+            a->target);
     while (strncmp(t->name, a->target, strlen(t->name)))
         t++;
     for (int i = 0; i < a->positionals && !status; i++) {
