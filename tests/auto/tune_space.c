@@ -19,12 +19,11 @@
 #include "command/tune/tune.h"
 #include "interpret/interpret.h"
 #include "lower/lower.h"
+#include "test_context.h"
 
 enum { MOST = 37 * 41, CHANGES = 60, TENSORS = 4 };
 
 static uint64_t seed = 1;
-static struct uk_context *context;
-
 static const struct {
     const char *text;
     int64_t sizes[3];
@@ -367,10 +366,5 @@ int main(int argc, char **argv) {
     if (argc > 1)
         seed = seed_of(argv[1]);
     print_message("seed %" PRIu64 "\n", seed);
-    context = uk_context_create();
-    if (!context)
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    uk_context_destroy(context);
-    return failed;
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

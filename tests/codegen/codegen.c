@@ -6,11 +6,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "loop_maker.h"
+#include "test_context.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 #define SHAPE(...) ((struct uk_index *[]){__VA_ARGS__, NULL})
-
-static struct uk_context *context;
 
 static struct uk_module *compiled(struct maker *m) {
     struct uk_module *module;
@@ -492,10 +491,5 @@ int main(void) {
         cmocka_unit_test(many_modules),
     };
 
-    context = uk_context_create();
-    if (!context)
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    uk_context_destroy(context);
-    return failed;
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

@@ -10,10 +10,9 @@
 #include <cmocka.h>
 #include "language/language.h"
 #include "command/command.h"
+#include "test_context.h"
 
 enum { MOST_SIZES = 4 };
-
-static struct uk_context *context;
 
 int uk_complain(int status, const char *format, ...) {
     va_list ap;
@@ -127,20 +126,8 @@ static void large(void **state) {
     uk_program_destroy(p);
 }
 
-static int begin(void **state) {
-    (void)state;
-    context = uk_context_create();
-    return !context;
-}
-
-static int end(void **state) {
-    (void)state;
-    uk_context_destroy(context);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(all), cmocka_unit_test(where), cmocka_unit_test(pads),
                                        cmocka_unit_test(large)};
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

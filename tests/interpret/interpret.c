@@ -9,8 +9,7 @@
 #include <cmocka.h>
 #include "language/language.h"
 #include "interpret/interpret.h"
-
-static struct uk_context *context;
+#include "test_context.h"
 
 static struct uk_program *parse(const char *text) {
     struct uk_program *p;
@@ -498,18 +497,6 @@ static void integers_fold(void **state) {
     uk_index_eval(uk_index_op(a, UK_I_ADD, y, three), one_of_two, values, &overflow);
     assert_true(overflow);
     uk_arena_free(a);
-}
-
-static int make_context(void **state) {
-    (void)state;
-    context = uk_context_create();
-    return !context;
-}
-
-static int destroy_context(void **state) {
-    (void)state;
-    uk_context_destroy(context);
-    return 0;
 }
 
 int main(void) {

@@ -12,11 +12,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "elements.h"
+#include "test_context.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { MOST = 64, PAIRS = MOST * MOST };
-
-static struct uk_context *context;
 
 /* ---- values ---- */
 
@@ -459,18 +458,6 @@ static void library_functions(void **state) {
             free(out[0]);
             free(out[1]);
         }
-}
-
-static int make_context(void **state) {
-    (void)state;
-    context = uk_context_create();
-    return !context;
-}
-
-static int destroy_context(void **state) {
-    (void)state;
-    uk_context_destroy(context);
-    return 0;
 }
 
 int main(void) {

@@ -8,8 +8,7 @@
 #include <cmocka.h>
 #include "interpret/interpret.h"
 #include "lower/lower.h"
-
-static struct uk_context *context;
+#include "test_context.h"
 
 static struct uk_program *parse(const char *text) {
     struct uk_program *p;
@@ -271,8 +270,5 @@ int main(void) {
         cmocka_unit_test(no_barrier), cmocka_unit_test(pipelines),
     };
 
-    context = uk_context_create();
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    uk_context_destroy(context);
-    return failed;
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

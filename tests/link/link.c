@@ -14,8 +14,7 @@
 #include "codegen/codegen.h"
 #include "link/link.h"
 #include "loop_maker.h"
-
-static struct uk_context *context;
+#include "test_context.h"
 
 #define ADD_BODY "{ for (int i = 0; i < 16; i++) c[i] = a[i] + b[i]; }\n"
 #define ADD "void add16(const float *a, const float *b, float *c) " ADD_BODY
@@ -491,10 +490,5 @@ int main(void) {
         cmocka_unit_test(address_spaces),
     };
 
-    context = uk_context_create();
-    if (!context)
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    uk_context_destroy(context);
-    return failed;
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

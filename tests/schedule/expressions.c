@@ -25,6 +25,7 @@
 #include "target/target.h"
 #include "interpret/interpret.h"
 #include "lower/lower.h"
+#include "test_context.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { FIRST_LINE = 1000 };
@@ -32,8 +33,6 @@ enum { FIRST_LINE = 1000 };
 static uint64_t seed = 1;
 static int programs = 2000, compiled = 200, only = -1, show_refused;
 static const char *objects;
-static struct uk_context *context;
-
 enum outcome { RIGHT, REFUSED, WRONG };
 
 /* ---- one program ---- */
@@ -300,18 +299,6 @@ static void random_programs(void **state) {
     random_objects_end();
     assert_int_equal(n.wrong, 0);
     assert_true(only >= 0 || n.right > programs / 10 * 9);
-}
-
-static int make_context(void **state) {
-    (void)state;
-    context = uk_context_create();
-    return !context;
-}
-
-static int destroy_context(void **state) {
-    (void)state;
-    uk_context_destroy(context);
-    return 0;
 }
 
 int main(int argc, char **argv) {

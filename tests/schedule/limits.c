@@ -11,8 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "lower/lower.h"
+#include "test_context.h"
 
-static struct uk_context *context;
 static unsigned long operations; /* of isl, for each problem; 0: as many as the library allows */
 static long problems, comparisons;
 
@@ -212,23 +212,11 @@ static void many_sizes(void **state) {
     grows(true);
 }
 
-static int begin(void **state) {
-    (void)state;
-    context = uk_context_create();
-    return !context;
-}
-
-static int end(void **state) {
-    (void)state;
-    uk_context_destroy(context);
-    return 0;
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages),       cmocka_unit_test(loops_of_all),
         cmocka_unit_test(loops_of_one), cmocka_unit_test(loops_of_attached),
         cmocka_unit_test(one_size),     cmocka_unit_test(many_sizes),
     };
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
 }

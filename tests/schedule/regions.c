@@ -25,12 +25,12 @@ struct example {
     int64_t size[MAX_RUNS][MAX_SIZES]; /* a run whose first size is -1 ends them */
 };
 
-static struct uk_context *context;
 static const char *only;
 
 #include "regions_examples.h"
 #include "interpret/interpret.h"
 #include "lower/lower.h"
+#include "test_context.h"
 
 /* ---- data ---- */
 
@@ -189,18 +189,6 @@ static void keeps_its_meaning(void **state) {
     }
 }
 
-static int begin(void **state) {
-    (void)state;
-    context = uk_context_create();
-    return !context;
-}
-
-static int end(void **state) {
-    (void)state;
-    uk_context_destroy(context);
-    return 0;
-}
-
 int main(int argc, char **argv) {
     struct CMUnitTest test[COUNT(examples)];
     size_t n = 0;
@@ -210,5 +198,5 @@ int main(int argc, char **argv) {
         if (!strncmp(examples[i].name, only, strlen(only)))
             test[n++] = (struct CMUnitTest){examples[i].name, keeps_its_meaning, NULL, NULL,
                                             (void *)(uintptr_t)&examples[i]};
-    return _cmocka_run_group_tests("regions", test, n, begin, end);
+    return _cmocka_run_group_tests("regions", test, n, make_context, destroy_context);
 }

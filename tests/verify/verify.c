@@ -7,8 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "verify_report.h"
-
-static struct uk_context *context;
+#include "test_context.h"
 
 /* c[4][8] = sum over p of a[p][i] * b[p][j], four rows of a in a panel. */
 #define HEAD                                        \
@@ -243,10 +242,5 @@ int main(int argc, char **argv) {
         tests[i + 6] = (struct CMUnitTest){
             .name = kernels[i].name, .test_func = is_judged, .initial_state = (void *)(uintptr_t)&kernels[i]};
     all = argc > 1 && !strcmp(argv[1], "--all");
-    context = uk_context_create();
-    if (!context)
-        return 1;
-    int failed = cmocka_run_group_tests_name("verify", tests, NULL, NULL);
-    uk_context_destroy(context);
-    return failed;
+    return cmocka_run_group_tests_name("verify", tests, make_context, destroy_context);
 }
