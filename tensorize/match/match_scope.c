@@ -22,14 +22,17 @@ static const char *place_outside(const struct uk_attempt *t, bool blocks) {
 }
 
 /* The step that would put the operand there. */
-static const char *scope_step(struct uk_attempt *t, int operand, enum uk_scope want) {
+static const char *scope_step(struct uk_attempt *t, int operand, const struct uk_tensor *want) {
     const struct uk_tensor *x = t->st->operand[operand].tensor;
-    const char *at = place_outside(t, want == UK_SCOPE_REGISTER && !operand), *step = NULL;
+    const char *at = place_outside(t, want->scope == UK_SCOPE_REGISTER && !operand), *step = NULL;
 
-    if (at && want != UK_SCOPE_GLOBAL && x->scope == UK_SCOPE_GLOBAL)
+    if (want->scope == UK_SCOPE_GLOBAL)
+        step = uk_format(t->s->arena, "; leave that buffer out, or declare %s `in %s`", want->name,
+                         x->scope == UK_SCOPE_SHARED ? "shared" : "register");
+    else if (at && x->scope == UK_SCOPE_GLOBAL)
         step = uk_format(t->s->arena, "; put `cache_%s %s at %s in %s` before this step",
                          operand ? "read" : "write", x->name, at,
-                         want == UK_SCOPE_SHARED ? "shared" : "register");
+                         want->scope == UK_SCOPE_SHARED ? "shared" : "register");
     return step ? step : "";
 }
 
@@ -38,7 +41,7 @@ bool uk_match_scope(struct uk_attempt *t, const struct uk_tensor *want, int oper
 
     return want->scope == x->scope ||
            uk_differ(t, "%s lies in %s, and %s of the kernel in %s%s", x->name, places[x->scope], want->name,
-                     places[want->scope], scope_step(t, operand, want->scope));
+                     places[want->scope], scope_step(t, operand, want));
 }
 
 /* ---- the stage as a thread sees it ---- */
