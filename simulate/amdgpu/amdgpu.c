@@ -330,8 +330,13 @@ struct uk_amdgpu_instruction uk_amdgpu_instruction(const struct uk_amdgpu_kernel
     const struct uk_inst *inst = &((const struct uk_kernel_inside *)kernel)->code->inst[i];
 
     return (struct uk_amdgpu_instruction){
-        inst->text,       inst->offset,     inst->op ? inst->op->kind : UK_AMDGPU_OTHER,
-        inst->n_executed, inst->lds_cycles, inst->lds_conflicts,
+        inst->text,
+        inst->offset,
+        inst->op ? inst->op->kind : UK_AMDGPU_OTHER,
+        inst->n_executed,
+        inst->lds_cycles,
+        inst->lds_conflicts,
         inst->lds_ways,
+        {inst->waited[0], inst->waited[1]},
     };
 }

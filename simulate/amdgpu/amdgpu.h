@@ -147,6 +147,7 @@ struct uk_amdgpu_instruction {
     enum uk_amdgpu_kind kind;
     uint64_t executed;                                     /* by waves */
     uint64_t lds_cycles, lds_conflicts, max_conflict_ways; /* as in struct uk_amdgpu_counts */
+    uint64_t waited[2]; /* of s_waitcnt: accesses that were outstanding, by vmcnt and by lgkmcnt */
 };
 uint32_t uk_amdgpu_n_instructions(const struct uk_amdgpu_kernel *); /* 0 before its first launch */
 struct uk_amdgpu_instruction uk_amdgpu_instruction(const struct uk_amdgpu_kernel *, uint32_t i);

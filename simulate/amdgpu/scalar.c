@@ -125,7 +125,8 @@ enum uk_step uk_run_getpc(struct uk_wave *w, const struct uk_inst *i) {
 enum uk_step uk_run_waitcnt(struct uk_wave *w, const struct uk_inst *i) {
     for (int queue = 0; queue < 2; ++queue)
         if (i->waits[queue] != 255)
-            uk_wait(w, (enum uk_queue)queue, i->waits[queue]);
+            w->block->run->code->inst[i->number].waited[queue] +=
+                uk_wait(w, (enum uk_queue)queue, i->waits[queue]);
     return STEP_NEXT;
 }
 

@@ -118,7 +118,7 @@ struct uk_inst {
     bool clamp;
     uint8_t sdwa, source_sdwa[2]; /* of the destination, as in struct uk_operand; of the first two sources */
     uint8_t unused;               /* what the rest of the destination becomes: 'P'ad, 'S'ign, 'K'ept */
-    uint64_t n_executed, lds_cycles, lds_conflicts, lds_ways; /* of the last launch */
+    uint64_t n_executed, lds_cycles, lds_conflicts, lds_ways, waited[2]; /* of the last launch */
 };
 
 /* An outstanding memory access. */
@@ -260,7 +260,8 @@ struct uk_name uk_register_name(bool vector, unsigned index);
 /* wait.c */
 struct uk_event *uk_event_new(struct uk_wave *, enum uk_queue, const struct uk_inst *);
 /* Completes accesses of the queue until at most n are outstanding. */
-void uk_wait(struct uk_wave *, enum uk_queue, unsigned n);
+/* Until n are outstanding; returns how many accesses that completed. */
+unsigned uk_wait(struct uk_wave *, enum uk_queue, unsigned n);
 /* Records the outstanding accesses in the block's new epoch too. false: no memory. */
 bool uk_wait_barrier(struct uk_run_state *);
 /* Marks the event's registers, with their bits that remain undefined in it. */

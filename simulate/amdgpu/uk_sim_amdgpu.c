@@ -239,6 +239,9 @@ static void uk_sim_listing(const struct uk_amdgpu_kernel *kernel) {
         if (at.lds_cycles)
             printf(" // %llu cycles, %llu of conflicts, at most %llu-way", (unsigned long long)at.lds_cycles,
                    (unsigned long long)at.lds_conflicts, (unsigned long long)at.max_conflict_ways);
+        if (at.kind == UK_AMDGPU_WAIT)
+            printf(" // %llu accesses by vmcnt, %llu by lgkmcnt", (unsigned long long)at.waited[0],
+                   (unsigned long long)at.waited[1]);
         putchar('\n');
     }
 }

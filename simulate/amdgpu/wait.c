@@ -112,8 +112,9 @@ void uk_event_marks(struct uk_wave *w, const struct uk_event *e) {
     }
 }
 
-void uk_wait(struct uk_wave *w, enum uk_queue queue, unsigned n) {
+unsigned uk_wait(struct uk_wave *w, enum uk_queue queue, unsigned n) {
     struct uk_events *q = &w->events[queue];
+    const unsigned before = q->n;
     unsigned in_order = 0;
 
     for (unsigned i = 0; i < q->n; ++i)
@@ -128,6 +129,7 @@ void uk_wait(struct uk_wave *w, enum uk_queue queue, unsigned n) {
         in_order -= !scalar;
         uk_event_take(w, q, i);
     }
+    return before - q->n;
 }
 
 static bool uk_event_touch(struct uk_run_state *run, const struct uk_wave *w, const struct uk_event *e) {

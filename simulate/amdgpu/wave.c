@@ -226,6 +226,7 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_de
         struct uk_inst *inst = &run->code->inst[i];
 
         inst->n_executed = inst->lds_cycles = inst->lds_conflicts = inst->lds_ways = 0;
+        inst->waited[0] = inst->waited[1] = 0;
     }
     if (memory && run->block.lds && run->block.lds_defined)
         uk_run_blocks(run, descriptor);
