@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loop that moves neighbours in memory is one load of a vector. LLVM would merge single loads; but where the other side of a condition
- * has the last of them too, it makes one of those two first.
+ * A loop that moves neighbours in memory is one load of a vector, and one store where it moves them to neighbours. LLVM would merge
+ * single ones; but where the other side of a condition has the last of them too, it makes one of those two first, and addresses of
+ * which it does not see that they are aligned keep stores of shared memory apart.
  */
 #include "generator.h"
+
+/* One access to n elements; what is in shared memory is aligned to all of them. */
+static void mark(struct uk_codegen *g, LLVMValueRef access, const struct uk_tensor *t, int64_t n) {
+    const unsigned bytes = (unsigned)uk_type_bytes(t->type);
+
+    LLVMSetAlignment(access, t->scope == UK_SCOPE_SHARED ? bytes * (unsigned)n : bytes);
+    uk_cg_mark_access(g, access, t);
+}
 
 bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
     struct uk_binding *outside = g->bindings;
@@ -12,21 +21,19 @@ bool uk_cg_move_vector(struct uk_codegen *g, const struct uk_node *n, int64_t lo
     if (!g->launch || n->loop != UK_LOOP_VECTOR || !n->moves)
         return false;
     const struct uk_tensor *from = store->expr->access.tensor, *to = store->target.tensor;
-    const unsigned bytes = (unsigned)uk_type_bytes(from->type);
     LLVMTypeRef vector = LLVMVectorType(uk_llvm_type(g->llvm, from->type), (unsigned)(upper - lower));
 
     uk_cg_bind(g, n->var, uk_cg_int(g, lower), true);
     LLVMValueRef v = LLVMBuildLoad2(g->b, vector, uk_cg_address(g, &store->expr->access, true), "");
-    LLVMSetAlignment(v, from->scope == UK_SCOPE_SHARED ? bytes * (unsigned)(upper - lower) : bytes);
-    uk_cg_mark_access(g, v, from);
-    for (int64_t i = lower; i < upper && !g->status; i++) {
+    mark(g, v, from, upper - lower);
+    if (n->stores)
+        mark(g, LLVMBuildStore(g->b, v, uk_cg_address(g, &store->target, true)), to, upper - lower);
+    for (int64_t i = lower; i < upper && !n->stores && !g->status; i++) {
         g->bindings = outside;
         uk_cg_bind(g, n->var, uk_cg_int(g, i), true);
         LLVMValueRef element = LLVMBuildExtractElement(g->b, v, uk_cg_int(g, i - lower), "");
-        LLVMValueRef out = LLVMBuildStore(g->b, element, uk_cg_address(g, &store->target, true));
 
-        LLVMSetAlignment(out, bytes);
-        uk_cg_mark_access(g, out, to);
+        mark(g, LLVMBuildStore(g->b, element, uk_cg_address(g, &store->target, true)), to, 1);
     }
     g->bindings = outside;
     return true;

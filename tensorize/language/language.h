@@ -365,6 +365,7 @@ struct uk_node {
     int64_t full;     /* the extent that it has but at the edges, if that is worth code of its own; else 0 */
     bool independent; /* VECTOR: no iteration touches what another one writes; else it carries a reduction */
     bool moves;       /* VECTOR: it only copies what are neighbours in memory, of a size that one access can have */
+    bool stores;      /* ... to neighbours, which one access can store */
     int axis;         /* BLOCK, THREAD: 0 to 2 for x to z; 3: a digit of the thread's number */
     int64_t weight;   /* THREAD: what an iteration adds to that number */
     int slots;        /* of a pipeline that is not made yet; else 0 */

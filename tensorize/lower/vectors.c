@@ -95,6 +95,7 @@ void uk_make_vectors(struct uk_node *n) {
         if (is_moved(n)) {
             n->loop = UK_LOOP_VECTOR;
             n->independent = n->moves = true;
+            n->stores = is_vector(&n->body->target, n->var, n->upper->value);
         }
         uk_make_vectors(n->body);
         uk_make_vectors(n->other);
