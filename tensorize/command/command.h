@@ -29,7 +29,7 @@ struct uk_arguments {
     const char *target, *device, *emit, *out, *schedule, *workspace, *name;
     const char *form; /* of uk show: "doc", "asm", ... */
     int64_t threads;  /* 0: not given */
-    int64_t seed;     /* of what is drawn at random */
+    int64_t seed;     /* of random choices */
     const char *log;
     int64_t time_limit, trial_limit, trials;                       /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */

@@ -34,8 +34,8 @@ static int create_array(struct uk_array *a, struct uk_program *p, int i, const i
     a->bytes = bytes;
     a->memory = aligned_alloc(64, room / 64 * 64);
     if (!a->memory)
-        return uk_complain(UK_EXIT_WRONG, "tensor %s: %zu bytes are not there; choose smaller sizes", name,
-                           bytes);
+        return uk_complain(UK_EXIT_WRONG, "tensor %s: there is no memory for %zu bytes; choose smaller sizes",
+                           name, bytes);
     memset(a->memory, GUARD_BYTE, room / 64 * 64);
     a->origin = a->memory + GUARD;
     return UK_EXIT_OK;

@@ -190,7 +190,7 @@ static int check(struct run *r) {
     if (status)
         return status;
     uk_data_integers(&r->expected);
-    uk_progress_begin("check: the interpreter computes what is expected");
+    uk_progress_begin("check: the interpreter computes the expected values");
     enum uk_status interpreted =
         uk_program_interpret(r->job.program, r->sizes, r->scalars, r->expected.origins);
     uk_progress_end();
@@ -250,8 +250,7 @@ static int check_options(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_USAGE,
                            "--time: --device=interp interprets, whose speed is not the code's; leave it out");
     if (a->time && uk_gpu_kind_of(a->target))
-        return uk_complain(UK_EXIT_USAGE,
-                           "--time: what a simulator takes says nothing of target %s; leave it out",
+        return uk_complain(UK_EXIT_USAGE, "--time: a simulator's time is not that of target %s; leave it out",
                            a->target);
     if (a->time && elsewhere)
         return uk_complain(UK_EXIT_USAGE,

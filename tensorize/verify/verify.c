@@ -42,7 +42,7 @@ static const char *signal_text(int number) {
     case SIGTRAP:
         return "runs into a trap";
     default:
-        return "accesses memory by an address that is not aligned as its instruction wants, or is none";
+        return "accesses memory at an address that is invalid, or not aligned as its instruction requires";
     }
 }
 

@@ -358,7 +358,7 @@ else
         compile matmul.uk --target=aarch64-neon --emit=shared -o other.so
 fi
 expect 0 'uk_sgemm_6x16_neon_asm .*fits' '' explain matmul.uk --target=cortex-a76
-expect 1 '' 'uk_vadd_1x8_neon_intrin is a kernel of aarch64' bench uk_vadd_1x8_neon_intrin
+expect 1 '' 'uk_vadd_1x8_neon_intrin is a kernel for aarch64' bench uk_vadd_1x8_neon_intrin
 expect 1 '' 'target armv7-neon: its code is for arm' verify vadd.uk --target=armv7-neon
 
 if ((failures)); then

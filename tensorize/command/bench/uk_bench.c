@@ -359,7 +359,8 @@ static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a,
     char lacking[32];
     const struct operation *op = operation_of(k);
     if (!k->function)
-        return uk_complain(UK_EXIT_WRONG, "%s is a kernel of %s, which this CPU is not", k->symbol, k->arch);
+        return uk_complain(UK_EXIT_WRONG, "%s is a kernel for %s, and this CPU is of another architecture",
+                           k->symbol, k->arch);
     if (uk_cpu_lacks(k->features, lacking, sizeof lacking)) {
         fprintf(stderr, "%s: skipped, this CPU has no %s\n", k->symbol, lacking);
         return UK_EXIT_OK;

@@ -481,7 +481,8 @@ int uk_bench_gpu(const struct uk_arguments *a) {
     if (!a->positionals)
         status = report_all(a, t);
     if (!status)
-        puts("\nA turn of a loop, of one wave: instructions by unit. FMA %: of the vector instructions. LDS "
+        puts("\nAn iteration of a loop, by one wave: instructions by unit. FMA %: of the vector "
+             "instructions. LDS "
              "cycles are of a compute "
              "unit, whose\nSIMDs share it.");
     return status;

@@ -384,7 +384,8 @@ int uk_bench_static(const struct uk_arguments *a) {
             status = bench_static(&job, k, core, a->positionals);
     }
     if (!status)
-        puts("\ncycles/k: of llvm-mca for a step of k (for a turn of the loop, if nothing is multiplied). "
+        puts("\ncycles/k: of llvm-mca for a step of k (for an iteration of the loop, if nothing is "
+             "multiplied). "
              "bound: of its "
              "multiply-adds\nalone. fma share: of the loop's instructions.");
     uk_job_end(&job);

@@ -126,7 +126,7 @@ int uk_emulation_check(const char *target) {
     if (!is_in_path(e->program))
         return uk_complain(UK_EXIT_WRONG,
                            "target %s: its code runs here under %s, which is not installed; install Debian's "
-                           "qemu-user, or take the object that uk compile makes to such a machine",
+                           "qemu-user, or run the object that uk compile writes on such a machine",
                            target, e->program);
     if (access(UK_LLD, X_OK))
         return uk_complain(UK_EXIT_WRONG,

@@ -255,7 +255,8 @@ static int run_starts(struct tune *t) {
         status = try_reference(t, steps);
     t->reference_is_auto = t->reference;
     if (!status && !t->reference && !interrupted)
-        fprintf(stderr, "the automatic schedule does not work here; the first one that does stands for it\n");
+        fprintf(stderr,
+                "the automatic schedule does not work here; the first one that does takes its place\n");
     if (own && !status)
         status = take_start(t, own);
     else
