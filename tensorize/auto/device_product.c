@@ -10,10 +10,12 @@
 
 enum {
     STEP = 8,  /* of the sum in shared memory: long enough that a step hides what it waits for */
+    LARGE = 8, /* rows and columns of a thread's tile where there is no kernel */
     GROUP = 4, /* neighbours along an axis that a thread has: 16 bytes of f32, one access to shared memory */
-    AT_LEAST = 8,        /* rows and columns: fewer are sums, of which tiles would be nearly empty */
-    SPARE = 24,          /* registers for addresses, and for what is read of shared memory at a time */
-    WAVES = 2,           /* of a SIMD, at least: one computes while the other waits */
+    AT_LEAST = 8, /* rows and columns: fewer are sums, of which tiles would be nearly empty */
+    SPARE = 10,   /* registers besides sums, what is read of shared memory at a time, and copies */
+    A_COPY = 4,   /* registers for each element that a thread copies: with its part of addresses, measured */
+    WAVES = 2,    /* of a SIMD, at least: one computes while the other waits */
     LANES_A_CYCLE = 16,  /* whose arithmetic a SIMD does */
     MORE_DIMENSIONS = 3, /* of a copy: groups, what is in them, slots */
     MANY = 16,
@@ -117,9 +119,10 @@ static double ceiling(double n, double of) {
     return whole * of < n ? whole + 1 : whole;
 }
 
-/* Registers of a thread: sums, what it copies for the next step, the rest. */
+/* Registers of a thread. */
 static int registers_of(const struct uk_device *d, const struct tile *t) {
-    const int n = t->rows * t->columns + (t->rows + t->columns) * STEP / t->threads + SPARE;
+    const int read = t->rows + t->columns;
+    const int n = t->rows * t->columns + read + A_COPY * read * STEP / t->threads + SPARE;
 
     return (n + d->granule - 1) / d->granule * d->granule;
 }
@@ -129,7 +132,7 @@ static int64_t bytes_of(const struct product *p, const struct tile *t) {
     const size_t step = uk_type_bytes(p->st->operand[p->a].tensor->type) * (size_t)t->rows +
                         uk_type_bytes(p->st->operand[p->b].tensor->type) * (size_t)t->columns;
 
-    return 2 * (int64_t)step * t->threads * STEP;
+    return 2 * (int64_t)(step * (size_t)t->threads + 2 * GROUP * sizeof(float)) * STEP;
 }
 
 static int waves_of(const struct uk_device *d, const struct tile *t) {
@@ -193,19 +196,25 @@ static void offer(const struct product *p, int rows, int columns, double instruc
     }
 }
 
-/* The tiles of the target's kernels; a small one where none would be full, or for another type. */
+/* The tiles of the target's kernels; a small one where none would be full. Where there are no kernels, LLVM has tiles as large. */
 static bool choose_tile(const struct product *p, struct tile *out) {
     const bool is_f32 = p->st->operand[0].tensor->type == UK_F32;
     const double m = uk_values_told(p->s, p->st, p->rows), n = uk_values_told(p->s, p->st, p->columns);
     struct choice best = {.cycles = DBL_MAX};
+    bool has_kernels = false;
     char lacks[64];
     int count;
     const struct uk_kernel *rows = uk_kernels(&count);
 
-    for (const struct uk_kernel *k = rows; k < rows + count; k++)
-        if (is_f32 && !strcmp(k->op, "sgemm_s") && m >= k->mr * FEW && n >= k->nr * FEW &&
-            !uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
+    for (const struct uk_kernel *k = rows; k < rows + count && is_f32; k++) {
+        if (strcmp(k->op, "sgemm_s") || uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
+            continue;
+        has_kernels = true;
+        if (m >= k->mr * FEW && n >= k->nr * FEW)
             offer(p, k->mr, k->nr, k->fma + k->other, &best);
+    }
+    if (best.cycles == DBL_MAX && !has_kernels && m >= LARGE * FEW && n >= LARGE * FEW)
+        offer(p, LARGE, LARGE, LARGE * LARGE, &best);
     if (best.cycles == DBL_MAX)
         offer(p, GROUP, GROUP, GROUP * GROUP, &best);
     *out = best.tile;
@@ -333,8 +342,24 @@ static enum uk_status order_copy(struct product *p, struct uk_stage *copy) {
     return uk_device_order(p->s, copy, order, n);
 }
 
+/* Where neighbouring threads copy neighbours of the sum, room between its rows keeps them from one bank. */
+static void set_strides(const struct product *p, const struct tile *t, int o, int each,
+                        struct uk_step *step) {
+    const int64_t threads = (int64_t)GROUP * t->threads, all = (int64_t)each * t->threads;
+
+    if (!step->layout || !uk_device_is_contiguous(&p->st->operand[o], p->step))
+        return;
+    step->stride[step->strides++] = all + GROUP;
+    while (step->strides < step->layout->to_count - 2 - (each > GROUP))
+        step->stride[step->strides++] = all;
+    if (each > GROUP)
+        step->stride[step->strides++] = threads;
+    step->stride[step->strides++] = GROUP;
+    step->stride[step->strides++] = 1;
+}
+
 /* The operand's part of a step; along the iterator `axis` a thread has `each`. */
-static enum uk_status share(struct product *p, int o, int axis, int each) {
+static enum uk_status share(struct product *p, const struct tile *tile, int o, int axis, int each) {
     const struct uk_tensor *t = p->st->operand[o].tensor;
     struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->steps, 1);
     const int along = dimension_of(p->st, o, axis), sum = dimension_of(p->st, o, p->step->iterator);
@@ -350,6 +375,7 @@ static enum uk_status share(struct product *p, int o, int axis, int each) {
     if (along >= 0 && sum >= 0 && along != sum && t->dims + MORE_DIMENSIONS <= UK_MAX_DIMS &&
         !(step->layout = groups_of(p, o, along, sum, each)))
         return uk_out_of_memory(p->s->context);
+    set_strides(p, tile, o, each, step);
     enum uk_status status = step->name[0] ? uk_apply_one(p->s, step) : uk_out_of_memory(p->s->context);
     struct uk_stage *copy = status ? NULL : uk_stage_find(p->s, step->name[0]);
     return copy ? order_copy(p, copy) : status;
@@ -402,7 +428,7 @@ enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, boo
         return UK_OK;
     const int rows = p.rows->iterator, columns = p.columns->iterator;
     if ((status = order(&p, &t)) || (status = follow(&p)) || (status = uk_device_keep(s, st, p.place)) ||
-        (status = share(&p, p.a, rows, t.rows)) || (status = share(&p, p.b, columns, t.columns)) ||
+        (status = share(&p, &t, p.a, rows, t.rows)) || (status = share(&p, &t, p.b, columns, t.columns)) ||
         (status = pipeline(&p)))
         return status;
     return tensorize(&p);
