@@ -48,7 +48,8 @@ def check_program(path, gpu, kernels, share):
     name = f"{path.name} for {gpu}"
     expect(name, len(llvm_says) == kernels, f"{list(llvm_says)} are its kernels")
     for kernel, figures in llvm_says.items():
-        found = re.search(rf"^{kernel}: (\d+) VGPR, .*?(\d+) of scratch, (\d+) VGPR and \d+ SGPR spilled; .* {NUMBER} resident waves a SIMD \(registers: (\d+)\)$", said, re.M)
+        found = re.search(rf"^{kernel}: (\d+) VGPR, .*?(\d+) of scratch, (\d+) VGPR and \d+ SGPR spilled; .* "
+                          rf"{NUMBER} resident waves a SIMD \(registers: (\d+)\)$", said, re.M)
         if not found:
             failures.append(f"{name}: no line of {kernel} in: {said}")
             continue
@@ -84,7 +85,8 @@ for target in ("gfx906", "gfx90a"):
 check_program(sources / "tests/golden/gpu_matmul_wide.uk", "gfx90a", 1, 98)
 kernels = run(uk, "bench", "--static", "--target=amdgcn-gfx90a")
 for kernel in ("uk_sgemm_s_8x8_gfx906_asm", "uk_sgemm_s_8x16_gfx90a_asm"):
-    expect(kernel, re.search(rf"^{kernel}_c_0: .* 0 of scratch, 0 VGPR and 0 SGPR spilled; .*\n  kernel's loop  VALU 130 \(FMA 128, 98.5 %\)", kernels, re.M), kernels)
+    expect(kernel, re.search(rf"^{kernel}_c_0: .* 0 of scratch, 0 VGPR and 0 SGPR spilled; .*\n"
+                             rf"  kernel's loop  VALU 130 \(FMA 128, 98.5 %\)", kernels, re.M), kernels)
 lacking = run(uk, "bench", "--static", "--target=amdgcn-gfx906", "uk_sgemm_s_8x16_gfx90a_asm", status=1)
 expect("lacking", "is for gfx90a, which target amdgcn-gfx906 lacks" in lacking, lacking)
 no_target = run(uk, "bench", "--static", "uk_sgemm_s_8x8_gfx906_asm", status=2)
