@@ -215,12 +215,16 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
         add_parts(g, e->b, times, sum);
         return;
     }
+    if (own && e->op == UK_I_MUL && e->a->op == UK_I_INT) {
+        add_parts(g, e->b, uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e->a), times), sum);
+        return;
+    }
     sum[own] =
         uk_cg_arithmetic(g, UK_I_ADD, sum[own], uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e), times));
 }
 
-/* In global memory of a GPU: what all threads have alike is added first, by scalar instructions, and what they have not is often the same
- * in all iterations. Between the two the address may be outside of the tensor. */
+/* In global and shared memory of a GPU: what all threads have alike is added first, by scalar instructions, and what they have not
+ * is often the same in all iterations. Between the two the address may be outside of the tensor. */
 static LLVMValueRef address_in_parts(struct uk_codegen *g, const struct uk_access *a, LLVMTypeRef type,
                                      LLVMValueRef base) {
     const struct uk_tensor *t = a->tensor;
@@ -248,7 +252,7 @@ LLVMValueRef uk_cg_address(struct uk_codegen *g, const struct uk_access *a, bool
 
         base = LLVMBuildInBoundsGEP2(g->b, g->i8, base, &skip, 1, t->name);
     }
-    if (g->launch && t->scope == UK_SCOPE_GLOBAL)
+    if (g->launch && t->scope != UK_SCOPE_REGISTER)
         return address_in_parts(g, a, type, base);
     for (int d = 0; d < t->stored_dims; d++) {
         LLVMValueRef i = uk_cg_index(g, a->index[d]);

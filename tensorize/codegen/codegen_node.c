@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The nodes of the loop IR: loops, conditions and calls of kernels. */
+#include <string.h>
+#include "generator.h"
+#include "stages/stages.h"
+
+/* A guarded loop with its test at the end, which is the form that LLVM's loop passes want. */
+static void serial_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                        LLVMValueRef upper) {
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b), body = uk_cg_block(g, n->var->name);
+    LLVMBasicBlockRef done = uk_cg_block(g, "done");
+    struct uk_binding *outside = g->bindings;
+
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, lower, upper, ""), body, done);
+    LLVMPositionBuilderAtEnd(g->b, body);
+    LLVMValueRef i = LLVMBuildPhi(g->b, g->i64, n->var->name);
+    LLVMAddIncoming(i, &lower, &before, 1);
+    uk_cg_bind(g, n->var, i, uk_cg_not_negative(g, n->lower));
+    LLVMMetadataRef outer = uk_cg_enter_loop(g, n);
+    uk_cg_nodes(g, n->body);
+    g->bindings = outside;
+    LLVMValueRef next = LLVMBuildNSWAdd(g->b, i, uk_cg_int(g, n->step), "");
+    LLVMBasicBlockRef end = LLVMGetInsertBlock(g->b);
+    LLVMAddIncoming(i, &next, &end, 1);
+    LLVMValueRef again = LLVMBuildICmp(g->b, LLVMIntSLT, next, upper, "");
+    uk_cg_leave_loop(g, n, LLVMBuildCondBr(g->b, again, body, done), outer);
+    LLVMPositionBuilderAtEnd(g->b, done);
+}
+
+static bool indexes_variable(const struct uk_codegen *g, const struct uk_access *a, const struct uk_var *v) {
+    bool found = false;
+
+    for (int d = 0; d < a->tensor->stored_dims; d++)
+        found |= uk_mentions(a->index[d], v);
+    return found && uk_cg_is_variable(g, a->tensor);
+}
+
+static bool reads_variable(const struct uk_codegen *g, const struct uk_expr *e, const struct uk_var *v) {
+    bool found = e->op == UK_E_ACCESS && indexes_variable(g, &e->access, v);
+
+    for (int i = 0; i < 3 && !found; i++)
+        found = e->arg[i] && reads_variable(g, e->arg[i], v);
+    return found;
+}
+
+/* Which element of a variable is used must be known, or it has to lie in memory. */
+static bool selects_variable(const struct uk_codegen *g, const struct uk_node *n, const struct uk_var *v) {
+    for (; n; n = n->next)
+        if (n->op == UK_N_STORE
+                ? indexes_variable(g, &n->target, v) || reads_variable(g, n->expr, v)
+                : n->op != UK_N_CALL && (selects_variable(g, n->body, v) || selects_variable(g, n->other, v)))
+            return true;
+    return false;
+}
+
+/* Unrolling is done here: kernels must not depend on what LLVM thinks of copies of an asm statement. */
+static void constant_loop(struct uk_codegen *g, const struct uk_node *n, int64_t lower, int64_t upper) {
+    struct uk_binding *outside = g->bindings;
+
+    if (uk_cg_fused_row(g, n, lower, upper) || uk_cg_move_vector(g, n, lower, upper))
+        return;
+    if (n->loop != UK_LOOP_UNROLLED && !(g->launch && n->loop == UK_LOOP_VECTOR) &&
+        !(n->loop == UK_LOOP_SERIAL && selects_variable(g, n->body, n->var))) {
+        serial_loop(g, n, uk_cg_int(g, lower), uk_cg_int(g, upper));
+        return;
+    }
+    for (int64_t i = lower; i < upper && !g->status; i += n->step) {
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), i >= 0);
+        uk_cg_nodes(g, n->body);
+        g->bindings = outside;
+    }
+}
+
+/* Its full extent as a constant, and the edges, inside which no loop is doubled again. */
+static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                         LLVMValueRef upper) {
+    LLVMBasicBlockRef full = uk_cg_block(g, "full"), edge = uk_cg_block(g, "edge");
+    LLVMBasicBlockRef after = uk_cg_block(g, "after");
+
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, upper, uk_cg_int(g, n->full), ""), full, edge);
+    LLVMPositionBuilderAtEnd(g->b, full);
+    constant_loop(g, n, 0, n->full);
+    LLVMBuildBr(g->b, after);
+    LLVMPositionBuilderAtEnd(g->b, edge);
+    g->in_edge = true;
+    serial_loop(g, n, lower, upper);
+    g->in_edge = false;
+    LLVMBuildBr(g->b, after);
+    LLVMPositionBuilderAtEnd(g->b, after);
+}
+
+/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under its condition. */
+static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef upper) {
+    const int64_t most = uk_cg_most(n->upper);
+    struct uk_binding *outside = g->bindings;
+    LLVMBasicBlockRef done = uk_cg_block(g, "done");
+
+    if (n->lower->op != UK_I_INT || most == INT64_MAX)
+        uk_cg_fail(g, UK_UNSUPPORTED, "a loop over elements of a buffer in register has no constant bound",
+                   n->var->name);
+    for (int64_t i = n->lower->value; i < most && !g->status; i += n->step) {
+        LLVMBasicBlockRef next = uk_cg_block(g, n->var->name);
+
+        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, ""), next, done);
+        LLVMPositionBuilderAtEnd(g->b, next);
+        uk_cg_bind(g, n->var, uk_cg_int(g, i), i >= 0);
+        uk_cg_nodes(g, n->body);
+        g->bindings = outside;
+    }
+    LLVMBuildBr(g->b, done);
+    LLVMPositionBuilderAtEnd(g->b, done);
+}
+
+static void loop(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMValueRef lower = uk_cg_index(g, n->lower), upper = uk_cg_index(g, n->upper);
+    bool starts = LLVMIsAConstantInt(lower), ends = LLVMIsAConstantInt(upper);
+
+    if (g->launch && !(starts && ends) && selects_variable(g, n->body, n->var))
+        conditional_loop(g, n, upper);
+    else if (uk_cg_copies_words(g, n))
+        serial_loop(g, n, uk_cg_copy_words(g, n, lower, upper), upper);
+    else if (starts && ends)
+        constant_loop(g, n, LLVMConstIntGetSExtValue(lower), LLVMConstIntGetSExtValue(upper));
+    else if (n->full > 1 && n->step == 1 && starts && !LLVMConstIntGetSExtValue(lower) && !g->in_edge)
+        two_versions(g, n, lower, upper);
+    else
+        serial_loop(g, n, lower, upper);
+}
+
+static void condition(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMValueRef c = uk_cg_condition(g, n->condition);
+
+    if (LLVMIsAConstantInt(c)) {
+        uk_cg_nodes(g, LLVMConstIntGetZExtValue(c) ? n->body : n->other);
+        return;
+    }
+    LLVMBasicBlockRef then = uk_cg_block(g, "then"), other = n->other ? uk_cg_block(g, "else") : NULL;
+    LLVMBasicBlockRef after = uk_cg_block(g, "endif");
+
+    LLVMBuildCondBr(g->b, c, then, other ? other : after);
+    LLVMPositionBuilderAtEnd(g->b, then);
+    uk_cg_nodes(g, n->body);
+    LLVMBuildBr(g->b, after);
+    if (other) {
+        LLVMPositionBuilderAtEnd(g->b, other);
+        uk_cg_nodes(g, n->other);
+        LLVMBuildBr(g->b, after);
+    }
+    LLVMPositionBuilderAtEnd(g->b, after);
+}
+
+static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *n,
+                                    const struct uk_argument *a) {
+    LLVMTypeRef type = uk_llvm_type(g->llvm, a->ctype);
+    int i = 0;
+
+    if (a->tensor) {
+        for (const struct uk_tensor *t = n->intrinsic->declaration->tensors; t && t != a->tensor; t = t->next)
+            i++;
+        return uk_cg_address(g, &n->operand[i], false);
+    }
+    if (a->scalar) {
+        const struct uk_expr *e = n->scalar[uk_scalar_number(n->intrinsic->declaration->scalars, a->scalar)];
+
+        /* Small floats are 16 bits in memory; as arguments they have a type of their own. */
+        return LLVMBuildBitCast(g->b, uk_cg_to_memory(g, e->type, uk_cg_expr(g, e)), type, "");
+    }
+    if (a->ctype <= UK_BF16)
+        return LLVMConstReal(type, a->size ? 0 : a->real);
+    LLVMValueRef v = a->size ? uk_cg_index(g, n->bind[a->size->number]) : uk_cg_int(g, a->number);
+
+    return LLVMBuildIntCast2(g->b, v, type, a->ctype != UK_U8, a->size ? a->size->name : "");
+}
+
+/* Small integers are widened by the caller, where the ABI leaves that to anyone: Arm's to it, x86-64's by what compilers do;
+ * RISC-V's has it widen an int too. */
+static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form *form) {
+    for (int i = 0; i < form->arguments; i++) {
+        int type = form->argument[i].ctype;
+        const char *name = type == UK_U8 ? "zeroext" : "signext";
+
+        if (type == UK_U8 || type == UK_I8 || type == UK_I16 ||
+            (type == UK_I32 && g->target->arch->extends_int))
+            LLVMAddCallSiteAttribute(
+                call, (LLVMAttributeIndex)(i + 1),
+                LLVMCreateEnumAttribute(g->llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0));
+    }
+}
+
+static void call(struct uk_codegen *g, const struct uk_node *n) {
+    const struct uk_form *form = &n->intrinsic->form[n->form];
+    LLVMTypeRef type = uk_llvm_prototype(g->build, n->intrinsic, form, &g->arena);
+    LLVMValueRef *arg = uk_alloc(&g->arena, ((size_t)form->arguments + 1) * sizeof *arg);
+
+    if (!type || !arg) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    LLVMTypeRef *wanted = uk_alloc(&g->arena, ((size_t)form->arguments + 1) * sizeof *wanted);
+
+    if (!wanted) {
+        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
+        return;
+    }
+    LLVMGetParamTypes(type, wanted);
+    for (int i = 0; i < form->arguments; i++) {
+        arg[i] = kernel_argument(g, n, &form->argument[i]);
+        if (form->argument[i].tensor && LLVMTypeOf(arg[i]) != wanted[i])
+            arg[i] = LLVMBuildAddrSpaceCast(g->b, arg[i], wanted[i], "");
+    }
+    LLVMValueRef f = uk_cg_declare(g, form->symbol, type);
+
+    if (LLVMGlobalGetValueType(f) != type)
+        uk_cg_fail(g, UK_LINK, "two intrinsics give this kernel different prototypes; make them agree",
+                   form->symbol);
+    else
+        widen(g, LLVMBuildCall2(g->b, type, f, arg, (unsigned)form->arguments, ""), form);
+}
+
+/* What the host of a GPU runs itself: loops around launches. */
+static bool is_for_host(struct uk_codegen *g, const struct uk_node *n) {
+    if (n->op != UK_N_STORE && n->op != UK_N_CALL)
+        return true;
+    uk_cg_fail(g, UK_UNSUPPORTED, "its loops are not bound to blocks of a kernel; bind one to block.x, stage",
+               n->stage ? n->stage : "");
+    return false;
+}
+
+void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
+    struct uk_binding *outside = g->bindings;
+
+    if (g->device && !is_for_host(g, n))
+        return;
+    switch (n->op) {
+    case UK_N_FOR:
+        if (n->loop == UK_LOOP_BLOCK || n->loop == UK_LOOP_THREAD)
+            uk_cg_spread(g, n);
+        else if (n->loop == UK_LOOP_PARALLEL && !g->in_parallel)
+            uk_cg_parallel(g, n);
+        else
+            loop(g, n);
+        break;
+    case UK_N_IF:
+        condition(g, n);
+        break;
+    case UK_N_LET:
+        uk_cg_bind(g, n->var, uk_cg_index(g, n->value), uk_cg_not_negative(g, n->value));
+        uk_cg_nodes(g, n->body);
+        break;
+    case UK_N_CALL:
+        call(g, n);
+        break;
+    case UK_N_STORE:
+        uk_cg_store(g, n);
+        break;
+    case UK_N_BARRIER:
+        uk_cg_barrier(g);
+        break;
+    case UK_N_LAUNCH:
+        uk_cg_launch(g, n);
+        break;
+    }
+    g->bindings = outside;
+}
+
+void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n) {
+    for (; n && !g->status; n = n->next)
+        if (uk_cg_is_for_some(g, n))
+            uk_cg_kernel_node(g, n);
+        else
+            uk_cg_node(g, n);
+}
