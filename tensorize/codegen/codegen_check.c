@@ -215,6 +215,12 @@ static void check_grids(struct uk_codegen *g, struct checks *c, const struct uk_
             check_grids(g, c, n->body, LLVMBuildAnd(g->b, reached, then, ""));
             check_grids(g, c, n->other, LLVMBuildAnd(g->b, reached, LLVMBuildNot(g->b, then, ""), ""));
         }
+        if (n->op == UK_N_FOR && uk_cg_is_known(g, n->lower) && uk_cg_is_known(g, n->upper)) {
+            LLVMValueRef any =
+                LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_index(g, n->lower), uk_cg_index(g, n->upper), "");
+
+            check_grids(g, c, n->body, LLVMBuildAnd(g->b, reached, any, ""));
+        }
         for (int a = 0; a < UK_AXES && n->op == UK_N_LAUNCH; a++)
             if (uk_cg_is_known(g, n->grid[a]))
                 either(g, &c->size,

@@ -95,6 +95,13 @@ static const char two[] =
     "split S.i 4 -> so si\nbind so block.x\nbind si thread.x\n"
     "reorder C.j C.i\nsplit C.i 4 -> io ii\nbind C.j block.y\nbind io block.x\nbind ii thread.x\n";
 
+/* A kernel, and one in a loop of the host's whose grid does not depend on the loop. */
+static const char loop[] =
+    "tensor A f32 [K, M, N]\ntensor B f32 [M, N]\ntensor C f32 [M, N]\ntensor D f32 [M, N]\n"
+    "S: D[i, j] = B[i, j] + 1\nC[i, j] += sum(k) A[k, i, j]\nschedule\n"
+    "split S.i 4 -> so si\nbind so block.x\nbind si thread.x\n"
+    "split C.j 64 -> jo ji\nreorder C.k C.i jo ji\nbind C.i block.y\nbind jo block.x\nbind ji thread.x\n";
+
 static enum uk_status call(const struct compiled *p, struct uk_gpu *on, const int64_t size[2], uintptr_t a,
                            uintptr_t c) {
     return (enum uk_status)uk_module_call(p->module, size, NULL, (void *[]){on, (void *)a, (void *)c});
@@ -160,6 +167,31 @@ static void later_grids(void **unused) {
     nothing_was_called();
     assert_int_equal(call(&p, gpu, most, here, there), UK_OK);
     assert_int_equal(count[LAUNCH], 2);
+    compiled_end(&p);
+}
+
+/* A loop's kernels are refused before others are launched, too; those of an empty loop have no grid. */
+static void grids_in_loops(void **unused) {
+    const uintptr_t far = (uintptr_t)1 << 50;
+    struct compiled p;
+
+    (void)unused;
+    assert_true(compile_text(&p, "loop.uk", loop, 1));
+    for (int64_t k = 0; k < 2; k++)
+        for (int64_t m = 65535; m <= 65536; m++) {
+            const enum uk_status should = k && m > 65535 ? UK_INVALID_SIZE : UK_OK;
+            void *argument[] = {gpu, (void *)far, (void *)(2 * far), (void *)(3 * far), (void *)(4 * far)};
+            int64_t size[3];
+
+            for (int i = 0; i < 3; i++) {
+                const char name = uk_program_size_name(p.program, i)[0];
+
+                size[i] = name == 'K' ? k : name == 'M' ? m : 64;
+            }
+            forget();
+            assert_int_equal(uk_module_call(p.module, size, NULL, argument), should);
+            assert_int_equal(count[LAUNCH], should ? 0 : 1 + k);
+        }
     compiled_end(&p);
 }
 
@@ -240,6 +272,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(arguments, begin, end),
         cmocka_unit_test_setup_teardown(grids, begin, end),
         cmocka_unit_test_setup_teardown(later_grids, begin, end),
+        cmocka_unit_test_setup_teardown(grids_in_loops, begin, end),
         cmocka_unit_test_setup_teardown(failures, begin, end),
         cmocka_unit_test_setup_teardown(other_device, begin, end),
     };
