@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# examples/gpu_gemm.c, built as its comment says, on the tests' HIP, which the simulator computes for; without a GPU; and where the
-# product was compiled for another one. Arguments: uk, the source tree, the folder of libukernels, that of the HIP, a folder to work in.
+# On the tests' HIP, which the simulator computes for, and without a GPU: examples/gpu_gemm.c, built as its comment says, with a product
+# for another GPU too; and uk run. Arguments: uk, the source tree, the folders of libukernels and of that HIP, one to work in.
 set -euo pipefail
 uk=$1 source=$2 library=$3 hip=$4 work=$5
 rm -rf "$work"
@@ -36,3 +36,16 @@ for size in 100 1 0; do
 done
 LD_LIBRARY_PATH=$hip:$LD_LIBRARY_PATH expect 1 "loading an image: an error (HIP's error 209)" "$work/gfx906" hip 100
 expect 1 'no GPU: there is no kind of GPU "none"; there are hip and cuda' "$work/gfx90a" none
+
+# What is no library stands for one that is not installed, wherever this machine has one.
+mkdir "$work/nowhere"
+touch "$work"/nowhere/lib{amdhip64.so{,.5,.6,.7},cuda.so{,.1}}
+for where in '' --device=gpu; do
+    LD_LIBRARY_PATH=$hip:$LD_LIBRARY_PATH expect 0 'device: a simulated device' \
+        "$uk" run --check $where --target=amdgcn-gfx90a "$source/examples/vadd_gpu.uk"
+done
+LD_LIBRARY_PATH=$work/nowhere:$LD_LIBRARY_PATH expect 1 'there is no GPU for target amdgcn-gfx90a: HIP is not installed: ' \
+    "$uk" run --device=gpu --target=amdgcn-gfx90a "$source/examples/vadd_gpu.uk"
+grep -qF libamdhip64.so "$work/out"
+LD_LIBRARY_PATH=$work/nowhere:$LD_LIBRARY_PATH expect 0 'it is simulated' \
+    "$uk" run --check --target=amdgcn-gfx90a "$source/examples/vadd_gpu.uk"
