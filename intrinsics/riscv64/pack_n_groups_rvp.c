@@ -2,13 +2,13 @@
 /*
  * Groups of 8 elements out of as many rows, of which k are there: of column j the elements s[p * lds + j], at d + 8 * j; 0 in
  * the rows and the columns that are not there, up to w columns: one group (pack_n), or all of a panel's, ldd apart
- * (panel_n). Columns of whole groups go 8 (turn_8x8_rvp.h) and then 4 at a time: bytes are exchanged between rows 2p and
+ * (panel_n). Columns of whole groups go 8 (transpose_8x8_rvp.h) and then 4 at a time: bytes are exchanged between rows 2p and
  * 2p + 1, then halves between pairs of rows. Other columns go by bytes.
  *
  * Bound: 8 columns take 60 instructions, 0.94 per byte; 4 columns 8 loads, 8 to pair words, 12 to exchange bytes, 4 for
  * halves, 4 stores: 36, 1.13 per byte; others 2 per byte.
  */
-#include "turn_8x8_rvp.h"
+#include "transpose_8x8_rvp.h"
 
 #if defined(UK_OP_u8pack_n) || defined(UK_OP_u8panel_n)
 typedef uint8_t element;
@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) const element *four_columns(const e
 
 static inline __attribute__((always_inline)) const element *eight_columns(const element *s, int64_t lds,
                                                                           element *d) {
-    return turn_8x8(s, lds, d, KR);
+    return transpose_8x8(s, lds, d, KR);
 }
 
 /* One column, byte by byte. */

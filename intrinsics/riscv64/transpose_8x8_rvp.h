@@ -16,8 +16,8 @@ static inline __attribute__((always_inline)) void exchange(uint64_t *x, uint64_t
 }
 
 /* Element (p, j) of s, whose rows are lds apart, becomes element (j, p) of d, whose rows are ldd apart. Returns the address of row 8. */
-static inline __attribute__((always_inline)) const void *turn_8x8(const void *s, int64_t lds, void *d,
-                                                                  int64_t ldd) {
+static inline __attribute__((always_inline)) const void *transpose_8x8(const void *s, int64_t lds, void *d,
+                                                                       int64_t ldd) {
     const char *row = s;
     uint64_t x[8], y[8];
 

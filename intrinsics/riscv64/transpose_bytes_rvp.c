@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * m rows of k bytes transposed, d[p * ldd + i] = s[i * lds + p], by blocks of 8 x 8 (turn_8x8_rvp.h): pixels whose channels are neighbours
+ * m rows of k bytes transposed, d[p * ldd + i] = s[i * lds + p], by blocks of 8 x 8 (transpose_8x8_rvp.h): pixels whose channels are neighbours
  * become planes. The last block of rows and of columns overlaps the one before; where there are fewer than 8, they go by bytes.
  *
  * Bound: 60 instructions for 64 bytes and up to 14 to find their rows.
  */
-#include "turn_8x8_rvp.h"
+#include "transpose_8x8_rvp.h"
 
 #ifdef UK_OP_u8turn
 typedef uint8_t element;
@@ -31,5 +31,5 @@ void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd
     for (int64_t i = 0; i < m; i += SIDE)
 #pragma GCC unroll 1
         for (int64_t p = 0; p < k; p += SIDE)
-            turn_8x8(s + begin(i, m) * lds + begin(p, k), lds, d + begin(p, k) * ldd + begin(i, m), ldd);
+            transpose_8x8(s + begin(i, m) * lds + begin(p, k), lds, d + begin(p, k) * ldd + begin(i, m), ldd);
 }
