@@ -19,7 +19,7 @@ INCLUDES = [f"-I{source / room}" for room in ("ukernels", "tests/kernels", "test
 GCC = ["riscv64-linux-gnu-gcc", "-march=rv64gc"]
 CLANG = [clang, "--target=riscv64-linux-gnu", "-march=rv64gc", "-Wno-unused-command-line-argument"]
 COMMON = [
-    *(f"tests/kernels/{name}.c" for name in ("check_kernel", "check_plan", "check_element")), "tests/data/arena.c",
+    *sorted((source / "tests/kernels").glob("check_*.c")), "tests/data/arena.c",
     "tensorize/verify/abi_riscv64.c", "ukernels/registry/reference.c", "ukernels/registry/registry.c",
     *(f"simulate/rvp/{name}.c" for name in ("emulate", "replace", "decode", "illegal")),
 ]  # fmt: skip
@@ -72,7 +72,7 @@ def check(name, kernels, others):
     program = folder / ("kernels_" + name)
     link(program, *kernels.values(), *others)
     done = run("qemu-riscv64", "-cpu", "rv64", program, env={"UK_UNDER_QEMU": "1"}, check=False)
-    print(f"{name}: {done.stdout.strip()}{done.stderr.strip()}")
+    print(f"{name}: {done.stdout.strip()}{done.stderr.strip()}, exit status {done.returncode}")
     failures += done.returncode != 0
 
 
