@@ -87,6 +87,8 @@ kernels = run(uk, "bench", "--static", "--target=amdgcn-gfx90a")
 for kernel in ("uk_sgemm_s_8x8_gfx906_asm", "uk_sgemm_s_8x16_gfx90a_asm"):
     expect(kernel, re.search(rf"^{kernel}_c_0: .* 0 of scratch, 0 VGPR and 0 SGPR spilled; .*\n"
                              rf"  kernel's loop  VALU 130 \(FMA 128, 98.5 %\)", kernels, re.M), kernels)
+sized = run(uk, "bench", "--static", "--target=amdgcn-gfx906", "uk_sgemm_s_8x8_gfx906_asm", "--size", "P=96")
+expect("size of a kernel", "sizes: I=512 P=96 J=512\n" in sized, sized)
 lacking = run(uk, "bench", "--static", "--target=amdgcn-gfx906", "uk_sgemm_s_8x16_gfx90a_asm", status=1)
 expect("lacking", "is for gfx90a, which target amdgcn-gfx906 lacks" in lacking, lacking)
 no_target = run(uk, "bench", "--static", "uk_sgemm_s_8x8_gfx906_asm", status=2)

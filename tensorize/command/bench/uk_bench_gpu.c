@@ -368,13 +368,22 @@ static char *product_of(const struct uk_kernel *k) {
     return text;
 }
 
+/* By --size. */
+static bool is_given(const struct uk_arguments *a, const struct uk_var *v) {
+    for (int i = 0; i < a->bindings; i++)
+        if (!strcmp(a->binding[i].name, v->name))
+            return true;
+    return false;
+}
+
 /* Compiles it by automatic schedules for products of sizes from large to small, until one has the kernel. */
-static int compile_with(struct gpu_report *r, const struct uk_kernel *k) {
+static int compile_with(struct gpu_report *r, const struct uk_arguments *a, const struct uk_kernel *k) {
     for (int64_t size = LARGEST_SIZE; size >= LEAST_SIZE; size /= 2) {
-        for (struct uk_var *v = r->job.program->sizes; v; v = v->next) {
-            v->has_default = true;
-            v->default_value = size;
-        }
+        for (struct uk_var *v = r->job.program->sizes; v; v = v->next)
+            if (!is_given(a, v)) {
+                v->has_default = true;
+                v->default_value = size;
+            }
         const enum uk_status s = uk_compile(r->job.program, &r->job.options, &r->module);
 
         if (s)
@@ -401,12 +410,12 @@ static int begin_kernel(struct gpu_report *r, const struct uk_arguments *a, cons
     r->job.length = strlen(r->job.text);
     status = uk_job_parse(&r->job, a);
     if (!status)
-        status = compile_with(r, k);
+        status = compile_with(r, a, k);
     if (!status && !r->module)
         printf("%s: no automatic schedule for %s takes it; name a program whose schedule does\n", k->symbol,
                a->target);
     for (struct uk_var *v = status ? NULL : r->job.program->sizes; v; v = v->next)
-        v->has_default = false;
+        v->has_default = is_given(a, v);
     return status;
 }
 
