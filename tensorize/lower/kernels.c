@@ -129,7 +129,8 @@ static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **node
         if (!(status = find_grid(s, launch)) && !(status = uk_make_pipelines(s, &launch->body)) &&
             !(status = check_registers(s, launch)))
             status = uk_place_barriers(s, launch);
-        uk_make_vectors(launch->body);
+        if (!status && !uk_make_vectors(s, launch->body))
+            status = uk_out_of_memory(s->context);
     }
     return status;
 }

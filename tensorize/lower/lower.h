@@ -18,8 +18,8 @@ enum uk_status uk_place_temps(struct uk_schedule *s);
 enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
 /* kernels.c: the loops over blocks, with all inside, become launches. */
 enum uk_status uk_make_launches(struct uk_schedule *s, struct uk_node **nodes);
-/* vectors.c: loops over neighbours that one access of a thread takes become vector loops. */
-void uk_make_vectors(struct uk_node *nodes);
+/* vectors.c: loops over neighbours that one access of a thread takes become vector loops. False: no memory. */
+bool uk_make_vectors(struct uk_schedule *s, struct uk_node *nodes);
 /* pipelines.c: makes pipelined loops: slots are filled ahead of their use. */
 enum uk_status uk_make_pipelines(struct uk_schedule *s, struct uk_node **nodes);
 /* Has the tensor slots, for the iterations of the loop? */

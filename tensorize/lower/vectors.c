@@ -75,29 +75,84 @@ static bool is_vector(const struct uk_access *x, const struct uk_var *v, int64_t
     return sum == 1;
 }
 
-static bool is_moved(const struct uk_node *n) {
+/* The store of an innermost loop that moves elements of one type, of a constant number; NULL: it is none. */
+static const struct uk_node *moved_by(const struct uk_node *n, int64_t *elements) {
     const struct uk_node *store = n->body;
-    int64_t lower, upper;
+    int64_t lower;
 
     if (n->op != UK_N_FOR || n->loop != UK_LOOP_SERIAL || n->step != 1 || store->next ||
         store->op != UK_N_STORE || store->assign != UK_ASSIGN || store->expr->op != UK_E_ACCESS ||
-        !uk_index_is_int(n->lower, &lower) || lower || !uk_index_is_int(n->upper, &upper) ||
+        !uk_index_is_int(n->lower, &lower) || lower || !uk_index_is_int(n->upper, elements) ||
         store->expr->access.tensor->type != store->target.tensor->type)
-        return false;
-    const int64_t bytes = upper * (int64_t)uk_type_bytes(store->target.tensor->type);
-    return (bytes == LEAST_BYTES || bytes == MOST_BYTES) && upper > 1 &&
-           is_vector(&store->expr->access, n->var, upper) &&
-           (is_vector(&store->target, n->var, upper) || store->target.tensor->scope != UK_SCOPE_GLOBAL);
+        return NULL;
+    return store;
 }
 
-void uk_make_vectors(struct uk_node *n) {
+static bool is_moved(const struct uk_node *n) {
+    int64_t elements;
+    const struct uk_node *store = moved_by(n, &elements);
+    const int64_t bytes = store ? elements * (int64_t)uk_type_bytes(store->target.tensor->type) : 0;
+
+    return (bytes == LEAST_BYTES || bytes == MOST_BYTES) && elements > 1 &&
+           is_vector(&store->expr->access, n->var, elements) &&
+           (is_vector(&store->target, n->var, elements) || store->target.tensor->scope != UK_SCOPE_GLOBAL);
+}
+
+static bool substitute(struct uk_arena *a, struct uk_access *x, const struct uk_var *v, struct uk_index *by) {
+    for (int d = 0; d < x->tensor->stored_dims; d++)
+        if (!(x->index[d] = uk_substitute(a, x->index[d], v, by)))
+            return false;
+    return true;
+}
+
+/* A longer one, whose every part is a vector, as a loop over these. False: no memory. */
+static bool divide(struct uk_schedule *s, struct uk_node *n) {
+    int64_t elements;
+    const struct uk_node *store = moved_by(n, &elements);
+    const int64_t vector = store ? MOST_BYTES / (int64_t)uk_type_bytes(store->target.tensor->type) : 0;
+    struct uk_arena *a = s->arena;
+
+    if (vector < 2 || elements <= vector || elements % vector)
+        return true;
+    struct uk_node *inner = uk_alloc(a, sizeof *inner), *to = uk_alloc(a, sizeof *to);
+    struct uk_var *v = uk_alloc(a, sizeof *v);
+    struct uk_expr *e = uk_alloc(a, sizeof *e);
+    const char *name = uk_fresh_name(s, n->var->name, "v");
+
+    if (!inner || !to || !v || !e || !name)
+        return false;
+    *v = (struct uk_var){.name = name, .kind = UK_VAR_LOOP};
+    *to = *store;
+    *e = *store->expr;
+    to->expr = e;
+    *inner = *n;
+    inner->var = v;
+    inner->upper = uk_index_int(a, vector);
+    inner->body = to;
+    inner->next = NULL;
+    struct uk_index *first = uk_index_op(a, UK_I_MUL, uk_index_int(a, vector), uk_index_var(a, n->var)),
+                    *at = uk_index_op(a, UK_I_ADD, first, uk_index_var(a, v));
+    if (!at || !inner->upper || !substitute(a, &to->target, n->var, at) ||
+        !substitute(a, &e->access, n->var, at))
+        return false;
+    if (!is_moved(inner) || !is_vector(&to->target, v, vector))
+        return true;
+    n->upper = uk_index_int(a, elements / vector);
+    n->body = inner;
+    return n->upper && !uk_name_add(s, name);
+}
+
+bool uk_make_vectors(struct uk_schedule *s, struct uk_node *n) {
     for (; n; n = n->next) {
+        if (!divide(s, n))
+            return false;
         if (is_moved(n)) {
             n->loop = UK_LOOP_VECTOR;
             n->independent = n->moves = true;
             n->stores = is_vector(&n->body->target, n->var, n->upper->value);
         }
-        uk_make_vectors(n->body);
-        uk_make_vectors(n->other);
+        if (!uk_make_vectors(s, n->body) || !uk_make_vectors(s, n->other))
+            return false;
     }
+    return true;
 }
