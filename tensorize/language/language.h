@@ -364,11 +364,11 @@ struct uk_node {
     enum uk_loop_kind loop;
     int64_t full;     /* the extent that it has but at the edges, if that is worth code of its own; else 0 */
     bool independent; /* VECTOR: no iteration touches what another one writes; else it carries a reduction */
-    bool moves;       /* VECTOR: it only copies what are neighbours in memory, of a size that one access can have */
-    bool stores;      /* ... to neighbours, which one access can store */
-    int axis;         /* BLOCK, THREAD: 0 to 2 for x to z; 3: a digit of the thread's number */
-    int64_t weight;   /* THREAD: what an iteration adds to that number */
-    int slots;        /* of a pipeline that is not made yet; else 0 */
+    bool moves; /* VECTOR: it only copies what are neighbours in memory, of a size that one access can have */
+    bool stores;           /* ... to neighbours, which one access can store */
+    int axis;              /* BLOCK, THREAD: 0 to 2 for x to z; 3: a digit of the thread's number */
+    int64_t weight;        /* THREAD: what an iteration adds to that number */
+    int slots;             /* of a pipeline that is not made yet; else 0 */
     struct uk_position at; /* of the step that made the loop what it is */
     /* LAUNCH: `body` is a kernel, whose loops over blocks are outermost; their extents, and those of its threads, 1 where
      * an axis is not bound. BLOCK: that of the threads too. */
@@ -380,7 +380,8 @@ struct uk_node {
     struct uk_access target;
     enum uk_assign assign;
     struct uk_expr *expr;
-    bool any_order; /* part of a reduction, which has no order */
+    bool is_version; /* IF: `other` does what `body` does, and under any condition */
+    bool any_order;  /* part of a reduction, which has no order */
     /* CALL of form of intrinsic. operand[i] is the tile's origin for the i-th tensor of the declaration;
      * bind[i] the value of the declaration's i-th size, scalar[i] of its i-th scalar. */
     struct uk_intrinsic *intrinsic;

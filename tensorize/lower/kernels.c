@@ -106,6 +106,42 @@ static enum uk_status check_registers(struct uk_schedule *s, const struct uk_nod
         launch->stage, sum, s->target->name, most);
 }
 
+static void append(struct uk_node **list, struct uk_node *n) {
+    while (*list)
+        list = &(*list)->next;
+    *list = n;
+}
+
+static bool has_part(const struct uk_index *all, const struct uk_index *part) {
+    return uk_index_equal(all, part) ||
+           (all->op == UK_I_AND && (has_part(all->a, part) || has_part(all->b, part)));
+}
+
+/* Both conditions, what they have in common once. */
+static struct uk_index *both(struct uk_arena *a, struct uk_index *all, struct uk_index *more) {
+    if (more->op == UK_I_AND)
+        return (all = both(a, all, more->a)) ? both(a, all, more->b) : NULL;
+    return has_part(all, more) ? all : uk_index_op(a, UK_I_AND, all, more);
+}
+
+/* The versions of copies one after the other become two of all of them: where the ways of one copy meet, its loads are waited for,
+ * and those of the next would not have begun. */
+static bool join_versions(struct uk_schedule *s, struct uk_node *n) {
+    for (; n; n = n->next) {
+        for (struct uk_node *next;
+             n->op == UK_N_IF && n->is_version && (next = n->next) && next->op == UK_N_IF && next->is_version;
+             n->next = next->next) {
+            if (!(n->condition = both(s->arena, n->condition, next->condition)))
+                return false;
+            append(&n->body, next->body);
+            append(&n->other, next->other);
+        }
+        if (!join_versions(s, n->body) || !join_versions(s, n->other))
+            return false;
+    }
+    return true;
+}
+
 static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **nodes) {
     enum uk_status status = UK_OK;
 
@@ -129,7 +165,7 @@ static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **node
         if (!(status = find_grid(s, launch)) && !(status = uk_make_pipelines(s, &launch->body)) &&
             !(status = check_registers(s, launch)))
             status = uk_place_barriers(s, launch);
-        if (!status && !uk_make_vectors(s, launch->body))
+        if (!status && (!join_versions(s, launch->body) || !uk_make_vectors(s, launch->body)))
             status = uk_out_of_memory(s->context);
     }
     return status;

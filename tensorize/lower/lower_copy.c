@@ -79,7 +79,10 @@ struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage
     from->valid = 0;
     struct uk_node *whole = uk_lower_plain(s, st, st->tile, value);
     from->valid = valid;
-    return uk_lower_if(s, st, full, whole, general);
+    struct uk_node *n = uk_lower_if(s, st, full, whole, general);
+    if (n)
+        n->is_version = true;
+    return n;
 }
 
 /* A loop over l that stores e; a loop that never runs is left out: *n is NULL then. */
