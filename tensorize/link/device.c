@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include "link.h"
 
 /* This process's architecture without anything that not all CPUs of it have: what only launches needs no more, and the same
@@ -87,21 +86,6 @@ static void define(struct uk_build *b, const char *name, LLVMValueRef value, uns
     LLVMSetLinkage(g, LLVMInternalLinkage);
 }
 
-static enum uk_status optimize_host(struct uk_build *b) {
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(b->module, "default<O1>", b->machine, options);
-    enum uk_status s = UK_OK;
-
-    LLVMDisposePassBuilderOptions(options);
-    if (error) {
-        char *text = LLVMGetErrorMessage(error);
-
-        s = uk_build_fail(b, UK_LINK, "optimization failed", text);
-        LLVMDisposeErrorMessage(text);
-    }
-    return s;
-}
-
 enum uk_status uk_build_to_host(struct uk_build *b) {
     enum { ALIGN = 4096 /* a page, which a driver may map */ };
     LLVMTypeRef word = LLVMIntTypeInContext(b->llvm, (unsigned)b->host->arch->bits);
@@ -124,7 +108,7 @@ enum uk_status uk_build_to_host(struct uk_build *b) {
     b->host = NULL;
     b->uses_library = true;
     s = uk_target_machine(b->context, b->target, &b->machine);
-    return s ? s : optimize_host(b);
+    return s ? s : uk_run_passes(b, "default<O1>");
 }
 
 bool uk_is_of_host(enum uk_emit what) {

@@ -394,18 +394,7 @@ static enum uk_status check_scratch(struct uk_build *b) {
     return UK_OK;
 }
 
-enum uk_status uk_optimize(struct uk_build *b) {
-    /* Kernels come optimized; only the code around them has to be cleaned up, unless loops of our own are
-     * left. By its plain name, instcombine would end the process where one round is not enough. */
-    static const char clean[] =
-        "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
-        "loop-mssa(licm)),globaldce";
-    /* Unrolled loops leave an index for each access: with the constant in the address instead, accesses share one
-     * register. Loads behind more stores than O3 looks across are then seen to be the same. */
-    static const char loops[] = "always-inline,default<O3>,function(separate-const-offset-from-gep,"
-                                "early-cse<memssa>,loop-mssa(licm))";
-    static const char device[] = "always-inline,default<O3>";
-    const char *passes = b->host ? device : has_store(b->function->body) ? loops : clean;
+enum uk_status uk_run_passes(struct uk_build *b, const char *passes) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef error = LLVMRunPasses(b->module, passes, b->machine, options);
     enum uk_status s = UK_OK;
@@ -418,12 +407,29 @@ enum uk_status uk_optimize(struct uk_build *b) {
         LLVMDisposeErrorMessage(text);
     } else if (b->diagnostics.length) {
         s = uk_build_fail(b, UK_LINK, "optimization failed", NULL);
-    } else if (b->left_scalar) {
+    }
+    return s;
+}
+
+enum uk_status uk_optimize(struct uk_build *b) {
+    /* Kernels come optimized; only the code around them has to be cleaned up, unless loops of our own are
+     * left. By its plain name, instcombine would end the process where one round is not enough. */
+    static const char clean[] =
+        "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
+        "loop-mssa(licm)),globaldce";
+    /* Unrolled loops leave an index for each access: with the constant in the address instead, accesses share one
+     * register. Loads behind more stores than O3 looks across are then seen to be the same. */
+    static const char loops[] = "always-inline,default<O3>,function(separate-const-offset-from-gep,"
+                                "early-cse<memssa>,loop-mssa(licm))";
+    static const char device[] = "always-inline,default<O3>";
+    const char *passes = b->host ? device : has_store(b->function->body) ? loops : clean;
+    enum uk_status s = uk_run_passes(b, passes);
+
+    if (!s && b->left_scalar)
         s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
                     "function %s: a loop that the schedule vectorizes has no vector form on target %s; leave "
                     "`vectorize` out, or take another loop",
                     b->function->name, b->target->name);
-    }
     if (!s)
         s = check_inlined(b);
     return s || !b->target->arch->is_device ? s : check_scratch(b);

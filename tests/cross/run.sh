@@ -163,7 +163,7 @@ done
 sed -i 's/62/63/g' "$work/narrow.uk"
 "$uk" explain "$work/narrow.uk" --target=riscv64-p 2>/dev/null | grep -A1 '^stage Q runs' | grep written >/dev/null || exit 1
 for option in --count --histogram; do
-    refuses 2 "^uk: error: $option: the emulator of another architecture counts" matmul.uk "${odd[@]}" $option
+    refuses 2 "^uk: error: $option: the emulator of another architecture or the simulator of a GPU counts" matmul.uk "${odd[@]}" $option
 done
 # Each instruction is in one line of each list: what an instruction of P is called, and where it lies.
 "$uk" run matmul_i8.uk "${odd[@]}" --target=riscv64-p --histogram >"$work/histogram"

@@ -132,7 +132,7 @@ for gpu in matmul_gpu:gfx906 matmul_gpu:gfx90a matmul_gfx90a:gfx90a; do
     done
 done
 
-for where in interp gpu; do
+for where in interp sim; do
     expect 'check: equal' "$stage/bin/uk" run "$examples/vadd_gpu.uk" --target=amdgcn-gfx906 --device=$where --check
     expect 'check: equal' "$stage/bin/uk" run "$examples/mlp.uk" --target=amdgcn-gfx90a --device=$where --check
 done
