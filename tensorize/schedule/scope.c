@@ -88,7 +88,8 @@ static void order_loops(struct uk_stage *st, int n, struct uk_loop *const *order
     memcpy(st->loop, now, sizeof now[0] * (size_t)k);
 }
 
-/* What is attached to the stage inside of loops that moved: those that are no more outside of it become its own. */
+/* What is attached to the stage inside of loops that moved: those that are no more outside of it become its own. The loops behind
+ * the first `all` have stayed. */
 static void move_attached(struct uk_schedule *s, struct uk_stage *st, struct uk_loop *const *order, int all) {
     for (struct uk_stage *c = s->stages; c; c = c->next) {
         const int was = c->prefix;
@@ -97,7 +98,7 @@ static void move_attached(struct uk_schedule *s, struct uk_stage *st, struct uk_
         if (c->parent != st || !was)
             continue;
         order_loops(c, was, order, all);
-        while (same < was && c->loop[same] == order[same])
+        while (same < was && (same >= all || c->loop[same] == order[same]))
             same++;
         c->prefix = same;
         for (struct uk_stage *d = s->stages; d; d = d->next)
