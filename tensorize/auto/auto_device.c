@@ -70,7 +70,7 @@ static struct uk_loop *longest(const struct spreading *w, struct uk_loop *const 
 
         for (int k = 0; k < n; k++)
             taken |= l == but[k];
-        if (!taken && (!most || uk_values_told(w->s, w->st, l) > uk_values_told(w->s, w->st, most)))
+        if (!taken && (!most || uk_values_estimate(w->s, w->st, l) > uk_values_estimate(w->s, w->st, most)))
             most = l;
     }
     return most;
@@ -97,7 +97,7 @@ static int64_t threads_of(const struct uk_schedule *s, const struct uk_stage *st
     double elements = 1;
 
     for (int i = 0; i < st->loops; i++)
-        elements *= uk_device_is_free(st, i) ? uk_values_told(s, st, st->loop[i]) : 1;
+        elements *= uk_device_is_free(st, i) ? uk_values_estimate(s, st, st->loop[i]) : 1;
     return st->statement->reduce != UK_REDUCE_NONE && elements < (double)d->units * UK_BLOCK_THREADS
                ? d->lanes
                : UK_BLOCK_THREADS;
@@ -116,7 +116,7 @@ static enum uk_status split(struct spreading *w) {
         n = 2;
     z = longest(w, own, n);
     int64_t x = threads_of(w->s, w->st), all = x;
-    const int64_t wanted = uk_device_power(uk_values_told(w->s, w->st, own[0]) / (double)width);
+    const int64_t wanted = uk_device_power(uk_values_estimate(w->s, w->st, own[0]) / (double)width);
     x = own[1] && wanted < x ? wanted : x;
     w->x = own[0];
     if (z)

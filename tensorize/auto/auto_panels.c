@@ -49,7 +49,7 @@ static double elements(const struct uk_schedule *s, const struct uk_stage *st, i
 
     for (int i = 0; i < st->loops; i++)
         if (uk_depends(&st->operand[o], st->loop[i]))
-            n *= uk_values_told(s, st, st->loop[i]);
+            n *= uk_values_estimate(s, st, st->loop[i]);
     return n;
 }
 

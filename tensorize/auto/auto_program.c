@@ -159,7 +159,7 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
 static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *st, int position) {
     const struct uk_operand *y = &st->operand[0];
     const struct uk_affine *last = &y->index[y->tensor->dims - 1];
-    double width = uk_extent_told(s, st, st->loop[position]), rows = 1;
+    double width = uk_extent_estimate(s, st, st->loop[position]), rows = 1;
 
     for (int i = 0; i < position; i++) {
         double block = (double)last->coefficient[st->loop[i]->id];
@@ -168,7 +168,7 @@ static double bytes_of_row(const struct uk_schedule *s, const struct uk_stage *s
     }
     for (int i = st->tile; i < st->loops; i++)
         rows *= uk_depends(y, st->loop[i]) && !last->coefficient[st->loop[i]->id]
-                    ? uk_values_told(s, st, st->loop[i])
+                    ? uk_values_estimate(s, st, st->loop[i])
                     : 1;
     return rows * width * (double)uk_type_bytes(y->tensor->type);
 }

@@ -133,7 +133,7 @@ enum uk_status uk_transpose_tiles(struct uk_schedule *s, const struct uk_stage *
     if (transposing->weights < 0)
         return UK_OK;
     for (int i = 0; i < y->dims; i++)
-        transposing->cycles *= uk_size_told(s, y->shape[i]);
+        transposing->cycles *= uk_size_estimate(s, y->shape[i]);
     memcpy(transposing->operand, st->operand, sizeof transposing->operand);
     if (!(transposing->map = transposing_map(s, y->dims, d)) ||
         !transpose_operand(s, &transposing->operand[0], d) ||

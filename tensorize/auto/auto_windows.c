@@ -136,7 +136,7 @@ enum uk_status uk_part_windows(struct uk_schedule *s, struct uk_stage *st) {
     const struct uk_operand *x = &st->operand[w.operand];
     double copied = 1;
     for (int d = 0; d < x->tensor->dims; d++)
-        copied *= uk_size_told(s, x->tensor->shape[d]);
+        copied *= uk_size_estimate(s, x->tensor->shape[d]);
     if (!uk_is_cheap(s, st, copied))
         return UK_OK;
     struct uk_loop *place = uk_image_loop(st, w.operand, w.columns);

@@ -41,7 +41,7 @@ static int64_t balanced(const struct uk_draft *d, int k, int which, int64_t fact
     const char *from = source(d, k, which);
 
     for (int i = 0; st && i < st->statement->iterators; i++) {
-        double extent = uk_size_told(d->s, st->statement->extent[i]);
+        double extent = uk_size_estimate(d->s, st->statement->extent[i]);
 
         if (uk_same_name(st->statement->iterator[i]->name, from) && extent > (double)factor &&
             extent < 1e15) {
@@ -138,9 +138,9 @@ enum uk_status uk_change_unsplit(struct uk_draft *d, uint64_t *random) {
 
 double uk_loop_values(const struct uk_draft *d, const struct uk_stage *st, const struct uk_loop *l) {
     int64_t n = uk_constant_extent(st, l), c = st->iterator[l->iterator].coefficient[l->id];
-    double told = uk_size_told(d->s, st->statement->extent[l->iterator]) / (double)(c > 0 ? c : 1);
+    double estimate = uk_size_estimate(d->s, st->statement->extent[l->iterator]) / (double)(c > 0 ? c : 1);
 
-    return n >= 0 && (double)n < told ? (double)n : told;
+    return n >= 0 && (double)n < estimate ? (double)n : estimate;
 }
 
 /* Later steps mean the inner loop; where they are put in order, the outer one stands somewhere outside of it. */

@@ -57,7 +57,7 @@ static int factor(const struct uk_stage *st, const struct uk_expr *e) {
 }
 
 static bool is_longer(const struct product *p, const struct uk_loop *l, const struct uk_loop *than) {
-    return !than || uk_values_told(p->s, p->st, l) > uk_values_told(p->s, p->st, than);
+    return !than || uk_values_estimate(p->s, p->st, l) > uk_values_estimate(p->s, p->st, than);
 }
 
 /* The longest loop of the output that moves one operand alone; what is contiguous in the output goes first. */
@@ -107,8 +107,8 @@ static bool find_axes(struct product *p) {
         if (uk_is_reduced(st, st->loop[i]) && uk_depends(&st->operand[p->a], st->loop[i]) &&
             uk_depends(&st->operand[p->b], st->loop[i]) && is_longer(p, st->loop[i], p->sum))
             p->sum = st->loop[i];
-    return p->sum && uk_values_told(p->s, st, p->rows) >= AT_LEAST &&
-           uk_values_told(p->s, st, p->columns) >= AT_LEAST;
+    return p->sum && uk_values_estimate(p->s, st, p->rows) >= AT_LEAST &&
+           uk_values_estimate(p->s, st, p->columns) >= AT_LEAST;
 }
 
 /* ---- its tile ---- */
@@ -155,12 +155,12 @@ static int resident(const struct product *p, const struct tile *t) {
 static double estimate(const struct product *p, const struct tile *t, int most) {
     const struct uk_device *d = &p->s->target->machine.device;
     const double rows = t->rows * t->threads, columns = t->columns * t->threads, bytes = 4;
-    double terms = 1, blocks = ceiling(uk_values_told(p->s, p->st, p->rows), rows) *
-                               ceiling(uk_values_told(p->s, p->st, p->columns), columns);
+    double terms = 1, blocks = ceiling(uk_values_estimate(p->s, p->st, p->rows), rows) *
+                               ceiling(uk_values_estimate(p->s, p->st, p->columns), columns);
 
     for (int i = 0; i < p->st->loops; i++) {
         const struct uk_loop *l = p->st->loop[i];
-        const double n = uk_values_told(p->s, p->st, l);
+        const double n = uk_values_estimate(p->s, p->st, l);
 
         if (uk_is_reduced(p->st, l))
             terms *= n;
@@ -199,7 +199,8 @@ static void offer(const struct product *p, int rows, int columns, double instruc
 /* The tiles of the target's kernels; a small one where none would be full. Where there are no kernels, LLVM has tiles as large. */
 static bool choose_tile(const struct product *p, struct tile *out) {
     const bool is_f32 = p->st->operand[0].tensor->type == UK_F32;
-    const double m = uk_values_told(p->s, p->st, p->rows), n = uk_values_told(p->s, p->st, p->columns);
+    const double m = uk_values_estimate(p->s, p->st, p->rows),
+                 n = uk_values_estimate(p->s, p->st, p->columns);
     struct choice best = {.cycles = DBL_MAX};
     bool has_kernels = false;
     char lacks[64];

@@ -55,7 +55,7 @@ enum uk_status uk_device_bind_blocks(struct uk_schedule *s, struct uk_stage *st,
     int most = 0, axis = 1;
 
     for (int i = 1; i < n; i++)
-        if (uk_values_told(s, st, loop[i]) > uk_values_told(s, st, loop[most]))
+        if (uk_values_estimate(s, st, loop[i]) > uk_values_estimate(s, st, loop[most]))
             most = i;
     for (int i = n; i-- > 0 && !status;)
         status = uk_device_bind(s, st, loop[i], "block", i == most ? 0 : axis++);

@@ -24,7 +24,7 @@ static double footprint(const struct uk_schedule *s, const struct uk_stage *st, 
     double n = 1;
 
     for (int i = 0; i < st->loops; i++)
-        n *= uk_depends(o, st->loop[i]) ? uk_values_told(s, st, st->loop[i]) : 1;
+        n *= uk_depends(o, st->loop[i]) ? uk_values_estimate(s, st, st->loop[i]) : 1;
     return n;
 }
 
@@ -39,7 +39,7 @@ static struct uk_loop *find_terms(const struct uk_schedule *s, const struct uk_s
     for (int i = 0; i < st->loops && most; i++)
         if (uk_device_is_contiguous(most, st->loop[i]) && uk_is_reduced(st, st->loop[i]))
             found = st->loop[i];
-    return found && uk_values_told(s, st, found) >= s->target->machine.device.lanes ? found : NULL;
+    return found && uk_values_estimate(s, st, found) >= s->target->machine.device.lanes ? found : NULL;
 }
 
 static bool can_divide(const struct uk_stage *st) {
@@ -86,7 +86,7 @@ static enum uk_status bind_rows(struct summing *w) {
 
     for (int i = 0; i < st->loops; i++)
         if (uk_device_is_free(st, i) &&
-            (!most || uk_values_told(w->s, st, st->loop[i]) > uk_values_told(w->s, st, most)))
+            (!most || uk_values_estimate(w->s, st, st->loop[i]) > uk_values_estimate(w->s, st, most)))
             most = st->loop[i];
     w->row = most;
     enum uk_status status =
@@ -146,12 +146,13 @@ static enum uk_status attach(struct summing *w, struct uk_stage *st) {
 
 static int64_t threads_of(const struct summing *w) {
     const struct uk_device *d = &w->s->target->machine.device;
-    const double terms = uk_values_told(w->s, w->each, w->terms);
+    const double terms = uk_values_estimate(w->s, w->each, w->terms);
     double rows = 1;
 
     for (int i = 0; i < w->each->loops; i++)
-        rows *=
-            uk_is_reduced(w->each, w->each->loop[i]) ? 1 : uk_values_told(w->s, w->each, w->each->loop[i]);
+        rows *= uk_is_reduced(w->each, w->each->loop[i])
+                    ? 1
+                    : uk_values_estimate(w->s, w->each, w->each->loop[i]);
     return terms >= LONG_ROW || (terms >= UK_BLOCK_THREADS && rows <= (double)FEW_ROWS * d->units)
                ? UK_BLOCK_THREADS
                : d->lanes;

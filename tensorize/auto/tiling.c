@@ -123,7 +123,7 @@ static double longest_sum(const struct tiling *t) {
     double most = 0;
 
     for (int v = 0; v < t->fit->axes; v++) {
-        double n = uk_extent_told(t->s, t->st, t->axis[v]);
+        double n = uk_extent_estimate(t->s, t->st, t->axis[v]);
 
         if (uk_is_reduced(t->st, t->axis[v]) && n > most)
             most = n;
@@ -164,7 +164,7 @@ static bool shares_columns(const struct tiling *t) {
     int threads = t->s->options->threads;
 
     return threads > 1 &&
-           uk_extent_told(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
+           uk_extent_estimate(t->s, t->st, t->axis[t->columns]) >= (double)SHARED_COLUMNS * threads;
 }
 
 static int64_t panels_k(const struct tiling *t) {
@@ -196,8 +196,8 @@ static int64_t fitting_k(const struct tiling *t, int64_t kc) {
 }
 
 static void choose_order(struct tiling *t) {
-    double m = uk_extent_told(t->s, t->st, t->axis[t->rows]),
-           n = uk_extent_told(t->s, t->st, t->axis[t->columns]);
+    double m = uk_extent_estimate(t->s, t->st, t->axis[t->rows]),
+           n = uk_extent_estimate(t->s, t->st, t->axis[t->columns]);
 
     t->flat = uk_is_flat(t->s, t->st, t->fit);
     if (!t->packs) {
@@ -242,7 +242,7 @@ static void begin(struct tiling *t) {
  * rows of A once more shows. */
 static int64_t block_columns(const struct tiling *t) {
     int64_t bytes = (int64_t)uk_type_bytes(t->st->operand[0].tensor->type), tile = t->fit->most[t->columns];
-    int64_t l2 = uk_l2_share(t->s), all = (int64_t)uk_extent_told(t->s, t->st, t->axis[t->columns]);
+    int64_t l2 = uk_l2_share(t->s), all = (int64_t)uk_extent_estimate(t->s, t->st, t->axis[t->columns]);
     bool half = uk_has_big_l2(t->s) || t->packs > 1;
     int64_t least = least_columns(t), most = room_of_block(t) / t->kc / tile * tile;
     int64_t n = (half ? l2 / 2 : l2 / 4 * 3) / (t->kc * bytes);
@@ -383,7 +383,7 @@ static enum uk_status pack_operand(struct tiling *t, int o) {
         return UK_OK;
     if (of_columns ? t->few_rows
                    : t->columns >= 0 && !t->columns_outside && !t->window &&
-                         uk_extent_told(t->s, t->st, t->axis[t->columns]) <= FEW_COLUMNS)
+                         uk_extent_estimate(t->s, t->st, t->axis[t->columns]) <= FEW_COLUMNS)
         last = t->tiles;
     for (int i = 0; i < last; i++) {
         if (uk_depends(operand, t->order[i]))
@@ -447,7 +447,7 @@ static enum uk_status parallelize(struct tiling *t) {
         packs_between |= c->parent == t->st && c->prefix == uk_loop_position(t->st, loop[0]) + 1;
     if (n == 2 && packs_between)
         n = 1;
-    if (n == 2 && uk_extent_told(t->s, t->st, loop[0]) /
+    if (n == 2 && uk_extent_estimate(t->s, t->st, loop[0]) /
                           (double)t->fit->most[t->columns_outside ? t->columns : t->rows] >=
                       4.0 * t->s->options->threads)
         n = 1;

@@ -87,4 +87,9 @@ enum uk_status uk_apply_transposing(struct uk_schedule *s, struct uk_stage *st, 
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f);
 enum uk_status uk_order_window(struct tiling *t);
 
+/* auto_cost.c: the cycles of the stage by the kernel that fits, with `packing` for each element of a panel; 0: the user's own. */
+double uk_estimate(struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f, double packing);
+/* auto_cost.c: whether a convolution's windows are packed. */
+bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f);
+
 #endif

@@ -55,7 +55,7 @@ static void sort_loops(const struct tiling *t, struct window *w) {
     const struct uk_stage *st = t->st;
     const struct uk_operand *b = operand_of_columns(st, t->fit);
     double bytes = (double)t->fit->most[t->columns] * (double)uk_type_bytes(st->operand[0].tensor->type) *
-                   uk_extent_told(t->s, st, t->axis[t->rows]);
+                   uk_extent_estimate(t->s, st, t->axis[t->rows]);
     double limit = (double)uk_l2_share(t->s) / WAITING_SHARE;
     int first = t->outside;
 
@@ -68,7 +68,7 @@ static void sort_loops(const struct tiling *t, struct window *w) {
             break;
         if (uk_is_reduced(st, l))
             continue;
-        bytes *= uk_extent_told(t->s, st, l);
+        bytes *= uk_extent_estimate(t->s, st, l);
         if (uk_depends(b, l) || bytes > limit)
             break;
         first = i;

@@ -280,7 +280,7 @@ static double terms_of(const struct uk_draft *d, const struct uk_stage *st) {
     double terms = 1;
 
     for (int i = 0; i < st->iterators; i++)
-        terms *= uk_size_told(d->s, st->statement->extent[i]);
+        terms *= uk_size_estimate(d->s, st->statement->extent[i]);
     return terms;
 }
 

@@ -98,8 +98,9 @@ static double reuse_of_arguments(const struct uk_schedule *s, const struct uk_st
         reuse *= depends ? 1 : uk_size_of_argument(s, reader->statement->extent[i]);
     }
     for (int i = 0; i < copy->prefix; i++)
-        reuse /=
-            uk_depends(&copy->operand[1], copy->loop[i]) ? 1 : uk_values_told(s, copy->parent, copy->loop[i]);
+        reuse /= uk_depends(&copy->operand[1], copy->loop[i])
+                     ? 1
+                     : uk_values_estimate(s, copy->parent, copy->loop[i]);
     return reuse;
 }
 
@@ -113,13 +114,13 @@ static bool is_cheap_copy(const struct uk_schedule *s, const struct uk_stage *st
     if (!st->is_copy || !user || !reader->match)
         return false;
     for (int i = 0; i < st->prefix; i++) {
-        copied *= uk_values_told(s, reader, st->loop[i]);
+        copied *= uk_values_estimate(s, reader, st->loop[i]);
         once &= uk_depends(&st->operand[1], st->loop[i]);
     }
     for (int i = 0; i < st->iterators; i++)
-        copied *= uk_size_told(s, st->statement->extent[i]);
+        copied *= uk_size_estimate(s, st->statement->extent[i]);
     for (int d = 0; d < st->operand[1].tensor->dims; d++)
-        all *= uk_size_told(s, st->operand[1].tensor->shape[d]);
+        all *= uk_size_estimate(s, st->operand[1].tensor->shape[d]);
     return uk_is_cheap(s, reader, once && all < copied ? all : copied) ||
            reuse_of_arguments(s, st, user) > UK_CHEAP_REUSE;
 }

@@ -232,7 +232,7 @@ struct uk_rank uk_match_rank(const struct uk_attempt *t) {
     for (int v = 0; v < t->ks->iterators; v++) {
         r.effort += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
         if (t->m.axis[v] && v >= t->ks->left_iterators)
-            r.sum *= uk_values_told(t->s, t->st, t->m.axis[v]);
+            r.sum *= uk_values_estimate(t->s, t->st, t->m.axis[v]);
     }
     for (int o = 0; o < UK_MAX_OPERANDS; o++)
         r.effort += t->fit->panel[o].width != 0;

@@ -245,18 +245,18 @@ int uk_home_prefix(const struct uk_schedule *s, const struct uk_stage *st);
 /* How many of the n loops the stage has too, up to the first one of a sum that grows in the tensor, or of a scan. */
 int uk_shared_loops(const struct uk_stage *st, bool is_written, struct uk_loop *const *loop, int n);
 
-/* ---- told.c: estimates of sizes ---- */
+/* ---- estimates.c: estimates of sizes ---- */
 
 /* The value of a size expression; 0: it is not known. */
-int64_t uk_told(const struct uk_schedule *s, const struct uk_index *e);
+int64_t uk_size_guess(const struct uk_schedule *s, const struct uk_index *e);
 /* The same, by constants, assumptions and the defaults of `size` items; else a guess. */
-double uk_size_told(const struct uk_schedule *s, const struct uk_index *e);
+double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e);
 /* The same without regard to --define. */
 double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e);
 /* The extent of the loop's iterator, estimated likewise. */
-double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
+double uk_extent_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
 /* The loop's number of values, likewise: fewer than the iterator's where the loop is a part of it of constant length. */
-double uk_values_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
+double uk_values_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l);
 
 /* ---- split_statement.c ---- */
 

@@ -3,7 +3,7 @@
  * uk bench --static for GPUs: what a program's kernels take of the machine, and what they execute in the simulator.
  *
  * Loops are found in the machine code, as jumps back: the kernel's loop is the innermost one with the most multiply-adds, or
- * instructions if it has none; a K step is a turn of the one around it that turns most often. Their instructions are counted as they are executed,
+ * instructions if it has none; a K step is an iteration of the one around it that has the most. Their instructions are counted as they are executed,
  * so that what a turn executes of loops inside and of guarded copies is in it, whatever the compiler made of them.
  */
 #define _DEFAULT_SOURCE /* strsep */
@@ -21,10 +21,10 @@ enum { SIMD_LANES = 16, SHARED_GRANULE = 512, DEFAULT_SIZE = 512, LARGEST_SIZE =
 /* Instructions first to last, the jump back. */
 struct gpu_loop {
     int first, last;
-    uint64_t turns;
+    uint64_t iterations;
 };
 
-/* What turns of a loop execute, by unit. */
+/* What iterations of a loop execute, by unit. */
 struct units {
     double fma, valu, salu, lds, vmem, branch, wait; /* valu: all of them */
     double read_cycles, write_cycles, conflicts;
@@ -104,8 +104,9 @@ static const struct gpu_loop *step_loop(const struct gpu_loop *inner, const stru
     const struct gpu_loop *best = NULL;
 
     for (int i = 0; i < count && inner; i++)
-        if (is_inside(inner, &loop[i]) && (!best || loop[i].turns > best->turns ||
-                                           (loop[i].turns == best->turns && is_inside(&loop[i], best))))
+        if (is_inside(inner, &loop[i]) &&
+            (!best || loop[i].iterations > best->iterations ||
+             (loop[i].iterations == best->iterations && is_inside(&loop[i], best))))
             best = &loop[i];
     return best;
 }
@@ -120,8 +121,8 @@ static bool is_branch(const struct uk_assembly *rules, const char *text) {
 }
 
 static void add_instruction(struct units *u, const struct uk_assembly *rules,
-                            const struct uk_amdgpu_instruction *i, double turns) {
-    const double n = (double)i->executed / turns;
+                            const struct uk_amdgpu_instruction *i, double iterations) {
+    const double n = (double)i->executed / iterations;
 
     switch (i->kind) {
     case UK_AMDGPU_FMA:
@@ -142,26 +143,26 @@ static void add_instruction(struct units *u, const struct uk_assembly *rules,
         break;
     case UK_AMDGPU_LDS_READ:
         u->lds += n;
-        u->read_cycles += (double)i->lds_cycles / turns;
+        u->read_cycles += (double)i->lds_cycles / iterations;
         break;
     case UK_AMDGPU_LDS_WRITE:
         u->lds += n;
-        u->write_cycles += (double)i->lds_cycles / turns;
+        u->write_cycles += (double)i->lds_cycles / iterations;
         break;
     default:
         u->wait += n;
     }
-    u->conflicts += (double)i->lds_conflicts / turns;
+    u->conflicts += (double)i->lds_conflicts / iterations;
     if (i->max_conflict_ways > u->ways)
         u->ways = i->max_conflict_ways;
 }
 
 static struct units units_of(const struct uk_gpu_kernel_counts *k, const struct uk_assembly *rules, int first,
-                             int last, double turns) {
+                             int last, double iterations) {
     struct units u = {.fma = 0};
 
     for (int i = first; i <= last; i++)
-        add_instruction(&u, rules, &k->instruction[i], turns);
+        add_instruction(&u, rules, &k->instruction[i], iterations);
     return u;
 }
 
@@ -232,12 +233,12 @@ static int print_kernel(const struct uk_gpu_kernel_counts *k, const struct uk_ta
            k->name, k->vgprs, k->agprs, k->sgprs, k->lds_bytes, k->scratch_bytes, k->vgpr_spills,
            k->sgpr_spills, k->threads, resident_waves(d, k), waves_by_registers(d, k));
     if (inner) {
-        const struct units u = units_of(k, rules, inner->first, inner->last, (double)inner->turns);
+        const struct units u = units_of(k, rules, inner->first, inner->last, (double)inner->iterations);
 
         print_units(multiplies(k, inner) ? "kernel's loop" : "inner loop", &u, d);
     }
     if (step && multiplies(k, inner)) {
-        const struct units u = units_of(k, rules, step->first, step->last, (double)step->turns);
+        const struct units u = units_of(k, rules, step->first, step->last, (double)step->iterations);
 
         print_units("K step", &u, d);
     }

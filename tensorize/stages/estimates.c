@@ -44,12 +44,12 @@ static int64_t told_by(const struct uk_schedule *s, const struct uk_index *e,
     return known && !overflow && n > 0 ? n : 0;
 }
 
-int64_t uk_told(const struct uk_schedule *s, const struct uk_index *e) {
+int64_t uk_size_guess(const struct uk_schedule *s, const struct uk_index *e) {
     return told_by(s, e, told_value);
 }
 
-double uk_size_told(const struct uk_schedule *s, const struct uk_index *e) {
-    int64_t n = uk_told(s, e);
+double uk_size_estimate(const struct uk_schedule *s, const struct uk_index *e) {
+    int64_t n = uk_size_guess(s, e);
 
     return n ? (double)n : GUESS;
 }
@@ -60,13 +60,13 @@ double uk_size_of_argument(const struct uk_schedule *s, const struct uk_index *e
     return n ? (double)n : GUESS;
 }
 
-double uk_extent_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
-    return uk_size_told(s, st->statement->extent[l->iterator]);
+double uk_extent_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
+    return uk_size_estimate(s, st->statement->extent[l->iterator]);
 }
 
-double uk_values_told(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
-    double told = uk_extent_told(s, st, l);
+double uk_values_estimate(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_loop *l) {
+    double estimate = uk_extent_estimate(s, st, l);
     int64_t most = uk_constant_extent(st, l); /* of a part of the iterator */
 
-    return most >= 0 && (double)most < told ? (double)most : told;
+    return most >= 0 && (double)most < estimate ? (double)most : estimate;
 }
