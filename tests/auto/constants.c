@@ -24,7 +24,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "seed.h"
-#include "command/command.h"
+#include "uk.h"
 
 enum {
     SIZES = 24,

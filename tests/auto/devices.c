@@ -18,7 +18,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "seed.h"
-#include "command/command.h"
+#include "uk.h"
 #include "stages/stages.h"
 
 enum {

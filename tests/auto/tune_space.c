@@ -16,7 +16,7 @@
 #include <cmocka.h>
 #include "seed.h"
 #include "target/target.h"
-#include "command/tune/tune.h"
+#include "tune/tune.h"
 #include "interpret/interpret.h"
 #include "lower/lower.h"
 #include "test_context.h"

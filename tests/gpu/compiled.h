@@ -4,7 +4,7 @@
 #define TESTS_GPU_COMPILED_H
 
 #include "gpu/gpu.h"
-#include "command/command.h"
+#include "uk.h"
 
 enum { TARGETS = 2, SIZES = 8, TENSORS = 4 };
 /* Of the simulator's devices, in their order. */

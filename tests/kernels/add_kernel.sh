@@ -63,13 +63,13 @@ has() {
 step built
 CC_LD=lld meson setup build --buildtype=debug -Dbitcode="$UK_BITCODE" -Dobjects="$UK_OBJECTS" \
     >setup.log || { cat setup.log; exit 1; }
-ninja -C build tests/kernels/kernels tests/kernels/kernels_inlined tensorize/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
+ninja -C build tests/kernels/kernels tests/kernels/kernels_inlined uk/uk ukernels/kernels.json "ukernels/aarch64.$kernel.ll" \
     "ukernels/aarch64.$arm.ll" >build.log ||
     { tail -n 30 build.log; exit 1; }
 has kernels.json <build/ukernels/kernels.json
 has "its LLVM IR" <"build/ukernels/aarch64.$kernel.ll"
 
-uk=build/tensorize/uk
+uk=build/uk/uk
 step tested, called and inlined
 for program in kernels kernels_inlined; do
     build/tests/kernels/$program "$kernel" 2>&1 | tee test.log

@@ -4,7 +4,7 @@
 set -euo pipefail
 shopt -s nullglob
 pages=0
-for page in "$1"/{ukernels,tensorize,simulate}/{,*/}*.[1-9]; do
+for page in "$1"/{ukernels,tensorize,simulate,uk}/{,*/}*.[1-9]; do
     warnings=$(groff -man -ww -Tutf8 "$page" 2>&1 >/dev/null)
     if [[ -n $warnings ]]; then
         printf '%s\n' "$warnings"

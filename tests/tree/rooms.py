@@ -16,7 +16,8 @@ import sys
 ROOMS = {
     "ukernels": "machine registry gpu runtime gemm blas",
     "bench": "",
-    "tensorize": "base target language interpret stages polyhedra schedule match auto lower codegen link verify command",
+    "tensorize": "base target language interpret stages polyhedra schedule match auto lower codegen link verify",
+    "uk": "",
 }
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
 OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "rvp", "tree"}
@@ -53,7 +54,7 @@ def included(path):
 
 def find(path, name):
     """The file that an #include means; None: one that the build makes."""
-    for folder in (path.parent, pathlib.Path("ukernels"), pathlib.Path("tensorize"), pathlib.Path("bench")):
+    for folder in (path.parent, pathlib.Path("ukernels"), pathlib.Path("tensorize"), pathlib.Path("bench"), pathlib.Path("uk")):
         if (source / folder / name).is_file():
             return pathlib.Path((source / folder / name).resolve().relative_to(source.resolve()))
     return None

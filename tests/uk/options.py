@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command's table of options, as `uk help` prints it, beside the manual page and bash's completion: each has all of
+them, for the same commands. Arguments: uk, the source tree, the completion file."""
+import re
+import subprocess
+import sys
+
+uk, source, completion = sys.argv[1:]
+failures = []
+
+
+def say(*arguments):
+    done = subprocess.run([uk, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode or done.stderr:
+        failures.append(f"uk {' '.join(arguments)}: exit status {done.returncode}, on standard error: {done.stderr}")
+    return done.stdout
+
+
+def same(what, got, expected):
+    if got != expected:
+        failures.append(f"{what}: lacks {sorted(expected - got)}, has besides {sorted(got - expected)}")
+
+
+# What the command says: (command, option) of all.
+overview = say("help")
+commands = re.findall(r"^  ([a-z]+) ", overview, re.M)
+table = set()
+for command in commands:
+    text = say("help", command)
+    options = re.findall(r"^  (--?[a-z][-a-z]*)", text, re.M)
+    table |= {(command, option) for option in options}
+    if not text.startswith(f"usage: uk {command}"):
+        failures.append(f"uk help {command} begins with {text[:30]!r}")
+    for way in ((command, "--help"), (command, "-h")):
+        if say(*way) != text:
+            failures.append(f"uk {' '.join(way)} is not uk help {command}")
+for way in ("--help", "-h"):
+    if say(way) != overview:
+        failures.append(f"uk {way} is not uk help")
+
+# The manual page: the entries of its options, each with its commands; and a synopsis and an entry for each command.
+page = open(source + "/uk/uk.1", encoding="utf-8").read().replace(r"\-", "-")
+entries = re.findall(r"^\.T[PQ]\n(\.B[IR]? .*)", page[page.index("\n.SH OPTIONS"):page.index("\n.SH EXIT STATUS")], re.M)
+documented = set()
+for entry in entries:
+    taken_by = re.search(r"\(([a-z, ]+)\)", entry)
+    if not taken_by:
+        failures.append(f"uk.1: {entry}: names no command")
+        continue
+    options = re.findall(r"(?<![-\w])--?[a-z][-a-z]*", entry[:taken_by.start()])
+    documented |= {(command, option) for command in taken_by[1].split(", ") for option in options}
+same("options of uk.1", documented, table)
+same("commands in uk.1's synopsis", set(re.findall(r"^\\fBuk ([a-z]+)", page, re.M)), set(commands))
+same("commands in uk.1's entries", set(commands), set(re.findall(r"^\.TP\n\.B ([a-z]+)$", page, re.M)) & set(commands))
+
+# What bash completes, as it would call it.
+SCRIPT = r"""
+source "$1"; shift
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_uk
+printf '%s\n' "${COMPREPLY[@]}"
+"""
+
+
+def complete(*words):
+    done = subprocess.run(["bash", "-c", SCRIPT, "bash", completion, *words], capture_output=True, text=True,
+                          cwd=source + "/examples", check=False)
+    if done.stderr or done.returncode:
+        failures.append(f"completion of {words}: {done.stderr}")
+    return set(done.stdout.split())
+
+
+same("completed commands", complete("uk", ""), set(commands) | {"--help", "--version"})
+for command in commands:
+    same(f"completed options of {command}", {(command, word.rstrip("=")) for word in complete("uk", command, "-")},
+         {(c, o) for c, o in table if c == command} | {(command, "--help")})
+same("completed --emit", complete("uk", "compile", "--emit", "=", "o"), {"object", "optimized"})
+same("completed --emit without =", complete("uk", "compile", "--emit", "o"), {"object", "optimized"})
+same("completed targets", complete("uk", "run", "--target", "=", "neoverse-n"), {"neoverse-n1", "neoverse-n2"})
+same("completed kernels", complete("uk", "show", "uk_sgemm_6x16_avx2_p"), {"uk_sgemm_6x16_avx2_peachpy"})
+same("completed files", complete("uk", "run", "matmul_a"), {"matmul_acc.uk"})
+same("completed files of an option", complete("uk", "run", "x.uk", "--schedule", "=", "matmul_a"), {"matmul_acc.uk"})
+
+for failure in failures:
+    print(failure)
+print(f"{len(commands)} commands, {len(table)} options")
+sys.exit(bool(failures) or len(table) < 40)

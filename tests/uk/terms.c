@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many terms `uk run --time` counts: as many as the interpreter adds up. Of a program whose inputs are all 1 and whose
+ * terms are products, that is the sum of its output.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "language/language.h"
+#include "uk.h"
+#include "test_context.h"
+
+enum { MOST_SIZES = 4 };
+
+int uk_complain(int status, const char *format, ...) {
+    va_list ap;
+
+    va_start(ap, format);
+    vfprintf(stderr, format, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    return status;
+}
+
+/* The operations of a term: the addition is one more. */
+static void counts(const char *text, int operations, const int64_t size[MOST_SIZES]) {
+    struct uk_program *p;
+    double sum = 0;
+
+    if (uk_program_parse(context, "terms.uk", text, strlen(text), &p))
+        fail_msg("%s", uk_context_message(context));
+    int tensors = uk_program_tensors(p);
+    double **tensor = calloc((size_t)tensors, sizeof *tensor);
+    assert_non_null(tensor);
+    for (int i = 0; i < tensors; i++) {
+        const int64_t n = uk_program_tensor_elements(p, i, size);
+
+        assert_non_null(tensor[i] = calloc((size_t)n + 1, sizeof **tensor));
+        for (int64_t e = 0; e < n; e++)
+            tensor[i][e] = 1;
+    }
+    if (uk_program_interpret(p, size, NULL, (void *const *)tensor))
+        fail_msg("%s", uk_context_message(context));
+    const int64_t n = uk_program_tensor_elements(p, tensors - 1, size);
+    for (int64_t e = 0; e < n; e++)
+        sum += tensor[tensors - 1][e];
+    const double found = uk_operations(p, size);
+    if (found != sum * (operations + 1))
+        fail_msg("%.0f operations, and the interpreter adds %.0f terms of %d\n%s", found, sum, operations + 1,
+                 text);
+    for (int i = 0; i < tensors; i++)
+        free(tensor[i]);
+    free(tensor);
+    uk_program_destroy(p);
+}
+
+#define VECTORS "tensor A f64 [M, K]\ntensor B f64 [K, N]\ntensor C f64 [M, N]\n"
+
+static void all(void **state) {
+    (void)state;
+    counts(VECTORS "C[m, n] = sum(k) A[m, k] * B[k, n]\n", 1, (int64_t[MOST_SIZES]){7, 5, 6});
+    counts(VECTORS "C[m, n] = sum(k) A[m, k] * B[k, n]\n", 1, (int64_t[MOST_SIZES]){7, 0, 6});
+}
+
+static void where(void **state) {
+    static const char *const relations[] = {
+        "k <= m",
+        "k < m and n > k",
+        "k == m",
+        "k != m",
+        "2 * k + 1 >= m + n",
+        "m <= 3 * k and k <= n and n <= m",
+        "(m + k) % 3 == 0",
+        "k / 2 == n",
+        "m < 3",
+        "k * 3 == n",
+        "0 - k + n > M - 8",
+        "M < K",
+        "M >= K",
+        "k % 2 == 0 and k > m and n >= 2",
+    };
+    static const int64_t size[][MOST_SIZES] = {{7, 9, 6}, {9, 7, 11}, {1, 1, 1}, {13, 2, 5}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof relations / sizeof *relations; i++)
+        for (size_t j = 0; j < sizeof size / sizeof *size; j++) {
+            char text[256];
+
+            snprintf(text, sizeof text, VECTORS "C[m, n] = sum(k where %s) A[m, k] * B[k, n]\n",
+                     relations[i]);
+            counts(text, 1, size[j]);
+        }
+}
+
+static void pads(void **state) {
+    static const char *const programs[] = {
+        "tensor X f64 [N]\ntensor F f64 [R]\ntensor Y f64 [N]\nY[i] = sum(r) pad(X[i + r - 2], 0) * F[r]\n",
+        "tensor X f64 [N]\ntensor F f64 [R]\ntensor Y f64 [N]\nY[i] = sum(r) F[r] * pad(X[2 * i - r], 0)\n",
+        "tensor X f64 [N]\ntensor F f64 [R]\ntensor Y f64 [N]\n"
+        "Y[i] = sum(r where r <= i) pad(X[i - r + 1], 0) * F[r]\n",
+        "tensor X f64 [N, N]\ntensor F f64 [R, R]\ntensor Y f64 [N, N]\n"
+        "Y[i, j] = sum(r, s) pad(X[i + r - 1, j + s - 1], 0) * F[r, s]\n",
+    };
+    static const int64_t size[][MOST_SIZES] = {{11, 3}, {2, 5}, {1, 1}};
+
+    (void)state;
+    counts(
+        "tensor X f64 [N]\ntensor F f64 [3]\ntensor Y f64 [N]\nY[i] = sum(r) pad(X[i + r - 1], 0) * F[r]\n",
+        1, (int64_t[MOST_SIZES]){6});
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
+        for (size_t j = 0; j < sizeof size / sizeof *size; j++)
+            counts(programs[i], 1, size[j]);
+}
+
+/* A band of a large matrix: not gone through point by point. */
+static void large(void **state) {
+    static const char text[] = VECTORS "C[m, n] = sum(k where k == m) A[m, k] * B[k, n]\n";
+    const int64_t size[MOST_SIZES] = {100000, 100000, 1000000};
+    struct uk_program *p;
+
+    (void)state;
+    assert_int_equal(uk_program_parse(context, "terms.uk", text, sizeof text - 1, &p), UK_OK);
+    assert_true(uk_operations(p, size) == 2e11);
+    uk_program_destroy(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all), cmocka_unit_test(where), cmocka_unit_test(pads),
+                                       cmocka_unit_test(large)};
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs for other architectures: run under qemu-user, and the instructions that they execute counted. */
+#ifndef UK_EMULATE_H
+#define UK_EMULATE_H
+
+#include "uk.h"
+
+/* ---- uk_counts.c: instructions that were executed ---- */
+
+struct uk_count {
+    int64_t count;
+    char function[256], mnemonic[24];
+};
+
+struct uk_counts {
+    int64_t instructions;
+    int64_t cycles; /* estimated by the latencies of RISC-V P's instructions (rvp.def); 0: not asked for */
+    int lines;
+    struct uk_count *line; /* the largest first */
+};
+
+/* Reads what the plugin (count.c) wrote to `path`. Exit status; free the counts in any case. */
+int uk_counts_read(struct uk_counts *c, const char *path, const char *emulator);
+void uk_counts_free(struct uk_counts *c);
+/* How many of this mnemonic, in all functions. */
+int64_t uk_counts_of(const struct uk_counts *c, const char *mnemonic);
+/* Prints them by function, and by mnemonic. Exit status. */
+int uk_counts_print(const struct uk_counts *c);
+
+/* ---- uk_emulate.c: a linked program, in a folder of its own until uk_emulation_end() ---- */
+
+struct uk_emulation;
+
+/* Whether the target's architecture is not this machine's, and qemu-user may run it here. */
+bool uk_is_emulated(const char *target);
+/* Whether the target has instructions that qemu lacks and the linked program simulates (RISC-V P). Their latencies are in a
+ * table, so that cycles can be estimated. */
+bool uk_is_simulated(const char *target);
+/* Whether qemu, lld and the C library of the target are here; says what is missing. Exit status. */
+int uk_emulation_check(const char *target);
+
+/* Compiles a program of tensor expressions for its target, and links it with a main that calls it on these sizes, scalars and
+ * operands. Exit status; end it in any case. */
+int uk_emulation_begin(struct uk_emulation **out, struct uk_job *job, const int64_t *sizes,
+                       const double *scalars, const struct uk_data *data);
+/* Links the assembly of a kernel with the C text `runner` that calls it. As uk_emulation_begin(). */
+int uk_emulation_open_kernel(struct uk_emulation **out, const char *target, const char *runner,
+                             const char *code);
+/* Links an object with the C text `runner` that calls it. As uk_emulation_begin(). */
+int uk_emulation_open_object(struct uk_emulation **out, const char *target, const char *runner,
+                             const char *object, size_t length);
+/* Removes its files, and does to uk what a signal meanwhile would have done. */
+void uk_emulation_end(struct uk_emulation *e);
+
+/* Calls the compiled function once with the data as it is now; *status is what it returned. Exit status. */
+int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t *status);
+/* The same, and counts the instructions executed until the function of that name returns, in whatever it calls. Code that
+ * simulates an instruction counts as that one instruction. */
+int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
+                           int32_t *status, struct uk_counts *counts);
+/* Runs main with the argument, counts the instructions executed in the function `symbol`, and estimates their cycles if asked
+ * to, where uk_is_simulated(). Exit status. */
+int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, bool cycles,
+                       struct uk_counts *counts);
+/* The command that runs the program, ended by NULL. */
+char *const *uk_emulation_command(struct uk_emulation *e);
+/* The emulator's name, and which CPU it shows. */
+const char *uk_emulation_name(const struct uk_emulation *e, const char **cpu);
+
+/* ---- files that the build makes into C ---- */
+
+/* The C files that simulate instructions; the last one's name is NULL. */
+struct uk_source_file {
+    const char *name, *text;
+};
+extern const struct uk_source_file uk_rvp_sources[];
+/* count.c as a shared object. */
+extern const unsigned char uk_count_plugin[];
+extern const size_t uk_count_plugin_size;
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Programs that uk starts and waits for, and signals that come meanwhile: they end the program first, with all that it
+ * started, so that uk can remove what they wrote before the signal ends uk too.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "uk.h"
+
+extern char **environ;
+
+enum { SIGNALS = 4 };
+static const int signals[SIGNALS] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static struct sigaction before[SIGNALS];
+static int held;                     /* how often, less how often released */
+static volatile sig_atomic_t caught; /* the signal that came last, or 0 */
+static volatile pid_t child;         /* the group of processes to end; 0: none */
+
+static void on_signal(int number) {
+    const int error = errno;
+
+    caught = number;
+    if (child)
+        kill(-child, number);
+    errno = error;
+}
+
+void uk_hold_signals(void) {
+    struct sigaction action = {.sa_handler = on_signal};
+
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < SIGNALS && !held; i++) {
+        sigaction(signals[i], NULL, &before[i]);
+        if (before[i].sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+    held++;
+}
+
+void uk_release_signals(void) {
+    if (--held)
+        return;
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &before[i], NULL);
+    if (caught)
+        raise(caught);
+}
+
+bool uk_is_interrupted(void) {
+    return caught;
+}
+
+/* In a group of its own, with a pipe that it and all that it starts hold open. 0, or the error. */
+static int start(char *const argv[], int *open_end, pid_t *pid) {
+    posix_spawnattr_t attributes;
+    int ends[2], error = pipe(ends) ? errno : posix_spawnattr_init(&attributes);
+
+    if (error)
+        return error;
+    if (!(error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP)) &&
+        !(error = posix_spawnattr_setpgroup(&attributes, 0)))
+        error = posix_spawnp(pid, argv[0], NULL, &attributes, argv, environ);
+    posix_spawnattr_destroy(&attributes);
+    close(ends[1]);
+    *open_end = ends[0];
+    if (error)
+        close(ends[0]);
+    return error;
+}
+
+int uk_run_child(char *const argv[]) {
+    int result = 0, end, error;
+    pid_t pid;
+    char byte;
+
+    fflush(stdout);
+    if (caught)
+        return 0;
+    if ((error = start(argv, &end, &pid))) {
+        errno = error;
+        return -1;
+    }
+    child = pid;
+    if (caught)
+        kill(-pid, caught);
+    /* A compiler that a signal ended may leave its linker behind for a moment. */
+    while (read(end, &byte, 1) < 0 && errno == EINTR)
+        ;
+    close(end);
+    while (waitpid(pid, &result, 0) < 0)
+        if (errno != EINTR) {
+            result = -1;
+            break;
+        }
+    child = 0;
+    return result;
+}

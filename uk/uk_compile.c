@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk compile: one stage of the compilation of a program, or of several as one piece of code. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "uk.h"
+
+static const char *const stages[] = {
+    [UK_EMIT_SCHEDULE] = "schedule", [UK_EMIT_LOOPS] = "loops",         [UK_EMIT_LLVM] = "llvm",
+    [UK_EMIT_LINKED] = "linked",     [UK_EMIT_OPTIMIZED] = "optimized", [UK_EMIT_ASM] = "asm",
+    [UK_EMIT_OBJECT] = "object",     [UK_EMIT_HEADER] = "header",       [UK_EMIT_SHARED] = "shared",
+    [UK_EMIT_DEVICE] = "device",     [UK_EMIT_HOST] = "host",
+};
+
+/* The enum uk_emit of --emit; -1: an unknown one, which has been reported. */
+static int find_stage(const struct uk_arguments *a) {
+    int what = a->emit ? 0 : UK_EMIT_OBJECT;
+    while (a->emit && strcmp(a->emit, stages[what])) /* the option's table has these words only */
+        what++;
+    const char *binary = what == UK_EMIT_OBJECT   ? "an object"
+                         : what == UK_EMIT_SHARED ? "a shared object"
+                         : what == UK_EMIT_DEVICE ? "an image for a device"
+                                                  : NULL;
+    if (binary && !a->out) {
+        uk_complain(0, "%s is not printed; give -o OUT, or another --emit", binary);
+        return -1;
+    }
+    return what;
+}
+
+/* Options that are about one program. */
+static int check_options(const struct uk_arguments *a) {
+    const char *option = a->name ? "--name" : a->schedule ? "--schedule" : NULL;
+    if (a->positionals > 1 && option)
+        return uk_complain(UK_EXIT_USAGE,
+                           "%s is for one program, and there are %d; leave it out, or compile them one "
+                           "by one",
+                           option, a->positionals);
+    for (int i = 0, inputs = 0; i < a->positionals; i++)
+        if (uk_is_stdin(a->positional[i]) && inputs++)
+            return uk_complain(UK_EXIT_USAGE, "standard input is one program; give the others as files");
+    return UK_EXIT_OK;
+}
+
+/* All programs, in the context of the first job. */
+static int load_all(struct uk_job *job, struct uk_program **program, const struct uk_arguments *a) {
+    for (int i = 0; i < a->positionals; i++) {
+        struct uk_arguments one = *a;
+        struct uk_job next = {.context = job->context, .options = job->options};
+        one.positional = a->positional + i;
+        one.programs = a->positionals;
+        int status = uk_job_load(&next, &one);
+        program[i] = next.program;
+        free(next.text);
+        free(next.steps);
+        job->parse_time += next.parse_time;
+        if (status)
+            return status;
+    }
+    for (int i = 0; i < a->bindings; i++)
+        if (!a->binding[i].is_used)
+            return uk_complain(UK_EXIT_USAGE, "none of the programs has a size '%s'", a->binding[i].name);
+    return UK_EXIT_OK;
+}
+
+/* On standard error: the output may be what was compiled. */
+static void print_times(const struct uk_job *job) {
+    double milliseconds, sum = 1e3 * job->parse_time;
+    const char *name;
+    fprintf(stderr, "compiled in parse %.1f", 1e3 * job->parse_time);
+    for (int i = 0; (name = uk_context_time(job->context, i, &milliseconds)); i++) {
+        fprintf(stderr, ", %s %.1f", name, milliseconds);
+        sum += milliseconds;
+    }
+    fprintf(stderr, ": %.1f ms\n", sum);
+}
+
+static int emit(struct uk_job *job, struct uk_program **program, const struct uk_arguments *a,
+                enum uk_emit what) {
+    char *bytes = NULL;
+    size_t length = 0;
+    int status = load_all(job, program, a);
+    if (status)
+        return status;
+    enum uk_status emitted = uk_emit_programs(program, a->positionals, &job->options, what, &bytes, &length);
+    if (!emitted)
+        uk_job_notes(job);
+    status = emitted ? uk_job_failed(job, emitted) : uk_write_output(a->out, bytes, length);
+    if (!status && a->time)
+        print_times(job);
+    uk_text_free(bytes);
+    return status;
+}
+
+int uk_command_compile(const struct uk_arguments *a) {
+    int what = find_stage(a), status = what < 0 ? UK_EXIT_USAGE : check_options(a);
+    struct uk_job job;
+    if (status)
+        return status;
+    struct uk_program **program = calloc((size_t)a->positionals, sizeof *program);
+    status = program ? uk_job_prepare(&job, a) : uk_complain(UK_EXIT_WRONG, "out of memory");
+    if (!status) {
+        job.options.workspace_argument = a->workspace && !strcmp(a->workspace, "argument");
+        status = emit(&job, program, a, (enum uk_emit)what);
+    }
+    for (int i = 0; program && i < a->positionals; i++)
+        uk_program_destroy(program[i]);
+    if (program)
+        uk_job_end(&job);
+    free(program);
+    return status;
+}

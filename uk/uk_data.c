@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operands for running a program: made, filled, compared. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "uk.h"
+
+enum { GUARD = 256, GUARD_BYTE = 0xA5 };
+
+size_t uk_bytes_of(enum uk_type type) {
+    static const unsigned char bytes[UK_TYPES] = {8, 4, 2, 2, 8, 4, 2, 1, 1};
+    return bytes[type];
+}
+
+const char *uk_type_text(enum uk_type type) {
+    static const char *const text[UK_TYPES] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"};
+    return text[type];
+}
+
+static int create_array(struct uk_array *a, struct uk_program *p, int i, const int64_t *sizes) {
+    const char *name = uk_program_tensor_name(p, i);
+    int64_t elements = uk_program_tensor_elements(p, i, sizes);
+    size_t element = uk_bytes_of(a->tensor->type), bytes, room;
+    if (elements < 0 && uk_program_check_sizes(p, NULL, sizes)) {
+        fprintf(stderr, "%s\n", uk_context_message(p->context));
+        return UK_EXIT_WRONG;
+    }
+    if (elements < 0 || __builtin_mul_overflow((size_t)elements, element, &bytes) ||
+        __builtin_add_overflow(bytes, (size_t)(2 * GUARD + 63), &room))
+        return uk_complain(UK_EXIT_WRONG, "tensor %s: its size overflows; choose smaller sizes", name);
+    a->elements = (size_t)elements;
+    a->bytes = bytes;
+    a->memory = aligned_alloc(64, room / 64 * 64);
+    if (!a->memory)
+        return uk_complain(UK_EXIT_WRONG, "tensor %s: there is no memory for %zu bytes; choose smaller sizes",
+                           name, bytes);
+    memset(a->memory, GUARD_BYTE, room / 64 * 64);
+    a->origin = a->memory + GUARD;
+    return UK_EXIT_OK;
+}
+
+size_t uk_data_room(const struct uk_array *a) {
+    return (a->bytes + 2 * GUARD + 63) / 64 * 64;
+}
+
+int uk_data_create(struct uk_data *d, struct uk_program *p, const int64_t *sizes) {
+    size_t count = (size_t)uk_program_tensors(p);
+    *d = (struct uk_data){.array = calloc(count + 1, sizeof *d->array),
+                          .origins = calloc(count + 1, sizeof *d->origins)};
+    if (!d->array || !d->origins)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
+        if (t->kind != UK_TENSOR_ARGUMENT)
+            continue;
+        struct uk_array *a = &d->array[d->count];
+        a->tensor = t;
+        int status = create_array(a, p, d->count, sizes);
+        if (status)
+            return status;
+        d->origins[d->count++] = a->origin;
+    }
+    return UK_EXIT_OK;
+}
+
+void uk_data_free(struct uk_data *d) {
+    for (int i = 0; i < d->count; i++)
+        free(d->array[i].memory);
+    free(d->array);
+    free(d->origins);
+}
+
+/* f16 as IEEE has it, for the integers up to 2^11 that are exact in it. */
+static uint16_t half_from(double v) {
+    int exponent;
+    double fraction = frexp(fabs(v), &exponent); /* [0.5, 1) */
+    if (v == 0)
+        return 0;
+    return (uint16_t)((v < 0 ? 0x8000 : 0) + ((exponent + 14) << 10) + (int)((2 * fraction - 1) * 1024));
+}
+
+static double half_to(uint16_t h) {
+    int exponent = h >> 10 & 31, fraction = h & 1023;
+    double v = exponent == 31  ? (fraction ? NAN : INFINITY)
+               : exponent == 0 ? ldexp(fraction, -24)
+                               : ldexp(1024 + fraction, exponent - 25);
+    return h & 0x8000 ? -v : v;
+}
+
+unsigned uk_half_bits(enum uk_type type, double value) {
+    float f = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return type == UK_F16 ? half_from(value) : bits >> 16;
+}
+
+/* Stores a small integer. */
+static void set_value(const struct uk_array *a, size_t i, int v) {
+    float f = (float)v;
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    switch (a->tensor->type) {
+    case UK_F64:
+        ((double *)a->origin)[i] = v;
+        break;
+    case UK_F32:
+        ((float *)a->origin)[i] = f;
+        break;
+    case UK_F16:
+        ((uint16_t *)a->origin)[i] = half_from(v);
+        break;
+    case UK_BF16:
+        ((uint16_t *)a->origin)[i] = (uint16_t)(bits >> 16);
+        break;
+    case UK_I64:
+        ((int64_t *)a->origin)[i] = v;
+        break;
+    case UK_I32:
+        ((int32_t *)a->origin)[i] = v;
+        break;
+    case UK_I16:
+        ((int16_t *)a->origin)[i] = (int16_t)v;
+        break;
+    case UK_I8:
+        ((int8_t *)a->origin)[i] = (int8_t)v;
+        break;
+    case UK_U8:
+    case UK_TYPES:
+        ((uint8_t *)a->origin)[i] = (uint8_t)(v < 0 ? -v : v);
+        break;
+    }
+}
+
+double uk_data_value(const struct uk_array *a, size_t i) {
+    uint32_t bits;
+    float f;
+    switch (a->tensor->type) {
+    case UK_F64:
+        return ((const double *)a->origin)[i];
+    case UK_F32:
+        return ((const float *)a->origin)[i];
+    case UK_F16:
+        return half_to(((const uint16_t *)a->origin)[i]);
+    case UK_BF16:
+        bits = (uint32_t)((const uint16_t *)a->origin)[i] << 16;
+        memcpy(&f, &bits, sizeof f);
+        return f;
+    case UK_I64:
+        return (double)((const int64_t *)a->origin)[i];
+    case UK_I32:
+        return ((const int32_t *)a->origin)[i];
+    case UK_I16:
+        return ((const int16_t *)a->origin)[i];
+    case UK_I8:
+        return ((const int8_t *)a->origin)[i];
+    case UK_U8:
+    case UK_TYPES:
+        break;
+    }
+    return ((const uint8_t *)a->origin)[i];
+}
+
+void uk_data_integers(struct uk_data *d) {
+    uint32_t state = 1;
+    for (int t = 0; t < d->count; t++)
+        for (size_t i = 0; i < d->array[t].elements; i++) {
+            state = state * 1664525u + 1013904223u;
+            set_value(&d->array[t], i, (int)(state >> 29) - 3);
+        }
+}
+
+void uk_data_random(struct uk_data *d) {
+    for (int t = 0; t < d->count; t++)
+        if (d->array[t].tensor->type == UK_F32)
+            bench_random(d->array[t].origin, d->array[t].elements, (uint32_t)t + 1);
+}
+
+/* "C[3, 5]" for the element at an offset; false if it lies between the rows. */
+static bool name_element(const struct uk_array *a, size_t offset, const int64_t *sizes,
+                         struct uk_text *text) {
+    const struct uk_tensor *t = a->tensor;
+    int64_t rest = (int64_t)offset, index[UK_MAX_DIMS], taken = -1;
+    bool done[UK_MAX_DIMS] = {false};
+    for (int round = 0; round < t->stored_dims; round++) {
+        int widest = -1;
+        for (int d = 0; d < t->stored_dims; d++)
+            if (!done[d] && (widest < 0 || uk_value(t->stride[d], sizes) > taken)) {
+                widest = d;
+                taken = uk_value(t->stride[d], sizes);
+            }
+        if (widest < 0 || taken <= 0)
+            return false;
+        done[widest] = true;
+        index[widest] = rest / taken;
+        rest %= taken;
+        if (index[widest] >= uk_value(t->stored[widest], sizes))
+            return false;
+        taken = -1;
+    }
+    uk_put(text, "%s%s[", t->name, t->layout ? " as stored, " : "");
+    for (int d = 0; d < t->stored_dims; d++)
+        uk_put(text, "%s%" PRId64, d ? ", " : "", index[d]);
+    uk_put(text, "]");
+    return rest == 0;
+}
+
+/* Equal, or as far apart as so many roundings of the tensor's largest value allow. */
+static bool same_value(const struct uk_array *x, const struct uk_array *y, size_t i, double allowed) {
+    size_t bytes = uk_bytes_of(x->tensor->type);
+    const char *p = x->origin, *q = y->origin;
+    double a, b;
+
+    if (!memcmp(p + i * bytes, q + i * bytes, bytes))
+        return true;
+    a = uk_data_value(x, i);
+    b = uk_data_value(y, i);
+    return a == b || (allowed > 0 && ((isnan(a) && isnan(b)) || fabs(a - b) <= allowed));
+}
+
+/* An integer that was rounded from values that differ may be the next one. */
+static double allowed_in(const struct uk_array *a, double roundings) {
+    static const double unit[UK_TYPES] = {
+        [UK_F64] = 0x1p-52, [UK_F32] = 0x1p-23, [UK_F16] = 0x1p-10, [UK_BF16] = 0x1p-7};
+    double largest = 0;
+
+    if (roundings <= 0 || !a->tensor->is_written)
+        return 0;
+    if (unit[a->tensor->type] == 0)
+        return 1;
+    for (size_t i = 0; i < a->elements; i++) {
+        double v = fabs(uk_data_value(a, i));
+
+        largest = isfinite(v) && v > largest ? v : largest;
+    }
+    return roundings * unit[a->tensor->type] * largest;
+}
+
+static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
+    return !memcmp(x->memory, y->memory, GUARD) &&
+           !memcmp(x->memory + GUARD + x->bytes, y->memory + GUARD + y->bytes, GUARD);
+}
+
+bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
+                   double roundings) {
+    for (int t = 0; t < got->count; t++) {
+        const struct uk_array *x = &got->array[t], *y = &expected->array[t];
+        double allowed = allowed_in(y, roundings);
+        for (size_t i = 0; i < x->elements; i++) {
+            struct uk_text text = {0};
+            if (same_value(x, y, i, allowed))
+                continue;
+            if (name_element(x, i, sizes, &text))
+                uk_complain(0, "%s is %.9g, the interpreter has %.9g; please report this program", text.text,
+                            uk_data_value(x, i), uk_data_value(y, i));
+            else
+                uk_complain(0,
+                            "%s: offset %zu lies between the rows and was written: %.9g, it was %.9g; please "
+                            "report this program",
+                            x->tensor->name, i, uk_data_value(x, i), uk_data_value(y, i));
+            free(text.text);
+            return false;
+        }
+        if (!same_guards(x, y)) {
+            uk_complain(0, "%s: memory outside the tensor was written; please report this program",
+                        x->tensor->name);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk gemm --explain: what a call of uk_sgemm or uk_dgemm does. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "uk.h"
+
+static bool is(const char *value, const char *word) {
+    return value && !strcmp(value, word);
+}
+
+static int read_size(const char *text, int64_t *size) {
+    char *end;
+    errno = 0;
+    const long long v = strtoll(text, &end, 10);
+    *size = v;
+    if (end == text || *end || errno || v < 0)
+        return uk_complain(UK_EXIT_USAGE, "uk gemm: %s: expected a size, 0 or more", text);
+    return UK_EXIT_OK;
+}
+
+int uk_command_gemm(const struct uk_arguments *a) {
+    int64_t size[3];
+    const bool columns = is(a->layout, "column"), ta = is(a->ta, "t"), tb = is(a->tb, "t"),
+               f64 = is(a->type, "f64");
+    int status = a->explain ? UK_EXIT_OK
+                            : uk_complain(UK_EXIT_USAGE, "uk gemm needs --explain: uk gemm --explain M N K");
+    const char *message;
+    for (int i = 0; i < 3 && !status; i++)
+        status = read_size(a->positional[i], &size[i]);
+    if (status)
+        return status;
+    if (uk_cpu_status(&message))
+        return uk_complain(UK_EXIT_WRONG, "%s", message);
+    const int64_t m = size[0], n = size[1], k = size[2];
+    const int64_t lda = columns == ta ? k : m, ldb = columns == tb ? n : k, ldc = columns ? m : n;
+    const struct uk_gemm_options options = {.threads = (int)a->threads};
+    struct uk_gemm_plan plan;
+    char text[2048];
+    const enum uk_status failed = (f64 ? uk_dgemm_plan : uk_sgemm_plan)(
+        &plan, columns ? UK_COLUMN_MAJOR : UK_ROW_MAJOR, ta ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
+        tb ? UK_TRANSPOSE : UK_NO_TRANSPOSE, m, n, k, lda ? lda : 1, ldb ? ldb : 1, ldc ? ldc : 1, &options);
+    if (failed)
+        return uk_complain(UK_EXIT_WRONG, "%s x %s x %s: %s", a->positional[0], a->positional[1],
+                           a->positional[2], uk_status_text(failed));
+    uk_gemm_explain(&plan, text, sizeof text);
+    fputs(text, stdout);
+    return UK_EXIT_OK;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A compiled program on a GPU: the first device that takes its image, or else the simulator. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "amdgpu.h"
+#include "uk.h"
+#include "target/target.h"
+#include "gpu/gpu.h"
+
+/* Loads the image and the operands, calls, and brings back what was written. UK_UNSUPPORTED: it is another GPU. */
+static enum uk_status call(struct uk_gpu *gpu, const struct uk_gpu_call *c) {
+    void **argument = calloc((size_t)c->data->count + 1, sizeof *argument);
+    enum uk_status s = argument ? UK_OK : UK_OUT_OF_MEMORY;
+
+    for (int i = 0; i < c->data->count && !s; i++) {
+        const struct uk_array *a = &c->data->array[i];
+        uk_gpu_address at = 0;
+
+        s = uk_gpu_alloc(gpu, a->bytes, &at);
+        if (!s)
+            s = uk_gpu_upload(gpu, at, a->origin, a->bytes);
+        argument[i + 1] = (void *)(uintptr_t)at;
+    }
+    if (!s) {
+        argument[0] = gpu;
+        s = (enum uk_status)uk_module_call(c->module, c->sizes, c->scalars, argument);
+    }
+    for (int i = 0; i < c->data->count && !s; i++) {
+        const struct uk_array *a = &c->data->array[i];
+
+        if (a->tensor->is_written)
+            s = uk_gpu_download(gpu, a->origin, (uk_gpu_address)(uintptr_t)argument[i + 1], a->bytes);
+    }
+    free(argument);
+    return s;
+}
+
+/* All devices of a kind, until one takes it; *why is what was wrong with the last one. False: none did. */
+static bool try_kind(const char *kind, const struct uk_gpu_call *c, enum uk_status *status,
+                     char why[UK_GPU_MESSAGE], char name[UK_GPU_MESSAGE]) {
+    struct uk_gpu *gpu;
+
+    for (int i = 0; !(*status = uk_gpu_open(kind, i, &gpu, i ? NULL : why)); i++) {
+        *status = call(gpu, c);
+        snprintf(name, UK_GPU_MESSAGE, "%s", uk_gpu_name(gpu));
+        if (*status)
+            snprintf(why, UK_GPU_MESSAGE, "%s", uk_gpu_message(gpu));
+        uk_gpu_close(gpu);
+        if (*status != UK_UNSUPPORTED)
+            return true;
+    }
+    return *status != UK_UNSUPPORTED;
+}
+
+bool uk_gpu_is_simulated(const char *target) {
+    for (const struct uk_target *t = uk_targets; target && t->name; t++)
+        if (t->arch->is_device && !strncmp(target, t->name, strlen(t->name)))
+            return uk_amdgpu_simulates(t->cpu);
+    return false;
+}
+
+int uk_gpu_run(const struct uk_gpu_call *c, enum uk_status *status) {
+    const bool simulate = c->device && !strcmp(c->device, "sim"), real = c->device && !simulate;
+    char why[UK_GPU_MESSAGE] = "", name[UK_GPU_MESSAGE];
+    bool done = !simulate && try_kind(c->kind, c, status, why, name);
+
+    if (!done && real)
+        return uk_complain(UK_EXIT_WRONG, "--device=gpu: there is no GPU for target %s: %s", c->target, why);
+    if (!done && !uk_gpu_is_simulated(c->target))
+        return uk_complain(UK_EXIT_WRONG,
+                           "there is no GPU for target %s%s%s, and the simulator has AMD's only; "
+                           "--device=interp interprets its loops",
+                           c->target, *why ? ": " : "", why);
+    if (!done) {
+        if (!simulate)
+            printf("no GPU for %s (%s): it is simulated\n", c->target, why);
+        uk_progress_begin("a simulator runs the kernels, thousands of times slower than a GPU");
+        done = try_kind("sim", c, status, why, name);
+        uk_progress_end();
+    }
+    if (!done)
+        return uk_complain(UK_EXIT_WRONG, "the simulator has no GPU for target %s: %s", c->target, why);
+    if (*status == UK_DEVICE || *status == UK_OUT_OF_MEMORY)
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", name, why);
+    printf("device: %s\n", name);
+    return UK_EXIT_OK;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program's sizes are when it is run, how much work it is, and whether BLAS does the same. */
+#include <math.h>
+#include <string.h>
+#include "uk.h"
+
+static int64_t size_value(const struct uk_var *v, void *sizes) {
+    return v->defined ? v->value : ((const int64_t *)sizes)[v->number];
+}
+
+int64_t uk_value(const struct uk_index *e, const int64_t *sizes) {
+    bool overflow = false;
+    int64_t v = uk_index_eval(e, size_value, (void *)(uintptr_t)sizes, &overflow);
+    return overflow ? -1 : v;
+}
+
+/* Whether every size in e has a value; they are -1 until they do. */
+static bool is_known(const struct uk_index *e, const int64_t *sizes) {
+    if (!e)
+        return true;
+    if (e->op == UK_I_VAR && !e->var->defined && sizes[e->var->number] < 0)
+        return false;
+    return is_known(e->a, sizes) && is_known(e->b, sizes) && is_known(e->c, sizes);
+}
+
+/* The least distance that keeps the rows of t apart: past the last element of its dimensions with known
+ * strides. */
+static int64_t row_length(const struct uk_tensor *t, const int64_t *sizes) {
+    int64_t last = 0;
+    for (int d = 0; d < t->stored_dims; d++) {
+        if (!is_known(t->stride[d], sizes))
+            continue;
+        int64_t extent = uk_value(t->stored[d], sizes), stride = uk_value(t->stride[d], sizes), step;
+        if (extent < 1)
+            extent = 1;
+        if (__builtin_mul_overflow(extent - 1, stride, &step) || __builtin_add_overflow(last, step, &last))
+            return -1;
+    }
+    return last < INT64_MAX ? last + 1 : -1;
+}
+
+/* Gives sizes that are nothing but strides their least value, the innermost unknown dimension of a tensor
+ * first. */
+static void choose_strides(const struct uk_program *p, int64_t *sizes) {
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        for (int d = t->stored_dims - 1; t->has_strides && d >= 0; d--) {
+            const struct uk_index *e = t->stride[d];
+            bool shape_known = true;
+            for (int i = 0; i < t->stored_dims; i++)
+                shape_known &= is_known(t->stored[i], sizes);
+            if (shape_known && e->op == UK_I_VAR && !is_known(e, sizes))
+                sizes[e->var->number] = row_length(t, sizes);
+        }
+}
+
+/* A stride that two tensors share must suit both. */
+static void raise_strides(const struct uk_program *p, int64_t *sizes) {
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
+        int64_t length = 1;
+        for (int d = t->stored_dims - 1; t->has_strides && d >= 0; d--) {
+            const struct uk_index *e = t->stride[d];
+            bool given = e->op != UK_I_VAR || e->var->defined || e->var->has_default || e->var->is_extent;
+            if (!given && sizes[e->var->number] < length)
+                sizes[e->var->number] = length;
+            if (__builtin_mul_overflow(uk_value(e, sizes), uk_value(t->stored[d], sizes), &length))
+                return;
+        }
+    }
+}
+
+/* Sizes that an assumption makes equal to what is known: `assume P == (H + 1) / 2`. */
+static void take_assumed(const struct uk_program *p, int64_t *sizes) {
+    for (const struct uk_assume *a = p->assumes; a; a = a->next) {
+        const struct uk_index *x = a->relation->a, *y = a->relation->b;
+
+        if (a->relation->op != UK_I_EQ)
+            continue;
+        if (is_known(x, sizes)) {
+            x = y;
+            y = a->relation->a;
+        }
+        if (x->op == UK_I_VAR && !is_known(x, sizes) && is_known(y, sizes))
+            sizes[x->var->number] = uk_value(y, sizes);
+    }
+}
+
+int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes) {
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        sizes[v->number] = v->defined ? v->value : v->has_default ? v->default_value : -1;
+    take_assumed(p, sizes);
+    choose_strides(p, sizes);
+    raise_strides(p, sizes);
+    for (const struct uk_var *v = p->sizes; v; v = v->next)
+        if (sizes[v->number] < 0)
+            return uk_complain(UK_EXIT_USAGE,
+                               "size %s of %s has no value; give --size %s=... or --define %s=...", v->name,
+                               uk_file_text(a->positional[0]), v->name, v->name);
+    return UK_EXIT_OK;
+}
+
+static double operations_in(const struct uk_expr *e) {
+    if (!e)
+        return 0;
+    double below = operations_in(e->arg[0]) + operations_in(e->arg[1]) + operations_in(e->arg[2]);
+    switch (e->op) {
+    case UK_E_NUMBER:
+    case UK_E_SCALAR:
+    case UK_E_ACCESS:
+    case UK_E_INDEX:
+    case UK_E_CAST:
+    case UK_E_PAD:
+        return below;
+    default:
+        return below + 1;
+    }
+}
+
+double uk_operations(const struct uk_program *p, const int64_t *sizes) {
+    double sum = 0;
+    for (const struct uk_statement *s = p->statements; s; s = s->next) {
+        bool combines = s->reduce != UK_REDUCE_NONE || s->assign != UK_ASSIGN;
+        sum += uk_terms(s, sizes) * (operations_in(s->right) + combines);
+    }
+    return sum;
+}
+
+static double bytes_in(const struct uk_expr *e) {
+    if (!e)
+        return 0;
+    double here = e->op == UK_E_ACCESS ? (double)uk_bytes_of(e->access.tensor->type) : 0;
+    return here + bytes_in(e->arg[0]) + bytes_in(e->arg[1]) + bytes_in(e->arg[2]);
+}
+
+double uk_traffic(const struct uk_program *p, const int64_t *sizes) {
+    double sum = 0;
+    for (const struct uk_statement *s = p->statements; s; s = s->next) {
+        if (s->reduce != UK_REDUCE_NONE)
+            return 0;
+        double written = (double)uk_bytes_of(s->left.tensor->type) * (s->assign == UK_ASSIGN ? 1 : 2);
+        sum += uk_terms(s, sizes) * (bytes_in(s->right) + written);
+    }
+    return sum;
+}
+
+/* Position of the access's dimension that is indexed by v alone, or -1. */
+static int dimension_of(const struct uk_access *a, const struct uk_var *v) {
+    for (int d = 0; d < a->tensor->dims; d++)
+        if (a->index[d]->op == UK_I_VAR && a->index[d]->var == v)
+            return d;
+    return -1;
+}
+
+static void *origin_of(const struct uk_program *p, const struct uk_tensor *wanted, void *const *tensors) {
+    int i = 0;
+    for (const struct uk_tensor *t = p->tensors; t && t != wanted; t = t->next)
+        i += t->kind == UK_TENSOR_ARGUMENT;
+    return tensors[i];
+}
+
+/* One operand as BLAS sees it: `row` and `column` are its iterators; *transposed if columns are contiguous.
+ */
+static bool blas_operand(const struct uk_access *a, const struct uk_var *row, const struct uk_var *column,
+                         const int64_t *sizes, bool *transposed, int64_t *ld) {
+    const struct uk_tensor *t = a->tensor;
+    int r = dimension_of(a, row), c = dimension_of(a, column);
+    if (t->type != UK_F32 || t->dims != 2 || t->layout || r < 0 || c < 0)
+        return false;
+    int64_t row_stride = uk_value(t->stride[r], sizes), column_stride = uk_value(t->stride[c], sizes);
+    *transposed = column_stride != 1;
+    *ld = *transposed ? column_stride : row_stride;
+    return (*transposed ? row_stride : column_stride) == 1 && *ld >= 1 && *ld <= INT32_MAX;
+}
+
+bool uk_is_gemm(const struct uk_program *p, const int64_t *sizes, void *const *tensors,
+                struct bench_gemm *g) {
+    const struct uk_statement *s = p->statements;
+    if (!s || s->next || s->reduce != UK_REDUCE_SUM || s->where || s->scan || s->left_iterators != 2 ||
+        s->iterators != 3 || s->right->op != UK_E_MUL || s->right->arg[0]->op != UK_E_ACCESS ||
+        s->right->arg[1]->op != UK_E_ACCESS || (s->assign != UK_ASSIGN && s->assign != UK_ASSIGN_ADD))
+        return false;
+    int row = 0;
+    const struct uk_access *a = &s->right->arg[0]->access, *b = &s->right->arg[1]->access;
+    bool transposed;
+    if (!blas_operand(&s->left, s->iterator[0], s->iterator[1], sizes, &transposed, &g->ldc))
+        return false;
+    if (transposed) /* C is stored by columns: compute its transpose */
+        row = 1;
+    if (dimension_of(a, s->iterator[row]) < 0) {
+        const struct uk_access *other = a;
+        a = b;
+        b = other;
+    }
+    const struct uk_var *m = s->iterator[row], *n = s->iterator[1 - row], *k = s->iterator[2];
+    if (!blas_operand(a, m, k, sizes, &g->a_transposed, &g->lda) ||
+        !blas_operand(b, k, n, sizes, &g->b_transposed, &g->ldb))
+        return false;
+    g->m = uk_value(s->extent[row], sizes);
+    g->n = uk_value(s->extent[1 - row], sizes);
+    g->k = uk_value(s->extent[2], sizes);
+    g->accumulate = s->assign == UK_ASSIGN_ADD;
+    g->a = origin_of(p, a->tensor, tensors);
+    g->b = origin_of(p, b->tensor, tensors);
+    g->c = origin_of(p, s->left.tensor, tensors);
+    return g->m > 0 && g->n > 0 && g->k > 0 && g->m <= INT32_MAX && g->n <= INT32_MAX && g->k <= INT32_MAX;
+}
+
+/* Does the expression give other values than integers for integers? */
+static bool rounds(const struct uk_expr *e) {
+    if (!e)
+        return false;
+    if (e->op == UK_E_DIV || e->op == UK_E_EXP || e->op == UK_E_TANH || e->op == UK_E_SQRT)
+        return true;
+    if (e->op == UK_E_NUMBER && !e->is_integer && isfinite(e->number) && e->number != rint(e->number))
+        return true;
+    return rounds(e->arg[0]) || rounds(e->arg[1]) || rounds(e->arg[2]);
+}
+
+double uk_roundings(const struct uk_program *p, const int64_t *sizes) {
+    double most = 0;
+    bool any = false;
+
+    for (const struct uk_statement *t = p->statements; t; t = t->next) {
+        double terms = 1;
+
+        for (int i = t->left_iterators; i < t->iterators; i++)
+            terms *= (double)uk_value(t->extent[i], sizes);
+        for (int i = 0; i < t->left_iterators && t->scan; i++)
+            terms *= (double)uk_value(t->extent[i], sizes);
+        any |= rounds(t->right);
+        most += terms + t->right->depth;
+    }
+    return any ? most : 0;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* uk kernels and uk show: the registry, and one kernel in each of its forms. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "uk.h"
+
+/* Whether it can be called: by code for the target, or in this process. */
+static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, const char *target,
+                             char *lacking, size_t size) {
+    lacking[0] = 0;
+    if (target)
+        return uk_kernel_fits(c, k, target, lacking, size);
+    if (!k->function)
+        snprintf(lacking, size, "%s", k->arch);
+    else
+        uk_cpu_lacks(k->features, lacking, size);
+    return uk_kernel_runs_here(k) ? UK_OK : UK_UNSUPPORTED;
+}
+
+/* `share` of the FMA peak: 0 if the row has no FMAs. */
+static void print_kernel(const struct uk_kernel *k, bool yes, const char *lacking, double share) {
+    char tile[32], counts[48], bound[16] = "-";
+
+    snprintf(tile, sizeof tile, "%dx%d", k->mr, k->nr);
+    snprintf(counts, sizeof counts, "%g/%g/%g", k->fma, k->loads, k->other);
+    if (yes && share > 0)
+        snprintf(bound, sizeof bound, "%.0f %%", 100 * share);
+    printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", k->symbol, k->op, tile, k->isa, k->impl, counts,
+           bound, yes ? "yes" : "no: ", lacking);
+}
+
+static int list_kernels(const struct uk_job *job, const char *target) {
+    int count;
+    const struct uk_kernel *k = uk_kernels(&count);
+
+    for (int i = 0; i < count; i++, k++) {
+        char lacking[64];
+        double share = 0;
+        enum uk_status s = usable(k, job->context, target, lacking, sizeof lacking);
+        const bool yes = !s;
+
+        if (yes)
+            s = uk_kernel_peak_share(job->context, k, target, &share);
+        if (s && s != UK_UNSUPPORTED)
+            return uk_job_failed(job, s);
+        if (!i)
+            printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s %s\n", "symbol", "op", "tile", "isa", "impl",
+                   "fma/loads/other", "bound", target ? "on" : "runs", target ? target : "here");
+        print_kernel(k, yes, lacking, share);
+    }
+    puts("\nfma/loads/other: vector instructions per step of k (per call without k). bound: the share of the "
+         "FMA peak\n"
+         "that they allow, by the FMAs, loads and instructions that the target issues a cycle.");
+    return UK_EXIT_OK;
+}
+
+/* What the libraries, which never print, ignore of the environment. */
+static void warn_of_environment(void) {
+    const char *message, *threads = getenv("UK_NUM_THREADS");
+    char *end;
+    const long n = threads ? strtol(threads, &end, 10) : 0;
+
+    if (uk_cpu_status(&message))
+        fprintf(stderr, "uk: warning: %s; only generic kernels run\n", message);
+    else if (*message)
+        fprintf(stderr, "uk: %s\n", message);
+    if (threads && (end == threads || *end || n < 1 || n > 1024))
+        fprintf(stderr,
+                "uk: warning: UK_NUM_THREADS=%.40s is no number from 1 to 1024; unset it or give one: %d "
+                "threads, one for "
+                "each CPU, are used\n",
+                threads, uk_num_threads());
+}
+
+int uk_command_kernels(const struct uk_arguments *a) {
+    struct uk_job job = {.context = uk_context_create()};
+
+    if (!job.context)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    warn_of_environment();
+    const int status = list_kernels(&job, a->target);
+    uk_job_end(&job);
+    return status;
+}
+
+const struct uk_kernel *uk_kernel_named(const char *name) {
+    const struct uk_kernel *k = uk_kernel_find(name);
+    if (k)
+        return k;
+    int count;
+    const struct uk_kernel *all = uk_kernels(&count);
+    struct uk_near near = {.word = name};
+    for (int i = 0; i < count; i++)
+        uk_nearer(&near, all[i].symbol);
+    if (near.name)
+        uk_complain(0, "unknown kernel '%s'; did you mean '%s'? 'uk kernels' lists them", name, near.name);
+    else
+        uk_complain(0, "unknown kernel '%s'; 'uk kernels' lists them", name);
+    return NULL;
+}
+
+static int show_doc(const struct uk_kernel *k, const char *out) {
+    for (const struct uk_kernel_doc *d = uk_kernel_docs; d->symbol; d++)
+        if (!strcmp(d->symbol, k->symbol))
+            return uk_write_output(out, d->text, strlen(d->text));
+    return uk_complain(UK_EXIT_WRONG, "%s: this build has no documentation of it", k->symbol);
+}
+
+static int show_declaration(const struct uk_kernel *k, const char *out) {
+    size_t length = uk_kernel_declaration(k, NULL, 0);
+    char *text = malloc(length + 1);
+    if (!text)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    uk_kernel_declaration(k, text, length + 1);
+    int status = uk_write_output(out, text, length);
+    free(text);
+    return status;
+}
+
+static int show_code(const struct uk_kernel *k, const struct uk_arguments *a, enum uk_emit what) {
+    struct uk_job job = {.context = uk_context_create()};
+    char *bytes = NULL;
+    size_t length = 0;
+    if (!job.context)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    enum uk_status emitted = uk_kernel_emit(job.context, k, a->target, what, &bytes, &length);
+    int status = emitted ? uk_job_failed(&job, emitted) : uk_write_output(a->out, bytes, length);
+    uk_text_free(bytes);
+    uk_job_end(&job);
+    return status;
+}
+
+int uk_command_show(const struct uk_arguments *a) {
+    const struct uk_kernel *k = uk_kernel_named(a->positional[0]);
+    if (!k)
+        return UK_EXIT_USAGE;
+    if (a->target && (!a->form || !strcmp(a->form, "doc") || !strcmp(a->form, "declaration")))
+        return uk_complain(UK_EXIT_USAGE,
+                           "--target is for --asm, --llvm and --bitcode; what a kernel says is the same "
+                           "for all");
+    if (!a->form || !strcmp(a->form, "doc"))
+        return show_doc(k, a->out);
+    if (!strcmp(a->form, "declaration"))
+        return show_declaration(k, a->out);
+    if (!strcmp(a->form, "asm"))
+        return show_code(k, a, UK_EMIT_ASM);
+    if (!strcmp(a->form, "llvm"))
+        return show_code(k, a, UK_EMIT_LLVM);
+    if (!a->out)
+        return uk_complain(UK_EXIT_USAGE, "bitcode is not printed; give -o OUT, or --llvm");
+    return show_code(k, a, UK_EMIT_LINKED);
+}
