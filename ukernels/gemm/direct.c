@@ -65,30 +65,29 @@ static double merging_loads(const struct uk_kernel *k) {
 /* What the vectors of B, if they cross lines, add to a step of all groups of these rows: less to a longer step, nothing to
  * one of HIDDEN cycles. Measured with 8 to 14 rows of two vectors, 0.9 to 0.2 cycles, and with 4 to 6 of four, 1.6 to 0.6; of
  * three, 6 to 9 rows, two thirds of what that would be. */
-static double crossing_cycles(const struct uk_kernel *k, int rows) {
+static double crossing_cycles(const struct uk_caches *caches, const struct uk_kernel *k, int rows) {
     enum { HIDDEN = 15 };
     const int groups = (rows + k->mr - 1) / k->mr;
     const double vectors = k->fma / k->mr, step = rows * vectors / 2 / groups;
-    const double each = vectors == 3 ? uk_caches()->crossing * 2 / 3 : uk_caches()->crossing;
+    const double each = vectors == 3 ? caches->crossing * 2 / 3 : caches->crossing;
 
     return each * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
 }
 
 /* Cycles of a step of k for so many rows. Where rows share a vector, the last vector may be partly unused. */
-static double step_cycles(const struct uk_kernel *k, int rows, bool crosses) {
-    const struct uk_caches *caches = uk_caches();
+static double step_cycles(const struct uk_caches *caches, const struct uk_kernel *k, int rows, bool crosses) {
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
     const double merging = caches->merging_takes_unit ? merging_loads(k) : 0;
     const double units = (k->fma + k->other + merging) / caches->vector_units;
     const double loads = k->loads + (crosses ? k->fma / k->mr : 0);
 
     return whole * larger(larger(k->fma, loads) / 2, units) / k->mr +
-           (crosses ? crossing_cycles(k, rows) : 0);
+           (crosses ? crossing_cycles(caches, k, rows) : 0);
 }
 
 /* What a call takes beside its steps: the masks of rows that share a vector are made through one of the units. */
-static int call_cycles(const struct uk_kernel *k) {
-    return k->row_step > 1 && uk_caches()->merging_takes_unit ? CALL + k->row_step : CALL;
+static int call_cycles(const struct uk_caches *caches, const struct uk_kernel *k) {
+    return k->row_step > 1 && caches->merging_takes_unit ? CALL + k->row_step : CALL;
 }
 
 /* Whether a kernel that is a vector narrower takes that many columns: kernels rely on all vectors but the last being full. */
@@ -104,11 +103,12 @@ static bool is_transposed(const struct uk_kernel *k) {
 /* Cycles of a call of such a kernel: groups of mr rows, in whole groups of steps, with a load into half a register beside the
  * shuffles, which have one unit, and then C's shuffles; beside the last group up to a lane of rows, each in a vector. With a
  * column-major A there are multiply-adds only, whose latency is 4; of fewer rows than a vector each has its own. */
-static double transposed_cycles(const struct uk_kernel *k, int rows, int columns, int steps) {
+static double transposed_cycles(const struct uk_caches *caches, const struct uk_kernel *k, int rows,
+                                int columns, int steps) {
     const int lane = k->mr / 4, group = 2 * lane, transposed = (steps + group - 1) / group * group;
     const int vectors = (rows + k->mr - 1) / k->mr;
     const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
-    const int groups = (rows - beyond + k->mr - 1) / k->mr, units = uk_caches()->vector_units;
+    const int groups = (rows - beyond + k->mr - 1) / k->mr, units = caches->vector_units;
     const double all = ((k->other + 1) * transposed + columns * steps) / units,
                  shuffles = k->other * transposed;
     const double c = 5. * lane * ((columns + lane - 1) / lane);
@@ -149,10 +149,11 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
 static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                            int steps) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
-    const bool crosses = uk_caches()->crossing > 0 && s->n % s->lanes && is_whole;
+    const struct uk_caches *caches = uk_caches();
+    const bool crosses = caches->crossing > 0 && s->n % s->lanes && is_whole;
 
-    return is_transposed(k) ? transposed_cycles(k, rows, columns, steps)
-                            : call_cycles(k) + steps * step_cycles(k, rows, crosses);
+    return is_transposed(k) ? transposed_cycles(caches, k, rows, columns, steps)
+                            : call_cycles(caches, k) + steps * step_cycles(caches, k, rows, crosses);
 }
 
 /* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
@@ -196,12 +197,24 @@ static void find_best(struct search *s, struct gemm_direct *best) {
     complete(s, &d, 0, s->n, GEMM_WIDTHS);
 }
 
-static double direct_cycles(const struct search *s, const struct gemm_direct *d, int rows, int steps) {
+/* Cycles of the calls of d that other does not have too. */
+static double other_cycles(const struct search *s, const struct gemm_direct *d,
+                           const struct gemm_direct *other, int rows, int steps) {
     double cycles = 0;
 
-    for (int i = 0; i < d->pieces; i++)
-        cycles += piece_cycles(s, d->piece[i].kernel, d->piece[i].columns, rows, steps);
+    for (int i = 0; i < d->pieces; i++) {
+        const struct uk_kernel *k = d->piece[i].kernel;
+
+        if (i >= other->pieces || k != other->piece[i].kernel ||
+            d->piece[i].columns != other->piece[i].columns)
+            cycles += piece_cycles(s, k, d->piece[i].columns, rows, steps);
+    }
     return cycles;
+}
+
+static bool is_less(const struct search *s, const struct gemm_direct *tall, const struct gemm_direct *low,
+                    int rows, int steps) {
+    return other_cycles(s, tall, low, rows, steps) < other_cycles(s, low, tall, rows, steps);
 }
 
 /* The same for n columns, if lanes are rows for the last of them: from how many rows and steps on. It is used where loads into a
@@ -224,9 +237,9 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
         low->pieces = 0;
         find_best(s, low);
     }
-    while (rows > 1 && direct_cycles(s, tall, rows - 1, s->n) < direct_cycles(s, low, rows - 1, s->n))
+    while (rows > 1 && is_less(s, tall, low, rows - 1, s->n))
         rows--;
-    while (steps > 1 && direct_cycles(s, tall, s->n, steps - 1) < direct_cycles(s, low, s->n, steps - 1))
+    while (steps > 1 && is_less(s, tall, low, s->n, steps - 1))
         steps--;
     low->tall_rows = rows;
     low->tall_steps = steps;
