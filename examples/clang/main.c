@@ -3,13 +3,14 @@
  * A kernel's bitcode inlined into plain C by clang: no library of ours is linked, and no call is left.
  *
  *     bitcode=build/stage/lib/ukernels/bitcode/x86_64-avx2/uk_sgemm_6x16_avx2_asm.bc
- *     flags="-O2 -mavx2 -mfma -Ibuild/stage/include"       # the features that kernels.json lists
+ *     flags="-O2 -mavx2 -mfma"       # the features that kernels.json lists
+ *     include=-Ibuild/stage/include
  *
- *     clang-19 $flags -Xclang -mlink-builtin-bitcode -Xclang $bitcode main.c -o main
+ *     clang-19 $flags $include -Xclang -mlink-builtin-bitcode -Xclang $bitcode main.c -o main
  *
  * or, for any compiler that reads LLVM bitcode:
  *
- *     clang-19 $flags -c -emit-llvm main.c -o main.bc
+ *     clang-19 $flags $include -c -emit-llvm main.c -o main.bc
  *     llvm-link-19 --internalize --only-needed main.bc $bitcode -o linked.bc
  *     clang-19 $flags linked.bc -o main
  */

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every manual page is set without a warning. Arguments: the source tree.
+# Every manual page is set without a warning, and every public function (abi.txt lists them) is named in a page of section 3.
+# Arguments: the source tree.
 set -euo pipefail
 shopt -s nullglob
 pages=0
@@ -13,4 +14,13 @@ for page in "$1"/{ukernels,tensorize,simulate,uk}/{,*/}*.[1-9]; do
     pages=$((pages + 1))
 done
 ((pages >= 5)) || { echo "only $pages pages were found"; exit 1; }
-echo "$pages pages"
+
+functions=0 missing=()
+calls=$(cat "$1"/{ukernels,tensorize}/{,*/}*.3)
+for function in $(sed -nE 's/^  (uk_[a-z0-9_]+): .*\(.*/\1/p' "$1/tests/tree/abi.txt"); do
+    grep -qwF -- "$function" <<<"$calls" || missing+=("$function")
+    functions=$((functions + 1))
+done
+((functions >= 150)) || { echo "abi.txt lists only $functions functions"; exit 1; }
+((${#missing[@]} == 0)) || { echo "no manual page of section 3 names ${missing[*]}"; exit 1; }
+echo "$pages pages, which name $functions functions"

@@ -51,6 +51,11 @@ for entry in entries:
     options = re.findall(r"(?<![-\w])--?[a-z][-a-z]*", entry[:taken_by.start()])
     documented |= {(command, option) for command in taken_by[1].split(", ") for option in options}
 same("options of uk.1", documented, table)
+targets = set(re.search(r"the known ones are (.*)", subprocess.run(
+    [uk, "kernels", "--target=none"], capture_output=True, text=True, check=False).stderr)[1].replace(" and ", ", ").split(", "))
+targets = {target.split(" (")[0] for target in targets}
+entry = page[page.index("\n.BI --target"):page.index("\n.BI --schedule")]
+same("targets of uk.1", targets & set(re.findall(r"[-\w]+", entry)), targets)
 same("commands in uk.1's synopsis", set(re.findall(r"^\\fBuk ([a-z]+)", page, re.M)), set(commands))
 same("commands in uk.1's entries", set(commands), set(re.findall(r"^\.TP\n\.B ([a-z]+)$", page, re.M)) & set(commands))
 
@@ -84,5 +89,5 @@ same("completed files of an option", complete("uk", "run", "x.uk", "--schedule",
 
 for failure in failures:
     print(failure)
-print(f"{len(commands)} commands, {len(table)} options")
-sys.exit(bool(failures) or len(table) < 40)
+print(f"{len(commands)} commands, {len(table)} options, {len(targets)} targets")
+sys.exit(bool(failures) or len(table) < 40 or len(targets) < 20)
