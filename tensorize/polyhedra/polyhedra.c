@@ -5,6 +5,7 @@
 #include <isl/map.h>
 #include <isl/options.h>
 #include <isl/space.h>
+#include <isl/val.h>
 #include <string.h>
 #include "polyhedra.h"
 
