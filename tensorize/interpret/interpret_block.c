@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of an expression at many indices of one iterator at a time: the same arithmetic for each of them, without walking
  * the expression for each. */
+#include <string.h>
 #include "interpret.h"
 
 static int64_t step_of(const struct uk_flat *x, int slot) {
@@ -39,6 +40,54 @@ static void load_one_by_one(struct uk_frame *f, const struct uk_code *c, int slo
     f->slot[slot] = first;
 }
 
+static void repeat(union uk_value v, int n, union uk_value *value) {
+    for (int i = 0; i < n; i++)
+        value[i] = v;
+}
+
+static double bf16_value(uint16_t high) {
+    const uint32_t bits = (uint32_t)high << 16;
+    float f;
+
+    memcpy(&f, &bits, sizeof f);
+    return (double)f;
+}
+
+/* value[i] = uk_load(t, base, at + i * step); a step of 1 is a loop of vectors. */
+static void load_elements(enum uk_type t, const char *base, int64_t at, int64_t step, int n,
+                          union uk_value *value) {
+#define LOAD(element, member, conversion)                                     \
+    do {                                                                      \
+        const element *const from = (const element *)(const void *)base + at; \
+                                                                              \
+        for (int i = 0; step == 1 && i < n; i++)                              \
+            value[i].member = conversion(from[i]);                            \
+        for (int i = 0; step != 1 && i < n; i++)                              \
+            value[i].member = conversion(from[i * step]);                     \
+    } while (0)
+    switch (t) {
+    case UK_F32:
+        LOAD(float, d, (double));
+        break;
+    case UK_BF16:
+        LOAD(uint16_t, d, bf16_value);
+        break;
+    case UK_I32:
+        LOAD(int32_t, i, (int64_t));
+        break;
+    case UK_I8:
+        LOAD(int8_t, i, (int64_t));
+        break;
+    case UK_U8:
+        LOAD(uint8_t, i, (int64_t));
+        break;
+    default:
+        for (int i = 0; i < n; i++)
+            value[i] = uk_load(t, base, at + i * step);
+    }
+#undef LOAD
+}
+
 static void load(struct uk_frame *f, const struct uk_code *c, int slot, int n, union uk_value *value) {
     const int64_t at = uk_flat_value(f, &c->address), step = step_of(&c->address, slot),
                   elements = c->storage->elements;
@@ -49,34 +98,50 @@ static void load(struct uk_frame *f, const struct uk_code *c, int slot, int n, u
         load_one_by_one(f, c, slot, n, value);
         return;
     }
-    const float *floats = (const float *)(const void *)c->storage->base + at;
-    if (c->type == UK_F32 && !step) {
-        for (int i = 0; i < n; i++)
-            value[i].d = (double)*floats;
-    } else if (c->type == UK_F32 && step == 1) {
-        for (int i = 0; i < n; i++)
-            value[i].d = (double)floats[i];
-    } else if (c->type == UK_F32) {
-        for (int i = 0; i < n; i++)
-            value[i].d = (double)floats[i * step];
-    } else {
-        for (int i = 0; i < n; i++)
-            value[i] = uk_load(c->type, c->storage->base, at + i * step);
-    }
+    if (step)
+        load_elements(c->type, c->storage->base, at, step, n, value);
+    else
+        repeat(uk_load(c->type, c->storage->base, at), n, value);
+}
+
+static int64_t wrap_i32(uint64_t v) {
+    return (int32_t)(uint32_t)v;
 }
 
 static void combine(const struct uk_code *c, int n, union uk_value *value, const union uk_value *right) {
-    const bool is_f32 = c->type == UK_F32;
-
-    if (is_f32 && c->op == UK_E_MUL) {
+    if (c->type == UK_F32 && c->op == UK_E_MUL) {
         for (int i = 0; i < n; i++)
             value[i].d = (double)(float)(value[i].d * right[i].d);
-    } else if (is_f32 && c->op == UK_E_ADD) {
+    } else if (c->type == UK_F32 && c->op == UK_E_ADD) {
         for (int i = 0; i < n; i++)
             value[i].d = (double)(float)(value[i].d + right[i].d);
+    } else if (c->type == UK_I32 && c->op == UK_E_MUL) {
+        for (int i = 0; i < n; i++)
+            value[i].i = wrap_i32((uint64_t)value[i].i * (uint64_t)right[i].i);
+    } else if (c->type == UK_I32 && c->op == UK_E_ADD) {
+        for (int i = 0; i < n; i++)
+            value[i].i = wrap_i32((uint64_t)value[i].i + (uint64_t)right[i].i);
     } else {
         for (int i = 0; i < n; i++)
             value[i] = uk_binary(c->op, c->type, value[i], right[i]);
+    }
+}
+
+/* Whether the type `to` has all values of `from`. */
+static bool has_all_values(enum uk_type to, enum uk_type from) {
+    if (uk_type_is_float(to) != uk_type_is_float(from))
+        return false;
+    return to == from || (uk_type_bytes(to) > uk_type_bytes(from));
+}
+
+/* The operand's value at each index is in `value`; the result goes there. */
+static void apply(const struct uk_code *c, int n, union uk_value *value) {
+    if (c->op != UK_E_CAST) {
+        for (int i = 0; i < n; i++)
+            value[i] = uk_unary(c->op, c->type, value[i]);
+    } else if (!has_all_values(c->type, c->from)) {
+        for (int i = 0; i < n; i++)
+            value[i] = uk_convert(c->from, c->type, value[i]);
     }
 }
 
@@ -86,8 +151,7 @@ void uk_run_block(struct uk_frame *f, const struct uk_code *c, int slot, int n, 
     switch (c->op) {
     case UK_E_NUMBER:
     case UK_E_SCALAR:
-        for (int i = 0; i < n; i++)
-            value[i] = c->value;
+        repeat(c->value, n, value);
         return;
     case UK_E_ACCESS:
         load(f, c, slot, n, value);
@@ -107,9 +171,7 @@ void uk_run_block(struct uk_frame *f, const struct uk_code *c, int slot, int n, 
         combine(c, n, value, right);
         return;
     }
-    for (int i = 0; i < n; i++)
-        value[i] =
-            c->op == UK_E_CAST ? uk_convert(c->from, c->type, value[i]) : uk_unary(c->op, c->type, value[i]);
+    apply(c, n, value);
 }
 
 void uk_reduce_block(enum uk_expr_op op, enum uk_type t, int n, union uk_value *sum,
@@ -119,7 +181,7 @@ void uk_reduce_block(enum uk_expr_op op, enum uk_type t, int n, union uk_value *
             sum[i].d = (double)(float)(sum[i].d + term[i].d);
     } else if (t == UK_I32 && op == UK_E_ADD) {
         for (int i = 0; i < n; i++)
-            sum[i].i = (int32_t)(uint32_t)((uint64_t)sum[i].i + (uint64_t)term[i].i);
+            sum[i].i = wrap_i32((uint64_t)sum[i].i + (uint64_t)term[i].i);
     } else {
         for (int i = 0; i < n; i++)
             sum[i] = uk_reduced(op, t, sum[i], term[i]);

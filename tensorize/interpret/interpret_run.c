@@ -21,7 +21,7 @@ struct run {
     struct uk_bounds *bounds; /* accesses whose intervals prove nothing */
     bool any_left, any;       /* whether there is an iteration of the left ones, of all */
     union uk_value sum;       /* of the reduction, or of the scan so far */
-    bool has_blocks;          /* the innermost iterator of the left side is run by blocks */
+    int block;                /* the level of the left side's iterator that is run by blocks; -1: none is */
     union uk_value *sums;     /* of a block */
 };
 
@@ -197,17 +197,21 @@ static void run_element(struct run *r) {
 
 /* ---- by blocks ---- */
 
-/* Whether all that decides what happens at an index is the same along the innermost iterator of the left side. */
-static bool has_blocks(const struct run *r) {
-    const int slot = r->s->left_iterators - 1;
+/* Elements are independent of each other, so that any iterator will do: the innermost one that is not short, or else the
+ * longest. */
+static int block_level(const struct run *r) {
+    enum { SHORTEST = 4, LONG = 16 };
+    int64_t longest = SHORTEST - 1;
+    int level = -1;
 
-    if (slot < 0 || r->extent[slot] < 4 || r->s->where || r->s->scan || r->form == UK_FORM_RESET ||
-        r->left.trees)
-        return false;
-    for (int i = 0; i < r->guards; i++)
-        if (!uk_is_inside_alike(r->guard[i], slot))
-            return false;
-    return uk_has_blocks(r->right, slot);
+    if (r->s->where || r->s->scan || r->form == UK_FORM_RESET || r->left.trees)
+        return -1;
+    for (int i = r->s->left_iterators - 1; i >= 0 && longest < LONG; i--)
+        if (r->extent[i] > longest && uk_has_blocks(r->right, i)) {
+            longest = r->extent[i];
+            level = i;
+        }
+    return level;
 }
 
 /* The terms of n sums, each in the order that it has alone. */
@@ -218,7 +222,7 @@ static void reduce_block(struct run *r, int level, int n) {
     if (level == r->s->iterators) {
         if (is_left_out(r))
             return;
-        uk_run_block(r->f, r->right, r->s->left_iterators - 1, n, term);
+        uk_run_block(r->f, r->right, r->block, n, term);
         uk_reduce_block(reduce_ops[r->s->reduce], r->target->tensor->type, n, r->sums, term);
         return;
     }
@@ -226,10 +230,10 @@ static void reduce_block(struct run *r, int level, int n) {
         reduce_block(r, level + 1, n);
 }
 
-/* All indices of the innermost iterator of the left side. */
+/* All indices of the iterator that has blocks. */
 static void run_blocks(struct run *r) {
     union uk_value sums[UK_BLOCK];
-    const int slot = r->s->left_iterators - 1;
+    const int slot = r->block;
     const int64_t extent = r->extent[slot];
 
     r->sums = sums;
@@ -264,12 +268,12 @@ static int scanned(const struct uk_statement *s) {
 }
 
 static void run_left(struct run *r, int level, int scan) {
-    if (r->has_blocks && level == r->s->left_iterators - 1) {
-        run_blocks(r);
+    if (level == scan || level == r->block) {
+        run_left(r, level + 1, scan);
         return;
     }
-    if (level == scan) {
-        run_left(r, level + 1, scan);
+    if (level == r->s->left_iterators && r->block >= 0) {
+        run_blocks(r);
         return;
     }
     if (level == r->s->left_iterators) {
@@ -334,7 +338,7 @@ enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum
             return f->status;
         return UK_OK;
     }
-    r.has_blocks = has_blocks(&r);
+    r.block = block_level(&r);
     run_left(&r, 0, scanned(s));
     if (f->overflow && !f->status)
         f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "a subscript overflows; take smaller sizes");

@@ -226,7 +226,7 @@ static void padding_leaves_out(void **state) {
     assert_true(Y[0] == 11);
 }
 
-enum { BLOCK_M = 3, BLOCK_N = 300, BLOCK_K = 7, BLOCK_BYTES = 8 * BLOCK_N * BLOCK_K * BLOCK_M };
+enum { BLOCK_M = 5, BLOCK_N = 300, BLOCK_K = 7, BLOCK_BYTES = 8 * BLOCK_N * BLOCK_K * BLOCK_M };
 
 /* Values of each type whose sums are rounded, or wrap. */
 static void fill_type(void *x, const char *type) {
@@ -277,6 +277,12 @@ static void blocks(void **state) {
         blocks_are_exact(types[i], types[i], "C[m, n] = prod(k", ") min(A[m, n], B[k, n])");
     }
     blocks_are_exact("i32", "i8", "C[m, n] = sum(k", ") i32(A[m, n]) * i32(B[k, n])");
+    blocks_are_exact("i32", "u8", "C[m, n] = sum(k", ") i32(A[m, n]) + i32(B[k, n]) * i32(A[m, 2])");
+    blocks_are_exact("f32", "bf16", "C[m, n] = sum(k", ") f32(A[m, n]) * f32(B[k, n])");
+    blocks_are_exact("i8", "u8", "C[m, n] = sum(k", ") i8(A[m, n]) * i8(B[k, n])");
+    blocks_are_exact("i8", "i32", "C[m, n] = sum(k", ") i8(A[m, n]) * i8(B[k, n])");
+    blocks_are_exact("bf16", "f16", "C[m, n] = sum(k", ") bf16(A[m, n]) * bf16(B[k, n])");
+    blocks_are_exact("f16", "bf16", "C[m, n] = max(k", ") f16(A[m, n]) * f16(B[k, n])");
     blocks_are_exact("f32", "f16", "C[m, n] = sum(k", ") f32(A[m, n]) * f32(B[k, n])");
     blocks_are_exact("f32", "u8", "C[m, n] = sum(k", ") f32(A[m, n]) / (f32(B[k, n]) + 1)");
     blocks_are_exact("f32", "f32", "C[m, n] = sum(k", ") -abs(A[m, n]) * B[k, n]");
