@@ -46,29 +46,32 @@ static bool F(is_intact)(const struct F(place) * p, const struct operand *o) {
     return true;
 }
 
-/* What a guarded call does: a call, or a plan with operands packed beforehand. */
+/* What a guarded call does: a call, or a plan with these options. */
 struct F(placed_call) {
     const struct shape *s;
     const struct F(data) * d;
-    bool packed;
+    const struct uk_gemm_options *options; /* NULL: a call */
     enum uk_status status;
 };
 
-static enum uk_status F(run_packed)(const struct shape *s, const struct F(data) * d) {
+static enum uk_status F(run_plan)(const struct shape *s, const struct F(data) * d,
+                                  const struct uk_gemm_options *options) {
     struct uk_gemm_plan plan;
-    const struct uk_gemm_options options = {.a_packed = true, .b_packed = true};
     enum uk_status status =
-        UK(gemm_plan)(&plan, s->layout, s->ta, s->tb, s->m, s->n, s->k, d->a.ld, d->b.ld, d->c.ld, &options);
+        UK(gemm_plan)(&plan, s->layout, s->ta, s->tb, s->m, s->n, s->k, d->a.ld, d->b.ld, d->c.ld, options);
 
     if (status)
         return status;
-    ELEMENT *a = F(memory)(uk_gemm_packed_a_size(&plan)), *b = F(memory)(uk_gemm_packed_b_size(&plan));
+    ELEMENT *a = options->a_packed ? F(memory)(uk_gemm_packed_a_size(&plan)) : NULL;
+    ELEMENT *b = options->b_packed ? F(memory)(uk_gemm_packed_b_size(&plan)) : NULL;
 
-    status = UK(gemm_pack_a)(&plan, d->pa, a);
-    if (!status)
+    if (a)
+        status = UK(gemm_pack_a)(&plan, d->pa, a);
+    if (b && !status)
         status = UK(gemm_pack_b)(&plan, d->pb, b);
     if (!status)
-        status = UK(gemm_run)(&plan, (ELEMENT)s->alpha, a, b, (ELEMENT)s->beta, d->pc, NULL, NULL);
+        status = UK(gemm_run)(&plan, (ELEMENT)s->alpha, a ? a : d->pa, b ? b : d->pb, (ELEMENT)s->beta, d->pc,
+                              NULL, NULL);
     free(a);
     free(b);
     return status;
@@ -77,11 +80,12 @@ static enum uk_status F(run_packed)(const struct shape *s, const struct F(data) 
 static void F(call_placed)(void *argument) {
     struct F(placed_call) *c = argument;
 
-    c->status = c->packed ? F(run_packed)(c->s, c->d) : F(call)(c->s, c->d);
+    c->status = c->options ? F(run_plan)(c->s, c->d, c->options) : F(call)(c->s, c->d);
 }
 
 /* distance: bytes between lines, at least. */
-static void F(placed)(const struct shape *s, size_t distance, bool at_end, bool packed) {
+static void F(placed)(const struct shape *s, size_t distance, bool at_end,
+                      const struct uk_gemm_options *options) {
     struct F(data) d = {.a = operand(s, s->ta == UK_TRANSPOSE, s->m, s->k),
                         .b = operand(s, s->tb == UK_TRANSPOSE, s->k, s->n),
                         .c = operand(s, false, s->m, s->n)};
@@ -98,7 +102,7 @@ static void F(placed)(const struct shape *s, size_t distance, bool at_end, bool 
     d.pc = c.origin;
     for (int64_t e = 0; e < s->m * s->n; e++)
         expected[e] = F(element_of)(s, &d, e / s->n, e % s->n);
-    struct F(placed_call) call = {s, &d, packed, UK_INTERNAL};
+    struct F(placed_call) call = {s, &d, options, UK_INTERNAL};
     if (!run_guarded(F(call_placed), &call, &where)) {
         F(describe)(s);
         fail_msg("touches memory between the lines of its operands, which lie at the %s of pages",

@@ -53,14 +53,17 @@ enum uk_status __real_uk_gemm_run(const struct gemm_plan *plan, const struct gem
 enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace);
 static atomic_int runs;
-static struct {
-    uintptr_t begin, end;
-} workspaces[MOST_PRODUCTS];
+static int packing_runs; /* whose tiles pack panels of A, of as many rows as a tile has */
+static bool tiles_can_pack;
+static struct { uintptr_t begin, end; } workspaces[MOST_PRODUCTS];
 
 enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   void *workspace) {
     const int i = atomic_fetch_add(&runs, 1);
 
+    tiles_can_pack = plan->tile && plan->tile->packing;
+    packing_runs += tiles_can_pack && plan->asking && plan->form == GEMM_PANELS && plan->a_step == 1 &&
+                    plan->rows == plan->tile->mr;
     if (i < MOST_PRODUCTS) {
         workspaces[i].begin = (uintptr_t)workspace;
         workspaces[i].end = (uintptr_t)workspace + (workspace ? uk_gemm_workspace_of(plan) : 0);
@@ -104,6 +107,8 @@ static int different_workspaces(void) {
 #include "gemm_data.h"
 #include "gemm_place_cases.h"
 
+static const struct uk_gemm_options both_packed = {.a_packed = true, .b_packed = true};
+
 static struct shape of_form(int form, const int64_t size[3], double alpha, double beta) {
     return (struct shape){.layout = form & 1 ? UK_COLUMN_MAJOR : UK_ROW_MAJOR,
                           .ta = form & 2 ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
@@ -123,18 +128,51 @@ static void lines_lie_between_pages(void **state) {
 
     (void)state;
     for (int64_t i = 0; i < (int64_t)(sizeof size / sizeof *size); i++)
-        for (int form = 0; form < 8; form += part() > 1 ? 3 : 1) {
+        for (int form = 0; form<8; form += part()> 1 ? 3 : 1) {
             const double alpha = (i + form) % 4 ? 1 : form % 3 - 1, beta = (double)((i + form) % 3);
             const struct shape s = of_form(form, size[i], alpha, beta);
 
             for (int at_end = 0; at_end < 2; at_end++) {
-                splaced(&s, 0, at_end, false);
-                dplaced(&s, 0, at_end, false);
-                splaced(&s, 0, at_end, true);
+                splaced(&s, 0, at_end, NULL);
+                dplaced(&s, 0, at_end, NULL);
+                splaced(&s, 0, at_end, &both_packed);
                 if (form % 2)
-                    dplaced(&s, 0, at_end, true);
+                    dplaced(&s, 0, at_end, &both_packed);
             }
         }
+}
+
+/*
+ * Tiles that pack the next panel of A beside their steps, two rows each: no more rows than the panel has, the last of which may be
+ * one alone. Where kernels do so, caches with far lines make a product of such rows take them; one thread has all panels.
+ */
+static void tiles_pack_the_next_panel(void **state) {
+    const struct uk_gemm_options one_thread = {.threads = 1};
+    const struct uk_caches before = *uk_caches();
+
+    (void)state;
+    smaller_caches.second.size = 1 << 20;
+    smaller_caches.last_is_far = true;
+    smaller_caches.in_place.conflict = smaller_caches.in_place.translate = smaller_caches.in_place.far = 100;
+    smaller_caches.in_place.as_read = smaller_caches.in_place.beside = 0;
+    for (int64_t rows = 53; rows <= 56; rows++)
+        for (int column_major = 0; column_major < 2; column_major++) {
+            const int64_t m = column_major ? 230 : rows, n = column_major ? rows : 230;
+            const struct shape s = of_form(column_major, (int64_t[]){m, n, 140}, 1, 1);
+
+            for (int at_end = 0; at_end < 2; at_end++) {
+                packing_runs = 0;
+                splaced(&s, 0, at_end, &one_thread);
+                dplaced(&s, 0, at_end, &one_thread);
+                if (tiles_can_pack)
+                    assert_int_equal(packing_runs, 2);
+            }
+        }
+    smaller_caches = before;
+    if (!tiles_can_pack) {
+        print_message("gemm_places: skipped, panels packed by tiles: no kernel that runs here does so\n");
+        skip();
+    }
 }
 
 /* The first and the last line of each operand are 6 GiB apart. */
@@ -155,8 +193,8 @@ static void offsets_need_more_than_32_bits(void **state) {
             most = most < s.k ? s.k : most;
             const size_t distance = ((size_t)6 << 30) / (size_t)(most < 8 ? most - 1 + (most == 1) : 8);
 
-            splaced(&s, distance, form % 3, false);
-            dplaced(&s, distance, form % 3, form % 2);
+            splaced(&s, distance, form % 3, NULL);
+            dplaced(&s, distance, form % 3, form % 2 ? &both_packed : NULL);
         }
 }
 
@@ -224,9 +262,8 @@ static void blocks_are_large_enough(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_lie_between_pages),
-        cmocka_unit_test(offsets_need_more_than_32_bits),
-        cmocka_unit_test(batches_go_down_and_far),
+        cmocka_unit_test(lines_lie_between_pages),        cmocka_unit_test(tiles_pack_the_next_panel),
+        cmocka_unit_test(offsets_need_more_than_32_bits), cmocka_unit_test(batches_go_down_and_far),
         cmocka_unit_test(blocks_are_large_enough),
     };
 
