@@ -476,7 +476,7 @@ struct uk_verify_options {
     const char *target; /* as in struct uk_options; this CPU must run it, or the runner */
     uint64_t seed;      /* of sizes, strides, places and values; the same seed makes the same cases */
     int cases;   /* for each form, at random, after up to four times as many edges; 500, for GPUs 100 */
-    int seconds; /* for each form, then it counts as endless; 60 */
+    int seconds; /* of CPU time for one call, and on the clock 20 times as many: then it is endless; 60 */
     const struct uk_verify_runner *runner; /* NULL: other architectures' targets and GPUs' are refused */
 };
 

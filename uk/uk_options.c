@@ -84,7 +84,7 @@ const struct uk_option uk_options[] = {
     {"--time", NULL, UK_OPTION_FLAG, COMPILE, FIELD(time), 0, NULL,
      "print what each stage took, on standard error"},
     {"--seconds", "N", UK_OPTION_COUNT, VERIFY, FIELD(time_limit), 86400, NULL,
-     "how long each form may take (default: 60)"},
+     "CPU time that one call may take (default: 60)"},
     {"--time-limit", "SECONDS", UK_OPTION_COUNT, TUNE, FIELD(time_limit), 86400, NULL,
      "how long to search (default: 60; with --trials: no limit)"},
     {"--time-limit", "SECONDS", UK_OPTION_COUNT, BENCH, FIELD(time_limit), 86400, NULL,

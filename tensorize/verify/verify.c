@@ -3,7 +3,7 @@
  * Kernels against their declarations: each form's machine code in a child process, so that a crash or an endless
  * loop is a result, and one line of report for each.
  */
-#define _GNU_SOURCE /* MAP_ANONYMOUS, kill */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -94,7 +94,8 @@ static enum uk_status judge(struct job *j, pid_t pid, const struct uk_intrinsic 
     struct uk_verdict *v = j->verdict;
     struct uk_text what = {0};
     int result = 0;
-    bool ended = uk_wait_for(pid, seconds, &result);
+    const enum uk_verify_end end = uk_verify_wait(pid, &v->call, seconds, &result);
+    const bool ended = end == UK_VERIFY_ENDED;
 
     v->where[sizeof v->where - 1] = v->what[sizeof v->what - 1] = 0;
     if (ended && v->state == UK_GAVE_UP)
@@ -103,8 +104,10 @@ static enum uk_status judge(struct job *j, pid_t pid, const struct uk_intrinsic 
         uk_put(&j->report, "%s %s: ok, %d cases\n", i->name, form, v->cases);
         return UK_OK;
     }
-    if (!ended)
-        uk_put(&what, "does not come back within %d seconds", seconds);
+    if (end == UK_VERIFY_TOO_LONG)
+        uk_put(&what, "does not come back within %d seconds of CPU time", seconds);
+    else if (end == UK_VERIFY_STUCK)
+        uk_put(&what, "does not come back within %d seconds", seconds * UK_VERIFY_PATIENCE);
     else if (v->state == UK_FAULTED)
         put_fault(&what, v);
     else if (v->state == UK_WRONG)

@@ -3,13 +3,17 @@
 #ifndef UK_VERIFY_H
 #define UK_VERIFY_H
 
+#include <stdatomic.h>
+#include <sys/types.h>
 #include "abi.h"
 #include "link/link.h"
 #include "interpret/interpret.h"
 
 enum {
     UK_VERIFY_CASES = 500,
-    UK_VERIFY_SECONDS = 60,
+    UK_VERIFY_BYTES = 1 << 30, /* of all operands of a case, one of them twice where strides change their sign */
+    UK_VERIFY_SECONDS = 60,      /* of CPU time, for a call */
+    UK_VERIFY_PATIENCE = 20,     /* on the clock it may take so many times as long: it may wait, and others may have the CPU */
     UK_VERIFY_WORDS = 32,        /* arguments of a form, at most */
     UK_VERIFY_TENSORS = 16,      /* operands of a declaration, at most */
     UK_VERIFY_REGISTERS = 512,   /* elements of one in a thread's registers, at most */
@@ -34,12 +38,22 @@ struct uk_memory {
     enum uk_placement placement;
     struct uk_span *span;
     int spans, room;
+    int mapped;  /* of the spans, so many exist */
+    bool is_far; /* nothing is reserved but the spans */
     size_t kept;
     unsigned char *before, *expected;
 };
 
+/* The call that runs, or ran last. */
+struct uk_call {
+    atomic_uint number; /* odd: it has not returned */
+    pid_t process;      /* where it runs, and the CPU time in ns that this had used before */
+    int64_t before;
+};
+
 /* What the child reports to its parent; it may crash in the middle of a case. */
 struct uk_verdict {
+    struct uk_call call;
     enum { UK_RUNNING, UK_GOOD, UK_WRONG, UK_FAULTED, UK_GAVE_UP } state;
     int cases;
     char where[512], what[512]; /* the case; and what is wrong with it, or why it gave up */
@@ -176,7 +190,8 @@ bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t);
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                     union uk_value expected);
 
-/* verify_memory.c: operands for these sizes, filled; false: no memory. */
+/* verify_memory.c: whether all operands have room in UK_VERIFY_BYTES; operands for these sizes, filled, false: no memory. */
+bool uk_memory_fits(struct uk_verifier *v);
 bool uk_memory_make(struct uk_verifier *v);
 void uk_memory_free(struct uk_verifier *v);
 /* Copies all operands to `before` or to `expected`; puts back what was before. */
@@ -193,6 +208,16 @@ void uk_memory_protect(struct uk_verifier *v, bool writable);
 void uk_memory_describe_write(struct uk_verifier *v, const void *address);
 /* Whether all operands are as expected; if not, verdict->what says where. */
 bool uk_memory_compare(struct uk_verifier *v);
+
+/* verify_wait.c: the child says when a call begins, in which process, and when it has returned; the parent waits for the child's
+ * end, and ends it if a call takes longer than so many seconds. */
+void uk_verify_begin_call(struct uk_verifier *v, pid_t process);
+void uk_verify_end_call(struct uk_verifier *v);
+enum uk_verify_end {
+    UK_VERIFY_ENDED,
+    UK_VERIFY_TOO_LONG, /* of CPU time */
+    UK_VERIFY_STUCK     /* on the clock */
+} uk_verify_wait(pid_t child, struct uk_call *call, int seconds, int *result);
 
 /* verify_remote.c: kernels of another architecture, called in a process that somebody else's command starts. Whether there is
  * C for such a process; that C; starting it, in the child; the call of a case. */

@@ -242,7 +242,7 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
         for (int d = 0; d < t->dims; d++)
             if (uk_verify_value(v, t->shape[d]) < 0)
                 return false;
-    if (!is_small(v, kind) || (v->device && !uk_verify_device_fits(v)))
+    if (!is_small(v, kind) || !uk_memory_fits(v) || (v->device && !uk_verify_device_fits(v)))
         return false;
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         if (t->is_written && !uk_verify_apart(v, t))

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "verify.h"
 
 enum { CANARY = 0xca, MOST_THREADS = 130, MOST_PROBLEMS = 5, TENSOR_GAPS = 4 };
@@ -206,10 +207,12 @@ static enum uk_status launch(struct device_case *c) {
         if (!f->argument[i].tensor)
             argument[l.arguments++] = (struct uk_verify_argument){
                 &value[i].bits, uk_type_bytes((enum uk_type)f->argument[i].ctype), false};
+    uk_verify_begin_call(c->v, getpid());
     enum uk_status s = l.kernel
                            ? device->runner->launch(device->runner->user, &l, c->message, sizeof c->message)
                            : UK_OUT_OF_MEMORY;
 
+    uk_verify_end_call(c->v);
     uk_arena_free(&arena);
     return s;
 }

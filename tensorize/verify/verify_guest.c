@@ -17,6 +17,7 @@ extern void (*const guest_calls[])(void);
 
 static struct guest_case *guest;
 static char *space[GUEST_OPERANDS];
+static uint64_t mapped[GUEST_OPERANDS]; /* of the spans */
 
 static void answer(int state) {
     const char byte = 0;
@@ -56,20 +57,44 @@ static int catch_faults(void) {
     return 1;
 }
 
-/* Address space of its own, in which only the spans exist, in the file itself. */
+static int protection(int i) {
+    return PROT_READ | (guest->operand[i].is_written ? PROT_WRITE : 0);
+}
+
+static void unmap_operand(int i, const struct guest_span *spans) {
+    if (space[i] && !guest->operand[i].wanted)
+        munmap(space[i], guest->operand[i].reserved);
+    for (uint64_t k = 0; space[i] && guest->operand[i].wanted && k < mapped[i]; k++) {
+        const struct guest_span *s = &spans[guest->operand[i].span + k];
+
+        munmap(space[i] + s->at, s->length);
+    }
+    space[i] = NULL;
+    mapped[i] = 0;
+}
+
+/* Address space of its own, in which only the spans exist, in the file itself. Of a wide operand nothing else is reserved: an
+ * emulator would keep a record of each page. */
 static int map_operand(int i, const struct guest_span *spans) {
-    space[i] =
-        mmap(NULL, guest->operand[i].reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const int is_far = guest->operand[i].wanted != 0;
+
+    space[i] = is_far ? (char *)guest->operand[i].wanted
+                      : mmap(NULL, guest->operand[i].reserved, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space[i] == MAP_FAILED) {
         space[i] = NULL;
         return 0;
     }
-    for (uint64_t k = 0; k < guest->operand[i].spans; k++) {
-        const struct guest_span *s = &spans[guest->operand[i].span + k];
+    for (; mapped[i] < guest->operand[i].spans; mapped[i]++) {
+        const struct guest_span *s = &spans[guest->operand[i].span + mapped[i]];
+        char *there = mmap(space[i] + s->at, s->length, protection(i), MAP_SHARED | (is_far ? 0 : MAP_FIXED),
+                           GUEST_FILE, (off_t)s->data);
 
-        if (mmap(space[i] + s->at, s->length, PROT_READ | (guest->operand[i].is_written ? PROT_WRITE : 0),
-                 MAP_SHARED | MAP_FIXED, GUEST_FILE, (off_t)s->data) == MAP_FAILED)
+        if (there != space[i] + s->at) {
+            if (there != MAP_FAILED)
+                munmap(there, s->length);
             return 0;
+        }
     }
     return 1;
 }
@@ -92,7 +117,7 @@ static int call(void) {
 
 static int run_case(void) {
     struct stat s;
-    int mapped = 0, state = GUEST_NO_ROOM;
+    int operands = 0, state = GUEST_NO_ROOM;
 
     if (fstat(GUEST_FILE, &s))
         return state;
@@ -100,14 +125,14 @@ static int run_case(void) {
     char *file = mmap(NULL, bytes, PROT_READ, MAP_SHARED, GUEST_FILE, 0);
     if (file == MAP_FAILED)
         return state;
-    while (mapped < guest->operands &&
-           map_operand(mapped, (const struct guest_span *)(const void *)(file + guest->spans)))
-        mapped++;
-    if (mapped == guest->operands)
+    const struct guest_span *spans = (const struct guest_span *)(const void *)(file + guest->spans);
+
+    while (operands < guest->operands && map_operand(operands, spans))
+        operands++;
+    if (operands == guest->operands)
         state = call();
-    for (int i = 0; i < guest->operands && i <= mapped; i++)
-        if (space[i])
-            munmap(space[i], guest->operand[i].reserved);
+    for (int i = 0; i < guest->operands; i++)
+        unmap_operand(i, spans);
     munmap(file, bytes);
     return state;
 }

@@ -35,6 +35,7 @@ struct guest_case {
     struct {
         uint64_t reserved, span, spans; /* bytes of address space; the first of its spans, and how many */
         uint64_t is_written;
+        uint64_t wanted; /* 0, or the address at which the spans are, with nothing reserved between them */
     } operand[GUEST_OPERANDS];
 };
 enum { GUEST_CALLED, GUEST_RETURNED, GUEST_FAULTED, GUEST_NO_ROOM };

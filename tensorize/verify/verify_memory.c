@@ -3,6 +3,9 @@
  * Operands of one call, each in address space of its own in which only the pages with its elements exist, against
  * one end or the other of them.
  *
+ * Of an operand whose rows are far apart, only those pages are mapped, at addresses where nothing else is: what lies between
+ * them is reserved by nobody, and is invalid too. So operands whose rows are 2^32 elements apart need no more than others.
+ *
  * What is no element holds canaries; elements that may be read and never used, and those of an output that is not
  * read, hold NaN or any bits; what the others hold, verify_value.c chooses. Operands that are only read cannot be written
  * during the call.
@@ -18,6 +21,12 @@
 #include "verify.h"
 
 enum { CANARY = 0xca, GUARD_PAGES = 16 };
+
+/* Up to so many bytes of address space are reserved in one piece; wider operands have addresses of their own, from the first
+ * below to the last, where Linux puts nothing by itself on any architecture with 47 bits of addresses. */
+static const size_t most_in_one = (size_t)1 << 26;
+#define FIRST_FAR ((uintptr_t)1 << 44)
+#define LAST_FAR ((uintptr_t)1 << 46)
 
 static size_t page_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -90,8 +99,6 @@ static bool add_page(struct uk_memory *m, size_t at) {
     for (int i = m->spans - 1; i >= 0; i--)
         if (at >= m->span[i].at && at < m->span[i].at + m->span[i].length)
             return true;
-    if (mprotect(m->space + at, page, PROT_READ | PROT_WRITE))
-        return false;
     if (last && at == last->at + last->length) {
         last->length += page;
     } else {
@@ -153,22 +160,71 @@ static size_t place(const struct uk_memory *m, size_t room, size_t align) {
     }
 }
 
+static size_t align_of(const struct uk_memory *m) {
+    const size_t element = uk_type_bytes(m->tensor->type);
+
+    return m->tensor->align > (int)element ? (size_t)m->tensor->align : element;
+}
+
+/* Bytes of address space between the guards. */
+static size_t middle_of(const struct uk_memory *m) {
+    const size_t page = page_size();
+
+    return ((size_t)m->elements * uk_type_bytes(m->tensor->type) + 4 * align_of(m) + page - 1) / page * page;
+}
+
+/* Nothing is mapped by this: the addresses of wide operands follow each other, a gap between them. */
+static unsigned char *far_space(size_t bytes) {
+    static uintptr_t next = FIRST_FAR;
+    const uintptr_t gap = (uintptr_t)1 << 30;
+
+    bytes = (bytes / gap + 2) * gap;
+    if (next + bytes > LAST_FAR)
+        next = FIRST_FAR;
+    next += bytes;
+    return (unsigned char *)(next - bytes); // NOLINT(performance-no-int-to-ptr)
+}
+
+/* The pages of the spans exist. A wide operand's are wanted where they are, and fixed addresses would replace what is there. */
+static bool map_spans(struct uk_memory *m) {
+    for (; m->mapped < m->spans; m->mapped++) {
+        const struct uk_span *s = &m->span[m->mapped];
+        unsigned char *at = m->space + s->at;
+
+        if (!m->is_far) {
+            if (mprotect(at, s->length, PROT_READ | PROT_WRITE))
+                return false;
+            continue;
+        }
+        void *there =
+            mmap(at, s->length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (there != at) {
+            if (there != MAP_FAILED)
+                munmap(there, s->length);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool make(struct uk_verifier *v, struct uk_memory *m) {
-    const size_t page = page_size(), element = uk_type_bytes(m->tensor->type);
-    const size_t align = m->tensor->align > (int)element ? (size_t)m->tensor->align : element;
-    const size_t guard = GUARD_PAGES * page;
+    const size_t guard = GUARD_PAGES * page_size();
 
     find_extent(v, m);
-    const size_t middle = ((size_t)m->elements * element + 4 * align + page - 1) / page * page;
+    const size_t middle = middle_of(m);
 
     m->reserved = middle + 2 * guard;
-    m->space = mmap(NULL, m->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    m->is_far = m->reserved > most_in_one;
+    m->space = m->is_far
+                   ? far_space(m->reserved)
+                   : mmap(NULL, m->reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m->space == MAP_FAILED) {
         m->space = NULL;
         return false;
     }
-    m->origin = m->space + guard + place(m, middle, align) + (size_t)-m->lowest * element;
-    if (!add_pages(v, m))
+    m->origin = m->space + guard + place(m, middle, align_of(m)) +
+                (size_t)-m->lowest * uk_type_bytes(m->tensor->type);
+    if (!add_pages(v, m) || !map_spans(m))
         return false;
     for (int i = 0; i < m->spans; i++) {
         m->span[i].kept = m->kept;
@@ -177,6 +233,50 @@ static bool make(struct uk_verifier *v, struct uk_memory *m) {
     m->before = malloc(m->kept + 1);
     m->expected = malloc(m->kept + 1);
     return m->before && m->expected;
+}
+
+/* Bytes that the pages of an operand take: its dimensions, the innermost first, make one row of it while their steps leave no
+ * page out, and multiply the rows then. */
+static double room_for(struct uk_verifier *v, const struct uk_memory *m) {
+    const double page = (double)page_size(), element = (double)uk_type_bytes(m->tensor->type);
+    double row = element, rows = 1;
+    bool done[UK_MAX_DIMS] = {false};
+    struct box b;
+
+    if (middle_of(m) <= most_in_one || !begin(&b, v, m->tensor, false))
+        return (double)middle_of(m);
+    for (int i = 0; i < b.dims; i++) {
+        int next = -1;
+
+        for (int d = 0; d < b.dims; d++)
+            if (!done[d] && (next < 0 || llabs(b.stride[d]) < llabs(b.stride[next])))
+                next = d;
+        const double step = (double)llabs(b.stride[next]) * element, more = (double)(b.extent[next] - 1);
+
+        done[next] = true;
+        if (step <= row + page)
+            row += more * step;
+        else
+            rows *= more + 1;
+    }
+    return rows * (row + 2 * page);
+}
+
+bool uk_memory_fits(struct uk_verifier *v) {
+    double sum = 0, most = 0, space = 0;
+
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next) {
+        struct uk_memory m = {.tensor = t};
+
+        find_extent(v, &m);
+        const double room = room_for(v, &m);
+
+        sum += room;
+        most = room > most ? room : most;
+        space += (double)m.elements * (double)uk_type_bytes(t->type);
+    }
+    /* Half of the addresses are for the operands of a case, once more where their strides change their sign. */
+    return sum + most <= UK_VERIFY_BYTES && space <= (double)(LAST_FAR - FIRST_FAR) / 4;
 }
 
 /* ---- contents ---- */
@@ -230,7 +330,9 @@ bool uk_memory_make(struct uk_verifier *v) {
 }
 
 static void release(struct uk_memory *m) {
-    if (m->space)
+    for (int i = 0; i < m->mapped && m->is_far; i++)
+        munmap(m->space + m->span[i].at, m->span[i].length);
+    if (m->space && !m->is_far)
         munmap(m->space, m->reserved);
     free(m->span);
     free(m->before);

@@ -164,6 +164,7 @@ static void write_case(struct uk_verifier *v, const struct abi_value *value) {
         g->operand[i].span = span;
         g->operand[i].spans = (uint64_t)m->spans;
         g->operand[i].is_written = m->tensor->is_written;
+        g->operand[i].wanted = m->is_far ? (uintptr_t)m->space : 0;
         span += (uint64_t)m->spans;
     }
     for (int i = 0; i < f->arguments; i++) {
@@ -215,10 +216,12 @@ enum uk_remote_result uk_remote_call(struct uk_verifier *v, const struct abi_val
         return UK_REMOTE_NO_ROOM;
     write_case(v, value);
     exchange(v, spans, false);
+    uk_verify_begin_call(v, v->remote->process);
     if (write(v->remote->to, &byte, 1) != 1 || read(v->remote->from, &byte, 1) != 1) {
         ended(v);
         return UK_REMOTE_WRONG;
     }
+    uk_verify_end_call(v);
     const struct guest_case *g = v->remote->guest;
     if (g->state == GUEST_FAULTED)
         faulted(v);

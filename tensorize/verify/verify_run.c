@@ -121,8 +121,10 @@ static enum uk_remote_result call_kernel(struct uk_verifier *v) {
     if (v->argv)
         return uk_remote_call(v, value);
     uk_memory_protect(v, false);
+    uk_verify_begin_call(v, getpid());
     const char *broken = abi_call_values(v->call, value, v->intrinsic->form[v->form].arguments);
 
+    uk_verify_end_call(v);
     uk_memory_protect(v, true);
     if (broken)
         snprintf(v->verdict->what, sizeof v->verdict->what, "does not preserve %s", broken);

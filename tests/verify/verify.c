@@ -32,6 +32,8 @@
     "  c[i * " ldc " + j] = s;\n}\n"
 #define GOOD PRODUCT("ldc", "acc ? c[i * ldc + j] : 0", "k")
 
+static bool all;
+
 static const struct broken {
     const char *name, *body, *compute, *update; /* what the lines of the forms contain */
 } kernels[] = {
@@ -87,7 +89,31 @@ static void endless(void **state) {
         report_of(context, HEAD "for (;;) __asm__ volatile(\"\");" TAIL, &options, UK_WRONG_RESULT);
 
     (void)state;
-    expect_line(report, "mm compute:", "WRONG in case 1: does not come back within 1 seconds");
+    expect_line(report, "mm compute:", "WRONG in case 1: does not come back within 1 seconds of CPU time");
+    uk_text_free(report);
+}
+
+/* The limit is one call's: all of them together may take longer. */
+static void slow(void **state) {
+    const struct uk_verify_options options = {.seconds = 1, .cases = 40};
+
+    (void)state;
+    uk_text_free(
+        report_of(context, HEAD "for (volatile int i = 0; i < 20000000; i++);\n" GOOD TAIL, &options, UK_OK));
+}
+
+/* A call that sleeps takes no CPU time. */
+static void asleep(void **state) {
+    const struct uk_verify_options options = {.seconds = 1};
+
+    (void)state;
+    if (!all)
+        skip();
+    char *report = report_of(
+        context,
+        HEAD "__asm__ volatile(\"mov $34, %%eax; syscall\" ::: \"memory\", \"rax\", \"rcx\", \"r11\");" TAIL,
+        &options, UK_WRONG_RESULT);
+    expect_line(report, "mm compute:", "WRONG in case 1: does not come back within 20 seconds");
     uk_text_free(report);
 }
 
@@ -203,8 +229,6 @@ static void refusals(void **state) {
                UK_REFUSED, "found no sizes that fulfil its assumptions");
 }
 
-static bool all;
-
 /* All of them with --all; otherwise every fourth. */
 static void registry(void **state) {
     int count, foreign = 0;
@@ -232,14 +256,15 @@ static void registry(void **state) {
 }
 
 int main(int argc, char **argv) {
-    enum { COUNT = sizeof kernels / sizeof *kernels };
-    struct CMUnitTest tests[COUNT + 6] = {
-        cmocka_unit_test(endless),      cmocka_unit_test(registers), cmocka_unit_test(upper_halves),
-        cmocka_unit_test(declarations), cmocka_unit_test(refusals),  cmocka_unit_test(registry),
+    enum { COUNT = sizeof kernels / sizeof *kernels, OTHERS = 8 };
+    struct CMUnitTest tests[COUNT + OTHERS] = {
+        cmocka_unit_test(endless),   cmocka_unit_test(slow),         cmocka_unit_test(asleep),
+        cmocka_unit_test(registers), cmocka_unit_test(upper_halves), cmocka_unit_test(declarations),
+        cmocka_unit_test(refusals),  cmocka_unit_test(registry),
     };
 
     for (int i = 0; i < COUNT; i++)
-        tests[i + 6] = (struct CMUnitTest){
+        tests[i + OTHERS] = (struct CMUnitTest){
             .name = kernels[i].name, .test_func = is_judged, .initial_state = (void *)(uintptr_t)&kernels[i]};
     all = argc > 1 && !strcmp(argv[1], "--all");
     return cmocka_run_group_tests_name("verify", tests, make_context, destroy_context);
