@@ -38,8 +38,8 @@ prints() {
 }
 
 # The lines of README for a shell, which sets what the commands below need of paths.
-lines=$(sed -n '/^    export PATH=/,/^$/p' "$source/README.md")
-grep -q PKG_CONFIG_PATH <<<"$lines" && grep -q MANPATH <<<"$lines"
+lines=$(sed -n '/^export PATH=/,/^```$/{/^```$/!p}' "$source/README.md")
+grep -q PKG_CONFIG_PATH <<<"$lines" && grep -q MANPATH <<<"$lines" && grep -q LD_LIBRARY_PATH <<<"$lines"
 
 # check PREFIX. The second build's archive has no kernels: it takes those of the first.
 check() {
@@ -56,7 +56,7 @@ check() {
         cd "$work"
         for program in use_kernel:ukernels use_blas:ukblas compile_program:uktensorize; do
             read -ra flags < <(pkg-config --cflags --libs "${program#*:}")
-            cc -std=c17 -Werror "$examples/${program%:*}.c" "${flags[@]}" "-Wl,-rpath,$libraries" -o program
+            cc -std=c17 -Werror "$examples/${program%:*}.c" "${flags[@]}" -o program
             prints "$(printed "${program%:*}")" ./program
         done
         archive=()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A new kernel is a file and a row: in a copy of the tree, one of each is added, and everything else must follow. The
+# A new kernel is a file and a row: in a copy of the tree, those of docs/kernels.md are added, and everything else must follow. The
 # same once more for Arm: its row differs by the isa.
 #
 #     add_kernel.sh SOURCE
@@ -15,25 +15,13 @@ trap 'rm -rf "$copy"' EXIT
 tar -C "$source" --exclude=./.git --exclude='./build*' --exclude=./.peers -cf - . | tar -C "$copy" -xf -
 cd "$copy"
 
-cat >"intrinsics/any/$kernel.c" <<'END'
-/* 5 rows x 4 columns, one element at a time: 40 flop in 20 multiplies and 20 adds, 1 per cycle and port. */
-#include "registry/kernel_contract.h"
-
-void uk_sgemm_5x4_generic_c(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int64_t acc, int64_t mr,
-                            int64_t nr)
-{
-    for (int64_t i = 0; i < mr; i++) {
-        for (int64_t j = 0; j < nr; j++) {
-            float sum = acc ? c[i * ldc + j] : 0;
-
-            for (int64_t p = 0; p < k; p++)
-                sum += a[p * 5 + i] * b[p * 4 + j];
-            c[i * ldc + j] = sum;
-        }
-    }
+# block PATTERN: the lines of the first block of docs/kernels.md that has the pattern.
+block() {
+    awk -v pattern="$1" '/^```/ { if (inside && found) { printf "%s", text; exit } inside = !inside; text = ""; found = 0; next }
+        inside { text = text $0 "\n"; if ($0 ~ pattern) found = 1 }' docs/kernels.md
 }
-END
-echo 'UK_KERNEL(sgemm, 5, 4, generic, c, .fma = 20, .loads = 9)' >>ukernels/registry/kernels.def
+block "^void $kernel[(]" >"intrinsics/any/$kernel.c"
+block '^UK_KERNEL[(]' >>ukernels/registry/kernels.def
 arm=${kernel/generic/neon}
 sed "s/$kernel/$arm/" "intrinsics/any/$kernel.c" >"intrinsics/aarch64/$arm.c"
 sed -n '$s/generic/neon/p' ukernels/registry/kernels.def >>ukernels/registry/kernels.def

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of ukernels.h, kernels.h, gpu.h, tensorize.h and of README.md's "Five ways to use it", taken out of their texts, compiled and run.
+"""The examples of ukernels.h, kernels.h, gpu.h and tensorize.h, taken out of their comments, compiled and run. (Those of README.md
+and docs/: listings.py.)
 
     documented.py SOURCE STAGE CC: what is installed lies in STAGE. Each example stands in a program that declares what
     it takes as given, and checks what it computes. An example without such a program is an error.
 """
 
-import os
 import pathlib
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -146,64 +144,7 @@ def check_compiler_header():
         run_c(name, programs, use + example, f"const bool right = {right};\n{free}{end} || !right;", libraries)
 
 
-def check_program(text):
-    """A program of the language; what it imports lies beside it."""
-    shutil.copy(source / "examples/vadd_16.c", work)
-    path = work / "own.uk"
-    path.write_text(text, encoding="utf-8")
-    if "check: equal" not in run([str(stage / "bin/uk"), "run", str(path), "--size", "N=100", "--check"]):
-        sys.exit(f"{path} is not checked")
-    run([str(stage / "bin/uk"), "verify", str(path)])
-    print("own.uk: run and verified")
-
-
-def check_command(command, environment):
-    """A line of the shell, in the folder of the source tree."""
-    if "mpiexec" in command and not shutil.which("mpiexec"):
-        print(f"left out, mpiexec is not installed: {command}")
-        return
-    run(["bash", "-euo", "pipefail", "-c", command], cwd=work / "tree", env=environment)
-    print(f"run: {command}")
-
-
-def check_readme():
-    text = (source / "README.md").read_text(encoding="utf-8")
-    ways = re.search(r"^## Five ways to use it\n(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```", ways, re.MULTILINE | re.DOTALL)
-    commands = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```", "", ways, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
-    gemm, kernel, compiled = [block for language, block in blocks if language == "c"]
-    (program,) = [block for language, block in blocks if not language]
-    run_c(
-        "gemm", "enum { M = 2, K = 3, N = 2 };\nfloat result[4], *C = result;\n"
-        + FACTORS.replace("a[6]", "A[6]").replace("b[6]", "B[6]"), gemm, f"return status || !({PRODUCT});", ["-lukernels"])
-    run_c("kernel", KERNEL, kernel, IS_RIGHT, ["-lukernels"])
-    run_c(
-        "compiled", 'const char text[] = "tensor A f32 [M, K]\\ntensor B f32 [K, N]\\ntensor C f32 [M, N]\\n"\n'
-        '"C[m, n] = sum(k) A[m, k] * B[k, n]\\n";\n'
-        "int (*matmul)(int64_t, int64_t, int64_t, const float *, const float *, float *) = NULL;\n" + FACTORS, compiled,
-        f"float result[4];\nreturn !matmul || matmul(2, 3, 2, a, b, result) || !({PRODUCT});", ["-luktensorize", "-lukernels"])
-    check_program(program)
-
-    tree = work / "tree"
-    (tree / "build").mkdir(parents=True)
-    (tree / "build/stage").symlink_to(stage)
-    (tree / "examples").symlink_to(source / "examples")
-    environment = dict(
-        os.environ, PATH=f"{stage}/bin:/usr/bin:{os.environ['PATH']}", PKG_CONFIG_PATH=f"{stage}/lib/pkgconfig",
-        OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-        LD_LIBRARY_PATH=f"{stage}/lib",
-    )
-    for command in commands:
-        check_command(command, environment)
-        if command.startswith("cc "):
-            (tree / "a.out").rename(tree / "program")
-    missing = [name for name in ("program", "matmul.o", "matmul.h", "libproducts.so") if not (tree / name).exists()]
-    if missing or len(commands) < 6:
-        sys.exit(f"{len(commands)} commands made no {missing}")
-
-
 with tempfile.TemporaryDirectory() as folder:
     work = pathlib.Path(folder)
     check_library_headers()
     check_compiler_header()
-    check_readme()
