@@ -50,7 +50,7 @@ static enum uk_status copy_text(struct uk_build *b, LLVMMemoryBufferRef text, ch
         return uk_out_of_memory(b->context);
     memcpy(*bytes, LLVMGetBufferStart(text), n);
     (*bytes)[n] = 0;
-    *length = n + 1;
+    *length = n;
     return UK_OK;
 }
 

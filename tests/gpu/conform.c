@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "gpu/gpu.h"
 #include "vendor.h"
@@ -217,6 +219,25 @@ static void reports_faults(void **unused) {
     expect(status ? status : uk_gpu_wait(gpu), UK_DEVICE);
 }
 
+/* PTX that ends with the last byte before a page that cannot be read. */
+static void ends_texts(void **unused) {
+    static const char text[] = {'.', 'v', 'e', 'r', 's', 'i', 'o', 'n', ' ', '7', '.', '1', '\n'};
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    struct uk_gpu_module *other = NULL;
+    char *pages;
+
+    (void)unused;
+    if (strcmp(kind, "cuda") != 0)
+        return;
+    pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    memcpy(pages + page - sizeof text, text, sizeof text);
+    assert_true(uk_gpu_load(gpu, pages + page - sizeof text, sizeof text, &other) != UK_OK);
+    if (strstr(uk_gpu_message(gpu), "simulated"))
+        assert_non_null(strstr(uk_gpu_message(gpu), "PTX of 13 bytes"));
+    munmap(pages, 2 * page);
+}
+
 static void times(void **unused) {
     struct uk_gpu_event *start, *end;
     double seconds = -1;
@@ -336,6 +357,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(knows_places, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(shares, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(refuses, open_gpu, close_gpu),
+        cmocka_unit_test_setup_teardown(ends_texts, open_gpu, close_gpu),
         cmocka_unit_test_setup_teardown(times, open_gpu, close_gpu),
         cmocka_unit_test(survives_failures),
         cmocka_unit_test_setup_teardown(reports_faults, open_gpu, close_gpu),

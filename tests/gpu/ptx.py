@@ -47,15 +47,13 @@ for program in PROGRAMS:
     made = subprocess.run([uk, "compile", "--target=nvptx-sm80", "--emit=device", "-o", out, program], capture_output=True, text=True, check=False)
     if made.returncode:
         sys.exit(f"{program}: {made.stderr}")
-    image = out.read_bytes()
-    text = image[:-1].decode("ascii")
+    text = out.read_text(encoding="ascii")
     kernels = re.findall(r"^\.visible \.entry (\w+)\(", text, re.M)
     blocks = re.findall(r"^\.reqntid (\d+), (\d+), (\d+)$", text, re.M)
-    if image[-1] or not kernels or len(blocks) != len(kernels) or re.search(r"\.local|\.extern", text):
+    if "\0" in text or not kernels or len(blocks) != len(kernels) or re.search(r"\.local|\.extern", text):
         sys.exit(f"{program}: {len(kernels)} kernels, {len(blocks)} shapes of blocks, or something local or undefined\n{text}")
     if not ptxas:
         continue
-    out.write_text(text, encoding="ascii")
     said = subprocess.run([ptxas, "-arch=sm_80", "-v", out, "-o", folder / "cubin"], capture_output=True, text=True, check=False)
     spilled = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said.stderr + said.stdout)
     if said.returncode or len(spilled) != len(kernels) or any(number != "0" for row in spilled for number in row):

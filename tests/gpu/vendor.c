@@ -227,6 +227,10 @@ int NAME(hipModuleLoadDataEx, cuModuleLoadDataEx)(void **module, const void *ima
     struct uk_gpu_module *loaded;
     const int error = number_of(driver.load(device, image, bytes_of(image), &loaded, message));
 
+#ifdef CUDA
+    if (memcmp(image, ".version", 8) == 0)
+        snprintf(message, sizeof message, "PTX of %zu bytes, which is not simulated", strlen(image));
+#endif
     if (error && options == 2 && option[0] == 5 && option[1] == 6)
         snprintf(value[0], (size_t)(uintptr_t)value[1], "%s", message);
     if (!error) {

@@ -62,8 +62,8 @@ enum uk_status uk_gpu_download(struct uk_gpu *gpu, void *to, uk_gpu_address from
 /* Sets each byte to `value`. */
 enum uk_status uk_gpu_fill(struct uk_gpu *gpu, uk_gpu_address to, unsigned char value, size_t bytes);
 
-/* Loads an image, which may be freed afterwards: a code object (HIP, the simulator), or PTX (CUDA), which ends with a
- * NUL. UK_UNSUPPORTED: it is for another device. */
+/* Loads an image, which may be freed afterwards: a code object (HIP, the simulator), or the text of PTX (CUDA), which need not end
+ * with a NUL. UK_UNSUPPORTED: it is for another device. */
 enum uk_status uk_gpu_load(struct uk_gpu *gpu, const void *image, size_t bytes,
                            struct uk_gpu_module **module);
 /* Frees the module and its kernels. NULL: does nothing. */

@@ -268,16 +268,14 @@ static enum uk_status fill(void *device, uk_gpu_address to, unsigned char value,
 
 /* ---- kernels ---- */
 
-static enum uk_status load(void *device, const void *image, size_t bytes, struct uk_gpu_module **module,
-                           char *message) {
-    struct device *d = device;
+static enum uk_status load_image(struct device *d, const void *image, struct uk_gpu_module **module,
+                                 char *message) {
     char log[UK_GPU_MESSAGE / 2] = "";
     int option[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES};
     void *value[] = {log, (void *)sizeof log};
     void *loaded;
     enum uk_status status = choose(d, message);
 
-    (void)bytes; /* both read the size in the image */
     if (status)
         return status;
     status = checked(d, d->load(&loaded, image, d->vendor == &cuda ? 2 : 0, option, value),
@@ -286,6 +284,27 @@ static enum uk_status load(void *device, const void *image, size_t bytes, struct
         *module = loaded;
     else if (log[0])
         snprintf(message + strlen(message), UK_GPU_MESSAGE - strlen(message), ": %s", log);
+    return status;
+}
+
+/* Code objects have their size in them; PTX is a text, which CUDA reads to its NUL. */
+static enum uk_status load(void *device, const void *image, size_t bytes, struct uk_gpu_module **module,
+                           char *message) {
+    struct device *d = device;
+    enum uk_status status;
+    char *text;
+
+    if (d->vendor != &cuda || memchr(image, 0, bytes))
+        return load_image(d, image, module, message);
+    text = malloc(bytes + 1);
+    if (!text) {
+        snprintf(message, UK_GPU_MESSAGE, "out of memory");
+        return UK_OUT_OF_MEMORY;
+    }
+    memcpy(text, image, bytes);
+    text[bytes] = 0;
+    status = load_image(d, text, module, message);
+    free(text);
     return status;
 }
 
@@ -371,8 +390,10 @@ static enum uk_status get_seconds(void *device, struct uk_gpu_event *start, stru
     return status;
 }
 
-#define DRIVER(kind, open)                                                                    \
-    {kind, open,   close_device, get_name, alloc,    free_memory, upload,     download, fill, \
-     load, unload, find,         launch,   wait_all, event_make,  event_free, record,   get_seconds}
+#define DRIVER(kind, open)                                                                                  \
+    {                                                                                                       \
+        kind, open, close_device, get_name, alloc, free_memory, upload, download, fill, load, unload, find, \
+            launch, wait_all, event_make, event_free, record, get_seconds                                   \
+    }
 const struct uk_gpu_driver uk_gpu_hip = DRIVER("hip", open_hip);
 const struct uk_gpu_driver uk_gpu_cuda = DRIVER("cuda", open_cuda);
