@@ -20,7 +20,8 @@
  * - an access outside a buffer or the block's LDS, by one byte; a store to constant memory
  * - a race: two waves access the same bytes of LDS or of a buffer, one of them writes, and between the two there is no s_waitcnt
  *   for the first access followed by a barrier; or two blocks do; or a scalar load reads what the launch has written
- * - bits of uninitialized LDS or registers in an address, a branch, EXEC, or a store to a buffer
+ * - bits of uninitialized LDS or registers in an address, a branch, EXEC, or a store to a buffer; each bit is followed through
+ *   moves, shifts and logic, so that bytes beside it may be used
  * - a barrier in divergent code, waves at different barriers, or a wave that ended while others wait
  * It ends with UK_AMDGPU_UNSUPPORTED at an instruction, a modifier or a mode that is not simulated.
  */

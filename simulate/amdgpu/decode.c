@@ -25,6 +25,15 @@ static enum uk_step uk_run_past(struct uk_wave *w, const struct uk_inst *i) {
     return uk_report(w, i, -1, "the wave ran past the end of its kernel's code");
 }
 
+static void uk_decode_registers(struct uk_code *code, const struct uk_inst *inst) {
+    for (unsigned k = 0; k < MAX_OPERANDS; ++k) {
+        const struct uk_operand *o = &inst->o[k];
+
+        if (o->kind == OPERAND_V && (uint32_t)o->index + o->words > code->v_registers)
+            code->v_registers = (uint32_t)o->index + o->words;
+    }
+}
+
 /* One instruction of at most `bytes` bytes. false: no memory. */
 static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, uint64_t offset,
                           struct uk_inst *inst) {
@@ -94,6 +103,7 @@ enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *gpu, struct uk_kernel_i
             uk_amdgpu_code_free(code);
             return uk_amdgpu_fail(gpu, UK_AMDGPU_NO_MEMORY, "no memory to decode %s", kernel->kernel.name);
         }
+        uk_decode_registers(code, inst);
     }
     code->inst[code->n] =
         (struct uk_inst){.run = uk_run_past, .offset = code->bytes, .text = strdup("end of the code")};

@@ -23,6 +23,14 @@ static inline float uk_float(uint32_t bits) {
     memcpy(&a, &bits, 4);
     return a;
 }
+/* The number whose bits are the lower 16. */
+static inline float uk_half(uint32_t bits) {
+    const uint16_t low = (uint16_t)bits;
+    _Float16 a;
+
+    memcpy(&a, &low, 2);
+    return (float)a;
+}
 static inline int uk_exponent(float a) {
     return uk_bits(a) >> 23 & 255;
 }
@@ -172,12 +180,141 @@ static inline float uk_div_fixup(float a, float den, float num) {
     return copysignf(a, negative ? -1.0f : 1.0f);
 }
 
+/* f16's numbers are some of f32's, with room for a result that is rounded to f16 then. */
+static inline _Float16 uk_fma_f16(_Float16 a, _Float16 b, _Float16 c) {
+    return (_Float16)fma((double)a, (double)b, (double)c);
+}
+static inline bool uk_signaling_f16(_Float16 a) {
+    uint16_t bits;
+
+    memcpy(&bits, &a, 2);
+    return (bits & 0x7c00) == 0x7c00 && bits & 0x1ff && !(bits & 0x200);
+}
+static inline _Float16 uk_max_f16(_Float16 a, _Float16 b) {
+    return uk_signaling_f16(a) || uk_signaling_f16(b) ? (_Float16)NAN : (_Float16)uk_max((float)a, (float)b);
+}
+static inline _Float16 uk_min_f16(_Float16 a, _Float16 b) {
+    return uk_signaling_f16(a) || uk_signaling_f16(b) ? (_Float16)NAN : (_Float16)uk_min((float)a, (float)b);
+}
+static inline _Float16 uk_med3_f16(_Float16 a, _Float16 b, _Float16 c) {
+    const float x = (float)a, y = (float)b, z = (float)c;
+
+    return x != x || y != y || z != z ? uk_min_f16(uk_min_f16(a, b), c) : (_Float16)uk_med3(x, y, z);
+}
+static inline _Float16 uk_div_fixup_f16(_Float16 a, _Float16 den, _Float16 num) {
+    const bool negative = signbit((float)den) != signbit((float)num);
+    const float d = (float)den, n = (float)num;
+
+    if (n != n || d != d)
+        return n != n ? num : den;
+    if ((d == 0 && n == 0) || (isinf(d) && isinf(n)))
+        return (_Float16)-NAN;
+    if (d == 0 || isinf(n))
+        return negative ? (_Float16)-INFINITY : (_Float16)INFINITY;
+    if (isinf(d) || n == 0)
+        return negative ? (_Float16)-0.0f : (_Float16)0.0f;
+    return (_Float16)copysignf((float)a, negative ? -1.0f : 1.0f);
+}
+
+/* The same steps in f64. */
+static inline uint64_t uk_bits_f64(double a) {
+    uint64_t bits;
+
+    memcpy(&bits, &a, 8);
+    return bits;
+}
+static inline int uk_exponent_f64(double a) {
+    return uk_bits_f64(a) >> 52 & 2047;
+}
+static inline bool uk_subnormal_f64(double a) {
+    return a != 0 && fabs(a) < 0x1p-1022;
+}
+static inline double uk_frexp_mant_f64(double a) {
+    int exponent;
+
+    return isfinite(a) ? frexp(a, &exponent) : a + a;
+}
+static inline int32_t uk_frexp_exp_f64(double a) {
+    int exponent = 0;
+
+    if (isfinite(a))
+        (void)frexp(a, &exponent);
+    return exponent;
+}
+static inline double uk_div_scale_f64(double a, double den, double num, bool *scaled) {
+    const bool of_den = uk_bits_f64(a) == uk_bits_f64(den), of_num = uk_bits_f64(a) == uk_bits_f64(num);
+
+    *scaled = false;
+    if (num == 0 || den == 0)
+        return NAN;
+    if (uk_exponent_f64(num) - uk_exponent_f64(den) >= 768) {
+        *scaled = true;
+        return of_den ? ldexp(a, 128) : a;
+    }
+    if (uk_subnormal_f64(den))
+        return ldexp(a, 128);
+    if (uk_subnormal_f64(num / den)) {
+        *scaled = true;
+        return (uk_subnormal_f64(1 / den) ? of_den : of_num) ? ldexp(a, 128) : a;
+    }
+    if (uk_subnormal_f64(1 / den))
+        return ldexp(a, -128);
+    return uk_exponent_f64(num) <= 53 ? ldexp(a, 128) : a;
+}
+/* Sum and factor are rounded once: of a subnormal quotient, a sum half between two is not taken for a tie if it was rounded. */
+static inline double uk_div_fmas_f64(double a, double b, double c, bool scaled) {
+    const double sum = fma(a, b, c), product = a * b, low = fma(a, b, -product), top = product + c,
+                 back = top - product, rest = ((product - (top - back)) + (c - back)) + low + (top - sum);
+    const int power = uk_exponent_f64(c) > 1023 ? 128 : -128;
+    const double quotient = ldexp(sum, power), lost = sum - ldexp(quotient, -power);
+
+    if (!scaled || a - a + (b - b) + (c - c) != 0)
+        return sum;
+    if (isinf(sum) && power < 0)
+        return fma(ldexp(a, power / 2), ldexp(b, power / 2), ldexp(c, power));
+    if (lost != 0 && fabs(lost) == ldexp(0x1p-1074, -power) / 2 && rest != 0 && (rest > 0) == (lost > 0))
+        return nextafter(quotient, lost > 0 ? INFINITY : -INFINITY);
+    return quotient;
+}
+static inline double uk_div_fixup_f64(double a, double den, double num) {
+    const bool negative = signbit(den) != signbit(num);
+
+    if (num != num || den != den)
+        return num != num ? num + num : den + den;
+    if ((den == 0 && num == 0) || (isinf(den) && isinf(num)))
+        return -NAN;
+    if (den == 0 || isinf(num))
+        return negative ? -INFINITY : INFINITY;
+    if (isinf(den) || num == 0 || uk_exponent_f64(num) - uk_exponent_f64(den) < -1075)
+        return negative ? -0.0 : 0.0;
+    if (uk_exponent_f64(a) == 2047)
+        return negative ? -INFINITY : INFINITY;
+    return copysign(a, negative ? -1.0 : 1.0);
+}
+
+static inline int64_t uk_most(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static inline int64_t uk_least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static inline int64_t uk_middle(int64_t a, int64_t b, int64_t c) {
+    return uk_most(uk_least(a, b), uk_least(uk_most(a, b), c));
+}
+
 /* Towards zero; what does not fit is the nearest that does; NaN is 0. */
 static inline int32_t uk_to_i32(float a) {
     return a != a ? 0 : a >= 0x1p31f ? INT32_MAX : a < -0x1p31f ? INT32_MIN : (int32_t)a;
 }
 static inline uint32_t uk_to_u32(float a) {
     return !(a > 0) ? 0 : a >= 0x1p32f ? UINT32_MAX : (uint32_t)a;
+}
+
+static inline int16_t uk_to_i16(float a) {
+    return a != a ? 0 : a >= 0x1p15f ? INT16_MAX : a < -0x1p15f ? INT16_MIN : (int16_t)a;
+}
+static inline uint16_t uk_to_u16(float a) {
+    return !(a > 0) ? 0 : a >= 0x1p16f ? UINT16_MAX : (uint16_t)a;
 }
 
 static inline int32_t uk_to_i32_f64(double a) {
@@ -201,6 +338,11 @@ static inline uint32_t uk_sign_bits(uint32_t a) {
     const uint32_t other = a >> 31 ? ~a : a;
 
     return other ? (uint32_t)__builtin_clz(other) : UINT32_MAX;
+}
+static inline uint32_t uk_sign_bits_64(uint64_t a) {
+    const uint64_t other = a >> 63 ? ~a : a;
+
+    return other ? (uint32_t)__builtin_clzll(other) : UINT32_MAX;
 }
 static inline uint32_t uk_reverse(uint32_t a) {
     uint32_t r = 0;
@@ -238,16 +380,29 @@ static inline uint32_t uk_dot4_u8(uint32_t a, uint32_t b, uint32_t c) {
 static inline bool uk_mad_carry(int32_t a, int32_t b, uint64_t c) {
     return ((__int128)((int64_t)a * b) + (int64_t)c) >> 64 & 1;
 }
-static inline bool uk_class(float a, uint32_t mask) {
-    const bool negative = signbit(a);
-    const int bit = uk_signaling(a)   ? 0
-                    : a != a          ? 1
-                    : isinf(a)        ? (negative ? 2 : 9)
-                    : uk_subnormal(a) ? (negative ? 4 : 7)
-                    : a != 0          ? (negative ? 3 : 8)
-                                      : (negative ? 5 : 6);
+/* A class of floats, by what it may be. */
+static inline bool uk_in_class(uint32_t mask, bool negative, bool signaling, bool nan, bool infinite,
+                               bool subnormal, bool zero) {
+    const int bit = signaling   ? 0
+                    : nan       ? 1
+                    : infinite  ? (negative ? 2 : 9)
+                    : subnormal ? (negative ? 4 : 7)
+                    : !zero     ? (negative ? 3 : 8)
+                                : (negative ? 5 : 6);
 
     return mask >> bit & 1;
+}
+static inline bool uk_class(float a, uint32_t mask) {
+    return uk_in_class(mask, signbit(a), uk_signaling(a), a != a, isinf(a), uk_subnormal(a), a == 0);
+}
+static inline bool uk_class_f64(double a, uint32_t mask) {
+    return uk_in_class(mask, signbit(a), uk_signaling_f64(a), a != a, isinf(a), uk_subnormal_f64(a), a == 0);
+}
+static inline bool uk_class_f16(_Float16 a, uint32_t mask) {
+    const float x = (float)a;
+
+    return uk_in_class(mask, signbit(x), uk_signaling_f16(a), x != x, isinf(x), x != 0 && fabsf(x) < 0x1p-14f,
+                       x == 0);
 }
 
 #endif

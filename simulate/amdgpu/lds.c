@@ -138,7 +138,7 @@ static enum uk_step uk_lds_touch(struct uk_wave *w, const struct uk_inst *i, uin
     return STEP_NEXT;
 }
 
-/* Undefined registers make undefined bytes. */
+/* Undefined bits of registers become those of bytes. */
 static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
                                  const struct uk_event *e) {
     const unsigned size = e->part_bytes < 4 ? e->part_bytes : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
@@ -146,18 +146,17 @@ static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uin
     for (unsigned part = 0; part < e->parts; ++part)
         for (unsigned k = 0; k < i->op->types[1]; ++k) {
             const unsigned r = i->o[1 + part].index + k;
-            const uint64_t undefined = uk_undefined_half(w, r, size == 4 ? 2 : shift / 16);
             const enum uk_step step = uk_use_v(w, i, r, 1, exec, "used");
 
             if (step)
                 return step;
-            for (int l = 0; l < LANES; ++l) {
-                const uint32_t value = w->v[r][l] >> shift;
+            for (unsigned l = 0; l < LANES; ++l) {
+                const uint32_t value = w->v[r][l] >> shift, undefined = uk_undefined_bits(w, r, l) >> shift;
                 const uint64_t at = e->address[part][l] + 4 * k;
 
                 if (exec >> l & 1) {
                     memcpy(w->block->lds + at, &value, size);
-                    memset(w->block->lds_defined + at, !(undefined >> l & 1), size);
+                    memcpy(w->block->lds_undefined + at, &undefined, size);
                 }
             }
         }
@@ -166,44 +165,44 @@ static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uin
 
 /* Reads of one register of whole words, which are the most common. */
 static uint64_t uk_lds_read_words(const struct uk_block *block, const uint64_t *address, unsigned offset,
-                                  uint64_t exec, uint32_t *to) {
-    uint64_t undefined = 0;
+                                  uint64_t exec, uint32_t *to, uint32_t *undefined) {
+    uint64_t lanes = 0;
 
     for (int l = 0; l < LANES; ++l) {
-        uint32_t defined;
-
         if (!(exec >> l & 1))
             continue;
-        memcpy(&defined, block->lds_defined + address[l] + offset, 4);
-        undefined |= (uint64_t)(defined != 0x01010101) << l;
+        memcpy(&undefined[l], block->lds_undefined + address[l] + offset, 4);
+        lanes |= (uint64_t)(undefined[l] != 0) << l;
         memcpy(&to[l], block->lds + address[l] + offset, 4);
     }
-    return undefined;
+    return lanes;
 }
 
 static void uk_lds_read(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, struct uk_event *e) {
     const unsigned size = e->part_bytes < 4 ? e->part_bytes : 4;
 
-    uk_event_defines(w, e, i->o[0].index, i->o[0].words);
+    e->first = i->o[0].index;
+    e->n = i->o[0].words;
     for (unsigned k = 0; k < i->o[0].words; ++k) {
         const unsigned part = k / i->op->types[1], r = i->o[0].index + k;
-        uint64_t undefined = e->undefined[k];
 
+        e->undefined[k] = 0;
         if (size == 4) {
-            e->undefined[k] =
-                uk_lds_read_words(w->block, e->address[part], 4 * (k % i->op->types[1]), exec, w->v[r]);
+            e->undefined[k] = uk_lds_read_words(w->block, e->address[part], 4 * (k % i->op->types[1]), exec,
+                                                w->v[r], w->undefined_bits[r]);
             continue;
         }
-        for (int l = 0; l < LANES; ++l) {
+        for (unsigned l = 0; l < LANES; ++l) {
             const uint64_t at = e->address[part][l];
+            uint32_t undefined;
 
             if (!(exec >> l & 1))
                 continue;
-            for (unsigned b = 0; b < size; ++b)
-                undefined |= (uint64_t)!w->block->lds_defined[at + b] << l;
+            undefined = uk_loaded(i, uk_undefined_bits(w, r, l), w->block->lds_undefined + at);
             w->v[r][l] = uk_loaded(i, w->v[r][l], w->block->lds + at);
+            w->undefined_bits[r][l] = undefined;
+            e->undefined[k] |= (uint64_t)(undefined != 0) << l;
         }
-        e->undefined[k] = undefined;
     }
 }
 

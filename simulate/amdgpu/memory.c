@@ -145,17 +145,18 @@ static enum uk_step uk_store(struct uk_wave *w, const struct uk_inst *i, uint64_
                              uint8_t *const *bytes) {
     const struct uk_operand *data = &i->o[1];
     const unsigned size = i->op->types[0] < 4 ? i->op->types[0] : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
-    const unsigned half = size == 4 ? 2 : shift / 16;
+    const uint32_t stored = (uint32_t)((UINT64_C(1) << 8 * size) - 1) << shift;
 
     for (unsigned k = 0; k < data->words; ++k) {
-        const uint64_t undefined = uk_undefined_half(w, data->index + k, half) & exec;
+        const unsigned r = data->index + k;
 
-        if (undefined)
-            return uk_report(w, i, __builtin_ctzll(undefined),
-                             "%s, which is stored, is undefined: what it is made of was never written",
-                             uk_register_name(true, data->index + k).text);
+        for (int l = 0; l < LANES && w->undefined[r] & exec; ++l)
+            if (exec >> l & 1 && uk_undefined_bits(w, r, (unsigned)l) & stored)
+                return uk_report(w, i, l,
+                                 "%s, which is stored, is undefined: what it is made of was never written",
+                                 uk_register_name(true, r).text);
         for (int l = 0; l < LANES; ++l) {
-            const uint32_t value = w->v[data->index + k][l] >> shift;
+            const uint32_t value = w->v[r][l] >> shift;
 
             if (exec >> l & 1)
                 memcpy(bytes[l] + 4 * k, &value, size);
@@ -176,11 +177,26 @@ uint32_t uk_loaded(const struct uk_inst *i, uint32_t before, const uint8_t *byte
     return flags & F_LOW ? (value & 0xffff) | (before & 0xffff0000) : value;
 }
 
-static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, uint8_t *const *bytes) {
-    for (unsigned k = 0; k < i->o[0].words; ++k)
-        for (int l = 0; l < LANES; ++l)
-            if (exec >> l & 1)
-                w->v[i->o[0].index + k][l] = uk_loaded(i, w->v[i->o[0].index + k][l], bytes[l] + 4 * k);
+/* What buffers have is defined; of a register of which a half is loaded the other one may not be. */
+static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, uint8_t *const *bytes,
+                    struct uk_event *e) {
+    static const uint8_t defined[4];
+
+    e->first = i->o[0].index;
+    e->n = i->o[0].words;
+    for (unsigned k = 0; k < i->o[0].words; ++k) {
+        const unsigned r = i->o[0].index + k;
+
+        e->undefined[k] = 0;
+        for (unsigned l = 0; l < LANES; ++l)
+            if (exec >> l & 1) {
+                const uint32_t undefined = uk_loaded(i, uk_undefined_bits(w, r, l), defined);
+
+                w->v[r][l] = uk_loaded(i, w->v[r][l], bytes[l] + 4 * k);
+                w->undefined_bits[r][l] = undefined;
+                e->undefined[k] |= (uint64_t)(undefined != 0) << l;
+            }
+    }
 }
 
 enum uk_step uk_run_global(struct uk_wave *w, const struct uk_inst *i) {
@@ -210,8 +226,7 @@ enum uk_step uk_run_global(struct uk_wave *w, const struct uk_inst *i) {
     memcpy(e->address[0], address, sizeof address);
     if (write)
         return STEP_NEXT;
-    uk_load(w, i, exec, bytes);
-    uk_event_defines(w, e, data->index, data->words);
+    uk_load(w, i, exec, bytes, e);
     uk_event_marks(w, e);
     return STEP_NEXT;
 }

@@ -6,7 +6,7 @@
 #include "state.h"
 
 /* The C type of an operand's type, and how lane l of it is read from and written to registers. */
-typedef uint32_t t_none, t_u32, t_u24;
+typedef uint32_t t_none, t_u32, t_u24, t_b0, t_b1, t_b2, t_b3, t_n4, t_n5, t_n6, t_n32;
 typedef int32_t t_i32, t_i24;
 typedef uint64_t t_u64;
 typedef int64_t t_i64;
@@ -36,6 +36,14 @@ static inline _Float16 uk_get_f16(const uint32_t *const *s, int l) {
 #define GET_none(s, l) 0
 #define GET_u32(s, l) (s)[0][l]
 #define GET_u24(s, l) ((s)[0][l] & 0xffffff)
+#define GET_b0(s, l) ((s)[0][l] & 255)
+#define GET_b1(s, l) ((s)[0][l] >> 8 & 255)
+#define GET_b2(s, l) ((s)[0][l] >> 16 & 255)
+#define GET_b3(s, l) ((s)[0][l] >> 24)
+#define GET_n4(s, l) ((s)[0][l] & 15)
+#define GET_n5(s, l) ((s)[0][l] & 31)
+#define GET_n6(s, l) ((s)[0][l] & 63)
+#define GET_n32(s, l) (s)[0][l]
 #define GET_i32(s, l) (int32_t)(s)[0][l]
 #define GET_i24(s, l) ((int32_t)((s)[0][l] << 8) >> 8)
 #define GET_u16(s, l) (uint16_t)(s)[0][l]
@@ -43,7 +51,7 @@ static inline _Float16 uk_get_f16(const uint32_t *const *s, int l) {
 #define GET_f32(s, l) uk_float((s)[0][l])
 #define GET_f16(s, l) uk_get_f16(s, l)
 #define GET_u64(s, l) uk_get_u64(s, l)
-#define GET_i64(s, l) (int64_t)uk_get_u64(s, l)
+#define GET_i64(s, l) (int64_t) uk_get_u64(s, l)
 #define GET_f64(s, l) uk_get_f64(s, l)
 
 static inline void uk_put_u64(uint32_t (*d)[LANES], int l, uint64_t a) {
@@ -65,6 +73,7 @@ static inline void uk_put_f16(uint32_t (*d)[LANES], int l, _Float16 a) {
 #define PUT_u32(d, l, a) (d)[0][l] = (a)
 #define PUT_i32(d, l, a) (d)[0][l] = (uint32_t)(a)
 #define PUT_u16(d, l, a) (d)[0][l] = (a)
+#define PUT_i16(d, l, a) (d)[0][l] = (uint16_t)(a)
 #define PUT_f32(d, l, a) (d)[0][l] = uk_bits(a)
 #define PUT_f16(d, l, a) uk_put_f16(d, l, a)
 #define PUT_u64(d, l, a) uk_put_u64(d, l, a)
@@ -158,7 +167,7 @@ static void uk_lanes_fma(PARAMETERS) {
         const s_##B b = SGET_##B(b_bits);                                                       \
         uint64_t r = 0;                                                                         \
         (void)a, (void)b, (void)d, (void)r;                                                     \
-        r = (uint64_t)(__VA_ARGS__) & SMASK_##D;                                                \
+        r = (uint64_t)(__VA_ARGS__)&SMASK_##D;                                                  \
         *scc = (nonzero) ? r != 0 : *scc;                                                       \
         return r;                                                                               \
     }
@@ -166,7 +175,7 @@ static void uk_lanes_fma(PARAMETERS) {
 #define SZ(name, D, A, B, flags, ...) SCALAR_OF(name, D, A, B, true, __VA_ARGS__)
 #include "opcodes.def"
 
-#define KIND_OF(flags) ((flags) & F_FMA ? UK_AMDGPU_FMA : UK_AMDGPU_VALU)
+#define KIND_OF(flags) ((flags)&F_FMA ? UK_AMDGPU_FMA : UK_AMDGPU_VALU)
 static const struct uk_opcode uk_opcodes[] = {
 #define V(name, D, A, B, C, flags, ...) \
     {#name, uk_run_valu, KIND_OF(flags), {T_##D, T_##A, T_##B, T_##C}, flags, uk_lanes_##name, NULL},
@@ -181,29 +190,30 @@ static const struct uk_opcode uk_opcodes[] = {
     {#name, uk_run_salu,     UK_AMDGPU_SALU, {T_##D, T_##A, T_##B, T_none}, (flags) | F_SCC_OUT, \
      NULL,  uk_scalar_##name},
 #define X(name, run, kind, flags) {#name, run, UK_AMDGPU_##kind, {0}, flags, NULL, NULL},
-#define MG(name, bytes, registers, flags)                      \
-    {"global_" #name,                                          \
-     uk_run_global,                                            \
-     (flags) & F_WRITE ? UK_AMDGPU_STORE : UK_AMDGPU_LOAD,     \
-     {bytes, registers},                                       \
-     flags,                                                    \
-     NULL,                                                     \
-     NULL},                                                    \
-        {"flat_" #name,                                        \
-         uk_run_global,                                        \
-         (flags) & F_WRITE ? UK_AMDGPU_STORE : UK_AMDGPU_LOAD, \
-         {bytes, registers},                                   \
-         (flags) | F_FLAT,                                     \
-         NULL,                                                 \
+#define MG(name, bytes, registers, flags)                    \
+    {"global_" #name,                                        \
+     uk_run_global,                                          \
+     (flags)&F_WRITE ? UK_AMDGPU_STORE : UK_AMDGPU_LOAD,     \
+     {bytes, registers},                                     \
+     flags,                                                  \
+     NULL,                                                   \
+     NULL},                                                  \
+        {"flat_" #name,                                      \
+         uk_run_global,                                      \
+         (flags)&F_WRITE ? UK_AMDGPU_STORE : UK_AMDGPU_LOAD, \
+         {bytes, registers},                                 \
+         (flags) | F_FLAT,                                   \
+         NULL,                                               \
          NULL},
-#define ML(name, bytes, registers, flags)                          \
-    {#name,                                                        \
-     uk_run_lds,                                                   \
-     (flags) & F_WRITE ? UK_AMDGPU_LDS_WRITE : UK_AMDGPU_LDS_READ, \
-     {bytes, registers},                                           \
-     flags,                                                        \
-     NULL,                                                         \
-     NULL},
+#define ML(name, bytes, registers, flags)                           \
+    {                                                               \
+        #name,                                                      \
+        uk_run_lds,                                                 \
+        (flags)&F_WRITE ? UK_AMDGPU_LDS_WRITE : UK_AMDGPU_LDS_READ, \
+        {bytes, registers},                                         \
+        flags,                                                      \
+        NULL,                                                       \
+        NULL},
 #define MS(name, registers) {#name, uk_run_smem, UK_AMDGPU_SMEM, {4 * (registers), registers}, 0, NULL, NULL},
 #include "opcodes.def"
 };
@@ -217,7 +227,8 @@ const struct uk_opcode *uk_amdgpu_opcode(const char *name) {
 
 static const uint8_t uk_type_words[] = {
     [T_u32] = 1, [T_i32] = 1, [T_f32] = 1, [T_u64] = 2,  [T_i64] = 2, [T_f64] = 2, [T_u16] = 1,
-    [T_i16] = 1, [T_f16] = 1, [T_k16] = 1, [T_ku16] = 1, [T_u24] = 1, [T_i24] = 1,
+    [T_i16] = 1, [T_f16] = 1, [T_k16] = 1, [T_ku16] = 1, [T_u24] = 1, [T_i24] = 1, [T_b0] = 1,
+    [T_b1] = 1,  [T_b2] = 1,  [T_b3] = 1,  [T_n4] = 1,   [T_n5] = 1,  [T_n6] = 1,  [T_n32] = 1,
 };
 
 static bool uk_is_float(enum uk_type type) {
@@ -244,8 +255,12 @@ static void uk_constant(struct uk_operand *o, enum uk_type type) {
     }
 }
 
-/* A source of a type. */
-static const char *uk_source(struct uk_operand *o, enum uk_type type, bool vector) {
+/* A source of the row's type. */
+static const char *uk_source(struct uk_inst *i, unsigned n, bool vector) {
+    const uint32_t flags = i->op->flags;
+    struct uk_operand *o = &i->o[n];
+    const enum uk_type type = flags & F_MIX && o->select_high ? T_f16 : i->op->types[n];
+
     if (type == T_none)
         return NULL;
     if (o->kind == OPERAND_NONE || o->kind == OPERAND_OFF || (o->kind == OPERAND_V && !vector))
@@ -254,18 +269,16 @@ static const char *uk_source(struct uk_operand *o, enum uk_type type, bool vecto
         uk_constant(o, type);
     else if (o->kind != OPERAND_SCC && o->words != uk_type_words[type])
         return "the size of an operand of this instruction";
-    if ((o->negative || o->absolute) && !uk_is_float(type))
+    if ((o->negative || o->absolute) && !uk_is_float(type) && !(flags & F_SELECT))
         return "a sign of this instruction";
     return NULL;
 }
-
-/* As SDWA names it. */
-enum { UPPER_HALF = 2 << 4 | 2 };
 
 /* In the order of the text: the destination, a mask, the sources, a mask; into o[0], sources from o[1], masks at o[4], o[5]. */
 static const char *uk_operands_valu(struct uk_inst *i) {
     struct uk_operand in[MAX_OPERANDS], zero = {0};
     const uint32_t flags = i->op->flags;
+    const bool by_half = flags & (F_PK | F_HALVES | F_PK_HALF | F_MIX);
     unsigned at = 1, n = 1;
 
     memcpy(in, i->o, sizeof in);
@@ -279,18 +292,22 @@ static const char *uk_operands_valu(struct uk_inst *i) {
         if (at >= i->n)
             return "the number of operands of this instruction";
         i->o[n] = in[at];
-        if (flags & F_PK) { /* modifiers were read by place, and there is no mask */
+        if (by_half) { /* modifiers were read by place, and there is no mask */
             i->o[n].select_low = bits.select_low;
             i->o[n].select_high = bits.select_high;
         }
         if (n <= 2)
             i->o[n].sdwa = i->source_sdwa[n - 1];
     }
+    /* Behind the sources' bits of op_sel is the destination's. */
+    i->upper = flags & F_WRITE_HI || (n < MAX_OPERANDS && in[n].select_low && !by_half);
+    if (i->upper && !(flags & F_KEEP))
+        return "a modifier of this instruction";
     if (flags & F_ACC)
         i->o[3] = i->o[0];
     if (flags & F_MASK_IN && at < i->n)
         i->o[5] = in[at++];
-    for (unsigned k = 1; k <= 3 && !(flags & (F_PK | F_HALVES)); ++k) {
+    for (unsigned k = 1; k <= 3 && !by_half; ++k) {
         struct uk_operand *o = &i->o[k];
 
         if (o->select_high || o->negative_high || (o->select_low && !(flags & F_OP_SEL)))
@@ -329,6 +346,17 @@ static const char *uk_operands_packed(struct uk_inst *i) {
                                                            : "the size of an operand of this instruction";
 }
 
+/* Of 16-bit halves: a constant has a lower one only, so its upper one is taken of 0 alone. */
+static const char *uk_operands_halves(struct uk_inst *i) {
+    for (unsigned n = 1; n <= 3; ++n) {
+        const struct uk_operand *o = &i->o[n];
+
+        if (o->absolute || (o->kind == OPERAND_CONSTANT && (o->select_low || o->select_high) && o->value[0]))
+            return "a modifier of this instruction";
+    }
+    return NULL;
+}
+
 static const char *uk_check_valu(struct uk_inst *i) {
     const struct uk_opcode *op = i->op;
     const char *why = uk_operands_valu(i);
@@ -346,7 +374,11 @@ static const char *uk_check_valu(struct uk_inst *i) {
         return i->clamp ? "a modifier of this instruction" : uk_operands_packed(i);
     }
     for (unsigned n = 1; n <= 3 && !why; ++n)
-        why = uk_source(&i->o[n], op->types[n], true);
+        why = uk_source(i, n, true);
+    if (!why && op->flags & F_PK_HALF) {
+        i->flops *= 2;
+        why = uk_operands_halves(i);
+    }
     if (why)
         return why;
     if (op->flags & F_COMPARE ? !uk_is_mask(&i->o[0]) : i->o[0].kind != OPERAND_V || i->o[0].words != d)
@@ -376,7 +408,7 @@ static const char *uk_check_salu(struct uk_inst *i) {
         ++i->n;
     }
     for (n = 1; n <= 2 && op->types[n] && !why; ++n)
-        why = uk_source(&i->o[n], op->types[n], false);
+        why = uk_source(i, n, false);
     if (!why && i->n != n)
         why = "the number of operands of this instruction";
     if (!why && d && (i->o[0].kind != OPERAND_S || i->o[0].words != uk_type_words[op->types[0]]))

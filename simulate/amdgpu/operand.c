@@ -116,13 +116,13 @@ static bool uk_parse_sdwa(uint8_t *sdwa, const char *text) {
     return byte || word || strcmp(text, "DWORD") == 0;
 }
 
-/* "[0,1,1]" of op_sel and the like, for the sources after the destination. */
+/* "[0,1,1]" of op_sel and the like, for the sources after the destination; behind them op_sel may have one for that. */
 static bool uk_parse_bits(struct uk_inst *inst, const char *text, size_t field) {
     unsigned n = 0;
 
     if (*text++ != '[')
         return false;
-    for (; (*text == '0' || *text == '1') && n < 3; ++n) {
+    for (; (*text == '0' || *text == '1') && n < 4; ++n) {
         *((bool *)((char *)&inst->o[1 + n] + field)) = *text == '1';
         text += text[1] == ',' ? 2 : 1;
     }
@@ -231,7 +231,7 @@ const char *uk_amdgpu_parse(struct uk_inst *inst, char *text) {
     why = uk_parse_name(inst, name);
     if (why)
         return why;
-    if (inst->op->flags & F_PK)
+    if (inst->op->flags & (F_PK | F_PK_HALF))
         for (unsigned i = 1; i <= 3; ++i)
             inst->o[i].select_high = true;
     if (inst->op->run == uk_run_nop) {

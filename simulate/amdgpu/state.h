@@ -3,8 +3,9 @@
  * What the simulator's files share: decoded instructions, waves, blocks.
  *
  * A kernel's code is decoded once, at its first launch, into an array of struct uk_inst. Vector registers lie in lanes of 64:
- * v[r][lane], AGPR n at r = 256 + n. Beside each register stand its undefined bits: for a vector register a mask of lanes,
- * for a scalar register a mask of its bits. A load makes its registers undefined and `pending` when it is issued, and defined
+ * v[r][lane], AGPR n at r = 256 + n. Beside each register stand its undefined bits: for a scalar register a mask of its bits, for
+ * a vector register one for each lane, and a mask of the lanes in which there are any, which is all that most instructions need. A
+ * load makes its registers undefined and `pending` when it is issued, and defined
  * when a wait covers it; the value is stored at once, which is not visible to a kernel, as its use before the wait is reported.
  */
 #ifndef UK_AMDGPU_STATE_H
@@ -35,6 +36,8 @@ struct uk_operand {
 };
 
 enum { MAX_OPERANDS = 6 };
+/* Halves of a register, as SDWA names them. */
+enum { LOWER_HALF = 0 << 4 | 2, UPPER_HALF = 2 << 4 | 2 };
 
 /* What an instruction does next: */
 enum uk_step { STEP_NEXT, STEP_JUMPED, STEP_BARRIER, STEP_ENDED, STEP_STOPPED };
@@ -55,43 +58,60 @@ enum uk_type {
     T_k16,
     T_ku16,
     T_u24,
-    T_i24
+    T_i24,
+    /* Of bits 0 to 7, 8 to 15, ... of a register. */
+    T_b0,
+    T_b1,
+    T_b2,
+    T_b3,
+    /* What selects bits of other operands, by its lowest 4, 5, 6 or all 32 bits. */
+    T_n4,
+    T_n5,
+    T_n6,
+    T_n32
 };
 
 typedef void uk_lanes(uint32_t (*restrict d)[LANES], const uint32_t *const *restrict s, uint64_t mask_in,
                       uint64_t *restrict mask_out);
 typedef uint64_t uk_scalar(uint64_t a, uint64_t b, uint64_t d, bool *scc);
 
+/* A VALU row may have those of the first group, a scalar one those of the first and second, a memory one those of the third. */
 enum uk_flag {
-    F_ACC = 1,      /* the destination is the last source too */
-    F_MASK_IN = 2,  /* a mask is the last operand */
-    F_MASK_OUT = 4, /* a mask is the second operand */
-    F_VCC_IN = 8,   /* VCC is read and not written in the text */
-    F_PK = 16,      /* two 32-bit operations on halves of 64-bit operands */
-    F_COMPARE = 32, /* the destination is a mask */
-    F_EXEC = 64,    /* a compare that writes EXEC too; a scalar instruction that does */
-    F_SELECT = 128, /* the mask selects a source; undefined bits of the other do not count */
-    F_SCC_IN = 256,
-    F_SCC_OUT = 512,
-    F_BITS = 1024,
-    F_AND = 2048,
-    F_OR = 4096,
-    F_NOT_B = 8192, /* of undefined bits: each for itself; a known 0, 1 decides */
-    F_FMA = 16384,
-    F_FLOP = 32768,
-    F_NO_D = 65536,
-    F_ACC_S = 131072,
-    F_HIGH = 1 << 18, /* of LDS or a load: the upper half of the register */
-    F_LOW = 1 << 19,  /* the lower half, the upper is kept */
-    F_SIGNED = 1 << 20,
-    F_TWO = 1 << 21,
-    F_WRITE = 1 << 22,
-    F_ST64 = 1 << 23,
-    F_FLAT = 1 << 24,
-    F_ANY_LANE = 1 << 25,
-    F_LOW_FIRST = 1 << 26, /* the result's lower word depends on the sources' lower words alone */
-    F_OP_SEL = 1 << 28,    /* op_sel takes upper halves of 16-bit sources */
-    F_HALVES = 1 << 27,    /* v_pk_mov_b32: a half of each source */
+    F_ACC = 1,         /* the destination is the last source too */
+    F_MASK_IN = 2,     /* a mask is the last operand */
+    F_MASK_OUT = 4,    /* a mask is the second operand */
+    F_VCC_IN = 8,      /* VCC is read and not written in the text */
+    F_PK = 16,         /* two 32-bit operations on halves of 64-bit operands */
+    F_COMPARE = 32,    /* the destination is a mask */
+    F_EXEC = 64,       /* a compare that writes EXEC too; a scalar instruction that does */
+    F_SELECT = 128,    /* the mask selects a source; undefined bits of the other do not count */
+    F_BITS = 256,      /* each bit of the result is made of at most one bit of each source */
+    F_LOW_FIRST = 512, /* a bit of the result depends on the same and lower bits of the sources alone */
+    F_FMA = 1024,
+    F_FLOP = 2048,
+    F_ANY_LANE = 1 << 12,
+    F_OP_SEL = 1 << 13,  /* op_sel takes upper halves of 16-bit sources, and writes that of the destination */
+    F_HALVES = 1 << 14,  /* v_pk_mov_b32: a half of each source */
+    F_PK_HALF = 1 << 15, /* two 16-bit operations on halves of registers */
+    F_KEEP = 1 << 16,    /* of the destination the half that is not written is kept */
+    F_MIX = 1 << 17,     /* op_sel_hi makes a source one of 16 bits, and neg_hi is its absolute value */
+    F_WRITE_HI = 1 << 18, /* the result is the upper half */
+
+    F_SCC_IN = 1 << 20,
+    F_SCC_OUT = 1 << 21,
+    F_AND = 1 << 22,
+    F_OR = 1 << 23,
+    F_NOT_B = 1 << 24, /* of undefined bits: each for itself; a known 0, 1 decides */
+    F_NO_D = 1 << 25,
+    F_ACC_S = 1 << 26,
+
+    F_HIGH = 1 << 20, /* of LDS or a load: the upper half of the register */
+    F_LOW = 1 << 21,  /* the lower half, the upper is kept */
+    F_SIGNED = 1 << 22,
+    F_TWO = 1 << 23,
+    F_WRITE = 1 << 24,
+    F_ST64 = 1 << 25,
+    F_FLAT = 1 << 26,
 };
 
 struct uk_opcode {
@@ -116,6 +136,7 @@ struct uk_inst {
     uint16_t offset0, offset1;
     uint8_t waits[2]; /* vmcnt, lgkmcnt; 255: none */
     bool clamp;
+    bool upper;                   /* the result is the upper half of its register */
     uint8_t sdwa, source_sdwa[2]; /* of the destination, as in struct uk_operand; of the first two sources */
     uint8_t unused;               /* what the rest of the destination becomes: 'P'ad, 'S'ign, 'K'ept */
     uint64_t n_executed, lds_cycles, lds_conflicts, lds_ways, waited[2]; /* of the last launch */
@@ -130,8 +151,7 @@ struct uk_event {
     uint32_t id;
     bool scalar, lds, write;
     uint16_t first, n;              /* registers that it defines */
-    bool halves[2];                 /* it defines this one alone */
-    uint64_t undefined[MAX_LOADED]; /* what remains undefined in each then */
+    uint64_t undefined[MAX_LOADED]; /* lanes of each of which bits remain undefined then */
     /* Its addresses, this many of each lane: they are recorded again at each barrier that comes before its wait. */
     unsigned parts, part_bytes;
     uint64_t address[2][LANES];
@@ -155,16 +175,16 @@ struct uk_wave {
     bool scc, scc_undefined;
     uint32_t next_id;
     struct uk_events events[2];
-    uint64_t undefined[V_REGISTERS];
-    uint64_t half[2][V_REGISTERS]; /* lanes that are undefined but for the lower half, the upper half */
+    uint64_t undefined[V_REGISTERS]; /* lanes that have undefined bits */
     uint32_t pending[V_REGISTERS];
+    uint32_t undefined_bits[V_REGISTERS][LANES]; /* which, in those lanes */
     uint32_t v[V_REGISTERS][LANES];
 };
 
 struct uk_block {
     struct uk_run_state *run;
     uint32_t id[3], number, epoch, n_waves, n_ended;
-    uint8_t *lds, *lds_defined;
+    uint8_t *lds, *lds_undefined; /* of each byte its bits */
     uint32_t lds_bytes;
     struct uk_simt_shadow shadow;
 };
@@ -188,7 +208,8 @@ struct uk_code {
     struct uk_inst *inst;
     uint32_t n;
     uint32_t bytes;
-    int32_t *at; /* of each 4 bytes the instruction that begins there, or -1 */
+    uint32_t v_registers; /* those that it names end before this one */
+    int32_t *at;          /* of each 4 bytes the instruction that begins there, or -1 */
     char *texts;
     uint64_t address; /* of the first byte */
 };
@@ -266,11 +287,9 @@ unsigned uk_wait(struct uk_wave *, enum uk_queue, unsigned n);
 bool uk_wait_barrier(struct uk_run_state *);
 /* Marks the event's registers, with their bits that remain undefined in it. */
 void uk_event_marks(struct uk_wave *, const struct uk_event *);
-/* An event that defines registers, or a half of them; what was undefined in them is to be kept in `undefined`, but for halves. */
-void uk_event_defines(struct uk_wave *, struct uk_event *, unsigned first, unsigned n);
-/* Lanes of a register of which bytes are undefined: of one half, or of both (2). */
-static inline uint64_t uk_undefined_half(const struct uk_wave *w, unsigned r, unsigned half) {
-    return half == 2 ? w->undefined[r] : w->undefined[r] & ~w->half[half][r];
+/* The undefined bits of one lane of a register; of a load under way, those that remain. */
+static inline uint32_t uk_undefined_bits(const struct uk_wave *w, unsigned r, unsigned lane) {
+    return w->undefined[r] >> lane & 1 ? w->undefined_bits[r][lane] : 0;
 }
 /* STEP_NEXT, or a report that one of the registers is used, or overwritten, while a load of it is outstanding. */
 enum uk_step uk_use_v(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, uint64_t exec,
@@ -281,7 +300,7 @@ enum uk_step uk_use_s(struct uk_wave *, const struct uk_inst *, unsigned first, 
 enum uk_step uk_reload(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, uint64_t exec,
                        enum uk_queue);
 
-/* memory.c: a register, of bytes of memory, and what it was before. */
+/* memory.c: a register, or its undefined bits, of those of memory and what it was before. */
 uint32_t uk_loaded(const struct uk_inst *, uint32_t before, const uint8_t *bytes);
 /* scalar.c: an operand's bits, and which of them are undefined. */
 enum uk_step uk_scalar_source(struct uk_wave *, const struct uk_inst *, const struct uk_operand *,
@@ -289,6 +308,19 @@ enum uk_step uk_scalar_source(struct uk_wave *, const struct uk_inst *, const st
 enum uk_step uk_scalar_write(struct uk_wave *, const struct uk_inst *, unsigned index, unsigned words,
                              uint64_t value, uint64_t undefined);
 uk_run uk_run_salu, uk_run_branch, uk_run_getpc, uk_run_waitcnt, uk_run_nop, uk_run_barrier, uk_run_end;
+/* valu.c: what a VALU instruction works on, and what it makes. */
+struct uk_sources {
+    const uint32_t *s[6];
+    uint64_t undefined; /* lanes of sources that have undefined bits */
+    uint64_t mask, mask_undefined;
+    uint32_t copy[6][LANES];
+};
+/* The words of source k of part 0 or 1, or their undefined bits, as the row's function takes them. */
+void uk_source_words(const struct uk_wave *, const struct uk_inst *, unsigned k, unsigned part, bool bits,
+                     const uint32_t **words, uint32_t (*copy)[LANES]);
+/* undefined.c: the undefined bits of both words of a part's result, and the undefined lanes of its mask. */
+uint64_t uk_undefined_result(const struct uk_wave *, const struct uk_inst *, const struct uk_sources *,
+                             unsigned part, uint32_t (*result)[LANES]);
 /* valu.c, memory.c, lds.c */
 uk_run uk_run_valu, uk_run_readlane, uk_run_writelane, uk_run_smem, uk_run_global, uk_run_lds;
 

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * VALU: sources as arrays of lanes, the row's function on all 64, and its results into the lanes of EXEC. A lane's result is
- * undefined if one of its sources is; only the use of it in an address, a branch, EXEC or a store to a buffer is reported.
+ * VALU: sources as arrays of lanes, the row's function on all 64, and its results into the lanes of EXEC. Where a source has
+ * undefined bits, undefined.c says which the result has; only the use of these in an address, a branch, EXEC or a store to a buffer
+ * is reported.
  */
 #include <string.h>
 #include "lanes.h"
 #include "state.h"
 
-/* What an instruction works on. */
-struct uk_sources {
-    const uint32_t *s[6];
-    uint64_t undefined[3], high_undefined[3]; /* of the first word, of the second */
-    uint64_t mask, mask_undefined;
-    uint32_t copy[6][LANES];
+/* The results of both parts: words, and their undefined bits in the lanes where there are any. */
+struct uk_results {
+    uint32_t word[3][LANES], bits[3][LANES];
+    bool undefined;
 };
 
 static void uk_fill(uint32_t *lanes, uint32_t value) {
@@ -37,110 +36,120 @@ static void uk_change_sign(uint32_t *to, const uint32_t *from, bool absolute, bo
         to[l] = (absolute ? from[l] & ~sign : from[l]) ^ (negative ? sign : 0);
 }
 
-static const uint32_t *uk_word(struct uk_wave *w, const struct uk_operand *o, unsigned word, uint32_t *copy) {
+/* One word of an operand, or its undefined bits. */
+static const uint32_t *uk_word(const struct uk_wave *w, const struct uk_operand *o, unsigned word, bool bits,
+                               uint32_t *copy) {
+    const unsigned r = o->index + word;
+
+    if (o->kind == OPERAND_V && !bits)
+        return w->v[r];
     if (o->kind == OPERAND_V)
-        return w->v[o->index + word];
-    uk_fill(copy, o->kind == OPERAND_S     ? w->s[o->index + word]
-                  : o->kind == OPERAND_SCC ? w->scc
-                                           : o->value[word]);
+        for (unsigned l = 0; l < LANES; ++l)
+            copy[l] = uk_undefined_bits(w, r, l);
+    else if (bits)
+        uk_fill(copy, o->kind == OPERAND_S ? w->s_undefined[r] : o->kind == OPERAND_SCC && w->scc_undefined);
+    else
+        uk_fill(copy, o->kind == OPERAND_S ? w->s[r] : o->kind == OPERAND_SCC ? w->scc : o->value[word]);
     return copy;
 }
 
-/* Undefined lanes of one of the operand's words; a report if a load of it is outstanding. */
+/* The lanes in which one of the operand's words has undefined bits; a report if a load of it is outstanding. */
 static enum uk_step uk_source_undefined(struct uk_wave *w, const struct uk_inst *i,
-                                        const struct uk_operand *o, unsigned word, unsigned half,
-                                        uint64_t exec, uint64_t *undefined) {
+                                        const struct uk_operand *o, unsigned word, uint64_t exec,
+                                        uint64_t *undefined) {
     const unsigned r = o->index + word;
 
     if (o->kind == OPERAND_V && w->undefined[r] & exec) {
-        *undefined = uk_undefined_half(w, r, half);
+        *undefined |= w->undefined[r] & exec;
         return uk_use_v(w, i, r, 1, exec, "used");
     }
     if (o->kind == OPERAND_S && w->s_undefined[r]) {
-        *undefined = UINT64_MAX;
+        *undefined |= exec;
         return uk_use_s(w, i, r, 1, "used");
     }
-    *undefined = o->kind == OPERAND_SCC && w->scc_undefined ? UINT64_MAX : 0;
+    *undefined |= o->kind == OPERAND_SCC && w->scc_undefined ? exec : 0;
     return STEP_NEXT;
 }
 
-/* The half of a register that an operand takes; 2: both. */
-static unsigned uk_half_of(const struct uk_operand *o, enum uk_type type) {
-    if (o->sdwa)
-        return o->sdwa >> 4 >= 2;
-    return type == T_u16 || type == T_i16 || type == T_f16 ? 0 : 2;
+static bool uk_is_wide(enum uk_type type) {
+    return type == T_u64 || type == T_i64 || type == T_f64;
+}
+
+/* The first word of an operand that a part takes. */
+static unsigned uk_first_word(const struct uk_inst *i, const struct uk_operand *o, unsigned part) {
+    const uint32_t flags = i->op->flags;
+
+    if (o->kind == OPERAND_CONSTANT)
+        return 0;
+    return flags & F_HALVES ? o->select_low : flags & F_PK ? (part ? o->select_high : o->select_low) : 0;
+}
+
+/* A float of 16 bits as one of 32, and its undefined bits: any makes all so. */
+static void uk_widen(uint32_t *to, const uint32_t *from, bool bits) {
+    for (int l = 0; l < LANES; ++l)
+        to[l] = bits ? -(uint32_t)(from[l] != 0) : uk_bits(uk_half(from[l]));
+}
+
+void uk_source_words(const struct uk_wave *w, const struct uk_inst *i, unsigned k, unsigned part, bool bits,
+                     const uint32_t **words, uint32_t (*copy)[LANES]) {
+    const struct uk_operand *o = &i->o[1 + k];
+    const enum uk_type type = i->op->types[1 + k];
+    const uint32_t flags = i->op->flags;
+    const bool two = uk_is_wide(type) && !(flags & F_HALVES), half = flags & F_MIX && o->select_high;
+    const bool negative = flags & (F_PK | F_PK_HALF) && part ? o->negative_high : o->negative;
+    const bool upper = flags & F_PK_HALF && part ? o->select_high : o->select_low;
+    const uint8_t sdwa = flags & F_PK_HALF || half ? (upper ? UPPER_HALF : LOWER_HALF) : o->sdwa;
+
+    for (unsigned word = 0; word < 1u + two; ++word) {
+        uint32_t *to = copy[word];
+
+        words[word] = uk_word(w, o, uk_first_word(i, o, part) + word, bits, to);
+        if (sdwa || o->sign_extend) {
+            uk_select(to, words[word], sdwa, o->sign_extend);
+            words[word] = to;
+        }
+        if (half) {
+            uk_widen(to, words[word], bits);
+            words[word] = to;
+        }
+        if ((negative || o->absolute) && word == two) {
+            uk_change_sign(to, words[word], o->absolute, negative && !bits,
+                           type == T_f16 ? 0x8000 : 0x80000000);
+            words[word] = to;
+        }
+    }
+    if (flags & F_HALVES) {
+        uk_fill(copy[1], 0);
+        words[1] = copy[1];
+    }
 }
 
 static enum uk_step uk_source_k(struct uk_wave *w, const struct uk_inst *i, unsigned k, unsigned part,
                                 uint64_t exec, struct uk_sources *from) {
     const struct uk_operand *o = &i->o[1 + k];
-    const enum uk_type type = i->op->types[1 + k];
-    const bool two = type == T_u64 || type == T_i64 || type == T_f64, packed = i->op->flags & F_PK;
-    const bool move = i->op->flags & F_HALVES;
-    const bool negative = packed && part ? o->negative_high : o->negative;
-    unsigned first = packed ? (part ? o->select_high : o->select_low) : 0;
+    const unsigned first = uk_first_word(i, o, part);
     enum uk_step step;
 
     if (o->kind == OPERAND_NONE)
         return STEP_NEXT;
-    if (move) /* v_pk_mov_b32 */
-        first = o->select_low;
-    if (packed && o->kind == OPERAND_CONSTANT)
-        first = 0;
-    step = uk_source_undefined(w, i, o, first, uk_half_of(o, type), exec, &from->undefined[k]);
-    if (!step && two && !move)
-        step = uk_source_undefined(w, i, o, first + 1, 2, exec, &from->high_undefined[k]);
-    if (step)
-        return step;
-    for (unsigned word = 0; word < (two && !move ? 2u : 1u); ++word) {
-        uint32_t *copy = from->copy[2 * k + word];
-
-        from->s[2 * k + word] = uk_word(w, o, first + word, copy);
-        if (o->sdwa || o->sign_extend) {
-            uk_select(copy, from->s[2 * k + word], o->sdwa, o->sign_extend);
-            from->s[2 * k + word] = copy;
-        }
-        if ((negative || o->absolute) && word == two) {
-            uk_change_sign(copy, from->s[2 * k + word], o->absolute, negative,
-                           type == T_f16 ? 0x8000 : 0x80000000);
-            from->s[2 * k + word] = copy;
-        }
-    }
-    if (move) {
-        uk_fill(from->copy[2 * k + 1], 0);
-        from->s[2 * k + 1] = from->copy[2 * k + 1];
-    }
-    return STEP_NEXT;
+    step = uk_source_undefined(w, i, o, first, exec, &from->undefined);
+    if (!step && uk_is_wide(i->op->types[1 + k]) && !(i->op->flags & F_HALVES))
+        step = uk_source_undefined(w, i, o, first + 1, exec, &from->undefined);
+    if (!step)
+        uk_source_words(w, i, k, part, false, from->s + 2 * k, from->copy + 2 * k);
+    return step;
 }
 
 static enum uk_step uk_sources(struct uk_wave *w, const struct uk_inst *i, unsigned part, uint64_t exec,
                                struct uk_sources *from) {
     enum uk_step step = STEP_NEXT;
 
-    memset(from->undefined, 0, sizeof from->undefined);
-    memset(from->high_undefined, 0, sizeof from->high_undefined);
-    from->mask = from->mask_undefined = 0;
+    from->undefined = from->mask = from->mask_undefined = 0;
     for (unsigned k = 0; k < 3 && !step; ++k)
         step = uk_source_k(w, i, k, part, exec, from);
     if (!step && i->o[5].kind)
         step = uk_scalar_source(w, i, &i->o[5], &from->mask, &from->mask_undefined);
     return step;
-}
-
-/* Undefined lanes of both words of a result. The lower word of a sum, a product and a left shift depends on lower words only. */
-static void uk_result_undefined(const struct uk_inst *i, const struct uk_sources *from, uint64_t *undefined) {
-    const uint64_t *low = from->undefined, *high = from->high_undefined;
-
-    undefined[0] = low[0] | low[1] | low[2] | from->mask_undefined;
-    undefined[1] = undefined[0] | high[0] | high[1] | high[2];
-    if (i->op->flags & F_SELECT) {
-        undefined[0] = (from->mask & low[1]) | (~from->mask & low[0]) | from->mask_undefined;
-    } else if (i->op->flags & F_HALVES) {
-        undefined[0] = low[0];
-        undefined[1] = low[1];
-    } else if (!(i->op->flags & F_LOW_FIRST)) {
-        undefined[0] = undefined[1];
-    }
 }
 
 /* The destination's part, by SDWA. */
@@ -168,12 +177,18 @@ static void uk_merge(uint32_t *to, const uint32_t *from, uint64_t exec) {
         to[l] = exec >> l & 1 ? from[l] : to[l];
 }
 
+/* `bits` is NULL where all of the result is defined. */
 static void uk_write_v(struct uk_wave *w, unsigned r, const uint32_t *result, uint64_t exec,
-                       uint64_t undefined) {
+                       const uint32_t *bits) {
+    uint64_t undefined = 0;
+
     uk_merge(w->v[r], result, exec);
+    if (bits) {
+        uk_merge(w->undefined_bits[r], bits, exec);
+        for (int l = 0; l < LANES; ++l)
+            undefined |= (uint64_t)(bits[l] != 0) << l;
+    }
     w->undefined[r] = (w->undefined[r] & ~exec) | (undefined & exec);
-    w->half[0][r] &= ~exec;
-    w->half[1][r] &= ~exec;
 }
 
 static enum uk_step uk_write_compare(struct uk_wave *w, const struct uk_inst *i, uint64_t bits,
@@ -191,36 +206,84 @@ static void uk_clamp(uint32_t *result) {
     }
 }
 
+/* Both halves of a register, or one with what was in the other. */
+static void uk_join(const struct uk_inst *i, uint32_t (*word)[LANES], const uint32_t *before) {
+    const bool both = i->op->flags & F_PK_HALF, upper = i->upper;
+
+    for (int l = 0; l < LANES; ++l) {
+        const uint32_t low = word[0][l] & 0xffff;
+
+        word[0][l] = both    ? low | word[1][l] << 16
+                     : upper ? low << 16 | (before[l] & 0xffff)
+                             : low | (before[l] & 0xffff0000);
+    }
+}
+
+/* What the rest of the destination's register becomes. */
+static void uk_complete(const struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
+                        struct uk_results *results) {
+    const unsigned r = i->o[0].index;
+    const bool halves = i->op->flags & (F_KEEP | F_PK_HALF);
+
+    if (!results->undefined && (i->op->flags & F_KEEP || i->unused == 'K') && w->undefined[r] & exec) {
+        results->undefined = true;
+        memset(results->bits, 0, sizeof results->bits);
+    }
+    if (halves)
+        uk_join(i, results->word, w->v[r]);
+    else if (i->sdwa)
+        uk_place(i, results->word[0], w->v[r]);
+    if (results->undefined) {
+        uint32_t before[LANES];
+
+        for (unsigned l = 0; l < LANES; ++l)
+            before[l] = uk_undefined_bits(w, r, l);
+        if (halves)
+            uk_join(i, results->bits, before);
+        else if (i->sdwa)
+            uk_place(i, results->bits[0], before);
+    }
+}
+
 enum uk_step uk_run_valu(struct uk_wave *w, const struct uk_inst *i) {
-    const unsigned parts = i->op->flags & F_PK ? 2 : 1, words = i->op->flags & F_PK ? 1 : i->o[0].words;
+    const uint32_t flags = i->op->flags;
+    const unsigned parts = flags & (F_PK | F_PK_HALF) ? 2 : 1, words = flags & F_PK        ? 2
+                                                                       : flags & F_PK_HALF ? 1
+                                                                                           : i->o[0].words;
     const uint64_t exec = uk_exec(w);
-    uint32_t result[2][LANES];
-    uint64_t undefined[3] = {0}, mask_out = 0; /* of a part's both words; the second part has one */
+    uint64_t mask_out = 0, mask_undefined = 0;
+    struct uk_results results;
     struct uk_sources from;
     enum uk_step step;
 
+    results.undefined = false;
     for (unsigned part = 0; part < parts; ++part) {
         step = uk_sources(w, i, part, exec, &from);
         if (step)
             return step;
-        i->op->lanes(&result[part], from.s, from.mask, &mask_out);
-        uk_result_undefined(i, &from, undefined + part);
+        i->op->lanes(results.word + part, from.s, from.mask, &mask_out);
+        if (from.undefined | (from.mask_undefined & exec)) {
+            if (!results.undefined)
+                memset(results.bits, 0, sizeof results.bits);
+            results.undefined = true;
+            mask_undefined |= uk_undefined_result(w, i, &from, part, results.bits + part);
+        }
+        if (i->clamp)
+            uk_clamp(results.word[part]);
     }
     if (i->flops)
         w->block->run->counts->flops += i->flops * (uint64_t)__builtin_popcountll(exec);
-    if (i->op->flags & F_COMPARE)
-        return uk_write_compare(w, i, mask_out, undefined[0]);
+    if (flags & F_COMPARE)
+        return uk_write_compare(w, i, mask_out, mask_undefined);
     step = uk_use_v(w, i, i->o[0].index, i->o[0].words, exec, "overwritten");
     if (!step && i->o[4].kind)
-        step = uk_scalar_write(w, i, i->o[4].index, 2, mask_out & exec, undefined[1] & exec);
+        step = uk_scalar_write(w, i, i->o[4].index, 2, mask_out & exec, mask_undefined & exec);
     if (step)
         return step;
-    if (i->clamp)
-        uk_clamp(result[0]);
-    if (i->sdwa)
-        uk_place(i, result[0], w->v[i->o[0].index]);
-    for (unsigned r = 0; r < words * parts; ++r)
-        uk_write_v(w, i->o[0].index + r, result[r], exec, undefined[r]);
+    if (flags & (F_KEEP | F_PK_HALF) || i->sdwa)
+        uk_complete(w, i, exec, &results);
+    for (unsigned r = 0; r < words; ++r)
+        uk_write_v(w, i->o[0].index + r, results.word[r], exec, results.undefined ? results.bits[r] : NULL);
     return STEP_NEXT;
 }
 
@@ -237,7 +300,7 @@ enum uk_step uk_run_readlane(struct uk_wave *w, const struct uk_inst *i) {
         step = uk_use_v(w, i, i->o[1].index, 1, (uint64_t)1 << lane, "used");
     if (step)
         return step;
-    unknown = undefined || w->undefined[i->o[1].index] >> lane & 1 ? UINT32_MAX : 0;
+    unknown = undefined ? UINT32_MAX : uk_undefined_bits(w, i->o[1].index, (unsigned)lane);
     return uk_scalar_write(w, i, i->o[0].index, 1, w->v[i->o[1].index][lane], unknown);
 }
 
@@ -253,8 +316,9 @@ enum uk_step uk_run_writelane(struct uk_wave *w, const struct uk_inst *i) {
     if (step)
         return step;
     w->v[i->o[0].index][lane] = (uint32_t)value;
+    w->undefined_bits[i->o[0].index][lane] = lane_undefined ? UINT32_MAX : (uint32_t)undefined;
     w->undefined[i->o[0].index] &= ~((uint64_t)1 << lane);
-    if (undefined | lane_undefined)
+    if (w->undefined_bits[i->o[0].index][lane])
         w->undefined[i->o[0].index] |= (uint64_t)1 << lane;
     return STEP_NEXT;
 }

@@ -10,14 +10,14 @@
 /* The last load of the vector register under way, for some of these lanes, but `not`; or NULL. Lanes that branched differently
  * may load one register by different instructions. */
 static const struct uk_event *uk_event_of(const struct uk_wave *w, unsigned r, uint64_t exec,
-                                          const struct uk_event * not) {
+                                          const struct uk_event * not ) {
     const struct uk_event *last = NULL;
 
     for (int queue = 0; queue < 2; ++queue)
         for (unsigned k = 0; k < w->events[queue].n; ++k) {
             const struct uk_event *e = &w->events[queue].slot[w->events[queue].order[k]];
 
-            if (e != not&&!e->scalar && r - e->first < e->n && e->exec & exec && (!last || e->id > last->id))
+            if (e != not &&!e->scalar && r - e->first < e->n && e->exec & exec && (!last || e->id > last->id))
                 last = e;
         }
     return last;
@@ -50,8 +50,6 @@ static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
 
             w->pending[r] = other ? other->id : 0;
             w->undefined[r] = (w->undefined[r] & ~lanes) | (e->undefined[k] & lanes);
-            for (unsigned half = 0; half < 2; ++half)
-                w->half[half][r] = e->halves[half] ? w->half[half][r] | lanes : w->half[half][r] & ~lanes;
         }
     }
 }
@@ -81,21 +79,10 @@ struct uk_event *uk_event_new(struct uk_wave *w, enum uk_queue queue, const stru
     e->inst = inst;
     e->exec = uk_exec(w);
     e->id = ++w->next_id;
-    e->scalar = e->lds = e->write = e->halves[0] = e->halves[1] = false;
+    e->scalar = e->lds = e->write = false;
     e->n = 0;
     e->parts = 0;
     return e;
-}
-
-/* Of a half, the register stays undefined where the other half is; bytes of memory may add to that. */
-void uk_event_defines(struct uk_wave *w, struct uk_event *e, unsigned first, unsigned n) {
-    const bool high = e->inst->op->flags & F_HIGH, part = e->inst->op->flags & (F_HIGH | F_LOW);
-
-    e->first = (uint16_t)first;
-    e->n = (uint16_t)n;
-    e->halves[high] = part;
-    for (unsigned k = 0; k < n; ++k)
-        e->undefined[k] = part ? uk_undefined_half(w, first + k, !high) : 0;
 }
 
 void uk_event_marks(struct uk_wave *w, const struct uk_event *e) {

@@ -69,7 +69,7 @@ static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *
     memset(w->s_pending, 0, sizeof w->s_pending);
     memset(w->undefined, 255, sizeof w->undefined);
     memset(w->pending, 0, sizeof w->pending);
-    memset(w->half, 0, sizeof w->half);
+    memset(w->undefined_bits, 255, run->code->v_registers * sizeof w->undefined_bits[0]);
     for (int queue = 0; queue < 2; ++queue) {
         w->events[queue].used = 0;
         w->events[queue].n = 0;
@@ -197,7 +197,7 @@ static void uk_run_blocks(struct uk_run_state *run, const struct uk_descriptor *
         run->block.id[2] = (uint32_t)(at / grid[0] / grid[1]);
         run->block.number = (uint32_t)i + 1;
         run->block.epoch = 1;
-        memset(run->block.lds_defined, 0, run->block.lds_bytes);
+        memset(run->block.lds_undefined, 255, run->block.lds_bytes);
         memset(run->block.lds, 0xa5, run->block.lds_bytes);
         uk_simt_shadow_end(&run->block.shadow);
         if (!uk_simt_shadow_begin(&run->block.shadow, run->block.lds_bytes)) {
@@ -217,7 +217,7 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_de
     run->block.run = run;
     run->block.n_waves = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
     run->block.lds = malloc(run->block.lds_bytes + 1);
-    run->block.lds_defined = malloc(run->block.lds_bytes + 1);
+    run->block.lds_undefined = malloc(run->block.lds_bytes + 1);
     for (uint32_t i = 0; i < run->block.n_waves; ++i) {
         run->waves[i] = calloc(1, sizeof *run->waves[i]);
         memory = memory && run->waves[i];
@@ -228,7 +228,7 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_de
         inst->n_executed = inst->lds_cycles = inst->lds_conflicts = inst->lds_ways = 0;
         inst->waited[0] = inst->waited[1] = 0;
     }
-    if (memory && run->block.lds && run->block.lds_defined)
+    if (memory && run->block.lds && run->block.lds_undefined)
         uk_run_blocks(run, descriptor);
     else
         run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_NO_MEMORY, "no memory for a block's waves");
@@ -239,6 +239,6 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_de
     for (uint32_t i = 0; i < run->block.n_waves; ++i)
         free(run->waves[i]);
     free(run->block.lds);
-    free(run->block.lds_defined);
+    free(run->block.lds_undefined);
     return run->status;
 }

@@ -184,3 +184,57 @@ CASES = {
     "word": ("which is no instruction", 64, ".long 0xffffffff", none),
     "omod": ("a modifier of this instruction is not simulated", 64, "v_mul_f32 v1, v0, v0 mul:2", without(" mul:2")),
 }
+
+STORED = "v6, which is stored, is undefined"
+BYTE = "v_and_b32 v7, 0xff, v0\nv_lshl_or_b32 v6, v5, 8, v7\n"  # v6: of its bits only the lowest 8 are defined
+
+
+def stored(text, size="dword"):
+    """v6 is stored by block 0 alone; v5 is undefined."""
+    return f"{ALONE}{text}\nglobal_store_{size} v10, v6, s[4:5]{END}"
+
+
+# Bits that are undefined beside others that are not.
+BITS = {
+    "bits_packed": (STORED, 64, stored(BYTE, "short"), instead("store_short", "store_byte")),
+    "bits_shifted": (STORED, 64, stored("v_lshlrev_b32 v6, 16, v5", "short_d16_hi"), instead("short_d16_hi", "short")),
+    "bits_shifted_sign": (STORED, 64, stored(BYTE + "v_lshlrev_b32 v6, 16, v6\nv_ashrrev_i32 v6, 16, v6"), instead("6, 16", "6, 24")),
+    "bits_shifted_by": (STORED, 64, stored("v_lshl_or_b32 v6, v5, 4, v0\nv_lshrrev_b32 v6, v6, v0"), instead("v5, 4", "v5, 5")),
+    "bits_shifted_64": (STORED, 64, stored(BYTE + "v_mov_b32 v7, 0\nv_lshlrev_b64 v[6:7], 23, v[6:7]"), instead("v[6:7], 23", "v[6:7], 24")),
+    "bits_anded": (STORED, 64, stored("v_and_b32 v6, 0xff8000, v5", "short"), instead("0xff8000", "0xff0000")),
+    "bits_ored": (STORED, 64, stored("v_or_b32 v6, 0x7fff, v5", "short"), instead("0x7fff", "0xffff")),
+    "bits_inserted": (STORED, 64, stored("s_mov_b32 s8, 0xffff\nv_bfi_b32 v6, s8, v0, v5"), instead("store_dword", "store_short")),
+    "bits_extracted": (STORED, 64, stored(BYTE + "v_bfe_u32 v6, v6, 1, 8"), instead("1, 8", "1, 7")),
+    "bits_extracted_sign": (STORED, 64, stored(BYTE + "v_bfe_i32 v6, v6, 1, 8"), instead("1, 8", "1, 7")),
+    "bits_permuted": (STORED, 64, stored(BYTE + "s_mov_b32 s8, 0xc000500\nv_perm_b32 v6, v6, v0, s8"), instead("0xc000500", "0xc000400")),
+    "bits_added": (STORED, 64, stored(BYTE + "v_add3_u32 v6, v6, v6, v0", "short"), instead("store_short", "store_byte")),
+    "bits_multiplied": (STORED, 64, stored(BYTE + "v_mul_lo_u32 v6, v6, v0", "short"), instead("store_short", "store_byte")),
+    "bits_carried": (STORED, 64, stored("v_lshl_or_b32 v6, v5, 7, v0\nv_add_u32 v6, 1, v6", "byte"), instead("v5, 7", "v5, 8")),
+    "bits_compared": ("VCC is undefined", 64, BYTE + "v_cmp_eq_u32 vcc, 0, v6\ns_cbranch_vccz end" + END,
+                      instead("v_cmp", "v_and_b32 v6, 0xff, v6\nv_cmp")),
+    "bits_converted": (STORED, 64, stored(BYTE + "v_cvt_f32_ubyte1 v6, v6"), instead("ubyte1", "ubyte0")),
+    "bits_read": (STORED, 64, stored(BYTE + "v_mul_u32_u24_sdwa v6, v6, v0 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:DWORD"),
+                  instead("BYTE_1", "BYTE_0")),
+    "bits_kept": (STORED, 64, stored("v_or_b32_sdwa v6, v0, v0 dst_sel:BYTE_0 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_0 src1_sel:BYTE_0"),
+                  instead("PRESERVE", "PAD")),
+    "bits_sign_extended": (STORED, 64, stored(BYTE + "v_mov_b32_sdwa v6, v6 dst_sel:WORD_0 dst_unused:UNUSED_SEXT src0_sel:DWORD", "short_d16_hi"),
+                           instead("WORD_0", "BYTE_0")),
+    "bits_of_halves": (STORED, 64, stored("s_mov_b32 s8, 0xffff\nv_bfi_b32 v6, s8, v0, v5\nv_pk_add_u16 v6, v6, v0", "short_d16_hi"),
+                       instead("short_d16_hi", "short")),
+    "bits_of_one_half": (STORED, 64, stored("s_mov_b32 s8, 0xffff\nv_bfi_b32 v6, s8, v0, v5\nv_pk_max_i16 v6, v6, v0 op_sel:[1,0]", "short"),
+                         instead("[1,0]", "[0,0]")),
+    "bits_mixed": (STORED, 64, stored("s_mov_b32 s8, 0xffff\nv_bfi_b32 v6, s8, v0, v5\nv_fma_mix_f32 v6, v6, v0, v0 op_sel:[1,0,0] op_sel_hi:[1,0,0]"),
+                   instead("op_sel:[1,0,0]", "op_sel:[0,0,0]")),
+    "bits_beside": (STORED, 64, stored("v_max3_u16 v6, v0, v0, v0 op_sel:[0,0,0,1]"), lambda t: t.replace("v_max3", "v_mov_b32 v6, 0\nv_max3")),
+    "bits_scalar": ("SCC is undefined", 64, BYTE + "v_readfirstlane_b32 s8, v6\ns_and_b32 s8, s8, 0x1ff\ns_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end" + END,
+                    instead("0x1ff", "0xff")),
+    "bits_of_scalar": (STORED, 64, stored("s_or_b32 s8, s20, 0xff\nv_mov_b32 v6, s8", "short"), instead("store_short", "store_byte")),
+    "bits_written_to_lane": (STORED, 64, stored("v_mov_b32 v6, 0\ns_or_b32 s8, s20, 0xff\nv_writelane_b32 v6, s8, 3", "short"),
+                             instead("store_short", "store_byte")),
+    "bits_in_lds": (STORED, 64, stored(BYTE + "ds_write_b32 v10, v6\nds_read_b32 v6, v10\ns_waitcnt lgkmcnt(0)\nv_and_b32 v6, 0x1ff, v6"),
+                    instead("0x1ff", "0xff")),
+    "bits_of_lds_byte": (STORED, 64, stored("v_lshl_or_b32 v6, v5, 7, v0\nds_write_b8 v10, v6\nds_read_i8 v6, v10\ns_waitcnt lgkmcnt(0)"),
+                         instead("v5, 7", "v5, 8")),
+    "bits_selected": (STORED, 64, stored("v_mov_b32 v7, v0\nv_cmp_eq_u32 vcc, 0, v5\nv_cndmask_b32 v6, v10, v7, vcc"), instead("v6, v10, v7", "v6, v0, v7")),
+}
+CASES |= BITS

@@ -17,6 +17,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import halves
 from assembly import assembly
 from pcode import FUNCTIONS, Float, Manual, arithmetic, float_bits, float_of, raw, typed
 
@@ -71,9 +72,10 @@ def table():
     text += "#define VF(name, ...) ROW V name f32 f32 f32 f32\n#define VC(name, A, B, ...) ROW VC name none A B none\n"
     out = subprocess.run([llvm / "clang", "-E", "-P", "-x", "c", f"-I{source}/simulate/amdgpu", "-"], input=text + '#include "opcodes.def"\n',
                          text=True, capture_output=True, check=True).stdout
-    flags = dict(re.findall(r"^V[FM]?\((\w+),.*?(F_ACC)\b", (source / "simulate/amdgpu/opcodes.def").read_text(), re.M))
+    text = (source / "simulate/amdgpu/opcodes.def").read_text()
+    acc, keep = (set(re.findall(rf"^V[FM]?\((\w+),.*?{flag}\b", text, re.M)) for flag in ("F_ACC", "F_KEEP"))
     rows = [row.split() for row in out.replace("ROW", "\nROW").split("\n") if row.startswith("ROW")]
-    return [row[1:7] + [row[2] in flags] for row in rows]
+    return [row[1:7] + [row[2] in acc, row[2] in keep] for row in rows]
 
 
 def words(kind):
@@ -123,53 +125,65 @@ def model_sad(env):
     env["D0"] = (abs(env["S0"] - env["S1"]) + env["S2"]) & 0xffffffff
 
 
-def model_frexp_exp(env):
-    a = float_of(env["S0"], 32).value
-    env["D0"] = math.frexp(a)[1] & 0xffffffff if math.isfinite(a) else 0
+def model_frexp_exp(size):
+    def model(env):
+        a = float_of(env["S0"], size).value
+        env["D0"] = math.frexp(a)[1] & (0xffff if size == 16 else 0xffffffff) if math.isfinite(a) else 0
+    return model
 
 
-def nearest(x):
-    """A fraction as f32, rounded once."""
-    if not x:
-        return Float(0.0, 32)
-    exponent = math.frexp(abs(float(x)))[1] if abs(float(x)) > 2.0 ** -1000 else -1000
-    unit = Fraction(2) ** max(exponent - 24, -149)
-    return Float(math.copysign(float(round(x / unit) * unit), x), 32)
+def nearest(x, size):
+    """A fraction as a float, rounded once."""
+    digits, least, most = {32: (24, -149, 128), 64: (53, -1074, 1024)}[size]
+    exponent = x.numerator.bit_length() - x.denominator.bit_length() + 1
+    exponent -= abs(x) < Fraction(2) ** (exponent - 1)
+    unit = Fraction(2) ** max(exponent - digits, least)
+    value = round(x / unit) * unit
+    return Float(math.copysign(math.inf if abs(value) >= Fraction(2) ** most else float(abs(value)), 1 if x >= 0 else -1), size)
 
 
-def model_div_fmas(env):
-    """The manual of CDNA has another factor, 2 ** 32, that fits no scaling; that of RDNA has these."""
-    a, b, c = (float_of(env[name], 32) for name in ("S0", "S1", "S2"))
-    value = FUNCTIONS["fma"](a, b, c)
-    if env["VCC"] & 1 and all(math.isfinite(x.value) for x in (a, b, c)) and value.value:
-        scale = Fraction(2) ** (64 if (c.bits >> 23 & 255) > 127 else -64)
-        value = nearest((Fraction(a.value) * Fraction(b.value) + Fraction(c.value)) * scale)
-    elif env["VCC"] & 1:
-        value = arithmetic("*", value, Float(2.0 ** 64, 32))
-    env["D0"] = raw(value)
+def model_div_fmas(size):
+    """The manual of CDNA has another factor that fits no scaling; that of RDNA has these."""
+    top, power = {32: (127, 64), 64: (1023, 128)}[size]
+
+    def model(env):
+        a, b, c = (float_of(env[name], size) for name in ("S0", "S1", "S2"))
+        value = FUNCTIONS["fma"](a, b, c)
+        if env["VCC"] & 1 and all(math.isfinite(x.value) for x in (a, b, c)) and value.value:
+            up = (c.bits >> {32: 23, 64: 52}[size] & (2 * top + 1)) > top
+            value = nearest((Fraction(a.value) * Fraction(b.value) + Fraction(c.value)) * Fraction(2) ** (power if up else -power), size)
+        env["D0"] = raw(value)
+    return model
 
 
-def model_div_scale(env):
+def model_div_scale(size):
     """The pseudocode leaves out that without a condition nothing is scaled, and speaks of 1 / denominator as subnormal in
     f64, which it never is: in f32 both are scaled then."""
-    env["D0"] = env["S0"]
-    a, den, num = (float_of(env[name], 32).value for name in ("S0", "S1", "S2"))
-    PSEUDO["v_div_scale_f32"](env)
-    small = lambda x: 0 < abs(rounded_f32(x)) < 2.0 ** -126
-    if den and small(1 / den) and num and not small(num / den) and not env["VCC"] & 1:
-        env["D0"] = raw(Float(math.ldexp(a, -64), 32))
+    def model(env):
+        env["D0"] = env["S0"]
+        a, den, num = (float_of(env[name], size).value for name in ("S0", "S1", "S2"))
+        PSEUDO[f"v_div_scale_f{size}"](env)
+        small = lambda x: 0 < abs(rounded_f32(x)) < 2.0 ** -126
+        if size == 32 and den and small(1 / den) and num and not small(num / den) and not env["VCC"] & 1:
+            env["D0"] = raw(Float(math.ldexp(a, -64), 32))
+    return model
 
 
 def rounded_f32(x):
     return Float(x, 32).value
 
 
-def model_div_fixup(env):
-    """The pseudocode asks whether the denominator's exponent is 255 where only the quotient's can be."""
-    PSEUDO["v_div_fixup_f32"](env)
-    a, den, num = (float_of(env[name], 32) for name in ("S0", "S1", "S2"))
-    if a.bits >> 23 & 255 == 255 and all(math.isfinite(x.value) and x.value for x in (den, num)) and (num.bits >> 23 & 255) - (den.bits >> 23 & 255) >= -150:
-        env["D0"] = 0x7f800000 | (den.bits ^ num.bits) & 0x80000000
+def model_div_fixup(size):
+    """The pseudocode asks whether the denominator's exponent is the largest where only the quotient's can be."""
+    digits, largest, least = {32: (23, 255, -150), 64: (52, 2047, -1075)}[size]
+
+    def model(env):
+        PSEUDO[f"v_div_fixup_f{size}"](env)
+        a, den, num = (float_of(env[name], size) for name in ("S0", "S1", "S2"))
+        exponent = lambda x: x.bits >> digits & largest
+        if exponent(a) == largest and all(math.isfinite(x.value) and x.value for x in (den, num)) and exponent(num) - exponent(den) >= least:
+            env["D0"] = largest << digits | (den.bits ^ num.bits) & 1 << size - 1
+    return model
 
 
 def model_rndne(size):
@@ -183,7 +197,7 @@ def model_rndne(size):
 def model_ldexp(size):
     """In one rounding; the pseudocode's power of 2 overflows."""
     def model(env):
-        env["D0"] = raw(FUNCTIONS["ldexp"](float_of(env["S0"], size), typed(env["S1"], "i32")))
+        env["D0"] = raw(FUNCTIONS["ldexp"](float_of(env["S0"], size), typed(env["S1"], "i16" if size == 16 else "i32")))
     return model
 
 
@@ -202,13 +216,16 @@ def model_mbcnt(high):
 MODELS = {"v_mbcnt_lo_u32_b32": model_mbcnt(False), "v_mbcnt_hi_u32_b32": model_mbcnt(True), "v_madmk_f32": model_madmk, "v_madak_f32": model_madak,
           "v_mad_f32": model_mad, "v_mac_f32": model_mac, "v_perm_b32": model_perm, "v_sad_u32": model_sad,
           "v_accvgpr_read_b32": model_move, "v_accvgpr_write_b32": model_move, "v_accvgpr_mov_b32": model_move,
-          "v_frexp_exp_i32_f32": model_frexp_exp, "v_rndne_f32": model_rndne(32), "v_rndne_f64": model_rndne(64),
-          "v_ldexp_f32": model_ldexp(32), "v_ldexp_f64": model_ldexp(64), "v_mad_legacy_u16": model_mad_legacy_u16, "v_div_fmas_f32": model_div_fmas}
-CORRECTED = {"v_div_scale_f32": model_div_scale, "v_div_fixup_f32": model_div_fixup}
+          "v_frexp_exp_i32_f32": model_frexp_exp(32), "v_frexp_exp_i32_f64": model_frexp_exp(64), "v_frexp_exp_i16_f16": model_frexp_exp(16), "v_rndne_f32": model_rndne(32), "v_rndne_f64": model_rndne(64), "v_rndne_f16": model_rndne(16),
+          "v_ldexp_f16": model_ldexp(16),
+          "v_ldexp_f32": model_ldexp(32), "v_ldexp_f64": model_ldexp(64), "v_mad_legacy_u16": model_mad_legacy_u16, "v_div_fmas_f32": model_div_fmas(32),
+          "v_div_fmas_f64": model_div_fmas(64), **halves.MODELS}
+CORRECTED = {"v_div_scale_f32": model_div_scale(32), "v_div_scale_f64": model_div_scale(64), "v_div_fixup_f32": model_div_fixup(32),
+             "v_div_fixup_f64": model_div_fixup(64)}
 PSEUDO = {}
 # Hardware is within 1 ulp; so may the model be.
-LOOSE = {"v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_exp_f32", "v_log_f32", "v_sqrt_f32"}
-ONLY_GFX90A = re.compile(r"v_pk_(fma|mul|add|mov)_|v_accvgpr_mov|v_mov_b64|v_lshl_add_u64|v_fmac_f64")
+LOOSE = {"v_rcp_f32", "v_rcp_iflag_f32", "v_rsq_f32", "v_exp_f32", "v_log_f32", "v_sqrt_f32", "v_rsq_f16", "v_exp_f16", "v_log_f16"}
+ONLY_GFX90A = re.compile(r"v_pk_(fma|mul|add|mov)_[fb]32|v_accvgpr_mov|v_mov_b64|v_lshl_add_u64|v_fmac_f64")
 NOT_GFX906 = re.compile(r"v_accvgpr|v_dot4c")
 NOT_GFX90A = re.compile(r"v_mov_b64|v_lshl_add_u64|v_ma[cd](mk|ak)?_f32")
 IMMEDIATES = (0, 1, -1, 100, 32767, -32768)
@@ -218,13 +235,14 @@ class Test:
     """One instruction as written: a row, and what is done to its operands and result."""
 
     def __init__(self, row, text, model, immediate=None):
-        self.kind, self.name, self.d, self.a, self.b, self.c, self.acc = row
+        self.kind, self.name, self.d, self.a, self.b, self.c, self.acc, self.keeps = row
+        self.packed = self.name.startswith("v_pk_") and self.name.endswith("16")
         self.text, self.model, self.immediate = text, model, immediate
 
 
 def vector_text(row):
     """A line, with sources in v[20:25], the result in v[26:27], masks in s[10:11] and s[12:13]."""
-    kind, name, d, a, b, c, acc = row
+    kind, name, d, a, b, c, acc, _ = row
     register = lambda at, kind: f"v[{at}:{at + 1}]" if words(kind) == 2 else f"v{at}"
     packed = name.startswith("v_pk_") and d == "f32"
     wide = "u64" if packed else None
@@ -248,17 +266,21 @@ def vector_text(row):
     return f"{name} " + ", ".join(operands) + (" op_sel:[0,1]" if name == "v_pk_mov_b32" else "") + "\n"
 
 
+def changed_model(code, before=None, after=None):
+    def model(env):
+        env.update(before(env) if before else {})
+        code(env)
+        if after:
+            after(env)
+    return model
+
+
 def variants(row, code):
     """Signs, clamp and SDWA, on some instructions: the same model, on changed operands."""
     name = row[1]
 
     def changed(before=None, after=None):
-        def model(env):
-            env.update(before(env) if before else {})
-            code(env)
-            if after:
-                after(env)
-        return model
+        return changed_model(code, before, after)
 
     sign = lambda bits: bits ^ 0x80000000
     if name in ("v_fma_f32", "v_add_f32", "v_mul_f32"):
@@ -307,11 +329,15 @@ def tests(rows, manual, gpu):
         code = MODELS.get(name) or (manual and manual.find(name))
         if name in CORRECTED and code:
             PSEUDO[name], code = code, CORRECTED[name]
+        if code and row[7] and name not in halves.MODELS:
+            code = halves.keeping(code)
         if not code:
             missing.append(name)
         elif row[0].startswith("V"):
             vectors.append(Test(row, vector_text(row), code))
             vectors += [Test(row, text, model) for text, model in variants(row, code)]
+            n = sum(kind != "none" for kind in row[3:6])
+            vectors += [Test(row, text, model) for text, model in halves.variants(name, n, row[7], lambda *f, code=code: changed_model(code, *f))]
         else:
             for immediate in IMMEDIATES if row[4] in ("k16", "ku16") or row[3] == "k16" else (None,):
                 scalars.append(Test(row, scalar_text(row, immediate), code, immediate))
@@ -320,7 +346,7 @@ def tests(rows, manual, gpu):
 
 def scalar_text(row, immediate):
     """Sources in s[12:15], the destination s[16:17]."""
-    _, name, d, a, b, _, _ = row
+    _, name, d, a, b = row[:5]
     register = lambda at, kind: f"s[{at}:{at + 1}]" if words(kind) == 2 else f"s{at}"
     text = [register(16, d)] if d != "none" else []
     if immediate is not None:
@@ -374,8 +400,8 @@ def run(gpu, name, text, data, out_bytes, blocks, block):
     return struct.unpack(f"<{out_bytes // 4}I", (folder / "out").read_bytes()[len(data):])
 
 
-def ulps(a, b):
-    place = lambda bits: bits if bits < 1 << 31 else (1 << 31) - bits
+def ulps(a, b, size):
+    place = lambda bits: bits if bits < 1 << size - 1 else (1 << size - 1) - bits
     return abs(place(a) - place(b))
 
 
@@ -383,24 +409,26 @@ def agree(test, wanted, found):
     """Bits, but that one NaN is as good as another; the high word only of what has one."""
     wide = words(test.d) == 2 or (test.name.startswith("v_pk_") and test.d == "f32")
     wanted, found = (x & (2 ** 64 - 1 if wide else 2 ** 32 - 1) for x in (wanted, found))
-    if test.d in ("f16", "u16"):
+    if test.d.endswith("16") and not test.packed and not test.keeps and "PRESERVE" not in test.text:
         wanted &= 0xffff
+    if test.d == "f16":
+        return all(w == f or all(math.isnan(float_of(x, 16).value) for x in (w, f)) or (test.name in LOOSE and ulps(w, f, 16) <= 1)
+                   for w, f in ((halves.half(wanted, upper), halves.half(found, upper)) for upper in (0, 1)))
     parts = [(wanted, found, 64)] if test.d == "f64" else [(wanted >> s & 0xffffffff, found >> s & 0xffffffff, 32) for s in ((0, 32) if wide else (0,))]
     for w, f, size in parts:
         if w == f:
             continue
-        if test.d not in ("f32", "f64", "f16"):
+        if test.d not in ("f32", "f64"):
             return False
-        size = 16 if test.d == "f16" else size
         if math.isnan(float_of(w, size).value) and math.isnan(float_of(f, size).value):
             continue
-        if not (test.name in LOOSE and ulps(w, f) <= 1):
+        if not (test.name in LOOSE and ulps(w, f, 32) <= 1):
             return False
     return True
 
 
 def width(test, kind):
-    return 64 if words(kind) == 2 or (test.name.startswith("v_pk_") and test.d == "f32") else 16 if kind.endswith("16") and kind[0] != "k" else 32
+    return 64 if words(kind) == 2 or (test.name.startswith("v_pk_") and test.d == "f32") else 32 if test.packed else 16 if kind.endswith("16") and kind[0] != "k" else 32
 
 
 def check_vectors(gpu, tests_of, blocks):
@@ -415,7 +443,7 @@ def check_vectors(gpu, tests_of, blocks):
                    for n, kind in enumerate((test.a, test.b, test.c)) if kind != "none"}
             env |= {"D0": lane[6] | lane[7] << 32, "VCC": lane[8], "D1": 0, "OPSEL": 2, "LANE": i % 64, "WIDE0": lane[0], "WIDE1": lane[2]}
             old = dict(env)
-            if test.acc:
+            if test.acc and not test.keeps:
                 env["D0"] &= (1 << width(test, test.d)) - 1
             test.model(env)
             mask = env["D0"] & 1 if test.kind == "VC" else env["D1"] if "mad_" in test.name else env["VCC"] & 1

@@ -93,7 +93,7 @@ def power(x, y):
 
 
 def exponent(a):
-    return a.bits >> {32: 23, 64: 52}[a.size] & {32: 255, 64: 2047}[a.size]
+    return a.bits >> {16: 10, 32: 23, 64: 52}[a.size] & {16: 31, 32: 255, 64: 2047}[a.size]
 
 
 def to_integer(a, least, most):
@@ -131,7 +131,7 @@ FUNCTIONS = {
     "pow": lambda a, b: arithmetic("**", a, b),
     "isNAN": lambda a: math.isnan(a.value), "isSignalNAN": lambda a: a.signaling(),
     "isQuietNAN": lambda a: math.isnan(a.value) and not a.signaling(),
-    "cvtToQuietNAN": lambda a: float_of(a.bits | 1 << {32: 22, 64: 51}[a.size], a.size),
+    "cvtToQuietNAN": lambda a: float_of(a.bits | 1 << {16: 9, 32: 22, 64: 51}[a.size], a.size),
     "fract": lambda a: arithmetic("-", a, rounded(math.floor)(a)),
     "isEven": lambda a: a.value % 2 == 0,
     "sign": lambda a: a.bits >> (a.size - 1), "exponent": exponent,
@@ -143,13 +143,16 @@ FUNCTIONS = {
     "f64_to_i32": lambda a: to_integer(a, -1 << 31, (1 << 31) - 1), "f64_to_u32": lambda a: to_integer(a, 0, (1 << 32) - 1),
     "f32_to_f16": lambda a: Float(a.value, 16), "f16_to_f32": lambda a: Float(a.value, 32),
     "f32_to_f64": lambda a: Float(a.value, 64), "f64_to_f32": lambda a: Float(a.value, 32),
+    "f16_to_i16": lambda a: to_integer(a, -1 << 15, (1 << 15) - 1), "f16_to_u16": lambda a: to_integer(a, 0, (1 << 16) - 1),
+    "i16_to_f16": lambda a: Float(float(a), 16), "u16_to_f16": lambda a: Float(float(a), 16),
     "i8_to_i32": lambda a: a, "u8_to_u32": lambda a: a,
 }
 for source in ("i32", "u32"):
     FUNCTIONS[f"{source}_to_f32"] = lambda a: Float(a, 32)
     FUNCTIONS[f"{source}_to_f64"] = lambda a: Float(a, 64)
-CONSTANTS = {"INF": Float(math.inf, 64), "NAN": Float(math.nan, 64), "OVERFLOW_F32": Float(math.inf, 32), "UNDERFLOW_F32": Float(0.0, 32), "laneId": 0}
-TOKEN = re.compile(r"\s*(?:(\d+)'([UIFB])\(|(\d+)'(0x[0-9a-fA-F]+|\d+)[UL]*|(0x[0-9a-fA-F]+)(?:ULL|LL|U)?|(\d+\.\d+)(F)?|(\d+)(?:ULL|LL|U)?|"
+CONSTANTS = {"INF": Float(math.inf, 64), "NAN": Float(math.nan, 64), "OVERFLOW_F32": Float(math.inf, 32), "UNDERFLOW_F32": Float(0.0, 32),
+             "OVERFLOW_F64": Float(math.inf, 64), "UNDERFLOW_F64": Float(0.0, 64), "laneId": 0}
+TOKEN = re.compile(r"\s*(?:(\d+)'([UIFB])\(|(\d+)'(\d+\.\d+)|(\d+)'(0x[0-9a-fA-F]+|\d+)[UL]*|(0x[0-9a-fA-F]+)(?:ULL|LL|U)?|(\d+\.\d+)(F)?|(\d+)(?:ULL|LL|U)?|"
                    r"([A-Za-z_]\w*)|(\*\*|<>|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/&|^~!<>?:()\[\]{}.,=]))")
 LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!=", "<>"], ["<", ">", "<=", ">="], ["<<", ">>"], ["+", "-"], ["*", "/"], ["**"]]
 COMPARES = {"==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, ">": lambda a, b: a > b,
@@ -163,9 +166,11 @@ def tokens(text):
         if not m:
             raise ValueError(f"pseudocode: {text[at:]}")
         at = m.end()
-        cast, kind, _, sized, hexadecimal, real, single, integer, name, operator = m.groups()
+        cast, kind, size, sized_real, _, sized, hexadecimal, real, single, integer, name, operator = m.groups()
         if cast:
             out.append(("cast", int(cast), kind))
+        elif size:
+            out.append(("number", Float(float(sized_real), int(size))))
         elif sized or hexadecimal or integer:
             out.append(("number", int(sized or hexadecimal or integer, 0)))
         elif real:
@@ -219,7 +224,7 @@ class Parser:
             def compare(env):
                 a, b = left(env), right(env)
                 if b == "DENORM":  # equal to it: of its kind
-                    return a.value != 0 and abs(a.value) < {32: 2.0 ** -126, 64: 2.0 ** -1022}[a.size]
+                    return a.value != 0 and abs(a.value) < {16: 2.0 ** -14, 32: 2.0 ** -126, 64: 2.0 ** -1022}[a.size]
                 if operator == "==" and isinstance(b, Float) and b.exact:
                     return a.value == 0 and math.copysign(1, a.value) == math.copysign(1, b.value)
                 return COMPARES[operator](number(a), number(b))
