@@ -15,7 +15,7 @@ Every block of a page between ``` and ``` is one of these, by the word behind th
 After that word may stand:
 
     fails             the last command of the block ends with exit status 1 or 2; all others end with 0
-    needs=WORD        left out, and named, unless there is such a command, or module (python3:NAME), header (NAME.h), file of the
+    needs=WORD        skipped, by name, unless there is such a command, or module (python3:NAME), header (NAME.h), file of the
                       source tree (with a /), or feature of the CPU (cpu:NAME)
     not run: REASON   never run
 
@@ -98,8 +98,8 @@ class Page:
             if unknown or not block.kind or (words[1] and not reason):
                 self.fail(block.line, f"the block says neither what it is nor why it is not run: {block.kind} {block.rest}")
             elif reason or missing:
-                self.left_out.append(f"{self.name}:{block.line}: left out, {reason or 'it needs ' + ', '.join(missing)}: "
-                                     + block.lines[0].removeprefix("$ "))
+                why = f"not run, {reason}" if reason else f"skipped, it needs {', '.join(missing)}"
+                self.left_out.append(f"{self.name}:{block.line}: {why}: {block.lines[0].removeprefix('$ ')}")
             elif block.kind in ("console", "sh"):
                 self.plan_commands(block, "fails" in options)
             elif block.kind != "picture":
@@ -265,7 +265,7 @@ def main():
         print(f"{page.name}: {len(page.commands)} commands, {len(page.files)} files")
         print("".join(line + "\n" for line in page.left_out + page.failures), end="")
     commands, left_out = sum(len(page.commands) for page in pages), sum(len(page.left_out) for page in pages)
-    print(f"{commands} commands run, {left_out} blocks left out")
+    print(f"{commands} commands run, {left_out} blocks not run or skipped")
     sys.exit(any(page.failures for page in pages) or not commands)
 
 
