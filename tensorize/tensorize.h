@@ -159,7 +159,9 @@ struct uk_tensor; /* in C++, too, written with `struct`: a function has the same
 
 /* An empty program; `name` is that of the generated function, a C identifier. On failure *out is NULL. */
 enum uk_status uk_program_create(struct uk_context *c, const char *name, struct uk_program **out);
-/* Checks the rules of the language: names, ranges of iterators, coverage, types. */
+/* Checks the rules of the language: names, ranges of iterators, types; that layouts give each element a place of its own; and that
+ * temps are written before they are read. The last two may depend on sizes that uk_program_define() makes constants, and are
+ * no sticky failures. */
 enum uk_status uk_program_check(struct uk_program *p);
 
 /* A size: an int64_t argument of the function. The first use fixes its place among the arguments. */
@@ -244,10 +246,12 @@ struct uk_reduction {
     struct uk_index *where; /* terms for which it does not hold are left out; or NULL */
 };
 /* tensor[index...] = value, for all values of the iterators, or with a reduction over some of them. `label` is the stage's name
- * (NULL: the tensor's). */
+ * (NULL: the tensor's). An index is an iterator, or one plus an offset, also of 0, that makes it a part of the tensor. */
 void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
                   struct uk_index *const index[], enum uk_assign assign, const struct uk_reduction *reduction,
                   struct uk_expr *value);
+/* Of the statement made last: the iterator runs from 0 to below the extent, whatever it indexes, as after `where`. */
+void uk_statement_range(struct uk_program *p, struct uk_index *iterator, struct uk_index *extent);
 
 /* A kernel of the caller: its declaration, an `intrinsic ... end` text, and the code that defines it: a file as `pragma import`
  * takes it (a relative path starts at the folder of the program's file), LLVM IR as text, or C. Files are read when the program

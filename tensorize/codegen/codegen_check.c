@@ -156,6 +156,18 @@ static void check_tensor(struct uk_codegen *g, struct checks *c, const struct uk
     c->ranges = r;
 }
 
+/* A temp's strides, if they are written: it has no pointer. */
+static void check_temp(struct uk_codegen *g, struct checks *c, const struct uk_tensor *t) {
+    LLVMValueRef empty = LLVMConstInt(g->i1, 0, false), overflow = empty;
+
+    g->overflow = &overflow;
+    for (int d = 0; d < t->dims; d++)
+        either(g, &empty, compare(g, LLVMIntEQ, uk_cg_index(g, t->shape[d]), 0));
+    elements(g, t, empty, &c->size);
+    g->overflow = NULL;
+    either(g, &c->size, LLVMBuildAnd(g->b, overflow, LLVMBuildNot(g->b, empty, ""), ""));
+}
+
 /* The workspace that the caller gives counts as an output. `bytes` is NAME_workspace. */
 static void check_work(struct uk_codegen *g, struct checks *c, LLVMValueRef bytes) {
     unsigned n = LLVMCountParams(bytes);
@@ -252,6 +264,8 @@ static LLVMValueRef check_body(struct uk_codegen *g, LLVMValueRef work_bytes) {
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         if (t->kind == UK_TENSOR_ARGUMENT)
             check_tensor(g, &c, t, LLVMGetParam(g->function, n++));
+        else if (t->kind == UK_TENSOR_TEMP && t->has_strides)
+            check_temp(g, &c, t);
     if (work_bytes)
         check_work(g, &c, work_bytes);
     g->overflow = &overflow;

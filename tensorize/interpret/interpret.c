@@ -100,12 +100,14 @@ static enum uk_status check_values(struct uk_program *p, const struct uk_values 
 
 enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v) {
     struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
-    enum uk_status status = uk_check_program(p);
+    enum uk_status status = uk_program_check(p);
 
     if (!status)
         status = check_values(p, v);
     if (!status)
         status = uk_prepare(&f, p, v->tensor, UK_INVALID_SIZE);
+    if (!status)
+        status = uk_check_apart(p, v->size);
     for (struct uk_statement *s = p->statements; s && !status; s = s->next)
         status = uk_run_statement(&f, s, UK_FORM_COMPUTE, false);
     uk_arena_free(&f.arena);

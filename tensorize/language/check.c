@@ -151,13 +151,45 @@ static const char *extent_text(struct uk_program *p, const struct uk_index *e) {
     return s ? s : "?";
 }
 
+/* Does a statement write the tensor at an offset along the dimension? Each then writes a part of it there. */
+static bool is_in_parts(const struct uk_program *p, const struct uk_tensor *t, int d) {
+    for (const struct uk_statement *s = p->statements; s; s = s->next)
+        if (s->left.tensor == t && (s->left.index[d]->op != UK_I_VAR || s->left.index[d]->is_offset))
+            return true;
+    return false;
+}
+
+/* `where` says what the iterator's range is. */
+static bool is_given(const struct uk_statement *s, const struct uk_var *v) {
+    for (int i = 0; i < s->ranges; i++)
+        if (s->ranged[i] == v)
+            return true;
+    return false;
+}
+
+static bool given_ranges(struct uk_program *p, struct uk_statement *s) {
+    for (int i = 0; i < s->ranges; i++) {
+        int n = iterator_number(s, s->ranged[i]);
+
+        if (n < 0)
+            return uk_program_fail(p, UK_REFUSED, s->range[i]->at,
+                                   "%s is no iterator of the statement; leave its range out",
+                                   s->ranged[i]->name);
+        if (!uk_check_affine(p, s->range[i], false))
+            return false;
+        uk_mark_extents(s->range[i]);
+        s->extent[n] = s->range[i];
+    }
+    return true;
+}
+
 /* The dimensions of one access that an iterator indexes alone give its range. */
 static bool take_ranges(struct uk_program *p, struct uk_statement *s, const struct uk_access *a) {
     for (int i = 0; i < a->tensor->dims; i++) {
         const struct uk_index *e = a->index[i];
         int n = e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR ? iterator_number(s, e->var) : -1;
 
-        if (n < 0)
+        if (n < 0 || is_given(s, e->var) || (a == &s->left && is_in_parts(p, a->tensor, i)))
             continue;
         if (!s->extent[n])
             s->extent[n] = a->tensor->shape[i];
@@ -165,9 +197,10 @@ static bool take_ranges(struct uk_program *p, struct uk_statement *s, const stru
             return uk_program_fail(
                 p, UK_REFUSED, e->at,
                 "%s runs to %s elsewhere and to %s in dimension %d of %s; make the extents one, or "
-                "add `assume %s == %s`",
+                "add `assume %s == %s`, or give a range as in `where %s < %s`",
                 e->var->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]), i,
-                a->tensor->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]));
+                a->tensor->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]),
+                e->var->name, extent_text(p, a->tensor->shape[i]));
     }
     return true;
 }
@@ -207,19 +240,35 @@ static void take_where(struct uk_statement *s, const struct uk_index *e) {
         s->extent[n] = e->b;
 }
 
+/* Along a dimension that is written in parts, an iterator that nothing else gives a range runs over all of it. `offset`: with
+ * an offset of 0, which leaves it to a padded access. */
+static void range_of_whole(struct uk_statement *s, bool offset) {
+    for (int d = 0; d < s->left.tensor->dims; d++) {
+        const struct uk_index *e = s->left.index[d];
+        int n = e->op == UK_I_VAR && e->is_offset == offset ? iterator_number(s, e->var) : -1;
+
+        if (n >= 0 && !s->extent[n])
+            s->extent[n] = s->left.tensor->shape[d];
+    }
+}
+
 static bool find_ranges(struct uk_program *p, struct uk_statement *s) {
     memset(s->extent, 0, sizeof s->extent);
-    if (!take_ranges(p, s, &s->left) || !visit_right(p, s, s->right, false, range_of_access) ||
-        !visit_right(p, s, s->right, false, range_of_padded))
+    if (!given_ranges(p, s) || !take_ranges(p, s, &s->left) ||
+        !visit_right(p, s, s->right, false, range_of_access))
         return false;
+    range_of_whole(s, false);
+    if (!visit_right(p, s, s->right, false, range_of_padded))
+        return false;
+    range_of_whole(s, true);
     take_where(s, s->where);
     for (int i = 0; i < s->iterators; i++)
         if (!s->extent[i])
             return uk_program_fail(
                 p, UK_REFUSED, s->at,
                 "%s has no range; it must stand alone in a subscript of some tensor, or be below a number "
-                "after `where`",
-                s->iterator[i]->name);
+                "after `where`, as in `where %s < 3`",
+                s->iterator[i]->name, s->iterator[i]->name);
     return true;
 }
 
@@ -334,5 +383,6 @@ enum uk_status uk_check_program(struct uk_program *p) {
 
     p->at = before;
     p->checked = !status;
+    p->settled = false;
     return status;
 }

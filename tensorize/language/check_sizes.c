@@ -209,6 +209,15 @@ enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_ind
     return status;
 }
 
+enum uk_status uk_check_apart(const struct uk_program *p, const int64_t *size) {
+    enum uk_status status = UK_OK;
+
+    for (const struct uk_tensor *t = p->tensors; t && !status; t = t->next)
+        if (t->has_strides)
+            status = check_tensor(p, t, size, INT64_MAX);
+    return status;
+}
+
 enum uk_status uk_check_given(const struct uk_program *p, const int64_t *size, int64_t most_bytes) {
     enum uk_status status = UK_OK;
 

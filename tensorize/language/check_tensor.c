@@ -29,13 +29,13 @@ bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterat
     }
 }
 
-static void mark_extents(const struct uk_index *e) {
+void uk_mark_extents(const struct uk_index *e) {
     if (e->op == UK_I_VAR)
         e->var->is_extent = true;
     if (e->a)
-        mark_extents(e->a);
+        uk_mark_extents(e->a);
     if (e->b)
-        mark_extents(e->b);
+        uk_mark_extents(e->b);
 }
 
 /* A stride is a product of integers and sizes. */
@@ -137,7 +137,7 @@ bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t) {
         if (!uk_check_affine(p, t->shape[i], false) ||
             (t->has_over && !uk_check_affine(p, t->over[i], false)))
             return false;
-        mark_extents(t->shape[i]);
+        uk_mark_extents(t->shape[i]);
         if (t->shape[i]->op == UK_I_INT && t->shape[i]->value < 0)
             return uk_program_fail(p, UK_REFUSED, t->shape[i]->at,
                                    "extent %d of %s is negative; give one >= 0", i, t->name);

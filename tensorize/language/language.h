@@ -68,6 +68,7 @@ struct uk_index {
     enum uk_index_op op;
     int64_t value;      /* INT */
     struct uk_var *var; /* VAR */
+    bool is_offset;     /* VAR: an iterator that is written with an offset of 0 */
     struct uk_index *a, *b, *c;
     int depth; /* of the tree; a leaf is 1 */
     struct uk_position at;
@@ -207,6 +208,9 @@ struct uk_statement {
     int left_iterators;
     struct uk_var *iterator[2 * UK_MAX_DIMS];
     struct uk_index *extent[2 * UK_MAX_DIMS]; /* 0 <= iterator < extent, from rule 2 */
+    int ranges;                               /* that are written: `where i < extent` after the value */
+    struct uk_var *ranged[2 * UK_MAX_DIMS];
+    struct uk_index *range[2 * UK_MAX_DIMS];
     struct uk_position at;
     struct uk_statement *next;
 };
@@ -298,6 +302,7 @@ struct uk_program {
     struct uk_var *iterators; /* of all statements: one variable per name */
     struct uk_var *assumed;   /* names that so far only `assume` has used */
     bool checked;             /* by uk_check_program, and not changed since */
+    bool settled;             /* by uk_program_check, likewise, for the sizes that are defined */
     struct uk_position at;    /* where the builders are in the text, or what they make */
 };
 
@@ -489,6 +494,8 @@ enum uk_status uk_parse_item(struct uk_program *p, const char *text);
  * failed. */
 bool uk_check_types(struct uk_program *p, struct uk_statement *s);
 bool uk_check_tensor(struct uk_program *p, struct uk_tensor *t);
+/* The sizes in e are 0 or more. */
+void uk_mark_extents(const struct uk_index *e);
 /* Whether e is affine over sizes, and over iterators if these are allowed. */
 bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterators);
 /* Whether two extents are the same expression, or made equal by `assume ==`. */
@@ -502,6 +509,8 @@ int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const str
 /* Rules 1 to 5 and 8 of the language: names, ranges, types. Called by the parser, and by uk_program_check() with which
  * every use of a program begins: what it computes outlives the memory that the use itself takes and gives back. */
 enum uk_status uk_check_program(struct uk_program *p);
+/* The same for a program that a user gives, which may have failed before, or be NULL. */
+enum uk_status uk_check_rules(struct uk_program *p);
 /* check_pad.c: warns of sums that read under pad along a dimension of another size. */
 enum uk_status uk_warn_of_pads(const struct uk_program *p);
 /* check_sizes.c: whether a program has a statement; and whether its tensors, as far as constants give their sizes, fit the target. */
@@ -509,8 +518,10 @@ enum uk_status uk_check_has_statement(const struct uk_program *p, struct uk_posi
 /* Stored dimensions from the innermost outwards: constant strides by size, then the others, last one first. */
 void uk_inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]);
 enum uk_status uk_check_constants(const struct uk_program *p, int64_t most_bytes);
-/* The sizes of a call: extents, assumptions, strides; one relation of them, with what to say before and after it. */
+/* The sizes of a call: extents, assumptions, strides; only the strides that are written, which keep elements apart; one relation
+ * of the sizes, with what to say before and after it. */
 enum uk_status uk_check_given(const struct uk_program *p, const int64_t *size, int64_t most_bytes);
+enum uk_status uk_check_apart(const struct uk_program *p, const int64_t *size);
 enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_index *e, const int64_t *size,
                                  struct uk_position at, const char *before, const char *after);
 /* Parses the items of one `intrinsic ... end` text (the expansion of a registry row). */

@@ -213,6 +213,13 @@ static bool check_intrinsic(struct uk_intrinsic *i) {
     for (i->computes = d->statements; i->computes->next; i->computes = i->computes->next)
         if (!check_copy(d, i->computes))
             return false;
+    for (const struct uk_statement *s = d->statements; s; s = s->next)
+        if (s->ranges)
+            return uk_program_fail(
+                d, UK_REFUSED, s->at,
+                "a statement of an intrinsic runs over its tensors' shapes; leave `where` out, and "
+                "give %s the shape",
+                s->left.tensor->name);
     if (!i->form[UK_FORM_COMPUTE].given && !i->form[UK_FORM_UPDATE].given)
         return uk_program_fail(d, UK_REFUSED, i->at,
                                "intrinsic %s cannot be called; give compute, or update, or reset and update",

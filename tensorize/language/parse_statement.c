@@ -66,6 +66,24 @@ static bool parse_reduction(struct uk_parser *ps, struct uk_reduction *r) {
     return uk_expect(ps, ")", "close the bracket");
 }
 
+/* where i < extent and j < extent: ranges of the statement that was just made. */
+static bool parse_ranges(struct uk_parser *ps) {
+    do {
+        const struct uk_position at = ps->t->at;
+        const char *name = uk_expect_name(ps, "an iterator");
+        struct uk_index *iterator, *extent;
+
+        ps->p->at = at;
+        if (!name || !(iterator = uk_iterator(ps->p, name)) ||
+            !uk_expect(ps, "<", "a range is an iterator below its extent, as in where i < N") ||
+            !(extent = uk_parse_affine(ps)))
+            return false;
+        ps->p->at = at;
+        uk_statement_range(ps->p, iterator, extent);
+    } while (uk_accept(ps, "and"));
+    return !ps->p->status;
+}
+
 bool uk_parse_statement(struct uk_parser *ps) {
     static const char *const assigns[] = {"=", "+=", "*=", "max=", "min="};
     struct uk_position at = ps->t->at;
@@ -98,5 +116,7 @@ bool uk_parse_statement(struct uk_parser *ps) {
         return false;
     ps->p->at = at;
     uk_statement(ps->p, label, left, index, (enum uk_assign)assign, reduces ? &r : NULL, value);
+    if (uk_accept(ps, "where"))
+        return parse_ranges(ps);
     return !ps->p->status;
 }

@@ -65,13 +65,24 @@ static void put_tensor(struct uk_text *t, const struct uk_tensor *x) {
     uk_put(t, "\n");
 }
 
+/* An offset of 0 is said, since it means a part of the tensor. */
+static void put_left(struct uk_text *t, const struct uk_access *a) {
+    uk_put(t, "%s[", a->tensor->name);
+    for (int d = 0; d < a->tensor->dims; d++) {
+        uk_put(t, "%s", d ? ", " : "");
+        uk_print_index(t, a->index[d]);
+        uk_put(t, "%s", a->index[d]->is_offset ? " + 0" : "");
+    }
+    uk_put(t, "]");
+}
+
 static void put_statement(struct uk_text *t, const struct uk_statement *s) {
     static const char *const assigns[] = {"=", "+=", "*=", "max=", "min="};
     static const char *const reduces[] = {"", "sum", "prod", "max", "min"};
 
     if (s->has_label)
         uk_put(t, "%s: ", s->label);
-    uk_print_access(t, &s->left, s->left.tensor->dims);
+    put_left(t, &s->left);
     uk_put(t, " %s ", assigns[s->assign]);
     if (s->reduce) {
         uk_put(t, "%s%s(", s->scan ? "scan " : "", reduces[s->reduce]);
@@ -84,6 +95,10 @@ static void put_statement(struct uk_text *t, const struct uk_statement *s) {
         uk_put(t, ") ");
     }
     uk_print_expr(t, s->right);
+    for (int i = 0; i < s->ranges; i++) {
+        uk_put(t, "%s%s < ", i ? " and " : " where ", s->ranged[i]->name);
+        uk_print_index(t, s->range[i]);
+    }
     uk_put(t, "\n");
 }
 

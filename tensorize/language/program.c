@@ -68,7 +68,7 @@ enum uk_status uk_program_status(const struct uk_program *p) {
     return p ? p->status : UK_INVALID_ARGUMENT;
 }
 
-enum uk_status uk_program_check(struct uk_program *p) {
+enum uk_status uk_check_rules(struct uk_program *p) {
     if (!p)
         return UK_INVALID_ARGUMENT;
     uk_context_enter(p->context, p->file);
@@ -291,6 +291,17 @@ struct uk_index *uk_integer(struct uk_program *p, int64_t value) {
     return uk_may_build(p) ? leaf(p, uk_index_int(&p->arena, value)) : NULL;
 }
 
+/* i + 0: i itself, but that it says so. */
+static struct uk_index *offset_of_zero(struct uk_program *p, const struct uk_index *iterator) {
+    struct uk_index *e = uk_index_var(&p->arena, iterator->var);
+
+    if (e) {
+        e->is_offset = true;
+        e->at = iterator->at;
+    }
+    return e;
+}
+
 static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struct uk_index *a,
                                 struct uk_index *b) {
     if (!uk_may_build(p))
@@ -304,6 +315,8 @@ static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struc
     struct uk_index *e =
         op >= UK_I_EQ ? uk_index_node(&p->arena, op, a, b) : uk_index_op(&p->arena, op, a, b);
 
+    if (e && e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR && (op == UK_I_ADD || op == UK_I_SUB))
+        e = offset_of_zero(p, e);
     if (e && !e->at.line)
         e->at = p->at;
     if (e && e->depth > UK_MAX_DEPTH)

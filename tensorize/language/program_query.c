@@ -34,7 +34,7 @@ enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const
     bool had = p->has_schedule;
 
     p->steps = NULL; /* what is wrong with them alone does not matter: they are replaced */
-    enum uk_status status = uk_program_check(p);
+    enum uk_status status = uk_check_rules(p);
     if (!status)
         status = read_steps(p, file, text, length);
     if (status) { /* the program stays what it was */
@@ -51,7 +51,7 @@ enum uk_status uk_program_print(struct uk_program *p, char **text) {
     if (!p || !text)
         return UK_INVALID_ARGUMENT;
     *text = NULL;
-    enum uk_status status = uk_program_check(p);
+    enum uk_status status = uk_check_rules(p);
     if (status)
         return status;
     uk_print_program(&t, p);
@@ -65,7 +65,7 @@ enum uk_status uk_program_print(struct uk_program *p, char **text) {
 
 enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t value) {
     struct uk_position nowhere = {0, 0};
-    enum uk_status status = uk_program_check(p);
+    enum uk_status status = uk_check_rules(p);
 
     if (status)
         return status;
@@ -79,6 +79,7 @@ enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t
                        "%s = %" PRId64 " is negative; define a value >= 0", size, value);
     v->defined = true;
     v->value = value;
+    p->settled = false;
     return UK_OK;
 }
 
@@ -87,7 +88,7 @@ static const struct uk_program *usable(const struct uk_program *p) {
     const bool known = p && p->checked && !p->status;
 
     /* What a check computes is part of the program; the caller's view of it does not change. */
-    return known || !uk_program_check((struct uk_program *)(uintptr_t)p) ? p : NULL;
+    return known || !uk_check_rules((struct uk_program *)(uintptr_t)p) ? p : NULL;
 }
 
 int uk_program_sizes(const struct uk_program *p) {

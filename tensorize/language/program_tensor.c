@@ -261,3 +261,46 @@ void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
     add_statement(p, end, label, t, index, assign, reduction, value);
     p->at = before;
 }
+
+static void add_range(struct uk_program *p, struct uk_statement *s, struct uk_index *iterator,
+                      struct uk_index *extent) {
+    if (!iterator || !extent || iterator->op != UK_I_VAR || iterator->var->kind != UK_VAR_ITERATOR ||
+        extent->op >= UK_I_EQ) {
+        uk_program_fail(
+            p, UK_REFUSED, p->at,
+            "the range of a statement is an iterator and its extent, of sizes and integers; write "
+            "it as in where i < N");
+        return;
+    }
+    for (int i = 0; i < s->ranges; i++)
+        if (s->ranged[i] == iterator->var) {
+            uk_program_fail(p, UK_REFUSED, p->at, "%s has a range already; give one", iterator->var->name);
+            return;
+        }
+    if (s->ranges == 2 * UK_MAX_DIMS) {
+        uk_program_fail(p, UK_REFUSED, p->at, "more than %d ranges; a statement has fewer iterators",
+                        2 * UK_MAX_DIMS);
+        return;
+    }
+    s->ranged[s->ranges] = iterator->var;
+    s->range[s->ranges++] = extent;
+    p->checked = false;
+}
+
+void uk_statement_range(struct uk_program *p, struct uk_index *iterator, struct uk_index *extent) {
+    struct uk_statement *s = uk_may_build(p) ? p->statements : NULL;
+    int number = 1;
+
+    if (!uk_may_build(p))
+        return;
+    for (; s && s->next; s = s->next)
+        number++;
+    struct uk_position before = uk_begin_item(p, UK_ITEM_STATEMENT, number);
+
+    if (s)
+        add_range(p, s, iterator, extent);
+    else
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                        "uk_statement_range is of the last statement; make one before");
+    p->at = before;
+}

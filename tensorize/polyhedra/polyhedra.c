@@ -53,7 +53,7 @@ enum uk_status uk_isl_status(struct uk_schedule *s) {
 /* ---- building ---- */
 
 /* Loops of the stage as the dimensions of a named set. */
-static isl_space *loop_space(struct uk_schedule *s, int loops, const char *name) {
+isl_space *uk_loop_space(struct uk_schedule *s, int loops, const char *name) {
     isl_space *sp = isl_space_set_from_params(uk_parameters(s));
 
     sp = isl_space_add_dims(sp, isl_dim_set, (unsigned)loops);
@@ -90,7 +90,7 @@ static isl_pw_aff *variable(struct uk_schedule *s, const struct uk_stage *st, is
     return NULL;
 }
 
-static isl_pw_aff *affine(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
+isl_pw_aff *uk_isl_affine(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
                           const struct uk_index *e) {
     int64_t c;
 
@@ -100,7 +100,7 @@ static isl_pw_aff *affine(struct uk_schedule *s, const struct uk_stage *st, isl_
         return number(sp, e->value);
     if (e->op == UK_I_VAR)
         return variable(s, st, sp, e->var);
-    isl_pw_aff *l = affine(s, st, sp, e->a), *r = e->b ? affine(s, st, sp, e->b) : NULL;
+    isl_pw_aff *l = uk_isl_affine(s, st, sp, e->a), *r = e->b ? uk_isl_affine(s, st, sp, e->b) : NULL;
     switch (e->op) {
     case UK_I_NEG:
         return isl_pw_aff_neg(l);
@@ -137,8 +137,8 @@ static isl_pw_aff *affine(struct uk_schedule *s, const struct uk_stage *st, isl_
     return NULL;
 }
 
-static isl_set *relation_set(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
-                             const struct uk_index *e) {
+isl_set *uk_relation_set(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
+                         const struct uk_index *e) {
     int64_t c;
 
     if (!e)
@@ -146,11 +146,11 @@ static isl_set *relation_set(struct uk_schedule *s, const struct uk_stage *st, i
     if (uk_index_is_int(e, &c))
         return c ? isl_set_universe(isl_space_copy(sp)) : isl_set_empty(isl_space_copy(sp));
     if (e->op == UK_I_AND || e->op == UK_I_OR) {
-        isl_set *a = relation_set(s, st, sp, e->a), *b = relation_set(s, st, sp, e->b);
+        isl_set *a = uk_relation_set(s, st, sp, e->a), *b = uk_relation_set(s, st, sp, e->b);
 
         return e->op == UK_I_AND ? isl_set_intersect(a, b) : isl_set_union(a, b);
     }
-    isl_pw_aff *l = affine(s, st, sp, e->a), *r = affine(s, st, sp, e->b);
+    isl_pw_aff *l = uk_isl_affine(s, st, sp, e->a), *r = uk_isl_affine(s, st, sp, e->b);
     switch (e->op) {
     case UK_I_EQ:
         return isl_pw_aff_eq_set(l, r);
@@ -180,14 +180,14 @@ isl_set *uk_context_set(struct uk_schedule *s) {
         set = isl_set_lower_bound_si(set, isl_dim_param, (unsigned)i, 0);
     for (const struct uk_assume *a = s->program->assumes; a; a = a->next)
         if (uk_is_in_scope(s, a->relation))
-            set = isl_set_intersect(set, relation_set(s, NULL, sp, a->relation));
+            set = isl_set_intersect(set, uk_relation_set(s, NULL, sp, a->relation));
     isl_space_free(sp);
     return isl_set_params(set);
 }
 
 isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relation) {
     isl_space *sp = isl_space_set_from_params(uk_parameters(s));
-    isl_set *set = relation_set(s, NULL, sp, relation);
+    isl_set *set = uk_relation_set(s, NULL, sp, relation);
 
     isl_space_free(sp);
     return isl_set_params(set);
@@ -195,11 +195,11 @@ isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relati
 
 static isl_pw_aff *form_affine(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
                                const struct uk_affine *f, int loops) {
-    isl_pw_aff *e = f->rest ? affine(s, st, sp, f->rest) : number(sp, 0);
+    isl_pw_aff *e = f->rest ? uk_isl_affine(s, st, sp, f->rest) : number(sp, 0);
 
     if (f->general) {
         isl_pw_aff_free(e);
-        return affine(s, st, sp, f->general);
+        return uk_isl_affine(s, st, sp, f->general);
     }
     for (int i = 0; i < loops; i++) {
         int64_t c = f->coefficient[st->loop[i]->id];
@@ -214,7 +214,7 @@ static isl_pw_aff *form_affine(struct uk_schedule *s, const struct uk_stage *st,
 /* Inner loops start at 0 and enter the bounds with nonnegative coefficients, so dropping them projects them
  * out. Guards in which an inner loop has a negative one are left out: they bound that loop. */
 isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name) {
-    isl_space *sp = loop_space(s, loops, name);
+    isl_space *sp = uk_loop_space(s, loops, name);
     isl_set *set = isl_set_universe(isl_space_copy(sp));
 
     for (int i = 0; i < loops; i++)
@@ -227,7 +227,7 @@ isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loop
         if (inner)
             continue;
         isl_pw_aff *l = form_affine(s, st, sp, &st->bound[b].form, loops),
-                   *r = affine(s, st, sp, st->bound[b].upper);
+                   *r = uk_isl_affine(s, st, sp, st->bound[b].upper);
 
         set = isl_set_intersect(set, isl_pw_aff_lt_set(l, r));
     }
@@ -250,8 +250,8 @@ bool uk_proves(struct uk_schedule *s, const struct uk_stage *st, int loops, stru
     scope_of(s, st);
     uk_scope_index(s, relation);
     isl_set *domain = isl_set_intersect_params(uk_outer_set(s, st, loops, NULL), uk_context_set(s));
-    isl_space *sp = loop_space(s, loops, NULL);
-    isl_set *holds = relation_set(s, st, sp, relation);
+    isl_space *sp = uk_loop_space(s, loops, NULL);
+    isl_set *holds = uk_relation_set(s, st, sp, relation);
     bool proved = isl_set_is_subset(domain, holds) == isl_bool_true;
 
     isl_space_free(sp);
@@ -274,10 +274,10 @@ isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const stru
 
     if (is_plain(st, a->index[d], a->tensor->shape[d]) || uk_affine_of(s, st, a->index[d], &f))
         return NULL;
-    isl_space *sp = loop_space(s, st->loops, NULL);
+    isl_space *sp = uk_loop_space(s, st->loops, NULL);
     isl_pw_aff *x = form_affine(s, st, sp, &f, st->loops);
     isl_set *low = isl_pw_aff_lt_set(isl_pw_aff_copy(x), number(sp, 0));
-    isl_set *high = isl_pw_aff_ge_set(x, affine(s, st, sp, a->tensor->shape[d]));
+    isl_set *high = isl_pw_aff_ge_set(x, uk_isl_affine(s, st, sp, a->tensor->shape[d]));
 
     isl_space_free(sp);
     return isl_set_params(isl_set_intersect(isl_set_union(low, high), uk_outer_set(s, st, st->loops, NULL)));
@@ -290,7 +290,7 @@ isl_set *uk_instance_sizes(struct uk_schedule *s, const struct uk_stage *st) {
 /* ---- dependences ---- */
 
 static isl_map *loops_to(struct uk_schedule *s, const struct uk_stage *st, const struct uk_affine *f, int n) {
-    isl_space *sp = loop_space(s, st->loops, NULL);
+    isl_space *sp = uk_loop_space(s, st->loops, NULL);
     isl_map *m = isl_map_from_domain(uk_outer_set(s, st, st->loops, NULL));
 
     for (int i = 0; i < n; i++)
@@ -328,7 +328,7 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
     if (!pairs)
         return uk_isl_status(s);
     isl_map *was = loops_to(s, st, st->iterator, st->iterators);
-    isl_space *range = isl_space_range(isl_map_get_space(was)), *now = loop_space(s, st->loops, NULL);
+    isl_space *range = isl_space_range(isl_map_get_space(was)), *now = uk_loop_space(s, st->loops, NULL);
     isl_map *before = isl_map_apply_range(isl_map_copy(was),
                                           isl_map_apply_range(isl_map_lex_lt(range), isl_map_reverse(was)));
     isl_map *bad = isl_map_intersect(isl_map_intersect(pairs, before), isl_map_lex_ge(now));

@@ -32,6 +32,13 @@ void uk_context_isl_destroy(struct isl_ctx *ctx);
 /* Values of the first `loops` loops of the stage for which an instance exists: a set named `name`. */
 isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loops, const char *name);
 isl_set *uk_context_set(struct uk_schedule *s);
+/* The stage's first loops as the dimensions of a set; name: or NULL. */
+isl_space *uk_loop_space(struct uk_schedule *s, int loops, const char *name);
+/* A relation, or an expression, over them and the sizes; the space stays the caller's. */
+isl_set *uk_relation_set(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
+                         const struct uk_index *e);
+isl_pw_aff *uk_isl_affine(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
+                          const struct uk_index *e);
 isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relation);
 /* The sizes for which the stage has an instance. */
 isl_set *uk_instance_sizes(struct uk_schedule *s, const struct uk_stage *st);
@@ -50,6 +57,21 @@ bool uk_crosses(struct uk_schedule *s, const struct uk_stage *a, const struct uk
 /* Sizes for which, at some instance, the access leaves its tensor's shape in dimension d. NULL: for none, without asking isl. */
 isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d);
 enum uk_status uk_isl_status(struct uk_schedule *s);
+
+/* ---- places.c, written.c, program.c: what a program must be that only isl can decide; uk_program_check() ---- */
+
+struct uk_point {
+    const char *sizes; /* " for N = 2, M = 0"; or "" */
+    int64_t value[2 * UK_MAX_DIMS];
+};
+/* The first point of a set over loops, for the least sizes for which it has one. False: it is empty, or isl failed. Takes the set. */
+bool uk_least_point(struct uk_schedule *s, isl_set *set, struct uk_point *out);
+/* "X[0] and X[4] share place [0] for N = 5": two elements to which the map gives one place. NULL: there are none, or isl failed.
+ * shape: NULL: of whatever extents. */
+const char *uk_shared_place(struct uk_schedule *s, const char *name, const struct uk_map *m,
+                            struct uk_index *const shape[]);
+/* Refuses reads of elements of temps that no statement before has written. */
+enum uk_status uk_check_written(struct uk_schedule *s);
 
 /* ---- inside.c ---- */
 

@@ -115,7 +115,7 @@ static enum uk_status find_regions(struct writing *w) {
         return uk_refuse_attach(&w->a, "%s", why);
     w->layout = uk_layout_plain(w->t->dims);
     if (!status && w->a.step->layout) {
-        why = uk_take_layout(w->a.step, w->t->dims, &w->layout);
+        why = uk_take_layout(w->s, w->a.step, w->t->dims, &w->layout);
         if (!why)
             why = uk_check_strides(&w->layout, w->kept, w->a.step->scope);
         if (why)
@@ -168,7 +168,10 @@ static enum uk_status create_stage(struct writing *w, const char *name) {
         return status;
     if (w->t->dims + w->a.prefix > UK_MAX_LOOPS)
         return uk_refuse_attach(&w->a, "together that is more than %d loops; split less", UK_MAX_LOOPS);
+    int iterator[UK_MAX_DIMS];
+
     st->name = name;
+    st->stores_part = !uk_covers(&w->a, w->a.at->statement, &w->a.at->statement->left, iterator);
     st->after = true;
     st->iterators = w->t->dims;
     for (int d = 0; d < w->t->dims; d++) {

@@ -159,7 +159,7 @@ static enum uk_status choose_layout(struct uk_packing_step *p) {
     int along;
 
     if (p->step->layout) {
-        const char *why = uk_take_layout(p->step, p->from->dims, &p->layout);
+        const char *why = uk_take_layout(p->s, p->step, p->from->dims, &p->layout);
 
         return why ? refuse(p, why) : UK_OK;
     }

@@ -53,7 +53,8 @@ static enum uk_status map_access(struct uk_attaching *a, const struct uk_access 
     if (padded || !uk_covers(a, t, x, iterator))
         return uk_refuse_attach(a, "the stage accesses %s, which %s touches inside, not at plain iterators",
                                 x->tensor->name, w->name);
-    if (!uk_covers(a, w->statement, o->expr ? &o->expr->access : &w->statement->left, theirs))
+    if ((w->stores_part && !o->expr) ||
+        !uk_covers(a, w->statement, o->expr ? &o->expr->access : &w->statement->left, theirs))
         return uk_refuse_attach(a, "stage %s does not go over all of %s at plain iterators", w->name,
                                 x->tensor->name);
     for (int d = 0; d < x->tensor->dims; d++)

@@ -15,7 +15,8 @@ enum uk_status uk_check_scope(struct uk_schedule *s, const struct uk_step *step,
 
 const char *uk_check_room(const struct uk_region *r, enum uk_scope scope);
 /* The layout that the step gives, with its strides; NULL, or why the buffer of that region cannot have it. */
-const char *uk_take_layout(const struct uk_step *step, int dims, struct uk_buffer_layout *out);
+const char *uk_take_layout(struct uk_schedule *s, const struct uk_step *step, int dims,
+                           struct uk_buffer_layout *out);
 const char *uk_check_strides(const struct uk_buffer_layout *l, const struct uk_region *r,
                              enum uk_scope scope);
 /* Moves loops over threads among the stage's first *prefix loops inwards, past those: they are independent. */

@@ -36,11 +36,21 @@ const char *uk_check_room(const struct uk_region *r, enum uk_scope scope) {
     return NULL;
 }
 
-const char *uk_take_layout(const struct uk_step *step, int dims, struct uk_buffer_layout *out) {
-    const char *why = step->layout->from_count != dims
-                          ? "the layout has another number of dimensions than the tensor"
-                          : uk_layout_of_map(step->layout, out);
+const char *uk_take_layout(struct uk_schedule *s, const struct uk_step *step, int dims,
+                           struct uk_buffer_layout *out) {
+    if (step->layout->from_count != dims)
+        return "the layout has another number of dimensions than the tensor";
+    const char *why = uk_layout_of_map(step->layout, out);
+    const char *shared = why ? uk_shared_place(s, step->subject, step->layout, NULL) : NULL;
 
+    if (shared)
+        shared =
+            uk_format(s->arena,
+                      "the layout is not one to one: %s of the copy; write quotients and remainders that "
+                      "belong together, as [i / 4, j, i %% 4]",
+                      shared);
+    if (shared)
+        return shared;
     if (!why && step->strides && step->strides != out->stored)
         return "the strides are not as many as the layout's dimensions; give one for each";
     for (int k = 0; k < step->strides && !why; k++) {

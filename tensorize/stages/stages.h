@@ -103,6 +103,7 @@ struct uk_stage {
     bool is_copy;
     const struct uk_copied *copied; /* a copy of a tensor: what it holds (region.h) */
     bool is_reset;                  /* the separate initialization of a reduction */
+    bool stores_part;               /* cache_write's: a part of the tensor, which its iterators do not say */
     const char *plain_why;          /* the automatic schedule found no kernel: why; or NULL */
     bool is_gone; /* left out of the program: inlined, or stored by another stage's kernel */
     int attached; /* how many stages have it as their parent */

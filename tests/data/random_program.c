@@ -134,7 +134,7 @@ static void anchored_value(struct random_program *r, const struct random_tensor 
     for (int i = 0; i < r->reduces; i++)
         alone[n++] = r->reduced[i];
     for (int d = 0; d < t->dims; d++)
-        if (*t->offset[d])
+        if (*t->offset[d] || t->part[d])
             alone[n++] = t->iterator[d];
     v->type = t->type;
     if (!n) {
@@ -210,6 +210,99 @@ static bool new_statement(struct random_program *r, bool last, struct piece *v, 
     return true;
 }
 
+/* ---- parts of a tensor ---- */
+
+/* An iterator that the left side does not have, or the one that it has there. */
+static int part_iterator(struct random_program *r, int dim) {
+    for (int i = below(r, 2) ? RANDOM_ITERATORS : below(r, RANDOM_ITERATORS); i < RANDOM_ITERATORS; i++)
+        if (!random_is_used(r, i))
+            return i;
+    return r->left[dim];
+}
+
+static void declare_whole(struct random_program *r, const struct random_tensor *t, bool temp, int dim,
+                          const char *sum) {
+    uk_put(&r->head, "%s %s %s [", temp ? "temp" : "tensor", t->name, random_type_names[t->type]);
+    for (int d = 0; d < t->dims; d++) {
+        char e[16];
+
+        random_extent(r, t->iterator[d], e);
+        uk_put(&r->head, "%s%s", d ? ", " : "", d == dim ? sum : e);
+    }
+    uk_put(&r->head, "]");
+    if (!temp)
+        random_put_storage(r, t->dims);
+    uk_put(&r->head, "\n");
+}
+
+/* W[u, v] = max(T[u, v], T[u, v]): each element of all parts. */
+static void read_whole(struct random_program *r, const struct random_tensor *t, int dim, const char *sum) {
+    static const char *const names[] = {"u", "v", "w", "x"};
+    struct random_tensor whole = *t;
+    struct random_stage *s = &r->stage[r->stages++];
+    char index[64] = "";
+
+    snprintf(whole.name, sizeof whole.name, "W%d", r->tensors);
+    snprintf(s->name, sizeof s->name, "S%d", r->stages);
+    s->written = strcpy(r->whole[r->stages - 1], whole.name);
+    s->left = s->loops = t->dims;
+    declare_whole(r, &whole, false, dim, sum);
+    for (int d = 0; d < t->dims; d++) {
+        size_t n = strlen(index);
+
+        snprintf(s->loop[d], sizeof s->loop[0], "%s", names[d]);
+        snprintf(index + n, sizeof index - n, "%s%s", d ? ", " : "", names[d]);
+    }
+    uk_put(&r->body, "%s: %s[%s] = max(%s[%s], %s[%s])\n", s->name, whole.name, index, t->name, index,
+           t->name, index);
+}
+
+/* Statements that each write a part of one tensor along one dimension, next to each other: a concatenation. */
+static void parts(struct random_program *r, struct piece *v) {
+    const struct random_tensor *first = &r->tensor[r->tensors];
+    const int n = 2 + below(r, 2), named = r->tensors;
+    const bool temp = below(r, 2);
+    const enum uk_type type = random_type(r);
+    char sum[64] = "";
+
+    choose_iterators(r);
+    r->reduces = 0;
+    if (!r->lefts)
+        return;
+    const int dim = below(r, r->lefts);
+    struct random_tensor t = {.type = type, .dims = r->lefts};
+
+    snprintf(t.name, sizeof t.name, "T%d", named);
+    for (int p = 0; p < n; p++) {
+        char *offset = r->offset[r->stages], e[16];
+
+        memcpy(t.iterator, r->left, sizeof t.iterator);
+        for (int d = 0; d < t.dims; d++)
+            t.offset[d] = "";
+        if (p)
+            t.iterator[dim] = r->left[dim] = part_iterator(r, dim);
+        snprintf(offset, sizeof r->offset[0], "%s%s", *sum ? " + " : "", *sum ? sum : "");
+        t.offset[dim] = p || below(r, 2) ? offset : " + 0";
+        t.part[dim] = true;
+        r->tensor[r->tensors] = t;
+        r->accesses = 1;
+        r->written = &r->tensor[r->tensors];
+        anchored_value(r, r->written, v);
+        r->tensor[r->tensors].range = v->range;
+        put_left(r, &r->tensor[r->tensors]);
+        random_extent(r, t.iterator[dim], e);
+        uk_put(&r->body, " = %s", v->text);
+        if (!below(r, 4))
+            uk_put(&r->body, " where %s < %s", random_iterators[t.iterator[dim]], e);
+        uk_put(&r->body, "\n");
+        snprintf(sum + strlen(sum), sizeof sum - strlen(sum), "%s%s", *sum ? " + " : "", e);
+        r->tensors++;
+    }
+    declare_whole(r, first, temp, dim, sum);
+    if (temp || below(r, 2))
+        read_whole(r, first, dim, sum);
+}
+
 void random_program_make(struct random_program *r) {
     struct piece *v = malloc(sizeof *v);
     char *words = malloc(TEXT);
@@ -222,7 +315,9 @@ void random_program_make(struct random_program *r) {
         r->extent[i] = 1 + below(r, 6);
     }
     while (r->stages < n) {
-        if (r->tensors && !below(r, 4))
+        if (!below(r, 8))
+            parts(r, v);
+        else if (r->tensors && !below(r, 4))
             update_statement(r, v, words);
         else
             new_statement(r, r->stages == n - 1, v, words);

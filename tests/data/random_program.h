@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include "language/language.h"
 
-enum { RANDOM_ITERATORS = 4, RANDOM_STAGES = 4, RANDOM_TENSORS = 40, RANDOM_LOOPS = 24 };
+enum { RANDOM_ITERATORS = 4, RANDOM_STAGES = 8, RANDOM_TENSORS = 40, RANDOM_LOOPS = 24 };
 
 /* Magnitude at most `most`, in multiples of 2^-fraction; !exact: only compared, converted, and copied. */
 struct value_range {
@@ -28,6 +28,7 @@ struct random_tensor {
     enum uk_type type;
     int dims, iterator[RANDOM_ITERATORS];
     const char *offset[RANDOM_ITERATORS]; /* of the left side that writes it */
+    bool part[RANDOM_ITERATORS];          /* a part of it is written, also where the offset is none */
     struct value_range range;
 };
 
@@ -46,6 +47,7 @@ struct random_program {
     int inputs, scalars, strides;
     int tensors; /* those that statements wrote */
     struct random_tensor tensor[RANDOM_TENSORS];
+    char offset[RANDOM_STAGES][64], whole[RANDOM_STAGES][8]; /* of parts, by stage */
     int stages;
     struct random_stage stage[RANDOM_STAGES];
     /* of the statement being made */

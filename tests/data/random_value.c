@@ -167,7 +167,7 @@ static bool earlier_element(struct random_program *r, enum uk_type type, struct 
     for (int n = 0; n < r->tensors; n++) {
         const struct random_tensor *t = &r->tensor[(n + below(r, r->tensors)) % r->tensors];
         char index[128] = "";
-        bool usable = t->type == type && t != r->written;
+        bool usable = t->type == type && strcmp(t->name, r->written->name);
 
         for (int d = 0; d < t->dims; d++) {
             size_t length = strlen(index);

@@ -103,6 +103,9 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_statement(p, NULL, NULL, &b->i, UK_ASSIGN, NULL, b->x))                                   \
     CALL(uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, NULL, NULL))                                   \
     CALL(uk_statement(p, NULL, b->Y, &b->i, UK_ASSIGN, &(struct uk_reduction){.iterators = 1}, b->x)) \
+    CALL(uk_statement_range(p, NULL, b->n))                                                           \
+    CALL(uk_statement_range(p, b->i, NULL))                                                           \
+    CALL(uk_statement_range(p, b->n, b->n))                                                           \
     CALL(uk_intrinsic(p, NULL))                                                                       \
     CALL(uk_intrinsic(p, "intrinsic f\nend\n"))                                                       \
     CALL(uk_import_file(p, ""))                                                                       \

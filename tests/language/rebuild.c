@@ -190,8 +190,13 @@ static void make_statement(struct maker *m, const struct uk_statement *s) {
         r.iterator[i] = uk_iterator(m->p, s->reduced_iterator[i]->name);
     if (s->where)
         r.where = make_index(m, s->where);
+    for (int d = 0; d < s->left.tensor->dims; d++)
+        if (s->left.index[d]->is_offset)
+            left[d] = uk_plus(m->p, left[d], uk_integer(m->p, 0));
     uk_statement(m->p, s->has_label ? s->label : NULL, find_tensor(m, s->left.tensor), index, s->assign,
                  s->reduce ? &r : NULL, make_value(m, s->right));
+    for (int i = 0; i < s->ranges; i++)
+        uk_statement_range(m->p, uk_iterator(m->p, s->ranged[i]->name), make_index(m, s->range[i]));
 }
 
 static void make_import(struct maker *m, const struct uk_import *i) {

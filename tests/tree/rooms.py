@@ -16,7 +16,7 @@ import sys
 ROOMS = {
     "ukernels": "machine registry gpu runtime gemm blas",
     "bench": "",
-    "tensorize": "base target language interpret stages polyhedra schedule match auto lower codegen link verify",
+    "tensorize": "base target language stages polyhedra interpret schedule match auto lower codegen link verify",
     "uk": "",
 }
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.

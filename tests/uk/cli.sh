@@ -175,6 +175,13 @@ expect 0 'check: within' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --siz
 expect 0 'check: within' '' run conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 expect 0 'check: equal' 'runs as plain loops' run maxpool_u8.uk --size H=9 --size W=13 --size P=4 --size Q=6 --size C=20 --check
 expect 0 'check: equal' 'runs as plain loops' run averagepool_u8.uk --size H=9 --size W=7 --size C=21 --check
+for c in '0 5 9' '8 16 4' '33 0 0'; do
+    read -r c1 c2 c3 <<<"$c"
+    expect 0 'check: equal' 'runs as plain loops' run concat.uk --size H=7 --size C1=$c1 --size C2=$c2 --size C3=$c3 --check
+done
+for h in 0 1 6; do
+    expect 0 'check: equal' 'runs as plain loops' run pad_tensorflow.uk --size H=$h --size W=5 --size C=3 --check
+done
 for program in u8i8 u8i8_nchw; do
     expect 0 'check: equal' 'runs as plain loops' run conv2d_depthwise_$program.uk --size H=13 --size W=11 --size C=20 --check
 done
