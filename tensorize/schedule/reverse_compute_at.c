@@ -2,6 +2,29 @@
 /* reverse_compute_at E L: a consumer takes what the loops inside L have written, once their sum is complete. */
 #include "attach.h"
 
+static enum uk_status refuse_order(const struct uk_attaching *a, int k) {
+    return uk_refuse_attach(a,
+                            "the loops of %s over %s are not in the order from coarse to fine, so "
+                            "that no iteration is the last one; reorder them",
+                            a->at->name, a->at->statement->iterator[k]->name);
+}
+
+/* Do the loops inside of this one, which goes in steps of c, stay within a step? Not where it is a part of a finer loop. */
+static bool stay_within(const struct uk_stage *at, int k, int position, int64_t c) {
+    int64_t reach = 0, most;
+
+    for (int i = position + 1; i < at->loops; i++) {
+        const int64_t step = at->iterator[k].coefficient[at->loop[i]->id],
+                      n = uk_constant_extent(at, at->loop[i]);
+
+        if (!step || n < 1)
+            continue;
+        if (__builtin_mul_overflow(step, n - 1, &most) || __builtin_add_overflow(reach, most, &reach))
+            return false;
+    }
+    return reach < c;
+}
+
 /* Once the sum of `at` is complete: its loops in the prefix are in their last iteration, which is where
  * sum c * loop >= extent - step. */
 enum uk_status uk_wait_for_sums(struct uk_attaching *a) {
@@ -17,12 +40,8 @@ enum uk_status uk_wait_for_sums(struct uk_attaching *a) {
 
             if (!at->reduced[k] || at->loop[i]->stage != at || !c)
                 continue;
-            if (c >= step)
-                return uk_refuse_attach(
-                    a,
-                    "the loops of %s over %s are not in the order from coarse to fine, so "
-                    "that no iteration is the last one; reorder them",
-                    at->name, at->statement->iterator[k]->name);
+            if (c >= step || (i < a->prefix && !stay_within(at, k, i, c)))
+                return refuse_order(a, k);
             if (i < a->prefix) {
                 step = c;
                 minus.coefficient[id] = -c;
