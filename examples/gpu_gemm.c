@@ -6,7 +6,8 @@
  *     uk compile matmul.uk --target=amdgcn-gfx90a --emit=object -o matmul.o
  *     uk compile matmul.uk --target=amdgcn-gfx90a --emit=header -o matmul.h
  *     cc gpu_gemm.c matmul.o -lukernels -o gpu_gemm
- *     ./gpu_gemm             # or ./gpu_gemm KIND SIZE: "hip" or "cuda", and M = N = K
+ *     ./gpu_gemm             # or ./gpu_gemm KIND SIZE DEVICE: "hip", "cuda" or "sim", M = N = K, and the device's number
+ *     ./gpu_gemm sim 200 1   # without a GPU: device 1 of the simulator is a gfx90a
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,13 +79,14 @@ static enum uk_status multiply(struct uk_gpu *gpu, struct operands *o, double *s
 int main(int argc, char **argv) {
     const char *kind = argc > 1 ? argv[1] : NULL;
     struct operands o = {.n = argc > 2 ? atoi(argv[2]) : 2048};
+    const int device = argc > 3 ? atoi(argv[3]) : 0;
     char why[UK_GPU_MESSAGE];
     struct uk_gpu *gpu;
     double seconds;
     int wrong = 1;
 
     o.bytes = (size_t)(o.n * o.n) * sizeof(float);
-    if (uk_gpu_open(kind, 0, &gpu, why)) {
+    if (uk_gpu_open(kind, device, &gpu, why)) {
         fprintf(stderr, "no GPU: %s\n", why);
         return 1;
     }

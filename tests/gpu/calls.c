@@ -175,7 +175,7 @@ static void opens(void **unused) {
     assert_int_equal(uk_gpu_open("two", -1, &other, why), UK_INVALID_ARGUMENT);
     assert_string_equal(why, "device -1: devices are counted from 0");
     assert_int_equal(uk_gpu_open("three", 0, &other, why), UK_INVALID_ARGUMENT);
-    assert_string_equal(why, "there is no kind of GPU \"three\"; there are hip, cuda and two");
+    assert_string_equal(why, "there is no kind of GPU \"three\"; there are hip, cuda, two and sim");
     assert_int_equal(uk_gpu_open("two", 0, NULL, why), UK_INVALID_ARGUMENT);
     uk_gpu_close(NULL);
     assert_string_equal(uk_gpu_message(NULL), "no device is open");

@@ -35,7 +35,7 @@ for size in 100 1 0; do
     LD_LIBRARY_PATH=$hip:$LD_LIBRARY_PATH expect 0 "0 of $size elements are wrong; 0.001 seconds" "$work/gfx90a" hip "$size"
 done
 LD_LIBRARY_PATH=$hip:$LD_LIBRARY_PATH expect 1 "loading an image: an error (HIP's error 209)" "$work/gfx906" hip 100
-expect 1 'no GPU: there is no kind of GPU "none"; there are hip and cuda' "$work/gfx90a" none
+expect 1 'no GPU: there is no kind of GPU "none"; there are hip, cuda and sim' "$work/gfx90a" none
 
 # What is no library stands for one that is not installed, wherever this machine has one.
 mkdir "$work/nowhere"

@@ -54,6 +54,11 @@ for path in (build / "ukernels/libukernels.so", build / "tensorize/libuktensoriz
         if "(NEEDED)" in line and "libukernels" in path.name and not line.split("[")[1].startswith(light):
             failures.append(f"{path.name} needs {line.split('[')[1].rstrip(']')}")
 
+# The simulator's one name, by which libukernels finds it.
+simulator = build / "simulate/libukgpusim.so"
+if simulator.exists() and symbols(simulator, "-D", "--defined-only") != ["uk_gpu_sim"]:
+    failures.append(f"{simulator.name} shows {symbols(simulator, '-D', '--defined-only')}")
+
 # The names that libukblas has of a BLAS, and no others.
 blas = build / "ukernels/libukblas.so"
 gemm = ("{}gemm_", "{}gemm_64_", "{}gemm_batch_strided_", "{}gemm_batch_strided_64_", "cblas_{}gemm", "cblas_{}gemm_64",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments are checked here, once for all drivers; then the driver's function is called. */
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -37,22 +38,46 @@ enum uk_status uk_gpu_register(const struct uk_gpu_driver *added) {
     return UK_INVALID_ARGUMENT;
 }
 
-/* The drivers' names, "hip, cuda and sim". */
+static const struct uk_gpu_driver *find_driver(const char *kind) {
+    for (int i = 0; i < DRIVERS; i++) {
+        const struct uk_gpu_driver *d = atomic_load(&driver[i]);
+
+        if (d && strcmp(d->kind, kind) == 0)
+            return d;
+    }
+    return NULL;
+}
+
+static const char simulator[] = "sim", simulator_library[] = "libukgpusim.so.0";
+
+/* The installed simulator; NULL: it cannot be loaded, and `why` says so. In a program that has libukernels as an archive, the
+ * library registers itself elsewhere. */
+static const struct uk_gpu_driver *load_simulator(char *why) {
+    void *library = dlopen(simulator_library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const struct uk_gpu_driver *d = library ? dlsym(library, "uk_gpu_sim") : NULL;
+
+    if (!d || uk_gpu_register(d)) {
+        const char *text = d ? "there is no room for another kind of GPU" : dlerror();
+
+        snprintf(why, UK_GPU_MESSAGE, "the simulator is not installed: %s", text ? text : simulator_library);
+        d = NULL;
+    }
+    return d;
+}
+
+/* The kinds, "hip, cuda and sim". */
 static void list_kinds(char *text, size_t size) {
     size_t length = 0;
 
     text[0] = '\0';
     for (int i = 0; i < DRIVERS && length < size; i++) {
         const struct uk_gpu_driver *d = atomic_load(&driver[i]);
-        const bool last = i + 1 == DRIVERS || !atomic_load(&driver[i + 1]);
 
-        if (d)
-            length += (size_t)snprintf(text + length, size - length, "%s%s",
-                                       i == 0 ? ""
-                                       : last ? " and "
-                                              : ", ",
-                                       d->kind);
+        if (d && strcmp(d->kind, simulator) != 0)
+            length += (size_t)snprintf(text + length, size - length, "%s%s", i == 0 ? "" : ", ", d->kind);
     }
+    if (length < size)
+        snprintf(text + length, size - length, " and %s", simulator);
 }
 
 static enum uk_status open_with(const struct uk_gpu_driver *d, int ordinal, struct uk_gpu **gpu, char *why) {
@@ -88,6 +113,7 @@ static enum uk_status open_any(int ordinal, struct uk_gpu **gpu, char *why) {
 enum uk_status uk_gpu_open(const char *kind, int ordinal, struct uk_gpu **gpu, char message[UK_GPU_MESSAGE]) {
     char own[UK_GPU_MESSAGE], kinds[UK_GPU_MESSAGE / 2];
     char *const why = message ? message : own;
+    const struct uk_gpu_driver *d;
 
     if (!gpu)
         return UK_INVALID_ARGUMENT;
@@ -98,12 +124,11 @@ enum uk_status uk_gpu_open(const char *kind, int ordinal, struct uk_gpu **gpu, c
     }
     if (!kind)
         return open_any(ordinal, gpu, why);
-    for (int i = 0; i < DRIVERS; i++) {
-        const struct uk_gpu_driver *d = atomic_load(&driver[i]);
-
-        if (d && strcmp(d->kind, kind) == 0)
-            return open_with(d, ordinal, gpu, why);
-    }
+    d = find_driver(kind);
+    if (!d && strcmp(kind, simulator) == 0 && !(d = load_simulator(why)))
+        return UK_UNSUPPORTED;
+    if (d)
+        return open_with(d, ordinal, gpu, why);
     list_kinds(kinds, sizeof kinds);
     snprintf(why, UK_GPU_MESSAGE, "there is no kind of GPU \"%.100s\"; there are %s", kind, kinds);
     return UK_INVALID_ARGUMENT;

@@ -2,8 +2,8 @@
 /*
  * GPUs: device memory, images of kernels, launches. One table of functions (struct uk_gpu_driver) for each kind of device stands
  * behind it: AMD's through HIP ("hip") and NVIDIA's through the CUDA driver ("cuda"), whose libraries are loaded when a device of
- * theirs is opened and need not be installed, and drivers that programs register, such as the simulator ("sim"). gpu.c checks
- * arguments and calls the table; vendors.c is HIP's and CUDA's, which differ in names only.
+ * theirs is opened and need not be installed, the simulator of AMD's GPUs ("sim"), which is loaded in the same way from
+ * libukgpusim.so, and drivers that programs register. gpu.c checks arguments and calls the table; vendors.c is HIP's and CUDA's, which differ in names only.
  *
  *     struct uk_gpu *gpu;
  *     char why[UK_GPU_MESSAGE];
@@ -41,7 +41,7 @@ struct uk_gpu_kernel; /* of a module */
 struct uk_gpu_event;
 enum { UK_GPU_MESSAGE = 512 }; /* room for any message, with its closing NUL */
 
-/* Opens device `ordinal` of a kind: "hip", "cuda", or a registered driver's. NULL: the first of hip and cuda that has
+/* Opens device `ordinal` of a kind: "hip", "cuda", "sim" (0: a gfx906, 1: a gfx90a), or a registered driver's. NULL: the first of hip and cuda that has
  * such a device. On failure *gpu is NULL and `message`, which may be NULL, says why: UK_UNSUPPORTED if a library or the device is
  * not there, naming what was looked for. */
 enum uk_status uk_gpu_open(const char *kind, int ordinal, struct uk_gpu **gpu, char message[UK_GPU_MESSAGE]);
