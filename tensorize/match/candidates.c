@@ -240,6 +240,10 @@ enum uk_status uk_apply_tensorize(struct uk_schedule *s, struct uk_stage *st, in
         st->match = best;
         best->step = at;
         status = UK_OK;
+    } else if (!c.seen && any) {
+        /* Loops that a note names, or that are refused where kernels are required. */
+        st->plain_why = uk_format(s->arena, "the target %s has no kernels", s->target->name);
+        status = st->plain_why ? UK_OK : uk_out_of_memory(s->context);
     } else if (!c.seen) {
         status = no_kernel(s, at, kernel);
     } else {

@@ -144,21 +144,32 @@ void uk_blocks_of(const struct uk_stage *st, int *host, int *inside) {
         }
 }
 
+/* Whether another nest has loops over blocks. */
+static bool others_have_blocks(const struct uk_schedule *s, const struct uk_stage *root) {
+    for (struct uk_stage *st = s->stages; st; st = st->next)
+        for (int i = 0; i < st->loops; i++)
+            if (st->loop[i]->kind == UK_LOOP_BLOCK && uk_kernel_root(st) != root)
+                return true;
+    return false;
+}
+
 static enum uk_status find_blocks(struct kernel *k) {
     struct uk_stage *st = k->root;
 
     uk_blocks_of(st, &k->host, &k->inside);
     const int last = k->inside - 1;
+    const bool others = last < 0 && others_have_blocks(k->s, st);
     if (last < 0 && !st->loops)
-        return uk_fail(k->s->context, UK_REFUSED, st->statement->at,
-                       "stage %s has no loop that could be bound, and other stages run on blocks; compute it "
-                       "in a program of its own",
-                       st->name);
-    if (last < 0)
         return uk_fail(
             k->s->context, UK_REFUSED, st->statement->at,
-            "stage %s runs on no block, and other stages do; bind its outermost loop, bind %s.%s block.x",
-            st->name, st->name, st->loop[0]->var->name);
+            "stage %s has no loop that could be bound to blocks, and %s; compute it in a program of "
+            "its own",
+            st->name, others ? "other stages run on some" : "other stages run on threads");
+    if (last < 0)
+        return uk_fail(k->s->context, UK_REFUSED, st->statement->at,
+                       "stage %s runs on no block, %s; bind its outermost loop, bind %s.%s block.x", st->name,
+                       others ? "and other stages do" : "and threads are those of a block", st->name,
+                       st->loop[0]->var->name);
     for (int i = 0; i <= last; i++)
         if (st->loop[i]->kind == UK_LOOP_THREAD || (i > k->host && st->loop[i]->kind != UK_LOOP_BLOCK))
             return uk_fail(k->s->context, UK_REFUSED, st->loop[last]->at,
