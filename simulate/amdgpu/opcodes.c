@@ -457,8 +457,8 @@ const char *uk_amdgpu_operands(struct uk_inst *i) {
             return "the target of this jump";
         i->address_offset = (int16_t)i->o[0].value[0];
     }
-    if (op->run == uk_run_getpc && (i->n != 1 || !uk_is_mask(&i->o[0])))
-        return "the destination of this instruction";
+    if ((op->run == uk_run_getpc || op->run == uk_run_setpc) && (i->n != 1 || !uk_is_mask(&i->o[0])))
+        return "an operand of this instruction";
     if (op->run == uk_run_readlane &&
         (i->n != (op->flags & F_ANY_LANE ? 3 : 2) || i->o[0].kind != OPERAND_S || i->o[0].words != 1 ||
          i->o[1].kind != OPERAND_V || i->o[1].words != 1))

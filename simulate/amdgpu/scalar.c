@@ -122,6 +122,23 @@ enum uk_step uk_run_getpc(struct uk_wave *w, const struct uk_inst *i) {
     return uk_scalar_write(w, i, i->o[0].index, 2, w->block->run->code->address + i->offset + i->size, 0);
 }
 
+/* A jump that is too far for a branch's 16 bits. */
+enum uk_step uk_run_setpc(struct uk_wave *w, const struct uk_inst *i) {
+    const struct uk_code *code = w->block->run->code;
+    uint64_t address, undefined;
+    enum uk_step step = uk_scalar_source(w, i, &i->o[0], &address, &undefined);
+
+    if (step)
+        return step;
+    if (undefined)
+        return uk_report(w, i, -1, "the address is undefined: what it is made of was never written");
+    address -= code->address;
+    if (address % 4 || address >= code->bytes || code->at[address / 4] < 0)
+        return uk_report(w, i, -1, "a jump to where no instruction of the kernel begins");
+    w->pc = (uint32_t)code->at[address / 4];
+    return STEP_JUMPED;
+}
+
 enum uk_step uk_run_waitcnt(struct uk_wave *w, const struct uk_inst *i) {
     for (int queue = 0; queue < 2; ++queue)
         if (i->waits[queue] != 255)

@@ -307,7 +307,7 @@ enum uk_step uk_scalar_source(struct uk_wave *, const struct uk_inst *, const st
                               uint64_t *value, uint64_t *undefined);
 enum uk_step uk_scalar_write(struct uk_wave *, const struct uk_inst *, unsigned index, unsigned words,
                              uint64_t value, uint64_t undefined);
-uk_run uk_run_salu, uk_run_branch, uk_run_getpc, uk_run_waitcnt, uk_run_nop, uk_run_barrier, uk_run_end;
+uk_run uk_run_salu, uk_run_branch, uk_run_getpc, uk_run_setpc, uk_run_waitcnt, uk_run_nop, uk_run_barrier, uk_run_end;
 /* valu.c: what a VALU instruction works on, and what it makes. */
 struct uk_sources {
     const uint32_t *s[6];

@@ -86,6 +86,15 @@ ALONE = "s_cmp_lg_u32 s2, 0\ns_cbranch_scc1 end\n"  # blocks but the first do no
 END = "\nend:"
 FIRST = "v_readfirstlane_b32 s8, v0\ns_lshr_b32 s8, s8, 6\n"  # s8: the wave
 
+STORED = "v6, which is stored, is undefined"
+
+
+def far(where, base="s[8:9]"):
+    """A jump by an address in s[8:9]: to `other`, which writes v6, or to `past`, which stores it."""
+    return (f"s_getpc_b64 s[8:9]\nagain:\ns_add_u32 s8, s8, {where}\ns_addc_u32 s9, s9, 0\ns_setpc_b64 {base}\ns_endpgm\nother:\n"
+            f"v_mov_b32 v6, 1\npast:\nglobal_store_dword v10, v6, s[4:5]{END}")
+
+
 # name: (what is reported, threads of a block, text, what mends it)
 CASES = {
     "vector_undefined": ("v5, which is stored, is undefined", 64, ALONE + "global_store_dword v10, v5, s[4:5]" + END, instead("v5, s", "v0, s")),
@@ -176,6 +185,10 @@ CASES = {
                      without("s_cbranch_scc1 other\n")),
     "barrier_ended": ("a barrier that wave", 128, FIRST + "s_cmp_eq_u32 s8, 0\ns_cbranch_scc1 end\ns_barrier" + END,
                       without("s_cbranch_scc1 end\n")),
+    "far": (STORED, 64, ALONE + far("past - again"), instead("past - again", "other - again")),
+    "far_outside": ("a jump to where no instruction of the kernel begins", 64, ALONE + far("0x100000"), instead("0x100000", "other - again")),
+    "far_inside": ("a jump to where no instruction of the kernel begins", 64, ALONE + far("other - again + 2"), without(" + 2")),
+    "far_undefined": ("the address is undefined", 64, ALONE + far("other - again", "s[20:21]"), instead("s[20:21]", "s[8:9]")),
     "endless": ("the limit", 64, "again:\ns_branch again", none),
     "past_the_end": ("ran past the end of its kernel's code", 64, "s_branch past\ns_endpgm\n.fill 4, 4, 0xbf800000\npast = .Lend",
                      instead("s_branch past", "")),
@@ -185,7 +198,6 @@ CASES = {
     "omod": ("a modifier of this instruction is not simulated", 64, "v_mul_f32 v1, v0, v0 mul:2", without(" mul:2")),
 }
 
-STORED = "v6, which is stored, is undefined"
 BYTE = "v_and_b32 v7, 0xff, v0\nv_lshl_or_b32 v6, v5, 8, v7\n"  # v6: of its bits only the lowest 8 are defined
 
 
