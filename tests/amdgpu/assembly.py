@@ -222,6 +222,7 @@ BITS = {
     "bits_added": (STORED, 64, stored(BYTE + "v_add3_u32 v6, v6, v6, v0", "short"), instead("store_short", "store_byte")),
     "bits_multiplied": (STORED, 64, stored(BYTE + "v_mul_lo_u32 v6, v6, v0", "short"), instead("store_short", "store_byte")),
     "bits_carried": (STORED, 64, stored("v_lshl_or_b32 v6, v5, 7, v0\nv_add_u32 v6, 1, v6", "byte"), instead("v5, 7", "v5, 8")),
+    "bits_carried_far": (STORED, 64, stored("v_and_b32 v6, 1, v5\nv_add_u32 v6, v6, v0\nv_lshrrev_b32 v6, 8, v6", "byte"), instead("v_add_u32", "v_or_b32")),
     "bits_compared": ("VCC is undefined", 64, BYTE + "v_cmp_eq_u32 vcc, 0, v6\ns_cbranch_vccz end" + END,
                       instead("v_cmp", "v_and_b32 v6, 0xff, v6\nv_cmp")),
     "bits_converted": (STORED, 64, stored(BYTE + "v_cvt_f32_ubyte1 v6, v6"), instead("ubyte1", "ubyte0")),
