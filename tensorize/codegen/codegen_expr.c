@@ -59,6 +59,10 @@ LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueR
 }
 
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    /* As integers LLVM 19 selects them before they become floats, and for AMD's GPUs loses the sign of a negated one. */
+    if (type == UK_BF16 && g->target->arch->is_device)
+        return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMBFloatTypeInContext(g->llvm), ""), g->f32,
+                              "");
     if (type == UK_BF16) {
         v = LLVMBuildShl(g->b, LLVMBuildZExt(g->b, v, g->i32, ""), LLVMConstInt(g->i32, 16, false), "");
         return LLVMBuildBitCast(g->b, v, g->f32, "");
