@@ -11,6 +11,7 @@ The last two exit with 77 if what they need is absent.
 
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -68,7 +69,14 @@ def compare(what, command, folder, cases, env=None):
 
 
 def all_cases(opcode):
-    return [case for name in rvp_model.MODEL for case in rvp_model.cases(opcode, name)]
+    """Of each instruction of the model, and words next to them that are none: another funct3, fields that are constant, the
+    opcodes of integer and of vector instructions, a compressed word, a jump, srli32.u."""
+    known = [case for name in rvp_model.MODEL for case in rvp_model.cases(opcode, name)]
+    unknown = [0x40B57500, 0xADF58500, 0xFFF5F500, 0x82B5A500]
+    strange = [word + opcode for word in unknown] + [0x00B50533, 0x02B50557, 0x00000000, 0x0000006F, 0x00902573]
+    for i, word in enumerate(strange):
+        known.insert(i * len(known) // len(strange), (f"{word:08x} 1 2 3", "unknown"))
+    return known
 
 
 def table(vectors, folder):
@@ -260,7 +268,9 @@ def functions_are_plain(compiler):
         fail(f"{compiler.name}: decode.c calls another file's functions")
     floats = [f"f{kind}{i}" for kind in "ats" for i in range(12)]
     for line in run(["riscv64-linux-gnu-objdump", "-d", decode]).stdout.splitlines():
-        if any(word in floats for word in line.replace(",", " ").replace("(", " ").replace(")", " ").split()):
+        # Its place, its bytes, the mnemonic and the operands; a branch's target is written as fa0 may be.
+        operands = re.sub(r"[0-9a-f]+ <.*", "", "".join(line.split("\t")[3:]))
+        if any(word in floats for word in re.split(r"[^a-z0-9]+", operands)):
             fail(f"{compiler.name}: decode.c uses floating-point registers: {line}")
 
 

@@ -85,6 +85,8 @@ for w, f3, base in ((8, 0, 4), (16, 0, 0), (32, 2, 0)):
     per_lane(f"sub{w}", "RR", f3, 0x21 + base, w, False, lambda m, p, q: p - q)
     per_lane(f"kadd{w}", "RR", f3, 0x08 + base, w, True, lambda m, p, q, w=w: m.sat(p + q, w))
     per_lane(f"ksub{w}", "RR", f3, 0x09 + base, w, True, lambda m, p, q, w=w: m.sat(p - q, w))
+    per_lane(f"ukadd{w}", "RR", f3, 0x18 + base, w, False, lambda m, p, q, w=w: m.limit(p + q, 0, (1 << w) - 1))
+    per_lane(f"uksub{w}", "RR", f3, 0x19 + base, w, False, lambda m, p, q, w=w: m.limit(p - q, 0, (1 << w) - 1))
     per_lane(f"radd{w}", "RR", f3, 0x00 + base, w, True, lambda m, p, q: (p + q) // 2)
 
 
@@ -97,6 +99,18 @@ def kaddw(m, d, a, b):
 def ksubw(m, d, a, b):
     return m.sat(lanes(a, 32, True)[0] - lanes(b, 32, True)[0], 32)
 
+
+@instruction("ave", "RR", 0, 0x70)
+def ave(m, d, a, b):
+    return (lanes(a, 64, True)[0] + lanes(b, 64, True)[0] + 1) // 2
+
+
+def differences(a, b):
+    return sum(abs(p - q) for p, q in zip(lanes(a, 8, False), lanes(b, 8, False)))
+
+
+MODEL["pbsad"] = ("RR", 0, 0x7E, 0, lambda m, d, a, b: differences(a, b))
+MODEL["pbsada"] = ("RRA", 0, 0x7F, 0, lambda m, d, a, b: d + differences(a, b))
 
 # 8x8 to 32 bits: four products added to each word, which wraps. smaqa.su: rs1 has a sign, rs2 has none.
 def quads(signed_a, signed_b):
@@ -134,6 +148,23 @@ def smalda(m, d, a, b):
     return d + halves(a, b, 0, False) + halves(a, b, 1, False)
 
 
+# Two products of words in 64 bits: smar64 wraps, the others saturate once, after all is added.
+for name, form, f3, f7, crossed in (
+    ("smar64", "RRA", 1, 0x42, False),
+    ("kmar64", "RRA", 1, 0x4A, False),
+    ("kmaxda32", "RRA", 2, 0x25, True),
+    ("kmda32", "RR", 2, 0x1C, False),
+    ("kmxda32", "RR", 2, 0x1D, True),
+):
+
+    def whole(m, d, a, b, adds=form == "RRA", crossed=crossed, saturates=name[0] == "k"):
+        (p0, p1), (q0, q1) = lanes(a, 32, True), lanes(b, 32, True)
+        v = p1 * q0 + p0 * q1 if crossed else p1 * q1 + p0 * q0
+        v += lanes(d, 64, True)[0] if adds else 0
+        return m.sat(v, 64) if saturates else v
+
+    MODEL[name] = (form, f3, f7, 0, whole)
+
 # Products of the low word's bytes or halves, twice as wide.
 for name, f7, width, signed in (("smul8", 0x54, 8, True), ("umul8", 0x5C, 8, False), ("smul16", 0x50, 16, True), ("umul16", 0x58, 16, False)):
 
@@ -168,6 +199,7 @@ MODEL["kmmac.u"] = ("RRA", 1, 0x38, 0, upper(32, True, True, True))
 MODEL["kwmmul"] = ("RR", 1, 0x31, 0, upper(31, False, False, True))
 MODEL["kwmmul.u"] = ("RR", 1, 0x39, 0, upper(31, True, False, True))
 
+MODEL["mulr64"] = ("RR", 1, 0x78, 0, lambda m, d, a, b: lanes(a, 32, False)[0] * lanes(b, 32, False)[0])
 for name, f3, f7, i, j in (("mulsr64", 1, 0x70, 0, 0), ("smbt32", 2, 0x0C, 0, 1), ("smtt32", 2, 0x14, 1, 1)):
     MODEL[name] = ("RR", f3, f7, 0, lambda m, d, a, b, i=i, j=j: lanes(a, 32, True)[i] * lanes(b, 32, True)[j])
 
@@ -178,6 +210,37 @@ for name, f7, i, j in (("smbb16", 0x04, 0, 0), ("smbt16", 0x0C, 0, 1), ("smtt16"
         return register([p[2 * x + i] * q[2 * x + j] for x in (0, 1)], 32)
 
     MODEL[name] = ("RR", 1, f7, 0, whole)
+
+# Q7 and Q15: khm keeps the upper part of a product, kdm its double; of the two smallest numbers both are too large.
+for w, base in ((8, 0x47), (16, 0x43)):
+    for name, f7, cross in ((f"khm{w}", base, 0), (f"khmx{w}", base + 8, 1)):
+
+        def whole(m, d, a, b, w=w, cross=cross):
+            p, q = lanes(a, w, True), lanes(b, w, True)
+            return register([m.sat(p[i] * q[i ^ cross] // (1 << (w - 1)), w) for i in range(64 // w)], w)
+
+        MODEL[name] = ("RR", 0, f7, 0, whole)
+for letters, i, j, khm, kdm, khm16, kdm16 in (
+    ("bb", 0, 0, 0x06, 0x05, 0x6E, 0x6D),
+    ("bt", 0, 1, 0x0E, 0x0D, 0x76, 0x75),
+    ("tt", 1, 1, 0x16, 0x15, 0x7E, 0x7D),
+):
+
+    def fraction(m, p, q):
+        return m.sat(p * q // (1 << 15), 16)
+
+    def double(m, p, q):
+        return m.sat(2 * p * q, 32)
+
+    for name, f7, f in ((f"khm{letters}", khm, fraction), (f"kdm{letters}", kdm, double)):
+        MODEL[name] = ("RR", 1, f7, 0, lambda m, d, a, b, i=i, j=j, f=f: f(m, lanes(a, 16, True)[i], lanes(b, 16, True)[j]))
+    for name, f7, f in ((f"khm{letters}16", khm16, fraction), (f"kdm{letters}16", kdm16, double)):
+
+        def whole(m, d, a, b, i=i, j=j, f=f):
+            p, q = lanes(a, 16, True), lanes(b, 16, True)
+            return register([f(m, p[2 * x + i], q[2 * x + j]) for x in (0, 1)], 32)
+
+        MODEL[name] = ("RR", 1, f7, 0, whole)
 
 # Shifts.
 for w, f3, base in ((8, 0, 4), (16, 0, 0), (32, 2, 0)):
@@ -246,6 +309,20 @@ for name, form, f7, w, field in (("sclip8", "I3", 0x46, 8, 0), ("sclip16", "I4",
     by_amount(name, form, 0, f7, w, True, lambda m, p, n: m.limit(p, -(1 << n), (1 << n) - 1), field=field)
 for name, form, f7, w, field in (("uclip8", "I3", 0x46, 8, 16), ("uclip16", "I4", 0x42, 16, 16), ("uclip32", "I5", 0x7A, 32, 0)):
     by_amount(name, form, 0, f7, w, True, lambda m, p, n: m.limit(p, 0, (1 << n) - 1), field=field)
+
+# Absolute values: kabsw of the lower word, with its sign.
+for w, code in ((8, 0x10), (16, 0x11), (32, 0x12)):
+
+    def whole(m, d, a, b, w=w):
+        return register([m.sat(abs(p), w) for p in lanes(a, w, True)], w)
+
+    MODEL[f"kabs{w}"] = ("R", 0, 0x56, code, whole)
+
+
+@instruction("kabsw", "R", 0, 0x56, 0x14)
+def kabsw(m, d, a, b):
+    return m.sat(abs(lanes(a, 32, True)[0]), 32)
+
 
 # pkXY16: rs1's half X above rs2's half Y in each word; pkXY32 likewise of the register.
 for name, f3, f7, w, i, j in (

@@ -90,6 +90,28 @@ UK_RVP_INLINE int64_t uk_rvp_pair(uint64_t a, uint64_t b, int x, int crossed) {
            uk_rvp_signed(a, 16, 2 * x) * uk_rvp_signed(b, 16, 2 * x + crossed);
 }
 
+/* u + v + w, saturated to 64 bits once. */
+UK_RVP_INLINE int64_t uk_rvp_sum(int64_t u, int64_t v, int64_t w, uint64_t *ov) {
+    const uint64_t low = (uint64_t)(uint32_t)u + (uint32_t)v + (uint32_t)w;
+    const int64_t high = (u >> 32) + (v >> 32) + (w >> 32) + (int64_t)(low >> 32),
+                  kept = uk_rvp_sat(high, 32, ov);
+
+    return kept != high ? high < 0 ? INT64_MIN : INT64_MAX : (int64_t)((uint64_t)high << 32 | (uint32_t)low);
+}
+
+/* The sum of the absolute differences of the bytes. */
+UK_RVP_INLINE uint64_t uk_rvp_sad(uint64_t a, uint64_t b) {
+    uint64_t sum = 0;
+
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++) {
+        const int64_t difference = (int64_t)uk_rvp_unsigned(a, 8, i) - (int64_t)uk_rvp_unsigned(b, 8, i);
+
+        sum += (uint64_t)uk_rvp_max(difference, -difference);
+    }
+    return sum;
+}
+
 #define S8(v, i) uk_rvp_signed(v, 8, i)
 #define S16(v, i) uk_rvp_signed(v, 16, i)
 #define S32(v, i) uk_rvp_signed(v, 32, i)
