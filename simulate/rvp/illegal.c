@@ -12,45 +12,60 @@
 #include "decode.h"
 #include "illegal.h"
 
-/* The file that is mapped at an address, and the address's offset in it. */
-struct uk_rvp_place {
-    char path[512];
-    uint64_t offset;
-};
-
 /* A line of /proc/self/maps: "from-to rwxp offset device inode   path". */
-static bool uk_rvp_line_has(const char *line, uint64_t pc, struct uk_rvp_place *place) {
+static bool uk_rvp_read_mapping(const char *line, struct uk_rvp_mapping *mapping) {
     char *end;
-    const uint64_t from = strtoull(line, &end, 16), to = *end ? strtoull(end + 1, &end, 16) : 0;
-    const char *path = strchr(line, '/');
 
-    if (pc < from || pc >= to || !path || strlen(path) >= sizeof place->path)
+    mapping->from = strtoull(line, &end, 16);
+    mapping->to = *end ? strtoull(end + 1, &end, 16) : 0;
+    if (strlen(end) < strlen(" r-xp "))
         return false;
-    strcpy(place->path, path);
-    place->offset = pc - from + strtoull(end + strlen(" r-xp "), NULL, 16);
+    mapping->protection =
+        (end[1] == 'r' ? PROT_READ : 0) | (end[2] == 'w' ? PROT_WRITE : 0) | (end[3] == 'x' ? PROT_EXEC : 0);
+    mapping->offset = strtoull(end + strlen(" r-xp "), NULL, 16);
+    mapping->path = strchr(end, '/');
     return true;
 }
 
-static bool uk_rvp_find_place(uint64_t pc, struct uk_rvp_place *place) {
+void uk_rvp_find_mapping(bool (*is_it)(const struct uk_rvp_mapping *mapping, void *data), void *data) {
     const int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    char line[1024], c;
+    char line[512], read_ahead[256];
+    struct uk_rvp_mapping mapping;
     size_t length = 0;
+    ssize_t n;
     bool found = false;
 
     if (maps < 0)
-        return false;
-    while (!found && read(maps, &c, 1) == 1) {
-        if (c != '\n') {
-            if (length < sizeof line - 1)
-                line[length++] = c;
-        } else {
-            line[length] = 0;
-            length = 0;
-            found = uk_rvp_line_has(line, pc, place);
+        return;
+    while (!found && (n = read(maps, read_ahead, sizeof read_ahead)) > 0)
+        for (ssize_t i = 0; i < n && !found; i++) {
+            if (read_ahead[i] != '\n') {
+                if (length < sizeof line - 1)
+                    line[length++] = read_ahead[i];
+            } else {
+                line[length] = 0;
+                length = 0;
+                found = uk_rvp_read_mapping(line, &mapping) && is_it(&mapping, data);
+            }
         }
-    }
     close(maps);
-    return found;
+}
+
+/* The file that is mapped at an address, and the address's offset in it. */
+struct uk_rvp_place {
+    char path[512];
+    uint64_t pc, offset;
+};
+
+static bool uk_rvp_is_place(const struct uk_rvp_mapping *mapping, void *data) {
+    struct uk_rvp_place *place = data;
+
+    if (place->pc < mapping->from || place->pc >= mapping->to)
+        return false;
+    if (mapping->path)
+        snprintf(place->path, sizeof place->path, "%s", mapping->path);
+    place->offset = place->pc - mapping->from + mapping->offset;
+    return true;
 }
 
 /* Whether `count` things of `size` bytes lie at offset in a file of so many bytes. */
@@ -125,12 +140,16 @@ static bool uk_rvp_find_function(const struct uk_rvp_place *place, char name[128
 }
 
 void uk_rvp_print_illegal(uint64_t pc, uint32_t word) {
+    /* Not on the stack, which may be a small one. */
     static struct uk_rvp_place place;
-    char text[1024], name[128], where[160] = "in no known function";
+    static char text[1024], name[128], where[160];
     uint64_t from_start;
     const bool p = uk_rvp_is_opcode(word);
 
-    if (uk_rvp_find_place(pc, &place)) {
+    place = (struct uk_rvp_place){.pc = pc};
+    strcpy(where, "in no known function");
+    uk_rvp_find_mapping(uk_rvp_is_place, &place);
+    if (*place.path) {
         if (uk_rvp_find_function(&place, name, &from_start))
             snprintf(where, sizeof where, "%s+0x%llx", name, (unsigned long long)from_start);
         else

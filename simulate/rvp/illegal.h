@@ -2,7 +2,16 @@
 #ifndef UK_RVP_ILLEGAL_H
 #define UK_RVP_ILLEGAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Memory of this process, in the order of addresses, until is_it returns true. For signal handlers, too. */
+struct uk_rvp_mapping {
+    uint64_t from, to, offset;
+    int protection;
+    const char *path; /* NULL: no file's */
+};
+void uk_rvp_find_mapping(bool (*is_it)(const struct uk_rvp_mapping *mapping, void *data), void *data);
 
 /*
  * Says on stderr which word at which address of which function cannot be executed. For signal handlers: it allocates

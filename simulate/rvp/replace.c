@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "replace.h"
+#include "signals.h"
 
 _Thread_local uint64_t uk_rvp_vxsat;
 
@@ -33,9 +34,7 @@ static atomic_int uk_rvp_busy;
 static atomic_uint uk_rvp_n_sites;
 static uint32_t uk_rvp_n_bodies;
 /* The words that have a body, by hash; the body's number plus 1. */
-static struct {
-    uint32_t word, body;
-} uk_rvp_bodies[2 * BODIES];
+static struct { uint32_t word, body; } uk_rvp_bodies[2 * BODIES];
 
 enum { ZERO = 0, RA = 1, SP = 2, TP = 4, T0 = 5, A0 = 10, A1, A2, A3 };
 /* The registers that a called function may change, as a mask. */
@@ -143,6 +142,10 @@ static void uk_rvp_make_body(uint32_t *at, const struct uk_rvp_row *row, uint32_
     *at = uk_rvp_i_type(0x67, 0, ZERO, T0, 0); /* jr t0 */
 }
 
+static bool uk_rvp_protect(uint64_t from, uint64_t bytes, int protection) {
+    return !uk_rvp_system(SYS_mprotect, (long)from, (long)bytes, protection, 0, 0, 0);
+}
+
 static void uk_rvp_flush(const void *from, size_t bytes) {
     __asm__ __volatile__("fence.i" ::: "memory");
     /* On all harts; a system without this call has one hart. */
@@ -167,18 +170,20 @@ static uint32_t *uk_rvp_body(const struct uk_rvp_row *row, uint32_t word) {
     return bodies + (uk_rvp_bodies[i].body - 1) * BODY_WORDS;
 }
 
-/* Stores the jump in place of the word: by one store if it is aligned, else by two, which is safe with a single thread only. */
-static bool uk_rvp_write_site(uint64_t pc, uint32_t jump) {
+/* By one store if it is aligned, else by two, which is safe with a single thread only. */
+bool uk_rvp_write_word(uint64_t pc, uint32_t word, int protection) {
     const uint64_t first = pc & ~(uk_rvp_page - 1), end = (pc + 3) | (uk_rvp_page - 1);
 
-    if (mprotect((void *)first, end + 1 - first, PROT_READ | PROT_WRITE | PROT_EXEC))
+    if (!uk_rvp_protect(first, end + 1 - first, PROT_READ | PROT_WRITE | PROT_EXEC))
         return false;
     if (pc % 4) {
-        memcpy((void *)pc, &jump, 4);
+        memcpy((void *)pc, &word, 4);
     } else {
-        atomic_store_explicit((_Atomic uint32_t *)pc, jump, memory_order_release);
+        atomic_store_explicit((_Atomic uint32_t *)pc, word, memory_order_release);
     }
     uk_rvp_flush((void *)pc, 4);
+    if (protection != (PROT_READ | PROT_WRITE | PROT_EXEC))
+        uk_rvp_protect(first, end + 1 - first, protection);
     return true;
 }
 
@@ -203,7 +208,7 @@ static void uk_rvp_make_site(uint64_t pc, const struct uk_rvp_row *row, uint32_t
     uk_rvp_flush(uk_rvp_stubs, 4 * (SITES * SITE_WORDS + BODIES * BODY_WORDS));
     /* Taken before the jump is seen: a fork in between may lose a stub, never use it twice. */
     atomic_fetch_add(&uk_rvp_n_sites, 1);
-    if (!uk_rvp_write_site(pc, uk_rvp_jal(ZERO, there)))
+    if (!uk_rvp_write_word(pc, uk_rvp_jal(ZERO, there), PROT_READ | PROT_WRITE | PROT_EXEC))
         atomic_fetch_sub(&uk_rvp_n_sites, 1);
 }
 
@@ -215,7 +220,7 @@ void uk_rvp_replace_start(void) {
         ((uint64_t)uk_rvp_stubs + sizeof(uint32_t) * (SITES * SITE_WORDS + BODIES * BODY_WORDS) - 1) |
         (uk_rvp_page - 1);
 
-    uk_rvp_replaces = !mprotect((void *)first, end + 1 - first, PROT_READ | PROT_WRITE | PROT_EXEC);
+    uk_rvp_replaces = uk_rvp_protect(first, end + 1 - first, PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 void uk_rvp_replace(uint64_t pc, uint32_t word) {
@@ -239,7 +244,7 @@ void uk_rvp_replace(uint64_t pc, uint32_t word) {
 }
 
 uint32_t uk_rvp_replaced(uint64_t pc, uint32_t word) {
-    if ((word & 0xfff) != 0x6f)
+    if (!uk_rvp_is_jump(word))
         return word;
 
     const uint64_t offset = pc + (uint64_t)uk_rvp_jal_offset(word) - (uint64_t)uk_rvp_stubs;
@@ -247,4 +252,16 @@ uint32_t uk_rvp_replaced(uint64_t pc, uint32_t word) {
     if (offset >= 4 * SITES * SITE_WORDS || offset % (4 * SITE_WORDS))
         return word;
     return uk_rvp_stubs[offset / 4 + 7];
+}
+
+bool uk_rvp_get_site(unsigned i, struct uk_rvp_site *site) {
+    const uint32_t *stub = uk_rvp_stubs + i * SITE_WORDS;
+
+    if (i >= atomic_load(&uk_rvp_n_sites))
+        return false;
+    site->stub = (uint64_t)stub;
+    site->pc = (uint64_t)(stub + 5) + (uint64_t)uk_rvp_jal_offset(stub[5]) - 4;
+    site->word = stub[7];
+    site->jump = uk_rvp_jal(ZERO, (int64_t)(site->stub - site->pc));
+    return true;
 }

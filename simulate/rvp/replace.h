@@ -30,6 +30,20 @@ void uk_rvp_replace_start(void);
  */
 void uk_rvp_replace(uint64_t pc, uint32_t word);
 
+static inline bool uk_rvp_is_jump(uint32_t word) {
+    return (word & 0xfff) == 0x6f; /* jal x0 */
+}
+
+/* Site number i; false: there are not so many. */
+struct uk_rvp_site {
+    uint64_t pc, stub;
+    uint32_t word, jump;
+};
+bool uk_rvp_get_site(unsigned i, struct uk_rvp_site *site);
+
+/* Writes a word of code, and leaves its pages with this protection. False: the system does not let it be written. */
+bool uk_rvp_write_word(uint64_t pc, uint32_t word, int protection);
+
 /* The word that the jump `word` at pc stands for; `word` itself if it is no jump to a stub. */
 uint32_t uk_rvp_replaced(uint64_t pc, uint32_t word);
 

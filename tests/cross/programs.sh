@@ -19,7 +19,7 @@ while read -r arch _ qemu triple cpu; do
     # The instructions that its emulator lacks, which one of the architecture's targets has.
     simulation=()
     [[ $arch != riscv64 ]] ||
-        simulation=("$source"/simulate/rvp/{emulate,replace,decode,illegal}.c -I "$source/simulate/rvp" -I "$source/ukernels")
+        simulation=("$source"/simulate/rvp/{emulate,replace,decode,illegal,signals,copies}.c -I "$source/simulate/rvp" -I "$source/ukernels")
     "$clang" --target="$triple" -std=c17 -O1 -Wall -Wextra -static -fuse-ld=lld -I "$work/$arch" -I "$source/tests/data" -o "$work/run" \
         "$source/tests/cross/programs.c" "$work/$arch"/*.o "${simulation[@]}" -lm
     "$qemu" -cpu "$cpu" "$work/run" "$work/$arch/data" || { grep -e --seed "$work/out"; exit 1; }

@@ -208,7 +208,7 @@ def targets():
             sys.exit(77)
         yield arch["targets"][0], options, command
         if arch["llvm"] == "RISCV":
-            simulated = [source / f"simulate/rvp/{name}.c" for name in ("emulate", "replace", "decode", "illegal")]
+            simulated = [source / f"simulate/rvp/{name}.c" for name in ("emulate", "replace", "decode", "illegal", "signals", "copies")]
             include = [f"-I{source / room}" for room in ("ukernels", "simulate/rvp")]
             yield "riscv64-p", [*options, "-march=rv64gc", "-Wl,-u,uk_rvp_start", *include, *simulated], command
 

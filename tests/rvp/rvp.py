@@ -131,7 +131,7 @@ class Compiler:
         flags = ["-std=c17", "-O2", "-Wall", "-Wextra", "-Werror", "-I", sources / "simulate/rvp"]
         self.flags = [*flags, "-I", sources / "ukernels"]
         self.objects = [
-            self.compile(sources / "simulate/rvp" / f"{part}.c") for part in ("emulate", "replace", "decode", "illegal")
+            self.compile(sources / "simulate/rvp" / f"{part}.c") for part in ("emulate", "replace", "decode", "illegal", "signals", "copies")
         ]
         archive = self.folder / "librvp_emulate.a"
         archive.unlink(missing_ok=True)
@@ -198,6 +198,7 @@ def cases_of(compiler, opcode, dynamic):
     else:
         more = [tests / "rvp_shared.c", "-static"]
     program = compiler.program("rvp_cases", *flags, tests / "rvp_cases.c", *more, *compiler.link)
+    system = compiler.program("rvp_system", *flags, tests / "rvp_system.c", *more, *compiler.link)
     printed = {}
     for patch in ("0", "1"):
         env = {"UK_RVP_PATCH": patch}
@@ -209,6 +210,10 @@ def cases_of(compiler, opcode, dynamic):
                 fail(f"{what}: {case}: exit {ran.returncode}: {ran.stderr}")
             if printed.setdefault(case, ran.stdout) != ran.stdout:
                 fail(f"{what}: {case}: {ran.stdout}, before {printed[case]}")
+        for case in ("constructors", "waits", "masks", "stacks", "segv", "copies"):
+            ran = run([*qemu, system, case], env)
+            if ran.returncode or ran.stderr:
+                fail(f"{what}: {case}: exit {ran.returncode}: {ran.stderr}")
         word = f"0x{0x40B57500 + opcode:08x}"
         ends_by_sigill(f"{what}: unknown", [*qemu, program, "unknown"], env, word, "unknown_word+0x0", "rvp.def")
         ends_by_sigill(f"{what}: illegal", [*qemu, program, "illegal"], env, "0x0000 ", "illegal_word+0x0")

@@ -21,7 +21,7 @@ CLANG = [clang, "--target=riscv64-linux-gnu", "-march=rv64gc", "-Wno-unused-comm
 COMMON = [
     *sorted((source / "tests/kernels").glob("check_*.c")), "tests/data/arena.c",
     "tensorize/verify/abi_riscv64.c", "ukernels/registry/reference.c", "ukernels/registry/registry.c",
-    *(f"simulate/rvp/{name}.c" for name in ("emulate", "replace", "decode", "illegal")),
+    *(f"simulate/rvp/{name}.c" for name in ("emulate", "replace", "decode", "illegal", "signals", "copies")),
 ]  # fmt: skip
 # Of a call, per multiply-add, for one column of C.
 MOST_OF_A_COLUMN = 0.40

@@ -3,6 +3,15 @@
 #include "registry/rvp.h"
 #include "rvp_shared.h"
 
+uint64_t shared_at_start;
+
+/* Before any constructor of the program, if this is a shared object. */
+__attribute__((constructor)) static void starts(void) {
+    const volatile uint64_t a = 0x0000000100000002, b = 0x00000003fffffffe;
+
+    shared_at_start = uk_rvp_add32(a, b);
+}
+
 uint64_t shared_add32(uint64_t a, uint64_t b) {
     return uk_rvp_add32(a, b);
 }
