@@ -3,7 +3,8 @@
  * What `pragma import` names, as bytes: a file or a text; C goes through the clang that the library was built
  * with.
  */
-#define _GNU_SOURCE /* memfd_create */
+#define _GNU_SOURCE /* memfd_create, dladdr */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 #include "link.h"
 
-enum { MAX_OWN_ARGUMENTS = 32 }; /* of clang's, without features */
+enum { MAX_OWN_ARGUMENTS = 40 }; /* of clang's, without features */
 
 /* Where the user's C begins for clang's messages and for `#include "..."`. */
 struct source {
@@ -125,6 +126,23 @@ static bool add_device(struct uk_arena *a, const struct uk_arch *arch, char **li
     return full;
 }
 
+/* The folder of <ukernels/...>: what is installed with the library is found from where the library is. */
+static char *headers(struct uk_arena *a) {
+    Dl_info here;
+    const char *slash;
+
+    if (dladdr((const void *)(uintptr_t)uk_import_read, &here) && (slash = strrchr(here.dli_fname, '/'))) {
+        const int n = (int)(slash - here.dli_fname);
+        char *installed = uk_format(a, "%.*s/" UK_LIB_TO_INCLUDE "/ukernels/rvp.h", n, here.dli_fname);
+
+        if (!installed)
+            return NULL;
+        if (!access(installed, R_OK))
+            return uk_format(a, "%.*s/" UK_LIB_TO_INCLUDE, n, here.dli_fname);
+    }
+    return uk_strdup(a, UK_SOURCES);
+}
+
 /* argv for the target: its CPU and every feature of ours that it has. */
 static char **arguments(struct uk_build *b, struct uk_arena *a, const struct source *s) {
     static const char *const first[] = {
@@ -153,6 +171,8 @@ static char **arguments(struct uk_build *b, struct uk_arena *a, const struct sou
     if (s->folder)
         full &= (list[n++] = uk_format(a, s->language == for_c ? "-iquote%s" : "-I%s", s->folder)) != NULL;
     full &= add_features(a, b->target, list, &n);
+    full &= (list[n++] = uk_strdup(a, "-isystem")) != NULL;
+    full &= (list[n++] = headers(a)) != NULL;
     full &= (list[n++] = uk_strdup(a, "-")) != NULL;
     return full ? list : NULL;
 }
@@ -172,6 +192,23 @@ static enum uk_status no_instruction(struct uk_build *b, const struct source *s,
         reason ? reason + strlen(before)
         : said ? said
                : "no reason given");
+}
+
+static enum uk_status does_not_compile(struct uk_build *b, const struct source *s, const char *said) {
+    const char *at, *statement;
+    size_t length;
+    char where[600];
+
+    if (strcmp(b->target->arch->name, "riscv64") != 0 &&
+        uk_said_insn(said, s->text, &at, &length, &statement)) {
+        const bool named = !strncmp(at, s->name, strlen(s->name));
+
+        snprintf(where, sizeof where, "import %s%s%.*s", named ? "" : s->name, named ? "" : ": ", (int)length,
+                 at);
+        return uk_refuse_insn(b, s->import->at, where, statement, strlen(statement));
+    }
+    return uk_fail(b->context, UK_LINK, s->import->at, "import %s: does not compile: %s", s->name,
+                   said && *said ? said : "the compiler gave no reason");
 }
 
 static enum uk_status spawn(struct uk_build *b, const struct source *s, char **argv, const int fd[3]) {
@@ -195,8 +232,7 @@ static enum uk_status spawn(struct uk_build *b, const struct source *s, char **a
     if (s->language == for_bitcode)
         status = no_instruction(b, s, said);
     else
-        status = uk_fail(c, UK_LINK, s->import->at, "import %s: does not compile: %s", s->name,
-                         said && *said ? said : "the compiler gave no reason");
+        status = does_not_compile(b, s, said);
     free(said);
     return status;
 }
@@ -321,11 +357,31 @@ static char *resolve(struct uk_arena *a, const char *program, const char *path) 
     return slash ? uk_format(a, "%.*s/%s", (int)(slash - program), program, path) : uk_strdup(a, path);
 }
 
+static char *import_path(struct uk_build *b, struct uk_arena *a, const struct uk_import *i) {
+    const struct uk_program *p = b->function->program;
+
+    return resolve(a, i->at.column < 0 && p->schedule_file ? p->schedule_file : p->file, i->text);
+}
+
+enum uk_status uk_import_text(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length) {
+    struct uk_arena a = {0};
+
+    if (i->kind != UK_IMPORT_FILE) {
+        *length = strlen(i->text);
+        *bytes = duplicate(i->text, *length);
+        return *bytes ? UK_OK : uk_out_of_memory(b->context);
+    }
+    char *path = import_path(b, &a, i);
+    enum uk_status status =
+        path ? read_file(b->context, i, path, bytes, length) : uk_out_of_memory(b->context);
+
+    uk_arena_free(&a);
+    return status;
+}
+
 static enum uk_status read_path(struct uk_build *b, const struct uk_import *i, struct uk_arena *a,
                                 char **bytes, size_t *length) {
-    const struct uk_program *p = b->function->program;
-    const char *file = i->at.column < 0 && p->schedule_file ? p->schedule_file : p->file;
-    char *path = resolve(a, file, i->text), *folder = path ? uk_strdup(a, path) : NULL;
+    char *path = import_path(b, a, i), *folder = path ? uk_strdup(a, path) : NULL;
     enum uk_status status;
 
     if (!folder)

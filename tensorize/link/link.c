@@ -221,6 +221,7 @@ static enum uk_status add_import(struct uk_build *b, struct uk_sources *all, con
         return uk_out_of_memory(b->context);
     memcpy(copy, bytes, length);
     s->at = i->at;
+    s->import = i;
     s->bytes = copy;
     s->length = length;
     s->is_object = uk_is_object(bytes, length);

@@ -84,6 +84,9 @@ void uk_cache_clear(struct uk_backend *b);
  */
 enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
 
+/* import.c: the text of an import as it is, not compiled. Free it. */
+enum uk_status uk_import_text(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
+
 /* import.c: compiles bitcode in a process of its own; refuses an import on which LLVM ends the process. */
 enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
                              size_t length);
@@ -167,6 +170,7 @@ enum uk_status uk_link_code_object(struct uk_context *c, const struct uk_target 
 struct uk_source {
     const char *name; /* for messages */
     struct uk_position at;
+    const struct uk_import *import; /* NULL: it is one of the library's own */
     bool built_in;
     const char *bytes; /* of an import */
     size_t length;
@@ -199,6 +203,14 @@ enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const stru
 enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
 /* validate_words.c: refuses machine code, or a module that becomes it, with instructions of RISC-V P that the target lacks. */
 enum uk_status uk_gate_words(struct uk_build *b, const struct uk_source *s);
+/* validate_insn.c: refuses an asm statement of the function that begins with .insn, which the target has not. */
+enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
+                            const char *statement, size_t length);
+/* validate_insn.c: whether the compiler refused a .insn in the text, or the registers beside it; where, and the statement. */
+bool uk_said_insn(const char *said, const char *text, const char **where, size_t *where_length,
+                  const char **statement);
+enum uk_status uk_refuse_insn(struct uk_build *b, struct uk_position at, const char *where,
+                              const char *statement, size_t length);
 /* validate_words.c: the first such instruction in code of RISC-V: its offset, and what it is. */
 enum { UK_WORD_TEXT = 64 };
 bool uk_find_word(const char *code, size_t size, size_t *at, char text[UK_WORD_TEXT]);

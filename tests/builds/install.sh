@@ -29,6 +29,30 @@ tensor C f32 [M, N]
 C[m, n] = sum(k) A[m, k] * B[k, n]
 TEXT
 
+# An import that includes a header of the library.
+cat >"$work/added.uk" <<'TEXT'
+pragma import c """
+#include <ukernels/rvp.h>
+void add_2(const int *a, const int *b, int *c) {
+    *(unsigned long *)c = uk_rvp_add32(*(const unsigned long *)a, *(const unsigned long *)b);
+}
+"""
+intrinsic add_2
+  tensor a i32 [2]
+  tensor b i32 [2]
+  tensor c i32 [2]
+  c[i] = a[i] + b[i]
+  compute void add_2(ptr a, ptr b, ptr c)
+end
+tensor X i32 [N]
+tensor Y i32 [N]
+tensor Z i32 [N]
+Z[i] = X[i] + Y[i]
+schedule
+  split Z.i 2 -> io ii
+  tensorize ii add_2
+TEXT
+
 # prints WHAT COMMAND...: the command succeeds and prints WHAT.
 prints() {
     "${@:2}" >"$work/out" 2>&1 && grep -qF -- "$1" "$work/out" && return
@@ -50,6 +74,8 @@ check() {
         eval "${lines//\$PWD\/build\/stage/$1}"
         [[ $(command -v uk) == "$1/bin/uk" ]]
         prints 'check: equal' uk run "$work/matmul.uk" --size M=20 --size N=30 --size K=10 --check
+        prints add32 uk compile "$work/added.uk" --target=riscv64-p --emit=asm
+        prints .globl uk compile "$work/added.uk" --target=x86_64-avx2 --emit=asm
         for page in 1/uk 5/uk 3/uk_tensorize 3/ukblas 3/ukernels; do
             [[ $(man -w "${page%/*}" "${page#*/}") == "$1/"* ]]
         done
@@ -122,3 +148,7 @@ printed() {
 
 check "$stage"
 check "$work/moved"
+# The header was the moved one.
+echo '#error "moved"' >"$work/moved/include/ukernels/rvp.h"
+! "$work/moved/bin/uk" compile "$work/added.uk" --target=riscv64-p --emit=asm 2>"$work/said"
+prints '#error "moved"' cat "$work/said"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Instructions of RISC-V P in imports, which no assembler refuses: a target without rvp does, whatever text they come from, and
- * takes all else.
+ * takes all else. Other architectures refuse .insn. The header that has them as functions is found.
  *
  *     import_words CLANG
  */
@@ -67,7 +67,8 @@ static void refused(void **state) {
              "__asm__ volatile(P(0x77) \", 2, 0x20, a4, a4, a5\");")),
          SAYS("add32 a4, a4, a5")},
         /* Behind an instruction of two bytes, and where only half of its address is aligned. */
-        {C(ADD_4(ASM(".option norelax; .option rvc; c.nop; .insn r 0x77, 0, 0x65, a4, a4, a5"))), SAYS(SMAQA_SU)},
+        {C(ADD_4(ASM(".option norelax; .option rvc; c.nop; .insn r 0x77, 0, 0x65, a4, a4, a5"))),
+         SAYS(SMAQA_SU)},
         /* Of no row of rvp.def. */
         {C(ADD_4(ASM(".insn r 0x77, 7, 0x20, a4, a4, a5"))), SAYS("the word 0x40f77777")},
         /* In what the kernel calls, which is inlined into it. */
@@ -135,11 +136,75 @@ static void objects(void **state) {
     emits("pragma import \"add.o\"\n", "riscv64-p", NULL);
 }
 
+/* Where .insn is no directive: in what language it comes, through macros, and by what is known of the word. */
+static void elsewhere(void **state) {
+    static const char *const targets[] = {"x86_64-avx2", "aarch64-neon", "armv7-neon"};
+    static const struct {
+        const char *import, *says;
+    } insns[] = {
+        {C(ADD_4("(void)0;\n__asm__ volatile(\".insn r 0x77, 0, 0x65, a4, a4, a5\");")),
+         "import 1 of the program, line 4: the asm of add_4 has `.insn r 0x77, 0, 0x65, a4, a4, a5` "
+         "(smaqa.su a4, a4, a5), an instruction of RISC-V, and target "},
+        /* Clang refuses the clobber. */
+        {C(ADD_4("(void)0; /* .insn i */\n__asm__(\".insn r 0x77, 0, 0x65, %0, %0, a5\\n\"\n \"nop\" ::\n "
+                 "\"r\"(1) : \"a5\");")),
+         "import text:6:11 has `.insn r 0x77, 0, 0x65, %0, %0, a5` (smaqa.su), an instruction of RISC-V, and "
+         "target "},
+        {C(ADD_4(
+             "long x = (long)a;\n\n__asm__(\"nop; .insn r 0x77, 2, 0x20, %0, %1, %0 # sum\" : \"+r\"(x) : "
+             "\"r\"(b)); c[0] = x;")),
+         "line 5: the asm of add_4 has `.insn r 0x77, 2, 0x20, %0, %1, %0` (add32), an instruction of "
+         "RISC-V, and "
+         "target "},
+        {C("#define P(x) \".in\" \"sn r \" #x\n" ADD_4(
+             "__asm__ volatile(P(0x33) \", 0, 0x20, a4, a4, a5\");")),
+         "import 1 of the program: the asm of add_4 has `.insn r 0x33, 0, 0x20, a4, a4, a5`, an instruction "
+         "of RISC-V"},
+        {C(ADD_4("(void)0;") "__asm__(\".insn r 0x77, 0, 0x65, a4, a4, a5\");"),
+         "has `.insn r 0x77, 0, 0x65, a4, "},
+        {"pragma import ll \"\"\"\ndefine void @add_4(ptr %a, ptr %b, ptr %c) {\n"
+         "  call void asm sideeffect \".insn r 0x77, 0, 0x65, $0, ${0:z}, a5\", \"r\"(i32 1)\n  ret "
+         "void\n}\n\"\"\"\n",
+         "import 1 of the program, line 3: the asm of add_4 has `.insn r 0x77, 0, 0x65, %0, %0, a5` "
+         "(smaqa.su), an"},
+        {"pragma import \"insn.s\"\n", "insn.s:3:1 has `.insn r 0x77, 0, 0x65, a4, a4, a5` (smaqa.su a4, "
+                                       "a4, a5), an instruction of RISC-V"},
+    };
+    char says[64];
+
+    (void)state;
+    write_file("insn.s", ".globl add_4\nadd_4: nop\n.insn r 0x77, 0, 0x65, a4, a4, a5\n");
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
+        snprintf(says, sizeof says, "and target %s is none of RISC-V; compile for riscv64", targets[t]);
+        for (size_t i = 0; i < sizeof insns / sizeof *insns; i++) {
+            emits(insns[i].import, targets[t], insns[i].says);
+            emits(insns[i].import, targets[t], says);
+        }
+        /* What the preprocessor leaves out, and other directives. */
+        emits(C("#ifdef __riscv\n" ADD_4(ASM(".insn r 0x77, 0, 0x65, a4, a4, a5")) "#else\n" ADD_4(
+                  "for (int i = 0; i < 4; i++) c[i] = a[i] + b[i]; /* .insn */") "#endif\n"),
+              targets[t], NULL);
+    }
+}
+
+/* The library's headers: P's functions, which are C elsewhere. */
+static void headers(void **state) {
+    static const char *const targets[] = {"riscv64-p", "riscv64", "x86_64-avx2", "aarch64-neon",
+                                          "armv7-neon"};
+    static const char import[] = C("#include <ukernels/rvp.h>\n" ADD_4(
+        "c[0] = (float)uk_rvp_add32((unsigned long)a, (unsigned long)b);"));
+
+    (void)state;
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+        emits(import, targets[t],
+              t == 1 ? "add_4 has an instruction of RISC-V P, add32 a0, a0, a1, and target riscv64" : NULL);
+    emits(C("#include <ukernels/registry/half.h>\n" ADD_4("c[0] = 1;")), "x86_64-avx2", NULL);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refused),
-        cmocka_unit_test(taken),
-        cmocka_unit_test(objects),
+        cmocka_unit_test(refused),   cmocka_unit_test(taken),   cmocka_unit_test(objects),
+        cmocka_unit_test(elsewhere), cmocka_unit_test(headers),
     };
     char command[256];
 
