@@ -479,14 +479,15 @@ struct uk_verify_runner {
 struct uk_verify_options {
     const char *target; /* as in struct uk_options; this CPU must run it, or the runner */
     uint64_t seed;      /* of sizes, strides, places and values; the same seed makes the same cases */
-    int cases;   /* for each form, at random, after up to four times as many edges; 500, for GPUs 100 */
+    int cases;   /* for each form, at random, after up to four times as many edges and large sizes; 500, for GPUs 100 */
     int seconds; /* of CPU time for one call, and on the clock 20 times as many: then it is endless; 60 */
     const struct uk_verify_runner *runner; /* NULL: other architectures' targets and GPUs' are refused */
 };
 
 /* Runs the machine code of every form of every intrinsic that the program declares beside the interpreter of the
  * declaration and compares exactly (exp and tanh: within four units in the last place), on values whose sums are exact in
- * the declared type, infinities, NaN and subnormal numbers among them. Every edge that the assumptions bound is tried, then
+ * the declared type, or of whose sums one addition rounds; infinities, NaN, zeros of both signs and subnormal numbers are among
+ * them. Every edge that the assumptions bound is tried, each other size beyond 65536 with the others small, all of them together, then
  * random sizes and strides, long and negative ones among them; operands lie against pages that must not be touched and are
  * aligned as declared and no better; what is only read cannot be written; an output that is not to be read holds NaN; all
  * memory of the operands is compared; callee-saved registers, the direction flag, MXCSR, the state of the x87, the caller's

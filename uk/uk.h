@@ -91,8 +91,6 @@ void uk_job_notes(const struct uk_job *job);
 /* Values of all sizes: --size, constants, `size` items; strides without one become as small as the rows
  * allow. */
 int uk_choose_sizes(const struct uk_program *p, const struct uk_arguments *a, int64_t *sizes);
-/* The most roundings in the computation of an element; 0: none, since all values are integers. */
-double uk_roundings(const struct uk_program *p, const int64_t *sizes);
 int64_t uk_value(const struct uk_index *e, const int64_t *sizes);
 /* uk_terms.c: how often the statement's right side is computed, without the terms that `where` leaves out or that a pad makes 0. */
 double uk_terms(const struct uk_statement *s, const int64_t *sizes);
@@ -133,10 +131,16 @@ void uk_data_integers(struct uk_data *d);
 /* Random values in [-1, 1) where the type is f32. */
 void uk_data_random(struct uk_data *d);
 double uk_data_value(const struct uk_array *a, size_t i);
-/* Compares element by element, padding and guard bytes included; prints the first difference. With roundings,
- * values may be so many units in the last place of the tensor's largest value apart. */
+/* How far a value may be from the interpreter's: so many units in the last place of its tensor's largest value, and so much. */
+struct uk_tolerance {
+    double roundings, steps;
+};
+/* Compares element by element, padding and guard bytes included; prints the first difference. Exactly, or, of the arrays in
+ * order, as `each` allows. */
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
-                   double roundings);
+                   const struct uk_tolerance *each);
+/* uk_tolerance.c: what a call on uk_data_integers() may differ by, of each array; free it. NULL: no memory. */
+struct uk_tolerance *uk_tolerances(const struct uk_program *p, const int64_t *sizes);
 
 /* ---- uk_gpu_run.c ---- */
 

@@ -205,7 +205,7 @@ static bool name_element(const struct uk_array *a, size_t offset, const int64_t 
     return rest == 0;
 }
 
-/* Equal, or as far apart as so many roundings of the tensor's largest value allow. */
+/* Equal, or no further apart than that; one NaN is as good as another. */
 static bool same_value(const struct uk_array *x, const struct uk_array *y, size_t i, double allowed) {
     size_t bytes = uk_bytes_of(x->tensor->type);
     const char *p = x->origin, *q = y->origin;
@@ -215,25 +215,22 @@ static bool same_value(const struct uk_array *x, const struct uk_array *y, size_
         return true;
     a = uk_data_value(x, i);
     b = uk_data_value(y, i);
-    return a == b || (allowed > 0 && ((isnan(a) && isnan(b)) || fabs(a - b) <= allowed));
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= allowed;
 }
 
-/* An integer that was rounded from values that differ may be the next one. */
-static double allowed_in(const struct uk_array *a, double roundings) {
+static double allowed_in(const struct uk_array *a, const struct uk_tolerance *tolerance) {
     static const double unit[UK_TYPES] = {
         [UK_F64] = 0x1p-52, [UK_F32] = 0x1p-23, [UK_F16] = 0x1p-10, [UK_BF16] = 0x1p-7};
     double largest = 0;
 
-    if (roundings <= 0 || !a->tensor->is_written)
+    if (!tolerance || !a->tensor->is_written)
         return 0;
-    if (unit[a->tensor->type] == 0)
-        return 1;
-    for (size_t i = 0; i < a->elements; i++) {
+    for (size_t i = 0; i < a->elements && tolerance->roundings > 0; i++) {
         double v = fabs(uk_data_value(a, i));
 
         largest = isfinite(v) && v > largest ? v : largest;
     }
-    return roundings * unit[a->tensor->type] * largest;
+    return tolerance->roundings * unit[a->tensor->type] * largest + tolerance->steps;
 }
 
 static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
@@ -242,10 +239,10 @@ static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
 }
 
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
-                   double roundings) {
+                   const struct uk_tolerance *each) {
     for (int t = 0; t < got->count; t++) {
         const struct uk_array *x = &got->array[t], *y = &expected->array[t];
-        double allowed = allowed_in(y, roundings);
+        double allowed = allowed_in(y, each ? &each[t] : NULL);
         for (size_t i = 0; i < x->elements; i++) {
             struct uk_text text = {0};
             if (same_value(x, y, i, allowed))

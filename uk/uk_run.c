@@ -185,6 +185,39 @@ static int call_emulated(struct run *r, const struct uk_arguments *a) {
     return status;
 }
 
+/* What was compared how: first what is equal, then each tensor that may differ. */
+static void print_checked(const struct uk_data *d, const struct uk_tolerance *each) {
+    bool any = false;
+
+    for (int t = 0; t < d->count; t++) {
+        if (!d->array[t].tensor->is_written || each[t].roundings > 0 || each[t].steps > 0)
+            continue;
+        printf("%s of %s (%zu)", any ? "" : "check: equal to the interpreter's, every element",
+               d->array[t].tensor->name, d->array[t].elements);
+        any = true;
+    }
+    if (any)
+        printf("\n");
+    for (int t = 0; t < d->count; t++) {
+        if (!d->array[t].tensor->is_written || !(each[t].roundings > 0 || each[t].steps > 0))
+            continue;
+        if (isinf(each[t].steps)) {
+            printf("check: nothing of %s (%zu), which is computed from integers that were rounded at a tie "
+                   "or not\n",
+                   d->array[t].tensor->name, d->array[t].elements);
+            continue;
+        }
+        printf("check: within ");
+        if (each[t].roundings > 0)
+            printf("%.0f roundings%s", each[t].roundings, each[t].steps > 0 ? " and " : "");
+        if (each[t].steps > 0)
+            printf("%.0f, by integers that are rounded from sums of floats, exp or tanh at a tie,",
+                   each[t].steps);
+        printf(" of the interpreter's, every element of %s (%zu)\n", d->array[t].tensor->name,
+               d->array[t].elements);
+    }
+}
+
 static int check(struct run *r) {
     int status = uk_data_create(&r->expected, r->job.program, r->sizes);
     if (status)
@@ -196,18 +229,14 @@ static int check(struct run *r) {
     uk_progress_end();
     if (interpreted)
         return uk_job_failed(&r->job, interpreted);
-    double roundings = uk_roundings(r->job.program, r->sizes);
-    if (!uk_data_equal(&r->data, &r->expected, r->sizes, roundings))
-        return UK_EXIT_WRONG;
-    if (roundings > 0)
-        printf("check: within %.0f roundings of the interpreter's, every element", roundings);
-    else
-        printf("check: equal to the interpreter's, every element");
-    for (int t = 0; t < r->data.count; t++)
-        if (r->data.array[t].tensor->is_written)
-            printf(" of %s (%zu)", r->data.array[t].tensor->name, r->data.array[t].elements);
-    printf("\n");
-    return UK_EXIT_OK;
+    struct uk_tolerance *each = uk_tolerances(r->job.program, r->sizes);
+    if (!each)
+        return uk_complain(UK_EXIT_WRONG, "out of memory");
+    const bool equal = uk_data_equal(&r->data, &r->expected, r->sizes, each);
+    if (equal)
+        print_checked(&r->data, each);
+    free(each);
+    return equal ? UK_EXIT_OK : UK_EXIT_WRONG;
 }
 
 static int prepare(struct run *r, const struct uk_arguments *a) {

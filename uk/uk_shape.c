@@ -203,31 +203,3 @@ bool uk_is_gemm(const struct uk_program *p, const int64_t *sizes, void *const *t
     g->c = origin_of(p, s->left.tensor, tensors);
     return g->m > 0 && g->n > 0 && g->k > 0 && g->m <= INT32_MAX && g->n <= INT32_MAX && g->k <= INT32_MAX;
 }
-
-/* Does the expression give other values than integers for integers? */
-static bool rounds(const struct uk_expr *e) {
-    if (!e)
-        return false;
-    if (e->op == UK_E_DIV || e->op == UK_E_EXP || e->op == UK_E_TANH || e->op == UK_E_SQRT)
-        return true;
-    if (e->op == UK_E_NUMBER && !e->is_integer && isfinite(e->number) && e->number != rint(e->number))
-        return true;
-    return rounds(e->arg[0]) || rounds(e->arg[1]) || rounds(e->arg[2]);
-}
-
-double uk_roundings(const struct uk_program *p, const int64_t *sizes) {
-    double most = 0;
-    bool any = false;
-
-    for (const struct uk_statement *t = p->statements; t; t = t->next) {
-        double terms = 1;
-
-        for (int i = t->left_iterators; i < t->iterators; i++)
-            terms *= (double)uk_value(t->extent[i], sizes);
-        for (int i = 0; i < t->left_iterators && t->scan; i++)
-            terms *= (double)uk_value(t->extent[i], sizes);
-        any |= rounds(t->right);
-        most += terms + t->right->depth;
-    }
-    return any ? most : 0;
-}

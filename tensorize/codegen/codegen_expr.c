@@ -224,8 +224,6 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
     default:
         return least(g, op == UK_E_MIN, type, l, r);
     }
-    if (real && !is_small_float(type) && LLVMIsAInstruction(v))
-        LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
     return rounded(g, type, v);
 }
 
@@ -447,16 +445,25 @@ static LLVMValueRef extreme(struct uk_codegen *g, bool min, LLVMValueRef l, LLVM
                            "");
 }
 
+static bool is_operation(LLVMValueRef v, LLVMOpcode opcode) {
+    return LLVMIsAInstruction(v) && LLVMGetInstructionOpcode(v) == opcode;
+}
+
 /* One more term, as uk_reduced. Where it is one of a reduction, which has no order, the vectorizer may split that;
- * llvm.maximum it can split too. */
+ * llvm.maximum it can split too. A product that is added need not be rounded before; all else is, each operation by itself. */
 static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_op op, enum uk_type type,
                             LLVMValueRef old, LLVMValueRef v) {
     if (uk_type_is_float(type) && (op == UK_E_MIN || op == UK_E_MAX))
         return extreme(g, op == UK_E_MIN, old, v);
     LLVMValueRef r = arithmetic(g, op, type, old, v);
-    if (any_order && LLVMIsAInstruction(r) &&
-        (LLVMGetInstructionOpcode(r) == LLVMFAdd || LLVMGetInstructionOpcode(r) == LLVMFMul))
-        LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | LLVMFastMathAllowReassoc);
+    const LLVMFastMathFlags order = any_order ? LLVMFastMathAllowReassoc : LLVMFastMathNone;
+    if (is_operation(r, LLVMFAdd)) {
+        LLVMSetFastMathFlags(r, LLVMFastMathAllowContract | order);
+        if (is_operation(v, LLVMFMul))
+            LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
+    } else if (is_operation(r, LLVMFMul)) {
+        LLVMSetFastMathFlags(r, order);
+    }
     return r;
 }
 

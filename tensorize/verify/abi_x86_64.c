@@ -112,8 +112,34 @@ __asm__(
 static void nothing(void) {
 }
 
-/* Bits 2 and 6 of xgetbv(1): the upper halves of ymm0-15 and of zmm0-15 hold something. */
-enum { UPPER_HALVES = 0x44 };
+/* Bits 2 and 6 of xgetbv(1): the upper halves of ymm0-15 and of zmm0-15 may hold something. They are set, too, after an instruction
+ * that reads a wide vector from memory and leaves 0 in the upper half, for which compilers need no vzeroupper. */
+enum { UPPER_HALVES = 0x44, UPPER_OF_ZMM = 0x40, ZMM = 64, XMM = 16, UPPER_REGISTERS = 16 };
+
+#define STORE(r, bytes, n) "vmovups %%" r #n ", " #bytes "*" #n "(%0)\n\t"
+#define STORE_ALL(r, bytes)                                                                             \
+    STORE(r, bytes, 0)                                                                                  \
+    STORE(r, bytes, 1) STORE(r, bytes, 2) STORE(r, bytes, 3) STORE(r, bytes, 4) STORE(r, bytes, 5)      \
+        STORE(r, bytes, 6) STORE(r, bytes, 7) STORE(r, bytes, 8) STORE(r, bytes, 9) STORE(r, bytes, 10) \
+            STORE(r, bytes, 11) STORE(r, bytes, 12) STORE(r, bytes, 13) STORE(r, bytes, 14)             \
+                STORE(r, bytes, 15) "vzeroupper"
+
+/* Whether they do: directly after abi_call_asm, whose registers these still are. */
+static bool upper_halves_hold(int64_t in_use) {
+    unsigned char registers[UPPER_REGISTERS * ZMM];
+    const int bytes = in_use & UPPER_OF_ZMM ? ZMM : ZMM / 2;
+
+    if (!(in_use & UPPER_HALVES))
+        return false;
+    if (in_use & UPPER_OF_ZMM)
+        __asm__ volatile(STORE_ALL("zmm", 64)::"r"(registers) : "memory");
+    else
+        __asm__ volatile(STORE_ALL("ymm", 32)::"r"(registers) : "memory");
+    for (int i = 0; i < UPPER_REGISTERS * bytes; i++)
+        if (i % bytes >= XMM && registers[i])
+            return true;
+    return false;
+}
 
 /* Whether this CPU reports that (CPUID leaf 13) and vzeroupper clears it on this system. */
 static int64_t knows_upper_halves(void) {
@@ -161,6 +187,7 @@ const char *abi_call_values(void (*function)(void), const struct abi_value *valu
     const int words = lay_out(&call, value, count);
 
     abi_call_asm(&call);
+    const bool upper_halves = knows_upper_halves() && upper_halves_hold(call.in_use);
     __builtin_ia32_ldmxcsr(before);
     for (int i = 0; i < REGISTERS; i++)
         if (call.registers[i] != 0x1111111111111111 * (i + 1))
@@ -176,7 +203,7 @@ const char *abi_call_values(void (*function)(void), const struct abi_value *valu
     for (int i = words; i < STACK_WORDS; i++)
         if (call.stack[i] != canary)
             return "the caller's stack";
-    if (knows_upper_halves() && (call.in_use & UPPER_HALVES))
+    if (upper_halves)
         return "the upper halves of vector registers (vzeroupper)";
     return NULL;
 }

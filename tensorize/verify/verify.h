@@ -11,11 +11,15 @@
 
 enum {
     UK_VERIFY_CASES = 500,
-    UK_VERIFY_BYTES = 1 << 30, /* of all operands of a case, one of them twice where strides change their sign */
-    UK_VERIFY_SECONDS = 60,      /* of CPU time, for a call */
-    UK_VERIFY_PATIENCE = 20,     /* on the clock it may take so many times as long: it may wait, and others may have the CPU */
+    UK_VERIFY_BYTES =
+        1 << 30,            /* of all operands of a case, one of them twice where strides change their sign */
+    UK_VERIFY_SECONDS = 60, /* of CPU time, for a call */
+    UK_VERIFY_PATIENCE =
+        20, /* on the clock it may take so many times as long: it may wait, and others may have the CPU */
     UK_VERIFY_WORDS = 32,        /* arguments of a form, at most */
     UK_VERIFY_TENSORS = 16,      /* operands of a declaration, at most */
+    UK_VERIFY_KEPT = 8,          /* terms of a sum that has too many to be exact */
+    UK_VERIFY_REDUCED = 8,       /* iterators of such a sum, at most */
     UK_VERIFY_REGISTERS = 512,   /* elements of one in a thread's registers, at most */
     UK_VERIFY_DEVICE_CASES = 100 /* each has several tiles, and a block of threads */
 };
@@ -68,15 +72,22 @@ struct uk_verdict {
     } operand[UK_VERIFY_TENSORS];
 };
 
-/* The values of operands. Sums are exact in the declared type in any order; and, where the type has enough bits, not exact in a
- * narrower type. */
+/* The values of operands. But for UK_ROUNDED, sums are exact in the declared type in any order; and, where the type has enough
+ * bits, not exact in a narrower type. */
 enum uk_data {
     UK_SMALL,     /* small integers */
     UK_LARGE,     /* as many bits as the sums leave, in all operands alike */
     UK_ONE_LARGE, /* as many bits as there are in one operand, one bit in the others */
     UK_EXTREME,   /* integers: nearly all of an operand the least or the greatest of its type */
     UK_TINY,      /* floats: products are subnormal numbers */
-    UK_SPECIAL    /* floats: some infinities and NaN among them */
+    UK_SPECIAL,   /* floats: some infinities and NaN among them */
+    UK_ROUNDED /* floats: what operations round, ties among them; sums have so few terms that only one does */
+};
+
+/* Of a float type: bits of a number, exponents of the last bit of the least subnormal and of the least normal number, and of the
+ * largest number. */
+struct uk_format {
+    int digits, tiny, least, largest;
 };
 
 /* Values are integers of `bits` bits and a sign, times a power of two; of integer types all bits. */
@@ -106,6 +117,8 @@ struct uk_verifier {
     uint64_t seed;
     int cases;         /* in all, those of edges first */
     int edges;         /* cases that go through the edges */
+    int far_sizes;     /* sizes that have none: after the edges, cases in which they are large */
+    int again;         /* how often such a case could not be run */
     int64_t all_edges; /* combinations of edges */
     int number;        /* of this case */
     int64_t *size;     /* of this case, by number */
@@ -117,7 +130,14 @@ struct uk_verifier {
     int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: what the tensor mostly holds */
     int special;                        /* UK_SPECIAL: which of inf, -inf and NaN; 3: all */
     uint64_t one_in;                    /* and one in how many elements is; 0: a few */
-    int budget;                         /* of the factors of a product, bits that are left */
+    int kept,
+        kept_tensor; /* not 0: only at so many points of the reduced iterators that tensor's elements are not 0 */
+    int kept_dim[UK_VERIFY_REDUCED]; /* of each of these iterators */
+    int64_t kept_at[UK_VERIFY_KEPT][UK_VERIFY_REDUCED];
+    bool left_is_zero, is_long;
+    bool is_near, keeps_normal; /* UK_ROUNDED: exponents are small; no number is subnormal */
+    enum uk_type narrowest;     /* UK_ROUNDED: of the float types that the declaration computes in */
+    int budget;                 /* of the factors of a product, bits that are left */
     int tensors;
     struct uk_memory memory[UK_VERIFY_TENSORS];
 };
@@ -159,6 +179,8 @@ uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
 /* Sets how many cases there are, `random` of them with sizes at random. */
 void uk_verify_plan(struct uk_verifier *v, int random);
 bool uk_verify_choose(struct uk_verifier *v);
+/* Whether a case that could not be run with the sizes chosen is to be tried with others. */
+bool uk_verify_again(struct uk_verifier *v);
 /* What `var <= c` and `c <= var` among the assumptions say; *most is INT64_MAX if nothing bounds it. */
 void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most);
 int64_t uk_verify_size(const struct uk_var *var, void *verifier);
@@ -180,12 +202,19 @@ bool uk_verify_holds(struct uk_verifier *v);
 void uk_verify_signs(struct uk_verifier *v);
 void uk_verify_negate(struct uk_verifier *v);
 
-/* verify_value.c: what the operands and scalars of a case hold; false: with these sizes no sum would be exact. */
+/* verify_value.c: the scales of the operands and scalars of a case; false: with these sizes no sum would be exact. */
 bool uk_verify_weigh(struct uk_verifier *v);
-/* One element of the n-th tensor, or of all scalars the n-th after the tensors. */
-union uk_value uk_verify_element(struct uk_verifier *v, int n);
+extern const struct uk_format uk_formats[];
+int uk_integer_bits(enum uk_type t);
+bool uk_verify_is_half(enum uk_type t);
 /* Does this form read what the output holds? Copies of operands are never read. */
 bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t);
+/* verify_element.c: one element of the n-th tensor, at that index, or, without, of all scalars the n-th after the tensors. */
+union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *index);
+/* Only so many terms of the sum are not to be 0; false: no tensor decides that. */
+bool uk_verify_keep(struct uk_verifier *v, int count);
+/* Whether it calls exp or tanh, which have no one right result. */
+bool uk_verify_is_inexact(const struct uk_expr *e);
 /* Whether `got` is as good as what is expected of an element of the tensor. */
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                     union uk_value expected);

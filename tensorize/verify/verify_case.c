@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sizes for one call of a kernel, within what the declaration assumes: first every pair of edges that the
- * assumptions bound, each with odd and with even other sizes; then random ones, edges more often, some of them long.
+ * assumptions bound, each with odd and with even other sizes; then each of the other sizes beyond what 16 bits count, by itself,
+ * and all of them as large as they can be together; then random ones, edges more often, some of them long.
  */
 #include <string.h>
 #include "verify.h"
@@ -12,16 +13,22 @@ enum {
     LARGEST_SIZE = 130,
     LONGEST_SIZE = 2100,
     EDGE_SIZE = 20, /* of what has no edges, beside edges */
-    MOST_EDGES = 1 << 20
+    MOST_EDGES = 1 << 20,
+    COUNTED = 1 << 16,  /* numbers of 16 bits */
+    FAR_CASES = 2,      /* in which a size is beyond that by itself */
+    FAR_TRIES = 50,     /* of such a case, until no access leaves its tensor */
+    EMULATED_SHARE = 16 /* an emulator gets so many times fewer instances */
 };
-/* How sizes are drawn, and how large operands and the statement may be with them. */
-enum kind { EDGES, RANDOM, LONG, COUNTERS };
+/* How sizes are drawn, and how large operands and the statement may be with them. A far size is beyond 16 bits; the statement may be
+ * one of a whole tile. */
+enum kind { EDGES, RANDOM, LONG, FAR, TOGETHER };
 static const struct limit {
     int64_t elements, instances;
 } limits[] = {[EDGES] = {1 << 16, 1 << 18},
               [RANDOM] = {1 << 16, 1 << 18},
               [LONG] = {1 << 18, 1 << 19},
-              [COUNTERS] = {1 << 22, 1 << 23}};
+              [FAR] = {1 << 26, 1 << 26},
+              [TOGETHER] = {1 << 22, 1 << 21}};
 
 /* splitmix64 */
 uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n) {
@@ -117,56 +124,88 @@ static int64_t random_extent(struct uk_verifier *v, const struct uk_var *var) {
     }
 }
 
-/* Around which blocks end; around which counters of 16 bits do, or sums of products of bytes leave 32 bits. */
-static int64_t long_extent(struct uk_verifier *v, enum kind kind) {
-    static const short blocks[] = {255, 256, 257, 259, 511, 512, 513, 1023, 1024, 1025, 2047, 2048, 2049};
+/* Around which blocks end. */
+static int64_t long_extent(struct uk_verifier *v) {
+    static const unsigned short blocks[] = {255,  256,  257,  259,  511,  512,  513,   1023,  1024,
+                                            1025, 2047, 2048, 2049, 4097, 8193, 16385, 32767, 32769};
 
-    if (kind == COUNTERS)
-        return uk_verify_random(v, 2) ? 65535 + (int64_t)uk_verify_random(v, 6)
-                                      : 65800 + (int64_t)uk_verify_random(v, 500);
     if (uk_verify_random(v, 2))
         return blocks[uk_verify_random(v, sizeof blocks / sizeof *blocks)];
     return LARGEST_SIZE + 1 + (int64_t)uk_verify_random(v, LONGEST_SIZE - LARGEST_SIZE);
 }
 
+/* Not below the least, nor beyond the greatest that the assumptions say. */
+static int64_t between(int64_t n, int64_t least, int64_t most) {
+    return n < least ? least : n > most ? most : n;
+}
+
 /* One of the sizes that nothing bounds is long, the others are short. */
-static void choose_long(struct uk_verifier *v, enum kind kind) {
-    const struct uk_program *p = v->intrinsic->declaration;
+static void choose_long(struct uk_verifier *v) {
+    int chosen = v->far_sizes ? (int)uk_verify_random(v, (uint64_t)v->far_sizes) : -1;
     int64_t least, most;
-    int count = 0;
 
-    for (const struct uk_var *var = p->sizes; var; var = var->next)
-        count += var->is_extent && !is_edge(v, var, &least, &most);
-    int chosen = count ? (int)uk_verify_random(v, (uint64_t)count) : -1;
-
-    for (const struct uk_var *var = p->sizes; var; var = var->next) {
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
         if (!var->is_extent)
             continue;
         const bool edge = is_edge(v, var, &least, &most);
-        int64_t n = edge ? most - least + 1 : 4;
 
-        if (kind == COUNTERS && n > 2)
-            n = 2;
         if (!edge && chosen-- == 0)
-            v->size[var->number] = long_extent(v, kind);
+            v->size[var->number] = between(long_extent(v), least, most);
         else
-            v->size[var->number] = least + (int64_t)uk_verify_random(v, (uint64_t)n);
+            v->size[var->number] =
+                least + (int64_t)uk_verify_random(v, (uint64_t)(edge ? most - least + 1 : 4));
     }
 }
 
-static void choose_extents(struct uk_verifier *v, enum kind kind) {
+/* Around which counters of 16 bits end, and where sums of products of bytes leave 32 bits; `less` times a little less. */
+static int64_t far_extent(struct uk_verifier *v, int variant, int less) {
+    int64_t n = variant ? COUNTED + 264 + (int64_t)uk_verify_random(v, 500)
+                        : COUNTED + 1 + (int64_t)uk_verify_random(v, 5);
+
+    while (less--)
+        n -= n / 6;
+    return n;
+}
+
+/* One size is far, or all; the others are small, and none is 0. If that cannot be: those that nothing bounds are as large, as one
+ * tensor may have to hold the other; then the size is smaller, down to what there is room for. */
+static void choose_far(struct uk_verifier *v, enum kind kind, int tries) {
+    const int number = v->number - v->edges,
+              less = kind == TOGETHER ? tries / 2 : (tries - FEW_TRIES / 2) / 2;
+    const bool others = tries >= FEW_TRIES / 4 || v->again >= FAR_TRIES / 2;
+    int64_t least, most;
+    int n = 0;
+
+    for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
+        if (!var->is_extent)
+            continue;
+        const bool edge = is_edge(v, var, &least, &most);
+        const bool chosen = !edge && (kind == TOGETHER || n++ == number / FAR_CASES);
+
+        if (chosen || (!edge && others && uk_verify_random(v, 2)))
+            v->size[var->number] =
+                between(far_extent(v, number % FAR_CASES, less > 0 ? less : 0), least, most);
+        else
+            v->size[var->number] =
+                between((least > 1 ? least : 1) + (int64_t)uk_verify_random(v, edge ? 2 : 4), least, most);
+    }
+}
+
+static void choose_extents(struct uk_verifier *v, enum kind kind, int tries) {
     const struct uk_program *p = v->intrinsic->declaration;
     /* Every edge once, far from each other; 7919 is a prime. */
     int64_t edge = (int64_t)v->number * 7919 % v->all_edges, parity = edge % 2;
 
     edge /= 2;
-    if (kind == LONG || kind == COUNTERS) {
-        choose_long(v, kind);
-        return;
-    }
-    for (const struct uk_var *var = p->sizes; var; var = var->next)
-        if (var->is_extent)
-            v->size[var->number] = kind == EDGES ? edge_extent(v, var, &edge, parity) : random_extent(v, var);
+    if (kind == LONG)
+        choose_long(v);
+    else if (kind == FAR || kind == TOGETHER)
+        choose_far(v, kind, tries);
+    else
+        for (const struct uk_var *var = p->sizes; var; var = var->next)
+            if (var->is_extent)
+                v->size[var->number] =
+                    kind == EDGES ? edge_extent(v, var, &edge, parity) : random_extent(v, var);
 }
 
 bool uk_verify_mentions(const struct uk_index *e, const struct uk_var *var) {
@@ -205,6 +244,8 @@ static void follow_multiples(struct uk_verifier *v) {
 static bool is_small(struct uk_verifier *v, enum kind kind) {
     const struct limit *most = &limits[kind];
     const struct uk_program *p = v->intrinsic->declaration;
+    const int64_t most_instances =
+        kind == TOGETHER && v->argv ? most->instances / EMULATED_SHARE : most->instances;
 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next) {
         int64_t count = 1;
@@ -222,9 +263,9 @@ static bool is_small(struct uk_verifier *v, enum kind kind) {
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
         int64_t instances = 1;
 
-        for (int i = 0; i < s->iterators && instances <= most->instances; i++)
+        for (int i = 0; i < s->iterators && instances <= most_instances; i++)
             instances *= uk_verify_value(v, s->extent[i]);
-        if (instances > most->instances)
+        if (instances > most_instances)
             return false;
     }
     return true;
@@ -252,28 +293,45 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
 
 /* ---- the next case ---- */
 
+static int far_cases(const struct uk_verifier *v) {
+    return FAR_CASES * v->far_sizes + (v->far_sizes > 1);
+}
+
 void uk_verify_plan(struct uk_verifier *v, int random) {
     int64_t least, most;
 
     v->all_edges = 2;
+    v->far_sizes = 0;
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next)
-        if (var->is_extent && is_edge(v, var, &least, &most) && v->all_edges < MOST_EDGES)
+        if (var->is_extent && !is_edge(v, var, &least, &most))
+            v->far_sizes++;
+        else if (var->is_extent && v->all_edges < MOST_EDGES)
             v->all_edges *= most - least + 1;
     v->edges = v->all_edges < 4 * random ? (int)v->all_edges : 4 * random;
-    v->cases = v->edges + random;
+    v->cases = v->edges + far_cases(v) + random;
 }
 
 static enum kind kind_of(const struct uk_verifier *v) {
-    const int random = v->number - v->edges;
+    const int far = v->number - v->edges, random = far - far_cases(v);
 
-    return random < 0 ? EDGES : random % 250 == 100 ? COUNTERS : random % 16 == 7 ? LONG : RANDOM;
+    if (far < 0)
+        return EDGES;
+    if (random < 0)
+        return far < FAR_CASES * v->far_sizes ? FAR : TOGETHER;
+    return random % 16 == 7 ? LONG : RANDOM;
+}
+
+bool uk_verify_again(struct uk_verifier *v) {
+    const enum kind kind = kind_of(v);
+
+    return (kind == FAR || kind == TOGETHER) && ++v->again < FAR_TRIES;
 }
 
 static bool choose(struct uk_verifier *v, enum kind kind) {
     const int most = kind == RANDOM ? TRIES : FEW_TRIES;
 
     for (int tries = 0; tries < most; tries++) {
-        choose_extents(v, kind);
+        choose_extents(v, kind, tries);
         follow_equalities(v);
         uk_verify_strides(v, kind == EDGES);
         uk_verify_overlap(v);

@@ -303,7 +303,7 @@ static void fill(struct uk_verifier *v, int n) {
         while (advance(&b));
     if (begin(&b, v, m->tensor, true))
         do
-            uk_store(type, m->origin, offset(&b), hidden ? poison(v, type) : uk_verify_element(v, n));
+            uk_store(type, m->origin, offset(&b), hidden ? poison(v, type) : uk_verify_element(v, n, b.index));
         while (advance(&b));
 }
 

@@ -202,9 +202,16 @@ void uk_verify_run(struct uk_verifier *v) {
         return;
     }
     uk_verify_plan(v, v->cases);
-    for (const int most = 20 * v->cases; v->verdict->cases < v->cases && v->number < most; v->number++)
-        if (!next_case(v))
-            return;
+    for (const int most = 20 * v->cases; v->verdict->cases < v->cases && v->number < most; v->number++) {
+        int done;
+
+        v->again = 0;
+        do {
+            done = v->verdict->cases;
+            if (!next_case(v))
+                return;
+        } while (v->verdict->cases == done && uk_verify_again(v));
+    }
     if (v->verdict->cases < v->cases)
         uk_verify_gave_up(v, UK_REFUSED,
                           "of the sizes that fulfil its assumptions, most make an access leave its tensor");

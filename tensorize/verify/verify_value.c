@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What operands hold: values whose sums are exact in the declared type in whatever order they are added, so that results
- * can be compared exactly, and that a narrower type does not hold.
+ * How large operands are: so that there is one right result, which is compared exactly.
  *
- * Bounds of the magnitude and of the last bit of every intermediate value, and of the sum, say how many bits operands may
- * have. Where an operation rounds whatever its operands are (a quotient, say), all are small integers.
+ * Most cases have values whose sums are exact in the declared type in whatever order they are added, and that a narrower type
+ * does not hold. Bounds of the magnitude and of the last bit of every intermediate value, and of the sum, say how many bits
+ * operands may have. Where an operation rounds whatever its operands are (a quotient, say), all are small integers. Of a sum
+ * that is too long for that, all terms but a few are 0.
+ *
+ * In others every operation rounds (UK_ROUNDED). A statement that is no sum of floats has one right result then. Of a sum of
+ * floats all terms are 0 but so many that it rounds once, in whatever order they are added. A product that is added may be
+ * rounded by itself or with the sum: it has so few bits that it is exact.
  */
 #include <float.h>
 #include <math.h>
@@ -12,19 +17,16 @@
 
 enum { SMALL_INTEGER_BITS = 10, SMALL_BITS = 3, LARGEST_EXPONENT = 3, TINY_EXPONENTS = 16, SCALAR_BITS = 53 };
 
-/* Bits of a number, the last bit of the least subnormal and of the least normal number, the exponent of the largest. */
-static const struct format {
-    int digits, tiny, least, largest;
-} formats[] = {[UK_F64] = {53, -1074, -1022, 1023},
-               [UK_F32] = {24, -149, -126, 127},
-               [UK_F16] = {11, -24, -14, 15},
-               [UK_BF16] = {8, -133, -126, 127}};
+const struct uk_format uk_formats[] = {[UK_F64] = {53, -1074, -1022, 1023},
+                                       [UK_F32] = {24, -149, -126, 127},
+                                       [UK_F16] = {11, -24, -14, 15},
+                                       [UK_BF16] = {8, -133, -126, 127}};
 
-static bool is_half(enum uk_type t) {
+bool uk_verify_is_half(enum uk_type t) {
     return t == UK_F16 || t == UK_BF16;
 }
 
-static int integer_bits(enum uk_type t) {
+int uk_integer_bits(enum uk_type t) {
     return 8 * (int)uk_type_bytes(t) - (t != UK_U8);
 }
 
@@ -46,8 +48,8 @@ static struct range join(struct range a, struct range b) {
 /* The range as a value of this type. */
 static struct range as_type(struct weighing *w, enum uk_type t, struct range r) {
     if (!uk_type_is_float(t)) /* wraps or saturates */
-        return (struct range){fminl(r.bound, ldexpl(1, integer_bits(t))), 1};
-    const struct format *f = &formats[t];
+        return (struct range){fminl(r.bound, ldexpl(1, uk_integer_bits(t))), 1};
+    const struct uk_format *f = &uk_formats[t];
     const bool tiny = w->v->data == UK_TINY;
 
     if (r.bound > 0 && (r.bound > ldexpl(r.quantum, f->digits) ||
@@ -188,8 +190,9 @@ static bool has_bf16(const struct uk_verifier *v) {
 
 /* A few classes more often than others; of floats, whether subnormal bf16 are kept is not said. */
 static enum uk_data choose_data(struct uk_verifier *v) {
-    static const enum uk_data often[] = {UK_SMALL, UK_LARGE,   UK_LARGE, UK_ONE_LARGE, UK_ONE_LARGE,
-                                         UK_LARGE, UK_EXTREME, UK_TINY,  UK_SPECIAL,   UK_SPECIAL};
+    static const enum uk_data often[] = {UK_SMALL,     UK_LARGE,   UK_LARGE,   UK_LARGE,   UK_ONE_LARGE,
+                                         UK_ONE_LARGE, UK_EXTREME, UK_TINY,    UK_SPECIAL, UK_SPECIAL,
+                                         UK_SPECIAL,   UK_ROUNDED, UK_ROUNDED, UK_ROUNDED, UK_ROUNDED};
     enum uk_data data = often[uk_verify_random(v, sizeof often / sizeof *often)];
 
     return data == UK_TINY && has_bf16(v) ? UK_LARGE : data;
@@ -197,10 +200,11 @@ static enum uk_data choose_data(struct uk_verifier *v) {
 
 static int most_bits(struct uk_scale s, enum uk_data data) {
     if (!uk_type_is_float(s.type))
-        return data != UK_SMALL || integer_bits(s.type) <= 8 ? integer_bits(s.type) : SMALL_INTEGER_BITS;
+        return data != UK_SMALL || uk_integer_bits(s.type) <= 8 ? uk_integer_bits(s.type)
+                                                                : SMALL_INTEGER_BITS;
     if (data == UK_SMALL || data == UK_TINY || data == UK_SPECIAL)
-        return is_half(s.type) ? 1 : SMALL_BITS;
-    return formats[s.type].digits;
+        return uk_verify_is_half(s.type) ? 1 : SMALL_BITS;
+    return uk_formats[s.type].digits;
 }
 
 static void start(struct uk_verifier *v, bool with_exponents) {
@@ -222,7 +226,7 @@ static void start(struct uk_verifier *v, bool with_exponents) {
         if (real && with_exponents)
             s->exponent = (int)uk_verify_random(v, 2 * LARGEST_EXPONENT + 1) - LARGEST_EXPONENT;
         if (real && v->data == UK_TINY)
-            s->exponent = i == one ? formats[s->type].tiny + (int)uk_verify_random(v, TINY_EXPONENTS) : 0;
+            s->exponent = i == one ? uk_formats[s->type].tiny + (int)uk_verify_random(v, TINY_EXPONENTS) : 0;
     }
     if (v->data == UK_TINY && uk_type_is_float(v->scale[left].type))
         v->scale[left].exponent = v->scale[one].exponent;
@@ -262,141 +266,169 @@ static void choose_scales(struct uk_verifier *v) {
         v->scale[v->scales++] = (struct uk_scale){.type = s->type};
 }
 
-bool uk_verify_weigh(struct uk_verifier *v) {
-    const int64_t terms = terms_of(v);
-    bool rounds, good = true;
+/* ---- what rounds ---- */
 
-    choose_scales(v);
-    v->data = UK_SMALL;
-    start(v, false);
-    rounds = v->intrinsic->computes->reduce == UK_REDUCE_PROD || weigh(v, 1).rounds || !fit(v, 1);
-    v->data = choose_data(v);
-    start(v, true);
-    if (!rounds && !fit(v, terms)) {
-        if (v->data == UK_TINY)
-            v->data = UK_LARGE;
-        start(v, false);
-        good = fit(v, terms);
-    } else if (rounds) {
-        if (v->data != UK_SPECIAL && v->data != UK_EXTREME)
-            v->data = UK_SMALL;
-        start(v, false);
-        for (int i = 0; i < v->scales; i++)
-            v->scale[i].bits = most_bits(v->scale[i], UK_SMALL);
-        good = terms <= ROUNDED_TERMS;
+/* The bits that a value of the expression has, at most: those of factors add up, all else may have as many as its type. */
+static int significant(const struct uk_verifier *v, const struct uk_expr *e) {
+    const int all = uk_type_is_float(e->type) ? uk_formats[e->type].digits : uk_integer_bits(e->type);
+    int exponent, n = all;
+
+    switch (e->op) {
+    case UK_E_ACCESS:
+        n = v->scale[tensor_number(v, e->access.tensor)].bits;
+        break;
+    case UK_E_SCALAR:
+        n = v->scale[v->tensors + uk_scalar_number(v->intrinsic->declaration->scalars, e->scalar)].bits;
+        break;
+    case UK_E_NUMBER:
+        n = 0;
+        for (double d = frexp(fabs(e->is_integer ? (double)e->integer : e->number), &exponent);
+             d > 0 && d < HUGE_VAL && n < all; d = 2 * d - floor(2 * d))
+            n++;
+        break;
+    case UK_E_MUL:
+        return significant(v, e->arg[0]) + significant(v, e->arg[1]);
+    case UK_E_NEG:
+    case UK_E_ABS:
+    case UK_E_CAST:
+    case UK_E_PAD:
+        n = significant(v, e->arg[0]);
+        break;
+    default:
+        break;
     }
-    v->budget = uk_type_is_float(v->intrinsic->computes->left.tensor->type)
-                    ? formats[v->intrinsic->computes->left.tensor->type].digits
-                    : 0;
-    v->special = (int)uk_verify_random(v, 4);
-    v->one_in = (uint64_t[]){0, 0, 0, 0, 0, 2, 2, 1}[uk_verify_random(v, 8)];
-    for (int i = 0; i < v->tensors; i++)
-        v->extreme[i] = (int64_t)uk_verify_random(v, 2);
-    for (int i = v->tensors; i < v->scales; i++) {
-        union uk_value x = uk_verify_element(v, i);
-
-        v->scalar[i - v->tensors] = uk_type_is_float(v->scale[i].type) ? x.d : (double)x.i;
-    }
-    return good;
+    return n < all ? n : all;
 }
 
-/* ---- elements ---- */
+/* Whether every product of floats that is added to something is exact; the expression's value is, if `added`. */
+static bool added_are_exact(const struct uk_verifier *v, const struct uk_expr *e, bool added) {
+    const bool passes = e->op == UK_E_NEG || e->op == UK_E_PAD || e->op == UK_E_SELECT;
+    const bool adds = e->op == UK_E_ADD || e->op == UK_E_SUB;
 
-/* Of one bit more than the scale's, the sign; of u8 none is negative. */
-static int64_t integer(struct uk_verifier *v, int n) {
-    const struct uk_scale s = v->scale[n];
-    const int64_t most = s.bits >= 63 ? INT64_MAX : (INT64_C(1) << s.bits) - 1;
-    const int64_t least = s.type == UK_U8 ? 0 : s.bits == integer_bits(s.type) ? -most - 1 : -most;
-    const int64_t edge[] = {least, most, 0, s.type == UK_U8 ? 1 : -1};
-
-    if (v->data == UK_EXTREME && n < v->tensors && uk_verify_random(v, 512))
-        return edge[v->extreme[n]];
-    if (!uk_verify_random(v, 4))
-        return edge[uk_verify_random(v, 4)];
-    if (s.bits >= 63)
-        return (int64_t)(uk_verify_random(v, UINT64_MAX) + uk_verify_random(v, 2));
-    return least + (int64_t)uk_verify_random(v, (uint64_t)(most - least) + 1);
+    if (added && e->op == UK_E_MUL && uk_type_is_float(e->type) &&
+        significant(v, e) > uk_formats[e->type].digits)
+        return false;
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        if (!added_are_exact(v, e->arg[i], adds || (added && passes)))
+            return false;
+    return true;
 }
 
-/* A factor: a power of two, or one whose bits count among those that a product may have. Of integers odd, most often. */
-static union uk_value factor(struct uk_verifier *v, int n) {
-    const enum uk_type t = v->scale[n].type;
-    const bool negative = uk_verify_random(v, 2);
-    double d = is_half(t) || uk_verify_random(v, 32) ? 1 : 2;
-    int most;
-
-    if (!uk_type_is_float(t))
-        return uk_wrap_to(t, (uint64_t)integer(v, n) | (uk_verify_random(v, 32) != 0));
-    most = formats[t].digits < v->budget ? formats[t].digits : v->budget;
-    if (most > 1 && !uk_verify_random(v, 4)) {
-        const int bits = 1 + (int)uk_verify_random(v, (uint64_t)most);
-
-        v->budget -= bits;
-        d = (double)(uk_verify_random(v, UINT64_C(1) << bits) | 1);
-    }
-    return (union uk_value){.d = negative ? -d : d};
-}
-
-/* Of one kind in a case, or of all; where they are few, with zeros, whose products with them are NaN. */
-static bool special(struct uk_verifier *v, int n, double *d) {
-    static const double values[] = {INFINITY, -INFINITY, NAN};
-    const int64_t elements = v->memory[n].elements;
-
-    *d = values[v->special < 3 ? v->special : (int)uk_verify_random(v, 3)];
-    if (v->one_in)
-        return !uk_verify_random(v, v->one_in);
-    if (!uk_verify_random(v, elements > 16 ? (uint64_t)elements / 2 : 8))
-        return true;
-    *d = 0;
-    return !uk_verify_random(v, 4);
-}
-
-union uk_value uk_verify_element(struct uk_verifier *v, int n) {
-    const struct uk_scale s = v->scale[n];
-    double d;
-
-    if (n < v->tensors && uk_type_is_float(s.type) && v->data == UK_SPECIAL && special(v, n, &d))
-        return (union uk_value){.d = d};
-    if (n < v->tensors && v->intrinsic->computes->reduce == UK_REDUCE_PROD)
-        return factor(v, n);
-    if (!uk_type_is_float(s.type))
-        return (union uk_value){.i = integer(v, n)};
-    d = ldexp((double)uk_verify_random(v, UINT64_C(1) << s.bits), s.exponent);
-    return (union uk_value){.d = uk_verify_random(v, 2) ? -d : d};
-}
-
-/* ---- comparing ---- */
-
-/* exp and tanh have no one right result. */
-static bool is_inexact(const struct uk_expr *e) {
-    if (e->op == UK_E_EXP || e->op == UK_E_TANH)
-        return true;
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i] && is_inexact(e->arg[i]))
+static bool has_floats(const struct uk_verifier *v) {
+    for (int i = 0; i < v->scales; i++)
+        if (uk_type_is_float(v->scale[i].type))
             return true;
     return false;
 }
 
-/* Whether an element is moved as it is, with the sign of a zero. */
-static bool is_copy(const struct uk_verifier *v, const struct uk_tensor *t) {
-    const struct uk_intrinsic *i = v->intrinsic;
-    const struct uk_statement *s = i->declaration->statements;
-
-    while (s != i->computes && s->left.tensor != t)
-        s = s->next;
-    return s->left.tensor == t && !s->reduce && s->assign == UK_ASSIGN && v->form == UK_FORM_COMPUTE &&
-           (s->right->op == UK_E_ACCESS || s->right->op == UK_E_PAD);
+/* The format with the fewest numbers among those of the expression. */
+static void find_narrowest(struct uk_verifier *v, const struct uk_expr *e) {
+    if (uk_type_is_float(e->type) &&
+        (!uk_type_is_float(v->narrowest) || uk_formats[e->type].largest < uk_formats[v->narrowest].largest))
+        v->narrowest = e->type;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i])
+            find_narrowest(v, e->arg[i]);
 }
 
-/* Equal; for declarations with exp or tanh within four units in the last place. */
-bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
-                    union uk_value expected) {
-    if (!uk_type_is_float(t->type))
-        return got.i == expected.i;
-    if (isnan(got.d) && isnan(expected.d))
+/* False: there would be several right results. */
+static bool start_rounded(struct uk_verifier *v, int64_t terms) {
+    const struct uk_statement *s = v->intrinsic->computes;
+    const enum uk_type type = s->left.tensor->type;
+    const bool sums = s->reduce == UK_REDUCE_SUM && uk_type_is_float(type);
+    const bool reads = uk_verify_reads(v, s->left.tensor);
+    bool added = s->assign == UK_ASSIGN_ADD;
+
+    if (s->reduce == UK_REDUCE_PROD || uk_verify_is_inexact(s->right) || !has_floats(v))
+        return false;
+    v->narrowest = type;
+    find_narrowest(v, s->right);
+    v->keeps_normal = has_bf16(v) || v->narrowest == UK_BF16;
+    start(v, false);
+    if (sums && uk_verify_random(v, 2)) { /* two addends, one of which may be in the output */
+        added = true;
+        if (terms > (reads ? 1 : 2) && !uk_verify_keep(v, reads ? 1 : 2))
+            return false;
+    } else if (sums) { /* one, and 0 */
+        v->left_is_zero = true;
+        added = false;
+        if (terms > 1 && !uk_verify_keep(v, 1))
+            return false;
+    }
+    v->is_near = added;
+    while (!added_are_exact(v, s->right, added)) {
+        v->is_near = true;
+        if (!shrink(v))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the whole ---- */
+
+/* Where operations round, and the order of a sum is free: all are small integers, and of a sum of floats one term, if it can be
+ * so. */
+static bool start_small(struct uk_verifier *v, int64_t terms) {
+    const struct uk_statement *s = v->intrinsic->computes;
+
+    if (v->data != UK_SPECIAL && v->data != UK_EXTREME)
+        v->data = UK_SMALL;
+    start(v, false);
+    for (int i = 0; i < v->scales; i++)
+        v->scale[i].bits = most_bits(v->scale[i], UK_SMALL);
+    v->is_long = terms > ROUNDED_TERMS;
+    return s->reduce == UK_REDUCE_PROD || terms == 1 || !uk_type_is_float(s->left.tensor->type) ||
+           (v->data != UK_SPECIAL && uk_verify_keep(v, 1)) || !v->is_long;
+}
+
+static bool start_exact(struct uk_verifier *v, int64_t terms) {
+    start(v, true);
+    if (fit(v, terms))
         return true;
-    if (got.d == expected.d)
-        return got.d != 0 || signbit(got.d) == signbit(expected.d) || !is_copy(v, t);
-    return is_inexact(v->intrinsic->computes->right) &&
-           fabs(got.d - expected.d) <= ldexp(fabs(expected.d), 3 - formats[t->type].digits);
+    if (v->data == UK_TINY)
+        v->data = UK_LARGE;
+    start(v, false);
+    if (fit(v, terms))
+        return true;
+    if (v->data == UK_SPECIAL) /* whose products with 0 are NaN */
+        v->data = UK_LARGE;
+    start(v, false);
+    return uk_verify_keep(v, UK_VERIFY_KEPT) && fit(v, UK_VERIFY_KEPT);
+}
+
+static bool choose_values(struct uk_verifier *v, int64_t terms) {
+    v->data = UK_SMALL;
+    start(v, false);
+    const bool rounds = v->intrinsic->computes->reduce == UK_REDUCE_PROD || weigh(v, 1).rounds || !fit(v, 1);
+
+    v->data = choose_data(v);
+    if (v->data == UK_ROUNDED) {
+        if (start_rounded(v, terms))
+            return true;
+        v->kept = 0;
+        v->left_is_zero = false;
+        v->data = UK_LARGE;
+    }
+    return rounds ? start_small(v, terms) : start_exact(v, terms);
+}
+
+bool uk_verify_weigh(struct uk_verifier *v) {
+    choose_scales(v);
+    v->kept = 0;
+    v->left_is_zero = v->is_near = v->is_long = v->keeps_normal = false;
+    const bool good = choose_values(v, terms_of(v));
+
+    v->budget = uk_type_is_float(v->intrinsic->computes->left.tensor->type)
+                    ? uk_formats[v->intrinsic->computes->left.tensor->type].digits
+                    : 0;
+    v->special = (int)uk_verify_random(v, 4);
+    v->one_in = (uint64_t[]){0, 0, 0, 0, 2, 2, 1, 1}[uk_verify_random(v, 8)];
+    for (int i = 0; i < v->tensors; i++)
+        v->extreme[i] = (int64_t)uk_verify_random(v, 2);
+    for (int i = v->tensors; i < v->scales; i++) {
+        union uk_value x = uk_verify_element(v, i, NULL);
+
+        v->scalar[i - v->tensors] = uk_type_is_float(v->scale[i].type) ? x.d : (double)x.i;
+    }
+    return good;
 }

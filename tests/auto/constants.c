@@ -151,14 +151,20 @@ static bool is_right(struct example *e, struct uk_program *p, const int64_t *siz
 
     for (int i = 0; i < uk_program_scalars(p); i++)
         scalar[i] = i + 2;
-    if (uk_operations(p, size) > MOST_INTERPRETED)
-        return uk_data_equal(got, by_sizes, size, uk_roundings(p, size));
+    struct uk_tolerance *each = uk_tolerances(p, size);
+    assert_non_null(each);
+    if (uk_operations(p, size) > MOST_INTERPRETED) {
+        bool same = uk_data_equal(got, by_sizes, size, each);
+        free(each);
+        return same;
+    }
     assert_int_equal(uk_data_create(&expected, p, size), 0);
     uk_data_integers(&expected);
     assert_int_equal(uk_program_interpret(e->program, size, scalar, expected.origins), UK_OK);
-    bool same = uk_data_equal(got, &expected, size, uk_roundings(p, size)) &&
-                uk_data_equal(by_sizes, &expected, size, uk_roundings(p, size));
+    bool same = uk_data_equal(got, &expected, size, each) &&
+                uk_data_equal(by_sizes, &expected, size, each);
     uk_data_free(&expected);
+    free(each);
     return same;
 }
 

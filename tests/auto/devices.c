@@ -115,8 +115,11 @@ static void check(struct trial *t, const int64_t *size) {
     const int returned = uk_module_call(t->module, size, scalar, got.origins);
     if ((status != UK_OK) != (returned != 0))
         fail_at(t, size, returned ? uk_context_message(t->context) : "sizes are taken that must be refused");
-    if (!status && !uk_data_equal(&got, &expected, size, uk_roundings(t->program, size)))
+    struct uk_tolerance *each = uk_tolerances(t->program, size);
+    assert_non_null(each);
+    if (!status && !uk_data_equal(&got, &expected, size, each))
         fail_at(t, size, "not what the program computes");
+    free(each);
     uk_data_free(&got);
     uk_data_free(&expected);
     t->run += !status;

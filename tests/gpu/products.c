@@ -70,7 +70,7 @@ static void check(const struct compiled *t, struct uk_gpu *gpu, const int64_t *s
     assert_int_equal(uk_program_interpret(t->program, size, NULL, expected.origins), UK_OK);
     if (call_compiled(t, gpu, size, &got))
         fail_at(t, size, uk_gpu_message(gpu));
-    if (!uk_data_equal(&got, &expected, size, 0))
+    if (!uk_data_equal(&got, &expected, size, NULL))
         fail_at(t, size, "not what the program computes");
     uk_data_free(&got);
     uk_data_free(&expected);

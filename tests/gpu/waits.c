@@ -143,7 +143,7 @@ static enum uk_status call(const struct trial *t, struct uk_gpu *gpu, int number
     uk_data_integers(&got);
     const enum uk_status status = call_compiled(&t->compiled, gpu, t->size[number], &got);
     if (same)
-        *same = !status && uk_data_equal(&got, &t->wanted[number], t->size[number], 0);
+        *same = !status && uk_data_equal(&got, &t->wanted[number], t->size[number], NULL);
     uk_data_free(&got);
     return status;
 }

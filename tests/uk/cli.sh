@@ -170,9 +170,9 @@ expect 1 '' '^empty.uk:1:1: error: the program has no statement; write' run empt
 for program in matmul_tn matmul_nt matmul_tt matmul_acc matmul_i8 matmul_bf16 matmul_f16; do
     expect 0 'check: equal' '' run $program.uk "${small[@]}" --check
 done
-expect 0 'check: within' '' run conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --check
-expect 0 'check: within' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
-expect 0 'check: within' '' run conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
+expect 0 'check: equal' '' run conv2d_1x1_u8i8.uk --size H=13 --size C=21 --size O=35 --check
+expect 0 'check: equal' '' run conv2d_3x3_u8i8.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
+expect 0 'check: equal' '' run conv2d_3x3_zero_point.uk --size H=13 --size W=11 --size C=24 --size O=35 --check
 expect 0 'check: equal' 'runs as plain loops' run maxpool_u8.uk --size H=9 --size W=13 --size P=4 --size Q=6 --size C=20 --check
 expect 0 'check: equal' 'runs as plain loops' run averagepool_u8.uk --size H=9 --size W=7 --size C=21 --check
 for c in '0 5 9' '8 16 4' '33 0 0'; do

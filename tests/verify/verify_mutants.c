@@ -155,7 +155,10 @@ static const struct mutant {
      TOP("float", "f32", "n ? -3.40282347e38f : -__builtin_inff()", "!(x <= s) && s == s ? x : s"),
      "not -inf"},
     /* ---- infinities, NaN, zeros, subnormal numbers ---- */
-    {"f32 max", TOP("float", "f32", "-__builtin_inff()", "!(x <= s) && s == s ? x : s"), "ok"},
+    {"f32 max",
+     TOP("float", "f32", "-__builtin_inff()",
+         "(!(x <= s) && s == s) || (x == 0 && s == 0 && !__builtin_signbit(x)) ? x : s"),
+     "ok"},
     {"f32 max without NaN", TOP("float", "f32", "-__builtin_inff()", "x > s ? x : s"), "not nan"},
     {"f32 map max", MAP("float", "f32", "x > y ? x : y", "max(a[i], b[i])"), "ok"},
     {"f32 map max the other way", MAP("float", "f32", "y > x ? y : x", "max(a[i], b[i])"), "c["},

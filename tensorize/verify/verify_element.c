@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The elements of operands, one by one, and what is as good as expected. Which terms of a sum are not 0.
+ */
+#include <math.h>
+#include "verify.h"
+
+enum { ROUNDED_SPREAD = 6, ONE_IN_ZERO = 16 };
+
+/* ---- terms that are kept ---- */
+
+/* Whether the value is 0 where the tensor's element is, be the others what they may. */
+static bool vanishes(const struct uk_expr *e, const struct uk_tensor *t) {
+    switch (e->op) {
+    case UK_E_ACCESS:
+        return e->access.tensor == t;
+    case UK_E_MUL:
+        return vanishes(e->arg[0], t) || vanishes(e->arg[1], t);
+    case UK_E_NEG:
+    case UK_E_ABS:
+    case UK_E_CAST:
+    case UK_E_SQRT:
+    case UK_E_TANH:
+    case UK_E_ROUND:
+        return vanishes(e->arg[0], t);
+    default:
+        return false;
+    }
+}
+
+/* How often the expression reads the tensor; the last access is in *access. */
+static int accesses(const struct uk_expr *e, const struct uk_tensor *t, const struct uk_access **access) {
+    int n = 0;
+
+    if (e->op == UK_E_ACCESS && e->access.tensor == t) {
+        *access = &e->access;
+        return 1;
+    }
+    for (int i = 0; i < 3; i++)
+        n += e->arg[i] ? accesses(e->arg[i], t, access) : 0;
+    return n;
+}
+
+/* Each reduced iterator is a subscript by itself. */
+static bool finds_dims(struct uk_verifier *v, const struct uk_access *a) {
+    const struct uk_statement *s = v->intrinsic->computes;
+
+    for (int k = s->left_iterators; k < s->iterators; k++) {
+        int d = 0;
+
+        while (d < a->tensor->dims && !(a->index[d]->op == UK_I_VAR && a->index[d]->var == s->iterator[k]))
+            d++;
+        if (d == a->tensor->dims)
+            return false;
+        v->kept_dim[k - s->left_iterators] = d;
+    }
+    return true;
+}
+
+/* The last term is one of them, most often. */
+static void draw_points(struct uk_verifier *v, int count) {
+    const struct uk_statement *s = v->intrinsic->computes;
+
+    for (int i = 0; i < count; i++)
+        for (int k = s->left_iterators; k < s->iterators; k++) {
+            const int64_t extent = uk_verify_value(v, s->extent[k]);
+
+            v->kept_at[i][k - s->left_iterators] =
+                !i && uk_verify_random(v, 4)
+                    ? extent - 1
+                    : (int64_t)uk_verify_random(v, (uint64_t)(extent > 0 ? extent : 1));
+        }
+    v->kept = count;
+}
+
+/* Of a tensor whose elements do not share memory. */
+bool uk_verify_keep(struct uk_verifier *v, int count) {
+    const struct uk_statement *s = v->intrinsic->computes;
+    int n = 0;
+
+    if (s->scan || s->iterators - s->left_iterators > UK_VERIFY_REDUCED)
+        return false;
+    for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next, n++) {
+        const struct uk_access *a = NULL;
+
+        if (t == s->left.tensor || !uk_verify_apart(v, t) || !vanishes(s->right, t) ||
+            accesses(s->right, t, &a) != 1 || !finds_dims(v, a))
+            continue;
+        v->kept_tensor = n;
+        draw_points(v, count);
+        return true;
+    }
+    return false;
+}
+
+static bool is_kept(const struct uk_verifier *v, const int64_t *index) {
+    const struct uk_statement *s = v->intrinsic->computes;
+    const int reduced = s->iterators - s->left_iterators;
+
+    for (int i = 0; i < v->kept; i++) {
+        int k = 0;
+
+        while (k < reduced && index[v->kept_dim[k]] == v->kept_at[i][k])
+            k++;
+        if (k == reduced)
+            return true;
+    }
+    return false;
+}
+
+/* ---- elements ---- */
+
+/* Of one bit more than the scale's, the sign; of u8 none is negative. */
+static int64_t integer(struct uk_verifier *v, int n) {
+    const struct uk_scale s = v->scale[n];
+    const int64_t most = s.bits >= 63 ? INT64_MAX : (INT64_C(1) << s.bits) - 1;
+    const int64_t least = s.type == UK_U8 ? 0 : s.bits == uk_integer_bits(s.type) ? -most - 1 : -most;
+    const int64_t edge[] = {least, most, 0, s.type == UK_U8 ? 1 : -1};
+
+    if (v->data == UK_EXTREME && n < v->tensors && uk_verify_random(v, 512))
+        return edge[v->extreme[n]];
+    if (!uk_verify_random(v, 4))
+        return edge[uk_verify_random(v, 4)];
+    if (s.bits >= 63)
+        return (int64_t)(uk_verify_random(v, UINT64_MAX) + uk_verify_random(v, 2));
+    return least + (int64_t)uk_verify_random(v, (uint64_t)(most - least) + 1);
+}
+
+/* A factor: a power of two, or one whose bits count among those that a product may have. Of integers odd, most often. */
+static union uk_value factor(struct uk_verifier *v, int n) {
+    const enum uk_type t = v->scale[n].type;
+    const bool negative = uk_verify_random(v, 2);
+    double d = uk_verify_is_half(t) || v->is_long || uk_verify_random(v, 32) ? 1 : 2;
+    int most;
+
+    if (!uk_type_is_float(t))
+        return uk_wrap_to(t, (uint64_t)integer(v, n) | (uk_verify_random(v, 32) != 0));
+    most = uk_formats[t].digits < v->budget ? uk_formats[t].digits : v->budget;
+    if (most > 1 && !uk_verify_random(v, 4)) {
+        const int bits = 1 + (int)uk_verify_random(v, (uint64_t)most);
+
+        v->budget -= bits;
+        d = (double)(uk_verify_random(v, UINT64_C(1) << bits) | 1);
+    }
+    return (union uk_value){.d = negative ? -d : d};
+}
+
+/* Of one kind in a case, or of all; where they are few, with zeros, whose products with them are NaN. */
+static bool special(struct uk_verifier *v, int n, double *d) {
+    static const double values[] = {INFINITY, -INFINITY, NAN};
+    const int64_t elements = v->memory[n].elements;
+
+    *d = values[v->special < 3 ? v->special : (int)uk_verify_random(v, 3)];
+    if (v->one_in)
+        return !uk_verify_random(v, v->one_in);
+    if (!uk_verify_random(v, elements > 16 ? (uint64_t)elements / 2 : 8))
+        return true;
+    *d = 0;
+    return !uk_verify_random(v, 4);
+}
+
+/* ---- what rounds ---- */
+
+/* A number of so many bits at most, the first of which is 1: of any length, so that the last bits of results are anywhere; or one
+ * that lies in the middle between two numbers of a narrower format, or next to the middle, or next to a power of two. */
+static uint64_t digits_that_round(struct uk_verifier *v, int bits, int *length) {
+    static const unsigned char narrower[] = {8, 11, 24, 53};
+    const int kept = narrower[uk_verify_random(v, 4)], rest = bits - kept;
+
+    if (rest < 2 || uk_verify_random(v, 2)) {
+        *length = 1 + (int)uk_verify_random(v, (uint64_t)bits);
+        return (UINT64_C(1) << (*length - 1)) | uk_verify_random(v, UINT64_C(1) << (*length - 1)) | 1;
+    }
+    const uint64_t first = UINT64_C(1) << (kept - 1), middle = UINT64_C(1) << (rest - 1);
+    const uint64_t beside[] = {0, 0, 1, -(uint64_t)1, UINT64_C(1) << uk_verify_random(v, (uint64_t)rest - 1)};
+    const uint64_t top = uk_verify_random(v, 8) ? first | uk_verify_random(v, first) : 2 * first - 1;
+
+    *length = bits;
+    return (top << rest) + middle + beside[uk_verify_random(v, 5)];
+}
+
+/* The exponent of its first bit: near 0; or, where no product that is added could leave its format by that, anywhere in the
+ * narrowest format's range and just outside of it, but not among the subnormal numbers of a program with bf16. */
+static int first_exponent(struct uk_verifier *v, const struct uk_format *f) {
+    const struct uk_format *narrow = &uk_formats[v->narrowest];
+    const int spread = v->is_near && f->digits > 11 ? f->digits / 2 : ROUNDED_SPREAD;
+    const int least = v->keeps_normal ? narrow->least / 4 : narrow->tiny - 2;
+
+    if (v->is_near || uk_verify_random(v, 4))
+        return (int)uk_verify_random(v, 2 * (uint64_t)spread + 1) - spread;
+    return least + (int)uk_verify_random(v, (uint64_t)(narrow->largest + 2 - least));
+}
+
+static union uk_value rounded(struct uk_verifier *v, int n) {
+    const struct uk_scale s = v->scale[n];
+    const bool negative = uk_verify_random(v, 2);
+    int length;
+
+    if (!uk_verify_random(v, ONE_IN_ZERO))
+        return uk_type_is_float(s.type) ? (union uk_value){.d = negative ? -0.0 : 0}
+                                        : (union uk_value){.i = 0};
+    uint64_t m = digits_that_round(v, s.bits, &length);
+
+    if (!uk_type_is_float(s.type)) {
+        m <<= uk_verify_random(v, (uint64_t)(s.bits - length) + 1);
+        return uk_wrap_to(s.type, negative && s.type != UK_U8 ? -m : m);
+    }
+    const double d = ldexp((double)m, first_exponent(v, &uk_formats[s.type]) - length + 1);
+    const double r = uk_round_to(s.type, negative ? -d : d);
+
+    return (union uk_value){.d = isinf(r) ? (negative ? -1 : 1) : r};
+}
+
+union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *index) {
+    const struct uk_scale s = v->scale[n];
+    const struct uk_statement *computes = v->intrinsic->computes;
+    double d;
+
+    if (n < v->tensors && index &&
+        ((v->kept && n == v->kept_tensor && !is_kept(v, index)) ||
+         (v->left_is_zero && v->memory[n].tensor == computes->left.tensor)))
+        return uk_type_is_float(s.type) ? (union uk_value){.d = 0} : (union uk_value){.i = 0};
+    if (n < v->tensors && uk_type_is_float(s.type) && v->data == UK_SPECIAL && special(v, n, &d))
+        return (union uk_value){.d = d};
+    if (n < v->tensors && computes->reduce == UK_REDUCE_PROD)
+        return factor(v, n);
+    if (v->data == UK_ROUNDED && (uk_type_is_float(s.type) || (s.bits > 8 && uk_verify_random(v, 2))))
+        return rounded(v, n);
+    if (!uk_type_is_float(s.type))
+        return (union uk_value){.i = integer(v, n)};
+    d = ldexp((double)uk_verify_random(v, UINT64_C(1) << s.bits), s.exponent);
+    return (union uk_value){.d = uk_verify_random(v, 2) ? -d : d};
+}
+
+/* ---- comparing ---- */
+
+bool uk_verify_is_inexact(const struct uk_expr *e) {
+    if (e->op == UK_E_EXP || e->op == UK_E_TANH)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && uk_verify_is_inexact(e->arg[i]))
+            return true;
+    return false;
+}
+
+/* A sum may begin with 0 or with its first term, of which -0 is not 0 after the one and is after the other. All else says which
+ * zero a result is. */
+static bool has_free_zeros(const struct uk_verifier *v, const struct uk_tensor *t) {
+    const struct uk_statement *s = v->intrinsic->computes;
+
+    return t == s->left.tensor && s->reduce == UK_REDUCE_SUM && v->form != UK_FORM_RESET;
+}
+
+/* Equal; for declarations with exp or tanh within four units in the last place, or the next integer. */
+bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
+                    union uk_value expected) {
+    const bool inexact =
+        t == v->intrinsic->computes->left.tensor && uk_verify_is_inexact(v->intrinsic->computes->right);
+
+    if (!uk_type_is_float(t->type))
+        return got.i == expected.i ||
+               (inexact && (got.i > expected.i ? (uint64_t)got.i - (uint64_t)expected.i
+                                               : (uint64_t)expected.i - (uint64_t)got.i) == 1);
+    if (isnan(got.d) && isnan(expected.d))
+        return true;
+    if (got.d == expected.d)
+        return got.d != 0 || signbit(got.d) == signbit(expected.d) || has_free_zeros(v, t);
+    return inexact && fabs(got.d - expected.d) <= ldexp(fabs(expected.d), 3 - uk_formats[t->type].digits);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far results may be from the interpreter's. Operations and conversions round alike wherever they are computed; a sum of floats
+ * is computed in any order, a product that is added may be rounded before or not, and exp and tanh are a library's. These differ
+ * where they round, which sums of small integers do not; all else is equal. An integer that is made of a value that differs may
+ * be the next one, where that value lies at a tie or at a limit.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include "uk.h"
+
+/* Operands are integers of at most this magnitude (uk_data_integers); the scalars are 2, 3, ... */
+enum { LARGEST_INTEGER = 4 };
+
+/* What is known of a value, or of all elements of a tensor. */
+struct known {
+    bool rounds;    /* it may be another number than an integer */
+    bool differs;   /* by roundings */
+    double steps;   /* by that, too: integers that were made of what differs */
+    double largest; /* its magnitude */
+};
+
+struct checking {
+    const struct uk_program *p;
+    const int64_t *sizes;
+    struct known *tensor; /* of all of the program's, in order */
+};
+
+static bool is_real(enum uk_type t) {
+    return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
+}
+
+static struct known *known_of(struct checking *c, const struct uk_tensor *tensor) {
+    struct known *k = c->tensor;
+
+    for (const struct uk_tensor *t = c->p->tensors; t != tensor; t = t->next)
+        k++;
+    return k;
+}
+
+static double product(double a, double b) {
+    return a == 0 || b == 0 ? 0 : a * b;
+}
+
+static struct known either(struct known a, struct known b) {
+    return (struct known){a.rounds || b.rounds, a.differs || b.differs, fmax(a.steps, b.steps),
+                          fmax(a.largest, b.largest)};
+}
+
+static struct known number(const struct uk_expr *e) {
+    const double n = e->is_integer ? (double)e->integer : e->number;
+
+    return (struct known){.rounds = isfinite(n) && n != rint(n), .largest = fabs(n)};
+}
+
+/* Bytes are no larger than their type lets them be; what is rounded to an integer may become the next one. */
+static struct known converted(const struct uk_expr *e, struct known k) {
+    const bool whole =
+        e->op == UK_E_ROUND || (!is_real(e->type) && is_real(e->arg[0]->type));
+
+    if (whole)
+        k = (struct known){.steps = k.steps + k.differs, .largest = k.largest + 1};
+    if (e->type == UK_U8 || e->type == UK_I8)
+        k.largest = fmin(k.largest, 255);
+    return k;
+}
+
+static struct known known(struct checking *c, const struct uk_expr *e);
+
+/* Of the operands; conditions count as operands, as what differs may decide them. */
+static struct known operation(const struct uk_expr *e, const struct known *a) {
+    struct known k = either(either(a[0], a[1]), a[2]);
+
+    switch (e->op) {
+    case UK_E_ADD:
+    case UK_E_SUB:
+        k.steps = a[0].steps + a[1].steps;
+        k.largest = a[0].largest + a[1].largest;
+        break;
+    case UK_E_MUL:
+        k.steps = product(a[0].steps, a[1].largest + a[1].steps) + product(a[1].steps, a[0].largest);
+        k.largest = product(a[0].largest, a[1].largest);
+        break;
+    case UK_E_SHL:
+        k.steps = k.steps > 0 ? HUGE_VAL : 0;
+        k.largest = HUGE_VAL;
+        break;
+    case UK_E_DIV:
+    case UK_E_EXP:
+    case UK_E_TANH:
+    case UK_E_SQRT: /* steps become differences that nothing bounds */
+        k = (struct known){true, k.differs || e->op == UK_E_EXP || e->op == UK_E_TANH,
+                           k.steps > 0 ? HUGE_VAL : 0, e->op == UK_E_TANH ? 1 : HUGE_VAL};
+        break;
+    case UK_E_CAST:
+    case UK_E_ROUND:
+        return converted(e, a[0]);
+    default:
+        break;
+    }
+    return k;
+}
+
+static struct known known(struct checking *c, const struct uk_expr *e) {
+    struct known a[3] = {{0}};
+
+    switch (e->op) {
+    case UK_E_NUMBER:
+        return number(e);
+    case UK_E_SCALAR:
+        return (struct known){.largest = 1 + uk_program_scalars(c->p)};
+    case UK_E_INDEX:
+        return (struct known){.largest = HUGE_VAL};
+    case UK_E_ACCESS:
+        return *known_of(c, e->access.tensor);
+    default:
+        for (int i = 0; i < 3 && e->arg[i]; i++)
+            a[i] = known(c, e->arg[i]);
+        return operation(e, a);
+    }
+}
+
+static double terms_of(const struct uk_statement *s, const int64_t *sizes) {
+    double terms = 1;
+
+    for (int i = s->left_iterators; i < s->iterators; i++)
+        terms *= (double)uk_value(s->extent[i], sizes);
+    for (int i = 0; i < s->left_iterators && s->scan; i++)
+        terms *= (double)uk_value(s->extent[i], sizes);
+    return terms;
+}
+
+static void add_statement(struct checking *c, const struct uk_statement *s, struct known *left) {
+    const bool real = is_real(s->left.tensor->type);
+    const double terms = terms_of(s, c->sizes);
+    struct known k = known(c, s->right);
+
+    if (s->reduce == UK_REDUCE_SUM || s->reduce == UK_REDUCE_PROD) {
+        k.differs |= real && k.rounds && terms > 1;
+        k.steps = s->reduce == UK_REDUCE_PROD && k.steps > 0 ? HUGE_VAL : product(k.steps, terms);
+        k.largest = s->reduce == UK_REDUCE_PROD ? HUGE_VAL : product(k.largest, terms);
+    }
+    /* The last operation may be one with the addition. */
+    if (real && s->assign == UK_ASSIGN_ADD && (s->right->op == UK_E_MUL || s->reduce == UK_REDUCE_SUM))
+        k.differs |= k.rounds || left->rounds;
+    if (s->assign == UK_ASSIGN_MUL)
+        k.steps = k.steps > 0 || left->steps > 0 ? HUGE_VAL : 0;
+    else if (s->assign == UK_ASSIGN_ADD)
+        k.steps += left->steps;
+    if (s->assign == UK_ASSIGN_MUL || s->assign == UK_ASSIGN_ADD)
+        k.largest = s->assign == UK_ASSIGN_ADD ? k.largest + left->largest : HUGE_VAL;
+    /* Another statement may have written other elements. */
+    *left = either(k, *left);
+}
+
+struct uk_tolerance *uk_tolerances(const struct uk_program *p, const int64_t *sizes) {
+    struct checking c = {.p = p, .sizes = sizes};
+    struct uk_tolerance *each;
+    double roundings = 0;
+    int count = 0;
+
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        count++;
+    c.tensor = calloc((size_t)count + 1, sizeof *c.tensor);
+    each = calloc((size_t)count + 1, sizeof *each);
+    if (!c.tensor || !each) {
+        free(c.tensor);
+        free(each);
+        return NULL;
+    }
+    for (int i = 0; i < count; i++)
+        c.tensor[i].largest = LARGEST_INTEGER;
+    for (const struct uk_statement *s = p->statements; s; s = s->next) {
+        roundings += terms_of(s, sizes) + s->right->depth;
+        add_statement(&c, s, known_of(&c, s->left.tensor));
+    }
+    int n = 0;
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        if (t->kind == UK_TENSOR_ARGUMENT) {
+            const struct known *k = known_of(&c, t);
+
+            each[n++] = (struct uk_tolerance){k->differs ? roundings : 0, k->steps};
+        }
+    free(c.tensor);
+    return each;
+}
