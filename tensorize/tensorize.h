@@ -255,7 +255,7 @@ void uk_statement_range(struct uk_program *p, struct uk_index *iterator, struct 
 
 /* A kernel of the caller: its declaration, an `intrinsic ... end` text, and the code that defines it: a file as `pragma import`
  * takes it (a relative path starts at the folder of the program's file), LLVM IR as text, or C. Files are read when the program
- * is compiled. */
+ * is compiled, also those that no kernel is taken from. */
 void uk_intrinsic(struct uk_program *p, const char *text);
 void uk_import_file(struct uk_program *p, const char *path);
 void uk_import_llvm(struct uk_program *p, const char *text);

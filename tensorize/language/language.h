@@ -278,6 +278,8 @@ struct uk_import {
     enum { UK_IMPORT_FILE, UK_IMPORT_LL_TEXT, UK_IMPORT_C_TEXT } kind;
     const char *text; /* path, or the source */
     struct uk_position at;
+    char *bytes; /* of the file, while a compilation has it (room link); else NULL */
+    size_t length;
     struct uk_import *next;
 };
 

@@ -45,6 +45,10 @@ static enum uk_status check_all(struct uk_program *const programs[], int count) 
 
     for (int i = 0; i < count && !s; i++)
         s = uk_program_check(programs[i]);
+    for (int i = 0; i < count && !s; i++) {
+        uk_context_turn_to(programs[i]->context, programs[i]);
+        s = uk_imports_open(programs[i]);
+    }
     return s;
 }
 
@@ -87,7 +91,19 @@ enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const progr
     return s ? s : lower_all(b, o);
 }
 
+enum uk_status uk_batch_check_imports(const struct uk_batch *b) {
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < b->count && !s; i++) {
+        uk_context_turn_to(b->context, b->program[i]);
+        s = uk_imports_check(b->context, b->program[i], b->target);
+    }
+    return s;
+}
+
 void uk_batch_end(struct uk_batch *b) {
+    for (int i = 0; i < b->count; i++)
+        uk_imports_close(b->program[i]);
     for (int i = 0; i < b->lowered; i++) {
         uk_arena_release(&b->program[i]->arena, b->before[i]);
         free(b->steps[i].text);

@@ -110,6 +110,8 @@ enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
         return UK_INVALID_ARGUMENT;
     c = programs[0]->context;
     enum uk_status s = uk_batch_begin(&b, programs, count, options);
+    if (!s && (what <= UK_EMIT_LLVM || what == UK_EMIT_HEADER))
+        s = uk_batch_check_imports(&b);
     if (!s && (what <= UK_EMIT_LOOPS || what == UK_EMIT_HEADER)) {
         s = print_all(&b, what, &text);
         s = give_text(c, s, &text, bytes, length);
@@ -137,9 +139,14 @@ enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options
         return s;
     struct uk_context *c = p->context;
     struct uk_mark before = uk_arena_mark(&p->arena);
-    s = uk_target_find(c, options && options->target ? options->target : "native", &t);
+    s = uk_imports_open(p);
+    if (!s)
+        s = uk_target_find(c, options && options->target ? options->target : "native", &t);
     if (!s)
         s = uk_lower(p, t, options ? options : &none, &report, NULL, &f);
+    if (!s)
+        s = uk_imports_check(c, p, t);
+    uk_imports_close(p);
     uk_arena_release(&p->arena, before);
     /* Where nothing matched, the report is the answer; the status says so too. */
     if ((!s || s == UK_NO_MATCH) && report.length) {

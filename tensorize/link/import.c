@@ -357,70 +357,97 @@ static char *resolve(struct uk_arena *a, const char *program, const char *path) 
     return slash ? uk_format(a, "%.*s/%s", (int)(slash - program), program, path) : uk_strdup(a, path);
 }
 
-static char *import_path(struct uk_build *b, struct uk_arena *a, const struct uk_import *i) {
-    const struct uk_program *p = b->function->program;
-
+static char *path_of(struct uk_arena *a, const struct uk_program *p, const struct uk_import *i) {
     return resolve(a, i->at.column < 0 && p->schedule_file ? p->schedule_file : p->file, i->text);
 }
 
-enum uk_status uk_import_text(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length) {
+/* NULL: it is not compiled by clang. */
+static const char *const *language_of(const char *path) {
+    return ends_in(path, ".c")   ? for_c
+           : ends_in(path, ".s") ? for_assembly
+           : ends_in(path, ".S") ? for_preprocessed
+                                 : NULL;
+}
+
+static enum uk_status open_import(const struct uk_program *p, struct uk_import *i) {
+    const char *path = i->text;
     struct uk_arena a = {0};
+    enum uk_status status;
 
-    if (i->kind != UK_IMPORT_FILE) {
-        *length = strlen(i->text);
-        *bytes = duplicate(i->text, *length);
-        return *bytes ? UK_OK : uk_out_of_memory(b->context);
-    }
-    char *path = import_path(b, &a, i);
-    enum uk_status status =
-        path ? read_file(b->context, i, path, bytes, length) : uk_out_of_memory(b->context);
-
+    if (i->kind != UK_IMPORT_FILE || i->bytes)
+        return UK_OK;
+    if (!language_of(path) && !ends_in(path, ".bc") && !ends_in(path, ".ll") && !ends_in(path, ".o"))
+        return uk_fail(p->context, UK_UNSUPPORTED, i->at,
+                       "import \"%s\": unknown kind of file; kernels come in as .c, .ll or .bc, or as .s, .S "
+                       "or .o to be called and not inlined",
+                       path);
+    path = path_of(&a, p, i);
+    status = path ? read_file(p->context, i, path, &i->bytes, &i->length) : uk_out_of_memory(p->context);
     uk_arena_free(&a);
     return status;
 }
 
-static enum uk_status read_path(struct uk_build *b, const struct uk_import *i, struct uk_arena *a,
-                                char **bytes, size_t *length) {
-    char *path = import_path(b, a, i), *folder = path ? uk_strdup(a, path) : NULL;
+enum uk_status uk_imports_open(const struct uk_program *p) {
+    enum uk_status s = UK_OK;
+
+    for (struct uk_import *i = p->imports; i && !s; i = i->next)
+        s = open_import(p, i);
+    for (struct uk_step *t = p->steps; t && !s; t = t->next)
+        if (t->kind == UK_STEP_IMPORT)
+            s = open_import(p, t->import);
+    return s;
+}
+
+static void close_import(struct uk_import *i) {
+    free(i->bytes);
+    i->bytes = NULL;
+}
+
+void uk_imports_close(const struct uk_program *p) {
+    for (struct uk_import *i = p->imports; i; i = i->next)
+        close_import(i);
+    for (struct uk_step *t = p->steps; t; t = t->next)
+        if (t->kind == UK_STEP_IMPORT)
+            close_import(t->import);
+}
+
+static enum uk_status compile_file(struct uk_build *b, const struct uk_import *i, char **bytes,
+                                   size_t *length) {
+    struct uk_arena a = {0};
+    char *path = path_of(&a, b->function->program, i), *folder = path ? uk_strdup(&a, path) : NULL;
     enum uk_status status;
 
-    if (!folder)
-        return uk_out_of_memory(b->context);
-    const char *const *language = ends_in(path, ".c")   ? for_c
-                                  : ends_in(path, ".s") ? for_assembly
-                                  : ends_in(path, ".S") ? for_preprocessed
-                                                        : NULL;
+    if (b->target->arch->kernel.is_text && language_of(i->text) != for_c) {
+        status = uk_fail(b->context, UK_UNSUPPORTED, i->at,
+                         "import \"%s\": target %s takes no assembly; import C, LLVM IR or bitcode", i->text,
+                         b->target->name);
+    } else if (folder) {
+        char *slash = strrchr(folder, '/');
 
-    if (!language && !ends_in(path, ".bc") && !ends_in(path, ".ll") && !ends_in(path, ".o"))
-        return uk_fail(b->context, UK_UNSUPPORTED, i->at,
-                       "import \"%s\": unknown kind of file; kernels come in as .c, .ll or .bc, or as .s, .S "
-                       "or .o to be "
-                       "called and not inlined",
-                       i->text);
-    status = read_file(b->context, i, path, bytes, length);
-    if (status || !language)
-        return status;
-    char *slash = strrchr(folder, '/'), *text = *bytes;
+        if (slash)
+            *slash = 0;
+        struct source s = {i, language_of(path), path, slash ? folder : ".", i->bytes, i->length};
 
-    if (slash)
-        *slash = 0;
-    struct source s = {i, language, path, slash ? folder : ".", text, *length};
-
-    *bytes = NULL;
-    status = compile_source(b, &s, bytes, length);
-    free(text);
+        status = compile_source(b, &s, bytes, length);
+    } else {
+        status = uk_out_of_memory(b->context);
+    }
+    uk_arena_free(&a);
     return status;
 }
 
-enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length) {
-    struct uk_arena a = {0};
-    enum uk_status status;
+enum uk_status uk_import_read(struct uk_build *b, struct uk_import *i, char **bytes, size_t *length) {
+    enum uk_status status = open_import(b->function->program, i);
 
     *bytes = NULL;
-    if (i->kind == UK_IMPORT_FILE) {
-        status = read_path(b, i, &a, bytes, length);
-        uk_arena_free(&a);
+    if (status)
         return status;
+    if (i->kind == UK_IMPORT_FILE && language_of(i->text))
+        return compile_file(b, i, bytes, length);
+    if (i->kind == UK_IMPORT_FILE) {
+        *bytes = duplicate(i->bytes, i->length);
+        *length = i->length;
+        return *bytes ? UK_OK : uk_out_of_memory(b->context);
     }
     struct source s = {i, for_c, "text", NULL, duplicate(i->text, strlen(i->text)), strlen(i->text)};
 

@@ -229,7 +229,7 @@ static enum uk_status add_import(struct uk_build *b, struct uk_sources *all, con
 }
 
 /* The same content imported again, by this name or another, is the same import. */
-static enum uk_status read_import(struct uk_build *b, struct uk_sources *all, const struct uk_import *i,
+static enum uk_status read_import(struct uk_build *b, struct uk_sources *all, struct uk_import *i,
                                   int number) {
     char *bytes, *name;
     size_t length;
@@ -247,22 +247,51 @@ static enum uk_status read_import(struct uk_build *b, struct uk_sources *all, co
     return s;
 }
 
-/* Those of the program, then those of its schedule. */
+/* Those of the program, then those of its schedule, used or not. */
 static enum uk_status read_imports(struct uk_build *b, struct uk_sources *all) {
     const struct uk_program *p = b->function->program;
     enum uk_status s = UK_OK;
     int number = 0;
 
-    if (b->target->arch->kernel.is_text)
-        return uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
-                       "target %s takes no kernels yet, neither the library's nor imported ones; leave "
-                       "`tensorize` out",
-                       b->target->name);
-    for (const struct uk_import *i = p->imports; i && !s; i = i->next)
+    for (struct uk_import *i = p->imports; i && !s; i = i->next)
         s = read_import(b, all, i, ++number);
     for (const struct uk_step *t = p->steps; t && !s; t = t->next)
         if (t->kind == UK_STEP_IMPORT)
             s = read_import(b, all, t->import, ++number);
+    return s;
+}
+
+static void free_sources(struct uk_sources *all) {
+    for (struct uk_source *s = all->first; s; s = s->next)
+        if (s->module)
+            LLVMDisposeModule(s->module);
+    uk_arena_free(&all->arena);
+}
+
+static bool has_imports(const struct uk_program *p) {
+    const struct uk_step *t = p->steps;
+
+    while (t && t->kind != UK_STEP_IMPORT)
+        t = t->next;
+    return p->imports || t;
+}
+
+enum uk_status uk_imports_check(struct uk_context *c, struct uk_program *p, const struct uk_target *t) {
+    const struct uk_function f = {.program = p, .name = "uk.imports"};
+    struct uk_sources all = {0};
+    struct uk_build b;
+
+    if (!has_imports(p))
+        return UK_OK;
+    /* The interpreter has no machine code: what this machine can run is the nearest thing. */
+    enum uk_status s = t->interpreted ? uk_target_find(c, "native", &t) : UK_OK;
+    if (!s)
+        s = uk_build_begin(&b, c, &f, t);
+    if (s)
+        return s;
+    s = read_imports(&b, &all);
+    free_sources(&all);
+    uk_build_end(&b);
     return s;
 }
 
@@ -333,7 +362,12 @@ enum uk_status uk_link(struct uk_build *b) {
 
     if (!s && !w)
         s = uk_out_of_memory(b->context);
-    if (!s && count)
+    if (!s && count && b->target->arch->kernel.is_text)
+        s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
+                    "target %s takes no kernels yet, neither the library's nor imported ones; leave "
+                    "`tensorize` out",
+                    b->target->name);
+    if (!s)
         s = read_imports(b, &all);
     for (int i = 0; i < count && !s; i++)
         s = find_source(b, &all, &w[i]);
@@ -345,10 +379,7 @@ enum uk_status uk_link(struct uk_build *b) {
         if (!w[i].source->is_object)
             LLVMSetLinkage(f, LLVMInternalLinkage);
     }
-    for (struct uk_source *from = all.first; from; from = from->next)
-        if (from->module)
-            LLVMDisposeModule(from->module);
-    uk_arena_free(&all.arena);
+    free_sources(&all);
     return s;
 }
 

@@ -80,12 +80,13 @@ LLVMMemoryBufferRef uk_cache_find(struct uk_context *c, const char *key);
 void uk_cache_keep(struct uk_context *c, char *key, LLVMMemoryBufferRef object);
 void uk_cache_clear(struct uk_backend *b);
 
-/* import.c: the bytes of an import, compiled to bitcode if it is C. Free them.
- */
-enum uk_status uk_import_read(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
-
-/* import.c: the text of an import as it is, not compiled. Free it. */
-enum uk_status uk_import_text(struct uk_build *b, const struct uk_import *i, char **bytes, size_t *length);
+/* import.c: reads the files of all imports of the program, used or not, each once; and frees what was read of them. */
+enum uk_status uk_imports_open(const struct uk_program *p);
+void uk_imports_close(const struct uk_program *p);
+/* import.c: the bytes of an import, compiled to bitcode if it is C. Free them. */
+enum uk_status uk_import_read(struct uk_build *b, struct uk_import *i, char **bytes, size_t *length);
+/* link.c: refuses an import that is no code for the target, as uk_link does, where nothing is linked. */
+enum uk_status uk_imports_check(struct uk_context *c, struct uk_program *p, const struct uk_target *t);
 
 /* import.c: compiles bitcode in a process of its own; refuses an import on which LLVM ends the process. */
 enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
@@ -138,6 +139,8 @@ struct uk_batch {
 bool uk_batch_is_whole(struct uk_program *const programs[], int count);
 enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
                               const struct uk_options *options);
+/* What is emitted without linking needs whole imports, too. */
+enum uk_status uk_batch_check_imports(const struct uk_batch *b);
 void uk_batch_end(struct uk_batch *b);
 /* batch.c: the functions in one module, each as far as `what`; b as for uk_build_begin. */
 enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[],

@@ -247,15 +247,19 @@ static enum uk_status compile(struct uk_program *p, const struct uk_options *o, 
     struct uk_context *c = p->context;
     const struct uk_target *t;
     struct uk_function *f;
-    enum uk_status s = uk_target_find(c, o && o->target ? o->target : "native", &t);
+    enum uk_status s = uk_imports_open(p);
 
-    if (s)
-        return s;
-    s = uk_lower(p, t, o ? o : &none, NULL, NULL, &f);
+    if (!s)
+        s = uk_target_find(c, o && o->target ? o->target : "native", &t);
+    if (!s)
+        s = uk_lower(p, t, o ? o : &none, NULL, NULL, &f);
     if (s)
         return s;
     if (!t->interpreted && !(o && o->interpret))
         return uk_module_build(c, f, t, m);
+    s = uk_imports_check(c, p, t);
+    if (s)
+        return s;
     m->program = p;
     m->function = f;
     m->times = c->spent;
@@ -274,6 +278,7 @@ enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options
     p->context->spent = (struct uk_times){0};
     p->context->times = &p->context->spent;
     s = compile(p, options, m);
+    uk_imports_close(p);
     p->context->times = NULL;
     if (s || !m->program) /* the interpreter goes on with the loops */
         uk_arena_release(&p->arena, before);

@@ -85,20 +85,20 @@ static unsigned line_of(const char *text, const char *words) {
 enum uk_status uk_gate_insn(struct uk_build *b, const struct uk_source *s, const char *function,
                             const char *statement, size_t length) {
     struct uk_arena a = {0};
-    char *text = NULL;
+    const struct uk_import *import = s->import;
+    const char *text = !import ? NULL : import->kind == UK_IMPORT_FILE ? import->bytes : import->text;
     /* What LLVM writes as C does: up to the first operand. */
-    size_t n = strcspn(statement, "$;#\n"), size;
+    size_t n = strcspn(statement, "$;#\n");
     unsigned line = 0;
     char *begin = uk_format(&a, "%.*s", (int)(n < length ? n : length), statement);
 
-    if (begin && s->import && !uk_import_text(b, s->import, &text, &size))
+    if (begin && text)
         line = line_of(text, begin);
     const char *where = line ? uk_format(&a, "%s, line %u: the asm of %s", s->name, line, function)
                              : uk_format(&a, "%s: the asm of %s", s->name, function);
     const enum uk_status status =
         where ? uk_refuse_insn(b, s->at, where, statement, length) : uk_out_of_memory(b->context);
 
-    free(text);
     uk_arena_free(&a);
     return status;
 }

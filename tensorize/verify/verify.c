@@ -293,6 +293,7 @@ enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *o
     for (struct uk_intrinsic *i = p->intrinsics; i; i = i->next)
         list[count++] = i;
     s = verify(p->context, p, list, count, options, report);
+    uk_imports_close(p);
     uk_arena_free(&arena);
     return s;
 }

@@ -256,6 +256,7 @@ enum uk_status make_module(struct maker *m, const char *target, struct uk_module
     m->context->spent = (struct uk_times){0};
     m->context->times = &m->context->spent;
     s = uk_module_build(m->context, &m->function, t, module);
+    uk_imports_close(&m->program);
     m->context->times = NULL;
     if (s)
         uk_module_destroy(module);
