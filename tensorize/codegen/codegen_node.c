@@ -127,28 +127,6 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
         serial_loop(g, n, lower, upper);
 }
 
-static void condition(struct uk_codegen *g, const struct uk_node *n) {
-    LLVMValueRef c = uk_cg_condition(g, n->condition);
-
-    if (LLVMIsAConstantInt(c)) {
-        uk_cg_nodes(g, LLVMConstIntGetZExtValue(c) ? n->body : n->other);
-        return;
-    }
-    LLVMBasicBlockRef then = uk_cg_block(g, "then"), other = n->other ? uk_cg_block(g, "else") : NULL;
-    LLVMBasicBlockRef after = uk_cg_block(g, "endif");
-
-    LLVMBuildCondBr(g->b, c, then, other ? other : after);
-    LLVMPositionBuilderAtEnd(g->b, then);
-    uk_cg_nodes(g, n->body);
-    LLVMBuildBr(g->b, after);
-    if (other) {
-        LLVMPositionBuilderAtEnd(g->b, other);
-        uk_cg_nodes(g, n->other);
-        LLVMBuildBr(g->b, after);
-    }
-    LLVMPositionBuilderAtEnd(g->b, after);
-}
-
 static LLVMValueRef kernel_argument(struct uk_codegen *g, const struct uk_node *n,
                                     const struct uk_argument *a) {
     LLVMTypeRef type = uk_llvm_type(g->llvm, a->ctype);
@@ -187,7 +165,9 @@ static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form 
     }
 }
 
-static void call(struct uk_codegen *g, const struct uk_node *n) {
+/* other: NULL, or the form that it takes where the condition does not hold. */
+static void call(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef condition,
+                 const struct uk_form *other) {
     const struct uk_form *form = &n->intrinsic->form[n->form];
     LLVMTypeRef type = uk_llvm_prototype(g->build, n->intrinsic, form, &g->arena);
     LLVMValueRef *arg = uk_alloc(&g->arena, ((size_t)form->arguments + 1) * sizeof *arg);
@@ -207,6 +187,12 @@ static void call(struct uk_codegen *g, const struct uk_node *n) {
         arg[i] = kernel_argument(g, n, &form->argument[i]);
         if (form->argument[i].tensor && LLVMTypeOf(arg[i]) != wanted[i])
             arg[i] = LLVMBuildAddrSpaceCast(g->b, arg[i], wanted[i], "");
+        /* Inlined, each access of each edge of the kernel would count as one of every loop around it, and LLVM's strength
+         * reduction takes more than linear time of these. This hides what the address is made of. */
+        if (form->argument[i].tensor && !g->target->arch->is_device)
+            arg[i] = LLVMBuildFreeze(g->b, arg[i], "");
+        if (other && !form->argument[i].tensor && !form->argument[i].size && !form->argument[i].scalar)
+            arg[i] = LLVMBuildSelect(g->b, condition, arg[i], kernel_argument(g, n, &other->argument[i]), "");
     }
     LLVMValueRef f = uk_cg_declare(g, form->symbol, type);
 
@@ -215,6 +201,48 @@ static void call(struct uk_codegen *g, const struct uk_node *n) {
                    form->symbol);
     else
         widen(g, LLVMBuildCall2(g->b, type, f, arg, (unsigned)form->arguments, ""), form);
+}
+
+/* Of a call in one of two forms: whether both are one function, whose arguments differ in numbers at most. */
+static bool is_one_function(const struct uk_form *a, const struct uk_form *b) {
+    bool same = !strcmp(a->symbol, b->symbol) && a->arguments == b->arguments && a->result == b->result;
+
+    for (int i = 0; same && i < a->arguments; i++) {
+        const struct uk_argument *x = &a->argument[i], *y = &b->argument[i];
+
+        same = x->ctype == y->ctype && x->tensor == y->tensor && x->size == y->size && x->scalar == y->scalar;
+    }
+    return same;
+}
+
+static void condition(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMValueRef c = uk_cg_condition(g, n->condition);
+
+    if (LLVMIsAConstantInt(c)) {
+        uk_cg_nodes(g, LLVMConstIntGetZExtValue(c) ? n->body : n->other);
+        return;
+    }
+    if (n->is_form && !g->target->arch->is_device) {
+        const struct uk_form *form = n->body->intrinsic->form, *other = &form[n->other->form];
+
+        if (is_one_function(&form[n->body->form], other)) {
+            call(g, n->body, c, other);
+            return;
+        }
+    }
+    LLVMBasicBlockRef then = uk_cg_block(g, "then"), other = n->other ? uk_cg_block(g, "else") : NULL;
+    LLVMBasicBlockRef after = uk_cg_block(g, "endif");
+
+    LLVMBuildCondBr(g->b, c, then, other ? other : after);
+    LLVMPositionBuilderAtEnd(g->b, then);
+    uk_cg_nodes(g, n->body);
+    LLVMBuildBr(g->b, after);
+    if (other) {
+        LLVMPositionBuilderAtEnd(g->b, other);
+        uk_cg_nodes(g, n->other);
+        LLVMBuildBr(g->b, after);
+    }
+    LLVMPositionBuilderAtEnd(g->b, after);
 }
 
 /* What the host of a GPU runs itself: loops around launches. */
@@ -248,7 +276,7 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
         uk_cg_nodes(g, n->body);
         break;
     case UK_N_CALL:
-        call(g, n);
+        call(g, n, NULL, NULL);
         break;
     case UK_N_STORE:
         uk_cg_store(g, n);

@@ -388,6 +388,7 @@ struct uk_node {
     enum uk_assign assign;
     struct uk_expr *expr;
     bool is_version; /* IF: `other` does what `body` does, and under any condition */
+    bool is_form;    /* IF: body and other are calls that differ in their forms alone, and are best made one */
     bool any_order;  /* part of a reduction, which has no order */
     /* CALL of form of intrinsic. operand[i] is the tile's origin for the i-th tensor of the declaration;
      * bind[i] the value of the declaration's i-th size, scalar[i] of its i-th scalar. */
@@ -464,6 +465,8 @@ void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_pos
 void uk_program_keep_failure(struct uk_program *p, enum uk_status status);
 /* Returns its argument; NULL in a program without a failure is recorded as memory that ran out. */
 void *uk_program_made(struct uk_program *p, void *made);
+/* Whether the program made the handle, which is not NULL; fails the program if not. */
+bool uk_is_own(struct uk_program *p, const char *what, const void *handle);
 struct uk_var *uk_find_var(struct uk_var *list, const char *name);
 struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name);
 struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name);

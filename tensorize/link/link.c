@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels into the module: each passes every gate before it is linked, and after optimization none may be
- * left.
+ * Kernels into the module: each passes every gate before it is linked.
  *
  * LLVM inlines what is marked alwaysinline whatever the features of the two functions are, and lowers what
  * the target lacks to library calls or aborts; so the features are compared here, and the attributes that
@@ -15,7 +14,6 @@
 #include <llvm-c/Comdat.h>
 #include <llvm-c/IRReader.h>
 #include <llvm-c/Linker.h>
-#include <llvm-c/Transforms/PassBuilder.h>
 #include "bitcode.h"
 #include "link.h"
 
@@ -43,7 +41,7 @@ static enum uk_status check_features(struct uk_build *b) {
 
 /* ---- linking one module ---- */
 
-static LLVMAttributeRef enum_attribute(LLVMContextRef llvm, const char *name) {
+LLVMAttributeRef uk_enum_attribute(LLVMContextRef llvm, const char *name) {
     return LLVMCreateEnumAttribute(llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
 }
 
@@ -72,7 +70,7 @@ static enum uk_status strip(LLVMContextRef llvm, LLVMValueRef f) {
         LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                                        LLVMGetEnumAttributeKindForName(drop[i], strlen(drop[i])));
     LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                            enum_attribute(llvm, "alwaysinline"));
+                            uk_enum_attribute(llvm, "alwaysinline"));
     return UK_OK;
 }
 
@@ -82,7 +80,7 @@ static void keep_asm_single(LLVMContextRef llvm, LLVMValueRef f) {
         for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
             if (LLVMIsACallInst(i) && LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
                 LLVMAddCallSiteAttribute(i, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                                         enum_attribute(llvm, "noduplicate"));
+                                         uk_enum_attribute(llvm, "noduplicate"));
 }
 
 /* Functions that no wanted one needs: a source of several kernels brings only those that are called. */
@@ -381,88 +379,4 @@ enum uk_status uk_link(struct uk_build *b) {
     }
     free_sources(&all);
     return s;
-}
-
-/* ---- optimization ---- */
-
-static bool has_store(const struct uk_node *n) {
-    for (; n; n = n->next)
-        if (n->op == UK_N_STORE || has_store(n->body) || has_store(n->other))
-            return true;
-    return false;
-}
-
-/* What the kernels' calls became: nothing, or a reason to fail. */
-static enum uk_status check_inlined(struct uk_build *b) {
-    for (int i = 0; i < b->function->intrinsics; i++)
-        for (int k = 0; k < UK_FORMS; k++) {
-            const struct uk_form *form = &b->function->intrinsic[i]->form[k];
-
-            if (form->given && LLVMGetNamedFunction(b->module, form->symbol) &&
-                !uk_objects_define(b, form->symbol))
-                return uk_fail(
-                    b->context, UK_LINK, form->at,
-                    "kernel %s was not inlined: a call of %s is left; it must not call itself, take its own "
-                    "address, or use variable arguments, setjmp or indirect branches",
-                    b->function->intrinsic[i]->name, form->symbol);
-        }
-    return UK_OK;
-}
-
-/* On a GPU a local array that is left is in scratch: a kernel has an index into its register operand that is no constant. */
-static enum uk_status check_scratch(struct uk_build *b) {
-    const struct uk_intrinsic *in = b->function->intrinsics ? b->function->intrinsic[0] : NULL;
-
-    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
-            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
-                if (LLVMIsAAllocaInst(i))
-                    return uk_fail(
-                        b->context, UK_LINK, in ? in->at : (struct uk_position){0},
-                        "%s: registers are indexed by what is no constant, so that they would lie in memory; "
-                        "in a "
-                        "kernel unroll the loops over its operands in registers (#pragma unroll)%s%s",
-                        b->function->name, in ? ": see " : "", in ? in->name : "");
-    return UK_OK;
-}
-
-enum uk_status uk_run_passes(struct uk_build *b, const char *passes) {
-    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(b->module, passes, b->machine, options);
-    enum uk_status s = UK_OK;
-
-    LLVMDisposePassBuilderOptions(options);
-    if (error) {
-        char *text = LLVMGetErrorMessage(error);
-
-        s = uk_build_fail(b, UK_LINK, "optimization failed", text);
-        LLVMDisposeErrorMessage(text);
-    } else if (b->diagnostics.length) {
-        s = uk_build_fail(b, UK_LINK, "optimization failed", NULL);
-    }
-    return s;
-}
-
-enum uk_status uk_optimize(struct uk_build *b) {
-    /* Kernels come optimized; only the code around them has to be cleaned up, unless loops of our own are
-     * left. By its plain name, instcombine would end the process where one round is not enough. */
-    static const char clean[] =
-        "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
-        "loop-mssa(licm)),globaldce";
-    /* Unrolled loops leave an index for each access: with the constant in the address instead, accesses share one
-     * register. Loads behind more stores than O3 looks across are then seen to be the same. */
-    static const char loops[] = "always-inline,default<O3>,function(separate-const-offset-from-gep,"
-                                "early-cse<memssa>,loop-mssa(licm))";
-    static const char device[] = "always-inline,default<O3>";
-    const char *passes = b->host ? device : has_store(b->function->body) ? loops : clean;
-    enum uk_status s = uk_run_passes(b, passes);
-
-    if (!s && b->left_scalar)
-        s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
-                    "function %s: a loop that the schedule vectorizes has no vector form on target %s; leave "
-                    "`vectorize` out, or take another loop",
-                    b->function->name, b->target->name);
-    if (!s)
-        s = check_inlined(b);
-    return s || !b->target->arch->is_device ? s : check_scratch(b);
 }

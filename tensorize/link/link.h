@@ -65,9 +65,11 @@ bool uk_is_of_host(enum uk_emit what);
 
 /* link.c: gates, and the kernels' bodies as internal functions that must be inlined. */
 enum uk_status uk_link(struct uk_build *b);
-/* link.c: LLVM's passes of that text over the module. */
+/* link.c: an attribute without a value. */
+LLVMAttributeRef uk_enum_attribute(LLVMContextRef llvm, const char *name);
+/* optimize.c: LLVM's passes of that text over the module. */
 enum uk_status uk_run_passes(struct uk_build *b, const char *passes);
-/* link.c: inlines and optimizes, then makes sure that no kernel is left. */
+/* optimize.c: inlines and optimizes, then makes sure that no kernel is left. */
 enum uk_status uk_optimize(struct uk_build *b);
 /* llvm.c: assembly, or object code with the imported objects in it; the module is spent. */
 enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out);

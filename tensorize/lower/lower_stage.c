@@ -226,8 +226,9 @@ static struct uk_node *begin(struct uk_schedule *s, const struct uk_stage *st, s
     return reset && reset->next ? reset : NULL;
 }
 
+/* one: where the tile may be the sum's first and may not, the kernel's code is not worth a copy for each. */
 static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *const *value,
-                            bool full) {
+                            bool full, bool one) {
     int64_t always;
 
     if (st->match->intrinsic->computes->reduce == UK_REDUCE_NONE)
@@ -245,6 +246,7 @@ static struct uk_node *call(struct uk_schedule *s, const struct uk_stage *st, st
     n->condition = first;
     n->body = begin(s, st, value, full);
     n->other = call_form(s, st, UK_FORM_UPDATE, value, full);
+    n->is_form = one && n->body && !n->body->next;
     return n->body && n->other ? n : NULL;
 }
 
@@ -375,7 +377,7 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
 }
 
 /* Compiled kernels take full tiles in a call of their own, where the extents are constants: inlined, it has
- * none of the code for edges. Assembly is the same text either way, and asks by itself. Copies are not worth
+ * none of the code for edges, nor a choice of what becomes of its sums. Assembly is the same text either way, and asks by itself. Copies are not worth
  * a second one. */
 static bool wants_full_call(const struct uk_stage *st) {
     const struct uk_kernel *row = st->match->intrinsic->row;
@@ -399,9 +401,9 @@ static struct uk_node *calls(struct uk_schedule *s, const struct uk_stage *st,
         full = both(s, full, uk_index_op(s->arena, UK_I_EQ, e, uk_index_int(s->arena, st->match->most[v])));
     }
     if (!full)
-        return call(s, st, value, false);
-    struct uk_node *other = call(s, st, value, false);
-    return other ? uk_lower_if(s, st, full, call(s, st, value, true), other) : NULL;
+        return call(s, st, value, false, !wants_full_call(st));
+    struct uk_node *other = call(s, st, value, false, true);
+    return other ? uk_lower_if(s, st, full, call(s, st, value, true, false), other) : NULL;
 }
 
 /* Tiles that do not have the extents that the kernel takes run as plain loops. */

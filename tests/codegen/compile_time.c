@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include "tensorize.h"
 
-enum { ROWS = 4, STAGES = 16 };
+enum { ROWS = 4, STAGES = 16, MOST_ALLOCATIONS = 400000 };
 
 #define MATMUL(more)                        \
     "tensor A f32 [M, K] stride [lda, 1]\n" \
@@ -163,18 +163,66 @@ static void a_hundred_compiles(void **state) {
     size_t more = mallinfo2().uordblks;
     double before = median(took + FULL - SAMPLE, SAMPLE), after = median(took + COMPILES - SAMPLE, SAMPLE);
 
-    print_message(
-        "100 compiles: %.1f ms of CPU each at first, %.1f at last; %zu and %zu allocations; %zu KiB held after %d, %zu at "
-        "the end\n",
-        before * 1e3 / CLOCKS_PER_SEC, after * 1e3 / CLOCKS_PER_SEC, calls[FULL], calls[COMPILES - 1], held / 1024,
-        FULL, more / 1024);
+    print_message("100 compiles: %.1f ms of CPU each at first, %.1f at last; %zu and %zu allocations; %zu "
+                  "KiB held after %d, %zu at "
+                  "the end\n",
+                  before * 1e3 / CLOCKS_PER_SEC, after * 1e3 / CLOCKS_PER_SEC, calls[FULL],
+                  calls[COMPILES - 1], held / 1024, FULL, more / 1024);
     assert_in_range(calls[COMPILES - 1], calls[FULL] * 9 / 10, calls[FULL] * 11 / 10);
     assert_true(more < held + 256 * 1024);
     uk_context_destroy(c);
 }
 
+/* Allocations of an object for the target with so many products, one after the other, of a tensor of four dimensions. */
+static size_t chain(const char *target, int products) {
+    static const char *const rotated[] = {"N1, N2, N3, N4", "N2, N3, N4, N1", "N3, N4, N1, N2",
+                                          "N4, N1, N2, N3"};
+    static const char *const index[] = {"a, b, c, d", "b, c, d, p", "c, d, p, q", "d, p, q, r", "p, q, r, s"};
+    const struct uk_options options = {.target = target};
+    struct uk_context *c = uk_context_create();
+    char text[2048], *object = NULL;
+    struct uk_program *p;
+    size_t length;
+    int n = snprintf(text, sizeof text, "tensor X0 f64 [%s]\n", rotated[0]);
+
+    for (int i = 0; i < products; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "tensor A%d f64 [N%d, N%d]\n%s X%d f64 [%s]\n", i,
+                      i + 1, i + 1, i + 1 < products ? "temp" : "tensor", i + 1, rotated[(i + 1) % 4]);
+    for (int i = 0; i < products; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, "X%d[%s] = sum(%c) X%d[%s] * A%d[%c, %c]\n", i + 1,
+                      index[i + 1], 'a' + i, i, index[i], i, 'a' + i, 'p' + i);
+    const size_t before = allocations;
+
+    if (uk_program_parse(c, "chain.uk", text, strlen(text), &p) ||
+        uk_emit(p, &options, UK_EMIT_OBJECT, &object, &length))
+        fail_msg("%s", uk_context_message(c));
+    const size_t after = allocations;
+
+    uk_text_free(object);
+    uk_program_destroy(p);
+    uk_context_destroy(c);
+    return after - before;
+}
+
+/* A kernel has a copy for each call, and each copy of a compiled one dozens of loops: what LLVM does about them must grow with
+ * their number, not with its square, and not with the loops around them. */
+static void chains(void **state) {
+    static const char *const targets[] = {"riscv64", "aarch64-neon", "x86_64-avx2"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof targets / sizeof *targets && !SANITIZED; i++) {
+        chain(targets[i], 1); /* what a process does once */
+        const size_t one = chain(targets[i], 1), four = chain(targets[i], 4);
+
+        print_message("%s: %zu allocations for one product, %zu for four\n", targets[i], one, four);
+        assert_true(one < MOST_ALLOCATIONS);
+        assert_true(four < 12 * one);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_stage), cmocka_unit_test(a_hundred_compiles)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_stage), cmocka_unit_test(chains),
+                                       cmocka_unit_test(a_hundred_compiles)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LLVM's passes over a linked module; after them no call of a kernel may be left. */
+#include <string.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include "link.h"
+
+static bool has_store(const struct uk_node *n) {
+    for (; n; n = n->next)
+        if (n->op == UK_N_STORE || has_store(n->body) || has_store(n->other))
+            return true;
+    return false;
+}
+
+/* What the kernels' calls became: nothing, or a reason to fail. */
+static enum uk_status check_inlined(struct uk_build *b) {
+    for (int i = 0; i < b->function->intrinsics; i++)
+        for (int k = 0; k < UK_FORMS; k++) {
+            const struct uk_form *form = &b->function->intrinsic[i]->form[k];
+
+            if (form->given && LLVMGetNamedFunction(b->module, form->symbol) &&
+                !uk_objects_define(b, form->symbol))
+                return uk_fail(
+                    b->context, UK_LINK, form->at,
+                    "kernel %s was not inlined: a call of %s is left; it must not call itself, take its own "
+                    "address, or use variable arguments, setjmp or indirect branches",
+                    b->function->intrinsic[i]->name, form->symbol);
+        }
+    return UK_OK;
+}
+
+/* On a GPU a local array that is left is in scratch: a kernel has an index into its register operand that is no constant. */
+static enum uk_status check_scratch(struct uk_build *b) {
+    const struct uk_intrinsic *in = b->function->intrinsics ? b->function->intrinsic[0] : NULL;
+
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+                if (LLVMIsAAllocaInst(i))
+                    return uk_fail(
+                        b->context, UK_LINK, in ? in->at : (struct uk_position){0},
+                        "%s: registers are indexed by what is no constant, so that they would lie in memory; "
+                        "in a "
+                        "kernel unroll the loops over its operands in registers (#pragma unroll)%s%s",
+                        b->function->name, in ? ": see " : "", in ? in->name : "");
+    return UK_OK;
+}
+
+enum uk_status uk_run_passes(struct uk_build *b, const char *passes) {
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef error = LLVMRunPasses(b->module, passes, b->machine, options);
+    enum uk_status s = UK_OK;
+
+    LLVMDisposePassBuilderOptions(options);
+    if (error) {
+        char *text = LLVMGetErrorMessage(error);
+
+        s = uk_build_fail(b, UK_LINK, "optimization failed", text);
+        LLVMDisposeErrorMessage(text);
+    } else if (b->diagnostics.length) {
+        s = uk_build_fail(b, UK_LINK, "optimization failed", NULL);
+    }
+    return s;
+}
+
+/* ---- kernels while the loops around them are optimized ---- */
+
+static const char is_kernel[] = "uk-kernel";
+/* Not inlined, nor are there to be more calls than the schedule has: merged, a full tile would lose its constants. */
+static const char *const apart[] = {"noinline", "noduplicate", "nomerge"};
+enum { APART = sizeof apart / sizeof *apart };
+
+static bool inlines(LLVMValueRef f) {
+    unsigned kind = LLVMGetEnumAttributeKindForName("alwaysinline", strlen("alwaysinline"));
+
+    return LLVMGetEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
+}
+
+static void add_attribute(LLVMValueRef f, LLVMAttributeRef a) {
+    LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
+}
+
+static void remove_attribute(LLVMValueRef f, const char *name) {
+    LLVMRemoveEnumAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                   LLVMGetEnumAttributeKindForName(name, strlen(name)));
+}
+
+static void keep_apart(struct uk_build *b) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
+        if (!inlines(f))
+            continue;
+        remove_attribute(f, "alwaysinline");
+        for (int i = 0; i < APART; i++)
+            add_attribute(f, uk_enum_attribute(b->llvm, apart[i]));
+        add_attribute(f, LLVMCreateStringAttribute(b->llvm, is_kernel, strlen(is_kernel), "", 0));
+    }
+}
+
+static void let_in(struct uk_build *b) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f)) {
+        if (!LLVMGetStringAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, is_kernel,
+                                           strlen(is_kernel)))
+            continue;
+        for (int i = 0; i < APART; i++)
+            remove_attribute(f, apart[i]);
+        add_attribute(f, uk_enum_attribute(b->llvm, "alwaysinline"));
+    }
+}
+
+static enum uk_status run_all(struct uk_build *b) {
+    /* Kernels come optimized; only the code around them has to be cleaned up. By its plain name, instcombine would end the
+     * process where one round is not enough. */
+    static const char clean[] =
+        "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,"
+        "loop-mssa(licm)),globaldce";
+    /* Unrolled loops leave an index for each access: with the constant in the address instead, accesses share one
+     * register. Loads behind more stores than O3 looks across are then seen to be the same. */
+    static const char addresses[] =
+        "function(separate-const-offset-from-gep,early-cse<memssa>,loop-mssa(licm))";
+    static const char device[] = "always-inline,default<O3>";
+
+    if (b->host)
+        return uk_run_passes(b, device);
+    if (!has_store(b->function->body))
+        return uk_run_passes(b, clean);
+    /* Loops of our own are left. A kernel's code can be many times theirs, and has a copy for each call: it stays out. */
+    keep_apart(b);
+    enum uk_status s = uk_run_passes(b, "default<O3>");
+
+    let_in(b);
+    if (!s)
+        s = uk_run_passes(b, clean);
+    return s ? s : uk_run_passes(b, addresses);
+}
+
+enum uk_status uk_optimize(struct uk_build *b) {
+    enum uk_status s = run_all(b);
+
+    if (!s && b->left_scalar)
+        s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
+                    "function %s: a loop that the schedule vectorizes has no vector form on target %s; leave "
+                    "`vectorize` out, or take another loop",
+                    b->function->name, b->target->name);
+    if (!s)
+        s = check_inlined(b);
+    return s || !b->target->arch->is_device ? s : check_scratch(b);
+}
