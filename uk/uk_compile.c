@@ -12,8 +12,20 @@ static const char *const stages[] = {
     [UK_EMIT_DEVICE] = "device",     [UK_EMIT_HOST] = "host",
 };
 
-/* The enum uk_emit of --emit; -1: an unknown one, which has been reported. */
-static int find_stage(const struct uk_arguments *a) {
+/* A file that cannot be read is named before an option is that its output needs. */
+static int needs_output(const struct uk_arguments *a, const char *binary) {
+    for (int i = 0; i < a->positionals; i++) {
+        size_t length;
+        char *text = uk_is_stdin(a->positional[i]) ? NULL : uk_read_file(a->positional[i], &length);
+        if (!text && !uk_is_stdin(a->positional[i]))
+            return UK_EXIT_WRONG;
+        free(text);
+    }
+    return uk_complain(UK_EXIT_USAGE, "%s is not printed; give -o OUT, or another --emit", binary);
+}
+
+/* *stage is the enum uk_emit of --emit. */
+static int find_stage(const struct uk_arguments *a, int *stage) {
     int what = a->emit ? 0 : UK_EMIT_OBJECT;
     while (a->emit && strcmp(a->emit, stages[what])) /* the option's table has these words only */
         what++;
@@ -21,11 +33,8 @@ static int find_stage(const struct uk_arguments *a) {
                          : what == UK_EMIT_SHARED ? "a shared object"
                          : what == UK_EMIT_DEVICE ? "an image for a device"
                                                   : NULL;
-    if (binary && !a->out) {
-        uk_complain(0, "%s is not printed; give -o OUT, or another --emit", binary);
-        return -1;
-    }
-    return what;
+    *stage = what;
+    return binary && !a->out ? needs_output(a, binary) : UK_EXIT_OK;
 }
 
 /* Options that are about one program. */
@@ -93,7 +102,9 @@ static int emit(struct uk_job *job, struct uk_program **program, const struct uk
 }
 
 int uk_command_compile(const struct uk_arguments *a) {
-    int what = find_stage(a), status = what < 0 ? UK_EXIT_USAGE : check_options(a);
+    int what, status = find_stage(a, &what);
+    if (!status)
+        status = check_options(a);
     struct uk_job job;
     if (status)
         return status;

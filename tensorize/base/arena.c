@@ -37,6 +37,13 @@ void *uk_alloc(struct uk_arena *a, size_t bytes) {
     return memset(p, 0, need);
 }
 
+bool uk_arena_has(const struct uk_arena *a, const void *p) {
+    for (const struct uk_chunk *c = a->chunk; c; c = c->next)
+        if ((uintptr_t)p - (uintptr_t)c->data < c->used)
+            return true;
+    return false;
+}
+
 char *uk_strndup(struct uk_arena *a, const char *s, size_t n) {
     char *d = uk_alloc(a, n + 1);
 

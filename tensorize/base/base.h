@@ -28,6 +28,8 @@ struct uk_arena {
 /* Zeroed memory that lives as long as the arena, or NULL. */
 void *uk_alloc(struct uk_arena *a, size_t bytes);
 char *uk_strdup(struct uk_arena *a, const char *s);
+/* Whether p lies in the arena's memory. */
+bool uk_arena_has(const struct uk_arena *a, const void *p);
 char *uk_strndup(struct uk_arena *a, const char *s, size_t n);
 char *uk_format(struct uk_arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void uk_arena_free(struct uk_arena *a);

@@ -16,7 +16,7 @@ const char *uk_context_message(const struct uk_context *c) {
 }
 
 const char *uk_context_time(const struct uk_context *c, int i, double *milliseconds) {
-    if (i < 0 || i >= c->spent.count)
+    if (!c || i < 0 || i >= c->spent.count)
         return NULL;
     *milliseconds = c->spent.stage[i].milliseconds;
     return c->spent.stage[i].name;

@@ -183,6 +183,18 @@ static bool given_ranges(struct uk_program *p, struct uk_statement *s) {
     return true;
 }
 
+/* Both are numbers, in the text or by a definition: no assumption makes them equal. */
+static bool are_constants(const struct uk_index *a, const struct uk_index *b) {
+    bool known = true;
+
+    for (int i = 0; i < 2; i++) {
+        const struct uk_index *e = i ? b : a;
+
+        known &= uk_index_is_int(e, NULL) || (e->op == UK_I_VAR && e->var->defined);
+    }
+    return known;
+}
+
 /* The dimensions of one access that an iterator indexes alone give its range. */
 static bool take_ranges(struct uk_program *p, struct uk_statement *s, const struct uk_access *a) {
     for (int i = 0; i < a->tensor->dims; i++) {
@@ -193,6 +205,14 @@ static bool take_ranges(struct uk_program *p, struct uk_statement *s, const stru
             continue;
         if (!s->extent[n])
             s->extent[n] = a->tensor->shape[i];
+        else if (are_constants(s->extent[n], a->tensor->shape[i]) &&
+                 !uk_same_extent(p, s->extent[n], a->tensor->shape[i]))
+            return uk_program_fail(
+                p, UK_REFUSED, e->at,
+                "%s runs to %s elsewhere and to %s in dimension %d of %s, which are never equal; make the "
+                "extents one, or give a range as in `where %s < %s`",
+                e->var->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]), i,
+                a->tensor->name, e->var->name, extent_text(p, a->tensor->shape[i]));
         else if (!uk_same_extent(p, s->extent[n], a->tensor->shape[i]))
             return uk_program_fail(
                 p, UK_REFUSED, e->at,

@@ -134,6 +134,15 @@ void *uk_program_made(struct uk_program *p, void *made) {
     return made;
 }
 
+bool uk_is_own(struct uk_program *p, const char *what, const void *handle) {
+    if (uk_arena_has(&p->arena, handle))
+        return true;
+    uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                    "%s is another program's, or of none; pass what the builders return for this program",
+                    what);
+    return false;
+}
+
 struct uk_var *uk_find_var(struct uk_var *list, const char *name) {
     while (list && strcmp(list->name, name))
         list = list->next;
@@ -309,6 +318,8 @@ static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struc
     if (!a || !b)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "an operand is NULL; pass what the builders return");
+    if (!uk_is_own(p, "an operand", a) || !uk_is_own(p, "an operand", b))
+        return NULL;
     if ((op == UK_I_AND) != (a->op >= UK_I_EQ) || (op == UK_I_AND) != (b->op >= UK_I_EQ))
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "a relation is no integer; join relations by uk_both only");
@@ -369,6 +380,8 @@ static void add_assumption(struct uk_program *p, struct uk_index *relation) {
     struct uk_assume **link = &p->assumes, *assume;
     int number = 1;
 
+    if (relation && !uk_is_own(p, "the relation", relation))
+        return;
     if (relation && relation->op == UK_I_AND) {
         add_assumption(p, relation->a);
         add_assumption(p, relation->b);

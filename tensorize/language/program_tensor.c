@@ -11,6 +11,8 @@ bool uk_set_dims(struct uk_program *p, const char *what, int n, struct uk_index 
                             what, i);
             return false;
         }
+        if (!uk_is_own(p, what, from[i]))
+            return false;
         if (from[i]->op >= UK_I_EQ) {
             uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s %d is a relation; pass an integer", what, i);
             return false;
@@ -102,6 +104,8 @@ void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map
                         "uk_tensor_layout takes a tensor and a map; one is NULL");
         return;
     }
+    if (!uk_is_own(p, "the tensor", t))
+        return;
     struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
 
     if ((t->layout = uk_parse_map(p, map))) {
@@ -115,7 +119,7 @@ void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map
 }
 
 void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes) {
-    if (!uk_may_build(p))
+    if (!uk_may_build(p) || (t && !uk_is_own(p, "the tensor", t)))
         return;
     if (!t || bytes <= 0 || (bytes & (bytes - 1)) || bytes > 4096)
         uk_program_fail(p, UK_REFUSED, p->at, "align of %s is %d; take a power of two up to 4096",
@@ -132,6 +136,8 @@ void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_tensor_over takes a tensor; it is NULL");
         return;
     }
+    if (!uk_is_own(p, "the tensor", t))
+        return;
     struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
 
     t->has_over = uk_set_dims(p, "extent", t->dims, over, t->over);
@@ -140,7 +146,7 @@ void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *
 }
 
 void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope) {
-    if (!uk_may_build(p))
+    if (!uk_may_build(p) || (t && !uk_is_own(p, "the tensor", t)))
         return;
     if (!t || (unsigned)scope > UK_SCOPE_REGISTER)
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
@@ -189,12 +195,16 @@ static bool set_reduction(struct uk_program *p, struct uk_statement *s, const st
     s->reduce = r->kind;
     s->scan = r->scan;
     s->where = r->where;
+    if (r->where && !uk_is_own(p, "`where`", r->where))
+        return false;
     if (r->where && r->where->op < UK_I_EQ)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "`where` takes relations; make them by uk_relate");
     for (int i = 0; i < r->iterators; i++) {
         struct uk_index *e = r->iterator[i];
 
+        if (e && !uk_is_own(p, "an iterator", e))
+            return false;
         if (!e || e->op != UK_I_VAR || e->var->kind != UK_VAR_ITERATOR)
             return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                    "a reduction runs over iterators only; make them by uk_iterator");
@@ -226,6 +236,8 @@ static void add_statement(struct uk_program *p, struct uk_statement **link, cons
             "a statement takes a tensor, a value and one of enum uk_assign; one of them is wrong");
         return;
     }
+    if (!uk_is_own(p, "the tensor", t) || !uk_is_own(p, "the value", value))
+        return;
     if (label && label_is_taken(p, label)) {
         uk_program_fail(p, UK_REFUSED, p->at, "two stages have the label %s; choose another", label);
         return;

@@ -35,6 +35,8 @@ static struct uk_expr *node(struct uk_program *p, enum uk_expr_op op, int n, str
         if (!arg[i])
             return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                    "an operand is NULL; pass what the builders return");
+        if (!uk_is_own(p, "an operand", arg[i]))
+            return NULL;
         if (is_condition(arg[i]->op) != takes_condition(op, i))
             return uk_program_fail(p, UK_REFUSED, arg[i]->at, "%s; conditions stand first in select only",
                                    takes_condition(op, i) ? "a value where a condition is needed"
@@ -70,6 +72,8 @@ struct uk_expr *uk_element(struct uk_program *p, struct uk_tensor *t, struct uk_
     if (!t)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "the tensor is NULL; pass what uk_tensor returns");
+    if (!uk_is_own(p, "the tensor", t))
+        return NULL;
     e->access.tensor = t;
     e->access.at = p->at;
     return uk_set_dims(p, "index", t->dims, index, e->access.index) ? e : NULL;
@@ -121,7 +125,7 @@ struct uk_expr *uk_index_value(struct uk_program *p, struct uk_index *index) {
 }
 
 struct uk_expr *uk_pad(struct uk_program *p, struct uk_expr *element, struct uk_expr *outside) {
-    if (uk_may_build(p) && element && element->op != UK_E_ACCESS)
+    if (uk_may_build(p) && element && uk_is_own(p, "the element", element) && element->op != UK_E_ACCESS)
         return uk_program_fail(p, UK_REFUSED, element->at,
                                "pad takes an element of a tensor; write pad(X[i], 0)");
     return binary(p, UK_E_PAD, element, outside);
@@ -157,15 +161,17 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a) {
 
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]) {
     static const char *const names[] = {"min", "max", "exp", "tanh", "sqrt", "abs", "round"};
+    struct uk_near near = {.word = function ? function : ""};
     int f = 0;
 
     if (!uk_may_build(p))
         return NULL;
-    while (f < 7 && (!function || strcmp(names[f], function)))
-        f++;
+    for (; f < 7 && strcmp(names[f], near.word); f++)
+        uk_nearer(&near, names[f]);
     if (f == 7)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "no such function; there are min, max, exp, tanh, sqrt, abs and round");
+                               "no such function%s%s; there are min, max, exp, tanh, sqrt, abs and round",
+                               near.name ? "; did you mean " : "", near.name ? near.name : "");
     if (!argument)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "the arguments of %s are NULL; pass an array of %d", names[f], n);

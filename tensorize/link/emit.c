@@ -109,6 +109,11 @@ enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
     if (!uk_batch_is_whole(programs, count))
         return UK_INVALID_ARGUMENT;
     c = programs[0]->context;
+    if ((unsigned)what > UK_EMIT_HOST) {
+        uk_context_enter(c, programs[0]->file);
+        return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                       "there is no stage %d; take one of enum uk_emit", (int)what);
+    }
     enum uk_status s = uk_batch_begin(&b, programs, count, options);
     if (!s && (what <= UK_EMIT_LLVM || what == UK_EMIT_HEADER))
         s = uk_batch_check_imports(&b);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The C header of generated functions. */
 #include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
 #include "link.h"
 
 static const char *c_type(enum uk_type t) {
@@ -108,6 +110,36 @@ static void put_guard(const struct uk_function *f, struct uk_text *t) {
     uk_put(t, "_H\n");
 }
 
+/* Whether a function of the header has the name, which is the prefix and what follows it. */
+static bool is_function(const struct uk_batch *b, const char *prefix, const char *size) {
+    const size_t n = strlen(prefix);
+    bool found = false;
+
+    for (int i = 0; i < b->count; i++) {
+        const char *name = b->function[i]->name;
+
+        found |= !strncmp(name, prefix, n) && name[n] == '_' && !strcmp(name + n + 1, size);
+        found |= b->function[i]->work_argument && !strcmp(name, prefix) && !strcmp(size, "workspace");
+    }
+    return found;
+}
+
+/* Sizes that a definition has made constants: no arguments, but a caller lays out its data by them. */
+static void put_constants(const struct uk_batch *b, const struct uk_function *f, struct uk_text *t) {
+    const char *before = "/* What was defined when it was compiled. */\n";
+
+    for (const struct uk_var *v = f->program->sizes; v; v = v->next) {
+        if (!v->defined || is_function(b, f->name, v->name))
+            continue;
+        uk_put(t, "%s", before);
+        before = "";
+        if (v->value <= INT32_MAX)
+            uk_put(t, "enum { %s_%s = %" PRId64 " };\n", f->name, v->name, v->value);
+        else
+            uk_put(t, "#define %s_%s INT64_C(%" PRId64 ")\n", f->name, v->name, v->value);
+    }
+}
+
 static void describe(const struct uk_function *f, bool on_device, struct uk_text *t) {
     const struct uk_program *p = f->program;
 
@@ -154,8 +186,10 @@ enum uk_status uk_emit_header(const struct uk_batch *b, struct uk_text *t) {
            on_device ? "#include <ukernels/gpu.h>\n" : "");
     if (!on_device)
         put_status(t);
-    for (int i = 0; i < b->count; i++)
+    for (int i = 0; i < b->count; i++) {
         describe(b->function[i], on_device, t);
+        put_constants(b, b->function[i], t);
+    }
     uk_put(t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
     return t->failed ? uk_out_of_memory(b->context) : UK_OK;
 }

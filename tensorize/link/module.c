@@ -370,13 +370,15 @@ void uk_module_destroy(struct uk_module *m) {
 }
 
 void *uk_module_function(const struct uk_module *m) {
-    return m->code;
+    return m ? m->code : NULL;
 }
 
 void *uk_module_find(const struct uk_module *m, const char *name) {
     LLVMOrcExecutorAddress at;
-    char **n = m->name;
+    char **n = m && name ? m->name : NULL;
 
+    if (!n)
+        return NULL;
     while (*n && strcmp(*n, name))
         n++;
     if (!*n || !m->jit)
@@ -419,18 +421,20 @@ static int interpret(const struct uk_module *m, const int64_t *sizes, const doub
 
 int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
                    void *const *tensors) {
+    if (!m)
+        return UK_INVALID_ARGUMENT;
     return m->call ? m->call(sizes, scalars, tensors) : interpret(m, sizes, scalars, tensors);
 }
 
 const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds) {
-    if (i < 0 || i >= m->times.count)
+    if (!m || i < 0 || i >= m->times.count)
         return NULL;
     *milliseconds = m->times.stage[i].milliseconds;
     return m->times.stage[i].name;
 }
 
 const char *uk_module_kernel(const struct uk_module *m, int i) {
-    for (int k = 0; m->kernel[k]; k++)
+    for (int k = 0; m && m->kernel[k]; k++)
         if (k == i)
             return m->kernel[k];
     return NULL;
