@@ -47,10 +47,38 @@ run() {
     cat "$work/notes" "$out" >>"$log"
 }
 
-# shown LINES: at most so many lines of standard input, indented, none wider than the screen.
+# shown LINES: at most so many lines of standard input, indented; what is wider than the screen goes on in the next line, at a
+# blank.
 shown() {
-    awk -v most="$1" 'NR <= most { print "  " $0 } END { if (NR > most) print "  ... " NR - most " more lines" }' |
-        cut -c "1-$columns"
+    awk -v most="$1" -v columns=$columns '
+        {
+            line = "  " $0
+            match(line, /^ */)
+            margin = substr(line, 1, RLENGTH) "    "
+            while (length(line) > columns) {
+                for (at = columns + 1; at > columns / 2 && substr(line, at, 1) != " "; at--)
+                    ;
+                out[++n] = substr(line, 1, at - 1)
+                line = margin substr(line, at + 1)
+            }
+            out[++n] = line
+        }
+        END {
+            for (i = 1; i <= n && i <= most; i++) { sub(/ +$/, "", out[i]); print out[i] }
+            if (n > most) print "  ... " n - most " more lines"
+        }'
+}
+
+# in_columns LINES: standard input side by side, in so many lines, of as many columns as the screen is wide.
+in_columns() {
+    awk -v lines="$1" -v columns=$columns '
+        { text[n++] = $0; if (length($0) > widest) widest = length($0) }
+        END {
+            each = int(columns / (widest + 2))
+            if (each < 1) each = 1
+            for (i = 0; i < n && i < lines * each; i++)
+                printf "%-" widest "s%s", text[i], (i % each == each - 1 || i == n - 1) ? "\n" : "  "
+        }'
 }
 
 # field REGEX FILE: the first group of the first line that matches, or -.
@@ -108,11 +136,11 @@ awk '
     !/^  uk_/ || / fits|computes this nest/ { next }
     !/sum here|has the type|copies / && !near { near = $0 } # it differs in more than its kind
     !any { any = $0 }
-    END { line = near ? near : any; sub(/^ */, "not    ", line); print line }' "$work/explain" | shown 1
+    END { line = near ? near : any; gsub(/ +/, " ", line); sub(/^ /, "not    ", line); print line }' "$work/explain" | shown 2
 title "4. The loops with that kernel in the place of the inner ones:"
-sed 1d "$work/after" | sed -E 's/ +$//' | fold -s -w $((columns - 4)) | shown 6
+sed 1d "$work/after" | shown 6
 title "5. No call is left: the kernel is inlined. The inner loop, $instructions instructions, of which $multiply_adds multiply-adds of vectors:"
-sed 1d "$work/loop" | head -n 9 | pr -3 -t -a -w $((columns - 2)) | expand | sed 's/ *$//' | shown 3
+sed 1d "$work/loop" | head -n 9 | in_columns 3 | shown 3
 
 # ---- the table ----
 

@@ -144,6 +144,11 @@ if grep -nE '.{121}' "$work/demo"; then
     echo 'the demo prints these lines, which are wider than 120 columns' >&2
     exit 1
 fi
+# Long lines end with a whole word: one that a command printed, or of a title.
+awk 'length > 100 { print $NF }' "$work/demo" | while IFS= read -r word; do
+    { cat "$work/demo.log"; tr '"' ' ' <"$examples/demo.sh"; } | tr -s ' ' '\n' | grep -xF -- "$word" >/dev/null ||
+        { cat "$work/demo"; echo "the demo cuts a word: '$word'" >&2; exit 1; }
+done
 for what in 'Y\[m, n\] = sum\(k\)' 'for k in 0 \.\. 128' '^  taken +uk_sgemm_' '^  not +uk_[^ ]+ +[^ ]' 'call uk_sgemm_' \
     'The inner loop, [0-9]+ instructions, of which [1-9][0-9]* multiply-adds' 'vfmadd231ps .*mm' \
     '^784x256x128 +[0-9.]+ +[0-9]+ #+ +3x3 56x56x64>64 +[0-9.]+ +[0-9]+ #+$' '^49x512x2048 +- +-'; do
