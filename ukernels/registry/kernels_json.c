@@ -1,44 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run by
+/* Writes the registry as JSON, for importers of the bitcode: each row for each architecture that has it. Run by
  * the build. Left out where a row has the default: private_features (those of its features that LLVM does not know; default
  * none), scope (default thread), and an operand's space (default generic). */
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "ukernels.h"
 
-static void put_string(const char *s, size_t n) {
-    putchar('"');
-    for (size_t i = 0; i < n; i++) {
-        if (s[i] == '\n')
-            fputs("\\n", stdout);
-        else if (s[i] == '"' || s[i] == '\\')
-            printf("\\%c", s[i]);
-        else
-            putchar(s[i]);
-    }
-    putchar('"');
+/* Adds the first n characters of s; 0 if there was memory for it. */
+static int add_word(cJSON *list, const char *s, size_t n) {
+    char word[256];
+
+    snprintf(word, sizeof word, "%.*s", (int)n, s);
+    return n >= sizeof word || !cJSON_AddItemToArray(list, cJSON_CreateString(word));
 }
 
-static void put_field(const char *name, const char *value) {
-    printf("    \"%s\": ", name);
-    put_string(value, strlen(value));
-    printf(",\n");
+static int add_text(cJSON *row, const char *name, const char *value) {
+    return !cJSON_AddStringToObject(row, name, value);
 }
 
 /* "(a x, b *y)" as a list of its parts; each is one declaration. */
-static void put_arguments(const char *parameters) {
-    printf("    \"arguments\": [");
-    for (const char *s = parameters + 1; *s; s += 1 + (s[1] == ' ')) {
+static int add_arguments(cJSON *row, const char *parameters) {
+    cJSON *list = cJSON_AddArrayToObject(row, "arguments");
+
+    for (const char *s = parameters + 1; list && *s; s += 1 + (s[1] == ' ')) {
         size_t n = strcspn(s, ",)");
 
-        put_string(s, n);
+        if (add_word(list, s, n))
+            return 1;
         s += n;
         if (*s == ')')
             break;
-        printf(", ");
     }
-    printf("],\n");
+    return !list;
 }
 
 /* Whether the feature of n characters is one that LLVM does not know. */
@@ -58,110 +53,97 @@ static bool is_private(const struct uk_kernel *k, const char *feature, size_t n)
 }
 
 /* All features; or the private ones, if there are any. */
-static void put_features(const struct uk_kernel *k, bool all) {
-    int count = 0;
+static int add_features(cJSON *row, const struct uk_kernel *k, bool all) {
+    cJSON *list = all ? cJSON_AddArrayToObject(row, "features") : NULL;
     size_t n;
 
-    if (all)
-        printf("    \"features\": [");
     for (const char *f = k->features; *f; f += n, f += *f == ',') {
         n = strcspn(f, ",");
         if (!all && !is_private(k, f, n))
             continue;
-        printf("%s", count++ ? ", " : all ? "" : "    \"private_features\": [");
-        put_string(f, n);
+        if (!list)
+            list = cJSON_AddArrayToObject(row, "private_features");
+        if (add_word(list, f, n))
+            return 1;
     }
-    if (all || count)
-        printf("],\n");
+    return all && !list;
 }
 
-/* One attribute of a tensor's line, "stride [1, 6]": a list of its parts, as texts of the .uk language. */
-static void put_list(const char *line, size_t length, const char *word) {
+/* One attribute of a tensor's line, "stride [1, 6]", if it is there: a list of its parts, as texts of the .uk language. */
+static int add_list(cJSON *operand, const char *line, size_t length, const char *word) {
     char text[128];
 
     snprintf(text, sizeof text, "%.*s", (int)length, line);
     const char *s = strstr(text, word);
     if (!s || !(s = strchr(s, '[')))
-        return;
-    printf(", \"%s\": [", *word == '[' ? "shape" : word);
-    for (s++; *s && *s != ']'; s += strspn(s, ", ")) {
+        return 0;
+    cJSON *list = cJSON_AddArrayToObject(operand, *word == '[' ? "shape" : word);
+    for (s++; list && *s && *s != ']'; s += strspn(s, ", ")) {
         size_t n = strcspn(s, ",]");
 
-        put_string(s, n);
+        if (add_word(list, s, n))
+            return 1;
         s += n;
-        if (*s == ',')
-            printf(", ");
     }
-    putchar(']');
+    return !list;
 }
 
 /* The tensors of the declaration, which are the pointers of the prototype, in order. */
-static int put_operands(const struct uk_kernel *k, const char *declaration) {
+static int add_operands(cJSON *row, const struct uk_kernel *k, const char *declaration) {
     static const char start[] = "\n  tensor ";
     static const char *const spaces[] = {"generic", "global", "shared", "private"};
     const int align[] = {k->a_align, k->b_align, k->c_align};
     const enum uk_space space[] = {k->a_space, k->b_space, k->c_space};
+    cJSON *list = cJSON_AddArrayToObject(row, "operands");
     int n = 0;
 
-    printf("    \"operands\": [");
     for (const char *s = declaration; (s = strstr(s, start)); n++) {
         char name[32], type[8];
         int bytes = 0, most = n < 3 ? align[n] : 1;
+        cJSON *operand = cJSON_CreateObject();
 
         s += sizeof start - 1;
-        if (sscanf(s, "%31s %7s", name, type) != 2 || sscanf(type, "%*[a-z]%d", &bytes) != 1)
+        if (!cJSON_AddItemToArray(list, operand) || sscanf(s, "%31s %7s", name, type) != 2 ||
+            sscanf(type, "%*[a-z]%d", &bytes) != 1)
             return 1;
         size_t length = strcspn(s, "\n");
-        printf("%s\n      {\"name\": \"%s\", \"type\": \"%s\", \"align\": %d", n ? "," : "", name, type,
-               most > bytes / 8 ? most : bytes / 8);
-        if (n < 3 && space[n] != UK_SPACE_GENERIC)
-            printf(", \"space\": \"%s\"", spaces[space[n]]);
-        put_list(s, length, "[");
-        put_list(s, length, "stride");
-        put_list(s, length, "layout");
-        put_list(s, length, "over");
-        putchar('}');
+        if (add_text(operand, "name", name) || add_text(operand, "type", type) ||
+            !cJSON_AddNumberToObject(operand, "align", most > bytes / 8 ? most : bytes / 8) ||
+            (n < 3 && space[n] != UK_SPACE_GENERIC && add_text(operand, "space", spaces[space[n]])) ||
+            add_list(operand, s, length, "[") || add_list(operand, s, length, "stride") ||
+            add_list(operand, s, length, "layout") || add_list(operand, s, length, "over"))
+            return 1;
     }
-    printf("\n    ],\n");
     return n == 0;
 }
 
-static int put_kernel(const struct uk_kernel *k, const char *arch, bool is_first) {
+static int add_names(cJSON *row, const struct uk_kernel *k, const char *arch) {
+    return add_text(row, "symbol", k->symbol) || add_text(row, "op", k->op) ||
+           !cJSON_AddNumberToObject(row, "mr", k->mr) || !cJSON_AddNumberToObject(row, "nr", k->nr) ||
+           !cJSON_AddNumberToObject(row, "kr", k->kr) || add_text(row, "arch", arch) ||
+           add_text(row, "isa", k->isa) || add_text(row, "impl", k->impl);
+}
+
+static int add_kernel(cJSON *all, const struct uk_kernel *k, const char *arch) {
     static const char *const edges[] = {[UK_EDGES_ANY] = "any",
                                         [UK_EDGES_ROWS] = "rows",
                                         [UK_EDGES_COLS] = "columns",
                                         [UK_EDGES_FULL] = "none"};
     static const char *const scopes[] = {"thread", "wave", "block"};
-    char declaration[4096], text[512];
+    char declaration[4096], prototype[512], bitcode[256], llvm[256];
+    cJSON *row = cJSON_CreateObject();
 
-    if (uk_kernel_declaration(k, declaration, sizeof declaration) >= sizeof declaration)
-        return 1;
-    printf("%s  {\n", is_first ? "" : ",\n");
-    put_field("symbol", k->symbol);
-    put_field("op", k->op);
-    printf("    \"mr\": %d,\n    \"nr\": %d,\n    \"kr\": %d,\n", k->mr, k->nr, k->kr);
-    put_field("arch", arch);
-    put_field("isa", k->isa);
-    put_field("impl", k->impl);
-    put_features(k, true);
-    put_features(k, false);
-    if (k->scope != UK_EXEC_THREAD)
-        put_field("scope", scopes[k->scope]);
-    put_field("cores", k->cores ? k->cores : "");
-    put_field("edges", edges[k->edges]);
-    snprintf(text, sizeof text, "void %s%s", k->symbol, k->parameters);
-    put_field("prototype", text);
-    put_arguments(k->parameters);
-    if (put_operands(k, declaration))
-        return 1;
-    snprintf(text, sizeof text, "%s-%s/%s.bc", arch, k->isa, k->symbol);
-    put_field("bitcode", text);
-    snprintf(text, sizeof text, "%s-%s/%s.ll", arch, k->isa, k->symbol);
-    put_field("llvm", text);
-    printf("    \"declaration\": ");
-    put_string(declaration, strlen(declaration));
-    printf("\n  }");
-    return 0;
+    snprintf(prototype, sizeof prototype, "void %s%s", k->symbol, k->parameters);
+    snprintf(bitcode, sizeof bitcode, "%s-%s/%s.bc", arch, k->isa, k->symbol);
+    snprintf(llvm, sizeof llvm, "%s-%s/%s.ll", arch, k->isa, k->symbol);
+    return uk_kernel_declaration(k, declaration, sizeof declaration) >= sizeof declaration ||
+           !cJSON_AddItemToArray(all, row) || add_names(row, k, arch) || add_features(row, k, true) ||
+           add_features(row, k, false) ||
+           (k->scope != UK_EXEC_THREAD && add_text(row, "scope", scopes[k->scope])) ||
+           add_text(row, "cores", k->cores ? k->cores : "") || add_text(row, "edges", edges[k->edges]) ||
+           add_text(row, "prototype", prototype) || add_arguments(row, k->parameters) ||
+           add_operands(row, k, declaration) || add_text(row, "bitcode", bitcode) ||
+           add_text(row, "llvm", llvm) || add_text(row, "declaration", declaration);
 }
 
 int main(void) {
@@ -173,15 +155,16 @@ int main(void) {
 #define UK_DEVICE_ROW(name, ...) {#name, true},
 #include "machine/archs.def"
     };
-    int count, put = 0;
+    int count;
     const struct uk_kernel *rows = uk_kernels(&count);
+    cJSON *all = cJSON_CreateArray();
 
-    printf("[\n");
     for (size_t a = 0; a < sizeof archs / sizeof *archs; a++)
         for (int i = 0; i < count; i++)
             if ((strcmp(rows[i].arch, "any") ? !strcmp(rows[i].arch, archs[a].name) : !archs[a].is_device) &&
-                put_kernel(&rows[i], archs[a].name, !put++))
+                add_kernel(all, &rows[i], archs[a].name))
                 return 1;
-    printf("\n]\n");
-    return ferror(stdout) ? 1 : 0;
+    char *text = cJSON_Print(all);
+
+    return !text || puts(text) < 0 || fflush(stdout);
 }
