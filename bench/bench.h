@@ -47,8 +47,10 @@ int bench_isa_best(void);
 int bench_isa_of(const char *kernels);
 /* Seconds of a clock that never goes back. */
 double bench_seconds(void);
+/* Seconds that this thread has run: where others run on the same CPU, less than have passed. */
+double bench_thread_seconds(void);
 /* f32 operations per second (a multiply-add is two) of so many threads at once, from a loop that touches
- * nothing but registers, timed for 0.3 ms or more. 0 if a thread cannot be started. */
+ * nothing but registers, timed for 0.3 ms or more: of one thread by its own clock. 0 if a thread cannot be started. */
 double bench_peak(int isa, int threads);
 
 /* ---- peers.c: other libraries, loaded while running ---- */
@@ -122,13 +124,15 @@ struct bench_plan {
     int threads;
     bool doubles;       /* f64: the peak is half of f32's, for a vector holds half as many */
     double flops;       /* of one call; 0: nothing to compare with the peak */
-    int rounds;         /* 0: 15 */
+    int rounds;         /* 0: 15. Afterwards as many as there were before the deadline */
     double sample_time; /* seconds that one sample lasts at least; 0: 0.015 */
+    double deadline;    /* bench_seconds() at which no more calls begin; 0: none */
     double peak;        /* result: median of the peaks, operations per second */
 };
 
 /* Times all contenders in turn, one thread by its own clock, several by the wall's, round after round, one untimed call before each sample; with several threads
- * untimed calls until their time settles, 20 ms at most. */
+ * untimed calls until their time settles, 20 ms at most. Rounds that the deadline ends do not count; if none is left, the
+ * contenders' results are as they were. */
 enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *contender, int contenders);
 /* Sorts the values; their middle one. */
 double bench_median(double *values, int count);

@@ -4,6 +4,7 @@
 #include "bench.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static int compare(const void *a, const void *b) {
@@ -32,16 +33,9 @@ static void let_threads_rest(int threads) {
         nanosleep(&(struct timespec){.tv_nsec = 40000000}, NULL);
 }
 
-/* Seconds that this thread has run: where others run on the same CPU, less than have passed. */
-static double thread_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* What one thread did is timed by its own clock: others that ran on its CPU meanwhile do not count. */
 static double clock_for(int threads) {
-    return threads > 1 ? bench_seconds() : thread_seconds();
+    return threads > 1 ? bench_seconds() : bench_thread_seconds();
 }
 
 static void call(const struct bench_contender *c, long calls) {
@@ -58,29 +52,38 @@ static double time_calls(const struct bench_contender *c, long calls, int thread
     return (clock_for(threads) - start) / (double)calls;
 }
 
+static bool is_over(const struct bench_plan *plan) {
+    return plan->deadline > 0 && bench_seconds() >= plan->deadline;
+}
+
 /* How many calls last at least so long. */
-static long calls_for(const struct bench_contender *c, double seconds, int threads) {
-    call(c, 1);
+static long calls_for(const struct bench_plan *plan, const struct bench_contender *c, double seconds) {
     long calls = 1;
-    for (;;) {
-        double each = time_calls(c, calls, threads);
+    if (is_over(plan))
+        return 1;
+    call(c, 1);
+    while (!is_over(plan)) {
+        double each = time_calls(c, calls, plan->threads);
         if (each * (double)calls >= 0.1 * seconds) {
             double needed = seconds / each;
             return needed < 1 ? 1 : (long)(needed + 0.999);
         }
         calls *= 4;
     }
+    return 1;
 }
 
 /*
  * One untimed call. After a rest the scheduler may keep a woken worker on its waker's CPU for milliseconds, so
  * that both share one; what has several threads runs until two windows in a row agree, or for `longest`.
  */
-static void warm_up(const struct bench_contender *c, int threads) {
+static void warm_up(const struct bench_plan *plan, const struct bench_contender *c) {
+    const int threads = plan->threads;
     const double window = 5e-3, longest = 20e-3, agreement = 0.05;
     double start = bench_seconds(), each = time_calls(c, 1, threads), before = 0;
 
-    while (threads > 1 && bench_seconds() - start < longest && fabs(each - before) > agreement * each) {
+    while (threads > 1 && bench_seconds() - start < longest && fabs(each - before) > agreement * each &&
+           !is_over(plan)) {
         double calls = window / each;
 
         before = each;
@@ -95,47 +98,48 @@ struct samples {
 /* Whether this thread had its CPU for itself since these two clocks said so. */
 static bool was_alone(double wall, double own) {
     const double most_lost = 0.005;
-    return (bench_seconds() - wall) * (1 - most_lost) <= thread_seconds() - own;
+    return (bench_seconds() - wall) * (1 - most_lost) <= bench_thread_seconds() - own;
 }
 
-/* A peak of one thread during which others ran on its CPU is measured again. */
 static double peak_of(const struct bench_plan *plan) {
-    enum { TRIES = 10 };
-    double peak, wall, own;
-    int tries = 0;
-    do {
-        wall = bench_seconds();
-        own = thread_seconds();
-        peak = bench_peak(plan->isa, plan->threads) * (plan->doubles ? 0.5 : 1);
-    } while (plan->threads == 1 && !was_alone(wall, own) && ++tries < TRIES);
-    return peak;
+    return bench_peak(plan->isa, plan->threads) * (plan->doubles ? 0.5 : 1);
 }
 
-static void sample(const struct bench_plan *plan, struct bench_contender *c, long calls, struct samples s,
+/* false: the deadline came first. */
+static bool sample(const struct bench_plan *plan, struct bench_contender *c, long calls, struct samples s,
                    int round) {
     let_threads_rest(plan->threads);
     double before = peak_of(plan);
-    warm_up(c, plan->threads);
+    if (is_over(plan))
+        return false;
+    warm_up(plan, c);
+    if (is_over(plan))
+        return false;
     s.seconds[round] = time_calls(c, calls, plan->threads);
     let_threads_rest(plan->threads);
     double peak = 0.5 * (before + peak_of(plan));
     s.peak[round] = peak;
     s.percent[round] = peak > 0 ? 100 * plan->flops / s.seconds[round] / peak : 0;
+    return true;
 }
 
 /* Whatever ran meanwhile changed the caches, too: the sample is repeated some times, if it is short. */
-static void undisturbed_sample(const struct bench_plan *plan, struct bench_contender *c, long calls,
+static bool undisturbed_sample(const struct bench_plan *plan, struct bench_contender *c, long calls,
                                struct samples s, int round) {
     enum { TRIES = 10 };
     const double patience = 0.1;
-    double begin = thread_seconds(), wall, own;
+    double begin = bench_thread_seconds(), wall, own;
     int tries = 0;
+    bool is_whole = false;
     do {
         wall = bench_seconds();
-        own = thread_seconds();
-        sample(plan, c, calls, s, round);
+        own = bench_thread_seconds();
+        if (!sample(plan, c, calls, s, round))
+            break;
+        is_whole = true;
     } while (plan->threads == 1 && !was_alone(wall, own) && ++tries < TRIES &&
-             thread_seconds() - begin < patience);
+             bench_thread_seconds() - begin < patience);
+    return is_whole;
 }
 
 /* `scratch` has room for as many values as there are rounds. */
@@ -156,32 +160,46 @@ static void summarize(struct bench_contender *c, struct samples mine, const doub
     c->slowest = scratch[rounds - 1];
 }
 
+/* One contender's samples of `rounds` rounds, of `contenders` contenders, in `values`. */
+static struct samples samples_of(double *values, int contender, int contenders, int rounds) {
+    double *mine = values + (size_t)contender * (size_t)rounds;
+    const size_t each = (size_t)contenders * (size_t)rounds;
+    return (struct samples){mine, mine + each, mine + 2 * each};
+}
+
+/* As many whole rounds as there are before the deadline. */
+static int run_rounds(const struct bench_plan *plan, struct bench_contender *contender, int contenders,
+                      const long *calls, double *values, int rounds) {
+    for (int r = 0; r < rounds; r++)
+        for (int i = 0; i < contenders; i++)
+            if (!undisturbed_sample(plan, &contender[i], calls[i], samples_of(values, i, contenders, rounds),
+                                    r))
+                return r;
+    return rounds;
+}
+
 enum uk_status bench_paired(struct bench_plan *plan, struct bench_contender *contender, int contenders) {
-    int rounds = plan->rounds > 0 ? plan->rounds : 15;
+    const int rounds = plan->rounds > 0 ? plan->rounds : 15;
     double sample_time = plan->sample_time > 0 ? plan->sample_time : 0.015;
     size_t each = (size_t)contenders * (size_t)rounds;
-    double *values = calloc(3 * each + (size_t)rounds, sizeof *values);
+    double *values = calloc(4 * each + (size_t)rounds, sizeof *values);
     long *calls = calloc((size_t)contenders + 1, sizeof *calls);
     if (!values || !calls) {
         free(values);
         free(calls);
         return UK_OUT_OF_MEMORY;
     }
+    double *peaks = values + 3 * each, *scratch = values + 4 * each;
     for (int i = 0; i < contenders; i++)
-        calls[i] = calls_for(&contender[i], sample_time, plan->threads);
-    for (int r = 0; r < rounds; r++)
-        for (int i = 0; i < contenders; i++) {
-            size_t at = (size_t)i * (size_t)rounds;
-            struct samples s = {values + at, values + each + at, values + 2 * each + at};
-            undisturbed_sample(plan, &contender[i], calls[i], s, r);
-        }
-    for (int i = 0; i < contenders; i++) {
-        size_t at = (size_t)i * (size_t)rounds;
-        struct samples s = {values + at, values + each + at, values + 2 * each + at};
-        summarize(&contender[i], s, values, values + 3 * each, rounds);
+        calls[i] = calls_for(plan, &contender[i], sample_time);
+    const int whole = plan->rounds = run_rounds(plan, contender, contenders, calls, values, rounds);
+    for (int i = 0; i < contenders && whole; i++) {
+        struct samples s = samples_of(values, i, contenders, rounds);
+        memcpy(peaks + i * whole, s.peak, (size_t)whole * sizeof *peaks);
+        summarize(&contender[i], s, values, scratch, whole);
         contender[i].calls = calls[i];
     }
-    plan->peak = bench_median(values + 2 * each, contenders * rounds);
+    plan->peak = bench_median(peaks, contenders * whole);
     free(values);
     free(calls);
     return UK_OK;

@@ -32,7 +32,7 @@ struct uk_arguments {
     int64_t seed;     /* of random choices */
     const char *log;
     int64_t time_limit, trial_limit, trials;                       /* 0: not given */
-    const char *set, *shapes, *type, *peers, *compare, *json_file; /* of uk bench */
+    const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
     bool time, check, count, histogram, cycles, require_kernels, all, json, explain, is_static, completion;
     const char *layout, *ta, *tb; /* of uk gemm */
 };

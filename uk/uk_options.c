@@ -124,6 +124,8 @@ const struct uk_option uk_options[] = {
      "kernels, with --target=riscv64-p: cycles by the latencies of the draft's example core, an estimate"},
     {"--json", "FILE.json", UK_OPTION_JSON, BENCH, 0, 0, "<file>",
      "Google Benchmark's schema, for its compare tools; without a file: on standard output"},
+    {"--plot", "FILE.svg", UK_OPTION_TEXT, BENCH, FIELD(plot), 0, "<file>",
+     "gemm: draw the rates below the peak, and the roofline, by gnuplot"},
     {"--compare", "OLD.json", UK_OPTION_TEXT, BENCH, FIELD(compare), 0, "<file>",
      "compare with that run, and list what is slower beyond noise"},
     {"--completion", NULL, UK_OPTION_FLAG, HELP, FIELD(completion), 0, NULL,

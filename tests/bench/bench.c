@@ -93,6 +93,42 @@ static void paired(void **state) {
     assert_true(c[1].ratio > 1.5 && c[1].ratio_low <= c[1].ratio && c[1].ratio <= c[1].ratio_high);
 }
 
+static struct bench_plan limited;
+static int calls_made, last_call;
+
+/* The last call takes until the deadline. */
+static void until_deadline(void *user) {
+    (void)user;
+    if (++calls_made == last_call)
+        limited.deadline = bench_seconds();
+}
+
+/* No call begins after it; whole rounds count, and without one the results stay as they were. */
+static void deadlines(void **state) {
+    (void)state;
+    int rounds = 0;
+    /* Ten tries of two calls for each sample, where others run on this CPU. */
+    for (last_call = 1; last_call < 130; last_call += last_call < 12 ? 1 : 9) {
+        struct bench_contender c[] = {{.run = until_deadline, .seconds = -1},
+                                      {.run = until_deadline, .seconds = -1}};
+        limited = (struct bench_plan){
+            .threads = 1, .flops = 1, .rounds = 3, .sample_time = 1e-9, .deadline = bench_seconds() + 1000};
+        calls_made = 0;
+        assert_int_equal(bench_paired(&limited, c, 2), UK_OK);
+        assert_true(calls_made == last_call || (limited.rounds == 3 && calls_made < last_call));
+        assert_true(limited.rounds == 0 ? c[0].seconds < 0 && c[1].seconds < 0
+                                        : c[0].seconds >= 0 && c[1].seconds >= 0);
+        assert_true(limited.rounds == 0 || limited.peak > 0);
+        assert_true(last_call > 4 || !limited.rounds);
+        rounds = limited.rounds;
+    }
+    assert_int_equal(rounds, 3);
+    limited = (struct bench_plan){.threads = 1, .deadline = bench_seconds()};
+    calls_made = 0;
+    assert_int_equal(bench_paired(&limited, &(struct bench_contender){.run = until_deadline}, 1), UK_OK);
+    assert_int_equal(calls_made, 0);
+}
+
 static void missing_peers(void **state) {
     (void)state;
     struct bench_peers peers;
@@ -232,6 +268,7 @@ int main(void) {
                                        cmocka_unit_test(peaks),
                                        cmocka_unit_test(streams),
                                        cmocka_unit_test(paired),
+                                       cmocka_unit_test(deadlines),
                                        cmocka_unit_test(missing_peers),
                                        cmocka_unit_test(peers_environment),
                                        cmocka_unit_test(answers_mkl)};

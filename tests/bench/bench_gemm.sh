@@ -62,6 +62,9 @@ for b in run["benchmarks"]:
     assert abs(b["FLOPS"] - 2e9 * b["m"] * b["n"] * b["k"] / b["real_time"]) < 1e-6 * b["FLOPS"]
     if b["library"].startswith("ukernels"):
         assert b["ours_over_this"] == 1
+# The peak of the run is the median of those beside the samples of its shapes.
+peaks = sorted(b["peak_beside"] for b in ours)
+assert run["context"]["peak_flops"] == peaks[4], (run["context"]["peak_flops"], peaks)
 assert len({b["name"] for b in run["benchmarks"]}) == len(run["benchmarks"])
 
 # What was three times as fast, and what was three times as slow; and a benchmark of another name.
@@ -109,6 +112,36 @@ set long
 cubes 1..400
 END
 expect 0 '\| long \| ' 'the time is over, [0-9]+ of 400 shapes were not measured' gemm --shapes long.txt --peers none --time-limit 1
+
+# No product begins after the limit, however long those of one shape take: the slow peer's, of which one alone takes a third of it
+# on the fastest of CPUs, are checked and called four times before a round is whole.
+printf 'set large\ngemm 800 800 800\n' >large.txt
+UK_PEERS=$folder/one
+expect 0 'summary' 'the time is over, 1 of 1 shapes were not measured' gemm --shapes large.txt --peers blis --time-limit 1
+UK_PEERS=$folder/none
+grep -q '800x800x800' out && fail "a shape is measured after the limit"
+
+# Drawn by a gnuplot that keeps its script; without one nothing is measured.
+mkdir tools
+printf '#!/bin/sh\ncat >"%s/script"\nsed -n "s/^set output \\"\\(.*\\)\\"/\\1/p" "%s/script" | while read -r f; do echo "<svg/>" >"$f"; done\n' \
+    "$folder" "$folder" >tools/gnuplot
+chmod +x tools/gnuplot
+PATH=$folder/tools:$PATH expect 0 'summary' '' gemm --shapes tiny.txt --set two --peers none --plot=drawn.svg --json=drawn.json
+[[ $(<drawn.svg) == '<svg/>' && ! -e drawn.svg.part ]] || fail "no picture"
+peak=$(/usr/bin/python3 -c 'import json; print("%.0f" % (json.load(open("drawn.json"))["context"]["peak_flops"] * 1e-9))')
+for line in 'set terminal svg .*background rgb "white"' 'set multiplot layout 2,1' 'set title "two, ' "peak $peak GFLOP/s"; do
+    grep -qE "$line" script || fail "gnuplot is not told '$line'"
+done
+rm tools/gnuplot drawn.svg
+ln -s /usr/bin/python3 tools/python3
+PATH=$folder/tools "$uk" bench gemm --shapes tiny.txt --peers none --plot=drawn.svg >out 2>err
+(($? == 1)) && [[ ! -s out ]] && grep -q 'gnuplot is not installed; ./uk-setup plots' err || fail "a plot without gnuplot"
+expect 2 '' 'a name that ends in .svg' gemm --shapes tiny.txt --plot=drawn.png
+[[ ! -e drawn.svg && ! -e drawn.png ]] || fail "a picture of nothing"
+if command -v gnuplot >/dev/null; then
+    expect 0 'summary' '' gemm --shapes tiny.txt --set two --peers none --plot=drawn.svg
+    grep -q 'fill="#ffffff"' drawn.svg || fail "gnuplot's picture has no background"
+fi
 
 # Refusals.
 echo 'cubes 4' >bad.txt

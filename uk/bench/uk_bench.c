@@ -423,7 +423,7 @@ int uk_command_bench(const struct uk_arguments *a) {
                            "amdgcn-gfx90a; leave them out");
     if (a->is_static) {
         if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json ||
-            a->compare)
+            a->compare || a->plot)
             return uk_complain(UK_EXIT_USAGE,
                                "uk bench --static takes kernels and --target only: nothing is measured");
         return uk_bench_static(a);
@@ -433,12 +433,12 @@ int uk_command_bench(const struct uk_arguments *a) {
                    ? uk_complain(UK_EXIT_USAGE, "uk bench gemm takes no '%s'; --set chooses shapes",
                                  a->positional[1])
                    : uk_bench_gemm(a);
-    if (uk_is_emulated(a->target) &&
-        !(a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->json || a->compare))
+    if (uk_is_emulated(a->target) && !(a->set || a->shapes || a->type || a->peers || a->threads ||
+                                       a->time_limit || a->json || a->compare || a->plot))
         return uk_bench_count(a);
-    if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->target)
+    if (a->set || a->shapes || a->type || a->peers || a->threads || a->time_limit || a->target || a->plot)
         return uk_complain(UK_EXIT_USAGE,
-                           "--set, --shapes, --type, --peers, --threads, --time-limit and --target are "
-                           "for uk bench gemm; leave them out for kernels");
+                           "--set, --shapes, --type, --peers, --threads, --time-limit, --plot and "
+                           "--target are for uk bench gemm; leave them out for kernels");
     return bench_kernels(a);
 }

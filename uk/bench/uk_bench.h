@@ -18,6 +18,13 @@ int uk_bench_check(const struct uk_arguments *a);
  * slower. */
 int uk_bench_finish(const struct uk_arguments *a, const cJSON *all);
 
+/* ---- uk_bench_plot.c ---- */
+
+/* Whether what --plot needs is there: better known before hours of measuring. Exit status. */
+int uk_bench_plot_check(const struct uk_arguments *a);
+/* Draws the JSON of uk bench gemm where --plot says. Exit status. */
+int uk_bench_plot(const struct uk_arguments *a, const cJSON *all);
+
 /* ---- uk_bench_count.c ---- */
 
 /* uk bench of kernels for a target that is emulated: instructions, no time. Exit status. */

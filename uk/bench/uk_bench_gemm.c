@@ -25,7 +25,10 @@ struct session {
     enum bench_type type;
     int isa;
     int threads;
-    double peak, bandwidth, start, printed; /* printed: when progress was printed last */
+    double peak;   /* first an estimate, then the median of those beside the samples */
+    double *peaks; /* of each shape that was measured */
+    double bandwidth, deadline,
+        printed; /* deadline: of bench_seconds(), 0: none; when progress was printed last */
     struct bench_library library[ALL];
     struct bench_shapes shapes;
     int chosen, done; /* shapes */
@@ -151,9 +154,9 @@ static double read_bandwidth(int isa) {
         return 0;
     memset(memory, 1, BYTES);
     for (int i = 0; i < 5; i++) {
-        double start = bench_seconds();
+        double start = bench_thread_seconds();
         bench_isas[isa].load(memory, BYTES);
-        double rate = BYTES / (bench_seconds() - start);
+        double rate = BYTES / (bench_thread_seconds() - start);
         best = rate > best ? rate : best;
     }
     free(memory);
@@ -196,9 +199,9 @@ static int rounds_for(struct session *s, int index, double *left) {
         all += cost;
     }
     *left = all;
-    if (!s->a->time_limit)
+    if (!s->deadline)
         return usual;
-    *left = (double)s->a->time_limit - (bench_seconds() - s->start);
+    *left = s->deadline - bench_seconds();
     if (*left <= 0)
         return 0;
     int rounds = (int)((double)(usual + 2) * *left / all) - 2;
@@ -234,12 +237,16 @@ static void shape_text(const struct bench_shape *s, char *text, size_t size) {
              form_text(s), s->beta != 0 ? "+" : "");
 }
 
+static bool is_over(const struct session *s) {
+    return s->deadline > 0 && bench_seconds() >= s->deadline;
+}
+
 static void repeat(void *user, long calls) {
     struct bench_call *call = user;
     call->library->repeat(call, calls);
 }
 
-/* Those who offer the product, and compute it. Ours must. */
+/* Those who offer the product, and compute it, until the time is over. Ours must. */
 static int gather(struct session *s, struct line *l, const struct bench_product *p) {
     char text[64];
     shape_text(l->shape, text, sizeof text);
@@ -247,7 +254,7 @@ static int gather(struct session *s, struct line *l, const struct bench_product 
         struct bench_library *library = &s->library[i];
         struct bench_call *call = &l->call[l->count];
         *call = (struct bench_call){.library = library, .product = p};
-        if (library->missing || !library->forms[l->shape->form])
+        if (library->missing || !library->forms[l->shape->form] || is_over(s))
             continue;
         bool offered = library->begin(call);
         if (!offered && i < OURS)
@@ -280,7 +287,7 @@ static enum uk_status measure_best(struct line *l) {
         if (i == 1 || l->contender[i].ratio < pair[1].ratio)
             pair[1] = l->contender[i];
     enum uk_status status = l->count > 1 ? bench_paired(&plan, pair, 2) : UK_OK;
-    l->best = pair[1];
+    l->best = pair[1]; /* of the first measurement, if there was no time for another */
     return status;
 }
 
@@ -377,6 +384,15 @@ static void sum_up(struct session *s, const struct line *l) {
     }
 }
 
+/* What was measured of a shape goes to the table, the summary and the JSON. */
+static void keep(struct session *s, const struct line *l, const struct bench_product *p) {
+    s->peaks[s->done++] = l->plan.peak;
+    sum_up(s, l);
+    print_line(s, l);
+    record(s, l, p);
+}
+
+/* A shape that the time is too short for is not done. */
 static int measure(struct session *s, const struct bench_shape *shape, int rounds) {
     struct bench_product p;
     struct line *l = calloc(1, sizeof *l);
@@ -390,18 +406,17 @@ static int measure(struct session *s, const struct bench_shape *shape, int round
                                   .doubles = s->type == BENCH_F64,
                                   .flops = bench_product_flops(&p),
                                   .rounds = rounds,
+                                  .deadline = s->deadline,
                                   .sample_time = s->threads > 1 ? 0.01 : 1.5e-3};
     if (!exit)
         exit = gather(s, l, &p);
-    if (!exit && !(status = bench_paired(&l->plan, l->contender, l->count)))
+    const bool in_time = !exit && !is_over(s);
+    if (in_time && !(status = bench_paired(&l->plan, l->contender, l->count)) && l->plan.rounds)
         status = measure_best(l);
     if (!exit && status)
         exit = uk_complain(UK_EXIT_WRONG, "measuring failed: %s", uk_status_text(status));
-    if (!exit) {
-        sum_up(s, l);
-        print_line(s, l);
-        record(s, l, &p);
-    }
+    if (!exit && in_time && l->plan.rounds)
+        keep(s, l, &p);
     for (int i = 0; i < l->count; i++)
         if (l->call[i].library->end)
             l->call[i].library->end(&l->call[i]);
@@ -426,6 +441,8 @@ static void print_summary(struct session *s) {
         else
             fprintf(s->table, "- | - | - |\n");
     }
+    fprintf(s->table, "\nThe peak beside the samples: %.1f GFLOP/s, the median of the shapes.\n",
+            1e-9 * s->peak);
 }
 
 static void add_context(struct session *s) {
@@ -435,30 +452,31 @@ static void add_context(struct session *s) {
         cJSON_AddStringToObject(peers, s->library[i].name, s->library[i].detail);
     cJSON_AddStringToObject(context, "isa", bench_isas[s->isa].name);
     cJSON_AddNumberToObject(context, "threads", s->threads);
-    cJSON_AddNumberToObject(context, "peak_flops", s->peak);
     cJSON_AddNumberToObject(context, "bandwidth_bytes_per_second", s->bandwidth);
 }
 
 /* What a table is worth little without. */
 static void print_conditions(struct session *s) {
     const cJSON *context = cJSON_GetObjectItem(s->json, "context");
-    fprintf(s->table, "%s, %s; %s with a peak of %.0f GFLOP/s, memory read at %.0f GB/s\n\n",
+    fprintf(s->table, "%s, %s; %s, memory read at %.0f GB/s\n\n",
             cJSON_GetStringValue(cJSON_GetObjectItem(context, "cpu")),
-            cJSON_GetStringValue(cJSON_GetObjectItem(context, "date")), s->library[0].detail, 1e-9 * s->peak,
+            cJSON_GetStringValue(cJSON_GetObjectItem(context, "date")), s->library[0].detail,
             1e-9 * s->bandwidth);
     for (int i = OURS; i < ALL; i++)
         fprintf(s->table, "- %s: %s\n", s->library[i].name, s->library[i].detail);
 }
 
 static int measure_all(struct session *s) {
-    int status = UK_EXIT_OK, rounds;
-    s->start = bench_seconds();
-    for (; s->done < s->chosen && !status; s->done++) {
+    int status = UK_EXIT_OK, rounds, before = -1;
+    if (s->a->time_limit)
+        s->deadline = bench_seconds() + (double)s->a->time_limit;
+    while (s->done < s->chosen && s->done > before && !status) {
         double left;
         const struct bench_shape *shape = &s->shapes.shape[s->done];
         if (!(rounds = rounds_for(s, s->done, &left)))
             break;
         tell_progress(s, shape, left);
+        before = s->done;
         status = measure(s, shape, rounds);
     }
     if (!status && s->done < s->chosen)
@@ -466,12 +484,18 @@ static int measure_all(struct session *s) {
                 "uk bench: the time is over, %d of %d shapes were not measured, from %s on; give a longer "
                 "--time-limit\n",
                 s->chosen - s->done, s->chosen, s->shapes.shape[s->done].set);
+    if (s->done) {
+        s->peak = bench_median(s->peaks, s->done);
+        cJSON_AddNumberToObject(cJSON_GetObjectItem(s->json, "context"), "peak_flops", s->peak);
+    }
     return status;
 }
 
 int uk_bench_gemm(const struct uk_arguments *a) {
     struct session s = {.a = a, .table = a->json && !a->json_file ? stderr : stdout};
-    int status = settle(&s);
+    int status = uk_bench_plot_check(a);
+    if (!status)
+        status = settle(&s);
     if (!status)
         status = read_shapes(&s);
     if (!status) {
@@ -480,8 +504,9 @@ int uk_bench_gemm(const struct uk_arguments *a) {
         status = choose_peers(&s);
     }
     s.set = calloc((size_t)s.chosen + 1, sizeof *s.set);
+    s.peaks = calloc((size_t)s.chosen + 1, sizeof *s.peaks);
     s.json = uk_bench_json();
-    if (!status && (!s.set || !s.json))
+    if (!status && (!s.set || !s.peaks || !s.json))
         status = uk_complain(UK_EXIT_WRONG, "out of memory");
     if (!status) {
         s.peak = bench_peak(s.isa, s.threads) * (s.type == BENCH_F64 ? 0.5 : 1);
@@ -492,10 +517,13 @@ int uk_bench_gemm(const struct uk_arguments *a) {
     }
     if (!status) {
         print_summary(&s);
-        status = uk_bench_finish(a, s.json);
+        status = s.done ? uk_bench_plot(a, s.json) : UK_EXIT_OK;
+        const int compared = uk_bench_finish(a, s.json);
+        status = status ? status : compared;
     }
     cJSON_Delete(s.json);
     free(s.set);
+    free(s.peaks);
     bench_shapes_free(&s.shapes);
     return status;
 }
