@@ -215,6 +215,18 @@ static enum uk_status no_kernel(struct uk_schedule *s, const struct uk_stage *st
     return status;
 }
 
+/* The draft's name. */
+static const char *draft_by(struct uk_schedule *s, const struct uk_intrinsic *i, bool transposed) {
+    return transposed ? uk_format(s->arena, "%s with its tiles transposed", i->name) : i->name;
+}
+
+static const char *refusal_of(struct uk_schedule *s, const struct uk_stage *st, const struct uk_intrinsic *i,
+                              bool transposed) {
+    const char *draft = s->refused ? draft_by(s, i, transposed) : NULL;
+
+    return draft ? uk_refusal(s, st->name, draft) : NULL;
+}
+
 static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool transposed, struct plan *best) {
     struct uk_reasons reasons = {0};
     struct uk_candidate c = {.reasons = &reasons};
@@ -227,8 +239,15 @@ static enum uk_status choose(struct uk_schedule *s, struct uk_stage *st, bool tr
     const char *only = s->wanted_stage && !strcmp(s->wanted_stage, st->name) ? s->wanted_kernel : NULL;
     best->fit.intrinsic = NULL;
     while (!(status = uk_next_candidate(s, only, &c)) && c.intrinsic) {
+        const char *refusal = refusal_of(s, st, c.intrinsic, transposed);
+
         why.length = 0;
         status = plan_by(s, st, c.intrinsic, &p, &why);
+        if (!status && refusal) {
+            why.length = 0;
+            uk_put(&why, "fits, but its schedule was refused: %s", refusal);
+            status = UK_NO_MATCH;
+        }
         if (status == UK_NO_MATCH) {
             uk_reason_add(s, &reasons, c.intrinsic->name, why.length ? why.text : NULL, false, 0);
             wasted = !wasted && p.is_wasted ? c.intrinsic->name : wasted;
@@ -311,22 +330,29 @@ static enum uk_status fits_with_borders(struct uk_schedule *s, struct uk_stage *
     return status == UK_NO_MATCH ? uk_context_forget(s->context), UK_OK : status;
 }
 
-/* Transposed tiles read pixels one by one, however far apart they are: only others want a copy of strided windows. */
-enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
-    struct plan p = {0}, transposed = {0};
-    bool borders = uk_has_borders(st), whole = false;
-    enum uk_status status = UK_OK;
+/* Copies that a kernel is to read. Transposed tiles read pixels one by one, however far apart they are: only others want one of
+ * strided windows. */
+static enum uk_status copy_windows(struct uk_schedule *s, struct uk_stage *st, struct plan *transposed) {
+    const bool copies = !uk_refusal(s, st->name, UK_DRAFT_COPIES);
+    bool borders = copies && uk_has_borders(st), whole = false;
+    enum uk_status status = uk_begin_draft(s, st, UK_DRAFT_COPIES);
 
-    if (uk_is_empty(st)) /* loops of our own set what is left to 0 */
-        return UK_OK;
-    if ((borders && (status = fits_with_borders(s, st, &borders, &whole))) ||
+    if (status || (borders && (status = fits_with_borders(s, st, &borders, &whole))) ||
         (borders && (status = uk_copy_borders(s, st, whole))))
         return status;
-    status = choose_transposed(s, st, &transposed);
-    if (!status && !transposed.fit.intrinsic)
-        status = uk_part_windows(s, st);
-    if (!status)
-        status = choose(s, st, false, &p);
+    status = choose_transposed(s, st, transposed);
+    return status || transposed->fit.intrinsic || !copies ? status : uk_part_windows(s, st);
+}
+
+enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
+    struct plan p = {0}, transposed = {0};
+
+    if (uk_is_empty(st)) /* loops of our own set what is left to 0 */
+        return uk_begin_draft(s, st, UK_AS_WRITTEN);
+    enum uk_status status = copy_windows(s, st, &transposed);
+    if (status)
+        return status;
+    status = choose(s, st, false, &p);
     if (transposed.fit.intrinsic && (status == UK_NO_MATCH || (!status && p.fit.intrinsic))) {
         if (s->report)
             uk_put(s->report, "  with its tiles transposed: about %.3g cycles in all\n", transposed.cycles);
@@ -336,5 +362,11 @@ enum uk_status uk_auto_stage(struct uk_schedule *s, struct uk_stage *st) {
             uk_context_forget(s->context);
         status = UK_OK;
     }
-    return status || !p.fit.intrinsic ? status : uk_schedule_stage(s, st, &p.fit);
+    s->is_final = status == UK_NO_MATCH;
+    if (status)
+        return status;
+    if (!p.fit.intrinsic)
+        return uk_begin_draft(s, st, UK_AS_WRITTEN);
+    status = uk_begin_draft(s, st, draft_by(s, p.fit.intrinsic, p.fit.transposed));
+    return status ? status : uk_schedule_stage(s, st, &p.fit);
 }

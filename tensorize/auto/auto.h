@@ -8,6 +8,30 @@
 
 #include "match/match.h"
 
+/* The names of drafts, besides kernels': what precedes the choice of a kernel, rows that are one and copies of what is read; and the
+ * loops as the statement has them. */
+#define UK_DRAFT_ROWS "rows that are one"
+#define UK_DRAFT_COPIES "copies of what it reads"
+#define UK_AS_WRITTEN "plain loops"
+/* Of a GPU: several threads for a sum; neighbours of a row in a vector, and sums in registers. */
+#define UK_DRAFT_SHARED_SUMS "several threads for each sum"
+#define UK_DRAFT_SPREAD "vectors and registers of a thread"
+
+/* refused.c. Why the stage's draft was refused; NULL: it was not. */
+const char *uk_refusal(const struct uk_schedule *s, const char *stage, const char *draft);
+/* Has the stage no draft left but the loops of the statement? */
+bool uk_is_as_written(const struct uk_schedule *s, const char *stage);
+/* Why it has none: of its first draft that was refused; NULL: it had none. */
+const char *uk_why_as_written(struct uk_schedule *s, const char *stage);
+/* What follows is done to the stage by that draft. */
+enum uk_status uk_begin_draft(struct uk_schedule *s, struct uk_stage *st, const char *name);
+/* Is the status a refusal, with a message? Not memory that ran out, nor a defect. */
+bool uk_is_refusal(const struct uk_schedule *s, enum uk_status status);
+/* After an automatic schedule was refused: notes whose draft that was, and forgets the message. False: no other is left. */
+bool uk_draft_again(struct uk_schedule *s, enum uk_status status);
+/* What uk explain prints of it. */
+void uk_report_refused(const struct uk_schedule *s);
+
 enum uk_status uk_auto_schedule(struct uk_schedule *s);
 /* The same where the target is a GPU: every nest becomes a kernel. */
 enum uk_status uk_auto_device(struct uk_schedule *s);

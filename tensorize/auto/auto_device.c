@@ -13,6 +13,7 @@ struct spreading {
     struct uk_stage *st;
     struct uk_loop *blocks[UK_AXES], *x, *y, *vector; /* of the threads; y, vector: or NULL */
     int axes;
+    bool plain; /* a thread for each element, which is all */
 };
 
 /* ---- element-wise: rows that lie one after the other are one row ---- */
@@ -107,7 +108,7 @@ static int64_t threads_of(const struct uk_schedule *s, const struct uk_stage *st
 
 static enum uk_status split(struct spreading *w) {
     struct uk_loop *own[] = {lane_loop(w->st), NULL};
-    const int64_t width = vector_of(w->st, own[0]);
+    const int64_t width = w->plain ? 1 : vector_of(w->st, own[0]);
     struct uk_loop *z;
     int n = 1;
     enum uk_status status = UK_OK;
@@ -167,10 +168,14 @@ static enum uk_status order(const struct spreading *w) {
 }
 
 enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {
-    struct spreading w = {.s = s, .st = st};
+    const bool plain =
+        uk_is_as_written(s, st->name) || uk_refusal(s, st->name, UK_DRAFT_SPREAD) || uk_is_empty(st);
+    struct spreading w = {.s = s, .st = st, .plain = plain};
     const bool reduces = st->statement->reduce != UK_REDUCE_NONE;
-    enum uk_status status = reduces || st->previous ? UK_OK : fuse_rows(s, st);
+    enum uk_status status = uk_begin_draft(s, st, plain ? UK_AS_WRITTEN : UK_DRAFT_SPREAD);
 
+    if (!status && !plain && !reduces && !st->previous)
+        status = fuse_rows(s, st);
     if (status || !lane_loop(st))
         return status;
     if ((status = split(&w)) || (status = order(&w)) ||
@@ -180,7 +185,7 @@ enum uk_status uk_device_spread(struct uk_schedule *s, struct uk_stage *st) {
         return status;
     if (w.vector)
         return uk_apply_one(s, uk_step_on(s, UK_STEP_VECTORIZE, st, &w.vector, 1));
-    return reduces && !st->previous ? uk_device_keep(s, st, w.x) : UK_OK;
+    return reduces && !st->previous && !plain ? uk_device_keep(s, st, w.x) : UK_OK;
 }
 
 /* ---- the program ---- */
@@ -189,18 +194,35 @@ static bool is_scheduled(const struct uk_stage *st) {
     for (int i = 0; i < st->loops; i++)
         if (uk_is_bound(st->loop[i]))
             return true;
-    return st->parent || st->match || uk_is_empty(st);
+    return st->parent || st->match || uk_has_no_output(st);
+}
+
+/* The last draft of all: no loop is bound, and each statement is a kernel of one thread. */
+static enum uk_status leave_alone(struct uk_schedule *s) {
+    enum uk_status status = UK_OK;
+
+    for (const struct uk_stage *st = s->stages; st && !status; st = st->next) {
+        const char *why = uk_why_as_written(s, st->name);
+
+        status = uk_note(s->context, st->statement->at, "stage %s runs on one thread: %s", st->name,
+                         why ? why : "another stage's schedule was refused");
+    }
+    return status;
 }
 
 enum uk_status uk_auto_device(struct uk_schedule *s) {
+    s->is_automatic = true;
+    if (s->as_written)
+        return leave_alone(s);
     enum uk_status status = uk_inline_stages(s);
 
     for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
-        bool done = is_scheduled(st);
+        bool done = is_scheduled(st), plain = uk_is_as_written(s, st->name) || uk_is_empty(st);
 
-        if (!done)
+        s->at = st;
+        if (!done && !plain)
             status = uk_device_product(s, st, &done);
-        if (!done && !status)
+        if (!done && !plain && !status)
             status = uk_device_rows(s, st, &done);
         if (!done && !status)
             status = uk_device_spread(s, st);

@@ -61,7 +61,8 @@ enum uk_status uk_inline_stages(struct uk_schedule *s) {
         bool done;
 
         next = st->next;
-        if (!reader || !uk_is_elementwise(reader))
+        if (!reader || !uk_is_elementwise(reader) || uk_is_as_written(s, st->name) ||
+            uk_is_as_written(s, reader->name))
             continue;
         enum uk_status status = try_step(s, step_of(s, UK_STEP_COMPUTE_INLINE, st), &done);
         if (status)
@@ -74,14 +75,14 @@ enum uk_status uk_inline_stages(struct uk_schedule *s) {
 
 /* st, and what reads its output element by element, directly or not, as the list in_group: all that runs tile by
  * tile. */
-static void find_group(struct uk_stage *st) {
+static void find_group(const struct uk_schedule *s, struct uk_stage *st) {
     struct uk_stage *last = st;
 
     st->in_group = NULL;
     for (struct uk_stage *e = st->next; e; e = e->next) {
         bool follows = false;
 
-        if (e->parent || e->match || !uk_is_elementwise(e))
+        if (e->parent || e->match || !uk_is_elementwise(e) || uk_is_as_written(s, e->name))
             continue;
         for (const struct uk_stage *g = st; g && !follows; g = g->in_group)
             follows = reads(e, g->operand[0].tensor);
@@ -133,7 +134,7 @@ static enum uk_status fuse_rows(struct uk_schedule *s, struct uk_stage *st) {
 
     if (st->statement->reduce == UK_REDUCE_NONE || !inner)
         return UK_OK;
-    find_group(st);
+    find_group(s, st);
     for (int d = inner - 1; d >= 0; d--) {
         bool all = true;
 
@@ -211,7 +212,12 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
 
 /* What reads the output of st element by element runs after its tiles, and what reads that after it. */
 static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st) {
-    if (!st->match && !uk_is_empty(st))
+    const char *draft = st->draft ? st->draft->name : UK_AS_WRITTEN,
+               *followed = uk_format(s->arena, "%s, and what follows its tiles", draft);
+
+    if (!followed)
+        return uk_out_of_memory(s->context);
+    if ((!st->match && !uk_is_empty(st)) || uk_refusal(s, st->name, followed))
         return UK_OK;
     for (struct uk_stage *e = st->next; e; e = e->next) {
         bool follows = reads(e, st->operand[0].tensor), done;
@@ -222,13 +228,14 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
                 follows = true;
                 prefix = o->prefix < prefix ? o->prefix : prefix;
             }
-        if (!follows || e->parent || e->match || !uk_is_elementwise(e) || !prefix)
+        if (!follows || e->parent || e->match || !uk_is_elementwise(e) || !prefix ||
+            uk_is_as_written(s, e->name))
             continue;
         struct uk_step *step = uk_step_on(s, UK_STEP_REVERSE_COMPUTE_AT, st, &st->loop[prefix - 1], 1);
         if (step)
             step->subject = e->name;
         enum uk_status status = try_step(s, step, &done);
-        if (status)
+        if (status || (done && (status = uk_begin_draft(s, st, followed))))
             return status;
         if (done && s->report)
             uk_put(s->report, "stage %s: after each %s of %s\n", e->name,
@@ -237,14 +244,26 @@ static enum uk_status attach_readers(struct uk_schedule *s, struct uk_stage *st)
     return UK_OK;
 }
 
-enum uk_status uk_auto_schedule(struct uk_schedule *s) {
-    enum uk_status status = uk_inline_stages(s);
+static enum uk_status schedule_nest(struct uk_schedule *s, struct uk_stage *st) {
+    enum uk_status status = uk_begin_draft(s, st, UK_DRAFT_ROWS);
 
-    for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
-        if (st->parent || st->match)
-            continue;
-        if (!(status = fuse_rows(s, st)) && !(status = uk_auto_stage(s, st)))
-            status = attach_readers(s, st);
+    if (status)
+        return status;
+    if (uk_is_as_written(s, st->name)) {
+        st->plain_why = uk_why_as_written(s, st->name);
+        return UK_OK;
     }
+    if ((!uk_refusal(s, st->name, UK_DRAFT_ROWS) && (status = fuse_rows(s, st))) ||
+        (status = uk_auto_stage(s, st)))
+        return status;
+    return attach_readers(s, st);
+}
+
+enum uk_status uk_auto_schedule(struct uk_schedule *s) {
+    s->is_automatic = true;
+    enum uk_status status = uk_inline_stages(s);
+    for (struct uk_stage *st = s->stages; st && !status; st = st->next)
+        if (!st->parent && !st->match)
+            status = schedule_nest(s, st);
     return status;
 }

@@ -36,6 +36,7 @@ struct product {
     int a, b;                             /* operands: of rows, of columns */
     struct uk_loop *rows, *columns, *sum; /* that are tiled */
     struct uk_loop *place, *steps, *step; /* around a block's tile; over steps of the sum; of a step */
+    const char *draft;                    /* its name without a pipeline */
 };
 
 /* A block's tile: `threads` squared threads, each with a tile of rows x columns; of a step, the instructions for that. */
@@ -119,12 +120,28 @@ static double ceiling(double n, double of) {
     return whole * of < n ? whole + 1 : whole;
 }
 
+/* Registers of a sum. */
+static int words_of(const struct uk_stage *st) {
+    return (int)(uk_type_bytes(st->operand[0].tensor->type) + sizeof(float) - 1) / (int)sizeof(float);
+}
+
 /* Registers of a thread. */
-static int registers_of(const struct uk_device *d, const struct tile *t) {
-    const int read = t->rows + t->columns;
-    const int n = t->rows * t->columns + read + A_COPY * read * STEP / t->threads + SPARE;
+static int registers_of(const struct uk_device *d, const struct uk_stage *st, const struct tile *t) {
+    const int read = t->rows + t->columns, words = words_of(st);
+    const int n =
+        words * (t->rows * t->columns + read) + (A_COPY + words - 1) * read * STEP / t->threads + SPARE;
 
     return (n + d->granule - 1) / d->granule * d->granule;
+}
+
+/* What a thread's buffers have: the sums, and what is loaded a step ahead. */
+static int64_t register_bytes_of(const struct product *p, const struct tile *t) {
+    const struct uk_stage *st = p->st;
+    const size_t ahead = (uk_type_bytes(st->operand[p->a].tensor->type) * (size_t)t->rows +
+                          uk_type_bytes(st->operand[p->b].tensor->type) * (size_t)t->columns) *
+                         STEP / (size_t)t->threads;
+
+    return (int64_t)(uk_type_bytes(st->operand[0].tensor->type) * (size_t)(t->rows * t->columns) + ahead);
 }
 
 /* Of shared memory, in two slots. */
@@ -142,13 +159,14 @@ static int waves_of(const struct uk_device *d, const struct tile *t) {
 /* Blocks that a compute unit has at a time. */
 static int resident(const struct product *p, const struct tile *t) {
     const struct uk_device *d = &p->s->target->machine.device;
-    const int waves = d->registers / registers_of(d, t), most = waves < d->waves ? waves : d->waves;
+    const int waves = d->registers / registers_of(d, p->st, t), most = waves < d->waves ? waves : d->waves;
     const int by_registers = most * d->simds / waves_of(d, t);
     const int by_shared = (int)(d->shared_bytes / bytes_of(p, t));
 
-    return most < WAVES || t->threads * t->threads > d->threads ? 0
-           : by_shared < by_registers                           ? by_shared
-                                                                : by_registers;
+    return most < WAVES || t->threads * t->threads > d->threads || register_bytes_of(p, t) > d->register_bytes
+               ? 0
+           : by_shared < by_registers ? by_shared
+                                      : by_registers;
 }
 
 /* Cycles of the whole product, its blocks on all compute units: of arithmetic, or of reading what it needs, if that is more. */
@@ -184,11 +202,17 @@ struct choice {
     double cycles;
 };
 
+static const char *name_of(const struct product *p, const struct tile *t) {
+    return uk_format(p->s->arena, "tiles of %d x %d in blocks of %d threads", t->rows, t->columns,
+                     t->threads * t->threads);
+}
+
 /* In blocks of many threads and of few. */
 static void offer(const struct product *p, int rows, int columns, double instructions, struct choice *best) {
     for (int threads = MANY; threads >= FEW; threads /= 2) {
         const struct tile t = {rows, columns, threads, instructions};
-        const int most = resident(p, &t);
+        const char *name = p->s->refused ? name_of(p, &t) : NULL;
+        const int most = name && uk_refusal(p->s, p->st->name, name) ? 0 : resident(p, &t);
         const double cycles = most ? estimate(p, &t, most) : DBL_MAX;
 
         if (cycles < best->cycles)
@@ -214,8 +238,10 @@ static bool choose_tile(const struct product *p, struct tile *out) {
         if (m >= k->mr * FEW && n >= k->nr * FEW)
             offer(p, k->mr, k->nr, k->fma + k->other, &best);
     }
-    if (best.cycles == DBL_MAX && !has_kernels && m >= LARGE * FEW && n >= LARGE * FEW)
+    if (!has_kernels && m >= LARGE * FEW && n >= LARGE * FEW)
         offer(p, LARGE, LARGE, LARGE * LARGE, &best);
+    if (best.cycles == DBL_MAX && !has_kernels && m >= LARGE * FEW && n >= GROUP * FEW)
+        offer(p, LARGE, GROUP, LARGE * GROUP, &best);
     if (best.cycles == DBL_MAX)
         offer(p, GROUP, GROUP, GROUP * GROUP, &best);
     *out = best.tile;
@@ -399,10 +425,15 @@ static enum uk_status follow(struct product *p) {
 
 static enum uk_status pipeline(struct product *p) {
     struct uk_step *step = uk_step_on(p->s, UK_STEP_PIPELINE, p->st, &p->steps, 1);
+    const char *draft = uk_format(p->s->arena, "%s, a step ahead", p->draft);
 
-    if (step)
-        step->number[0] = 2;
-    return uk_apply_one(p->s, step);
+    if (!step || !draft)
+        return uk_out_of_memory(p->s->context);
+    if (uk_refusal(p->s, p->st->name, draft))
+        return UK_OK;
+    step->number[0] = 2;
+    enum uk_status status = uk_begin_draft(p->s, p->st, draft);
+    return status ? status : uk_apply_one(p->s, step);
 }
 
 /* By a kernel, if there is one for the tile. */
@@ -428,9 +459,10 @@ enum uk_status uk_device_product(struct uk_schedule *s, struct uk_stage *st, boo
     if (!*done)
         return UK_OK;
     const int rows = p.rows->iterator, columns = p.columns->iterator;
-    if ((status = order(&p, &t)) || (status = follow(&p)) || (status = uk_device_keep(s, st, p.place)) ||
-        (status = share(&p, &t, p.a, rows, t.rows)) || (status = share(&p, &t, p.b, columns, t.columns)) ||
-        (status = pipeline(&p)))
+    p.draft = name_of(&p, &t);
+    if ((status = uk_begin_draft(s, st, p.draft)) || (status = order(&p, &t)) || (status = follow(&p)) ||
+        (status = uk_device_keep(s, st, p.place)) || (status = share(&p, &t, p.a, rows, t.rows)) ||
+        (status = share(&p, &t, p.b, columns, t.columns)) || (status = pipeline(&p)))
         return status;
     return tensorize(&p);
 }

@@ -163,13 +163,19 @@ enum uk_status uk_device_rows(struct uk_schedule *s, struct uk_stage *st, bool *
     enum uk_status status;
 
     *done = false;
-    if (!w.terms)
+    if (!w.terms || uk_refusal(s, st->name, UK_DRAFT_SHARED_SUMS))
         return UK_OK;
+    if ((status = uk_begin_draft(s, st, UK_DRAFT_SHARED_SUMS)))
+        return status;
     w.threads = threads_of(&w);
     while (w.adders * w.adders < w.threads)
         w.adders = w.adders ? 2 * w.adders : 1;
     *done = true;
-    if ((status = divide(&w)) || (status = bind_rows(&w)) || (status = attach(&w, w.some)))
+    const struct uk_draft_name *draft = st->draft;
+    if ((status = divide(&w)))
+        return status;
+    w.one->draft = draft;
+    if ((status = bind_rows(&w)) || (status = attach(&w, w.some)))
         return status;
     return attach(&w, w.each);
 }

@@ -424,6 +424,19 @@ static enum uk_status reorder_copies(struct tiling *t) {
     return UK_OK;
 }
 
+/* The first loops of the output in order[from..to), without a loop of the sum between them: up to `most`. */
+static int find_parallel(const struct tiling *t, int from, int to, int most, struct uk_loop **loop) {
+    int n = 0;
+
+    for (int i = from; i < to && n < most; i++) {
+        if (!uk_is_reduced(t->st, t->order[i]))
+            loop[n++] = t->order[i];
+        else if (n)
+            break;
+    }
+    return n;
+}
+
 /* Blocks in parallel, else rows of tiles; where there are too few for the threads and nothing is packed
  * between, all tiles. */
 static enum uk_status parallelize(struct tiling *t) {
@@ -431,16 +444,13 @@ static enum uk_status parallelize(struct tiling *t) {
     int n = 0;
 
     if (t->window) {
-        n = t->outside < 2 ? t->outside : 2;
-        return n ? uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, t->order, n)) : UK_OK;
+        n = find_parallel(t, 0, t->outside, 2, loop);
+        return n ? uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, loop, n)) : UK_OK;
     }
     if (t->shared)
         return uk_apply_one(t->s, uk_step_on(t->s, UK_STEP_PARALLEL, t->st, &t->shared, 1));
-    for (int i = t->blocks; i < t->tiles && n < 2; i++)
-        loop[n++] = t->order[i];
-    for (int i = 0; i < t->outside && !n; i++)
-        loop[n++] = t->order[i];
-    if (!n)
+    if (!(n = find_parallel(t, t->blocks, t->tiles, 2, loop)) &&
+        !(n = find_parallel(t, 0, t->outside, 1, loop)))
         return UK_OK;
     bool packs_between = false;
     for (const struct uk_stage *c = t->s->stages; c; c = c->next)

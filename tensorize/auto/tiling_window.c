@@ -101,8 +101,9 @@ enum uk_status uk_order_window(struct tiling *t) {
     sort_loops(t, &w);
     t->loops = 0;
     for (int v = 0; v < t->fit->axes && !status; v++)
-        if (uk_is_reduced(t->st, t->axis[v]) && !t->fit->most[v])
-            status = uk_split_by(t->s, t->st, &t->axis[v], WINDOW_K, "c", &blocks[v]);
+        if (uk_is_reduced(t->st, t->axis[v]))
+            status = uk_split_by(t->s, t->st, &t->axis[v], t->fit->most[v] ? t->fit->most[v] : WINDOW_K, "c",
+                                 &blocks[v]);
     if (status ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->columns], t->fit->most[t->columns], "o", &columns)) ||
         (status = uk_split_by(t->s, t->st, &t->axis[t->rows], t->fit->most[t->rows], "o", &rows)))

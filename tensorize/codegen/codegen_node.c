@@ -89,26 +89,31 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
     LLVMPositionBuilderAtEnd(g->b, after);
 }
 
-/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under its condition. */
-static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef upper) {
-    const int64_t most = uk_cg_most(n->upper);
+/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under its condition. Loops
+ * begin at 0 or later. */
+static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
+                             LLVMValueRef upper) {
+    const int64_t most = uk_cg_most(n->upper),
+                  first = LLVMIsAConstantInt(lower) ? LLVMConstIntGetSExtValue(lower) : 0;
     struct uk_binding *outside = g->bindings;
-    LLVMBasicBlockRef done = uk_cg_block(g, "done");
 
-    if (n->lower->op != UK_I_INT || most == INT64_MAX)
+    if (most == INT64_MAX)
         uk_cg_fail(g, UK_UNSUPPORTED, "a loop over elements of a buffer in register has no constant bound",
                    n->var->name);
-    for (int64_t i = n->lower->value; i < most && !g->status; i += n->step) {
-        LLVMBasicBlockRef next = uk_cg_block(g, n->var->name);
+    for (int64_t i = first; i < most && !g->status; i += n->step) {
+        LLVMBasicBlockRef here = uk_cg_block(g, n->var->name), next = uk_cg_block(g, "next");
+        LLVMValueRef is = LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, "");
 
-        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, ""), next, done);
-        LLVMPositionBuilderAtEnd(g->b, next);
+        if (!LLVMIsAConstantInt(lower))
+            is = LLVMBuildAnd(g->b, is, LLVMBuildICmp(g->b, LLVMIntSLE, lower, uk_cg_int(g, i), ""), "");
+        LLVMBuildCondBr(g->b, is, here, next);
+        LLVMPositionBuilderAtEnd(g->b, here);
         uk_cg_bind(g, n->var, uk_cg_int(g, i), i >= 0);
         uk_cg_nodes(g, n->body);
         g->bindings = outside;
+        LLVMBuildBr(g->b, next);
+        LLVMPositionBuilderAtEnd(g->b, next);
     }
-    LLVMBuildBr(g->b, done);
-    LLVMPositionBuilderAtEnd(g->b, done);
 }
 
 static void loop(struct uk_codegen *g, const struct uk_node *n) {
@@ -116,7 +121,7 @@ static void loop(struct uk_codegen *g, const struct uk_node *n) {
     bool starts = LLVMIsAConstantInt(lower), ends = LLVMIsAConstantInt(upper);
 
     if (g->launch && !(starts && ends) && selects_variable(g, n->body, n->var))
-        conditional_loop(g, n, upper);
+        conditional_loop(g, n, lower, upper);
     else if (uk_cg_copies_words(g, n))
         serial_loop(g, n, uk_cg_copy_words(g, n, lower, upper), upper);
     else if (starts && ends)

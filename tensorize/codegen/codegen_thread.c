@@ -129,18 +129,28 @@ int64_t uk_cg_most(const struct uk_index *e) {
     }
 }
 
-/* The iteration of this number, below `numbers`; where the loop has that many, as the grid is a loop's extent, none is left out. */
+static LLVMValueRef both(struct uk_codegen *g, LLVMValueRef all, LLVMValueRef one) {
+    return all ? LLVMBuildAnd(g->b, all, one, "") : one;
+}
+
+/* The iteration of this number, below `numbers`; where the loop has that many, as the grid is a loop's end, none is left out
+ * behind it. Conditions may let the loop begin at another value than 0. */
 static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef at, int64_t numbers) {
     struct uk_binding *outside = g->bindings;
-    LLVMValueRef upper = uk_cg_index(g, n->upper);
+    LLVMValueRef upper = uk_cg_index(g, n->upper), some = NULL;
     LLVMBasicBlockRef after = NULL;
+    int64_t first;
 
+    if (!uk_index_is_int(n->lower, &first) || first > 0)
+        some = LLVMBuildICmp(g->b, LLVMIntSGE, at, uk_cg_index(g, n->lower), "");
     if (n->loop == UK_LOOP_THREAD &&
-        (!LLVMIsAConstantInt(upper) || LLVMConstIntGetSExtValue(upper) < numbers)) {
+        (!LLVMIsAConstantInt(upper) || LLVMConstIntGetSExtValue(upper) < numbers))
+        some = both(g, some, LLVMBuildICmp(g->b, LLVMIntSLT, at, upper, ""));
+    if (some) {
         LLVMBasicBlockRef inside = uk_cg_block(g, n->var->name);
 
         after = uk_cg_block(g, "beyond");
-        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, at, upper, ""), inside, after);
+        LLVMBuildCondBr(g->b, some, inside, after);
         LLVMPositionBuilderAtEnd(g->b, inside);
     }
     uk_cg_bind(g, n->var, at, true);
@@ -157,8 +167,8 @@ static void iteration(struct uk_codegen *g, const struct uk_node *n, LLVMValueRe
 void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
     struct uk_spread here = {.weight = n->weight, .outer = g->spread};
 
-    if (n->lower->op != UK_I_INT || n->lower->value || n->step != 1) {
-        uk_cg_fail(g, UK_INTERNAL, "a loop over blocks or threads does not count from 0 by 1", n->var->name);
+    if (n->step != 1) {
+        uk_cg_fail(g, UK_INTERNAL, "a loop over blocks or threads does not count by 1", n->var->name);
         return;
     }
     if (n->loop == UK_LOOP_BLOCK) {

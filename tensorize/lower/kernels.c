@@ -142,26 +142,51 @@ static bool join_versions(struct uk_schedule *s, struct uk_node *n) {
     return true;
 }
 
+/* The first stage that the nodes store to, or have computed. */
+static const char *stage_in(const struct uk_node *n) {
+    const char *found = NULL;
+
+    for (; n && !found; n = n->next) {
+        if (n->op == UK_N_STORE || n->op == UK_N_CALL)
+            return n->stage;
+        found = stage_in(n->body);
+        found = found ? found : stage_in(n->other);
+    }
+    return found;
+}
+
+/* Is the node all of a kernel: a loop over blocks, or a stage without a loop that could be one, which one thread computes? */
+static bool is_kernel(const struct uk_schedule *s, const struct uk_node *n) {
+    const struct uk_node alone = {
+        .op = n->op, .loop = n->loop, .body = n->body, .other = n->other, .stage = n->stage};
+
+    return (n->op == UK_N_FOR && n->loop == UK_LOOP_BLOCK) ||
+           (s->target->arch && s->target->arch->is_device && !find_block(&alone) && stage_in(&alone));
+}
+
 static enum uk_status make_launches(struct uk_schedule *s, struct uk_node **nodes) {
     enum uk_status status = UK_OK;
 
     for (; *nodes && !status; nodes = &(*nodes)->next) {
         struct uk_node *n = *nodes, *launch;
 
-        if (n->op != UK_N_FOR || n->loop != UK_LOOP_BLOCK) {
+        if (!is_kernel(s, n)) {
             if (!(status = make_launches(s, &n->body)))
                 status = make_launches(s, &n->other);
             continue;
         }
         if (!(launch = uk_alloc(s->arena, sizeof *launch)))
             return uk_out_of_memory(s->context);
-        *launch = (struct uk_node){.op = UK_N_LAUNCH, .next = n->next, .body = n, .stage = n->stage};
-        memcpy(launch->block, n->block, sizeof launch->block);
-        for (int a = 0; a < UK_AXES; a++)
+        *launch = (struct uk_node){.op = UK_N_LAUNCH, .next = n->next, .body = n};
+        n->next = NULL;
+        launch->stage = n->op == UK_N_FOR && n->loop == UK_LOOP_BLOCK ? n->stage : stage_in(n);
+        for (int a = 0; a < UK_AXES; a++) {
+            launch->block[a] = launch->stage == n->stage && n->loop == UK_LOOP_BLOCK ? n->block[a] : 1;
             if (!(launch->grid[a] = uk_index_int(s->arena, 1)))
                 return uk_out_of_memory(s->context);
-        n->next = NULL;
+        }
         *nodes = launch;
+        s->at = uk_stage_find(s, launch->stage);
         if (!(status = find_grid(s, launch)) && !(status = uk_make_pipelines(s, &launch->body)) &&
             !(status = check_registers(s, launch)))
             status = uk_place_barriers(s, launch);

@@ -161,28 +161,72 @@ static bool begins_late(const struct uk_nest *n, const struct uk_loop *l) {
     return false;
 }
 
-/* isl leaves a loop out where its value is known: 0. A kernel has its grid all the same, and of several threads one runs what is in
- * the loop. */
-static struct uk_node *restore_loop(struct uk_nest *n, struct uk_loop *l, struct uk_node *body) {
+/* The value of loop l in what the node does first: isl has it where it left the loop out. */
+static struct uk_index *value_inside(struct uk_nest *n, const struct uk_ast_scope *scope,
+                                     const struct uk_loop *l, isl_ast_node *node) {
+    struct uk_index *value = NULL;
+    isl_ast_node *inside = NULL;
+
+    switch (isl_ast_node_get_type(node)) {
+    case isl_ast_node_user: {
+        isl_ast_expr *e = isl_ast_node_user_get_expr(node), *name = isl_ast_expr_get_op_arg(e, 0);
+        isl_id *id = isl_ast_expr_get_id(name);
+        const struct uk_stage *st = stage_named(n, isl_id_get_name(id));
+        const int position = st ? uk_loop_position(st, l) : -1;
+
+        if (position >= 0 && position < st->tile)
+            value = uk_ast_argument(n->s, scope, e, position + 1);
+        isl_id_free(id);
+        isl_ast_expr_free(name);
+        isl_ast_expr_free(e);
+        return value;
+    }
+    case isl_ast_node_for:
+        inside = isl_ast_node_for_get_body(node);
+        break;
+    case isl_ast_node_if:
+        inside = isl_ast_node_if_get_then_node(node);
+        break;
+    case isl_ast_node_mark:
+        inside = isl_ast_node_mark_get_node(node);
+        break;
+    case isl_ast_node_block: {
+        isl_ast_node_list *list = isl_ast_node_block_get_children(node);
+
+        inside = isl_ast_node_list_size(list) ? isl_ast_node_list_get_at(list, 0) : NULL;
+        isl_ast_node_list_free(list);
+        break;
+    }
+    default:
+        break;
+    }
+    value = inside ? value_inside(n, scope, l, inside) : NULL;
+    isl_ast_node_free(inside);
+    return value;
+}
+
+/* isl leaves a loop out where its value is known: 0, but for guards. A kernel has its grid all the same, and of several threads one
+ * runs what is in the loop. */
+static struct uk_node *restore_loop(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
+                                    isl_ast_node *node, struct uk_node *body) {
     struct uk_schedule *s = n->s;
     struct uk_node *loop = uk_alloc(s->arena, sizeof *loop);
     struct uk_var *var = uk_alloc(s->arena, sizeof *var);
 
-    if (begins_late(n, l)) {
-        uk_fail(
-            s->context, UK_UNSUPPORTED, l->at,
-            "bind %s: conditions leave one iteration of the loop, which is no thread's then; bind another",
-            l->var->name);
-        return NULL;
-    }
     if (!loop || !var)
         return NULL;
     *var = (struct uk_var){.name = l->var->name, .kind = UK_VAR_LOOP};
     *loop = (struct uk_node){.op = UK_N_FOR, .var = var, .step = 1, .stage = l->stage->name, .body = body};
     uk_set_kind(loop, l);
-    loop->lower = uk_index_int(s->arena, 0);
-    loop->upper = uk_index_int(s->arena, 1);
-    return loop->lower && loop->upper ? loop : NULL;
+    loop->lower = begins_late(n, l) ? value_inside(n, scope, l, node) : uk_index_int(s->arena, 0);
+    if (!loop->lower)
+        uk_fail(s->context, UK_UNSUPPORTED, l->at,
+                "bind %s: conditions leave one iteration of the loop, which loops inside of it choose; bind "
+                "another",
+                l->var->name);
+    else
+        loop->upper = uk_index_op(s->arena, UK_I_ADD, loop->lower, uk_index_int(s->arena, 1));
+    return loop->upper ? loop : NULL;
 }
 
 static struct uk_node *convert_loop(struct uk_nest *n, const struct uk_ast_scope *scope, struct uk_loop *l,
@@ -191,9 +235,10 @@ static struct uk_node *convert_loop(struct uk_nest *n, const struct uk_ast_scope
     struct uk_node *body;
 
     l->is_made = false;
-    body = convert_free(n, scope, l, node);
+    body = convert(n, scope, l, node);
     if (body && uk_is_bound(l) && !l->is_made)
-        body = restore_loop(n, l, body);
+        body = restore_loop(n, scope, l, node, body);
+    isl_ast_node_free(node);
     l->is_made |= before;
     return body;
 }
@@ -362,6 +407,7 @@ static enum uk_status check_sizes(struct uk_schedule *s, const struct uk_stage *
     if (isl_set_is_empty(context) != isl_bool_true)
         return UK_OK;
     enum uk_status status = uk_isl_status(s);
+    s->is_final = !status;
     return status ? status
                   : uk_fail(s->context, UK_REFUSED, st->statement->at,
                             "no sizes fulfil the assumptions; correct `assume` or --define");
@@ -468,6 +514,7 @@ enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out) {
     if (status)
         return status;
     for (n->main = s->stages; n->main; n->main = n->main->next) {
+        s->at = n->main;
         if (n->main->parent)
             continue;
         if (!(status = collect(n)))

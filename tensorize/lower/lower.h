@@ -56,7 +56,15 @@ struct uk_node *uk_lower_copy_row(struct uk_schedule *s, const struct uk_stage *
 bool uk_is_block_copy(const struct uk_stage *st);
 struct uk_node *uk_lower_block_copy(struct uk_schedule *s, const struct uk_stage *st,
                                     struct uk_index **value);
-/* lower_program.c: a condition on the sizes, tested at entry. */
+/* lower_program.c: once all steps are applied, kernels of copies, resets of sums, and which loops isl makes. */
+enum uk_status uk_finish_stages(struct uk_schedule *s);
+/* Buffers of the temps that are used. */
+enum uk_status uk_add_temps(struct uk_schedule *s);
+bool uk_nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *of);
+/* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is inside its tensor. */
+enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f);
+enum uk_status uk_list_intrinsics(struct uk_schedule *s, struct uk_function *f);
+/* A condition on the sizes, tested at entry. */
 enum uk_status uk_add_check(struct uk_schedule *s, struct uk_function *f, struct uk_index *condition);
 /* argument_width.c: adds the conditions under which the stage's kernel can be passed its sizes, or refuses. */
 enum uk_status uk_check_arguments(struct uk_schedule *s, const struct uk_stage *st, struct uk_function *f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* uk_lower: steps, what they leave to us (copies' kernels, zeroing, buffers), and the function. */
+/* What steps leave to us: copies' kernels, zeroing, buffers; and what a function tests at entry. */
 #include <isl/set.h>
 #include <string.h>
 #include "lower.h"
@@ -28,7 +28,7 @@ static enum uk_status tensorize_copy(struct uk_schedule *s, struct uk_stage *st)
     return status == UK_NO_MATCH ? UK_OK : status;
 }
 
-static bool nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *of) {
+bool uk_nest_is_parallel(const struct uk_schedule *s, const struct uk_stage *of) {
     for (const struct uk_stage *st = s->stages; st; st = st->next)
         for (int i = 0; i < st->tile && uk_root_of(st) == uk_root_of(of); i++)
             if (st->loop[i]->kind == UK_LOOP_PARALLEL)
@@ -43,7 +43,7 @@ static void place_copy(struct uk_schedule *s, struct uk_stage *st) {
 
     for (int i = 0; i < st->prefix; i++)
         inside |= st->loop[i]->kind == UK_LOOP_PARALLEL;
-    if (!inside && st->tile > st->prefix && reader && nest_is_parallel(s, reader))
+    if (!inside && st->tile > st->prefix && reader && uk_nest_is_parallel(s, reader))
         st->loop[st->prefix]->kind = UK_LOOP_PARALLEL;
     for (struct uk_buffer *b = s->buffers; b; b = b->next)
         if (b->tensor == st->operand[0].tensor)
@@ -189,6 +189,7 @@ static enum uk_status fuse_copies(struct uk_schedule *s) {
         enum uk_status status = UK_OK;
 
         next = st->next;
+        s->at = st;
         if (st->is_copy && !st->match && st->operand[0].tensor->scope == UK_SCOPE_GLOBAL &&
             (status = uk_fuse_copy(s, st)))
             return status;
@@ -196,12 +197,13 @@ static enum uk_status fuse_copies(struct uk_schedule *s) {
     return UK_OK;
 }
 
-static enum uk_status finish(struct uk_schedule *s) {
+enum uk_status uk_finish_stages(struct uk_schedule *s) {
     enum uk_status fused = fuse_copies(s);
 
     if (fused)
         return fused;
     for (struct uk_stage *st = s->stages; st; st = st->next) {
+        s->at = st;
         enum uk_status status = uk_check_vectors(s, st);
 
         if (!status && st->is_copy && !st->match && st->operand[0].tensor->scope == UK_SCOPE_GLOBAL)
@@ -282,11 +284,13 @@ static enum uk_status check_over(struct uk_schedule *s, struct uk_function *f) {
 
 /* Assumptions, what kernels take in few bits, and the condition on the sizes under which every access is inside
  * its tensor. */
-static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
+enum uk_status uk_add_checks(struct uk_schedule *s, struct uk_function *f) {
     enum uk_status over = check_over(s, f);
 
-    if (over)
+    if (over) {
+        s->is_final = true;
         return over;
+    }
     for (const struct uk_assume *a = s->program->assumes; a; a = a->next) {
         enum uk_status status = uk_add_check(s, f, a->relation);
 
@@ -305,9 +309,10 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         struct uk_index *inside = st->inside;
         int64_t always;
+
+        s->at = st;
         enum uk_status status =
             st->is_copy || st->is_reset || inside ? UK_OK : uk_inside_condition(s, st, &inside);
-
         if (!status)
             status = check_arguments(s, st, f);
         if (status)
@@ -316,13 +321,15 @@ static enum uk_status add_checks(struct uk_schedule *s, struct uk_function *f) {
             inside = inside ? uk_index_op(s->arena, UK_I_AND, st->needs, inside) : st->needs;
         if (st->is_copy || st->is_reset || (uk_index_is_int(inside, &always) && always))
             continue;
-        if (uk_index_is_int(inside, &always))
+        s->is_final = uk_index_is_int(inside, &always);
+        if (s->is_final)
             return uk_fail(s->context, UK_REFUSED, st->statement->at,
                            "stage %s: whatever the sizes, an access is outside of its tensor", st->name);
         if ((status = uk_add_check(s, f, inside)))
             return status;
         all = conditions++ ? uk_index_op(s->arena, UK_I_AND, all, inside) : inside;
     }
+    s->is_final = true;
     return conditions > 1 && conditions <= MOST_TOGETHER ? uk_check_together(s, all) : UK_OK;
 }
 
@@ -354,7 +361,7 @@ static bool is_used(const struct uk_schedule *s, const struct uk_tensor *t) {
     return false;
 }
 
-static enum uk_status add_temps(struct uk_schedule *s) {
+enum uk_status uk_add_temps(struct uk_schedule *s) {
     for (struct uk_tensor *t = s->program->tensors; t; t = t->next) {
         if (t->kind != UK_TENSOR_TEMP || !is_used(s, t))
             continue;
@@ -377,7 +384,7 @@ static void list_intrinsic(struct uk_function *f, struct uk_intrinsic *intrinsic
 }
 
 /* Every stage has two at most. */
-static enum uk_status list_intrinsics(struct uk_schedule *s, struct uk_function *f) {
+enum uk_status uk_list_intrinsics(struct uk_schedule *s, struct uk_function *f) {
     int stages = 0;
 
     for (const struct uk_stage *st = s->stages; st; st = st->next)
@@ -392,113 +399,4 @@ static enum uk_status list_intrinsics(struct uk_schedule *s, struct uk_function 
             list_intrinsic(f, st->packing->match->intrinsic);
     }
     return UK_OK;
-}
-
-static void print_applied(struct uk_schedule *s, struct uk_text *steps) {
-    struct uk_program shown = *s->program;
-
-    shown.steps = s->applied;
-    uk_print_steps(steps, &shown);
-}
-
-/* A GPU needs loops that are bound: without any the steps are for CPUs. */
-static bool has_steps(const struct uk_schedule *s) {
-    const struct uk_step *step = s->program->steps;
-
-    while (step && s->target->arch->is_device && step->kind != UK_STEP_BIND)
-        step = step->next;
-    return step;
-}
-
-static enum uk_status choose_steps(struct uk_schedule *s) {
-    const struct uk_step *step = s->program->steps;
-    enum uk_status status = UK_OK;
-
-    if (has_steps(s))
-        return uk_apply_steps(s, s->program->steps);
-    if (step)
-        status = uk_note(s->context, step->at,
-                         "the schedule binds no loop, so that it is none for %s; one is chosen in its place",
-                         s->target->name);
-    if (status)
-        return status;
-    return s->target->arch->is_device ? uk_auto_device(s) : uk_auto_schedule(s);
-}
-
-static enum uk_status apply_schedule(struct uk_schedule *s) {
-    double since = uk_now();
-    enum uk_status status = uk_stages_create(s);
-
-    if (!status)
-        status = choose_steps(s);
-    if (!status)
-        status = uk_place_temps(s);
-    if (!status)
-        status = uk_fill_tiles(s);
-    if (!status)
-        status = uk_spread_over_threads(s);
-    if (!status)
-        status = finish(s);
-    if (!status)
-        status = uk_check_kernels(s);
-    if (!status)
-        status = uk_make_registers(s);
-    if (!status)
-        status = uk_match_locals(s);
-    if (!status)
-        status = uk_check_memory(s);
-    if (!status)
-        status = add_temps(s);
-    uk_time(s->context->times, "match", since);
-    return status;
-}
-
-static enum uk_status lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                            struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
-    struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s);
-    struct uk_function *f = uk_alloc(&p->arena, sizeof *f);
-    enum uk_status status;
-
-    *out = NULL;
-    if (!s || !f)
-        return uk_out_of_memory(p->context);
-    *s = (struct uk_schedule){
-        .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
-    s->applied_end = &s->applied;
-    *f = (struct uk_function){.program = p, .name = p->name, .work_argument = o->workspace_argument};
-    if ((status = uk_check_constants(p, uk_target_most_bytes(t))) || (status = uk_warn_of_pads(p)) ||
-        (status = apply_schedule(s)))
-        return status;
-    if (steps)
-        print_applied(s, steps);
-    double since = uk_now();
-    if ((status = uk_lower_stages(s, &f->body)) || (status = uk_constant_edges(s, f->body)) ||
-        (status = uk_fold_bias(s, &f->body)) || (status = uk_make_launches(s, &f->body)) ||
-        (status = add_checks(s, f)) || (status = list_intrinsics(s, f)))
-        return status;
-    uk_time(p->context->times, "loops", since);
-    f->buffers = s->buffers;
-    f->aliases = s->aliases;
-    for (const struct uk_stage *st = s->stages; st; st = st->next)
-        f->is_parallel |= nest_is_parallel(s, st);
-    *out = f;
-    return UK_OK;
-}
-
-/* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed differs
- * from the kernel's), so that only the failure is reported. */
-enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                        struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
-    if (o->threads < 0)
-        return uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-                       "%d threads: give how many the function will run on, or 0 for one", o->threads);
-    p->arena.failed = p->context->arena.failed = false;
-    enum uk_status status = lower(p, t, o, report, steps, out);
-
-    if (!p->arena.failed && !p->context->arena.failed && !(report && report->failed) &&
-        !(steps && steps->failed))
-        return status;
-    *out = NULL;
-    uk_context_enter(p->context, p->context->file);
-    return uk_out_of_memory(p->context);
 }

@@ -225,9 +225,20 @@ static int coupled(const struct uk_attempt *t) {
     return n;
 }
 
+/* Of a sum: what the kernel takes exactly so many of, and there may be another number, is split, with plain loops at its edge. */
+static int inexact(const struct uk_attempt *t) {
+    int n = 0;
+    int64_t exact;
+
+    for (int v = t->ks->left_iterators; v < t->ks->iterators; v++)
+        n += t->m.axis[v] && uk_index_is_int(t->ks->extent[v], &exact) &&
+             uk_constant_extent(t->st, t->m.axis[v]) != exact;
+    return n;
+}
+
 struct uk_rank uk_match_rank(const struct uk_attempt *t) {
     enum { OF_BOX = UK_MAX_OPERANDS * UK_MAX_AXES };
-    struct uk_rank r = {.effort = OF_BOX * coupled(t), .sum = 1};
+    struct uk_rank r = {.effort = OF_BOX * coupled(t) + UK_MAX_OPERANDS * inexact(t), .sum = 1};
 
     for (int v = 0; v < t->ks->iterators; v++) {
         r.effort += t->m.axis[v] ? 0 : UK_MAX_OPERANDS;
@@ -258,6 +269,16 @@ static bool complete(struct uk_attempt *t) {
     return false;
 }
 
+/* Has the loop of a whole stage as many values as the kernel takes exactly of the axis, or more? */
+static bool has_enough(struct uk_attempt *t, int axis, const struct uk_loop *l) {
+    int64_t exact, n = uk_constant_extent(t->st, l);
+
+    if (!t->whole || n < 0 || !uk_index_is_int(t->ks->extent[axis], &exact) || n >= exact)
+        return true;
+    return uk_differ(t, "%s takes exactly %lld along %s, and the loop %s has %lld", t->k->name,
+                     (long long)exact, t->ks->iterator[axis]->name, l->var->name, (long long)n);
+}
+
 /* Axes one after the other, each with a loop whose steps agree; backs up where several agree. */
 static bool assign_axes(struct uk_attempt *t, int axis) {
     if (axis == t->ks->iterators)
@@ -279,7 +300,7 @@ static bool assign_axes(struct uk_attempt *t, int axis) {
         if (t->tries++ > MOST_TRIES)
             return uk_differ(t, "too many loops could be the kernel's axes; tensorize fewer loops");
         found = true;
-        bool same = !l || same_steps(t, axis, l);
+        bool same = !l || (has_enough(t, axis, l) && same_steps(t, axis, l));
         t->m.axis[axis] = l;
         if (same && assign_axes(t, axis + 1))
             return true;

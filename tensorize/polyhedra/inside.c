@@ -138,6 +138,7 @@ enum uk_status uk_inside_condition(struct uk_schedule *s, const struct uk_stage 
     }
     isl_set_free(bad);
     isl_set_free(context);
+    s->is_final |= status != UK_OK;
     if (!status)
         status = uk_isl_status(s);
     return status ? status : *out ? UK_OK : uk_out_of_memory(s->context);

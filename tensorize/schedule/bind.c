@@ -153,12 +153,24 @@ static bool others_have_blocks(const struct uk_schedule *s, const struct uk_stag
     return false;
 }
 
+/* Has the stage a loop whose iterations do not depend on each other? Else one thread computes it. */
+static bool can_bind(const struct uk_stage *st) {
+    for (int i = 0; i < st->loops; i++)
+        if (!uk_is_reduced(st, st->loop[i]) && !(st->previous && st->loop[i]->iterator == st->scanned))
+            return true;
+    return false;
+}
+
 static enum uk_status find_blocks(struct kernel *k) {
     struct uk_stage *st = k->root;
 
     uk_blocks_of(st, &k->host, &k->inside);
     const int last = k->inside - 1;
     const bool others = last < 0 && others_have_blocks(k->s, st);
+    if (last < 0 && others && !can_bind(st)) {
+        k->host = 0;
+        return UK_OK;
+    }
     if (last < 0 && !st->loops)
         return uk_fail(
             k->s->context, UK_REFUSED, st->statement->at,
@@ -326,7 +338,7 @@ static enum uk_status check_kernel(struct kernel *k, struct uk_stage **member) {
         status = check_size(k);
     for (int i = 0; i < members && !status; i++)
         status = set_weights(k, member[i]);
-    return status ? status : check_races(k, member, members);
+    return status || !k->inside ? status : check_races(k, member, members);
 }
 
 static bool has_kernels(const struct uk_schedule *s) {
@@ -358,8 +370,9 @@ enum uk_status uk_check_kernels(struct uk_schedule *s) {
     for (struct uk_stage *st = s->stages; st; st = st->next) {
         struct kernel k = {.s = s, .root = st};
 
-        if (uk_kernel_root(st) != st || uk_is_empty(st))
+        if (uk_kernel_root(st) != st || uk_has_no_output(st))
             continue;
+        s->at = st;
         if (!(k.block = uk_alloc(s->arena, UK_AXES * sizeof *k.block)))
             return uk_out_of_memory(s->context);
         enum uk_status status = check_kernel(&k, member);

@@ -170,6 +170,7 @@ enum uk_status uk_check_memory(struct uk_schedule *s) {
         for (int scope = UK_SCOPE_SHARED; scope <= UK_SCOPE_REGISTER; scope++) {
             const int64_t n = uk_kernel_root(st) == st ? bytes_of(s, st, (enum uk_scope)scope) : 0;
 
+            s->at = st;
             if (n > most[scope])
                 return uk_fail(s->context, UK_REFUSED, st->statement->at,
                                "the kernel of stage %s has %" PRId64

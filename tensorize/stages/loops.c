@@ -182,6 +182,15 @@ int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l) {
     return least;
 }
 
+bool uk_has_no_output(const struct uk_stage *st) {
+    int64_t c;
+
+    for (int i = 0; i < st->iterators; i++)
+        if (!st->reduced[i] && uk_index_is_int(st->statement->extent[i], &c) && c <= 0)
+            return true;
+    return false;
+}
+
 bool uk_is_empty(const struct uk_stage *st) {
     int64_t c;
 

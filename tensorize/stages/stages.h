@@ -101,10 +101,11 @@ struct uk_stage {
     struct uk_index *inside; /* loops were fused by a change of view: uk_inside_condition before that */
     bool is_filtered;        /* its `where` has relations that are no bounds: each instance tests them */
     bool is_copy;
-    const struct uk_copied *copied; /* a copy of a tensor: what it holds (region.h) */
-    bool is_reset;                  /* the separate initialization of a reduction */
-    bool stores_part;               /* cache_write's: a part of the tensor, which its iterators do not say */
-    const char *plain_why;          /* the automatic schedule found no kernel: why; or NULL */
+    const struct uk_copied *copied;    /* a copy of a tensor: what it holds (region.h) */
+    bool is_reset;                     /* the separate initialization of a reduction */
+    bool stores_part;                  /* cache_write's: a part of the tensor, which its iterators do not say */
+    const char *plain_why;             /* the automatic schedule found no kernel: why; or NULL */
+    const struct uk_draft_name *draft; /* of an automatic schedule: what made the stage's nest; or NULL */
     bool is_gone; /* left out of the program: inlined, or stored by another stage's kernel */
     int attached; /* how many stages have it as their parent */
     int tile;     /* tensorized: position of the nest's first loop; else = loops */
@@ -113,6 +114,17 @@ struct uk_stage {
     struct uk_stage *in_group;  /* automatic schedules: the next one that follows the same tiles */
     struct uk_stage *in_nest;   /* lowering: the next one of its nest; of a root, the first one after it, */
     struct uk_stage *last_in_nest; /* and the last one */
+};
+
+/* A stage's part of an automatic schedule: by a kernel, or in one of the forms without. */
+struct uk_draft_name {
+    const char *stage, *name;
+};
+
+struct uk_refused {
+    struct uk_draft_name draft;
+    const char *why;
+    struct uk_refused *next;
 };
 
 struct uk_schedule {
@@ -137,7 +149,11 @@ struct uk_schedule {
     struct uk_stage *declared; /* the matcher's: the declaration that it is at */
     int reached;               /* how far the last attempt to match got, where it failed */
     const char *wanted_stage,
-        *wanted_kernel; /* automatic schedules: no other kernel for this stage; or NULL */
+        *wanted_kernel;            /* automatic schedules: no other kernel for this stage; or NULL */
+    bool is_automatic, as_written; /* nobody wrote the steps; there are none, but for what a GPU needs */
+    struct uk_refused *refused;    /* drafts that are not taken again, the last one first */
+    struct uk_stage *at; /* what is scheduled or lowered: a refusal is its draft's; NULL: anyone's */
+    bool is_final;       /* a refusal is the program's, whatever its schedule */
 };
 
 /* Whether a stage that no kernel computes may run as plain loops. */
@@ -237,6 +253,8 @@ struct uk_index *uk_extent_within(struct uk_schedule *s, const struct uk_stage *
 int64_t uk_constant_extent(const struct uk_stage *st, const struct uk_loop *l);
 /* A constant extent is 0: there is nothing to compute. */
 bool uk_is_empty(const struct uk_stage *st);
+/* The same of what it writes: there is nothing to initialize either. */
+bool uk_has_no_output(const struct uk_stage *st);
 bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st, int position);
 enum uk_status uk_add_bound(struct uk_schedule *s, struct uk_stage *st, const struct uk_affine *f,
                             struct uk_index *upper);

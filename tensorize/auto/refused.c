@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Drafts that were refused. An automatic schedule is made of one draft for each stage: a kernel with its tiles, a form of loops
+ * over blocks and threads, at last the loops as the statement has them. A step, the lowering or a limit of the target may refuse
+ * one; the program is then scheduled again without it.
+ */
+#include <string.h>
+#include "auto.h"
+
+enum {
+    MOST_OF_STAGE = 8, /* drafts of a stage that are tried; then it is as it was written */
+    MOST_TRIES = 32    /* schedules of a program; then all of it is */
+};
+
+const char *uk_refusal(const struct uk_schedule *s, const char *stage, const char *draft) {
+    for (const struct uk_refused *r = s->refused; r; r = r->next)
+        if (!strcmp(r->draft.stage, stage) && !strcmp(r->draft.name, draft))
+            return r->why;
+    return NULL;
+}
+
+bool uk_is_as_written(const struct uk_schedule *s, const char *stage) {
+    return s->as_written || uk_refusal(s, stage, UK_AS_WRITTEN);
+}
+
+const char *uk_why_as_written(struct uk_schedule *s, const char *stage) {
+    const struct uk_refused *first = NULL;
+
+    for (const struct uk_refused *r = s->refused; r; r = r->next)
+        if (!strcmp(r->draft.stage, stage) && (!first || strcmp(r->draft.name, UK_AS_WRITTEN)))
+            first = r;
+    return first ? uk_format(s->arena, "its schedule by %s was refused: %s", first->draft.name, first->why)
+                 : NULL;
+}
+
+enum uk_status uk_begin_draft(struct uk_schedule *s, struct uk_stage *st, const char *name) {
+    struct uk_draft_name *d = uk_alloc(s->arena, sizeof *d);
+
+    if (!d || !name)
+        return uk_out_of_memory(s->context);
+    *d = (struct uk_draft_name){.stage = st->name, .name = name};
+    st->draft = d;
+    s->at = st;
+    return UK_OK;
+}
+
+/* The draft that made the stage what it is: that of the nest that it is in, or of what reads the copy. */
+static const struct uk_draft_name *draft_of(const struct uk_stage *st) {
+    for (int i = 0; st && i < 2; i++) {
+        while (st->parent && !st->draft)
+            st = st->parent;
+        if (st->draft)
+            return st->draft;
+        st = st->is_copy ? uk_first_reader(st) : NULL;
+    }
+    return NULL;
+}
+
+static int count(const struct uk_refused *r, const char *stage) {
+    int n = 0;
+
+    for (; r; r = r->next)
+        n += !stage || !strcmp(r->draft.stage, stage);
+    return n;
+}
+
+/* Adds the draft; false: it is in the list. Beyond the most of a stage, what it is as written follows. */
+static bool add(struct uk_schedule *s, const struct uk_draft_name *d, const char *why, bool *failed) {
+    const bool many = count(s->refused, d->stage) >= MOST_OF_STAGE;
+    struct uk_refused *r;
+
+    if (uk_refusal(s, d->stage, d->name))
+        return false;
+    if (!(r = uk_alloc(s->arena, sizeof *r))) {
+        *failed = true;
+        return false;
+    }
+    *r = (struct uk_refused){.draft = *d, .why = why, .next = s->refused};
+    r->draft.name = many ? UK_AS_WRITTEN : d->name;
+    s->refused = r;
+    return true;
+}
+
+/* What the message says behind the place of the error. */
+static const char *reason(struct uk_schedule *s) {
+    static const char mark[] = "error: ";
+    const char *text = uk_context_message(s->context), *at = strstr(text, mark);
+    char *line = uk_strdup(s->arena, at ? at + sizeof mark - 1 : text);
+
+    for (char *c = line; c && *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
+    return line;
+}
+
+bool uk_is_refusal(const struct uk_schedule *s, enum uk_status status) {
+    return (status == UK_REFUSED || status == UK_UNSUPPORTED || status == UK_NO_MATCH) && !s->arena->failed &&
+           !s->context->arena.failed && s->context->message;
+}
+
+bool uk_draft_again(struct uk_schedule *s, enum uk_status status) {
+    const struct uk_draft_name *d = s->at ? draft_of(s->at) : NULL;
+    bool any = false, failed = false;
+
+    if (!s->is_automatic || s->as_written || s->is_final || !uk_is_refusal(s, status))
+        return false;
+    const char *why = reason(s);
+    if (d)
+        any = why && add(s, d, why, &failed);
+    for (const struct uk_stage *st = s->stages; st && !d && why; st = st->next)
+        any |= st->draft && add(s, st->draft, why, &failed);
+    if (!why || failed)
+        return false;
+    s->as_written = !any || count(s->refused, NULL) > MOST_TRIES;
+    uk_context_forget(s->context);
+    return true;
+}
+
+void uk_report_refused(const struct uk_schedule *s) {
+    for (const struct uk_refused *r = s->refused; r && s->report; r = r->next)
+        uk_put(s->report, "stage %s: %s was refused: %s\n", r->draft.stage, r->draft.name, r->why);
+}

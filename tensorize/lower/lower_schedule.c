@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * uk_lower: the steps, those of the program or an automatic schedule, then all that follows from them, to the function. What an
+ * automatic schedule drafts for a stage is tried: if a step, the lowering or a limit of the target refuses it, the whole program is
+ * scheduled again without it, as often as there are other drafts (auto/refused.c).
+ */
+#include "lower.h"
+
+static void print_applied(struct uk_schedule *s, struct uk_text *steps) {
+    struct uk_program shown = *s->program;
+
+    shown.steps = s->applied;
+    uk_print_steps(steps, &shown);
+}
+
+/* A GPU needs loops that are bound: without any the steps are for CPUs. */
+static bool has_steps(const struct uk_schedule *s) {
+    const struct uk_step *step = s->program->steps;
+
+    while (step && s->target->arch->is_device && step->kind != UK_STEP_BIND)
+        step = step->next;
+    return step;
+}
+
+static enum uk_status choose_steps(struct uk_schedule *s) {
+    const struct uk_step *step = s->program->steps;
+    enum uk_status status = UK_OK;
+
+    if (has_steps(s))
+        return uk_apply_steps(s, s->program->steps);
+    s->is_automatic = true;
+    if (step)
+        status = uk_note(s->context, step->at,
+                         "the schedule binds no loop, so that it is none for %s; one is chosen in its place",
+                         s->target->name);
+    if (status)
+        return status;
+    return s->target->arch->is_device ? uk_auto_device(s) : uk_auto_schedule(s);
+}
+
+/* A refusal of what is done to all stages at once may be of any. */
+typedef enum uk_status change_all(struct uk_schedule *s);
+
+static enum uk_status apply_schedule(struct uk_schedule *s) {
+    static change_all *const then[] = {uk_place_temps,   uk_fill_tiles,    uk_spread_over_threads,
+                                       uk_finish_stages, uk_check_kernels, uk_make_registers,
+                                       uk_match_locals,  uk_check_memory,  uk_add_temps};
+    const double since = uk_now();
+    enum uk_status status = uk_stages_create(s);
+
+    if (!status)
+        status = choose_steps(s);
+    for (size_t i = 0; i < sizeof then / sizeof *then && !status; i++) {
+        s->at = NULL;
+        status = then[i](s);
+    }
+    uk_time(s->context->times, "match", since);
+    return status;
+}
+
+static enum uk_status make_function(struct uk_schedule *s, struct uk_function *f) {
+    const double since = uk_now();
+    enum uk_status status = uk_lower_stages(s, &f->body);
+
+    s->at = NULL;
+    if (status || (status = uk_constant_edges(s, f->body)) || (status = uk_fold_bias(s, &f->body)) ||
+        (status = uk_make_launches(s, &f->body)) || (status = uk_add_checks(s, f)) ||
+        (status = uk_list_intrinsics(s, f)))
+        return status;
+    uk_time(s->context->times, "loops", since);
+    f->buffers = s->buffers;
+    f->aliases = s->aliases;
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        f->is_parallel |= uk_nest_is_parallel(s, st);
+    return UK_OK;
+}
+
+/* One schedule: s has what is not taken again. */
+static enum uk_status try_schedule(struct uk_schedule *s, struct uk_function *f) {
+    enum uk_status status = apply_schedule(s);
+
+    return status ? status : make_function(s, f);
+}
+
+static void cut(struct uk_text *t, size_t length) {
+    if (!t || !t->text)
+        return;
+    t->length = length;
+    t->text[length] = 0;
+}
+
+static enum uk_status lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                            struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+    struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s), begin;
+    struct uk_function *f = uk_alloc(&p->arena, sizeof *f);
+    enum uk_status status;
+
+    *out = NULL;
+    if (!s || !f)
+        return uk_out_of_memory(p->context);
+    if ((status = uk_check_constants(p, uk_target_most_bytes(t))) || (status = uk_warn_of_pads(p)))
+        return status;
+    const size_t notes = p->context->notes.length, reported = report ? report->length : 0;
+    begin = (struct uk_schedule){
+        .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
+    do {
+        begin.refused = s->refused;
+        begin.as_written = s->as_written;
+        *s = begin;
+        s->applied_end = &s->applied;
+        *f = (struct uk_function){.program = p, .name = p->name, .work_argument = o->workspace_argument};
+        cut(&p->context->notes, notes);
+        cut(report, reported);
+        status = try_schedule(s, f);
+    } while (status && uk_draft_again(s, status));
+    if (status)
+        return status;
+    uk_report_refused(s);
+    if (steps)
+        print_applied(s, steps);
+    *out = f;
+    return UK_OK;
+}
+
+/* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed differs
+ * from the kernel's), so that only the failure is reported. */
+enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                        struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+    if (o->threads < 0)
+        return uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                       "%d threads: give how many the function will run on, or 0 for one", o->threads);
+    p->arena.failed = p->context->arena.failed = false;
+    enum uk_status status = lower(p, t, o, report, steps, out);
+
+    if (!p->arena.failed && !p->context->arena.failed && !(report && report->failed) &&
+        !(steps && steps->failed))
+        return status;
+    *out = NULL;
+    uk_context_enter(p->context, p->context->file);
+    return uk_out_of_memory(p->context);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What becomes of an automatic schedule when a step, the lowering or a limit of the target refuses a part of it: another is taken,
+ * plain loops at last, and what it computes is right. Refusals are made here, in the place of functions of the compiler.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "lower/lower.h"
+#include "interpret/interpret.h"
+#include "test_context.h"
+
+enum { SIZES = 3, MOST = 2500, TENSORS = 6 };
+
+static const struct {
+    const char *text;
+    int64_t size[SIZES];
+} programs[] = {
+    {"tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, n]\n",
+     {37, 19, 41}},
+    {"tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor b f32 [N]\ntensor C f32 [M, N]\ntemp T f32 [M, N]\n"
+     "T[m, n] = sum(k) A[m, k] * B[k, n]\nC[m, n] = max(T[m, n] + b[n], 0)\n",
+     {37, 19, 41}},
+    {"tensor X f32 [M, K]\ntensor Z f32 [M]\ntensor Y f32 [M]\nZ[m] = sum(k) X[m, k]\nY[m] = max(Z[m], 0)\n",
+     {33, 70, 0}},
+    {"tensor X u8 [N, 20, 20]\ntensor F i8 [N, 3, 3]\ntensor Y i32 [N, 20, 20]\n"
+     "Y[n, p, q] = sum(r, s) i32(pad(X[n, p + r - 1, q + s - 1], 3)) * i32(F[n, r, s])\n",
+     {4, 0, 0}},
+};
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+static const char *const targets[] = {"x86_64-avx2", "riscv64-p", "amdgcn-gfx906"};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
+/* ---- refusals ---- */
+
+static const char made_up[] = "made up by the test";
+
+static enum {
+    NOTHING,
+    ONE_STEP,    /* the step of that number, once */
+    ALL_OF_KIND, /* each step of that kind */
+    MATCHES,     /* the lowering of what a kernel computes */
+    DRAFTS,      /* the limits of all but the schedule as it is written */
+    ALL          /* limits, always */
+} refused;
+static int number, steps;
+static char report[1 << 16];
+
+static enum uk_status refuse(struct uk_schedule *s) {
+    return uk_fail(s->context, UK_REFUSED, (struct uk_position){0}, "%s", made_up);
+}
+
+enum uk_status __real_uk_apply_steps(struct uk_schedule *s, struct uk_step *step);
+enum uk_status __wrap_uk_apply_steps(struct uk_schedule *s, struct uk_step *step);
+enum uk_status __real_uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
+enum uk_status __wrap_uk_lower_stages(struct uk_schedule *s, struct uk_node **out);
+enum uk_status __real_uk_check_memory(struct uk_schedule *s);
+enum uk_status __wrap_uk_check_memory(struct uk_schedule *s);
+
+enum uk_status __wrap_uk_apply_steps(struct uk_schedule *s, struct uk_step *step) {
+    const bool is = refused == ONE_STEP      ? steps++ == number
+                    : refused == ALL_OF_KIND ? (int)step->kind == number
+                                             : false;
+
+    return is ? refuse(s) : __real_uk_apply_steps(s, step);
+}
+
+enum uk_status __wrap_uk_lower_stages(struct uk_schedule *s, struct uk_node **out) {
+    for (struct uk_stage *st = s->stages; st && refused == MATCHES; st = st->next)
+        if (st->match && !st->is_copy) {
+            s->at = st;
+            return refuse(s);
+        }
+    return __real_uk_lower_stages(s, out);
+}
+
+enum uk_status __wrap_uk_check_memory(struct uk_schedule *s) {
+    return refused == ALL || (refused == DRAFTS && !s->as_written) ? refuse(s) : __real_uk_check_memory(s);
+}
+
+/* ---- a program, compiled and run ---- */
+
+static struct uk_program *parse(int i) {
+    struct uk_program *p;
+
+    if (uk_program_parse(context, "drafted.uk", programs[i].text, strlen(programs[i].text), &p))
+        fail_msg("%s", uk_context_message(context));
+    return p;
+}
+
+static enum uk_status lower(struct uk_program *p, const char *name, bool strict, struct uk_function **f) {
+    const struct uk_options o = {.target = name, .threads = 3, .require_kernels = strict};
+    const struct uk_target *target;
+    struct uk_text t = {0};
+
+    assert_int_equal(uk_target_find(context, name, &target), UK_OK);
+    const enum uk_status status = uk_lower(p, target, &o, &t, NULL, f);
+    *report = 0;
+    strncat(report, t.text ? t.text : "", sizeof report - 1);
+    uk_text_free(t.text);
+    return status;
+}
+
+static void fill(char (*data)[MOST * 4]) {
+    uint32_t state = 7;
+
+    for (int t = 0; t < TENSORS; t++)
+        for (int i = 0; i < MOST; i++) {
+            const float x = (float)((int)((state = state * 1664525u + 1013904223u) >> 29) - 3);
+
+            memcpy(&data[t][4 * i], &x, sizeof x);
+        }
+}
+
+/* The program computes what it says, although what is refused is. */
+static void must_be_right(int i, const char *target) {
+    static char got[TENSORS][MOST * 4], expected[TENSORS][MOST * 4];
+    struct uk_program *p = parse(i);
+    struct uk_function *f = NULL;
+    void *got_at[TENSORS], *expected_at[TENSORS];
+
+    fill(got);
+    fill(expected);
+    for (int t = 0; t < TENSORS; t++) {
+        got_at[t] = got[t];
+        expected_at[t] = expected[t];
+    }
+    steps = 0;
+    if (lower(p, target, false, &f))
+        fail_msg("program %d, %s, refusal %d of %d: %s\n%s", i, target, (int)refused, number,
+                 uk_context_message(context), report);
+    const struct uk_values values = {.size = programs[i].size, .tensor = got_at};
+    assert_int_equal(uk_interpret_function(f, &values, 0xff), UK_OK);
+    assert_int_equal(uk_program_interpret(p, programs[i].size, NULL, expected_at), UK_OK);
+    if (memcmp(got, expected, sizeof got))
+        fail_msg("program %d, %s, refusal %d of %d: another result\n%s", i, target, (int)refused, number,
+                 report);
+    uk_program_destroy(p);
+}
+
+/* ---- the tests ---- */
+
+static void each_step(void **state) {
+    (void)state;
+    refused = ONE_STEP;
+    for (int i = 0; i < PROGRAMS; i++)
+        for (int t = 0; t < TARGETS; t++)
+            for (number = 0, steps = 1; number < steps; number++)
+                must_be_right(i, targets[t]);
+}
+
+static void each_kind(void **state) {
+    (void)state;
+    refused = ALL_OF_KIND;
+    for (int i = 0; i < PROGRAMS; i++)
+        for (int t = 0; t < TARGETS; t++)
+            for (number = 0; number <= UK_STEP_BIND; number++)
+                must_be_right(i, targets[t]);
+}
+
+static void lowering(void **state) {
+    (void)state;
+    refused = MATCHES;
+    for (int i = 0; i < PROGRAMS; i++)
+        for (int t = 0; t < TARGETS; t++)
+            must_be_right(i, targets[t]);
+}
+
+static void limits(void **state) {
+    (void)state;
+    refused = DRAFTS;
+    for (int i = 0; i < PROGRAMS; i++)
+        for (int t = 0; t < TARGETS; t++) {
+            must_be_right(i, targets[t]);
+            assert_non_null(strstr(report, "was refused: made up by the test"));
+            assert_null(strstr(report, "computed by"));
+        }
+}
+
+/* The kernel and the reason are named, whether plain loops are allowed or not. */
+static void words(void **state) {
+    struct uk_function *f;
+    struct uk_program *p = parse(0);
+
+    (void)state;
+    refused = MATCHES;
+    assert_int_equal(lower(p, "x86_64-avx2", false, &f), UK_OK);
+    assert_non_null(strstr(uk_context_notes(context), "stage C runs as plain loops"));
+    assert_non_null(strstr(uk_context_notes(context), "uk_sgemm_"));
+    assert_non_null(strstr(uk_context_notes(context), made_up));
+    assert_non_null(strstr(report, "was refused: made up by the test"));
+    assert_int_equal(lower(p, "x86_64-avx2", true, &f), UK_NO_MATCH);
+    assert_non_null(strstr(uk_context_message(context), "uk_sgemm_"));
+    assert_non_null(strstr(uk_context_message(context), made_up));
+    uk_program_destroy(p);
+}
+
+/* What is refused in any schedule ends with the message; what is not refused leaves no word of it. */
+static void ends(void **state) {
+    struct uk_function *f;
+    struct uk_program *p = parse(1);
+
+    (void)state;
+    for (int t = 0; t < TARGETS; t++) {
+        refused = ALL;
+        assert_int_equal(lower(p, targets[t], false, &f), UK_REFUSED);
+        assert_non_null(strstr(uk_context_message(context), made_up));
+        uk_context_enter(context, NULL);
+        refused = NOTHING;
+        assert_int_equal(lower(p, targets[t], false, &f), UK_OK);
+        assert_null(strstr(report, "refused"));
+    }
+    uk_program_destroy(p);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_step), cmocka_unit_test(each_kind), cmocka_unit_test(lowering),
+        cmocka_unit_test(limits),    cmocka_unit_test(words),     cmocka_unit_test(ends),
+    };
+
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random programs around one sum, from a seed: products of one to three tensors in 0 to 4 output dimensions, windows in one and two
+ * dimensions with the channels first or last, of bytes, i32, f32 and f64; under pad, with conditions, with what follows element by
+ * element. All extents are sizes.
+ */
+#ifndef RANDOM_SUMS_H
+#define RANDOM_SUMS_H
+
+#include <stdint.h>
+
+enum { RANDOM_SUM_TEXT = 2048 };
+
+/* The text of program number `number` of the seed. */
+void random_sum_make(uint64_t seed, int number, char text[RANDOM_SUM_TEXT]);
+/* A number below n, and the next state. */
+int random_sum_below(uint64_t *x, int n);
+
+#endif
