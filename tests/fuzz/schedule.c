@@ -148,7 +148,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
     must(c);
     if (!uk_program_parse(c, "fuzz.uk", (const char *)data, size, &p)) {
-        if (begin(&r, p) && !lower(c, p, &steps, &f)) {
+        if (begin(&r, p) && !uk_program_check(p) && !lower(c, p, &steps, &f)) {
             run_loops(c, p, f, &r);
             if (steps.length)
                 apply_again(c, p, &steps, f);
