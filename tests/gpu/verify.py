@@ -69,7 +69,7 @@ def registry():
 
 
 def right():
-    good = "mm update: ok, 102 cases"
+    good = "mm update: ok, 104 cases"
     expect("good", verify("good", loop(FMA)), 0, good)
     expect("newer", verify("newer", loop(FMA), target="amdgcn-gfx90a"), 0, good)
     expect("c", verify("c", loop("s[i] += a[p * lda + i / 4] * b[p * ldb + i % 4];")), 0, good)
