@@ -68,7 +68,7 @@ struct trial {
 };
 
 /* What is said of kernels of another target. */
-static const char *const elsewhere[] = {"which the target"};
+static const char *const elsewhere[] = {"which the target", "only meant to be used on x86"};
 
 /* False: its schedule names kernels that are not the target's. */
 static bool begin(struct trial *t, const char *name, const char *text, const char *target) {
