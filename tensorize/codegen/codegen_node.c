@@ -170,15 +170,6 @@ static void widen(struct uk_codegen *g, LLVMValueRef call, const struct uk_form 
     }
 }
 
-/* Without arguments that are sizes the addresses of all loops are constants apart, which instructions take as offsets. */
-static bool has_sizes(const struct uk_codegen *g) {
-    const struct uk_var *v = g->build->function->program->sizes;
-
-    while (v && v->defined)
-        v = v->next;
-    return v;
-}
-
 /* other: NULL, or the form that it takes where the condition does not hold. */
 static void call(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef condition,
                  const struct uk_form *other) {
@@ -203,7 +194,8 @@ static void call(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef con
             arg[i] = LLVMBuildAddrSpaceCast(g->b, arg[i], wanted[i], "");
         /* Inlined, each access of each edge of the kernel would count as one of every loop around it, and LLVM's strength
          * reduction takes more than linear time of these. This hides what the address is made of. */
-        if (form->argument[i].tensor && !g->target->arch->is_device && has_sizes(g))
+        if (form->argument[i].tensor && !g->target->arch->is_device &&
+            uk_has_size_arguments(g->build->function->program))
             arg[i] = LLVMBuildFreeze(g->b, arg[i], "");
         if (other && !form->argument[i].tensor && !form->argument[i].size && !form->argument[i].scalar)
             arg[i] = LLVMBuildSelect(g->b, condition, arg[i], kernel_argument(g, n, &other->argument[i]), "");

@@ -484,6 +484,8 @@ bool uk_set_dims(struct uk_program *p, const char *what, int n, struct uk_index 
                  struct uk_index *to[]);
 struct uk_expr *uk_literal(struct uk_program *p, int64_t value);
 extern const char *const uk_type_names[UK_TYPES];
+/* program_query.c: are there sizes that are no constants? */
+bool uk_has_size_arguments(const struct uk_program *p);
 size_t uk_type_bytes(enum uk_type t);
 bool uk_type_is_float(enum uk_type t);
 

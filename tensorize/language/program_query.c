@@ -91,6 +91,14 @@ static const struct uk_program *usable(const struct uk_program *p) {
     return known || !uk_check_rules((struct uk_program *)(uintptr_t)p) ? p : NULL;
 }
 
+bool uk_has_size_arguments(const struct uk_program *p) {
+    const struct uk_var *v = p->sizes;
+
+    while (v && v->defined)
+        v = v->next;
+    return v;
+}
+
 int uk_program_sizes(const struct uk_program *p) {
     return usable(p) ? p->size_count : 0;
 }
