@@ -276,7 +276,7 @@ long syscall(long number, ...) {
 /*
  * A stack of this size or more is used as it is. In front of a smaller one's bytes there is this much more: a word of P in a
  * handler needs room for a second frame of the kernel and for the emulation, and stacks of MINSIGSTKSZ have none. The kernel
- * is therefore given memory of ours, and the program is told of its own.
+ * is therefore given memory of ours, and the program sees its own.
  */
 enum { UK_RVP_STACK = 32768 };
 

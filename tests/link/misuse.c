@@ -19,7 +19,7 @@ static struct uk_program *parse(const char *text) {
     return p;
 }
 
-/* The program is refused with this in its message, which asks for no report. */
+/* The program is refused with this in its message, and not as a defect of this library. */
 static void refused(struct uk_program *p, const char *what) {
     assert_int_equal(uk_program_check(p), UK_INVALID_ARGUMENT);
     if (!strstr(uk_context_message(context), what))
