@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The commands of README on Debian 13, in a root of it below the build folder, which is made once: ./uk-setup demo with the packages
-# of a fresh system and what that needs, then ./uk-setup test quick. Only root can make it and enter it, and debootstrap fetches it.
-# Arguments: the source tree, the build folder.
+# The commands of README on another release of Debian, in a root of it below the build folder, which is made once: ./uk-setup demo with
+# the packages of a fresh system and what that needs, then ./uk-setup test with the words given. Only root can make that root and
+# enter it, and debootstrap fetches it. Arguments: the source tree, the build folder, the release, the words behind `test`.
 set -euo pipefail
-source=$1 folder=$2/debian13
-root=$folder/root release=trixie
+source=$1 release=$3 folder=$2/debian/$3
+root=$folder/root tests=("${@:4}")
 
 skip() {
-    echo "debian13 skipped: $*"
+    echo "debian, $release skipped: $*"
     exit 77
 }
 ((EUID == 0)) || skip "only root can make a root of another system"
@@ -37,15 +37,17 @@ tar -C "$source" --exclude=./.git --exclude='./build*' --exclude=./.peers --excl
     tar -C "$root/root/ukernels" -xf -
 
 fresh=$([[ -e $root/root/ukernels/build/build.ninja ]] || echo yes)
-for command in demo 'test quick'; do
-    # shellcheck disable=SC2086 # two words
-    inside bash -c 'cd /root/ukernels && ./uk-setup "$@"' - $command >"$folder/log" 2>&1 ||
-        { tail -n 60 "$folder/log" >&2; echo "./uk-setup $command failed on Debian 13; its output is in $folder/log" >&2; exit 1; }
+# setup WORD...: ./uk-setup with these words, in that root.
+setup() {
+    inside bash -c 'cd /root/ukernels && ./uk-setup "$@"' - "$@" >"$folder/log" 2>&1 ||
+        { tail -n 60 "$folder/log" >&2; echo "./uk-setup $* failed on Debian's $release; its output is in $folder/log" >&2; exit 1; }
     tail -n 3 "$folder/log"
-    # The demo needs none of the tests' packages.
-    if [[ $command == demo && $fresh ]] && inside dpkg-query -W libcmocka-dev >/dev/null 2>&1; then
-        echo "./uk-setup demo installs what only tests need" >&2
-        exit 1
-    fi
-done
+}
+setup demo
+# The demo needs none of the tests' packages.
+if [[ $fresh ]] && inside dpkg-query -W libcmocka-dev >/dev/null 2>&1; then
+    echo "./uk-setup demo installs what only tests need" >&2
+    exit 1
+fi
+setup test "${tests[@]}"
 grep -E '^[0-9]+ passed, 0 failed' "$folder/log"
