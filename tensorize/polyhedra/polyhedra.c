@@ -329,8 +329,8 @@ enum uk_status uk_check_order(struct uk_schedule *s, struct uk_stage *st, struct
         return uk_isl_status(s);
     isl_map *was = loops_to(s, st, st->iterator, st->iterators);
     isl_space *range = isl_space_range(isl_map_get_space(was)), *now = uk_loop_space(s, st->loops, NULL);
-    isl_map *before = isl_map_apply_range(isl_map_copy(was),
-                                          isl_map_apply_range(isl_map_lex_lt(range), isl_map_reverse(was)));
+    isl_map *from = isl_map_reverse(isl_map_copy(was));
+    isl_map *before = isl_map_apply_range(was, isl_map_apply_range(isl_map_lex_lt(range), from));
     isl_map *bad = isl_map_intersect(isl_map_intersect(pairs, before), isl_map_lex_ge(now));
     bad = isl_map_intersect_params(bad, uk_context_set(s));
     isl_bool empty = isl_map_is_empty(bad);

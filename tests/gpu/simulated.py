@@ -106,6 +106,9 @@ def programs():
         yield f"conv_s2_{kind}", convolution(kind, kind, kind, 2), "H=5 W=7 C=1 O=9 P=3 Q=4"
         for op in ("max", "min", "sum"):
             yield f"pool_{op}_{kind}", pooling(kind, op), "H=9 W=10 C=6 P=4 Q=4"
+    for a in ("i8", "u8"):
+        yield f"bytes_depthwise_{a}", (f"tensor X {a} [N, C, H + 2, W + 2]\ntensor F {a} [C, 3, 3]\ntensor Y i32 [N, C, H, W]\n"
+                                       "Y[n, c, p, q] = sum(r, s) i32(X[n, c, p + r, q + s]) * i32(F[c, r, s])\n"), "N=1 C=2 H=3 W=5"
     for a, b, c in (("f16", "f16", "f32"), ("bf16", "bf16", "f32"), ("i8", "i8", "i32"), ("u8", "i8", "i32"), ("u8", "u8", "i32"),
                     ("i16", "i16", "i32"), ("f32", "f32", "f64")):
         yield f"product_{a}_{b}_{c}", product(a, b, c), "M=37 N=70 K=19"
@@ -114,7 +117,7 @@ def programs():
 
 
 SHORT = ("exact_f32", "inexact_f32", "exact_f16", "inexact_f16", "inexact_f64", "exact_i8", "cast_f16", "cast_i8", "product_i16", "conv_f16_f16_f32",
-         "swiglu_f32", "reduce_i16", "pool_max_u8")
+         "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8")
 failed, passed = 0, 0
 
 
