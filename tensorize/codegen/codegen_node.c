@@ -89,31 +89,39 @@ static void two_versions(struct uk_codegen *g, const struct uk_node *n, LLVMValu
     LLVMPositionBuilderAtEnd(g->b, after);
 }
 
-/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under its condition. Loops
- * begin at 0 or later. */
+/* Of registers, whose elements are chosen by constants alone: all iterations that there can be, each under its condition; the
+ * first that is too late ends the loop. Loops begin at 0 or later. */
 static void conditional_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                              LLVMValueRef upper) {
     const int64_t most = uk_cg_most(n->upper),
                   first = LLVMIsAConstantInt(lower) ? LLVMConstIntGetSExtValue(lower) : 0;
     struct uk_binding *outside = g->bindings;
+    LLVMBasicBlockRef done = uk_cg_block(g, "done");
 
     if (most == INT64_MAX)
         uk_cg_fail(g, UK_UNSUPPORTED, "a loop over elements of a buffer in register has no constant bound",
                    n->var->name);
     for (int64_t i = first; i < most && !g->status; i += n->step) {
-        LLVMBasicBlockRef here = uk_cg_block(g, n->var->name), next = uk_cg_block(g, "next");
-        LLVMValueRef is = LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, "");
+        LLVMBasicBlockRef here = uk_cg_block(g, n->var->name), next = NULL;
 
-        if (!LLVMIsAConstantInt(lower))
-            is = LLVMBuildAnd(g->b, is, LLVMBuildICmp(g->b, LLVMIntSLE, lower, uk_cg_int(g, i), ""), "");
-        LLVMBuildCondBr(g->b, is, here, next);
+        LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, uk_cg_int(g, i), upper, ""), here, done);
         LLVMPositionBuilderAtEnd(g->b, here);
+        if (!LLVMIsAConstantInt(lower)) {
+            here = uk_cg_block(g, n->var->name);
+            next = uk_cg_block(g, "next");
+            LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLE, lower, uk_cg_int(g, i), ""), here, next);
+            LLVMPositionBuilderAtEnd(g->b, here);
+        }
         uk_cg_bind(g, n->var, uk_cg_int(g, i), i >= 0);
         uk_cg_nodes(g, n->body);
         g->bindings = outside;
-        LLVMBuildBr(g->b, next);
-        LLVMPositionBuilderAtEnd(g->b, next);
+        if (next) {
+            LLVMBuildBr(g->b, next);
+            LLVMPositionBuilderAtEnd(g->b, next);
+        }
     }
+    LLVMBuildBr(g->b, done);
+    LLVMPositionBuilderAtEnd(g->b, done);
 }
 
 static void loop(struct uk_codegen *g, const struct uk_node *n) {

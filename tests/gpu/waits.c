@@ -21,7 +21,7 @@
 #include "compiled.h"
 #include "driver.h"
 
-enum { MOST_CALLS = 8, MOST = 256, MOST_CODE = 8192 };
+enum { MOST_CALLS = 8, MOST = 256, MOST_CODE = 4096 };
 
 /* A program, and calls of it that execute all of its waits: M, N and K, or the one size, until the first is negative. */
 static const struct example {
