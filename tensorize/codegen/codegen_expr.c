@@ -38,6 +38,35 @@ static LLVMValueRef float_to_bf16_bits(struct uk_codegen *g, LLVMValueRef v) {
     return LLVMBuildTrunc(g->b, LLVMBuildSelect(g->b, is_nan, nan, rounded, ""), g->i16, "");
 }
 
+static LLVMValueRef where(struct uk_codegen *g, LLVMIntPredicate is, LLVMValueRef x, uint32_t bound,
+                          LLVMValueRef then, LLVMValueRef other) {
+    return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, is, x, LLVMConstInt(g->i32, bound, false), ""), then,
+                           other, "");
+}
+
+/* The same to f16. Below 2^-14 its last bit is worth 2^-24, as that of floats from 0.5 to 1: adding 0.5 rounds. */
+static LLVMValueRef float_to_f16_bits(struct uk_codegen *g, LLVMValueRef v) {
+    LLVMValueRef bits = LLVMBuildBitCast(g->b, v, g->i32, ""), half = LLVMConstReal(g->f32, 0.5);
+    LLVMValueRef sign = LLVMBuildAnd(g->b, LLVMBuildLShr(g->b, bits, LLVMConstInt(g->i32, 16, false), ""),
+                                     LLVMConstInt(g->i32, 0x8000, false), "");
+    LLVMValueRef size = LLVMBuildAnd(g->b, bits, LLVMConstInt(g->i32, 0x7fffffff, false), "");
+    LLVMValueRef kept = LLVMBuildLShr(g->b, size, LLVMConstInt(g->i32, 13, false), "");
+    LLVMValueRef odd = LLVMBuildAnd(g->b, kept, LLVMConstInt(g->i32, 1, false), "");
+    /* The exponent's bias is 15 for 127. */
+    LLVMValueRef normal = LLVMBuildAdd(g->b, LLVMBuildAdd(g->b, size, odd, ""),
+                                       LLVMConstInt(g->i32, 0xfffu - (112u << 23), false), "");
+    normal = LLVMBuildLShr(g->b, normal, LLVMConstInt(g->i32, 13, false), "");
+    LLVMValueRef small = LLVMBuildFAdd(g->b, LLVMBuildBitCast(g->b, size, g->f32, ""), half, "");
+    small = LLVMBuildSub(g->b, LLVMBuildBitCast(g->b, small, g->i32, ""), LLVMConstBitCast(half, g->i32), "");
+    LLVMValueRef nan = LLVMBuildOr(g->b, LLVMBuildAnd(g->b, kept, LLVMConstInt(g->i32, 0x3ff, false), ""),
+                                   LLVMConstInt(g->i32, 0x7e00, false), "");
+
+    v = where(g, LLVMIntULT, size, 0x38800000, small, normal);
+    v = where(g, LLVMIntUGE, size, 0x47800000, LLVMConstInt(g->i32, 0x7c00, false), v);
+    v = where(g, LLVMIntUGT, size, 0x7f800000, nan, v);
+    return LLVMBuildTrunc(g->b, LLVMBuildOr(g->b, sign, v, ""), g->i16, "");
+}
+
 /* Without the instruction LLVM calls a function that neither libc nor libm has. */
 static bool has_half(struct uk_codegen *g) {
     const struct uk_target *t = g->target;
@@ -52,6 +81,8 @@ static bool has_half(struct uk_codegen *g) {
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
     if (type == UK_BF16)
         return float_to_bf16_bits(g, v);
+    if (type == UK_F16 && g->device) /* on the host, whatever it has */
+        return float_to_f16_bits(g, v);
     if (type == UK_F16 && has_half(g))
         return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, v, LLVMHalfTypeInContext(g->llvm), ""), g->i16,
                                 "");
@@ -59,6 +90,8 @@ LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueR
 }
 
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
+    if (g->device) /* the host hands it on */
+        return v;
     /* As integers LLVM 19 selects them before they become floats, and for AMD's GPUs loses the sign of a negated one. */
     if (type == UK_BF16 && g->target->arch->is_device)
         return LLVMBuildFPExt(g->b, LLVMBuildBitCast(g->b, v, LLVMBFloatTypeInContext(g->llvm), ""), g->f32,
@@ -165,7 +198,7 @@ static LLVMValueRef cast(struct uk_codegen *g, enum uk_type from, enum uk_type t
 }
 
 LLVMValueRef uk_cg_from_double(struct uk_codegen *g, enum uk_type type, LLVMValueRef v) {
-    return uk_cg_to_memory(g, type, cast(g, UK_F64, type, v));
+    return is_small_float(type) ? uk_cg_to_memory(g, type, to_odd_float(g, v)) : cast(g, UK_F64, type, v);
 }
 
 /* min and max as C writes them, l < r ? l : r, which is also what the vector instructions do with NaN. */

@@ -121,7 +121,8 @@ static void bind_parameters(struct uk_codegen *d, const struct parameters *p) {
                 uk_cg_fail(d, UK_OUT_OF_MEMORY, NULL, NULL);
                 return;
             }
-            *given = (struct uk_given_scalar){one->scalar->scalar, v, d->scalars};
+            *given = (struct uk_given_scalar){one->scalar->scalar,
+                                              uk_cg_from_memory(d, one->scalar->scalar->type, v), d->scalars};
             d->scalars = given;
         } else {
             uk_cg_attribute(d, d->function, i + 1, "noalias", 0);

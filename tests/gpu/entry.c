@@ -4,6 +4,7 @@
  * where it is told to, and passes the others on to the simulator, or where the addresses are none of a device's does nothing.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 #include "compiled.h"
 #include "driver.h"
+#include "interpret/interpret.h"
 
 enum call { ALLOC, LOAD, FIND, LAUNCH, CALLS };
 static const char *const call_name[CALLS] = {"alloc", "load", "find", "launch"};
@@ -267,8 +269,52 @@ static void other_device(void **unused) {
     compiled_end(&p);
 }
 
+/* Scalars of 16 bits are rounded on the host, whose target may have no instruction for it: ties, what is subnormal, the largest. */
+static void small_float_scalars(void **state) {
+    static const double fraction[] = {
+        1,           1 + 0x1p-11, 1 + 0x1p-10, 1 + 0x1.8p-10, 1 + 0x1p-11 + 0x1p-40,
+        2 - 0x1p-10, 2 - 0x1p-11, 2 - 0x1p-12, 1 + 0x1p-8,    1 + 0x1.8p-7,
+        2 - 0x1p-8};
+    static const double special[] = {0,        65504, 65519.99, 65520,          1e300,
+                                     INFINITY, NAN,   0x1p-25,  0x1.0000001p-25};
+    enum {
+        FRACTIONS = sizeof fraction / sizeof *fraction,
+        SPECIALS = sizeof special / sizeof *special,
+        LEAST = -26,
+        MOST = 17
+    };
+    struct compiled p;
+    uk_gpu_address at;
+    float y[2];
+
+    (void)state;
+    imaginary = false;
+    assert_true(compile_text(
+        &p, "scalars.uk",
+        "scalar q f16\nscalar r bf16\ntensor Y f32 [2]\nY[i] = select(index(i) == 0, f32(q), f32(r))\n", 1));
+    assert_int_equal(uk_gpu_alloc(gpu, sizeof y, &at), UK_OK);
+    for (int i = 0; i < SPECIALS + FRACTIONS * (MOST - LEAST + 1); i++) {
+        const int k = i - SPECIALS;
+        double v = k < 0 ? special[i] : ldexp(fraction[k % FRACTIONS], LEAST + k / FRACTIONS);
+
+        v = i % 2 ? -v : v;
+        assert_int_equal(
+            uk_module_call(p.module, NULL, (double[]){v, v}, (void *[]){gpu, (void *)(uintptr_t)at}), UK_OK);
+        assert_int_equal(uk_gpu_download(gpu, y, at, sizeof y), UK_OK);
+        for (int j = 0; j < 2; j++) {
+            const double wanted = uk_round_to(j ? UK_BF16 : UK_F16, v);
+
+            if (isnan(v) ? !isnan(y[j]) : y[j] != wanted || signbit(y[j]) != signbit(wanted))
+                fail_msg("%a as %s is %a, not %a", v, j ? "bf16" : "f16", y[j], wanted);
+        }
+    }
+    assert_int_equal(uk_gpu_free(gpu, at), UK_OK);
+    compiled_end(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(small_float_scalars, begin, end),
         cmocka_unit_test_setup_teardown(arguments, begin, end),
         cmocka_unit_test_setup_teardown(grids, begin, end),
         cmocka_unit_test_setup_teardown(later_grids, begin, end),
