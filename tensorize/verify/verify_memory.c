@@ -92,43 +92,73 @@ static bool advance(struct box *b) {
 
 /* ---- space ---- */
 
-static bool add_page(struct uk_memory *m, size_t at) {
-    const size_t page = page_size();
+/* The pages of so many bytes; those that touch the last span become part of it. */
+static bool add_span(struct uk_memory *m, size_t first, size_t bytes) {
+    const size_t page = page_size(), at = first / page * page, end = (first + bytes + page - 1) / page * page;
     struct uk_span *last = m->spans ? &m->span[m->spans - 1] : NULL;
 
-    for (int i = m->spans - 1; i >= 0; i--)
-        if (at >= m->span[i].at && at < m->span[i].at + m->span[i].length)
-            return true;
-    if (last && at == last->at + last->length) {
-        last->length += page;
-    } else {
-        if (m->spans == m->room) {
-            int room = 2 * m->room + 4;
-            struct uk_span *more = realloc(m->span, (size_t)room * sizeof *more);
+    if (last && at <= last->at + last->length && end >= last->at) {
+        const size_t from = at < last->at ? at : last->at,
+                     to = end > last->at + last->length ? end : last->at + last->length;
 
-            if (!more)
-                return false;
-            m->span = more;
-            m->room = room;
-        }
-        m->span[m->spans++] = (struct uk_span){.at = at, .length = page};
+        *last = (struct uk_span){.at = from, .length = to - from};
+        return true;
     }
+    if (m->spans == m->room) {
+        const int room = 2 * m->room + 4;
+        struct uk_span *more = realloc(m->span, (size_t)room * sizeof *more);
+
+        if (!more)
+            return false;
+        m->span = more;
+        m->room = room;
+    }
+    m->span[m->spans++] = (struct uk_span){.at = at, .length = end - at};
     return true;
 }
 
-/* The pages of every element that may be read. */
+static int by_address(const void *a, const void *b) {
+    const size_t x = ((const struct uk_span *)a)->at, y = ((const struct uk_span *)b)->at;
+
+    return (x > y) - (x < y);
+}
+
+/* The dimension along which elements leave no page out, the one of the smallest step; -1: there is none. */
+static int dimension_of_rows(const struct box *b, size_t bytes) {
+    int row = -1;
+
+    for (int d = 0; d < b->dims; d++)
+        if ((size_t)llabs(b->stride[d]) <= page_size() / bytes &&
+            (row < 0 || llabs(b->stride[d]) < llabs(b->stride[row])))
+            row = d;
+    return row;
+}
+
+/* The pages of every element that may be read: row by row, then from the lowest, each once. */
 static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
-    const size_t page = page_size(), bytes = uk_type_bytes(m->tensor->type);
+    const size_t bytes = uk_type_bytes(m->tensor->type);
     struct box b;
 
     if (!begin(&b, v, m->tensor, false))
         return true;
-    do {
-        size_t first = (size_t)(m->origin - m->space) + (size_t)offset(&b) * bytes;
+    const int row = dimension_of_rows(&b, bytes);
+    const int64_t step = row < 0 ? 0 : (b.extent[row] - 1) * b.stride[row];
 
-        if (!add_page(m, first / page * page) || !add_page(m, (first + bytes - 1) / page * page))
+    if (row >= 0)
+        b.extent[row] = 1;
+    do {
+        const int64_t lowest = offset(&b) + (step < 0 ? step : 0);
+
+        if (!add_span(m, (size_t)(m->origin - m->space) + (size_t)lowest * bytes,
+                      ((size_t)llabs(step) + 1) * bytes))
             return false;
     } while (advance(&b));
+    const int spans = m->spans;
+
+    qsort(m->span, (size_t)spans, sizeof *m->span, by_address);
+    m->spans = 0;
+    for (int i = 0; i < spans; i++) /* in place: there are never more than were read */
+        add_span(m, m->span[i].at, m->span[i].length);
     return true;
 }
 
@@ -303,7 +333,8 @@ static void fill(struct uk_verifier *v, int n) {
         while (advance(&b));
     if (begin(&b, v, m->tensor, true))
         do
-            uk_store(type, m->origin, offset(&b), hidden ? poison(v, type) : uk_verify_element(v, n, b.index));
+            uk_store(type, m->origin, offset(&b),
+                     hidden ? poison(v, type) : uk_verify_element(v, n, b.index));
         while (advance(&b));
 }
 
