@@ -203,6 +203,22 @@ static enum uk_status start_with(struct visit *v, const struct uk_statement *t, 
     return give_steps(s, out);
 }
 
+/* Drafts of which a step is refused are not taken again, as where the program is compiled. */
+static enum uk_status automatic(const struct visit *v, char **steps) {
+    struct uk_schedule *s, last = {0};
+    enum uk_status status;
+
+    do {
+        if ((status = open_schedule(v, &s)))
+            return status;
+        s->refused = last.refused;
+        s->as_written = last.as_written;
+        s->is_automatic = true;
+        status = uk_auto_schedule(s);
+    } while (status && uk_draft_again(s, status) && (last = *s, true));
+    return status ? status : give_steps(s, steps);
+}
+
 enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor,
                                  char **steps) {
     struct visit v;
@@ -212,12 +228,8 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
     *steps = NULL;
     enum uk_status status = visit_begin(&v, p, options);
     if (!status && !*cursor) {
-        struct uk_schedule *s;
-
         ++*cursor;
-        if (!(status = open_schedule(&v, &s)) && !(status = uk_auto_schedule(s)))
-            status = give_steps(s, steps);
-        return visit_end(&v, status);
+        return visit_end(&v, automatic(&v, steps));
     }
     while (!status && kernel_number(&v, kernels))
         kernels++;
