@@ -123,6 +123,9 @@ foreach(program use_kernel:ukernels ${archive[@]} use_blas:ukblas compile_progra
   add_executable(\${file}_\${library} $examples/\${file}.c)
   target_link_libraries(\${file}_\${library} PRIVATE ukernels::\${library})
 endforeach()
+add_executable(gpu_gemm $examples/gpu_gemm.c $work/matmul.o)
+target_include_directories(gpu_gemm PRIVATE $work)
+target_link_libraries(gpu_gemm PRIVATE ukernels::ukgpusim)
 TEXT
         cmake -G Ninja -S project -B project/build -DCMAKE_PREFIX_PATH="$1" >log 2>&1 && cmake --build project/build >>log 2>&1 ||
             { cat log >&2; exit 1; }
@@ -130,6 +133,7 @@ TEXT
             file=${program##*/}
             prints "$(printed "${file%_uk*}")" "$program"
         done
+        prints '0 of 60 elements are wrong' project/build/gpu_gemm sim 60 1
         sed -i 's/COMPONENTS tensorize/COMPONENTS nothing/' project/CMakeLists.txt
         ! cmake -G Ninja -S project -B project/other -DCMAKE_PREFIX_PATH="$1" >log 2>&1
         grep -q 'has no component nothing' log
