@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "amdgpu.h"
+#include "random.h"
 
 static int failures;
 #define CHECK(condition)                                            \
@@ -91,19 +92,19 @@ static void test_launch(struct uk_amdgpu *gpu, const void *image, size_t bytes) 
 }
 
 /* Damage of one kind or the other, most of it where headers, notes and symbols are. */
-static size_t damage(unsigned char *image, size_t bytes, unsigned *state) {
-    const unsigned kind = rand_r(state) % 8;
-    const unsigned n = 1 + rand_r(state) % 4;
+static size_t damage(unsigned char *image, size_t bytes, uint64_t *state) {
+    const unsigned kind = random_below(state, 8);
+    const unsigned n = 1 + random_below(state, 4);
 
     if (kind == 0)
-        return (size_t)rand_r(state) % bytes;
+        return random_next(state) % bytes;
     for (unsigned i = 0; i < n; ++i) {
-        const size_t where = kind < 3 ? (size_t)rand_r(state) % 0x600 : (size_t)rand_r(state) % bytes;
+        const size_t where = kind < 3 ? (size_t)random_below(state, 0x600) : random_next(state) % bytes;
 
-        if (rand_r(state) % 2)
-            image[where] ^= (unsigned char)(1u << rand_r(state) % 8);
+        if (random_below(state, 2))
+            image[where] ^= (unsigned char)(1u << random_below(state, 8));
         else
-            image[where] = (unsigned char)(rand_r(state) % 4 ? rand_r(state) : 255);
+            image[where] = (unsigned char)(random_below(state, 4) ? random_below(state, 256) : 255);
     }
     return bytes;
 }
@@ -140,7 +141,7 @@ static void test_mutants(const char *gfx, const unsigned char *image, size_t byt
     for (unsigned i = 0; i < n && copy; ++i) {
         struct uk_amdgpu *gpu = uk_amdgpu_open(gfx);
         struct uk_amdgpu_object *object;
-        unsigned state = seed + i;
+        uint64_t state = seed + i;
         size_t left;
 
         memcpy(copy, image, bytes);

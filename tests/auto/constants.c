@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "random.h"
 #include "seed.h"
 #include "uk.h"
 
@@ -161,8 +162,7 @@ static bool is_right(struct example *e, struct uk_program *p, const int64_t *siz
     assert_int_equal(uk_data_create(&expected, p, size), 0);
     uk_data_integers(&expected);
     assert_int_equal(uk_program_interpret(e->program, size, scalar, expected.origins), UK_OK);
-    bool same = uk_data_equal(got, &expected, size, each) &&
-                uk_data_equal(by_sizes, &expected, size, each);
+    bool same = uk_data_equal(got, &expected, size, each) && uk_data_equal(by_sizes, &expected, size, each);
     uk_data_free(&expected);
     free(each);
     return same;
@@ -217,11 +217,7 @@ static void check(struct example *e, const int64_t *size) {
 /* ---- tuples ---- */
 
 static int below(struct example *e, int n) {
-    uint64_t z = e->random += 0x9e3779b97f4a7c15;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (int)((z ^ (z >> 31)) % (uint64_t)n);
+    return random_below(&e->random, n);
 }
 
 /* What the program assumes to be equal to something; did that change anything? */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "random.h"
 #include "seed.h"
 #include "tensorize.h"
 
@@ -36,11 +37,7 @@ struct convolution {
 };
 
 static int below(struct convolution *v, int n) {
-    uint64_t z = v->x += 0x9e3779b97f4a7c15;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (int)((z ^ (z >> 31)) % (uint64_t)n);
+    return random_below(&v->x, n);
 }
 
 /* ---- programs ---- */

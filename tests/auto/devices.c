@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "random.h"
 #include "seed.h"
 #include "uk.h"
 #include "stages/stages.h"
@@ -47,14 +48,6 @@ int uk_complain(int status, const char *format, ...) {
     fputc('\n', stderr);
     va_end(ap);
     return status;
-}
-
-static int below(uint64_t *x, int n) {
-    uint64_t z = *x += 0x9e3779b97f4a7c15;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (int)((z ^ (z >> 31)) % (uint64_t)n);
 }
 
 /* ---- one program, one target, one tuple of sizes ---- */
@@ -169,7 +162,7 @@ static void check_example(struct trial *t) {
     }
     for (int n = 0; n < (all ? 20 : 3); n++) {
         for (int i = 0; i < SIZES; i++)
-            size[i] = below(&random, below(&random, 2) ? MOST : 12);
+            size[i] = random_below(&random, random_below(&random, 2) ? MOST : 12);
         check_if_small(t, size);
     }
 }
@@ -239,11 +232,11 @@ static void run_products(void **state) {
             struct trial t;
             int64_t mnk[3], size[SIZES];
 
-            put_product(text, sizeof text, p, below(&random, 2), below(&random, 4));
+            put_product(text, sizeof text, p, random_below(&random, 2), random_below(&random, 4));
             assert_true(begin(&t, "product.uk", text, targets[i]));
             for (int k = 0; k < 3; k++)
-                mnk[k] = edges[below(&random, sizeof edges / sizeof *edges)];
-            set_sizes(&t, mnk, below(&random, 3) * 3, size);
+                mnk[k] = edges[random_below(&random, sizeof edges / sizeof *edges)];
+            set_sizes(&t, mnk, random_below(&random, 3) * 3, size);
             if (all || uk_operations(t.program, size) <= MOST_OF_PRODUCT)
                 check(&t, size);
             run += t.run;

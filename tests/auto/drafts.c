@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "random.h"
 #include "random_sums.h"
 #include "seed.h"
 #include "uk.h"
@@ -94,16 +95,16 @@ static void draw_sizes(struct trial *t, struct uk_program *p) {
     t->tuples = 0;
     for (int n = 0; n < TUPLES; n++) {
         int64_t *size = t->size[t->tuples];
-        const int none = random_sum_below(&t->random, SIZES / 3);
+        const int none = random_below(&t->random, SIZES / 3);
 
         for (int try = 0; try < (int)(sizeof below / sizeof *below); try++) {
             for (const struct uk_var *v = p->sizes; v; v = v->next) {
                 const int i = v->number, most = below[try];
 
-                size[i] = n == 0   ? 1 + random_sum_below(&t->random, 3 * most)
+                size[i] = n == 0   ? 1 + random_below(&t->random, 3 * most)
                           : n == 1 ? most
-                          : n == 2 ? i == none ? 0 : 1 + random_sum_below(&t->random, most)
-                                   : 1 + (random_sum_below(&t->random, 4) == 0);
+                          : n == 2 ? i == none ? 0 : 1 + random_below(&t->random, most)
+                                   : 1 + (random_below(&t->random, 4) == 0);
                 if (!is_extent(p, v)) /* leading dimensions hold the rows */
                     size[i] += 4 * below[0];
                 if (try % 2) /* what is assumed to be a multiple, is one of 8 */

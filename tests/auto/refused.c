@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include "lower/lower.h"
 #include "interpret/interpret.h"
+#include "random.h"
 #include "test_context.h"
 
 enum { SIZES = 3, MOST = 2500, TENSORS = 6 };
@@ -105,11 +106,11 @@ static enum uk_status lower(struct uk_program *p, const char *name, bool strict,
 }
 
 static void fill(char (*data)[MOST * 4]) {
-    uint32_t state = 7;
+    uint64_t state = 7;
 
     for (int t = 0; t < TENSORS; t++)
         for (int i = 0; i < MOST; i++) {
-            const float x = (float)((int)((state = state * 1664525u + 1013904223u) >> 29) - 3);
+            const float x = (float)(random_below(&state, 8) - 3);
 
             memcpy(&data[t][4 * i], &x, sizeof x);
         }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "random.h"
 #include "seed.h"
 #include "target/target.h"
 #include "tune/tune.h"
@@ -62,13 +63,11 @@ static struct uk_program *parse(int i) {
 }
 
 static void fill(float (*data)[MOST], int tensors) {
-    uint32_t state = 7;
+    uint64_t state = 7;
 
     for (int t = 0; t < tensors; t++)
-        for (int i = 0; i < MOST; i++) {
-            state = state * 1664525u + 1013904223u;
-            data[t][i] = (float)((int)(state >> 29) - 3);
-        }
+        for (int i = 0; i < MOST; i++)
+            data[t][i] = (float)(random_below(&state, 8) - 3);
 }
 
 static const struct uk_options avx2 = {.target = "x86_64-avx2", .threads = 2};

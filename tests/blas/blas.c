@@ -20,6 +20,7 @@
 #include <cmocka.h>
 #include "blas_entries.h"
 #include "emulated.h"
+#include "random.h"
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED 1
@@ -32,11 +33,6 @@
 /* ---- a product, its operands and what must come out ---- */
 
 static uint64_t seed;
-
-static int64_t random_below(int64_t n) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (int64_t)((seed >> 33) % (uint64_t)n);
-}
 
 static void *elements(const struct entry *entry, const double *values, int64_t count) {
     float *narrow = malloc((size_t)count * sizeof(double) + 1);
@@ -61,8 +57,8 @@ struct values {
 static struct values make_values(int64_t rows, int64_t columns, int64_t count, bool by_rows, bool nan) {
     struct values v = {.rows = by_rows ? columns : rows, .columns = by_rows ? rows : columns, .count = count};
 
-    v.ld = (v.rows > 1 ? v.rows : 1) + random_below(3);
-    v.stride = v.ld * v.columns + random_below(4);
+    v.ld = (v.rows > 1 ? v.rows : 1) + random_below(&seed, 3);
+    v.stride = v.ld * v.columns + random_below(&seed, 4);
     v.total = v.stride * count + v.ld;
     v.at = malloc((size_t)v.total * sizeof *v.at);
     assert_non_null(v.at);
@@ -71,7 +67,7 @@ static struct values make_values(int64_t rows, int64_t columns, int64_t count, b
     for (int64_t q = 0; q < count && !nan; q++)
         for (int64_t j = 0; j < v.columns; j++)
             for (int64_t i = 0; i < v.rows; i++)
-                v.at[q * v.stride + j * v.ld + i] = (double)(random_below(7) - 3);
+                v.at[q * v.stride + j * v.ld + i] = (double)(random_below(&seed, 7) - 3);
     return v;
 }
 
@@ -105,24 +101,25 @@ static bool same(const struct entry *entry, const void *c, const struct values *
 /* One random product of at most these sizes; whether it came out right. */
 static bool product_is_right(const struct entry *entry, int64_t largest) {
     static const double alphas[] = {0, 1, -2, 3}, betas[] = {0, 1, -1, 2};
-    bool rows = entry->c_interface && random_below(2), ta = random_below(2), tb = random_below(2);
+    bool rows = entry->c_interface && random_below(&seed, 2), ta = random_below(&seed, 2),
+         tb = random_below(&seed, 2);
     struct product p = {.layout = rows ? CblasRowMajor : CblasColMajor,
-                        .ta = (ta ? "TtCc" : "NnNn")[random_below(4)],
-                        .tb = (tb ? "TtCc" : "NnNn")[random_below(4)],
-                        .number_a = ta ? CblasTrans + (int)random_below(2) : CblasNoTrans,
-                        .number_b = tb ? CblasTrans + (int)random_below(2) : CblasNoTrans,
-                        .m = random_below(largest + 1),
-                        .n = random_below(largest + 1),
-                        .k = random_below(largest + 1),
-                        .count = entry->batch ? random_below(4) : 1,
-                        .alpha = alphas[random_below(4)],
-                        .beta = betas[random_below(4)]};
+                        .ta = (ta ? "TtCc" : "NnNn")[random_below(&seed, 4)],
+                        .tb = (tb ? "TtCc" : "NnNn")[random_below(&seed, 4)],
+                        .number_a = ta ? CblasTrans + (int)random_below(&seed, 2) : CblasNoTrans,
+                        .number_b = tb ? CblasTrans + (int)random_below(&seed, 2) : CblasNoTrans,
+                        .m = random_below(&seed, (int)largest + 1),
+                        .n = random_below(&seed, (int)largest + 1),
+                        .k = random_below(&seed, (int)largest + 1),
+                        .count = entry->batch ? random_below(&seed, 4) : 1,
+                        .alpha = alphas[random_below(&seed, 4)],
+                        .beta = betas[random_below(&seed, 4)]};
     struct values a = make_values(ta ? p.k : p.m, ta ? p.m : p.k, p.count, rows, p.alpha == 0);
     struct values b = make_values(tb ? p.n : p.k, tb ? p.k : p.n, p.count, rows, p.alpha == 0);
     struct values c = make_values(p.m, p.n, p.count, rows, p.beta == 0);
     bool right;
 
-    if (!random_below(4)) /* one B for all of a batch */
+    if (!random_below(&seed, 4)) /* one B for all of a batch */
         b.stride = 0;
     p.lda = a.ld;
     p.ldb = b.ld;
@@ -272,8 +269,8 @@ static double left[SIZE * SIZE], right[SIZE * SIZE], wanted[SIZE * SIZE];
 static void make_large(void) {
     seed = 3;
     for (int i = 0; i < SIZE * SIZE; i++) {
-        left[i] = (double)(random_below(7) - 3);
-        right[i] = (double)(random_below(7) - 3);
+        left[i] = (double)(random_below(&seed, 7) - 3);
+        right[i] = (double)(random_below(&seed, 7) - 3);
         wanted[i] = 0;
     }
     for (int i = 0; i < SIZE; i++)

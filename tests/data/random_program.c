@@ -6,16 +6,6 @@
 
 enum { MOST_TERMS = 36 /* of a reduction: extents are at most 6 */ };
 
-uint64_t random_next(uint64_t *x) {
-    *x ^= *x << 13;
-    *x ^= *x >> 7;
-    return *x ^= *x << 17;
-}
-
-int random_below(uint64_t *x, int n) {
-    return (int)((random_next(x) >> 33) % (uint64_t)n);
-}
-
 void random_elements(uint64_t *x, enum uk_type type, void *to, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         static const uint16_t half[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000};

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "language/language.h"
+#include "random.h"
 
 enum { RANDOM_ITERATORS = 4, RANDOM_STAGES = 8, RANDOM_TENSORS = 40, RANDOM_LOOPS = 24 };
 
@@ -54,9 +55,6 @@ struct random_program {
     int left[RANDOM_ITERATORS], lefts, reduced[RANDOM_ITERATORS], reduces, accesses;
     const struct random_tensor *written;
 };
-
-uint64_t random_next(uint64_t *x);
-int random_below(uint64_t *x, int n);
 
 /* Makes one from r->x (zero else); the text is head followed by body. */
 void random_program_make(struct random_program *r);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "random.h"
 #include "random_sums.h"
 #include <stdarg.h>
 #include <stdbool.h>
@@ -25,16 +26,8 @@ struct maker {
     char *text;
 };
 
-int random_sum_below(uint64_t *x, int n) {
-    uint64_t z = *x += 0x9e3779b97f4a7c15;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (int)((z ^ (z >> 31)) % (uint64_t)n);
-}
-
 static int below(struct maker *m, int n) {
-    return random_sum_below(&m->x, n);
+    return random_below(&m->x, n);
 }
 
 __attribute__((format(printf, 2, 3))) static void put(char *text, const char *format, ...) {

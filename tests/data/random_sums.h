@@ -13,7 +13,5 @@ enum { RANDOM_SUM_TEXT = 2048 };
 
 /* The text of program number `number` of the seed. */
 void random_sum_make(uint64_t seed, int number, char text[RANDOM_SUM_TEXT]);
-/* A number below n, and the next state. */
-int random_sum_below(uint64_t *x, int n);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "language/language.h"
+#include "random.h"
 #include "target/target.h"
 #include "interpret/interpret.h"
 #include "lower/lower.h"
@@ -57,7 +58,7 @@ static bool is_small(const struct uk_program *p, struct run *r) {
 }
 
 static bool begin(struct run *r, struct uk_program *p) {
-    uint32_t x = 1;
+    uint64_t x = 1;
 
     if (uk_program_tensors(p) > TENSORS || p->size_count > SIZES || uk_program_scalars(p) > SCALARS)
         return false;
@@ -77,7 +78,7 @@ static bool begin(struct run *r, struct uk_program *p) {
         r->got[i] = malloc(r->bytes[i] + 1);
         must(r->start[i] && r->wanted[i] && r->got[i]);
         for (size_t e = 0; e < r->bytes[i]; e++) /* of floats: small or large, never NaN */
-            ((unsigned char *)r->start[i])[e] = (unsigned char)((x = x * 1664525 + 1013904223) >> 26);
+            ((unsigned char *)r->start[i])[e] = (unsigned char)random_below(&x, 64);
         memcpy(r->wanted[i], r->start[i], r->bytes[i]);
         memcpy(r->got[i], r->start[i], r->bytes[i]);
     }

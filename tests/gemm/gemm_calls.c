@@ -17,13 +17,13 @@
 #include <cmocka.h>
 #include "emulated.h"
 #include "gemm/gemm.h"
+#include "random.h"
 #include "ukernels.h"
 
-static uint32_t seed = 1;
+static uint64_t seed = 1;
 
 static float fraction(void) {
-    seed = seed * 1664525u + 1013904223u;
-    return (float)(seed >> 8) / (1 << 23) - 1;
+    return (float)(random_next(&seed) >> 40) / (1 << 23) - 1;
 }
 
 /* ---- the first call ---- */

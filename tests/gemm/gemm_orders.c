@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "gemm/gemm.h"
+#include "random.h"
 
 enum { SHAPES = 40000 };
 
@@ -24,11 +25,10 @@ const struct uk_caches *__wrap_uk_caches(void) {
     return &machine;
 }
 
-static uint32_t seed;
+static uint64_t seed;
 
 static int64_t next(int64_t n) {
-    seed = seed * 1664525u + 1013904223u;
-    return (int64_t)(seed >> 8) % n;
+    return (int64_t)(random_next(&seed) >> 1) % n;
 }
 
 /* From 1 to 2^bits, small ones as often as large ones. */
@@ -52,7 +52,7 @@ static struct order order_of(int64_t index, bool packed) {
     struct uk_gemm_plan p;
     const struct uk_gemm_options options = {.b_packed = packed};
 
-    seed = (uint32_t)index;
+    seed = (uint64_t)index;
     next(2);
     const enum uk_transpose ta = next(2) ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
                             tb = next(2) ? UK_TRANSPOSE : UK_NO_TRANSPOSE;

@@ -4,6 +4,7 @@
 #ifndef GEMM_SHAPE_H
 #define GEMM_SHAPE_H
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include "arena.h"
 #include "emulated.h"
 #include "gemm/gemm.h"
+#include "random.h"
 #include "seed.h"
 
 /* ---- under an emulator ---- */
@@ -88,18 +90,18 @@ static int64_t at(const struct operand *o, int64_t row, int64_t column) {
     return o->by_rows ? row * o->ld + column : column * o->ld + row;
 }
 
-static uint32_t seed = 1;
+static uint64_t seed = 1;
 
 /* UK_GEMM_SEED=n, or `new`, is for another one. */
 static void begin_seed(void) {
     if (getenv("UK_GEMM_SEED"))
-        seed = (uint32_t)seed_of(getenv("UK_GEMM_SEED"));
-    print_message("UK_GEMM_SEED=%u\n", seed);
+        seed = seed_of(getenv("UK_GEMM_SEED"));
+    print_message("UK_GEMM_SEED=%" PRIu64 "\n", seed);
 }
 
+/* 24 bits. */
 static uint32_t next(void) {
-    seed = seed * 1664525u + 1013904223u;
-    return seed >> 8;
+    return (uint32_t)(random_next(&seed) >> 40);
 }
 
 static double small_integer(void) {

@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <cmocka.h>
 #include "gemm/gemm.h"
+#include "random.h"
 
 enum { MOST = 16 << 10, STACK = 256 << 10, NEAR = 512, PAINT = 0xa5 };
 
@@ -32,15 +33,15 @@ static bool is_far;
 
 const struct uk_caches *__wrap_uk_caches(void) {
     static const struct uk_caches far = {.first = {49152, 12},
-                                           .second = {2 << 20, 16},
-                                           .last = {256 << 20, 16},
-                                           .cores = 2,
-                                           .vector_units = 2,
-                                           .last_is_far = true,
-                                           .merging_takes_unit = true,
-                                           .crossing = 0.9,
-                                           .transposed = 1.03,
-                                           .ahead = 2048};
+                                         .second = {2 << 20, 16},
+                                         .last = {256 << 20, 16},
+                                         .cores = 2,
+                                         .vector_units = 2,
+                                         .last_is_far = true,
+                                         .merging_takes_unit = true,
+                                         .crossing = 0.9,
+                                         .transposed = 1.03,
+                                         .ahead = 2048};
 
     return is_far ? &far : __real_uk_caches();
 }
@@ -286,11 +287,10 @@ static void look(void) {
         seen[i] += strstr(text, paths[i].part) != NULL;
 }
 
-static uint32_t seed = 1;
+static uint64_t seed = 1;
 
 static int64_t next(int64_t n) {
-    seed = seed * 1664525u + 1013904223u;
-    return (int64_t)(seed >> 8) % n;
+    return (int64_t)(random_next(&seed) >> 1) % n;
 }
 
 /* Sizes that reach all paths, in all forms; then others. */

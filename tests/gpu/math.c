@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "gpu/gpu.h"
+#include "random.h"
 #include "tensorize.h"
 
 enum { COUNT = 4096 };
@@ -19,11 +20,11 @@ enum { COUNT = 4096 };
 static double argument(int i, int digits) {
     static const double special[] = {0.0,  -0.0,  INFINITY, -INFINITY, NAN,   0.625, -0.625, 88.7,
                                      88.8, -87.4, -103.9,   -104.1,    709.7, 709.9, -745.0, -746.5};
-    static uint64_t x = 1;
+    static uint64_t state = 1;
 
     if (i < (int)(sizeof special / sizeof *special))
         return special[i];
-    x = x * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t x = random_next(&state);
     const double fraction = 1 + (double)(x >> 12) * 0x1p-52;
     const double v =
         ldexp(fraction, (int)(x >> 3 & 31) - 21 + (digits == DBL_MANT_DIG && x >> 9 & 1 ? 3 : 0));

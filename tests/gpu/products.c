@@ -19,6 +19,7 @@
 #include <cmocka.h>
 #include "amdgpu.h"
 #include "compiled.h"
+#include "random.h"
 #include "seed.h"
 
 enum { PROGRAMS = 16 };
@@ -27,14 +28,6 @@ static const int64_t edges[] = {0, 1, 7, 63, 64, 65, 127, 129, 200};
 
 static int triples = 4;
 static uint64_t seed = 1;
-
-static int below(uint64_t *x, int n) {
-    uint64_t z = *x += 0x9e3779b97f4a7c15;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (int)((z ^ (z >> 31)) % (uint64_t)n);
-}
 
 /* ---- one call ---- */
 
@@ -50,13 +43,13 @@ static void draw_sizes(const struct compiled *t, uint64_t *random, int64_t *size
     int64_t mnk[3], most = 1;
 
     for (int i = 0; i < 3; i++) {
-        mnk[i] = edges[below(random, sizeof edges / sizeof *edges)];
+        mnk[i] = edges[random_below(random, sizeof edges / sizeof *edges)];
         most = mnk[i] > most ? mnk[i] : most;
     }
     for (int i = 0; i < uk_program_sizes(t->program); i++) {
         const char *name = uk_program_size_name(t->program, i), *at = strchr("MNK", name[0]);
 
-        size[i] = at ? mnk[at - "MNK"] : most + below(random, 4);
+        size[i] = at ? mnk[at - "MNK"] : most + random_below(random, 4);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "language/language.h"
 #include "interpret/interpret.h"
+#include "random.h"
 #include "test_context.h"
 
 static struct uk_program *parse(const char *text) {
@@ -230,12 +231,11 @@ enum { BLOCK_M = 5, BLOCK_N = 300, BLOCK_K = 7, BLOCK_BYTES = 8 * BLOCK_N * BLOC
 
 /* Values of each type whose sums are rounded, or wrap. */
 static void fill_type(void *x, const char *type) {
-    uint32_t state = 5;
+    uint64_t state = 5;
     unsigned char *bytes = x;
 
     for (int i = 0; i < BLOCK_BYTES; i++) {
-        state = state * 1664525u + 1013904223u;
-        bytes[i] = (unsigned char)(state >> 24);
+        bytes[i] = (unsigned char)random_below(&state, 256);
         if (!strcmp(type, "f32") && i % 4 == 3)
             bytes[i] = (unsigned char)(0x3e + bytes[i] % 4 + (bytes[i] & 0x80));
         if (!strcmp(type, "f64") && i % 8 == 7)
@@ -335,10 +335,10 @@ static void bad_sizes_are_refused(void **state) {
     const char *shift = "tensor C f32 [N]\ntensor A f32 [M]\nC[i] = 0\nC[i] = A[i + 1]\n";
 
     (void)state;
-    expect_refused(
-        shift, (int64_t[]){4, 4}, (void *[]){C, A}, UK_INVALID_SIZE,
-        "f.uk:4:8: error: A[i + 1]: dimension 0 of A is indexed by 4 and its extent is 4; pad it, or restrict "
-        "it by where");
+    expect_refused(shift, (int64_t[]){4, 4}, (void *[]){C, A}, UK_INVALID_SIZE,
+                   "f.uk:4:8: error: A[i + 1]: dimension 0 of A is indexed by 4 and its extent is 4; pad it, "
+                   "or restrict "
+                   "it by where");
     assert_true(C[0] == 5);
     expect_refused(shift, (int64_t[]){4, -1}, (void *[]){C, A}, UK_INVALID_SIZE,
                    "f.uk:2:8: error: A has an extent that is negative or overflows; take another size");

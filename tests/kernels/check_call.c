@@ -5,6 +5,7 @@
  * output's arena, and the arenas must then be equal byte by byte, but for the rounding of random data.
  */
 #include "check_call.h"
+#include "random.h"
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>
@@ -27,19 +28,10 @@ bool check_fail(struct check *c, const char *format, ...) {
     return false;
 }
 
-/* splitmix64 */
-static uint64_t next_random(uint64_t *seed) {
-    uint64_t x = *seed += 0x9e3779b97f4a7c15;
-
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return x ^ (x >> 31);
-}
-
 /* Integers, so small that the products of two add up exactly in the type of the sum for any k here; or any. Of bytes, all
  * values, or mostly the least and the most, with which sums of products overflow in 16 bits. */
 static double value(struct check *c, enum element type) {
-    const uint64_t x = next_random(&c->seed);
+    const uint64_t x = random_next(&c->seed);
     const bool small = c->shape.data == INTEGERS;
 
     switch (type) {

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "random.h"
 
 enum { MR = 6, NR = 16, MAX_K = 257, MAX_LDC = 23 };
 
@@ -67,11 +68,9 @@ static int teardown(void **state) {
 }
 
 /* Small integers: every product and sum is exact. */
-static void fill(float *x, size_t count, uint32_t seed) {
-    for (size_t i = 0; i < count; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (float)(int)(seed >> 29) - 3.0f;
-    }
+static void fill(float *x, size_t count, uint64_t seed) {
+    for (size_t i = 0; i < count; i++)
+        x[i] = (float)(random_below(&seed, 8) - 3);
 }
 
 static void expect(int64_t k, const float *a, const float *b, float *c, int64_t ldc, int acc, int mr,

@@ -213,7 +213,7 @@ with Function(%s, target=uarch.haswell) as function:
 class Kernel(unittest.TestCase):
     """peachpy_kernel.c against the kernel's object, and with the kernel inlined."""
 
-    FLAGS = ("-std=c17", "-O2", "-mavx2", "-mfma", "-fPIC")
+    FLAGS = ("-std=c17", "-O2", "-mavx2", "-mfma", "-fPIC", "-I" + os.path.join(HERE, os.pardir, "data"))
 
     @classmethod
     def setUpClass(cls):

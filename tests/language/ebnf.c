@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "ebnf.h"
+#include "random.h"
 
 enum { MAX_NODES = 4096, ENDLESS = 1000, LONG = 1500 };
 
@@ -187,8 +188,7 @@ bool ebnf_has_symbol(const struct ebnf *g, const char *name) {
 /* ---- deriving ---- */
 
 int ebnf_below(struct ebnf_derivation *d, int n) {
-    d->random = d->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (int)((d->random >> 33) % (uint64_t)n);
+    return random_below(&d->random, n);
 }
 
 void ebnf_add_token(struct ebnf_derivation *d, const char *text, bool is_symbol) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "random.h"
 #include "tensorize.h"
 #include "text_cases.h"
 
@@ -120,7 +121,7 @@ static void damaged_texts_are_survived(void **state) {
     (void)state;
     struct uk_context *c = uk_context_create();
     struct uk_program *p;
-    unsigned seed = 1;
+    uint64_t seed = 1;
 
     for (size_t i = 0; i < sizeof canonical / sizeof *canonical; i++) {
         size_t n = strlen(canonical[i]);
@@ -131,8 +132,7 @@ static void damaged_texts_are_survived(void **state) {
             memcpy(text, canonical[i], n + 1);
             if (uk_program_parse(c, "f.uk", text, cut, &p) == UK_OK)
                 uk_program_destroy(p);
-            seed = seed * 1103515245u + 12345u;
-            text[cut] = "()[]-*,.0:=\"\n x"[seed >> 16 & 15];
+            text[cut] = "()[]-*,.0:=\"\n x"[random_below(&seed, 16)];
             if (uk_program_parse(c, "f.uk", text, n, &p) == UK_OK)
                 uk_program_destroy(p);
             else

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include "random.h"
 #include "random_program.h"
 #include "ukernels.h"
 #include "seed.h"
@@ -18,10 +19,6 @@
 
 static uint64_t seed = 1;
 static int layouts = 1500, parts = 1000;
-
-static int below(uint64_t *x, int n) {
-    return random_below(x, n);
-}
 
 /* ---- messages ---- */
 
@@ -198,17 +195,19 @@ struct layout {
 static void draw(uint64_t *x, struct layout *l) {
     static const int divisors[] = {1, 1, 2, 3, 4};
 
-    *l = (struct layout){.dims = 1 + below(x, 2), .places = 1 + below(x, 3), .most = 1 + below(x, MOST_SIZE)};
-    l->multiple = 1 + below(x, 2) * below(x, 4);
+    *l = (struct layout){.dims = 1 + random_below(x, 2),
+                         .places = 1 + random_below(x, 3),
+                         .most = 1 + random_below(x, MOST_SIZE)};
+    l->multiple = 1 + random_below(x, 2) * random_below(x, 4);
     for (int d = 0; d < l->dims; d++)
-        l->extent[d] = below(x, 2) ? 1 + below(x, 6) : 0;
+        l->extent[d] = random_below(x, 2) ? 1 + random_below(x, 6) : 0;
     for (int k = 0; k < l->places; k++) {
-        l->terms[k] = 1 + !below(x, 3);
+        l->terms[k] = 1 + !random_below(x, 3);
         for (int t = 0; t < l->terms[k]; t++)
-            l->term[k][t] = (struct term){.name = below(x, l->dims),
-                                          .factor = below(x, 3) ? 1 : below(x, 6),
-                                          .divisor = divisors[below(x, 5)],
-                                          .modulus = below(x, 3) ? 0 : 1 + below(x, 5)};
+            l->term[k][t] = (struct term){.name = random_below(x, l->dims),
+                                          .factor = random_below(x, 3) ? 1 : random_below(x, 6),
+                                          .divisor = divisors[random_below(x, 5)],
+                                          .modulus = random_below(x, 3) ? 0 : 1 + random_below(x, 5)};
     }
 }
 
@@ -330,7 +329,7 @@ static int value_of(int c, bool by_n, int n) {
 }
 
 static struct part draw_part(uint64_t *x) {
-    return (struct part){below(x, 6), below(x, 7), !below(x, 3), !below(x, 3)};
+    return (struct part){random_below(x, 6), random_below(x, 7), !random_below(x, 3), !random_below(x, 3)};
 }
 
 static void put_sum(struct uk_text *t, int c, bool by_n) {
@@ -362,7 +361,7 @@ static void random_parts(void **state) {
     (void)state;
     for (int i = 0; i < parts; i++) {
         struct part part[MOST_PARTS], read = draw_part(&x);
-        const int n = 1 + below(&x, MOST_PARTS), most = below(&x, 6);
+        const int n = 1 + random_below(&x, MOST_PARTS), most = random_below(&x, 6);
         struct uk_text t = {0};
         struct uk_program *p;
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "language/language.h"
+#include "random.h"
 #include "target/target.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
@@ -60,7 +61,7 @@ static void fill_element(char *at, enum uk_type type, int v) {
 }
 
 static void make_data(struct data *d, struct uk_program *p, const int64_t *size) {
-    uint32_t x = 7;
+    uint64_t x = 7;
 
     d->tensors = uk_program_tensors(p);
     assert_true(d->tensors <= MAX_TENSORS);
@@ -76,8 +77,7 @@ static void make_data(struct data *d, struct uk_program *p, const int64_t *size)
         d->got[i] = malloc(d->bytes[i] + 1);
         assert_true(d->start[i] && d->wanted[i] && d->got[i]);
         for (int64_t e = 0; e < n; e++)
-            fill_element(d->start[i] + (size_t)e * each, type,
-                         (int)(((x = x * 1664525 + 1013904223) >> 16) % 9) - 4);
+            fill_element(d->start[i] + (size_t)e * each, type, random_below(&x, 9) - 4);
         memcpy(d->wanted[i], d->start[i], d->bytes[i]);
     }
     if (uk_program_interpret(p, size, NULL, (void *const *)d->wanted))

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include "link/link.h"
 #include "gpu/gpu.h"
+#include "random.h"
 #include "schedule_check.h"
 #include "target/target.h"
 #include "interpret/interpret.h"
@@ -108,7 +109,7 @@ struct data {
 
 /* Integers up to 4: sums of a hundred products are exact. */
 static void fill(struct data *d, struct uk_program *p, const struct kind *k, const int64_t mnk[3]) {
-    uint32_t x = 1;
+    uint64_t x = 1;
     int i = 0;
 
     for (; i < uk_program_sizes(p); i++)
@@ -125,7 +126,7 @@ static void fill(struct data *d, struct uk_program *p, const struct kind *k, con
         d->got[i] = malloc(d->bytes[i] + 1);
         assert_true(d->start[i] && d->wanted[i] && d->got[i]);
         for (int64_t e = 0; e < elements; e++)
-            d->start[i][e] = (float)(((x = x * 1664525 + 1013904223) >> 16) % 9) - 4;
+            d->start[i][e] = (float)(random_below(&x, 9) - 4);
         if (uk_program_tensor_written(p, i) && !k->accumulate)
             memset(d->start[i], NAN_BYTE, d->bytes[i]);
         memcpy(d->wanted[i], d->start[i], d->bytes[i]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "random.h"
 #include "schedule_draw.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,16 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 #include "schedule_check.h"
-
-uint64_t next_random(uint64_t *x) {
-    *x ^= *x << 13;
-    *x ^= *x >> 7;
-    return *x ^= *x << 17;
-}
-
-int below(uint64_t *x, int n) {
-    return (int)(next_random(x) >> 33) % n;
-}
 
 static char *add_step(struct random_steps *r) {
     assert_true(r->steps < MAX_STEPS);
@@ -33,11 +24,11 @@ static __attribute__((format(printf, 2, 3))) void put_step(struct random_steps *
 static int factor(struct random_steps *r) {
     static const int of[] = {1, 2, 3, 4, 5, 6, 7, 8, 14, 16, 18, 24, 28, 32, 48, 64};
 
-    return of[below(&r->x, COUNT(of))];
+    return of[random_below(&r->x, COUNT(of))];
 }
 
 static void random_split(struct random_steps *r) {
-    int i = below(&r->x, r->loops);
+    int i = random_below(&r->x, r->loops);
 
     put_step(r, "split C.%s %d -> x%d y%d", r->loop[i], factor(r), r->names, r->names);
     memmove(r->loop[i + 1], r->loop[i], sizeof r->loop[0] * (size_t)(r->loops - i));
@@ -51,7 +42,7 @@ static void random_order(struct random_steps *r) {
     size_t n = (size_t)snprintf(step, STEP_LENGTH, "reorder");
 
     for (int i = r->loops - 1; i > 0; i--) {
-        int j = below(&r->x, i + 1);
+        int j = random_below(&r->x, i + 1);
         char other[16];
 
         memcpy(other, r->loop[i], sizeof other);
@@ -64,13 +55,13 @@ static void random_order(struct random_steps *r) {
 
 static void random_pack(struct random_steps *r) {
     char *step = add_step(r), along[16] = "";
-    int place = below(&r->x, r->loops + 1);
+    int place = random_below(&r->x, r->loops + 1);
     const char *stage = place < r->loops ? "C." : "", *loop = place < r->loops ? r->loop[place] : "root";
 
-    if (below(&r->x, 2))
-        snprintf(along, sizeof along, " along %d", below(&r->x, 2));
-    snprintf(step, STEP_LENGTH, "pack %c at %s%s panel %d%s -> p%d", 'A' + below(&r->x, 2), stage, loop,
-             factor(r), along, r->names++);
+    if (random_below(&r->x, 2))
+        snprintf(along, sizeof along, " along %d", random_below(&r->x, 2));
+    snprintf(step, STEP_LENGTH, "pack %c at %s%s panel %d%s -> p%d", 'A' + random_below(&r->x, 2), stage,
+             loop, factor(r), along, r->names++);
 }
 
 void kernel_steps(struct random_steps *r, bool avx512) {
@@ -80,21 +71,21 @@ void kernel_steps(struct random_steps *r, bool avx512) {
                                            {"mc", "mo", "nc", "no", "kc"},
                                            {"kc", "nc", "no", "mc", "mo"}};
     static const int tile[][2] = {{6, 16}, {4, 24}, {14, 32}};
-    const int *t = tile[avx512 ? 2 : below(&r->x, 2)];
-    const char *const *o = outer[below(&r->x, COUNT(outer))];
-    int b = below(&r->x, 5), a = below(&r->x, 5);
+    const int *t = tile[avx512 ? 2 : random_below(&r->x, 2)];
+    const char *const *o = outer[random_below(&r->x, COUNT(outer))];
+    int b = random_below(&r->x, 5), a = random_below(&r->x, 5);
 
-    put_step(r, "split C.n %d -> nc n1", t[1] * (1 + below(&r->x, 3)));
-    put_step(r, "split C.k %d -> kc ki", 1 + below(&r->x, 40));
-    put_step(r, "split C.m %d -> mc m1", t[0] * (1 + below(&r->x, 3)));
+    put_step(r, "split C.n %d -> nc n1", t[1] * (1 + random_below(&r->x, 3)));
+    put_step(r, "split C.k %d -> kc ki", 1 + random_below(&r->x, 40));
+    put_step(r, "split C.m %d -> mc m1", t[0] * (1 + random_below(&r->x, 3)));
     put_step(r, "split n1 %d -> no ni", t[1]);
     put_step(r, "split m1 %d -> mo mi", t[0]);
     put_step(r, "reorder %s %s %s %s %s mi ni ki", o[0], o[1], o[2], o[3], o[4]);
     put_step(r, "pack B at %s panel %d -> BP", o[b], t[1]);
-    if (below(&r->x, 4))
+    if (random_below(&r->x, 4))
         put_step(r, "pack A at %s panel %d -> AP", o[a], t[0]);
-    if (below(&r->x, 2))
-        put_step(r, "parallel %s", o[below(&r->x, 5)]);
+    if (random_below(&r->x, 2))
+        put_step(r, "parallel %s", o[random_below(&r->x, 5)]);
     put_step(r, "tensorize C.mi auto");
 }
 
@@ -103,19 +94,21 @@ static void random_buffers(struct random_steps *r) {
     static const char *const place[] = {"bx", "by", "ko", "ty", "tx", "ki"};
     static const char *const scope[] = {"shared", "register"};
 
-    if (below(&r->x, 3))
-        put_step(r, "cache_write C at %s in %s -> CW", place[below(&r->x, 5)], scope[below(&r->x, 3) > 0]);
+    if (random_below(&r->x, 3))
+        put_step(r, "cache_write C at %s in %s -> CW", place[random_below(&r->x, 5)],
+                 scope[random_below(&r->x, 3) > 0]);
     for (int i = 0; i < 2; i++)
-        if (below(&r->x, 4))
+        if (random_below(&r->x, 4))
             put_step(r, "cache_read %c at %s in shared -> S%c", 'A' + i,
-                     place[below(&r->x, 2) ? 2 : below(&r->x, 6)], 'A' + i);
-    if (!below(&r->x, 3))
-        put_step(r, "cache_read %c at %s in %s -> R", "AB"[below(&r->x, 2)], place[3 + below(&r->x, 3)],
-                 scope[below(&r->x, 4) > 0]);
-    if (below(&r->x, 2))
-        put_step(r, "pipeline %s %d", place[below(&r->x, 3) ? 2 : below(&r->x, 6)], 2 + below(&r->x, 3));
-    if (!below(&r->x, 3))
-        put_step(r, "cache_read SA at %s in register -> RA", place[3 + below(&r->x, 3)]);
+                     place[random_below(&r->x, 2) ? 2 : random_below(&r->x, 6)], 'A' + i);
+    if (!random_below(&r->x, 3))
+        put_step(r, "cache_read %c at %s in %s -> R", "AB"[random_below(&r->x, 2)],
+                 place[3 + random_below(&r->x, 3)], scope[random_below(&r->x, 4) > 0]);
+    if (random_below(&r->x, 2))
+        put_step(r, "pipeline %s %d", place[random_below(&r->x, 3) ? 2 : random_below(&r->x, 6)],
+                 2 + random_below(&r->x, 3));
+    if (!random_below(&r->x, 3))
+        put_step(r, "cache_read SA at %s in register -> RA", place[3 + random_below(&r->x, 3)]);
 }
 
 void bind_steps(struct random_steps *r) {
@@ -124,16 +117,16 @@ void bind_steps(struct random_steps *r) {
     static const char *const order[] = {"by bx ko ty tx ki mi ni", "bx by ko ki ty tx ni mi",
                                         "by bx ty tx ko ki mi ni", "by bx ty ko tx mi ki ni"};
     static const char *const bound[] = {"by", "bx", "ty", "tx"};
-    const int first = below(&r->x, 3);
+    const int first = random_below(&r->x, 3);
 
     put_step(r, "split C.m %d -> by m1", factor(r));
     put_step(r, "split C.n %d -> bx n1", factor(r));
-    put_step(r, "split m1 %d -> ty mi", 1 + below(&r->x, 6));
-    put_step(r, "split n1 %d -> tx ni", 1 + below(&r->x, 6));
+    put_step(r, "split m1 %d -> ty mi", 1 + random_below(&r->x, 6));
+    put_step(r, "split n1 %d -> tx ni", 1 + random_below(&r->x, 6));
     put_step(r, "split C.k %d -> ko ki", factor(r));
-    put_step(r, "reorder %s", order[below(&r->x, COUNT(order))]);
+    put_step(r, "reorder %s", order[random_below(&r->x, COUNT(order))]);
     for (int i = 0; i < COUNT(bound); i++)
-        if (i < 2 || below(&r->x, 4)) {
+        if (i < 2 || random_below(&r->x, 4)) {
             char *step = add_step(r);
             const size_t n = (size_t)snprintf(step, STEP_LENGTH, "bind ");
 
@@ -144,15 +137,15 @@ void bind_steps(struct random_steps *r) {
 
 /* Ways to run loops: often the last one in vectors, sometimes others unrolled. */
 static void random_kinds(struct random_steps *r) {
-    if (below(&r->x, 2))
+    if (random_below(&r->x, 2))
         put_step(r, "vectorize C.%s", r->loop[r->loops - 1]);
-    while (!below(&r->x, 3))
-        put_step(r, "unroll C.%s", r->loop[below(&r->x, r->loops)]);
+    while (!random_below(&r->x, 3))
+        put_step(r, "unroll C.%s", r->loop[random_below(&r->x, r->loops)]);
 }
 
 /* Two neighbours become one, as often as that is legal. */
 static void random_fuse(struct random_steps *r) {
-    int i = below(&r->x, r->loops - 1);
+    int i = random_below(&r->x, r->loops - 1);
 
     put_step(r, "fuse C.%s C.%s -> f%d", r->loop[i], r->loop[i + 1], r->names);
     snprintf(r->loop[i], sizeof r->loop[0], "f%d", r->names++);
@@ -162,21 +155,21 @@ static void random_fuse(struct random_steps *r) {
 
 /* A reduction in two stages, and how the first of them runs. */
 static void random_rfactor(struct random_steps *r) {
-    put_step(r, "rfactor C.%s -> R%d", r->loop[below(&r->x, r->loops)], r->names);
-    if (below(&r->x, 2))
-        put_step(r, "parallel R%d.%s", r->names, r->loop[below(&r->x, r->loops)]);
-    if (below(&r->x, 2))
+    put_step(r, "rfactor C.%s -> R%d", r->loop[random_below(&r->x, r->loops)], r->names);
+    if (random_below(&r->x, 2))
+        put_step(r, "parallel R%d.%s", r->names, r->loop[random_below(&r->x, r->loops)]);
+    if (random_below(&r->x, 2))
         put_step(r, "vectorize R%d.%s", r->names, r->loop[r->loops - 1]);
     r->names++;
 }
 
 void any_steps(struct random_steps *r) {
-    int n = 1 + below(&r->x, 8);
+    int n = 1 + random_below(&r->x, 8);
 
-    if (r->loops > 1 && !below(&r->x, 3))
+    if (r->loops > 1 && !random_below(&r->x, 3))
         random_fuse(r);
     while (n-- > 0)
-        switch (below(&r->x, 6)) {
+        switch (random_below(&r->x, 6)) {
         case 0:
         case 1:
         case 2:
@@ -191,12 +184,12 @@ void any_steps(struct random_steps *r) {
             random_pack(r);
             break;
         }
-    if (!below(&r->x, 3))
+    if (!random_below(&r->x, 3))
         random_rfactor(r);
     else
         random_kinds(r);
-    while (!below(&r->x, 3))
-        put_step(r, "parallel C.%s", r->loop[below(&r->x, r->loops)]);
-    if (!below(&r->x, 3))
-        put_step(r, "tensorize C.%s auto", r->loop[below(&r->x, r->loops)]);
+    while (!random_below(&r->x, 3))
+        put_step(r, "parallel C.%s", r->loop[random_below(&r->x, r->loops)]);
+    if (!random_below(&r->x, 3))
+        put_step(r, "tensorize C.%s auto", r->loop[random_below(&r->x, r->loops)]);
 }

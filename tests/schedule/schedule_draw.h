@@ -15,11 +15,6 @@ struct random_steps {
     char step[MAX_STEPS][STEP_LENGTH];
 };
 
-/* The next state of the generator, which is not 0. */
-uint64_t next_random(uint64_t *x);
-/* A number in [0, n), and the next state. */
-int below(uint64_t *x, int n);
-
 /* Blocks and threads as a GPU wants them, or anyhow: loops of any sort, in any order. */
 void bind_steps(struct random_steps *r);
 /* Blocks, tiles and packs as a kernel wants them, of random sizes, with the outer loops in a random order. */

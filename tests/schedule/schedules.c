@@ -15,6 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "language/language.h"
+#include "random.h"
 #include "schedule_check.h"
 #include "schedule_draw.h"
 #include "seed.h"
@@ -378,23 +379,23 @@ static void random_ones(void **state) {
     (void)state;
     print_message("--seed %" PRIu64 "\n", seed);
     for (int n = 0; n < random_schedules; n++) {
-        struct random_steps r = {.x = next_random(&x) | 1};
-        struct kind k = matmul_kind(below(&r.x, 32));
+        struct random_steps r = {.x = random_next(&x) | 1};
+        struct kind k = matmul_kind(random_below(&r.x, 32));
         static const int64_t extents[] = {0, 1, 2, 5, 14, 20, 29, 32, 33, 48};
-        const int t = below(&r.x, 3);
+        const int t = random_below(&r.x, 3);
 
         for (int i = 0; i < COUNT(k.fixed) && n % 2; i++)
-            k.fixed[i] = extents[below(&r.x, COUNT(extents))];
+            k.fixed[i] = extents[random_below(&r.x, COUNT(extents))];
 
         for (int i = 0; i < COUNT(r.size); i++)
-            r.size[i] = below(&r.x, i ? CHECK_SIZES : 4);
+            r.size[i] = random_below(&r.x, i ? CHECK_SIZES : 4);
 
-        if (!t && below(&r.x, 4)) {
+        if (!t && random_below(&r.x, 4)) {
             bind_steps(&r);
-        } else if (t && below(&r.x, 2)) {
+        } else if (t && random_below(&r.x, 2)) {
             kernel_steps(&r, t == 2);
         } else {
-            k.shape = below(&r.x, 3) ? MATMUL : (enum shape)below(&r.x, SHAPES);
+            k.shape = random_below(&r.x, 3) ? MATMUL : (enum shape)random_below(&r.x, SHAPES);
             if (k.shape == ADD)
                 k.accumulate = k.strided = false;
             for (int i = 0; i < 4 && kind_loops[k.shape][i]; i++)
@@ -424,12 +425,12 @@ static void random_on_gpus(void **state) {
     (void)state;
     print_message("--seed %" PRIu64 "\n", seed);
     for (int n = 0; n < random_schedules; n++) {
-        struct random_steps r = {.x = next_random(&x) | 1};
-        const struct kind k = matmul_kind(below(&r.x, 32));
-        const char *target = gpus[below(&r.x, 2)];
+        struct random_steps r = {.x = random_next(&x) | 1};
+        const struct kind k = matmul_kind(random_below(&r.x, 32));
+        const char *target = gpus[random_below(&r.x, 2)];
 
         for (int i = 0; i < COUNT(r.size); i++)
-            r.size[i] = below(&r.x, i ? CHECK_SIZES : 4);
+            r.size[i] = random_below(&r.x, i ? CHECK_SIZES : 4);
         bind_steps(&r);
         if (apply_random(&k, &r, target) < 0)
             continue;

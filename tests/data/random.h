@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The random numbers of all tests: splitmix64 (Steele, Lea and Flood 2014). The state is any number; equal states draw equal
+ * numbers on every machine. */
+#ifndef TESTS_RANDOM_H
+#define TESTS_RANDOM_H
+
+#include <stdint.h>
+
+static inline uint64_t random_next(uint64_t *state) {
+    uint64_t x = *state += 0x9e3779b97f4a7c15;
+
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+}
+
+/* From 0 to n - 1; n > 0. */
+static inline int random_below(uint64_t *state, int n) {
+    return (int)((random_next(state) >> 33) % (uint64_t)n);
+}
+
+#endif
