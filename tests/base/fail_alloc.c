@@ -110,16 +110,16 @@ void *isl_plain_realloc(void *p, size_t n) {
 static const struct {
     const char *name, *target, *text;
 } program[] = {
-    {"matmul in two levels", "x86_64-avx512",
+    {"matmul in two levels", "x86_64-avx2",
      "size M = 1024, K = 1024, N = 1024\ntensor A f32 [M, K] stride [lda, 1]\ntensor B f32 [K, N] stride "
      "[ldb, 1]\n"
      "tensor C f32 [M, N] stride [ldc, 1]\nC[m, n] = sum(k) A[m, k] * B[k, n]\nschedule\n"
-     "split C.n 2048 -> nc n1\nsplit C.k 512 -> kc ki\nsplit C.m 280 -> mc m1\nsplit n1 32 -> no ni\n"
-     "split m1 14 -> mo mi\nreorder nc kc mc no mo mi ni ki\npack B at kc panel 32 -> BP\n"
-     "pack A at mc panel 14 -> AP\nparallel mc\ntensorize mi uk_sgemm_14x32_avx512_asm\n"},
+     "split C.n 2048 -> nc n1\nsplit C.k 512 -> kc ki\nsplit C.m 276 -> mc m1\nsplit n1 16 -> no ni\n"
+     "split m1 6 -> mo mi\nreorder nc kc mc no mo mi ni ki\npack B at kc panel 16 -> BP\n"
+     "pack A at mc panel 6 -> AP\nparallel mc\ntensorize mi uk_sgemm_6x16_avx2_asm\n"},
     {"matmul without a schedule", "x86_64-avx2",
      "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\nC[m, n] += sum(k) A[m, k] * B[k, n]\n"},
-    {"convolution with pad, bias and relu", "x86_64-avx512",
+    {"convolution with pad, bias and relu", "x86_64-avx2",
      "tensor X f32 [H, W, C]\ntensor F f32 [3, 3, C, O]\ntensor bias f32 [O]\ntemp T f32 [H, W, O]\n"
      "tensor Y f32 [H, W, O]\n"
      "T[p, q, o] = sum(r, s, c) pad(X[p + r - 1, q + s - 1, c], 0) * F[r, s, c, o]\n"
