@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <pthread.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include "link.h"
 
@@ -62,6 +63,10 @@ static void initialize_llvm(void) {
     LLVMInitialize##llvm##AsmPrinter(); \
     LLVMInitialize##llvm##AsmParser();
 #include "machine/archs.def"
+    /* Without effect where the program has set the option itself: LLVM takes each once. */
+    for (int i = 0; uk_archs[i]; ++i)
+        if (uk_archs[i]->llvm_option)
+            LLVMParseCommandLineOptions(2, (const char *const[]){"ukernels", uk_archs[i]->llvm_option}, "");
 }
 
 void uk_initialize_llvm(void) {

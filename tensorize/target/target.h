@@ -77,6 +77,8 @@ struct uk_arch {
         *instructions;      /* the beginnings of intrinsics after that, each with the feature it needs */
     const char *half;       /* the feature that converts between half and single precision */
     const char *cpu_option; /* clang's: "-mcpu=" */
+    /* LLVM's for all of the process, as no call and no feature of a target says the same; or NULL. */
+    const char *llvm_option;
     const char *const *c_options; /* of clang's for imports in C, or NULL */
     const char *const
         *not_in_imports;       /* intrinsics after that, and mnemonics of asm, by their beginnings; or NULL */

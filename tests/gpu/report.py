@@ -31,7 +31,8 @@ def expect(what, is_so, text=""):
 def of_llvm(path, gpu):
     """What LLVM's comments say behind each kernel, and the block with the most FMAs, of the program's optimized code."""
     run(uk, "compile", path, f"--target=amdgcn-{gpu}", "--emit=optimized", "-o", folder / "optimized.ll")
-    run(llvm / "llc", f"-mcpu={gpu}", folder / "optimized.ll", "-o", folder / "optimized.s")
+    option = re.search(r'\.llvm_option = "(.+)"', (sources / "ukernels/machine/archs/amdgcn.def").read_text(encoding="utf-8"))[1]
+    run(llvm / "llc", f"-mcpu={gpu}", option, folder / "optimized.ll", "-o", folder / "optimized.s")
     text = (folder / "optimized.s").read_text(encoding="utf-8")
     figures = {}
     for name, body in re.findall(r"; -- Begin function (\S+)\n(.*?); -- End function", text, re.S):

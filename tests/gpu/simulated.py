@@ -74,6 +74,17 @@ def pooling(kind, op):
     return f"tensor X {kind} [H, W, C]\ntensor Y {kind} [P, Q, C]\nY[p, q, c] = {op}(r, s where r < 3 and s < 3) X[2 * p + r, 2 * q + s, c]\n"
 
 
+def crossed(kind):
+    """Of two elements in a register each: the first and the second of one with the other's."""
+    operators = ("{} * {}", "{} - {}", "{} + {}", "max({}, {})", "min({}, {})")
+    text = f"tensor X {kind} [N, 2]\ntensor Y {kind} [N, 2]\n"
+    for i, of in enumerate(operators):
+        for to in (kind,) if kind == "f16" else (kind, "i32"):
+            x0, x1, y0, y1 = (cast(kind, to, f"{tensor}[i, {j}]") for tensor in "XY" for j in (0, 1))
+            text += f"tensor R{i}{to} {to} [N]\nR{i}{to}[i] = 2 * ({of.format(x0, y1)}) - {of.format(y0, x1)}\n"
+    return text
+
+
 def networks(kind):
     """Softmax, layer norm, RMS norm, SwiGLU."""
     n, x = f"{kind}(index(N))", f"tensor X {kind} [M, N]\ntensor Y {kind} [M, N]\n"
@@ -109,6 +120,8 @@ def programs():
     for a in ("i8", "u8"):
         yield f"bytes_depthwise_{a}", (f"tensor X {a} [N, C, H + 2, W + 2]\ntensor F {a} [C, 3, 3]\ntensor Y i32 [N, C, H, W]\n"
                                        "Y[n, c, p, q] = sum(r, s) i32(X[n, c, p + r, q + s]) * i32(F[c, r, s])\n"), "N=1 C=2 H=3 W=5"
+    for kind in ("i8", "u8", "i16", "f16"):
+        yield f"crossed_{kind}", crossed(kind), "N=70"
     for a, b, c in (("f16", "f16", "f32"), ("bf16", "bf16", "f32"), ("i8", "i8", "i32"), ("u8", "i8", "i32"), ("u8", "u8", "i32"),
                     ("i16", "i16", "i32"), ("f32", "f32", "f64")):
         yield f"product_{a}_{b}_{c}", product(a, b, c), "M=37 N=70 K=19"
@@ -117,7 +130,7 @@ def programs():
 
 
 SHORT = ("exact_f32", "inexact_f32", "exact_f16", "inexact_f16", "inexact_f64", "exact_i8", "cast_f16", "cast_i8", "product_i16", "conv_f16_f16_f32",
-         "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8")
+         "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8", "crossed_u8")
 failed, passed = 0, 0
 
 
