@@ -209,10 +209,9 @@ static enum uk_amdgpu_status uk_check_launch(struct uk_amdgpu *gpu, const struct
     if ((uint64_t)k->kernel.lds_bytes + launch->lds_bytes > MAX_LDS)
         return uk_amdgpu_fail(gpu, UK_AMDGPU_INVALID, "%llu bytes of LDS for %.100s; a block has %u",
                               (unsigned long long)k->kernel.lds_bytes + launch->lds_bytes, name, MAX_LDS);
-    if (k->kernel.scratch_bytes)
-        return uk_amdgpu_fail(gpu, UK_AMDGPU_UNSUPPORTED,
-                              "%.100s uses %u bytes of scratch, which is not simulated", name,
-                              k->kernel.scratch_bytes);
+    if (k->kernel.scratch_bytes > SCRATCH_MOST)
+        return uk_amdgpu_fail(gpu, UK_AMDGPU_INVALID, "%u bytes of scratch for %.100s; a thread has %u",
+                              k->kernel.scratch_bytes, name, SCRATCH_MOST);
     if (k->kernel.wave != LANES)
         return uk_amdgpu_fail(gpu, UK_AMDGPU_UNSUPPORTED, "%.100s has waves of %u lanes; simulated are %d",
                               name, k->kernel.wave, LANES);

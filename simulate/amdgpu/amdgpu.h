@@ -17,10 +17,10 @@
  *
  * A launch ends with UK_AMDGPU_REPORT at the first of these, and the message names the instructions, wave and lane:
  * - a register used, or overwritten, before the s_waitcnt that its load needs
- * - an access outside a buffer or the block's LDS, by one byte; a store to constant memory
+ * - an access outside a buffer, the block's LDS or the thread's scratch, by one byte; a store to constant memory
  * - a race: two waves access the same bytes of LDS or of a buffer, one of them writes, and between the two there is no s_waitcnt
  *   for the first access followed by a barrier; or two blocks do; or a scalar load reads what the launch has written
- * - bits of uninitialized LDS or registers in an address, a branch, EXEC, or a store to a buffer; each bit is followed through
+ * - bits of uninitialized LDS, scratch or registers in an address, a branch, EXEC, or a store to a buffer; each bit is followed through
  *   moves, shifts and logic, so that bytes beside it may be used
  * - a barrier in divergent code, waves at different barriers, or a wave that ended while others wait
  * It ends with UK_AMDGPU_UNSUPPORTED at an instruction, a modifier or a mode that is not simulated.
@@ -90,7 +90,7 @@ enum uk_amdgpu_kind {
     UK_AMDGPU_VALU, /* all other VALU */
     UK_AMDGPU_SALU, /* with branches */
     UK_AMDGPU_SMEM, /* scalar loads */
-    UK_AMDGPU_LOAD, /* of vectors, from buffers */
+    UK_AMDGPU_LOAD, /* of vectors, from buffers and scratch */
     UK_AMDGPU_STORE,
     UK_AMDGPU_LDS_READ,
     UK_AMDGPU_LDS_WRITE,
@@ -104,7 +104,7 @@ extern const char *const uk_amdgpu_kind_names[UK_AMDGPU_N_KINDS];
 struct uk_amdgpu_counts {
     uint64_t instructions[UK_AMDGPU_N_KINDS];
     uint64_t flops;                                   /* of f32 and f64, by active lanes; an FMA is two */
-    uint64_t load_bytes, store_bytes;                 /* of buffers, by active lanes */
+    uint64_t load_bytes, store_bytes;                 /* of buffers and scratch, by active lanes */
     uint64_t lds_read_cycles, lds_write_cycles;       /* of LDS accesses, bank conflicts included */
     uint64_t lds_read_conflicts, lds_write_conflicts; /* of these, the cycles due to bank conflicts */
     uint64_t

@@ -23,6 +23,12 @@ static inline float uk_float(uint32_t bits) {
     memcpy(&a, &bits, 4);
     return a;
 }
+static inline double uk_double(uint64_t bits) {
+    double a;
+
+    memcpy(&a, &bits, 8);
+    return a;
+}
 /* The number whose bits are the lower 16. */
 static inline float uk_half(uint32_t bits) {
     const uint16_t low = (uint16_t)bits;

@@ -232,6 +232,7 @@ enum uk_step uk_run_lds(struct uk_wave *w, const struct uk_inst *i) {
     if (step)
         return step;
     e->lds = true;
+    e->shared = exec;
     e->write = i->op->flags & F_WRITE;
     uk_count_banks(w, i, exec, e);
     if (!e->write)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scalar loads, and loads and stores of vectors: each lane's address in a buffer, which waves accessed it, which accesses are
- * outstanding. */
+/* Scalar loads, and loads and stores of vectors: each lane's address in a buffer or in scratch, which waves accessed it, which
+ * accesses are outstanding. */
 #include <string.h>
 #include "state.h"
 
@@ -108,9 +108,10 @@ static enum uk_step uk_addresses(struct uk_wave *w, const struct uk_inst *i, uin
     return STEP_NEXT;
 }
 
-/* The bytes, for each active lane; the buffer of the lane before is likely that of the next. */
+/* The bytes of these lanes; the buffer of the lane before is likely that of the next. `shared`: those that waves can write. */
 static enum uk_step uk_touch_global(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                                    const uint64_t *address, bool write, uint8_t **bytes) {
+                                    const uint64_t *address, struct uk_places *places, uint64_t *shared) {
+    const bool write = i->op->flags & F_WRITE;
     struct uk_run_state *run = w->block->run;
     const struct uk_simt_access me = {run->block.number, run->block.epoch, w->number, i->number, write};
     const unsigned size = i->op->types[0];
@@ -131,9 +132,11 @@ static enum uk_step uk_touch_global(struct uk_wave *w, const struct uk_inst *i, 
             if (!b->constant && !b->shadow.cells && !uk_simt_shadow_begin(&b->shadow, b->size))
                 return uk_no_memory(w, i);
         }
-        bytes[l] = b->bytes + (address[l] - b->address);
+        places->bytes[l] = b->bytes + (address[l] - b->address);
+        places->undefined[l] = NULL;
         if (b->constant)
             continue;
+        *shared |= (uint64_t)1 << l;
         result = uk_simt_touch(&b->shadow, address[l] - b->address, size, &me, &other);
         if (result)
             return result < 0 ? uk_no_memory(w, i) : uk_race(w, i, l, write, b, address[l], &other);
@@ -141,8 +144,9 @@ static enum uk_step uk_touch_global(struct uk_wave *w, const struct uk_inst *i, 
     return STEP_NEXT;
 }
 
+/* To scratch undefined bits are stored too. */
 static enum uk_step uk_store(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                             uint8_t *const *bytes) {
+                             const struct uk_places *places) {
     const struct uk_operand *data = &i->o[1];
     const unsigned size = i->op->types[0] < 4 ? i->op->types[0] : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
     const uint32_t stored = (uint32_t)((UINT64_C(1) << 8 * size) - 1) << shift;
@@ -151,15 +155,18 @@ static enum uk_step uk_store(struct uk_wave *w, const struct uk_inst *i, uint64_
         const unsigned r = data->index + k;
 
         for (int l = 0; l < LANES && w->undefined[r] & exec; ++l)
-            if (exec >> l & 1 && uk_undefined_bits(w, r, (unsigned)l) & stored)
+            if (exec >> l & 1 && !places->undefined[l] && uk_undefined_bits(w, r, (unsigned)l) & stored)
                 return uk_report(w, i, l,
                                  "%s, which is stored, is undefined: what it is made of was never written",
                                  uk_register_name(true, r).text);
         for (int l = 0; l < LANES; ++l) {
             const uint32_t value = w->v[r][l] >> shift;
+            const uint32_t undefined = uk_undefined_bits(w, r, (unsigned)l) >> shift;
 
             if (exec >> l & 1)
-                memcpy(bytes[l] + 4 * k, &value, size);
+                memcpy(places->bytes[l] + 4 * k, &value, size);
+            if (exec >> l & 1 && places->undefined[l])
+                memcpy(places->undefined[l] + 4 * k, &undefined, size);
         }
     }
     return STEP_NEXT;
@@ -178,7 +185,7 @@ uint32_t uk_loaded(const struct uk_inst *i, uint32_t before, const uint8_t *byte
 }
 
 /* What buffers have is defined; of a register of which a half is loaded the other one may not be. */
-static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, uint8_t *const *bytes,
+static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, const struct uk_places *places,
                     struct uk_event *e) {
     static const uint8_t defined[4];
 
@@ -190,43 +197,64 @@ static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, u
         e->undefined[k] = 0;
         for (unsigned l = 0; l < LANES; ++l)
             if (exec >> l & 1) {
-                const uint32_t undefined = uk_loaded(i, uk_undefined_bits(w, r, l), defined);
+                const uint8_t *bits = places->undefined[l] ? places->undefined[l] + 4 * k : defined;
+                const uint32_t undefined = uk_loaded(i, uk_undefined_bits(w, r, l), bits);
 
-                w->v[r][l] = uk_loaded(i, w->v[r][l], bytes[l] + 4 * k);
+                w->v[r][l] = uk_loaded(i, w->v[r][l], places->bytes[l] + 4 * k);
                 w->undefined_bits[r][l] = undefined;
                 e->undefined[k] |= (uint64_t)(undefined != 0) << l;
             }
     }
 }
 
+/* Where each lane's bytes are: in buffers, at `address`, or in scratch. */
+static enum uk_step uk_find(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, uint64_t *address,
+                            struct uk_places *places, uint64_t *shared) {
+    uint64_t own = 0;
+    enum uk_step step;
+
+    if (i->op->flags & (F_BUFFER | F_PRIVATE))
+        return uk_scratch_places(w, i, exec, places);
+    step = uk_addresses(w, i, exec, address);
+    for (int l = 0; l < LANES && !step && i->op->flags & F_FLAT; ++l)
+        own |= (uint64_t)uk_is_private(address[l]) << l;
+    own &= exec;
+    if (!step && own)
+        step = uk_scratch_flat(w, i, own, address, places);
+    return step ? step : uk_touch_global(w, i, exec & ~own, address, places, shared);
+}
+
 enum uk_step uk_run_global(struct uk_wave *w, const struct uk_inst *i) {
     const bool write = i->op->flags & F_WRITE;
     const struct uk_operand *data = &i->o[write];
     const uint64_t exec = uk_exec(w), moved = (uint64_t)__builtin_popcountll(exec) * i->op->types[0];
-    uint64_t address[LANES];
-    uint8_t *bytes[LANES];
+    uint64_t address[LANES], shared = 0;
+    struct uk_places places;
     struct uk_event *e;
-    enum uk_step step = uk_addresses(w, i, exec, address);
+    enum uk_step step = STEP_NEXT;
 
-    if (!step && (write || i->op->flags & (F_HIGH | F_LOW)))
+    if (write || i->op->flags & (F_HIGH | F_LOW))
         step = uk_use_v(w, i, data->index, data->words, exec, "used");
     if (!step && !write)
         step = uk_reload(w, i, data->index, data->words, exec, QUEUE_VM);
     if (!step)
-        step = uk_touch_global(w, i, exec, address, write, bytes);
+        step = uk_find(w, i, exec, address, &places, &shared);
     if (!step && write)
-        step = uk_store(w, i, exec, bytes);
+        step = uk_store(w, i, exec, &places);
     if (step)
         return step;
     *(write ? &w->block->run->counts->store_bytes : &w->block->run->counts->load_bytes) += moved;
     e = uk_event_new(w, QUEUE_VM, i);
     e->write = write;
-    e->parts = 1;
-    e->part_bytes = i->op->types[0];
-    memcpy(e->address[0], address, sizeof address);
+    e->shared = shared;
+    if (shared) {
+        e->parts = 1;
+        e->part_bytes = i->op->types[0];
+        memcpy(e->address[0], address, sizeof address);
+    }
     if (write)
         return STEP_NEXT;
-    uk_load(w, i, exec, bytes, e);
+    uk_load(w, i, exec, &places, e);
     uk_event_marks(w, e);
     return STEP_NEXT;
 }

@@ -19,13 +19,6 @@ typedef int16_t t_i16;
 static inline uint64_t uk_get_u64(const uint32_t *const *s, int l) {
     return s[0][l] | (uint64_t)s[1][l] << 32;
 }
-static inline double uk_get_f64(const uint32_t *const *s, int l) {
-    const uint64_t bits = uk_get_u64(s, l);
-    double a;
-
-    memcpy(&a, &bits, 8);
-    return a;
-}
 static inline _Float16 uk_get_f16(const uint32_t *const *s, int l) {
     const uint16_t bits = (uint16_t)s[0][l];
     _Float16 a;
@@ -52,7 +45,7 @@ static inline _Float16 uk_get_f16(const uint32_t *const *s, int l) {
 #define GET_f16(s, l) uk_get_f16(s, l)
 #define GET_u64(s, l) uk_get_u64(s, l)
 #define GET_i64(s, l) (int64_t) uk_get_u64(s, l)
-#define GET_f64(s, l) uk_get_f64(s, l)
+#define GET_f64(s, l) uk_double(uk_get_u64(s, l))
 
 static inline void uk_put_u64(uint32_t (*d)[LANES], int l, uint64_t a) {
     d[0][l] = (uint32_t)a;
@@ -98,6 +91,28 @@ static inline void uk_put_f16(uint32_t (*d)[LANES], int l, _Float16 a) {
             PUT_##D(d, l, (__VA_ARGS__));    \
         }                                    \
     }
+/* Integers without their types' ends; the most and least numbers of a type. */
+#define EXACT(function, D, A, B, C, result, ...)                                           \
+    static void function(PARAMETERS) {                                                     \
+        (void)mask_in, (void)mask_out;                                                     \
+        for (int l = 0; l < LANES; ++l) {                                                  \
+            const int64_t a = GET_##A(s, l), b = GET_##B(s + 2, l), c = GET_##C(s + 4, l), \
+                          exact = (__VA_ARGS__);                                           \
+            (void)c;                                                                       \
+            PUT_##D(d, l, (t_##D)(result));                                                \
+        }                                                                                  \
+    }
+#define LEAST_u16 0
+#define LEAST_u32 0
+#define LEAST_i16 INT16_MIN
+#define LEAST_i32 INT32_MIN
+#define MOST_u16 UINT16_MAX
+#define MOST_u32 UINT32_MAX
+#define MOST_i16 INT16_MAX
+#define MOST_i32 INT32_MAX
+#define VS(name, D, A, B, C, flags, ...)                  \
+    EXACT(LANES_OF(name), D, A, B, C, exact, __VA_ARGS__) \
+    EXACT(uk_clamped_##name, D, A, B, C, uk_middle(exact, LEAST_##D, MOST_##D), __VA_ARGS__)
 #define VM(name, D, A, B, C, flags, ...)     \
     static void LANES_OF(name)(PARAMETERS) { \
         uint64_t out = 0;                    \
@@ -178,43 +193,35 @@ static void uk_lanes_fma(PARAMETERS) {
 #define KIND_OF(flags) ((flags)&F_FMA ? UK_AMDGPU_FMA : UK_AMDGPU_VALU)
 static const struct uk_opcode uk_opcodes[] = {
 #define V(name, D, A, B, C, flags, ...) \
-    {#name, uk_run_valu, KIND_OF(flags), {T_##D, T_##A, T_##B, T_##C}, flags, uk_lanes_##name, NULL},
+    {#name, uk_run_valu, KIND_OF(flags), {T_##D, T_##A, T_##B, T_##C}, flags, uk_lanes_##name, NULL, NULL},
+#define VS(name, D, A, B, C, flags, ...)                                      \
+    {#name, uk_run_valu,     KIND_OF(flags),    {T_##D, T_##A, T_##B, T_##C}, \
+     flags, uk_lanes_##name, uk_clamped_##name, NULL},
 #define VM(name, D, A, B, C, flags, ...) V(name, D, A, B, C, flags, )
-#define VF(name, flags) \
-    {#name, uk_run_valu, UK_AMDGPU_FMA, {T_f32, T_f32, T_f32, T_f32}, (flags) | F_FMA, uk_lanes_fma, NULL},
-#define VC(name, A, B, ...) \
-    {#name, uk_run_valu, UK_AMDGPU_VALU, {T_none, T_##A, T_##B, T_none}, F_COMPARE, uk_lanes_##name, NULL},
+#define VF(name, flags)                                                          \
+    {#name,           uk_run_valu,  UK_AMDGPU_FMA, {T_f32, T_f32, T_f32, T_f32}, \
+     (flags) | F_FMA, uk_lanes_fma, NULL,          NULL},
+#define VC(name, A, B, ...)                                                      \
+    {#name,     uk_run_valu,     UK_AMDGPU_VALU, {T_none, T_##A, T_##B, T_none}, \
+     F_COMPARE, uk_lanes_##name, NULL,           NULL},
 #define S(name, D, A, B, flags, ...) \
-    {#name, uk_run_salu, UK_AMDGPU_SALU, {T_##D, T_##A, T_##B, T_none}, flags, NULL, uk_scalar_##name},
-#define SZ(name, D, A, B, flags, ...)                                                            \
-    {#name, uk_run_salu,     UK_AMDGPU_SALU, {T_##D, T_##A, T_##B, T_none}, (flags) | F_SCC_OUT, \
-     NULL,  uk_scalar_##name},
-#define X(name, run, kind, flags) {#name, run, UK_AMDGPU_##kind, {0}, flags, NULL, NULL},
-#define MG(name, bytes, registers, flags)                    \
-    {"global_" #name,                                        \
-     uk_run_global,                                          \
-     (flags)&F_WRITE ? UK_AMDGPU_STORE : UK_AMDGPU_LOAD,     \
-     {bytes, registers},                                     \
-     flags,                                                  \
-     NULL,                                                   \
-     NULL},                                                  \
-        {"flat_" #name,                                      \
-         uk_run_global,                                      \
-         (flags)&F_WRITE ? UK_AMDGPU_STORE : UK_AMDGPU_LOAD, \
-         {bytes, registers},                                 \
-         (flags) | F_FLAT,                                   \
-         NULL,                                               \
-         NULL},
-#define ML(name, bytes, registers, flags)                           \
-    {                                                               \
-        #name,                                                      \
-        uk_run_lds,                                                 \
-        (flags)&F_WRITE ? UK_AMDGPU_LDS_WRITE : UK_AMDGPU_LDS_READ, \
-        {bytes, registers},                                         \
-        flags,                                                      \
-        NULL,                                                       \
-        NULL},
-#define MS(name, registers) {#name, uk_run_smem, UK_AMDGPU_SMEM, {4 * (registers), registers}, 0, NULL, NULL},
+    {#name, uk_run_salu, UK_AMDGPU_SALU, {T_##D, T_##A, T_##B, T_none}, flags, NULL, NULL, uk_scalar_##name},
+#define SZ(name, D, A, B, flags, ...)                                                         \
+    {#name, uk_run_salu, UK_AMDGPU_SALU,  {T_##D, T_##A, T_##B, T_none}, (flags) | F_SCC_OUT, \
+     NULL,  NULL,        uk_scalar_##name},
+#define X(name, run, kind, flags) {#name, run, UK_AMDGPU_##kind, {0}, flags, NULL, NULL, NULL},
+#define MEMORY(name, run, kind, bytes, registers, flags) \
+    {name, run, (flags)&F_WRITE ? kind##_WRITE : kind##_READ, {bytes, registers}, flags, NULL, NULL, NULL},
+#define BUFFER_READ UK_AMDGPU_LOAD
+#define BUFFER_WRITE UK_AMDGPU_STORE
+#define MG(name, bytes, registers, flags)                                                \
+    MEMORY("global_" #name, uk_run_global, BUFFER, bytes, registers, flags)              \
+    MEMORY("flat_" #name, uk_run_global, BUFFER, bytes, registers, (flags) | F_FLAT)     \
+    MEMORY("buffer_" #name, uk_run_global, BUFFER, bytes, registers, (flags) | F_BUFFER) \
+    MEMORY("scratch_" #name, uk_run_global, BUFFER, bytes, registers, (flags) | F_PRIVATE)
+#define ML(name, bytes, registers, flags) MEMORY(#name, uk_run_lds, UK_AMDGPU_LDS, bytes, registers, flags)
+#define MS(name, registers) \
+    {#name, uk_run_smem, UK_AMDGPU_SMEM, {4 * (registers), registers}, 0, NULL, NULL, NULL},
 #include "opcodes.def"
 };
 
@@ -371,7 +378,7 @@ static const char *uk_check_valu(struct uk_inst *i) {
         i->flops = 0;
     if (op->flags & F_PK) {
         i->flops *= 2;
-        return i->clamp ? "a modifier of this instruction" : uk_operands_packed(i);
+        return uk_operands_packed(i);
     }
     for (unsigned n = 1; n <= 3 && !why; ++n)
         why = uk_source(i, n, true);
@@ -383,7 +390,7 @@ static const char *uk_check_valu(struct uk_inst *i) {
         return why;
     if (op->flags & F_COMPARE ? !uk_is_mask(&i->o[0]) : i->o[0].kind != OPERAND_V || i->o[0].words != d)
         return "the destination of this instruction";
-    if (i->clamp && op->types[0] != T_f32)
+    if (i->clamp && !op->clamped && !uk_is_float(op->types[0]))
         return "the modifier clamp of this instruction";
     if ((i->sdwa || i->source_sdwa[0] || i->source_sdwa[1]) && (d == 2) != !!(op->flags & F_COMPARE))
         return "SDWA of this instruction";
@@ -428,7 +435,10 @@ static const char *uk_check_memory(struct uk_inst *i) {
                        (i->o[2].kind == OPERAND_CONSTANT || (i->o[2].kind == OPERAND_S && i->o[2].words == 1))
                    ? NULL
                    : "an operand of this instruction";
-    if (data->kind != OPERAND_V || data->words != n || address->kind != OPERAND_V || address->index >= AGPR)
+    if (op->flags & (F_BUFFER | F_PRIVATE))
+        return uk_check_scratch(i);
+    if (i->offen || data->kind != OPERAND_V || data->words != n || address->kind != OPERAND_V ||
+        address->index >= AGPR)
         return "an operand of this instruction";
     if (op->run == uk_run_lds)
         return address->words == 1 && i->n == 2u + (write && two) &&

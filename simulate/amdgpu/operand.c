@@ -27,9 +27,10 @@ static const struct {
     {"src_scc", OPERAND_SCC, 0, 1},
     {"scc", OPERAND_SCC, 0, 1},
     {"off", OPERAND_OFF, 0, 0},
-    {"flat_scratch_lo", OPERAND_S, 102, 1},
-    {"flat_scratch_hi", OPERAND_S, 103, 1},
-    {"flat_scratch", OPERAND_S, 102, 2},
+    {"flat_scratch_lo", OPERAND_S, FLAT_SCRATCH, 1},
+    {"flat_scratch_hi", OPERAND_S, FLAT_SCRATCH + 1, 1},
+    {"flat_scratch", OPERAND_S, FLAT_SCRATCH, 2},
+    {"src_private_base", OPERAND_S, PRIVATE_BASE, 2},
 };
 
 /* "v7", "a[0:3]", "s[4:5]". */
@@ -156,6 +157,8 @@ static bool uk_parse_modifier(struct uk_inst *inst, const char *text) {
         return true;
     if (!strcmp(text, "clamp"))
         return inst->clamp = true;
+    if (!strcmp(text, "offen"))
+        return inst->offen = true;
     if (uk_begins(text, "vmcnt(") || uk_begins(text, "lgkmcnt(") || uk_begins(text, "expcnt("))
         return uk_parse_wait(inst, text);
     if (uk_begins(text, "offset:") && uk_parse_offset(value, -65536, 65535, &number)) {

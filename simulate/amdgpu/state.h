@@ -15,7 +15,8 @@
 #include "../simt.h"
 
 enum { LANES = 64, V_REGISTERS = 512, S_REGISTERS = 128, AGPR = 256, MAX_WAVES = 16, QUEUE = 64 };
-enum { VCC = 106, M0 = 124, EXEC = 126 };
+/* The pair PRIVATE_BASE, which no instruction writes, holds what src_private_base reads. */
+enum { FLAT_SCRATCH = 102, VCC = 106, PRIVATE_BASE = 108, M0 = 124, EXEC = 126 };
 _Static_assert((int)MAX_WAVES <= (int)UK_SIMT_MAX_WAVES, "");
 
 /* Of ELF's header. */
@@ -112,6 +113,8 @@ enum uk_flag {
     F_WRITE = 1 << 24,
     F_ST64 = 1 << 25,
     F_FLAT = 1 << 26,
+    F_BUFFER = 1 << 27,  /* buffer_NAME and */
+    F_PRIVATE = 1 << 28, /* scratch_NAME, of scratch alone */
 };
 
 struct uk_opcode {
@@ -120,7 +123,7 @@ struct uk_opcode {
     enum uk_amdgpu_kind kind;
     uint8_t types[4]; /* D A B C; of memory: types[0] is the number of bytes of one element */
     uint32_t flags;
-    uk_lanes *lanes;
+    uk_lanes *lanes, *clamped; /* clamped: integers by the modifier clamp, or NULL */
     uk_scalar *scalar;
 };
 
@@ -134,8 +137,8 @@ struct uk_inst {
     struct uk_operand o[MAX_OPERANDS];
     int32_t address_offset;
     uint16_t offset0, offset1;
-    uint8_t waits[2]; /* vmcnt, lgkmcnt; 255: none */
-    bool clamp;
+    uint8_t waits[2];             /* vmcnt, lgkmcnt; 255: none */
+    bool clamp, offen;            /* offen: a buffer's address has a register */
     bool upper;                   /* the result is the upper half of its register */
     uint8_t sdwa, source_sdwa[2]; /* of the destination, as in struct uk_operand; of the first two sources */
     uint8_t unused;               /* what the rest of the destination becomes: 'P'ad, 'S'ign, 'K'ept */
@@ -147,7 +150,7 @@ enum uk_queue { QUEUE_VM, QUEUE_LGKM };
 enum { MAX_LOADED = 16 };
 struct uk_event {
     const struct uk_inst *inst;
-    uint64_t exec;
+    uint64_t exec, shared; /* shared: the lanes whose bytes other waves can access */
     uint32_t id;
     bool scalar, lds, write;
     uint16_t first, n;              /* registers that it defines */
@@ -171,6 +174,7 @@ struct uk_wave {
     enum uk_wave_state state;
     uint64_t alive; /* lanes that began */
     const struct uk_inst *barrier;
+    uint8_t *scratch, *scratch_undefined; /* lane after lane; of each byte its undefined bits */
     uint32_t s[S_REGISTERS], s_undefined[S_REGISTERS], s_pending[S_REGISTERS];
     bool scc, scc_undefined;
     uint32_t next_id;
@@ -199,6 +203,7 @@ struct uk_run_state {
     struct uk_amdgpu_counts *counts;
     uint64_t steps, max_steps, random;
     uint64_t arguments, packet;
+    uint8_t *scratch; /* of a block's waves; then its undefined bits */
     struct uk_wave *waves[MAX_WAVES];
     struct uk_block block;
 };
@@ -300,14 +305,19 @@ enum uk_step uk_use_s(struct uk_wave *, const struct uk_inst *, unsigned first, 
 enum uk_step uk_reload(struct uk_wave *, const struct uk_inst *, unsigned first, unsigned n, uint64_t exec,
                        enum uk_queue);
 
-/* memory.c: a register, or its undefined bits, of those of memory and what it was before. */
+/* memory.c: where each active lane's bytes are, and their undefined bits; NULL: in a buffer, where all are defined. */
+struct uk_places {
+    uint8_t *bytes[LANES], *undefined[LANES];
+};
+/* A register, or its undefined bits, of those of memory and what it was before. */
 uint32_t uk_loaded(const struct uk_inst *, uint32_t before, const uint8_t *bytes);
 /* scalar.c: an operand's bits, and which of them are undefined. */
 enum uk_step uk_scalar_source(struct uk_wave *, const struct uk_inst *, const struct uk_operand *,
                               uint64_t *value, uint64_t *undefined);
 enum uk_step uk_scalar_write(struct uk_wave *, const struct uk_inst *, unsigned index, unsigned words,
                              uint64_t value, uint64_t undefined);
-uk_run uk_run_salu, uk_run_branch, uk_run_getpc, uk_run_setpc, uk_run_waitcnt, uk_run_nop, uk_run_barrier, uk_run_end;
+uk_run uk_run_salu, uk_run_branch, uk_run_getpc, uk_run_setpc, uk_run_waitcnt, uk_run_nop, uk_run_barrier,
+    uk_run_end;
 /* valu.c: what a VALU instruction works on, and what it makes. */
 struct uk_sources {
     const uint32_t *s[6];
@@ -323,6 +333,26 @@ uint64_t uk_undefined_result(const struct uk_wave *, const struct uk_inst *, con
                              unsigned part, uint32_t (*result)[LANES]);
 /* valu.c, memory.c, lds.c */
 uk_run uk_run_valu, uk_run_readlane, uk_run_writelane, uk_run_smem, uk_run_global, uk_run_lds;
+/* scratch.c: memory that is each lane's own. */
+enum { SCRATCH_MOST = 131056 }; /* bytes of a thread: 8191 units of 1 KiB of a wave */
+/* Where it begins: behind the regions of all buffers. */
+#define SCRATCH_ADDRESS ((uint64_t)0xf00000000000)
+/* The aperture's addresses that flat_NAME takes for scratch, as Linux sets it. */
+#define PRIVATE_APERTURE ((uint64_t)2 << 48)
+static inline bool uk_is_private(uint64_t address) {
+    return address >> 32 == PRIVATE_APERTURE >> 32;
+}
+/* NULL, or what is wrong with the operands of buffer_NAME or scratch_NAME. */
+const char *uk_check_scratch(struct uk_inst *);
+/* The bytes of each active lane, of those instructions; a report if they are not in its scratch. */
+enum uk_step uk_scratch_places(struct uk_wave *, const struct uk_inst *, uint64_t exec, struct uk_places *);
+/* The same of flat_NAME, for the lanes whose addresses are private. */
+enum uk_step uk_scratch_flat(struct uk_wave *, const struct uk_inst *, uint64_t lanes,
+                             const uint64_t *address, struct uk_places *);
+/* What registers hold at a wave's begin, and its memory. */
+void uk_scratch_begin(struct uk_run_state *, struct uk_wave *);
+void uk_scratch_resource(const struct uk_run_state *, uint32_t *words);
+uint32_t uk_scratch_offset(const struct uk_run_state *, uint32_t wave);
 
 static inline uint64_t uk_s64(const uint32_t *s, unsigned index) {
     return s[index] | (uint64_t)s[index + 1] << 32;

@@ -114,7 +114,7 @@ uint64_t uk_undefined_result(const struct uk_wave *w, const struct uk_inst *i, c
             result[0][l] = uk_selected(from, &u, l);
             continue;
         }
-        if (flags & F_LOW_FIRST)
+        if (flags & F_LOW_FIRST && !i->clamp)
             bits = uk_from_lowest(u.data[l] | (from->mask_undefined >> l & 1)) & all;
         else if (from->mask_undefined >> l & 1)
             bits = all;

@@ -198,11 +198,21 @@ static enum uk_step uk_write_compare(struct uk_wave *w, const struct uk_inst *i,
     return uk_scalar_write(w, i, i->o[0].index, 2, bits & exec, undefined & exec);
 }
 
-static void uk_clamp(uint32_t *result) {
+/* Floats: 0 to 1, NaN becomes 0. */
+static void uk_clamp(enum uk_type type, uint32_t (*result)[LANES]) {
     for (int l = 0; l < LANES; ++l) {
-        const float a = uk_float(result[l]);
+        const uint64_t wide = result[0][l] | (uint64_t)result[type == T_f64][l] << 32;
+        const double a = type == T_f64   ? uk_double(wide)
+                         : type == T_f16 ? (double)uk_half(result[0][l])
+                                         : (double)uk_float(result[0][l]);
+        const uint64_t one = type == T_f64 ? (uint64_t)1023 << 52 : type == T_f16 ? 0x3c00 : 0x3f800000;
+        const uint64_t bits = !(a > 0) ? 0 : one;
 
-        result[l] = uk_bits(!(a > 0) ? 0 : a > 1 ? 1 : a);
+        if (a > 0 && a <= 1)
+            continue;
+        result[0][l] = (uint32_t)bits;
+        if (type == T_f64)
+            result[1][l] = (uint32_t)(bits >> 32);
     }
 }
 
@@ -261,15 +271,16 @@ enum uk_step uk_run_valu(struct uk_wave *w, const struct uk_inst *i) {
         step = uk_sources(w, i, part, exec, &from);
         if (step)
             return step;
-        i->op->lanes(results.word + part, from.s, from.mask, &mask_out);
+        (i->clamp && i->op->clamped ? i->op->clamped : i->op->lanes)(results.word + part, from.s, from.mask,
+                                                                     &mask_out);
         if (from.undefined | (from.mask_undefined & exec)) {
             if (!results.undefined)
                 memset(results.bits, 0, sizeof results.bits);
             results.undefined = true;
             mask_undefined |= uk_undefined_result(w, i, &from, part, results.bits + part);
         }
-        if (i->clamp)
-            uk_clamp(results.word[part]);
+        if (i->clamp && !i->op->clamped)
+            uk_clamp(i->op->types[0], results.word + part);
     }
     if (i->flops)
         w->block->run->counts->flops += i->flops * (uint64_t)__builtin_popcountll(exec);

@@ -80,6 +80,7 @@ struct uk_event *uk_event_new(struct uk_wave *w, enum uk_queue queue, const stru
     e->exec = uk_exec(w);
     e->id = ++w->next_id;
     e->scalar = e->lds = e->write = false;
+    e->shared = 0;
     e->n = 0;
     e->parts = 0;
     return e;
@@ -130,8 +131,8 @@ static bool uk_event_touch(struct uk_run_state *run, const struct uk_wave *w, co
             struct uk_simt_buffer *buffer = e->lds ? NULL : uk_simt_near(&run->gpu->memory, address);
             struct uk_simt_shadow *shadow = e->lds ? &run->block.shadow : &buffer->shadow;
 
-            if (e->exec >> l & 1 && uk_simt_touch(shadow, e->lds ? address : address - buffer->address,
-                                                  e->part_bytes, &access, &other) < 0)
+            if (e->shared >> l & 1 && uk_simt_touch(shadow, e->lds ? address : address - buffer->address,
+                                                    e->part_bytes, &access, &other) < 0)
                 return false;
         }
     return true;

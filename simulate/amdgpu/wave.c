@@ -29,18 +29,26 @@ static void uk_set_s(struct uk_wave *w, unsigned index, uint32_t value) {
     w->s_undefined[index] = 0;
 }
 
-/* Those that are not simulated (scratch, queue) stay undefined. */
+/* Those that are not simulated (queue, dispatch) stay undefined. */
 static void uk_begin_scalars(struct uk_run_state *run, const struct uk_descriptor *descriptor,
                              struct uk_wave *w) {
     unsigned at = 0;
 
     for (size_t i = 0; i < sizeof uk_user_registers / sizeof uk_user_registers[0]; ++i) {
         const unsigned property = uk_user_registers[i].property;
-        const uint64_t value = property == PROPERTY_PACKET ? run->packet : run->arguments;
+        const uint64_t value = property == PROPERTY_PACKET    ? run->packet
+                               : property == PROPERTY_SCRATCH ? SCRATCH_ADDRESS
+                                                              : run->arguments;
 
         if (!(descriptor->properties & property))
             continue;
-        if (property == PROPERTY_PACKET || property == PROPERTY_ARGUMENTS) {
+        if (property == PROPERTY_BUFFER) {
+            uk_scratch_resource(run, w->s + at);
+            memset(w->s_undefined + at, 0, 4 * sizeof w->s_undefined[0]);
+        }
+        if (property == PROPERTY_SIZE)
+            uk_set_s(w, at, run->kernel->scratch_bytes);
+        if (property == PROPERTY_PACKET || property == PROPERTY_ARGUMENTS || property == PROPERTY_SCRATCH) {
             uk_set_s(w, at, (uint32_t)value);
             uk_set_s(w, at + 1, (uint32_t)(value >> 32));
         }
@@ -50,6 +58,11 @@ static void uk_begin_scalars(struct uk_run_state *run, const struct uk_descripto
     for (unsigned axis = 0; axis < 3; ++axis)
         if (descriptor->rsrc2 >> (7 + axis) & 1)
             uk_set_s(w, at++, run->block.id[axis]);
+    at += descriptor->rsrc2 >> 10 & 1; /* about the block, not simulated */
+    if (descriptor->rsrc2 & 1)
+        uk_set_s(w, at, uk_scratch_offset(run, w->number));
+    uk_set_s(w, PRIVATE_BASE, (uint32_t)PRIVATE_APERTURE);
+    uk_set_s(w, PRIVATE_BASE + 1, (uint32_t)(PRIVATE_APERTURE >> 32));
 }
 
 static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *descriptor, struct uk_wave *w,
@@ -77,6 +90,7 @@ static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *
     uk_set_s(w, EXEC, (uint32_t)w->alive);
     uk_set_s(w, EXEC + 1, (uint32_t)(w->alive >> 32));
     uk_begin_scalars(run, descriptor, w);
+    uk_scratch_begin(run, w);
     for (unsigned axis = 0; axis < 3; ++axis)
         if (run->gpu->packed_ids ? axis == 0 : axis <= axes)
             w->undefined[axis] = 0;
@@ -218,6 +232,7 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_de
     run->block.n_waves = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
     run->block.lds = malloc(run->block.lds_bytes + 1);
     run->block.lds_undefined = malloc(run->block.lds_bytes + 1);
+    run->scratch = malloc((size_t)2 * LANES * run->block.n_waves * run->kernel->scratch_bytes + 1);
     for (uint32_t i = 0; i < run->block.n_waves; ++i) {
         run->waves[i] = calloc(1, sizeof *run->waves[i]);
         memory = memory && run->waves[i];
@@ -228,7 +243,7 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_de
         inst->n_executed = inst->lds_cycles = inst->lds_conflicts = inst->lds_ways = 0;
         inst->waited[0] = inst->waited[1] = 0;
     }
-    if (memory && run->block.lds && run->block.lds_undefined)
+    if (memory && run->block.lds && run->block.lds_undefined && run->scratch)
         uk_run_blocks(run, descriptor);
     else
         run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_NO_MEMORY, "no memory for a block's waves");
@@ -240,5 +255,6 @@ enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_de
         free(run->waves[i]);
     free(run->block.lds);
     free(run->block.lds_undefined);
+    free(run->scratch);
     return run->status;
 }

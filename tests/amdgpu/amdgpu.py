@@ -4,6 +4,7 @@
     programs   kernels compiled from programs.c compute what they should, and what is refused is refused in one line
     waits      each wait and barrier of a product is dropped, and each count raised: every time a report
     reports    kernels in assembly, each with one mistake and without it
+    scratch    kernels compiled from scratch.c, by buffer_NAME, scratch_NAME and flat_NAME, compute what they should
     banks      cycles and conflicts of LDS, against a model of its phases
     library    PROGRAM calls the library, and loads and launches damaged code objects, MUTANTS of each GPU, always the same or new
 """
@@ -276,8 +277,8 @@ def reports(bench):
     bench.file("z", bytes(4096))
     for gpu in GPUS:
         mended = {name: fix(text) for name, (_, _, text, fix) in CASES.items()}
-        broken = bench.assemble(gpu, kernels(gpu, {name: text for name, (_, _, text, _) in CASES.items()}), f"broken.{gpu}")
-        whole = bench.assemble(gpu, kernels(gpu, mended), f"mended.{gpu}")
+        broken = bench.assemble(gpu, kernels(gpu, {name: text for name, (_, _, text, _) in CASES.items()}, scratch=48), f"broken.{gpu}")
+        whole = bench.assemble(gpu, kernels(gpu, mended, scratch=48), f"mended.{gpu}")
         for name, (why, block, text, _) in CASES.items():
             arguments = (name, "--grid=2", f"--block={block}", "--max-steps=100000", "@z=out")
             bench.refused(why, broken, *arguments)
@@ -287,6 +288,48 @@ def reports(bench):
         seen = {bench.run(broken, "race_lds", "--block=128", f"--seed={seed}", "@z")[2] for seed in (*range(8), *range(8))}
         if not 1 < len(seen) <= 8 or not all("race: " in text for text in seen):
             sys.exit(f"{gpu}: orders of waves: {seen}")
+
+
+WORDS, SPILLED = 20, 150  # scratch.c's
+
+
+def permuted(t):
+    for k in range(WORDS - 1):
+        j = k + t[k] % (WORDS - k)
+        t[k], t[j] = t[j], t[k]
+    return t
+
+
+def hashed(values):
+    small, half, out = [0] * WORDS, [0] * WORDS, 0
+    for value in values:
+        small[value % WORDS] = (small[value % WORDS] - 3 + 128) % 256 - 128
+        half[value // WORDS % WORDS] = (half[value // WORDS % WORDS] + 40000) % 65536
+    for a, b in zip(small, half):
+        out = (out * 31 + a * b) % (1 << 32)
+    return out
+
+
+def scratch(bench):
+    rng, n = random.Random(7), 256
+    x = [rng.randrange(1 << 31) for _ in range(SPILLED * n)]
+    rows = [x[WORDS * i:WORDS * i + WORDS] for i in range(n)]
+    bench.file("x", struct.pack(f"<{len(x)}I", *x))
+    wanted = {
+        "words": [word for row in rows for word in permuted(list(row))],
+        "bytes": [hashed(row) for row in rows],
+        "either": [row[row[1] % WORDS] * (1 if row[0] % 2 else 3) % (1 << 32) for row in rows],
+        "spilled": [(x[(SPILLED - 1 - k) * n + i] + x[k * 7 % SPILLED * n + i]) % (1 << 32) for k in range(SPILLED) for i in range(n)],
+    }
+    for gpu in GPUS:
+        for options, prefix in (((), "buffer_"), (("-Xclang", "-target-feature", "-Xclang", "+enable-flat-scratch"), "scratch_")):
+            image = bench.compile(gpu, "scratch.c", *options)
+            for name, values in wanted.items():
+                listing = bench.passes(image, name, "--grid=2", "--block=128", "@x", f"zero:{4 * len(values)}=y", "--listing")
+                if bench.read("y", "I") != tuple(values):
+                    sys.exit(f"{gpu} {options}: {name} is wrong")
+                if prefix not in listing or (name == "either" and " flat_" not in listing):
+                    sys.exit(f"{gpu} {options}: {name} has no {prefix}NAME: {listing}")
 
 
 PHASES_16 = [[0, 1, 2, 3, 20, 21, 22, 23], [4, 5, 6, 7, 16, 17, 18, 19], [8, 9, 10, 11, 28, 29, 30, 31], [12, 13, 14, 15, 24, 25, 26, 27]]
@@ -341,7 +384,7 @@ def library(bench):
         bench.checks += int(mutants)
 
 
-PARTS = {"library": library, "programs": programs, "waits": waits, "reports": reports, "banks": banks}
+PARTS = {"library": library, "programs": programs, "waits": waits, "reports": reports, "scratch": scratch, "banks": banks}
 part = Bench(*sys.argv[2:])
 PARTS[sys.argv[1]](part)
 print(f"{part.checks} runs of the simulator")

@@ -4,32 +4,44 @@
 import re
 
 
-def assembly(gpu, text, lds=1024):
+def assembly(gpu, text, lds=1024, scratch=0):
     """A file with the kernel `test` of that text."""
-    return kernels(gpu, {"test": text}, lds)
+    return kernels(gpu, {"test": text}, lds, scratch)
 
 
-def kernels(gpu, texts, lds=1024):
+def kernels(gpu, texts, lds=1024, scratch=0):
     """Kernels of one buffer, by name: s[0:1] their arguments, s2 the block, v0 the thread; s[4:5] becomes the buffer, v10 4 v0.
+    With scratch, s[36:39] becomes the resource of the wave's, and flat_scratch its address.
     The labels end, again, other and past are a kernel's own."""
     out = f'    .amdgcn_target "amdgcn-amd-amdhsa--{gpu}"\n'
     for name, text in texts.items():
-        out += code(gpu, name, re.sub(r"\b(end|again|other|past)\b|\.Lend", lambda found: f"{found[0]}_{name}", text), lds)
+        out += code(gpu, name, re.sub(r"\b(end|again|other|past)\b|\.Lend", lambda found: f"{found[0]}_{name}", text), lds, scratch)
     out += f"""    .amdgpu_metadata
 amdhsa.version: [1, 2]
 amdhsa.target: amdgcn-amd-amdhsa--{gpu}
 amdhsa.kernels:
 """
-    return out + "".join(metadata(name, lds) for name in texts) + "    .end_amdgpu_metadata\n"
+    return out + "".join(metadata(name, lds, scratch) for name in texts) + "    .end_amdgpu_metadata\n"
 
 
-def code(gpu, name, text, lds):
+# What the launch gives: s[0:3] a resource, s[4:5] the arguments, s[6:7] the address of scratch, s8 the block, s9 the wave's offset.
+FIND_SCRATCH = """s_add_u32 s36, s0, s9
+    s_addc_u32 s37, s1, 0
+    s_mov_b64 s[38:39], s[2:3]
+    s_add_u32 flat_scratch_lo, s6, s9
+    s_addc_u32 flat_scratch_hi, s7, 0
+    s_mov_b64 s[0:1], s[4:5]
+    s_mov_b32 s2, s8"""
+
+
+def code(gpu, name, text, lds, scratch):
     return f"""
     .text
     .globl {name}
     .p2align 8
     .type {name},@function
 {name}:
+    {FIND_SCRATCH if scratch else ""}
     s_load_dwordx2 s[4:5], s[0:1], 0x0
     v_lshlrev_b32 v10, 2, v0
     s_waitcnt lgkmcnt(0)
@@ -41,6 +53,10 @@ def code(gpu, name, text, lds):
     .p2align 6
     .amdhsa_kernel {name}
         .amdhsa_user_sgpr_kernarg_segment_ptr 1
+        .amdhsa_user_sgpr_private_segment_buffer {int(scratch > 0)}
+        .amdhsa_user_sgpr_flat_scratch_init {int(scratch > 0)}
+        .amdhsa_system_sgpr_private_segment_wavefront_offset {int(scratch > 0)}
+        .amdhsa_private_segment_fixed_size {scratch}
         .amdhsa_system_sgpr_workgroup_id_x 1
         .amdhsa_group_segment_fixed_size {lds}
         .amdhsa_next_free_vgpr 64
@@ -51,12 +67,12 @@ def code(gpu, name, text, lds):
 """
 
 
-def metadata(name, lds):
+def metadata(name, lds, scratch):
     return f"""  - .name: {name}
     .symbol: {name}.kd
     .kernarg_segment_size: 8
     .group_segment_fixed_size: {lds}
-    .private_segment_fixed_size: 0
+    .private_segment_fixed_size: {scratch}
     .kernarg_segment_align: 8
     .wavefront_size: 64
     .sgpr_count: 40
@@ -129,6 +145,39 @@ CASES = {
     "lanes_loaded": ("v1 is used before an s_waitcnt for", 64, ALONE + "s_mov_b32 exec_hi, 0\nglobal_load_dword v1, v10, s[4:5]\n"
                      "s_mov_b32 exec_hi, -1\ns_mov_b32 exec_lo, 0\nglobal_load_dword v1, v10, s[4:5]\ns_mov_b32 exec_lo, -1\n"
                      "s_waitcnt vmcnt(1)\nglobal_store_dword v10, v1, s[4:5]" + END, instead("vmcnt(1)", "vmcnt(0)")),
+    # Of scratch a thread has 48 bytes.
+    "scratch_undefined": ("v1, which is stored, is undefined", 64, ALONE + "buffer_load_dword v1, off, s[36:39], 0 offset:4\ns_waitcnt vmcnt(0)\n"
+                          "global_store_dword v10, v1, s[4:5]" + END, instead("buffer_load", "buffer_store_dword v0, off, s[36:39], 0 offset:4\nbuffer_load")),
+    "scratch_kept": ("v2, which is stored, is undefined", 64, ALONE + "v_mov_b32 v3, 1\nv_lshlrev_b32 v1, 8, v5\nbuffer_store_dword v1, off, s[36:39], 0\n"
+                     "scratch_load_ubyte v2, v3, off\ns_waitcnt vmcnt(0)\nglobal_store_short v10, v2, s[4:5]" + END,
+                     instead("v3, 1", "v3, 0")),
+    "scratch_half": ("v2, which is stored, is undefined", 64, ALONE + "v_mov_b32 v3, 8\nscratch_store_short v3, v0, off\nscratch_load_dword v2, v3, off\n"
+                     "s_waitcnt vmcnt(0)\nglobal_store_dword v10, v2, s[4:5]" + END, instead("store_dword", "store_short")),
+    "scratch_outside": ("lane 48: a load of 4 bytes at byte 48 of scratch, of which a thread has 48", 64, "v_cmp_eq_u32 vcc, 48, v0\n"
+                        "v_cndmask_b32 v1, 0, 4, vcc\nbuffer_load_dword v2, v1, s[36:39], 0 offen offset:44", instead("offset:44", "offset:40")),
+    "scratch_before": ("a store of 1 bytes at byte -1 of scratch", 64, "v_mov_b32 v1, 0\nscratch_store_byte v1, v0, off offset:-1", without("-")),
+    "scratch_flat": ("a store of 8 bytes at byte 44 of scratch", 64, "s_mov_b64 s[8:9], src_private_base\nv_mov_b32 v3, s9\nv_mov_b32 v2, 44\n"
+                     "flat_store_dwordx2 v[2:3], v[0:1]", instead("44", "40")),
+    "scratch_not_waited": ("v1 is used before an s_waitcnt for", 64, "buffer_load_dword v1, off, s[36:39], 0\nv_add_u32 v2, v1, v1",
+                           instead("\nv_add", "\ns_waitcnt vmcnt(0)\nv_add")),
+    "scratch_of_wave_0": ("wave 1 lane 0: a load of 4 bytes at byte -48 of scratch", 128, FIRST + "s_mul_i32 s8, s8, 0xc00\ns_sub_u32 s36, s36, s8\n"
+                          "buffer_load_dword v1, off, s[36:39], 0", without("s_sub_u32 s36, s36, s8\n")),
+    "scratch_lanes": ("scratch is accessed 4 bytes from where the wave's begins", 64, "s_mov_b32 s8, 4\nbuffer_load_dword v1, off, s[36:39], s8",
+                      instead("s8, 4", "s8, 0x100")),
+    "scratch_unaligned": ("scratch at byte 2, which is no multiple of 4, is not simulated", 64, "buffer_load_dword v1, off, s[36:39], 0 offset:2",
+                          without(" offset:2")),
+    "scratch_resource": ("a resource that is not the one of scratch is not simulated", 64, "s_mov_b32 s38, -1\nbuffer_load_dword v1, off, s[36:39], 0",
+                         without("s_mov_b32 s38, -1\n")),
+    "scratch_wide": ("of scratch by a buffer's instruction, more than 4 bytes is not simulated", 64, "buffer_load_dwordx2 v[2:3], off, s[36:39], 0",
+                     lambda text: text.replace("dwordx2 v[2:3]", "dword v2")),
+    "scratch_address_undefined": ("the address is undefined", 64, "buffer_load_dword v1, v5, s[36:39], 0 offen",
+                                  lambda text: "v_mov_b32 v5, 8\n" + text),
+    "flat_scratch_undefined": ("the address is undefined", 64, "s_mov_b32 flat_scratch_lo, s20\nv_mov_b32 v1, 0\nscratch_load_dword v2, v1, off",
+                               without("s_mov_b32 flat_scratch_lo, s20\n")),
+    "constant_not_waited": ("v1 is used before an s_waitcnt for", 128, "v_mov_b32 v2, 0\nglobal_load_dword v1, v2, s[0:1]\ns_barrier\nv_add_u32 v3, v1, v1",
+                            instead("s_barrier", "s_barrier\ns_waitcnt vmcnt(0)")),
+    "clamp_undefined": (STORED, 64, ALONE + "v_lshlrev_b32 v6, 8, v5\nv_add_u16 v6, v6, v0 clamp\nglobal_store_byte v10, v6, s[4:5]" + END,
+                        without(" clamp")),
     "address_undefined": ("the address is undefined", 64, "global_load_dword v1, v11, s[4:5]", instead("v11", "v10")),
     "lds_address_undefined": ("the address is undefined", 64, "ds_read_b32 v1, v11", instead("v11", "v10")),
     "scalar_address_undefined": ("the address is undefined", 64, "s_load_dword s9, s[10:11], 0x0", instead("s[10:11]", "s[4:5]")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each load and store of opcodes.def, of buffers, LDS and scalars, against what the manuals say that it moves.
+"""Each load and store of opcodes.def, of buffers, LDS, scratch and scalars, against what the manuals say that it moves.
 
     memory.py FOLDER SIMULATOR LLVM_BIN SOURCE
 """
@@ -121,6 +121,46 @@ class Lds:
         return bytes(lds if self.write else out)
 
 
+class Scratch:
+    """A lane's scratch holds its eight words of the input before; as Lds. Lane l's address is 4 * (l % 4) and what the form adds."""
+
+    def __init__(self, name, size, n, flags, form, file):
+        self.size, self.n, self.flags, self.write = size, n, flags, "F_WRITE" in flags
+        self.each = 4 if form in ("offen", "soffset", "vaddr", "flat") else 0
+        self.offset = {1: 7, 2: 6}.get(size, 4)
+        data = register(0 if file == "a" else 20, n, file)
+        two = lambda prefix, address: f"{prefix}{name} {address}, {data}" if self.write else f"{prefix}{name} {data}, {address}"
+        by_flat = "s_mov_b64 s[8:9], src_private_base\n" + f"v_add_u32 v8, {self.offset}, v2\nv_mov_b32 v9, s9\n"
+        line = {"off": f"buffer_{name} {data}, off, s[36:39], 0 offset:{self.offset}",
+                "offen": f"buffer_{name} {data}, v2, s[36:39], 0 offen offset:{self.offset}",
+                "soffset": f"buffer_{name} {data}, v2, s[36:39], s29 offen offset:{self.offset - 4}",
+                "vaddr": two("scratch_", "v2") + f", off offset:{self.offset}",
+                "saddr": two("scratch_", "off") + f", s28 offset:{self.offset + 4}",
+                "flat": two("flat_", "v[8:9]")}[form]
+        self.text = "".join(f"buffer_store_dword v{30 + i}, off, s[36:39], 0 offset:{4 * i}\n" for i in range(8)) + SET
+        self.text += "s_mov_b32 s28, -4\ns_movk_i32 s29, 0x100\nv_and_b32 v2, 3, v0\nv_lshlrev_b32 v2, 2, v2\n" + (by_flat if form == "flat" else "")
+        moves = "".join(f"v_accvgpr_write_b32 a{i}, v{20 + i}\n" for i in range(n)) + "s_nop 4\n"
+        self.text += moves if file == "a" else ""
+        self.text += line + "\ns_waitcnt vmcnt(0) lgkmcnt(0)\n"
+        self.text += "".join(f"v_accvgpr_read_b32 v{20 + i}, a{i}\n" for i in range(n)) if file == "a" else ""
+        drain = "".join(f"buffer_load_dword v{20 + i}, off, s[36:39], 0 offset:{4 * i}\n" for i in range(8)) + "s_waitcnt vmcnt(0)\n"
+        self.text += (drain if self.write else "") + STORE
+
+    def wanted(self, data):
+        out = bytearray(AREA)
+        for lane in range(64):
+            words, own = [pattern(lane, i) for i in range(8)], bytearray(data[32 * lane:32 * lane + 32])
+            at = self.each * (lane % 4) + self.offset
+            if self.write:
+                moved = b"".join(struct.pack("<I", word >> (16 if "F_HIGH" in self.flags else 0)) for word in words[:self.n])
+                own[at:at + self.size] = moved[:self.size]
+            else:
+                for i in range(self.n):
+                    words[i] = loaded(own[at + 4 * i:at + min(4 * i + 4, self.size)], self.size, words[i], self.flags)
+            out[32 * lane:32 * lane + 32] = own if self.write else struct.pack("<8I", *words)
+        return bytes(out)
+
+
 class Scalar:
     """By a constant offset, and by a register's."""
 
@@ -147,6 +187,10 @@ def tests(gpu):
                 yield name, Global(name, *numbers, flags, "global_", file, 4)
             yield name, Global(name, *numbers, flags, "global_", "v", 3 if numbers[0] < 4 else 8)
             yield name, Global(name, *numbers, flags, "flat_", "v", 0)
+            for form in ("off", "offen", "soffset", "vaddr", "saddr", "flat"):
+                if numbers[0] <= 4 or form in ("vaddr", "saddr", "flat"):
+                    for file in files if "d16" not in name else ("v",):
+                        yield name, Scratch(name, *numbers, flags, form, file)
         elif kind == "ML":
             for file in files if "d16" not in name else ("v",):
                 yield name, Lds(name, *numbers, flags, file)
@@ -162,7 +206,7 @@ def check(gpu):
     text += f"s_mov_b32 s30, {PATTERN}\ns_mov_b32 s31, {INPUT}\n"
     for _, test in all_tests:
         text += test.text + f"s_add_u32 s31, s31, {AREA}\n"
-    (folder / f"{gpu}.s").write_text(assembly(gpu, text, INPUT))
+    (folder / f"{gpu}.s").write_text(assembly(gpu, text, INPUT, 32))
     for command in ([llvm / "llvm-mc", "-triple=amdgcn-amd-amdhsa", f"-mcpu={gpu}", "-filetype=obj", "-o", f"{gpu}.o", f"{gpu}.s"],
                     [llvm / "ld.lld", "-shared", "-o", f"{gpu}.hsaco", f"{gpu}.o"]):
         subprocess.run(command, cwd=folder, check=True)

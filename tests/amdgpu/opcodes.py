@@ -17,6 +17,7 @@ import subprocess
 import sys
 from fractions import Fraction
 
+import clamps
 import halves
 from assembly import assembly
 from pcode import FUNCTIONS, Float, Manual, arithmetic, float_bits, float_of, raw, typed
@@ -68,12 +69,12 @@ def operands():
 def table():
     """Kind, name, types of D, A, B, C of each row."""
     text = "".join(f"#define {kind}(name, {types}, ...) ROW {kind[0:2]} name {row}\n" for kind, types, row in (
-        ("V", "D, A, B, C", "D A B C"), ("VM", "D, A, B, C", "D A B C"), ("S", "D, A, B", "D A B none"), ("SZ", "D, A, B", "D A B none")))
+        ("V", "D, A, B, C", "D A B C"), ("VS", "D, A, B, C", "D A B C"), ("VM", "D, A, B, C", "D A B C"), ("S", "D, A, B", "D A B none"), ("SZ", "D, A, B", "D A B none")))
     text += "#define VF(name, ...) ROW V name f32 f32 f32 f32\n#define VC(name, A, B, ...) ROW VC name none A B none\n"
     out = subprocess.run([llvm / "clang", "-E", "-P", "-x", "c", f"-I{source}/simulate/amdgpu", "-"], input=text + '#include "opcodes.def"\n',
                          text=True, capture_output=True, check=True).stdout
     text = (source / "simulate/amdgpu/opcodes.def").read_text()
-    acc, keep = (set(re.findall(rf"^V[FM]?\((\w+),.*?{flag}\b", text, re.M)) for flag in ("F_ACC", "F_KEEP"))
+    acc, keep = (set(re.findall(rf"^V[FMS]?\((\w+),.*?{flag}\b", text, re.M)) for flag in ("F_ACC", "F_KEEP"))
     rows = [row.split() for row in out.replace("ROW", "\nROW").split("\n") if row.startswith("ROW")]
     return [row[1:7] + [row[2] in acc, row[2] in keep] for row in rows]
 
@@ -276,7 +277,7 @@ def changed_model(code, before=None, after=None):
 
 
 def variants(row, code):
-    """Signs, clamp and SDWA, on some instructions: the same model, on changed operands."""
+    """Signs and SDWA, on some instructions: the same model, on changed operands."""
     name = row[1]
 
     def changed(before=None, after=None):
@@ -287,7 +288,6 @@ def variants(row, code):
         rest = ", v24" if name == "v_fma_f32" else ""
         yield f"{name} v26, -v20, |v22|{rest}\n", changed(lambda e: {"S0": sign(e["S0"]), "S1": e["S1"] & 0x7fffffff})
         yield f"{name} v26, -|v20|, v22{rest}\n", changed(lambda e: {"S0": e["S0"] | 0x80000000})
-        yield f"{name} v26, v20, v22{rest} clamp\n", changed(after=clamped)
         yield f"{name} v26, 2.0, v22{rest}\n", changed(lambda e: {"S0": 0x40000000})
         yield f"{name} v26, v20, -4{rest}\n" if not rest else f"{name} v26, v20, -4, v24\n", changed(lambda e: {"S1": 0xfffffffc})
     if name == "v_pack_b32_f16":
@@ -314,11 +314,6 @@ def variants(row, code):
                changed(lambda e: {"S0": e["S0"] ^ 0x80000000, "S1": swap(e["S1"], 1, 0) ^ 0x8000000000000000}))
 
 
-def clamped(env):
-    a = float_of(env["D0"], 32)
-    env["D0"] = 0 if not a.value > 0 else raw(Float(min(a.value, 1.0), 32))
-
-
 def tests(rows, manual, gpu):
     """Vector ones and scalar ones; names without a model."""
     vectors, scalars, missing = [], [], []
@@ -336,6 +331,7 @@ def tests(rows, manual, gpu):
         elif row[0].startswith("V"):
             vectors.append(Test(row, vector_text(row), code))
             vectors += [Test(row, text, model) for text, model in variants(row, code)]
+            vectors += [Test(row, text, model) for text, model in clamps.variants(row, vector_text(row), manual, lambda code=code, **f: changed_model(code, **f))]
             n = sum(kind != "none" for kind in row[3:6])
             vectors += [Test(row, text, model) for text, model in halves.variants(name, n, row[7], lambda *f, code=code: changed_model(code, *f))]
         else:

@@ -31,7 +31,7 @@ struct uk_context;
 extern struct uk_context *check_context;
 /* Of this test so far. */
 extern int check_wrong;
-/* Calls on a GPU that its simulator cannot do, for scratch or a far jump: they count as right, and a test has few of them. */
+/* Calls on a GPU that its simulator cannot do: they count as right, and a test has few of them. */
 extern int check_unsimulated;
 /* Print nothing and count nothing. */
 extern bool check_quiet;
