@@ -79,7 +79,8 @@ void uk_text_free(char *text);
 
 /* ---- programs from text ---- */
 
-/* Parses and checks a whole program. `file` names it in messages and gives the function's name (its stem). The text
+/* Parses and checks a whole program. `file` names it in messages and gives the function's name: its stem, with _ for
+ * what is no letter or digit, before a digit in front, and behind a word of C, C++ or their library (if_). The text
  * need not end in a NUL; it is copied. On failure *out is NULL. */
 enum uk_status uk_program_parse(struct uk_context *c, const char *file, const char *text, size_t length,
                                 struct uk_program **out);
@@ -157,7 +158,8 @@ struct uk_index;  /* an integer: of sizes, iterators and constants; or a relatio
 struct uk_expr;   /* a value: of elements of tensors, scalars and numbers; or a comparison of two of them */
 struct uk_tensor; /* in C++, too, written with `struct`: a function has the same name */
 
-/* An empty program; `name` is that of the generated function, a C identifier. On failure *out is NULL. */
+/* An empty program; `name` is that of the generated function, a C identifier that neither C and C++ nor their
+ * library have a meaning for. On failure *out is NULL. */
 enum uk_status uk_program_create(struct uk_context *c, const char *name, struct uk_program **out);
 /* Checks the rules of the language: names, ranges of iterators, types; that layouts give each element a place of its own; and that
  * temps are written before they are read. The last two may depend on sizes that uk_program_define() makes constants, and are
@@ -342,7 +344,7 @@ struct uk_options {
     bool require_kernels;
     /* uk_explain and messages list all kernels that do not fit, not only the nearest ten. */
     bool all_candidates;
-    int threads; /* how many the function will run on: automatic schedules make a loop parallel only if this is > 1 */
+    int threads; /* how many the function will run on, up to 1024: automatic schedules make a loop parallel only if this is > 1 */
     /* The function allocates nothing: its last argument is `void *work`, memory of NAME_workspace(sizes...) bytes at a
      * multiple of 64, which nothing else uses during the call. NAME_workspace takes the sizes that NAME takes, and returns
      * -1 where they are negative or the memory would be too large: NAME refuses them too. */
@@ -374,7 +376,7 @@ enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options
 void uk_module_destroy(struct uk_module *m);
 /* The generated function; cast it to the type that UK_EMIT_HEADER prints. Lives as long as the module. */
 void *uk_module_function(const struct uk_module *m);
-/* Calls it with arguments in arrays: sizes that are not defined, scalars, tensors (and after them the workspace, if that is
+/* Calls it with arguments in arrays, of which only those may be NULL that are empty: sizes that are not defined, scalars, tensors (and after them the workspace, if that is
  * an argument), each in order; returns its status. */
 int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
                    void *const *tensors);

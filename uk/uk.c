@@ -73,6 +73,8 @@ static int take_option(struct uk_arguments *a, const struct uk_option *o, const 
         break;
     case UK_OPTION_CHOICE:
     case UK_OPTION_TEXT:
+        if (!*value)
+            return uk_complain(UK_EXIT_USAGE, "%s: the value is empty; give %s", o->name, o->value);
         *text = value;
         return o->kind == UK_OPTION_CHOICE ? check_choice(o, value) : UK_EXIT_OK;
     case UK_OPTION_COUNT:
@@ -87,6 +89,8 @@ static int take_option(struct uk_arguments *a, const struct uk_option *o, const 
     case UK_OPTION_BINDING:
         return add_binding(a, o->name, value);
     case UK_OPTION_JSON:
+        if (value && !*value)
+            return uk_complain(UK_EXIT_USAGE, "%s: the value is empty; give %s", o->name, o->value);
         a->json = true;
         a->json_file = value;
     }

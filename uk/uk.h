@@ -58,6 +58,8 @@ bool uk_is_stdin(const char *path);
 const char *uk_file_text(const char *path);
 /* The whole file, or standard input; free it. NULL: the reason has been printed. */
 char *uk_read_file(const char *path, size_t *length);
+/* Whether that can be, before what takes time is done: the folder is there. Exit status. */
+int uk_check_output(const char *path);
 /* Writes to a new file and renames it to `path`; to standard output if path is NULL or -. Exit status. */
 int uk_write_output(const char *path, const char *bytes, size_t length);
 
@@ -112,6 +114,7 @@ struct uk_array {
 };
 
 struct uk_data {
+    const struct uk_program *program;
     int count;
     struct uk_array *array;
     void **origins; /* of the arrays, in order */
@@ -135,8 +138,8 @@ double uk_data_value(const struct uk_array *a, size_t i);
 struct uk_tolerance {
     double roundings, steps;
 };
-/* Compares element by element, padding and guard bytes included; prints the first difference. Exactly, or, of the arrays in
- * order, as `each` allows. */
+/* Compares element by element, padding and guard bytes included; prints the first difference, and whose defect it may be. Exactly, or,
+ * of the arrays in order, as `each` allows. */
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
                    const struct uk_tolerance *each);
 /* uk_tolerance.c: what a call on uk_data_integers() may differ by, of each array; free it. NULL: no memory. */

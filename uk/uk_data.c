@@ -47,7 +47,8 @@ size_t uk_data_room(const struct uk_array *a) {
 
 int uk_data_create(struct uk_data *d, struct uk_program *p, const int64_t *sizes) {
     size_t count = (size_t)uk_program_tensors(p);
-    *d = (struct uk_data){.array = calloc(count + 1, sizeof *d->array),
+    *d = (struct uk_data){.program = p,
+                          .array = calloc(count + 1, sizeof *d->array),
                           .origins = calloc(count + 1, sizeof *d->origins)};
     if (!d->array || !d->origins)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
@@ -238,6 +239,17 @@ static bool same_guards(const struct uk_array *x, const struct uk_array *y) {
            !memcmp(x->memory + GUARD + x->bytes, y->memory + GUARD + y->bytes, GUARD);
 }
 
+/* What to do about a difference: a program may have kernels of its own, which may be wrong; and where roundings are allowed for, values
+ * may cancel, or decide a comparison. */
+static const char *advice(const struct uk_program *p, const struct uk_tolerance *allowed) {
+    if (p->intrinsics)
+        return "the program has kernels of its own: `uk verify` compares them with their declarations";
+    if (allowed && (allowed->roundings > 0 || allowed->steps > 0))
+        return "that is more than the roundings of floats add up to where values neither cancel nor decide a "
+               "comparison; look for such values in the program";
+    return "please report this program";
+}
+
 bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, const int64_t *sizes,
                    const struct uk_tolerance *each) {
     for (int t = 0; t < got->count; t++) {
@@ -248,19 +260,18 @@ bool uk_data_equal(const struct uk_data *got, const struct uk_data *expected, co
             if (same_value(x, y, i, allowed))
                 continue;
             if (name_element(x, i, sizes, &text))
-                uk_complain(0, "%s is %.9g, the interpreter has %.9g; please report this program", text.text,
-                            uk_data_value(x, i), uk_data_value(y, i));
+                uk_complain(0, "%s is %.9g, the interpreter has %.9g; %s", text.text, uk_data_value(x, i),
+                            uk_data_value(y, i), advice(got->program, each ? &each[t] : NULL));
             else
-                uk_complain(0,
-                            "%s: offset %zu lies between the rows and was written: %.9g, it was %.9g; please "
-                            "report this program",
-                            x->tensor->name, i, uk_data_value(x, i), uk_data_value(y, i));
+                uk_complain(0, "%s: offset %zu lies between the rows and was written: %.9g, it was %.9g; %s",
+                            x->tensor->name, i, uk_data_value(x, i), uk_data_value(y, i),
+                            advice(got->program, NULL));
             free(text.text);
             return false;
         }
         if (!same_guards(x, y)) {
-            uk_complain(0, "%s: memory outside the tensor was written; please report this program",
-                        x->tensor->name);
+            uk_complain(0, "%s: memory outside the tensor was written; %s", x->tensor->name,
+                        advice(got->program, NULL));
             return false;
         }
     }

@@ -77,6 +77,27 @@ static bool write_and_close(FILE *f, const char *bytes, size_t length) {
     return written && closed;
 }
 
+int uk_check_output(const char *path) {
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    struct stat s;
+    char *folder;
+    int status = UK_EXIT_OK;
+
+    if (!path || !strcmp(path, "-"))
+        return UK_EXIT_OK;
+    if (!stat(path, &s) && !S_ISREG(s.st_mode)) {
+        errno = EISDIR;
+        return S_ISDIR(s.st_mode) || access(path, W_OK) ? write_failed(path) : UK_EXIT_OK;
+    }
+    folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    if (!folder)
+        return uk_complain(UK_EXIT_WRONG, "%s: out of memory", path);
+    if (access(folder, W_OK | X_OK))
+        status = write_failed(path);
+    free(folder);
+    return status;
+}
+
 int uk_write_output(const char *path, const char *bytes, size_t length) {
     struct stat s;
     if (!path || !strcmp(path, "-"))

@@ -70,6 +70,10 @@ static int rename_program(struct uk_program *p, const char *name) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
     if (!*name || strspn(name, letters) != strlen(name) || (*name >= '0' && *name <= '9'))
         return uk_complain(UK_EXIT_USAGE, "--name '%s' is no C identifier; take letters, digits and _", name);
+    if (!uk_may_name_function(name))
+        return uk_complain(
+            UK_EXIT_USAGE,
+            "--name '%s' is a word of C or C++, or of a function that they know; take another name", name);
     p->name = uk_strdup(&p->arena, name);
     return p->name ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
 }

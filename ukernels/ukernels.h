@@ -123,7 +123,7 @@ struct uk_kernel {
 #include "registry/ops.def"
 #undef UK_OP_ROW
 
-/* All rows, *count of them, those of other architectures included, whose `function` is NULL. count may not be NULL. */
+/* All rows, *count of them, those of other architectures included, whose `function` is NULL. count may be NULL. */
 const struct uk_kernel *uk_kernels(int *count);
 /* The row of that symbol, or NULL. */
 const struct uk_kernel *uk_kernel_find(const char *symbol);
@@ -238,7 +238,8 @@ enum uk_status uk_dgemm_batch(enum uk_layout layout, enum uk_transpose ta, enum 
                               const double *const *b, int64_t ldb, double beta, double *const *c, int64_t ldc,
                               int64_t count);
 /* Operands of product i are at a + i * stride_a, b + i * stride_b and c + i * stride_c; strides count elements. One of A or B may
- * be 0 or negative; stride_c must keep the matrices apart. */
+ * be 0 or negative; stride_c must keep the matrices apart: UK_INVALID_SIZE, if two begin in one row, or column, of the other, or if
+ * the first and the last of A, B or C are 2^56 bytes apart. */
 enum uk_status uk_sgemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
                                       int64_t m, int64_t n, int64_t k, float alpha, const float *a,
                                       int64_t lda, int64_t stride_a, const float *b, int64_t ldb,
@@ -313,7 +314,8 @@ struct uk_dgemm_epilogue {
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan);
 /* Computes the plan's product, in the sense above. epilogue may be NULL. workspace is uk_gemm_workspace(plan) bytes aligned to 64,
  * used by one call at a time: nothing is allocated then. If it is NULL, the call takes memory that an earlier one kept, or allocates.
- * UK_INVALID_ARGUMENT: the plan is of the other type. */
+ * UK_INVALID_ARGUMENT: the plan is of the other type, or was not made. It may not be NULL, which alone is not looked at: a small
+ * product takes ten cycles. */
 enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
                             float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace);
 enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,

@@ -20,11 +20,20 @@ struct visit {
     const struct uk_target *target;
 };
 
-static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const struct uk_options *o) {
+/* An argument that may not be NULL. */
+struct needed {
+    const void *argument;
+    const char *what;
+};
+
+static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const struct uk_options *o,
+                                  const struct needed *needed, int count) {
     static const struct uk_options none;
 
     *v = (struct visit){.p = p, .options = o ? o : &none};
     enum uk_status status = uk_program_check(p);
+    for (int i = 0; i < count && !status; i++)
+        status = uk_require(p->context, needed[i].argument, needed[i].what);
     if (status)
         return status;
     v->saved = *p;
@@ -32,7 +41,7 @@ static enum uk_status visit_begin(struct visit *v, struct uk_program *p, const s
     v->imports_end = &p->imports;
     while (*v->imports_end)
         v->imports_end = &(*v->imports_end)->next;
-    status = uk_target_find(p->context, v->options->target ? v->options->target : "native", &v->target);
+    status = uk_target_chosen(p->context, v->options, &v->target);
     return status ? status : uk_check_constants(p, uk_target_most_bytes(v->target));
 }
 
@@ -225,8 +234,15 @@ enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *
     const struct uk_statement *t;
     int kernels = 0;
 
-    *steps = NULL;
-    enum uk_status status = visit_begin(&v, p, options);
+    if (steps)
+        *steps = NULL;
+    const struct needed needed[] = {{cursor, "the cursor"}, {steps, "the place for the steps"}};
+    enum uk_status status = visit_begin(&v, p, options, needed, 2);
+    if (!status && *cursor < 0)
+        status =
+            uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0},
+                    "the cursor is %d; it is 0 before the first call, and then what that call has made of it",
+                    *cursor);
     if (!status && !*cursor) {
         ++*cursor;
         return visit_end(&v, automatic(&v, steps));
@@ -263,8 +279,12 @@ enum uk_status uk_schedule_change(struct uk_program *p, const struct uk_options 
     struct visit v;
     struct uk_draft *d = NULL;
 
-    *changed = NULL;
-    enum uk_status status = visit_begin(&v, p, options);
+    if (changed)
+        *changed = NULL;
+    const struct needed needed[] = {{steps, "the text of the steps"},
+                                    {random, "the state of the random numbers"},
+                                    {changed, "the place for the changed steps"}};
+    enum uk_status status = visit_begin(&v, p, options, needed, 3);
     if (!status && !(d = uk_alloc(&p->arena, sizeof *d)))
         status = uk_out_of_memory(p->context);
     if (!status)
@@ -331,8 +351,11 @@ static enum uk_status sum_operations(struct uk_program *p, const struct uk_optio
     struct visit v;
     struct uk_draft *d = NULL;
 
-    *operations = 0;
-    enum uk_status status = visit_begin(&v, p, options);
+    if (operations)
+        *operations = 0;
+    const struct needed needed[] = {{steps, "the text of the steps"},
+                                    {operations, "the place for the operations"}};
+    enum uk_status status = visit_begin(&v, p, options, needed, 2);
     if (!status && !(d = uk_alloc(&p->arena, sizeof *d)))
         status = uk_out_of_memory(p->context);
     if (!status)

@@ -73,6 +73,8 @@ enum uk_status uk_fail(struct uk_context *c, enum uk_status status, struct uk_po
 enum uk_status uk_out_of_memory(struct uk_context *c);
 /* Records a message that uk_fail made before; NULL: there was no memory for it. */
 enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const char *message);
+/* UK_OK; or UK_INVALID_ARGUMENT if an argument, which `what` describes, is NULL. */
+enum uk_status uk_require(struct uk_context *c, const void *argument, const char *what);
 /* Adds "FILE:LINE:COLUMN: note: TEXT", or warning, to what uk_context_notes returns, once. */
 enum uk_status uk_note(struct uk_context *c, struct uk_position at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

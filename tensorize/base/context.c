@@ -18,7 +18,8 @@ const char *uk_context_message(const struct uk_context *c) {
 const char *uk_context_time(const struct uk_context *c, int i, double *milliseconds) {
     if (!c || i < 0 || i >= c->spent.count)
         return NULL;
-    *milliseconds = c->spent.stage[i].milliseconds;
+    if (milliseconds)
+        *milliseconds = c->spent.stage[i].milliseconds;
     return c->spent.stage[i].name;
 }
 
@@ -132,6 +133,12 @@ enum uk_status uk_out_of_memory(struct uk_context *c) {
         c->status = UK_OUT_OF_MEMORY;
     c->failed = true; /* no message is allocated: uk_context_message has a constant one */
     return c->status;
+}
+
+enum uk_status uk_require(struct uk_context *c, const void *argument, const char *what) {
+    return argument ? UK_OK
+                    : uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                              "%s is NULL; pass its address", what);
 }
 
 enum uk_status uk_fail_again(struct uk_context *c, enum uk_status status, const char *message) {

@@ -168,7 +168,9 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
     struct uk_spread here = {.weight = n->weight, .outer = g->spread};
 
     if (n->step != 1) {
-        uk_cg_fail(g, UK_INTERNAL, "a loop over blocks or threads does not count by 1", n->var->name);
+        uk_cg_fail(g, UK_REFUSED,
+                   "a loop over blocks or threads does not count by 1; bind another one in its place",
+                   n->var->name);
         return;
     }
     if (n->loop == UK_LOOP_BLOCK) {
@@ -182,7 +184,10 @@ void uk_cg_spread(struct uk_codegen *g, const struct uk_node *n) {
         here.extent = uk_cg_most(n->upper);
     }
     if (here.extent == INT64_MAX || here.extent < 1) {
-        uk_cg_fail(g, UK_INTERNAL, "a loop over threads has no constant extent", n->var->name);
+        uk_cg_fail(
+            g, UK_REFUSED,
+            "a loop over threads has no constant extent; split it by a number, and bind the inner loop",
+            n->var->name);
         return;
     }
     g->spread = &here;

@@ -52,8 +52,10 @@ static bool prepare_node(struct uk_frame *f, const struct uk_node *n, struct rea
         return prepare_call(f, n, r);
     if (n->var) {
         if (f->slots == 4096) {
-            f->status = uk_fail(f->context, UK_INTERNAL, (struct uk_position){0, 0},
-                                "more than 4096 loops; simplify");
+            f->status =
+                uk_fail(f->context, UK_REFUSED, (struct uk_position){0, 0},
+                        "the function has more than 4096 loops, too many to be interpreted; compile it for "
+                        "a machine, or split the program");
             return false;
         }
         n->var->slot = f->slots++;

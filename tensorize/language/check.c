@@ -183,36 +183,79 @@ static bool given_ranges(struct uk_program *p, struct uk_statement *s) {
     return true;
 }
 
-/* Both are numbers, in the text or by a definition: no assumption makes them equal. */
-static bool are_constants(const struct uk_index *a, const struct uk_index *b) {
-    bool known = true;
-
-    for (int i = 0; i < 2; i++) {
-        const struct uk_index *e = i ? b : a;
-
-        known &= uk_index_is_int(e, NULL) || (e->op == UK_I_VAR && e->var->defined);
+static bool is_affine(const struct uk_index *e) {
+    switch (e->op) {
+    case UK_I_INT:
+    case UK_I_VAR:
+        return true;
+    case UK_I_NEG:
+        return is_affine(e->a);
+    case UK_I_MUL:
+        return (uk_index_is_int(e->a, NULL) || uk_index_is_int(e->b, NULL)) && is_affine(e->a) &&
+               is_affine(e->b);
+    case UK_I_ADD:
+    case UK_I_SUB:
+        return is_affine(e->a) && is_affine(e->b);
+    default:
+        return false;
     }
-    return known;
+}
+
+/* 1 for one size, or none, and 0 for the others. */
+static int64_t unit_value(const struct uk_var *v, void *one) {
+    return v->defined ? v->value : v == one;
+}
+
+static int64_t difference(const struct uk_index *a, const struct uk_index *b, struct uk_var *one,
+                          bool *overflow) {
+    int64_t value;
+
+    *overflow |= __builtin_sub_overflow(uk_index_eval(a, unit_value, one, overflow),
+                                        uk_index_eval(b, unit_value, one, overflow), &value);
+    return value;
+}
+
+/* What to say where no assumption makes two extents equal, or none but that they are empty; NULL: one may. Sizes are not negative, so
+ * that a difference whose terms have one sign is 0 only if all of them are. Then *smaller is the one that the other reaches beyond. */
+static const char *why_unequal(const struct uk_program *p, const struct uk_index *a, const struct uk_index *b,
+                               const struct uk_index **smaller) {
+    bool overflow = false, rises = false, falls = false;
+
+    if (!is_affine(a) || !is_affine(b))
+        return NULL;
+    const int64_t zero = difference(a, b, NULL, &overflow);
+    for (struct uk_var *v = p->sizes; v; v = v->next) {
+        const int64_t one = difference(a, b, v, &overflow);
+
+        rises |= one > zero;
+        falls |= one < zero;
+    }
+    if (overflow || (rises && falls) || (rises && zero < 0) || (falls && zero > 0))
+        return NULL;
+    *smaller = zero < 0 || falls ? a : b;
+    return zero ? "never equal" : rises || falls ? "different but for sizes of 0" : NULL;
 }
 
 /* The dimensions of one access that an iterator indexes alone give its range. */
 static bool take_ranges(struct uk_program *p, struct uk_statement *s, const struct uk_access *a) {
     for (int i = 0; i < a->tensor->dims; i++) {
         const struct uk_index *e = a->index[i];
+        const struct uk_index *smaller;
+        const char *unequal;
         int n = e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR ? iterator_number(s, e->var) : -1;
 
         if (n < 0 || is_given(s, e->var) || (a == &s->left && is_in_parts(p, a->tensor, i)))
             continue;
         if (!s->extent[n])
             s->extent[n] = a->tensor->shape[i];
-        else if (are_constants(s->extent[n], a->tensor->shape[i]) &&
-                 !uk_same_extent(p, s->extent[n], a->tensor->shape[i]))
+        else if (!uk_same_extent(p, s->extent[n], a->tensor->shape[i]) &&
+                 (unequal = why_unequal(p, s->extent[n], a->tensor->shape[i], &smaller)))
             return uk_program_fail(
                 p, UK_REFUSED, e->at,
-                "%s runs to %s elsewhere and to %s in dimension %d of %s, which are never equal; make the "
+                "%s runs to %s elsewhere and to %s in dimension %d of %s, which are %s; make the "
                 "extents one, or give a range as in `where %s < %s`",
                 e->var->name, extent_text(p, s->extent[n]), extent_text(p, a->tensor->shape[i]), i,
-                a->tensor->name, e->var->name, extent_text(p, a->tensor->shape[i]));
+                a->tensor->name, unequal, e->var->name, extent_text(p, smaller));
         else if (!uk_same_extent(p, s->extent[n], a->tensor->shape[i]))
             return uk_program_fail(
                 p, UK_REFUSED, e->at,

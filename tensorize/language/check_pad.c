@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A mistake that pad() hides: a sum over one size reads, under pad, along a dimension of another size, and gets the pad's value
  * beyond that size. */
+#include <inttypes.h>
 #include "language.h"
 
 static bool has(const struct uk_index *e, const struct uk_index *part) {
@@ -23,6 +24,21 @@ static const struct uk_index *summed_extent(const struct uk_statement *s, const 
     return NULL;
 }
 
+/* Two sizes that were defined: no assumption makes them one. */
+static enum uk_status warn_of_constants(const struct uk_program *p, struct uk_position at,
+                                        const struct uk_access *a, int d, const struct uk_var *sum) {
+    const struct uk_var *extent = a->tensor->shape[d]->var;
+
+    if (sum->value <= extent->value)
+        return UK_OK;
+    return uk_warn(p->context, at,
+                   "%s runs to %s = %" PRId64 ", and dimension %d of %s has the extent %s = %" PRId64
+                   ": what is beyond it is read as the pad's value; if that is not meant, end the sum by "
+                   "`where %s < %s`",
+                   a->index[d]->var->name, sum->name, sum->value, d, a->tensor->name, extent->name,
+                   extent->value, a->index[d]->var->name, extent->name);
+}
+
 static enum uk_status warn_of_access(const struct uk_program *p, const struct uk_statement *s,
                                      const struct uk_access *a) {
     enum uk_status status = UK_OK;
@@ -32,6 +48,10 @@ static enum uk_status warn_of_access(const struct uk_program *p, const struct uk
 
         if (!sum || sum->op != UK_I_VAR || extent->op != UK_I_VAR || are_related(p, sum, extent))
             continue;
+        if (sum->var->defined && extent->var->defined) {
+            status = warn_of_constants(p, a->index[d]->at.line ? a->index[d]->at : s->at, a, d, sum->var);
+            continue;
+        }
         status = uk_warn(
             p->context, a->index[d]->at.line ? a->index[d]->at : s->at,
             "%s runs to %s, and dimension %d of %s has the extent %s: what is beyond it is read as the "

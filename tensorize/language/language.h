@@ -467,6 +467,10 @@ void uk_program_keep_failure(struct uk_program *p, enum uk_status status);
 void *uk_program_made(struct uk_program *p, void *made);
 /* Whether the program made the handle, which is not NULL; fails the program if not. */
 bool uk_is_own(struct uk_program *p, const char *what, const void *handle);
+/* c_names.c: whether a name is a keyword, a type or a macro in C or C++; and whether a function of C may have it, which is then none
+ * of those and of no function that compilers and generated code know. */
+bool uk_is_c_word(const char *name);
+bool uk_may_name_function(const char *name);
 struct uk_var *uk_find_var(struct uk_var *list, const char *name);
 struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name);
 struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name);

@@ -262,7 +262,7 @@ static void parse_program(struct uk_parser *ps) {
             return;
 }
 
-/* The function's name: the file's stem, as a C identifier. */
+/* The function's name: the file's stem, as a C identifier that a function may have. */
 static char *stem(struct uk_arena *a, const char *file) {
     const char *s = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     size_t n = strcspn(s, ".");
@@ -272,7 +272,7 @@ static char *stem(struct uk_arena *a, const char *file) {
     for (char *c = name; c && *c; c++)
         if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
             *c = '_';
-    return name;
+    return !name || uk_may_name_function(name) ? name : uk_format(a, "%s_", name);
 }
 
 static struct uk_program *new_program(struct uk_context *c, const char *file) {
@@ -291,12 +291,13 @@ static struct uk_program *new_program(struct uk_context *c, const char *file) {
 
 enum uk_status uk_program_parse(struct uk_context *c, const char *file, const char *text, size_t length,
                                 struct uk_program **out) {
-    if (!out)
-        return UK_INVALID_ARGUMENT;
-    *out = NULL;
+    if (out)
+        *out = NULL;
     if (!c)
         return UK_INVALID_ARGUMENT;
     uk_context_enter(c, NULL);
+    if (!out)
+        return uk_require(c, out, "the place for the program");
     if (!file || (!text && length))
         return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                        "the text or its file name is NULL; give both");

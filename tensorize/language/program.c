@@ -33,15 +33,24 @@ static bool is_identifier(const char *s) {
 }
 
 enum uk_status uk_program_create(struct uk_context *c, const char *name, struct uk_program **out) {
-    if (!out)
-        return UK_INVALID_ARGUMENT;
-    *out = NULL;
+    if (out)
+        *out = NULL;
     if (!c)
         return UK_INVALID_ARGUMENT;
     uk_context_enter(c, NULL);
+    if (!out)
+        return uk_require(c, out, "the place for the program");
     if (!is_identifier(name))
+        return uk_fail(
+            c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+            "the program's name, %s%s%s, is no C identifier; give the name of the function to make",
+            name ? "\"" : "", name ? name : "NULL", name ? "\"" : "");
+    if (!uk_may_name_function(name))
         return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-                       "the program's name is no C identifier; give the name of the function to make");
+                       "the program's name, \"%s\", is a word of C or C++, or of a function that they know; "
+                       "give the function "
+                       "to make another one",
+                       name);
     struct uk_program *p = calloc(1, sizeof *p);
 
     if (!p)
@@ -178,7 +187,8 @@ bool uk_name_is_free(struct uk_program *p, const char *name, const char *what) {
 
     if (!is_identifier(name)) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                        "the name of a %s is no identifier; take letters, digits and _", what);
+                        "the name of a %s, %s%s%s, is no identifier; take letters, digits and _", what,
+                        name ? "\"" : "", name ? name : "NULL", name ? "\"" : "");
         return false;
     }
     if (uk_is_reserved(name, strlen(name))) {
@@ -258,7 +268,9 @@ struct uk_index *uk_size_default(struct uk_program *p, const char *name, int64_t
     if (!e)
         return NULL;
     if (value < 0)
-        return uk_program_fail(p, UK_REFUSED, p->at, "the value of size %s is negative; give one >= 0", name);
+        return uk_program_fail(p, UK_REFUSED, p->at,
+                               "the value of size %s is %lld, which is negative; give one >= 0", name,
+                               (long long)value);
     if (e->var->has_default && e->var->default_value != value)
         return uk_program_fail(p, UK_REFUSED, p->at, "size %s has a value already; give only one", name);
     e->var->has_default = true;
@@ -368,7 +380,7 @@ struct uk_index *uk_mod(struct uk_program *p, struct uk_index *a, int64_t diviso
 struct uk_index *uk_relate(struct uk_program *p, enum uk_relation r, struct uk_index *a, struct uk_index *b) {
     if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "no such relation; take one of enum uk_relation");
+                               "there is no relation %d; take one of enum uk_relation", (int)r);
     return combine(p, (enum uk_index_op)(UK_I_EQ + (int)r), a, b);
 }
 
@@ -392,7 +404,8 @@ static void add_assumption(struct uk_program *p, struct uk_index *relation) {
     struct uk_position before = uk_begin_item(p, UK_ITEM_ASSUMPTION, number);
 
     if (!relation || relation->op < UK_I_EQ || relation->op > UK_I_GE)
-        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_assume takes a relation; make it by uk_relate");
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_assume takes a relation%s; make it by uk_relate",
+                        relation ? "" : ", and it is NULL");
     else if ((assume = uk_program_made(p, uk_alloc(&p->arena, sizeof *assume)))) {
         assume->relation = relation;
         assume->at = relation->at.line ? relation->at : p->at;

@@ -48,10 +48,11 @@ enum uk_status uk_program_schedule(struct uk_program *p, const char *file, const
 enum uk_status uk_program_print(struct uk_program *p, char **text) {
     struct uk_text t = {0};
 
-    if (!p || !text)
-        return UK_INVALID_ARGUMENT;
-    *text = NULL;
+    if (text)
+        *text = NULL;
     enum uk_status status = uk_check_rules(p);
+    if (!status)
+        status = uk_require(p->context, text, "the place for the text");
     if (status)
         return status;
     uk_print_program(&t, p);
@@ -73,7 +74,10 @@ enum uk_status uk_program_define(struct uk_program *p, const char *size, int64_t
 
     if (!v)
         return uk_fail(p->context, UK_INVALID_ARGUMENT, nowhere,
-                       "%s is no size of the program; define one of its sizes", size ? size : "NULL");
+                       "%s is no size of the program; define one of its sizes",
+                       size && *size ? size
+                       : size        ? "\"\""
+                                     : "NULL");
     if (value < 0)
         return uk_fail(p->context, UK_INVALID_SIZE, nowhere,
                        "%s = %" PRId64 " is negative; define a value >= 0", size, value);

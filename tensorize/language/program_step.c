@@ -6,6 +6,8 @@
 #include <string.h>
 #include "language.h"
 
+enum { MOST_LOOPS = 256 }; /* more than a stage can have */
+
 /* The next step begins. */
 static struct uk_position begin_step(struct uk_program *p) {
     int number = 1;
@@ -27,10 +29,12 @@ void uk_step(struct uk_program *p, const char *text) {
     p->at = before;
 }
 
+/* `what` was made by uk_format; NULL: there was no memory. */
 static void fail_step(struct uk_program *p, const char *what) {
     struct uk_position before = begin_step(p);
 
-    uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s", what);
+    if (uk_program_made(p, (void *)(uintptr_t)what))
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s", what);
     p->at = before;
 }
 
@@ -38,8 +42,12 @@ static void fail_step(struct uk_program *p, const char *what) {
 static const char *word(struct uk_program *p, const char *s) {
     if (uk_may_build(p) &&
         (!s || !*s || s[strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.")]))
-        fail_step(p,
-                  "a name of a step is NULL or no identifier; take letters, digits, _ and one dot for loops");
+        fail_step(
+            p,
+            uk_format(
+                &p->arena,
+                "a name of a step, %s%s%s, is no identifier; take letters, digits, _ and one dot for loops",
+                s ? "\"" : "", s ? s : "NULL", s ? "\"" : ""));
     return s ? s : "";
 }
 
@@ -63,18 +71,28 @@ static void step(struct uk_program *p, const char *format, ...) {
     uk_step(p, text);
 }
 
+/* A number that is pasted into a step: the text has no sign for it. */
+static int64_t above_zero(struct uk_program *p, const char *what, int64_t n) {
+    if (uk_may_build(p) && n < 1)
+        fail_step(p, uk_format(&p->arena, "%s is %" PRId64 "; take 1 or more", what, n));
+    return n;
+}
+
 void uk_split(struct uk_program *p, const char *loop, int64_t factor, const char *outer, const char *inner) {
-    step(p, "split %s %" PRId64 " -> %s %s", word(p, loop), factor, word(p, outer), word(p, inner));
+    step(p, "split %s %" PRId64 " -> %s %s", word(p, loop), above_zero(p, "the factor", factor),
+         word(p, outer), word(p, inner));
 }
 
 void uk_split_parts(struct uk_program *p, const char *loop, int64_t parts, const char *outer,
                     const char *inner) {
-    step(p, "split %s parts %" PRId64 " -> %s %s", word(p, loop), parts, word(p, outer), word(p, inner));
+    step(p, "split %s parts %" PRId64 " -> %s %s", word(p, loop), above_zero(p, "the number of parts", parts),
+         word(p, outer), word(p, inner));
 }
 
 void uk_tile(struct uk_program *p, const char *a, const char *b, int64_t factor_a, int64_t factor_b,
              const char *const names[4]) {
-    step(p, "tile %s %s %" PRId64 " %" PRId64 " -> %s %s %s %s", word(p, a), word(p, b), factor_a, factor_b,
+    step(p, "tile %s %s %" PRId64 " %" PRId64 " -> %s %s %s %s", word(p, a), word(p, b),
+         above_zero(p, "the factor", factor_a), above_zero(p, "the factor", factor_b),
          word(p, names ? names[0] : NULL), word(p, names ? names[1] : NULL), word(p, names ? names[2] : NULL),
          word(p, names ? names[3] : NULL));
 }
@@ -88,6 +106,10 @@ static void step_of_loops(struct uk_program *p, const char *what, int n, const c
 
     if (!uk_may_build(p))
         return;
+    if (n < 1 || n > MOST_LOOPS) {
+        fail_step(p, uk_format(&p->arena, "%s of %d loops; name 1 to %d", what, n, MOST_LOOPS));
+        return;
+    }
     uk_put(&t, "%s", what);
     for (int i = 0; i < n; i++)
         uk_put(&t, " %s", word(p, loops ? loops[i] : NULL));
@@ -119,17 +141,24 @@ void uk_bind(struct uk_program *p, const char *loop, const char *axis) {
 }
 
 void uk_pipeline(struct uk_program *p, const char *loop, int slots) {
-    step(p, "pipeline %s %d", word(p, loop), slots);
+    step(p, "pipeline %s %" PRId64, word(p, loop), above_zero(p, "the number of slots", slots));
 }
 
 void uk_pack(struct uk_program *p, const char *tensor, const char *place, int64_t panel, int along,
              const char *name) {
     char direction[32] = "";
 
+    if (uk_may_build(p) && along < -1) {
+        fail_step(
+            p, uk_format(&p->arena,
+                         "pack along dimension %d; dimensions are counted from 0, and -1 leaves the choice",
+                         along));
+        return;
+    }
     if (along >= 0)
         snprintf(direction, sizeof direction, " along %d", along);
-    step(p, "pack %s at %s panel %" PRId64 "%s%s%s", word(p, tensor), word(p, place), panel, direction,
-         name ? " -> " : "", name ? word(p, name) : "");
+    step(p, "pack %s at %s panel %" PRId64 "%s%s%s", word(p, tensor), word(p, place),
+         above_zero(p, "the panel width", panel), direction, name ? " -> " : "", name ? word(p, name) : "");
 }
 
 static void cache(struct uk_program *p, const char *what, const char *tensor, const char *place,
@@ -139,7 +168,8 @@ static void cache(struct uk_program *p, const char *what, const char *tensor, co
     if (!uk_may_build(p))
         return;
     if ((unsigned)scope > UK_SCOPE_REGISTER)
-        fail_step(p, "there is no such scope; take one of enum uk_scope");
+        fail_step(
+            p, uk_format(&p->arena, "there is no such scope as %d; take one of enum uk_scope", (int)scope));
     else
         step(p, "%s %s at %s in %s%s%s", what, word(p, tensor), word(p, place), scopes[scope],
              name ? " -> " : "", name ? word(p, name) : "");
@@ -176,7 +206,7 @@ void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel) {
 }
 
 void uk_intrinsic(struct uk_program *p, const char *text) {
-    int number = 1;
+    int number = 1, after = 0;
 
     if (!uk_may_build(p))
         return;
@@ -188,6 +218,11 @@ void uk_intrinsic(struct uk_program *p, const char *text) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "the intrinsic is NULL; give its text");
     else
         uk_parse_item(p, text);
+    for (const struct uk_intrinsic *i = p->intrinsics; i; i = i->next)
+        after++;
+    if (after != number)
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                        "the text of an intrinsic is empty or another item; write intrinsic NAME ... end");
     p->at = before;
 }
 

@@ -2,6 +2,7 @@
 /* Tensors, scalars and statements of a program. */
 #include <string.h>
 #include "language.h"
+#include "lex.h"
 
 bool uk_set_dims(struct uk_program *p, const char *what, int n, struct uk_index *const from[],
                  struct uk_index *to[]) {
@@ -30,7 +31,7 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
         return NULL;
     if ((unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "a tensor has no such type; take one of enum uk_type");
+                               "a tensor has no such type as %d; take one of enum uk_type", (int)type);
     if (!uk_name_is_free(p, name, "tensor"))
         return NULL;
     t = uk_alloc(&p->arena, sizeof *t);
@@ -95,17 +96,24 @@ struct uk_tensor *uk_temp(struct uk_program *p, const char *name, enum uk_type t
     return add_shaped(p, UK_TENSOR_TEMP, name, type, dims, shape, strides);
 }
 
+static bool is_own_tensor(struct uk_program *p, const char *function, const struct uk_tensor *t) {
+    if (t)
+        return uk_is_own(p, "the tensor", t);
+    uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s takes a tensor; it is NULL", function);
+    return false;
+}
+
 void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map,
                       struct uk_index *const strides[]) {
     if (!uk_may_build(p))
         return;
-    if (!t || !map) {
+    if (!is_own_tensor(p, "uk_tensor_layout", t))
+        return;
+    if (!map) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                        "uk_tensor_layout takes a tensor and a map; one is NULL");
+                        "the map of %s is NULL; give its text, as in (i) -> [i / 4, i %% 4]", t->name);
         return;
     }
-    if (!uk_is_own(p, "the tensor", t))
-        return;
     struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
 
     if ((t->layout = uk_parse_map(p, map))) {
@@ -119,11 +127,11 @@ void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map
 }
 
 void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes) {
-    if (!uk_may_build(p) || (t && !uk_is_own(p, "the tensor", t)))
+    if (!uk_may_build(p) || !is_own_tensor(p, "uk_tensor_align", t))
         return;
-    if (!t || bytes <= 0 || (bytes & (bytes - 1)) || bytes > 4096)
-        uk_program_fail(p, UK_REFUSED, p->at, "align of %s is %d; take a power of two up to 4096",
-                        t ? t->name : "NULL", bytes);
+    if (bytes <= 0 || (bytes & (bytes - 1)) || bytes > 4096)
+        uk_program_fail(p, UK_REFUSED, p->at, "align of %s is %d; take a power of two up to 4096", t->name,
+                        bytes);
     else
         t->align = bytes;
     p->checked = false;
@@ -132,11 +140,7 @@ void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes) {
 void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *const over[]) {
     if (!uk_may_build(p))
         return;
-    if (!t) {
-        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_tensor_over takes a tensor; it is NULL");
-        return;
-    }
-    if (!uk_is_own(p, "the tensor", t))
+    if (!is_own_tensor(p, "uk_tensor_over", t))
         return;
     struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
 
@@ -146,11 +150,11 @@ void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *
 }
 
 void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope) {
-    if (!uk_may_build(p) || (t && !uk_is_own(p, "the tensor", t)))
+    if (!uk_may_build(p) || !is_own_tensor(p, "uk_tensor_scope", t))
         return;
-    if (!t || (unsigned)scope > UK_SCOPE_REGISTER)
+    if ((unsigned)scope > UK_SCOPE_REGISTER)
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                        "there is no such tensor or scope; take a tensor and one of enum uk_scope");
+                        "there is no such scope as %d; take one of enum uk_scope", (int)scope);
     else
         t->scope = scope;
     p->checked = false;
@@ -161,7 +165,7 @@ static struct uk_scalar *add_scalar(struct uk_program *p, const char *name, enum
 
     if ((unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "a scalar has no such type; take one of enum uk_type");
+                               "a scalar has no such type as %d; take one of enum uk_type", (int)type);
     if (!uk_name_is_free(p, name, "scalar"))
         return NULL;
     s = uk_alloc(&p->arena, sizeof *s);
@@ -187,11 +191,14 @@ struct uk_expr *uk_scalar(struct uk_program *p, const char *name, enum uk_type t
 }
 
 static bool set_reduction(struct uk_program *p, struct uk_statement *s, const struct uk_reduction *r) {
-    if (r->kind <= UK_REDUCE_NONE || r->kind > UK_REDUCE_MIN || r->iterators < 1 ||
-        r->iterators > UK_MAX_DIMS)
+    if (r->kind <= UK_REDUCE_NONE || r->kind > UK_REDUCE_MIN)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "a reduction needs a kind and 1 to %d iterators; it has %d", UK_MAX_DIMS,
-                               r->iterators);
+                               "a reduction has no such kind as %d; take one of enum uk_reduce",
+                               (int)r->kind);
+    if (r->iterators < 1 || r->iterators > UK_MAX_DIMS)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "a reduction over %d iterators; it may have 1 to %d", r->iterators,
+                               UK_MAX_DIMS);
     s->reduce = r->kind;
     s->scan = r->scan;
     s->where = r->where;
@@ -207,7 +214,9 @@ static bool set_reduction(struct uk_program *p, struct uk_statement *s, const st
             return false;
         if (!e || e->op != UK_I_VAR || e->var->kind != UK_VAR_ITERATOR)
             return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                                   "a reduction runs over iterators only; make them by uk_iterator");
+                                   "a reduction runs over iterators only, and iterator %d is %s; make it by "
+                                   "uk_iterator",
+                                   i, e ? "none" : "NULL");
         for (int k = 0; k < i; k++)
             if (s->reduced_iterator[k] == e->var)
                 return uk_program_fail(p, UK_REFUSED, e->at, "%s is reduced twice; name it once",
@@ -225,19 +234,35 @@ static bool label_is_taken(const struct uk_program *p, const char *label) {
     return false;
 }
 
+/* As the text has them. */
+static bool is_label(const char *s) {
+    const char *const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+    const size_t n = strspn(s, letters);
+
+    return n && !s[n] && !(*s >= '0' && *s <= '9') && !uk_is_reserved(s, n);
+}
+
 static void add_statement(struct uk_program *p, struct uk_statement **link, const char *label,
                           struct uk_tensor *t, struct uk_index *const index[], enum uk_assign assign,
                           const struct uk_reduction *reduction, struct uk_expr *value) {
     struct uk_statement *s;
 
-    if (!t || !value || (unsigned)assign > UK_ASSIGN_MIN) {
-        uk_program_fail(
-            p, UK_INVALID_ARGUMENT, p->at,
-            "a statement takes a tensor, a value and one of enum uk_assign; one of them is wrong");
+    if ((unsigned)assign > UK_ASSIGN_MIN || !value) {
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                        value ? "a statement has no such assignment as %d; take one of enum uk_assign"
+                              : "the value of a statement is NULL; pass what the builders return",
+                        (int)assign);
         return;
     }
-    if (!uk_is_own(p, "the tensor", t) || !uk_is_own(p, "the value", value))
+    if (!is_own_tensor(p, "uk_statement", t) || !uk_is_own(p, "the value", value))
         return;
+    if (label && !is_label(label)) {
+        uk_program_fail(
+            p, UK_INVALID_ARGUMENT, p->at,
+            "the label \"%s\" is no identifier, or a word of the language; take letters, digits and _",
+            label);
+        return;
+    }
     if (label && label_is_taken(p, label)) {
         uk_program_fail(p, UK_REFUSED, p->at, "two stages have the label %s; choose another", label);
         return;
@@ -276,12 +301,16 @@ void uk_statement(struct uk_program *p, const char *label, struct uk_tensor *t,
 
 static void add_range(struct uk_program *p, struct uk_statement *s, struct uk_index *iterator,
                       struct uk_index *extent) {
+    if ((iterator && !uk_is_own(p, "the iterator", iterator)) ||
+        (extent && !uk_is_own(p, "the extent", extent)))
+        return;
     if (!iterator || !extent || iterator->op != UK_I_VAR || iterator->var->kind != UK_VAR_ITERATOR ||
         extent->op >= UK_I_EQ) {
         uk_program_fail(
             p, UK_REFUSED, p->at,
-            "the range of a statement is an iterator and its extent, of sizes and integers; write "
-            "it as in where i < N");
+            "the range of a statement is an iterator and its extent, of sizes and integers%s; write "
+            "it as in where i < N",
+            iterator && extent ? "" : ", and one is NULL");
         return;
     }
     for (int i = 0; i < s->ranges; i++)

@@ -169,15 +169,20 @@ struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struc
     for (; f < 7 && strcmp(names[f], near.word); f++)
         uk_nearer(&near, names[f]);
     if (f == 7)
-        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "no such function%s%s; there are min, max, exp, tanh, sqrt, abs and round",
-                               near.name ? "; did you mean " : "", near.name ? near.name : "");
+        return uk_program_fail(
+            p, UK_INVALID_ARGUMENT, p->at,
+            "there is no function %s%s%s%s%s; there are min, max, exp, tanh, sqrt, abs and round",
+            function ? "\"" : "", function ? function : "NULL", function ? "\"" : "",
+            near.name ? "; did you mean " : "", near.name ? near.name : "");
     if (!argument)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "the arguments of %s are NULL; pass an array of %d", names[f], n);
-    if (f < 2 ? n < 2 : n != 1)
+    if (f < 2 ? n < 2 || n > UK_MAX_DEPTH : n != 1)
         return uk_program_fail(p, UK_REFUSED, p->at, "%s has %d argument%s; it takes %s", names[f], n,
-                               n == 1 ? "" : "s", f < 2 ? "two or more" : "one");
+                               n == 1 ? "" : "s",
+                               n > UK_MAX_DEPTH ? "fewer than 4096"
+                               : f < 2          ? "two or more"
+                                                : "one");
     if (f >= 2)
         return node(p, (enum uk_expr_op)(UK_E_MIN + f), 1, argument);
     struct uk_expr *e = argument[0];
@@ -192,7 +197,7 @@ struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr 
 
     if (uk_may_build(p) && (unsigned)type >= UK_TYPES)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "no such type to cast to; take one of enum uk_type");
+                               "there is no type %d to cast to; take one of enum uk_type", (int)type);
     e = node(p, UK_E_CAST, 1, &a);
     if (e)
         e->type = type;
@@ -207,7 +212,7 @@ struct uk_expr *uk_select(struct uk_program *p, struct uk_expr *condition, struc
 struct uk_expr *uk_compare(struct uk_program *p, enum uk_relation r, struct uk_expr *a, struct uk_expr *b) {
     if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "no such relation; take one of enum uk_relation");
+                               "there is no relation %d; take one of enum uk_relation", (int)r);
     return binary(p, (enum uk_expr_op)(UK_E_EQ + (int)r), a, b);
 }
 

@@ -10,6 +10,8 @@
 #include <llvm-c/Linker.h>
 #include "link.h"
 
+enum { MOST = 65536 };
+
 static const struct uk_position nowhere = {0, 0};
 
 static const char *where(const struct uk_program *p) {
@@ -33,11 +35,18 @@ static enum uk_status check_names(struct uk_context *c, struct uk_program *const
     return UK_OK;
 }
 
-bool uk_batch_is_whole(struct uk_program *const programs[], int count) {
-    for (int i = 0; i < count; i++)
-        if (!programs[i])
-            return false;
-    return count > 0;
+enum uk_status uk_batch_check(struct uk_program *const programs[], int count) {
+    if (!programs || count < 1 || !programs[0])
+        return UK_INVALID_ARGUMENT; /* no context can have the message */
+    struct uk_context *c = programs[0]->context;
+    enum uk_status s = UK_OK;
+
+    uk_context_enter(c, programs[0]->file);
+    if (count > MOST)
+        s = uk_fail(c, UK_INVALID_ARGUMENT, nowhere, "%d programs; give at most %d of them", count, MOST);
+    for (int i = 1; i < count && !s; i++)
+        s = uk_require(c, programs[i], "a program");
+    return s;
 }
 
 static enum uk_status check_all(struct uk_program *const programs[], int count) {
@@ -87,7 +96,7 @@ enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const progr
     if (!s)
         s = check_all(programs, count);
     if (!s)
-        s = uk_target_find(c, o->target ? o->target : "native", &b->target);
+        s = uk_target_chosen(c, o, &b->target);
     return s ? s : lower_all(b, o);
 }
 

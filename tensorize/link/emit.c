@@ -104,17 +104,21 @@ enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
     struct uk_text text = {0};
     struct uk_batch b;
 
-    *bytes = NULL;
-    *length = 0;
-    if (!uk_batch_is_whole(programs, count))
-        return UK_INVALID_ARGUMENT;
+    if (bytes)
+        *bytes = NULL;
+    if (length)
+        *length = 0;
+    enum uk_status s = uk_batch_check(programs, count);
+    if (s)
+        return s;
     c = programs[0]->context;
-    if ((unsigned)what > UK_EMIT_HOST) {
-        uk_context_enter(c, programs[0]->file);
+    if ((s = uk_require(c, bytes, "the place for the bytes")) ||
+        (s = uk_require(c, length, "the place for the length")))
+        return s;
+    if ((unsigned)what > UK_EMIT_HOST)
         return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                        "there is no stage %d; take one of enum uk_emit", (int)what);
-    }
-    enum uk_status s = uk_batch_begin(&b, programs, count, options);
+    s = uk_batch_begin(&b, programs, count, options);
     if (!s && (what <= UK_EMIT_LLVM || what == UK_EMIT_HEADER))
         s = uk_batch_check_imports(&b);
     if (!s && (what <= UK_EMIT_LOOPS || what == UK_EMIT_HEADER)) {
@@ -138,15 +142,18 @@ enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options
     const struct uk_target *t;
     struct uk_function *f;
 
-    *text = NULL;
+    if (text)
+        *text = NULL;
     enum uk_status s = uk_program_check(p);
+    if (!s)
+        s = uk_require(p->context, text, "the place for the text");
     if (s)
         return s;
     struct uk_context *c = p->context;
     struct uk_mark before = uk_arena_mark(&p->arena);
     s = uk_imports_open(p);
     if (!s)
-        s = uk_target_find(c, options && options->target ? options->target : "native", &t);
+        s = uk_target_chosen(c, options, &t);
     if (!s)
         s = uk_lower(p, t, options ? options : &none, &report, NULL, &f);
     if (!s)

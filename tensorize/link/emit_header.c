@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The C header of generated functions. */
-#include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include "link.h"
 
@@ -52,47 +52,60 @@ static void describe_tensor(const struct uk_tensor *x, struct uk_text *t) {
         uk_put(t, " *     (the bits of %s)\n", x->type == UK_F16 ? "IEEE half precision" : "bfloat16");
 }
 
+/* The name of a parameter; of one that means something else to a compiler, the name in a comment. */
+static void put_name(struct uk_text *t, const char *name) {
+    if (uk_is_c_word(name))
+        uk_put(t, "%s/* %s */", t->length && t->text[t->length - 1] == '*' ? " " : "", name);
+    else
+        uk_put(t, "%s", name);
+}
+
 /* The sizes that are arguments, after `between`; returns what comes before the next argument. */
 static const char *put_sizes(const struct uk_program *p, const char *between, struct uk_text *t) {
 
     for (const struct uk_var *v = p->sizes; v; v = v->next)
         if (!v->defined) {
-            uk_put(t, "%sint64_t %s", between, v->name);
+            uk_put(t, "%sint64_t ", between);
+            put_name(t, v->name);
             between = ", ";
         }
     return between;
 }
 
-/* A parameter's name that the program does not use. */
-static const char *work_name(const struct uk_program *p) {
-    static const char *const names[] = {"work", "work_", "work__"};
-    int i = 0;
+/* A parameter's name that the program does not use: the word, with as many _ behind it as it takes. */
+static void put_free_name(const struct uk_program *p, const char *word, struct uk_text *t) {
+    const size_t before = t->length;
 
-    while (i < 2 &&
-           (uk_find_var(p->sizes, names[i]) || uk_find_tensor(p, names[i]) || uk_find_scalar(p, names[i])))
-        i++;
-    return names[i];
+    uk_put(t, "%s", word);
+    while (t->text && (uk_find_var(p->sizes, t->text + before) || uk_find_tensor(p, t->text + before) ||
+                       uk_find_scalar(p, t->text + before)))
+        uk_put(t, "_");
 }
 
 static void prototype(const struct uk_function *f, bool on_device, struct uk_text *t) {
     const struct uk_program *p = f->program;
 
-    uk_put(t, "int %s(%s", f->name, on_device ? "struct uk_gpu *gpu" : "");
+    uk_put(t, "int %s(%s", f->name, on_device ? "struct uk_gpu *" : "");
+    if (on_device)
+        put_free_name(p, "gpu", t);
     const char *between = put_sizes(p, on_device ? ", " : "", t);
     for (const struct uk_scalar *s = p->scalars; s; s = s->next) {
-        uk_put(t, "%s%s %s", between, c_type(s->type), s->name);
+        uk_put(t, "%s%s ", between, c_type(s->type));
+        put_name(t, s->name);
         between = ", ";
     }
     for (const struct uk_tensor *x = p->tensors; x; x = x->next)
         if (x->kind == UK_TENSOR_ARGUMENT) {
             if (on_device)
-                uk_put(t, "%suk_gpu_address %s", between, x->name);
+                uk_put(t, "%suk_gpu_address ", between);
             else
-                uk_put(t, "%s%s%s *%s", between, x->is_written ? "" : "const ", c_type(x->type), x->name);
+                uk_put(t, "%s%s%s *", between, x->is_written ? "" : "const ", c_type(x->type));
+            put_name(t, x->name);
             between = ", ";
         }
     if (f->work_argument) {
-        uk_put(t, "%s%s%s", between, on_device ? "uk_gpu_address " : "void *", work_name(p));
+        uk_put(t, "%s%s", between, on_device ? "uk_gpu_address " : "void *");
+        put_free_name(p, "work", t);
         between = ", ";
     }
     uk_put(t, "%s);\n", *between ? "" : "void");
@@ -104,39 +117,64 @@ static void prototype(const struct uk_function *f, bool on_device, struct uk_tex
     uk_put(t, "%s);\n", *between ? "" : "void");
 }
 
-static void put_guard(const struct uk_function *f, struct uk_text *t) {
-    for (const char *s = f->name; *s; s++)
-        uk_put(t, "%c", isalnum((unsigned char)*s) ? toupper((unsigned char)*s) : '_');
-    uk_put(t, "_H\n");
-}
+/* ---- constants ---- */
 
-/* Whether a function of the header has the name, which is the prefix and what follows it. */
-static bool is_function(const struct uk_batch *b, const char *prefix, const char *size) {
-    const size_t n = strlen(prefix);
+static bool is_function(const struct uk_batch *b, const char *name) {
     bool found = false;
 
     for (int i = 0; i < b->count; i++) {
-        const char *name = b->function[i]->name;
+        const struct uk_function *f = b->function[i];
+        const size_t n = strlen(f->name);
 
-        found |= !strncmp(name, prefix, n) && name[n] == '_' && !strcmp(name + n + 1, size);
-        found |= b->function[i]->work_argument && !strcmp(name, prefix) && !strcmp(size, "workspace");
+        found |= !strcmp(name, f->name);
+        found |= f->work_argument && !strncmp(name, f->name, n) && !strcmp(name + n, "_workspace");
     }
     return found;
 }
 
+/* Each name of `taken` stands in a line of its own, the first one too. */
+static bool is_taken(const struct uk_batch *b, const char *name, const struct uk_text *taken) {
+    const size_t n = strlen(name);
+
+    for (const char *at = taken->text; at && (at = strstr(at, name)); at++)
+        if (at[-1] == '\n' && at[n] == '\n')
+            return true;
+    return uk_is_c_word(name) || is_function(b, name);
+}
+
+/* FUNCTION_SIZE, with as many _ behind it as make it a name of its own; or of_FUNCTION_SIZE, where compilers or this library have all
+ * names that begin like it. */
+static const char *constant_name(const struct uk_batch *b, const struct uk_function *f,
+                                 const struct uk_var *v, struct uk_text *taken) {
+    struct uk_arena *arena = &f->program->arena;
+    char *name = uk_format(arena, "%s_%s", f->name, v->name),
+         *longer = uk_format(arena, "%s_%s_", f->name, v->name);
+
+    if (longer && uk_is_c_word(longer))
+        name = uk_format(arena, "of_%s_%s", f->name, v->name);
+    while (name && is_taken(b, name, taken))
+        name = uk_format(arena, "%s_", name);
+    uk_put(taken, "%s\n", name ? name : "");
+    taken->failed |= !name;
+    return name ? name : "";
+}
+
 /* Sizes that a definition has made constants: no arguments, but a caller lays out its data by them. */
-static void put_constants(const struct uk_batch *b, const struct uk_function *f, struct uk_text *t) {
+static void put_constants(const struct uk_batch *b, const struct uk_function *f, struct uk_text *taken,
+                          struct uk_text *t) {
     const char *before = "/* What was defined when it was compiled. */\n";
 
     for (const struct uk_var *v = f->program->sizes; v; v = v->next) {
-        if (!v->defined || is_function(b, f->name, v->name))
+        if (!v->defined)
             continue;
+        const char *name = constant_name(b, f, v, taken);
+
         uk_put(t, "%s", before);
         before = "";
         if (v->value <= INT32_MAX)
-            uk_put(t, "enum { %s_%s = %" PRId64 " };\n", f->name, v->name, v->value);
+            uk_put(t, "enum { %s = %" PRId64 " };\n", name, v->value);
         else
-            uk_put(t, "#define %s_%s INT64_C(%" PRId64 ")\n", f->name, v->name, v->value);
+            uk_put(t, "#define %s INT64_C(%" PRId64 ")\n", name, v->value);
     }
 }
 
@@ -177,19 +215,21 @@ static void put_status(struct uk_text *t) {
 
 enum uk_status uk_emit_header(const struct uk_batch *b, struct uk_text *t) {
     const bool on_device = b->target->arch->is_device;
+    struct uk_text taken = {0};
 
-    uk_put(t, "/* Made by libuktensorize. */\n#ifndef ");
-    put_guard(b->function[0], t);
-    uk_put(t, "#define ");
-    put_guard(b->function[0], t);
+    uk_put(&taken, "\n");
+    uk_put(t, "/* Made by libuktensorize. */\n#ifndef UK_HEADER_%s\n#define UK_HEADER_%s\n",
+           b->function[0]->name, b->function[0]->name);
     uk_put(t, "\n#include <stdint.h>\n%s\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n",
            on_device ? "#include <ukernels/gpu.h>\n" : "");
     if (!on_device)
         put_status(t);
     for (int i = 0; i < b->count; i++) {
         describe(b->function[i], on_device, t);
-        put_constants(b, b->function[i], t);
+        put_constants(b, b->function[i], &taken, t);
     }
     uk_put(t, "\n#ifdef __cplusplus\n}\n#endif\n#endif\n");
+    t->failed |= taken.failed;
+    free(taken.text);
     return t->failed ? uk_out_of_memory(b->context) : UK_OK;
 }

@@ -105,9 +105,14 @@ enum uk_status uk_kernel_fits(struct uk_context *c, const struct uk_kernel *k, c
                               char *lacking, size_t size) {
     const struct uk_target *t;
 
+    if (!c)
+        return UK_INVALID_ARGUMENT;
     uk_context_enter(c, NULL);
-    enum uk_status s = uk_target_find(c, target, &t);
-
+    enum uk_status s = uk_require(c, k, "the kernel");
+    if (!s && size)
+        s = uk_require(c, lacking, "the place for what is lacking");
+    if (!s)
+        s = uk_target_find(c, target, &t);
     if (s || !uk_target_lacks_for(t, k, lacking, size))
         return s;
     return uk_fail(c, UK_UNSUPPORTED, nowhere, "kernel %s is for %s, which target %s %s", k->symbol, lacking,
@@ -119,9 +124,16 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, c
     const struct uk_target *t = NULL;
     char lacking[64];
 
-    *bytes = NULL;
+    if (bytes)
+        *bytes = NULL;
+    if (!c)
+        return UK_INVALID_ARGUMENT;
     uk_context_enter(c, NULL);
-    enum uk_status s = target ? uk_kernel_fits(c, k, target, lacking, sizeof lacking) : UK_OK;
+    enum uk_status s = UK_OK;
+    if ((s = uk_require(c, k, "the kernel")) || (s = uk_require(c, bytes, "the place for the bytes")) ||
+        (s = uk_require(c, length, "the place for the length")))
+        return s;
+    s = target ? uk_kernel_fits(c, k, target, lacking, sizeof lacking) : UK_OK;
     if (!s && target)
         s = uk_target_find(c, target, &t);
     if (s)
@@ -134,8 +146,10 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, c
     if (what == UK_EMIT_LINKED)
         return copy(c, (const char *)b->data, b->size, bytes, length);
     if (what != UK_EMIT_LLVM && what != UK_EMIT_ASM)
-        return uk_fail(c, UK_INVALID_ARGUMENT, nowhere,
-                       "%s: a kernel is emitted as UK_EMIT_LINKED (bitcode), UK_EMIT_LLVM or UK_EMIT_ASM",
-                       k->symbol);
+        return uk_fail(
+            c, UK_INVALID_ARGUMENT, nowhere,
+            "%s: a kernel is emitted as UK_EMIT_LINKED (bitcode), UK_EMIT_LLVM or UK_EMIT_ASM, not "
+            "as stage %d",
+            k->symbol, (int)what);
     return emit_module(c, k, t, what, b, bytes, length);
 }

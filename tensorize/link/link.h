@@ -137,8 +137,8 @@ struct uk_batch {
     struct uk_mark *before; /* of each program's arena */
     struct uk_text *steps;  /* as applied */
 };
-/* There are programs, and none is NULL. */
-bool uk_batch_is_whole(struct uk_program *const programs[], int count);
+/* Whether there are programs, of which none is NULL. */
+enum uk_status uk_batch_check(struct uk_program *const programs[], int count);
 enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
                               const struct uk_options *options);
 /* What is emitted without linking needs whole imports, too. */

@@ -14,8 +14,9 @@ struct uk_module {
     LLVMOrcLLJITRef jit;
     void *code;
     int (*call)(const int64_t *sizes, const double *scalars, void *const *tensors);
-    char **kernel; /* NULL-terminated */
-    char **name;   /* of the functions, in order; NULL-terminated */
+    char **kernel;                                  /* NULL-terminated */
+    char **name;                                    /* of the functions, in order; NULL-terminated */
+    bool takes_sizes, takes_scalars, takes_tensors; /* the function that uk_module_call calls */
     struct uk_times times;
 };
 
@@ -26,7 +27,8 @@ static const struct {
     const char *name;
     void (*address)(void);
 } symbols[] = {
-#define UK_SYMBOL(name) {#name, (void (*)(void))name}
+#define UK_SYMBOL(name) \
+    { #name, (void (*)(void))name }
     UK_SYMBOL(aligned_alloc),
     UK_SYMBOL(free),
     UK_SYMBOL(memcpy),
@@ -158,9 +160,15 @@ static bool keep_work_name(char **list, const char *function) {
 
 static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
                                  const struct uk_function *const f[], int count) {
+    const struct uk_program *p = f[0]->program;
     size_t most = 1;
     bool kept = true;
 
+    m->takes_sizes = uk_has_size_arguments(p);
+    m->takes_scalars = p->scalars;
+    m->takes_tensors = f[0]->work_argument;
+    for (const struct uk_tensor *t = p->tensors; t; t = t->next)
+        m->takes_tensors |= t->kind == UK_TENSOR_ARGUMENT;
     for (int i = 0; i < count; i++)
         most += (size_t)f[i]->intrinsics;
     m->kernel = calloc(most, sizeof *m->kernel);
@@ -250,7 +258,7 @@ static enum uk_status compile(struct uk_program *p, const struct uk_options *o, 
     enum uk_status s = uk_imports_open(p);
 
     if (!s)
-        s = uk_target_find(c, o && o->target ? o->target : "native", &t);
+        s = uk_target_chosen(c, o, &t);
     if (!s)
         s = uk_lower(p, t, o ? o : &none, NULL, NULL, &f);
     if (s)
@@ -267,8 +275,11 @@ static enum uk_status compile(struct uk_program *p, const struct uk_options *o, 
 }
 
 enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options, struct uk_module **out) {
-    *out = NULL;
+    if (out)
+        *out = NULL;
     enum uk_status s = uk_program_check(p);
+    if (!s)
+        s = uk_require(p->context, out, "the place for the module");
     if (s)
         return s;
     struct uk_module *m = uk_module_create();
@@ -320,12 +331,16 @@ enum uk_status uk_compile_programs(struct uk_program *const programs[], int coun
                                    const struct uk_options *options, struct uk_module **out) {
     struct uk_batch b;
 
-    *out = NULL;
-    if (!uk_batch_is_whole(programs, count))
-        return UK_INVALID_ARGUMENT;
+    if (out)
+        *out = NULL;
+    enum uk_status s = uk_batch_check(programs, count);
+    if (!s)
+        s = uk_require(programs[0]->context, out, "the place for the module");
+    if (s)
+        return s;
     if (count == 1)
         return uk_compile(programs[0], options, out);
-    enum uk_status s = uk_batch_begin(&b, programs, count, options);
+    s = uk_batch_begin(&b, programs, count, options);
     struct uk_module *m = s ? NULL : uk_module_create();
     if (!s && !m)
         s = uk_out_of_memory(b.context);
@@ -346,8 +361,10 @@ enum uk_status uk_compile_programs(struct uk_program *const programs[], int coun
 enum uk_status uk_target_runs(struct uk_context *c, const char *target) {
     const struct uk_target *t;
 
+    if (!c)
+        return UK_INVALID_ARGUMENT;
     uk_context_enter(c, NULL);
-    enum uk_status s = uk_target_find(c, target ? target : "native", &t);
+    enum uk_status s = uk_target_find(c, target, &t);
 
     return s || t->interpreted ? s : uk_target_runnable(c, t);
 }
@@ -421,7 +438,7 @@ static int interpret(const struct uk_module *m, const int64_t *sizes, const doub
 
 int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
                    void *const *tensors) {
-    if (!m)
+    if (!m || (m->takes_sizes && !sizes) || (m->takes_scalars && !scalars) || (m->takes_tensors && !tensors))
         return UK_INVALID_ARGUMENT;
     return m->call ? m->call(sizes, scalars, tensors) : interpret(m, sizes, scalars, tensors);
 }
@@ -429,12 +446,13 @@ int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double
 const char *uk_module_time(const struct uk_module *m, int i, double *milliseconds) {
     if (!m || i < 0 || i >= m->times.count)
         return NULL;
-    *milliseconds = m->times.stage[i].milliseconds;
+    if (milliseconds)
+        *milliseconds = m->times.stage[i].milliseconds;
     return m->times.stage[i].name;
 }
 
 const char *uk_module_kernel(const struct uk_module *m, int i) {
-    for (int k = 0; m && m->kernel[k]; k++)
+    for (int k = 0; m && m->kernel && m->kernel[k]; k++)
         if (k == i)
             return m->kernel[k];
     return NULL;

@@ -9,12 +9,15 @@ static const struct uk_position nowhere = {0, 0};
 static enum uk_status check_accesses(struct uk_program *p, const int64_t *size) {
     struct uk_frame f = {.context = p->context, .size = size};
     static char nothing;
+    const size_t scalars = (size_t)uk_scalar_number(p->scalars, NULL);
     size_t n = 0;
 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
         n++;
     void **tensor = uk_alloc(&f.arena, (n + 1) * sizeof *tensor);
-    enum uk_status status = tensor ? UK_OK : uk_out_of_memory(p->context);
+    double *scalar = uk_alloc(&f.arena, (scalars + 1) * sizeof *scalar); /* no address depends on them */
+    enum uk_status status = tensor && scalar ? UK_OK : uk_out_of_memory(p->context);
+    f.scalar = scalar;
     for (size_t i = 0; i < n && tensor; i++)
         tensor[i] = &nothing;
     if (!status)
@@ -50,7 +53,7 @@ enum uk_status uk_program_check_sizes(struct uk_program *p, const struct uk_opti
     if (!sizes && p->size_count)
         return uk_fail(p->context, UK_INVALID_ARGUMENT, nowhere,
                        "the sizes are NULL; pass an array of all of them");
-    if ((status = uk_target_find(p->context, o->target ? o->target : "native", &target)) ||
+    if ((status = uk_target_chosen(p->context, o, &target)) ||
         (status = uk_check_has_statement(p, nowhere)) ||
         (status = uk_check_given(p, sizes, uk_target_most_bytes(target))) ||
         (status = check_accesses(p, sizes)))

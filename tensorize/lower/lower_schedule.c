@@ -126,9 +126,6 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
  * from the kernel's), so that only the failure is reported. */
 enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                         struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
-    if (o->threads < 0)
-        return uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
-                       "%d threads: give how many the function will run on, or 0 for one", o->threads);
     p->arena.failed = p->context->arena.failed = false;
     enum uk_status status = lower(p, t, o, report, steps, out);
 

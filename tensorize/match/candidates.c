@@ -137,9 +137,16 @@ enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel
                                     double *share) {
     const struct uk_target *t;
 
-    *share = 0;
+    if (share)
+        *share = 0;
+    if (!c)
+        return UK_INVALID_ARGUMENT;
     uk_context_enter(c, NULL);
-    enum uk_status s = uk_target_find(c, target ? target : "native", &t);
+    enum uk_status s = uk_require(c, k, "the kernel");
+    if (!s)
+        s = uk_require(c, share, "the place for the share");
+    if (!s)
+        s = uk_target_find(c, target, &t);
     if (!s && k->fma > 0)
         *share = k->fma / t->machine.fma_per_cycle / counted_cycles(&t->machine, k);
     return s;

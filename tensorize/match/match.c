@@ -294,6 +294,14 @@ static bool check_multiples(struct uk_attempt *t) {
         for (int i = 0; i < t->pairs; i++)
             packed &= !uk_depends(&t->view->operand[t->pair[i].operand], t->quotient[v]) ||
                       t->fit->panel[t->pair[i].operand].group;
+        int64_t count;
+        if (!packed && uk_index_is_int(n, &count) && count % t->divisor[v])
+            return uk_differ(
+                t,
+                "the kernel reads groups of %lld along %s, and %s has %lld iterations; pack what is read in "
+                "groups, which adds 0",
+                (long long)t->divisor[v], t->ks->iterator[v]->name, t->m.axis[v]->var->name,
+                (long long)count);
         if (!packed && !uk_proves(t->s, t->st, 0, uk_index_op(a, UK_I_EQ, rest, uk_index_int(a, 0))))
             return uk_differ(t,
                              "the kernel reads groups of %lld along %s, and %s need not be a multiple; "

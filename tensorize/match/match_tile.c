@@ -285,7 +285,10 @@ static bool broken_assumption(struct uk_attempt *t, const struct uk_index *want,
     else
         uk_differ(t, "the kernel assumes %s, which is not so for every tile: %s%s", w.text ? w.text : "?",
                   h.text ? h.text : "?",
-                  axis < 0 ? "" : "; assume it of the size, or pack the factors, which adds 0");
+                  axis < 0 ? ""
+                  : (!t->m.axis[axis] || uk_constant_extent(t->st, t->m.axis[axis]) >= 0)
+                      ? "; pack the factors, which adds 0"
+                      : "; assume it of the size, or pack the factors, which adds 0");
     uk_text_free(w.text);
     uk_text_free(h.text);
     return false;

@@ -329,6 +329,8 @@ static enum uk_status find_base(struct uk_context *c, const char *name, size_t n
 }
 
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out) {
+    if (!name)
+        name = "native";
     size_t n = strcspn(name, "+");
 
     *out = NULL;
@@ -351,6 +353,18 @@ enum uk_status uk_target_find(struct uk_context *c, const char *name, const stru
     c->targets = k;
     *out = &k->target;
     return UK_OK;
+}
+
+enum uk_status uk_target_chosen(struct uk_context *c, const struct uk_options *options,
+                                const struct uk_target **out) {
+    const int threads = options ? options->threads : 0;
+
+    *out = NULL;
+    if (threads < 0 || threads > UK_MAX_THREADS)
+        return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                       "%d threads: give how many the function will run on, at most %d, or 0 for one",
+                       threads, UK_MAX_THREADS);
+    return uk_target_find(c, options ? options->target : NULL, out);
 }
 
 enum uk_status uk_target_runnable(struct uk_context *c, const struct uk_target *t) {

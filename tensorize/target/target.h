@@ -123,9 +123,13 @@ struct uk_known_target {
 /* target_table.c: those with a name; the last one's is NULL. */
 extern const struct uk_target uk_targets[];
 
-/* Finds a target by name; "native" is this CPU's. Unknown names: UK_INVALID_ARGUMENT, with the known ones in the message: those of
+/* Finds a target by name; "native", or NULL, is this CPU's. Unknown names: UK_INVALID_ARGUMENT, with the known ones in the message: those of
  * one architecture, if the name begins as its targets' do. */
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out);
+enum { UK_MAX_THREADS = 1024 }; /* as many as uk_set_num_threads takes */
+/* That of a caller's options, which may be NULL, and whose number of threads is checked. */
+enum uk_status uk_target_chosen(struct uk_context *c, const struct uk_options *options,
+                                const struct uk_target **out);
 /* The most bytes that an object may have. */
 int64_t uk_target_most_bytes(const struct uk_target *t);
 bool uk_target_has(const struct uk_target *t, const char *feature);

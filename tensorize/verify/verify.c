@@ -227,9 +227,20 @@ static enum uk_status load(struct job *j, struct uk_program *p, const struct uk_
     return s;
 }
 
+static enum uk_status check_options(struct uk_context *c, const struct uk_verify_options *o) {
+    if (o->cases < 0 || o->seconds < 0)
+        return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
+                       "verify: %d %s: give a number above 0, or 0 for the default",
+                       o->cases < 0 ? o->cases : o->seconds, o->cases < 0 ? "cases" : "seconds");
+    return UK_OK;
+}
+
 static enum uk_status verify_all(struct job *j, struct uk_program *p) {
     const struct uk_target *t;
-    enum uk_status s = uk_target_find(j->context, j->options->target ? j->options->target : "native", &t);
+    enum uk_status s = check_options(j->context, j->options);
+
+    if (!s)
+        s = uk_target_find(j->context, j->options->target, &t);
 
     for (int i = 0; i < j->count && !s; i++)
         s = check_intrinsic(j->context, j->list[i]);
@@ -276,8 +287,11 @@ enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *o
     struct uk_arena arena = {0};
     int count = 0;
 
-    *report = NULL;
+    if (report)
+        *report = NULL;
     enum uk_status s = uk_program_check(p);
+    if (!s)
+        s = uk_require(p->context, report, "the place for the report");
     if (s)
         return s;
     for (const struct uk_intrinsic *i = p->intrinsics; i; i = i->next)
@@ -300,16 +314,25 @@ enum uk_status uk_verify(struct uk_program *p, const struct uk_verify_options *o
 
 enum uk_status uk_verify_kernel(struct uk_context *c, const struct uk_kernel *kernel,
                                 const struct uk_verify_options *options, char **report) {
-    const struct uk_target *device = uk_target_of_device(kernel);
     struct uk_verify_options o = options ? *options : (struct uk_verify_options){0};
     struct uk_program none = {.context = c};
     struct uk_intrinsic *i;
 
-    *report = NULL;
+    if (report)
+        *report = NULL;
+    if (!c)
+        return UK_INVALID_ARGUMENT;
+    uk_context_enter(c, NULL);
+    enum uk_status s = uk_require(c, kernel, "the kernel");
+    if (!s)
+        s = uk_require(c, report, "the place for the report");
+    if (s)
+        return s;
+    const struct uk_target *device = uk_target_of_device(kernel);
+
     if (!o.target && device)
         o.target = device->name;
-    uk_context_enter(c, NULL);
-    enum uk_status s = uk_context_intrinsic(c, kernel, &i);
+    s = uk_context_intrinsic(c, kernel, &i);
 
     return s ? s : verify(c, &none, &i, 1, &o, report);
 }

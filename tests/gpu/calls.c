@@ -183,13 +183,23 @@ static void opens(void **unused) {
 }
 
 static void registers(void **unused) {
-    static struct uk_gpu_driver more[8];
+    static struct uk_gpu_driver more[8], empty;
     static char kind[8][2];
 
     (void)unused;
+    for (int i = 0; i < 8; i++) {
+        more[i] = driver;
+        more[i].kind = NULL;
+    }
     assert_int_equal(uk_gpu_register(&driver), UK_OK);
     assert_int_equal(uk_gpu_register(NULL), UK_INVALID_ARGUMENT);
     assert_int_equal(uk_gpu_register(&more[0]), UK_INVALID_ARGUMENT);
+    empty = driver;
+    empty.kind = "";
+    assert_int_equal(uk_gpu_register(&empty), UK_INVALID_ARGUMENT);
+    empty.kind = "empty";
+    empty.seconds = NULL;
+    assert_int_equal(uk_gpu_register(&empty), UK_INVALID_ARGUMENT);
     more[0].kind = "hip";
     assert_int_equal(uk_gpu_register(&more[0]), UK_INVALID_ARGUMENT);
     for (int i = 0; i < 8; i++) { /* three places are taken */
@@ -243,7 +253,7 @@ static void launches(void **unused) {
     expect_message(uk_gpu_load(gpu, one, 8, NULL), UK_INVALID_ARGUMENT, "place for the module");
     assert_int_equal(uk_gpu_load(gpu, one, 8, &module), UK_OK);
     expect_calls("load 8;");
-    expect_message(uk_gpu_find(gpu, NULL, "k", &kernel), UK_INVALID_ARGUMENT, "null");
+    expect_message(uk_gpu_find(gpu, NULL, "k", &kernel), UK_INVALID_ARGUMENT, "there is no");
     assert_int_equal(uk_gpu_find(gpu, module, "k", &kernel), UK_OK);
     expect_calls("find k;");
     assert_int_equal(uk_gpu_launch(gpu, kernel, grid, block, 9, one, 8), UK_OK);
@@ -251,8 +261,8 @@ static void launches(void **unused) {
     expect_calls("launch 2147483647 65535 7, 8 4 32, 9, some 8;launch 1 1 1, 1 1 1, 0, none 0;");
     assert_int_equal(uk_gpu_launch(gpu, kernel, empty, block, 0, one, 8), UK_OK);
     expect_calls("");
-    expect_message(uk_gpu_launch(gpu, NULL, one, one, 0, NULL, 0), UK_INVALID_ARGUMENT, "null");
-    expect_message(uk_gpu_launch(gpu, kernel, one, one, 0, NULL, 1), UK_INVALID_ARGUMENT, "null");
+    expect_message(uk_gpu_launch(gpu, NULL, one, one, 0, NULL, 0), UK_INVALID_ARGUMENT, "there is no");
+    expect_message(uk_gpu_launch(gpu, kernel, one, one, 0, NULL, 1), UK_INVALID_ARGUMENT, "there is no");
     expect_message(uk_gpu_launch(gpu, kernel, one, empty, 0, NULL, 0), UK_INVALID_SIZE, "5 x 0 x 1 threads");
     expect_message(uk_gpu_launch(gpu, kernel, one, (int64_t[]){32, 33, 1}, 0, NULL, 0), UK_INVALID_SIZE,
                    "32 x 33 x 1 threads");
@@ -284,7 +294,7 @@ static void events(void **unused) {
     assert_true(seconds == 2);
     expect_calls("event;record;seconds;");
     expect_message(uk_gpu_record(gpu, NULL), UK_INVALID_ARGUMENT, "no event");
-    expect_message(uk_gpu_seconds(gpu, event, NULL, &seconds), UK_INVALID_ARGUMENT, "null");
+    expect_message(uk_gpu_seconds(gpu, event, NULL, &seconds), UK_INVALID_ARGUMENT, "there is no");
     assert_int_equal(uk_gpu_event_free(gpu, NULL), UK_OK);
     assert_int_equal(uk_gpu_event_free(gpu, event), UK_OK);
     assert_int_equal(uk_gpu_wait(gpu), UK_OK);
@@ -314,8 +324,8 @@ static void uses(void **unused) {
     assert_int_equal(uk_gpu_use(gpu, image, 5, "two", &kernel), UK_OK);
     expect_calls("");
     expect_message(uk_gpu_use(gpu, NULL, 5, "one", &kernel), UK_INVALID_ARGUMENT,
-                   "uk_gpu_use: a null pointer");
-    expect_message(uk_gpu_use(gpu, image, 0, "one", &kernel), UK_INVALID_ARGUMENT, "an empty image");
+                   "uk_gpu_use: there is no image");
+    expect_message(uk_gpu_use(gpu, image, 0, "one", &kernel), UK_INVALID_ARGUMENT, "there is no image");
     expect_message(uk_gpu_use(gpu, image, 5, NULL, &kernel), UK_INVALID_ARGUMENT, "uk_gpu_use");
     expect_message(uk_gpu_use(gpu, image, 5, "one", NULL), UK_INVALID_ARGUMENT, "uk_gpu_use");
     assert_int_equal(uk_gpu_use(NULL, image, 5, "one", &kernel), UK_INVALID_ARGUMENT);

@@ -46,7 +46,31 @@ printf 'tensor X f32 [N]\ntensor Y f32 [N]\nY[i] = exp(X[i])\n' >softly.uk
 printf 'schedule\n  split C.m 4 -> mo mi\n  tensorize mi no_such_kernel\n' >steps.uk
 kernel=uk_sgemm_6x16_avx2_asm
 
+cat >wrong.uk <<'END'
+intrinsic twice_4
+  tensor a f32 [4]
+  tensor b f32 [4]
+  b[i] = a[i] + a[i]
+  compute void twice_4(ptr a, ptr b)
+end
+pragma import c """
+void twice_4(const float *a, float *b);
+void twice_4(const float *a, float *b) {
+  for (int i = 0; i < 4; i++)
+    b[i] = a[i] + 1;
+}
+"""
+tensor X f32 [N]
+tensor Y f32 [N]
+Y[i] = X[i] + X[i]
+schedule
+  split Y.i 4 -> io ii
+  tensorize ii twice_4
+END
+
 # What is asked for.
+expect 1 'sum' '^uk: error: Y\[0\] is -1, the interpreter has -4; the program has kernels of its own: .uk verify. compares them with their declarations.?$' \
+    run wrong.uk --size=N=8 --check
 expect 0 '^usage: uk COMMAND' '' --help
 expect 0 '^usage: uk run FILE' '' run --help
 expect 0 '^usage: uk run FILE' '' run matmul.uk -h

@@ -32,7 +32,7 @@ int uk_bench_plot_check(const struct uk_arguments *a) {
     if (n < 5 || strcmp(a->plot + n - 4, ".svg"))
         return uk_complain(UK_EXIT_USAGE, "--plot=%s: what is drawn is SVG; take a name that ends in .svg",
                            a->plot);
-    return run_plot("--check", NULL);
+    return uk_check_output(a->plot) ? UK_EXIT_WRONG : run_plot("--check", NULL);
 }
 
 int uk_bench_plot(const struct uk_arguments *a, const cJSON *all) {

@@ -172,7 +172,7 @@ int uk_bench_check(const struct uk_arguments *a) {
     cJSON *old = a->compare ? read_old(a->compare) : NULL;
     int status = a->compare && !old ? UK_EXIT_WRONG : UK_EXIT_OK;
     cJSON_Delete(old);
-    return status;
+    return status ? status : uk_check_output(a->json_file);
 }
 
 int uk_bench_finish(const struct uk_arguments *a, const cJSON *all) {

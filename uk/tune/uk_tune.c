@@ -444,6 +444,8 @@ static int prepare(struct tune *t, const struct uk_arguments *a) {
         return status;
     if (runs)
         return uk_job_failed(&t->bench.job, runs);
+    if ((status = uk_check_output(a->out)))
+        return status;
     t->begun = bench_seconds();
     t->limit = a->time_limit ? (double)a->time_limit : a->trials ? HUGE_VAL : TIME_LIMIT;
     t->most = a->trials ? (int)a->trials : INT32_MAX;

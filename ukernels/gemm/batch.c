@@ -11,6 +11,7 @@ struct batch {
     const char *first_a, *first_b;
     char *first_c;
     int64_t stride_a, stride_b, stride_c;
+    bool is_strided;
     int64_t count, groups;
     char *workspace;
     size_t slice;
@@ -55,12 +56,34 @@ static bool take_workspace(struct batch *t) {
     return !all || t->workspace;
 }
 
+/* Whether the first and the last of `count` items lie further apart than a matrix may be large. */
+static bool is_far(int64_t stride, int bytes, int64_t count) {
+    int64_t span, most;
+    ptrdiff_t last; /* where addresses have 32 bits, so has this */
+
+    return __builtin_mul_overflow(stride, count - 1, &span) ||
+           __builtin_mul_overflow(span, 128 * bytes, &most) || __builtin_mul_overflow(span, bytes, &last);
+}
+
+/* Pointers, or matrices at strides, within the addresses there are; and no two matrices C that begin in one another's first line. */
+static bool has_places(const struct batch *t, const struct gemm_shape *shape, int64_t count) {
+    const int64_t line = shape->layout == UK_ROW_MAJOR ? shape->n : shape->m;
+    const int size = t->plan.type->size;
+
+    if (!t->is_strided || count < 2)
+        return !is_far(1, sizeof(void *), count);
+    return !is_far(t->stride_a, size, count) && !is_far(t->stride_b, size, count) &&
+           !is_far(t->stride_c, size, count) && (t->stride_c <= -line || t->stride_c >= line);
+}
+
 static enum uk_status run_batch(struct batch *t, const struct gemm_type *type, const struct gemm_shape *shape,
                                 int64_t count) {
     enum uk_status status = count < 0 ? UK_INVALID_SIZE : uk_gemm_resolve(&t->plan, type, shape, NULL);
 
     if (status || !count || !t->plan.m || !t->plan.n)
         return status;
+    if (!has_places(t, shape, count))
+        return UK_INVALID_SIZE;
     t->count = count;
     t->groups = 1;
     if (t->plan.threads > 1 && count >= t->plan.threads && t->plan.cycles * (double)count > GEMM_TASK) {
@@ -95,6 +118,7 @@ static enum uk_status by_strides(const struct gemm_type *type, const struct gemm
                                  const void *a, int64_t stride_a, const void *b, int64_t stride_b,
                                  double beta, void *c, int64_t stride_c, int64_t count) {
     struct batch t = {.common = {.alpha = alpha, .beta = beta},
+                      .is_strided = true,
                       .first_a = a,
                       .first_b = b,
                       .first_c = c,

@@ -83,11 +83,14 @@ static void add_tiles(struct text *t, const struct gemm_plan *p) {
 
 size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size) {
     const struct gemm_plan *p = gemm_plan_in(plan);
-    struct text t = {buffer, size, 0};
+    struct text t = {buffer, buffer ? size : 0, 0};
+
+    if (t.size)
+        buffer[0] = 0;
+    if (!gemm_is_plan(p))
+        return 0;
     const long long tasks = p->row_tasks * p->column_tasks;
 
-    if (size)
-        buffer[0] = 0;
     add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->type->name, (long long)p->m, (long long)p->n,
         (long long)p->k, p->swapped ? ", of the transposes: A and B are exchanged" : "");
     if (p->direct)

@@ -217,7 +217,7 @@ __attribute__((aligned(64))) enum uk_status uk_dgemm_run(const struct uk_gemm_pl
 }
 
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
-    return uk_gemm_workspace_of(gemm_plan_in(plan));
+    return gemm_is_plan(gemm_plan_in(plan)) ? uk_gemm_workspace_of(gemm_plan_in(plan)) : 0;
 }
 
 /* ---- packing beforehand: the caller's A is the product's B if the layouts differ ---- */
@@ -225,17 +225,19 @@ size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {
 size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *callers) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
 
-    return plan->swapped ? uk_gemm_packed_b(plan) : uk_gemm_packed_a(plan);
+    return !gemm_is_plan(plan) ? 0 : plan->swapped ? uk_gemm_packed_b(plan) : uk_gemm_packed_a(plan);
 }
 
 size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *callers) {
     const struct gemm_plan *plan = gemm_plan_in(callers);
 
-    return plan->swapped ? uk_gemm_packed_a(plan) : uk_gemm_packed_b(plan);
+    return !gemm_is_plan(plan) ? 0 : plan->swapped ? uk_gemm_packed_a(plan) : uk_gemm_packed_b(plan);
 }
 
 static enum uk_status pack(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
                            const void *from, void *to) {
+    if (!gemm_is_plan(plan))
+        return UK_INVALID_ARGUMENT;
     const bool b = is_b != plan->swapped;
 
     if (plan->type != type || ((!from || !to) && (b ? uk_gemm_packed_b(plan) : uk_gemm_packed_a(plan))))

@@ -118,8 +118,9 @@ struct gemm_vector {
     double alpha, beta;
     const struct gemm_epilogue *epilogue;
     int64_t row, column;
-    int64_t ahead; /* how many bytes ahead kernels prefetch the matrix, which is in no near cache; 0: they do not */
-    bool is_row;   /* y is a row of C, else a column */
+    int64_t
+        ahead; /* how many bytes ahead kernels prefetch the matrix, which is in no near cache; 0: they do not */
+    bool is_row; /* y is a row of C, else a column */
 };
 
 /* C[m, n] of inner products; strides from row to row of A, from column to column of B. */
@@ -192,6 +193,11 @@ _Static_assert(sizeof(struct gemm_plan) <= sizeof(struct uk_gemm_plan) &&
 
 static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *callers) {
     return (const struct gemm_plan *)(const void *)callers;
+}
+
+/* Neither NULL nor one that nothing has filled in. */
+static inline bool gemm_is_plan(const struct gemm_plan *plan) {
+    return plan && plan->type;
 }
 
 /* An element type: what depends on it, and its kernels that run on this CPU. */

@@ -24,8 +24,14 @@ enum uk_status uk_gpu_fail(struct uk_gpu *gpu, enum uk_status status, const char
     return status;
 }
 
+static bool is_whole(const struct uk_gpu_driver *d) {
+    return d->open && d->close && d->name && d->alloc && d->free && d->upload && d->download && d->fill &&
+           d->load && d->unload && d->find && d->launch && d->wait && d->event_make && d->event_free &&
+           d->record && d->seconds;
+}
+
 enum uk_status uk_gpu_register(const struct uk_gpu_driver *added) {
-    if (!added || !added->kind)
+    if (!added || !added->kind || !*added->kind || !is_whole(added))
         return UK_INVALID_ARGUMENT;
     for (int i = 0; i < DRIVERS; i++) {
         const struct uk_gpu_driver *d = NULL;
@@ -222,7 +228,10 @@ enum uk_status uk_gpu_unload(struct uk_gpu *gpu, struct uk_gpu_module *module) {
 enum uk_status uk_gpu_find(struct uk_gpu *gpu, struct uk_gpu_module *module, const char *name,
                            struct uk_gpu_kernel **kernel) {
     if (!gpu || !module || !name || !kernel)
-        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_find: a null pointer");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_find: there is no %s",
+                           !module ? "module"
+                           : !name ? "name"
+                                   : "place for the kernel");
     return gpu->driver->find(gpu->device, module, name, kernel, gpu->message);
 }
 
@@ -255,7 +264,11 @@ enum uk_status uk_gpu_launch(struct uk_gpu *gpu, struct uk_gpu_kernel *kernel, c
     bool empty;
 
     if (!gpu || !kernel || !grid || !block || (bytes && !arguments))
-        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_launch: a null pointer");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_launch: there is no %s",
+                           !kernel  ? "kernel"
+                           : !grid  ? "grid"
+                           : !block ? "block"
+                                    : "memory of the arguments");
     status = check_shape(gpu, grid, block, g, b, &empty);
     if (status || empty)
         return status;
@@ -290,6 +303,9 @@ enum uk_status uk_gpu_record(struct uk_gpu *gpu, struct uk_gpu_event *event) {
 enum uk_status uk_gpu_seconds(struct uk_gpu *gpu, struct uk_gpu_event *start, struct uk_gpu_event *end,
                               double *seconds) {
     if (!gpu || !start || !end || !seconds)
-        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_seconds: a null pointer");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_seconds: there is no %s",
+                           !start ? "first event"
+                           : !end ? "second event"
+                                  : "place for the seconds");
     return gpu->driver->seconds(gpu->device, start, end, seconds, gpu->message);
 }

@@ -134,8 +134,8 @@ struct uk_gpu_driver {
     enum uk_status (*seconds)(void *device, struct uk_gpu_event *start, struct uk_gpu_event *end,
                               double *seconds, char *message);
 };
-/* Registers a driver; *driver must live as long as the process. Any thread may call it at any time. UK_INVALID_ARGUMENT: there is
- * another driver of that kind, or eight already; registering the same one again is no error. */
+/* Registers a driver; *driver must live as long as the process. Any thread may call it at any time. UK_INVALID_ARGUMENT: it
+ * lacks a kind or a function, or there is another driver of that kind, or eight already; registering the same one again is no error. */
 enum uk_status uk_gpu_register(const struct uk_gpu_driver *driver);
 
 #pragma GCC visibility pop

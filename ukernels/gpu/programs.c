@@ -28,7 +28,10 @@ enum uk_status uk_gpu_use(struct uk_gpu *gpu, const void *image, size_t bytes, c
     enum uk_status status = UK_OK;
 
     if (!gpu || !image || !bytes || !name || !kernel)
-        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_use: a null pointer or an empty image");
+        return uk_gpu_fail(gpu, UK_INVALID_ARGUMENT, "uk_gpu_use: there is no %s",
+                           !image || !bytes ? "image"
+                           : !name          ? "name"
+                                            : "place for the kernel");
     struct uk_gpu_used *u = load(gpu, image, bytes, &status);
     if (!u)
         return status;

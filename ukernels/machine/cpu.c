@@ -144,16 +144,17 @@ static void read_environment(void) {
 
 bool uk_cpu_has(const char *feature) {
     pthread_once(&once, read_environment);
-    return has(feature, strlen(feature));
+    return feature && has(feature, strlen(feature));
 }
 
 bool uk_cpu_lacks(const char *features, char *name, size_t size) {
     pthread_once(&once, read_environment);
-    return lacks(features, has, name, size);
+    return lacks(features ? features : "", has, name, name ? size : 0);
 }
 
 enum uk_status uk_cpu_status(const char **text) {
     pthread_once(&once, read_environment);
-    *text = message;
+    if (text)
+        *text = message;
     return status;
 }

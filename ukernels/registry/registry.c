@@ -48,12 +48,13 @@ static const struct uk_kernel rows[] = {
 #undef UK_KERNEL
 
 const struct uk_kernel *uk_kernels(int *count) {
-    *count = (int)(sizeof rows / sizeof *rows);
+    if (count)
+        *count = (int)(sizeof rows / sizeof *rows);
     return rows;
 }
 
 const struct uk_kernel *uk_kernel_find(const char *symbol) {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; symbol && i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(rows[i].symbol, symbol))
             return &rows[i];
     return NULL;
@@ -62,7 +63,7 @@ const struct uk_kernel *uk_kernel_find(const char *symbol) {
 bool uk_kernel_runs_here(const struct uk_kernel *kernel) {
     char lacking[32];
 
-    return kernel->function && !uk_cpu_lacks(kernel->features, lacking, sizeof lacking);
+    return kernel && kernel->function && !uk_cpu_lacks(kernel->features, lacking, sizeof lacking);
 }
 
 /* The text that replaces a word in capitals of a declaration. */
@@ -129,9 +130,12 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
     static const char begin[] = "\n  tensor ";
     char value[256];
     size_t length = 0, word;
+
+    if (!buffer)
+        size = 0;
     int tensors = 0, line = 0; /* the tensor whose line this is, from 1; 0: none's */
 
-    for (const char *s = kernel->declaration; *s; s += word ? word : 1) {
+    for (const char *s = kernel ? kernel->declaration : ""; *s; s += word ? word : 1) {
         word = word_at(s);
         if (word) {
             expand(kernel, s, word, value, sizeof value);

@@ -179,6 +179,9 @@ static void work(void *argument, size_t thread) {
 void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
                      int64_t count) {
     struct loop loop = {.task = task, .context = context, .count = count};
+
+    if (!task)
+        return;
     const int threads = uk_count_threads(), most = told && told < threads ? told : threads;
     const int64_t workers = most < count ? most : count;
     struct team *t = inside || workers < 2 ? NULL : join_team(threads);

@@ -19,7 +19,7 @@ enum uk_status uk_set_num_threads(int threads) {
 
 void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread), void *context,
                      int64_t count) {
-    for (int64_t index = 0; index < count; index++)
+    for (int64_t index = 0; task && index < count; index++)
         task(context, index, 0);
 }
 

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of ukernels.h: good arguments of each, and which bad ones do no harm."""
+
+import ctypes
+
+from calls import INT64_MAX, INT_MIN, label
+
+TASK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+nothing = TASK(lambda context, index, thread: None)
+
+
+class GemmOptions(ctypes.Structure):
+    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool)]
+
+
+class World:
+    """Matrices of 4 x 4, and plans of their product."""
+
+    def __init__(self, api, element):
+        self.api, self.kept, self.element = api, [], element
+        self.letter = "s" if element is ctypes.c_float else "d"
+
+    def keep(self, value):
+        self.kept.append(value)
+        return ctypes.cast(ctypes.byref(value), ctypes.c_void_p).value
+
+    def matrix(self):
+        return self.keep((self.element * 64)())
+
+    def matrices(self):
+        return self.keep((ctypes.c_void_p * 2)(self.matrix(), self.matrix()))
+
+    def text(self):
+        return self.keep(ctypes.create_string_buffer(64))
+
+    def plan(self, letter=None, **options):
+        plan = self.keep((ctypes.c_char * (1280 + 64))()) + 63 & ~63
+        made = getattr(self.api, f"uk_{letter or self.letter}gemm_plan")(plan, 0, 0, 0, 4, 4, 4, 4, 4, 4, self.keep(GemmOptions(**options)))
+        if made:
+            raise SystemExit(f"no plan: status {made}")
+        return plan
+
+    def bad(self, kind):
+        if kind == "const struct uk_gemm_plan *":
+            zero = self.keep((ctypes.c_char * (1280 + 64))()) + 63 & ~63
+            return [None, ("one that is not made", zero), ("one of the other type", self.plan("d" if self.letter == "s" else "s"))]
+        if kind == "const struct uk_gemm_options *":
+            return [(str(n) + " threads", self.keep(GemmOptions(threads=n))) for n in (-1, INT_MIN)]
+        if kind.endswith("*const *"):
+            return [None, ("NULLs", self.keep((ctypes.c_void_p * 2)()))]
+        return [None]
+
+
+def product(w):
+    return 0, 0, 0, 4, 4, 4, 1, w.matrix(), 4, w.matrix(), 4, 1, w.matrix(), 4
+
+
+def batch(w):
+    return 0, 0, 0, 4, 4, 4, 1, w.matrices(), 4, w.matrices(), 4, 1, w.matrices(), 4, 2
+
+
+def strided(w):
+    return 0, 0, 0, 4, 4, 4, 1, w.matrix(), 4, 16, w.matrix(), 4, 16, 1, w.matrix(), 4, 16, 2
+
+
+def planned(w):
+    return w.keep((ctypes.c_char * 1280)()), 0, 0, 0, 4, 4, 4, 4, 4, 4, w.keep(GemmOptions())
+
+
+def run(w):
+    return w.plan(), 1, w.matrix(), w.matrix(), 1, w.matrix(), w.keep((ctypes.c_double * 5)()), None
+
+
+OF_TYPES = {"": product, "_batch": batch, "_batch_strided": strided, "_plan": planned, "_run": run,
+            "_pack_a": lambda w: (w.plan(a_packed=True), w.matrix(), w.matrix()), "_pack_b": lambda w: (w.plan(b_packed=True), w.matrix(), w.matrix())}
+GOOD = {
+    **{f"uk_{letter}gemm{rest}": arguments for letter in "sd" for rest, arguments in OF_TYPES.items()},
+    "uk_status_text": lambda w: (0,),
+    "uk_kernels": lambda w: (w.keep(ctypes.c_int()),),
+    "uk_kernel_find": lambda w: (b"uk_sgemm_4x8_generic_c",),
+    "uk_kernel_runs_here": lambda w: (w.api.uk_kernel_find(b"uk_sgemm_4x8_generic_c"),),
+    "uk_kernel_declaration": lambda w: (w.api.uk_kernel_find(b"uk_sgemm_4x8_generic_c"), w.text(), 64),
+    "uk_cpu_has": lambda w: (b"sse2",),
+    "uk_cpu_lacks": lambda w: (b"none,", w.text(), 64),
+    "uk_cpu_status": lambda w: (w.keep(ctypes.c_char_p()),),
+    "uk_num_threads": lambda w: (),
+    "uk_set_num_threads": lambda w: (1,),
+    "uk_parallel_for": lambda w: (ctypes.cast(nothing, ctypes.c_void_p), None, 2),
+    "uk_release_memory": lambda w: (),
+    **{f"uk_gemm_{what}": lambda w: (w.plan(),) for what in ("workspace", "packed_a_size", "packed_b_size")},
+    "uk_gemm_explain": lambda w: (w.plan(), w.text(), 64),
+}
+
+# What does no harm, by function and place of the argument.
+HARMLESS = {("uk_cpu_status", 0): ("NULL",), ("uk_kernels", 0): ("NULL",), ("uk_kernel_declaration", 1): ("NULL",), ("uk_gemm_explain", 1): ("NULL",)}
+HARMLESS.update({(f"uk_gemm_{what}", 0): ("one of the other type",) for what in ("workspace", "packed_a_size", "packed_b_size", "explain")})
+HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in "sd"})
+HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in "sd" for i in (6, 7)})
+# The strides of A and B may be anything that stays within addresses.
+HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in "sd" for i in (9, 12)})
+# What the header says is not looked at; and what is right, but has no end.
+NOT_CALLED = {("uk_sgemm_run", 0): "NULL", ("uk_dgemm_run", 0): "NULL", ("uk_parallel_for", 2): str(INT64_MAX)}
+# What returns a number or a text has 0, false, NULL or "" for what there is not.
+RETURNED = {"uk_kernel_find": None, "uk_kernel_runs_here": False, "uk_kernel_declaration": 0, "uk_cpu_has": False,
+            "uk_gemm_workspace": 0, "uk_gemm_packed_a_size": 0, "uk_gemm_packed_b_size": 0, "uk_gemm_explain": 0}
+
+
+def judge(name, i, kind, value, result):
+    if label(value) in HARMLESS.get((name, i), ()):
+        return f"is listed as harmless, and has status {result}" if kind == "enum uk_status" and result else None
+    if kind == "enum uk_status":
+        return None if result in (1, 2) else f"status {result}"
+    if name in RETURNED and result != RETURNED[name]:
+        return f"returns {result}, not {RETURNED[name]}"
+    return None
+
+
+def call(interface, name, i=None, number=None):
+    w = World(interface, ctypes.c_double if name.startswith("uk_d") else ctypes.c_float)
+    arguments = list(GOOD[name](w))
+    result, kinds = interface.functions[name]
+    if i is None:
+        status = getattr(interface, name)(*arguments)
+        return f"status {status}" if result == "enum uk_status" and status else None
+    value = list(interface.bad(kinds[i], w))[number]
+    arguments[i] = value[1] if isinstance(value, tuple) else value
+    return judge(name, i, result, value, getattr(interface, name)(*arguments))
+
+
+def cases(interface, name):
+    yield "good arguments", lambda: call(interface, name)
+    w = World(interface, ctypes.c_double if name.startswith("uk_d") else ctypes.c_float)
+    for i, kind in enumerate(interface.functions[name][1]):
+        for number, value in enumerate(interface.bad(kind, w)):
+            if NOT_CALLED.get((name, i)) == label(value):
+                continue
+            yield f"argument {i + 1}, {kind}: {label(value)}", lambda i=i, number=number: call(interface, name, i, number)

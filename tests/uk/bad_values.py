@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every option of every command of uk, as its help lists them, with one bad value after the other: the command ends with a status of 1 or 2
+and a message that names the option or the value, and has printed nothing else. An option whose value the tables below do not know is a
+failure.
+
+    bad_values.py UK SOURCE
+"""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+uk, source = sys.argv[1:]
+PROGRAM, KERNEL = source + "/examples/vadd.uk", "uk_sgemm_4x8_generic_c"
+# What each command is given besides.
+GIVEN = {"run": [PROGRAM], "compile": [PROGRAM, "--emit=schedule"], "explain": [PROGRAM], "tune": [PROGRAM, "--trials=1"], "verify": [KERNEL],
+         "kernels": [], "show": [KERNEL], "gemm": ["4", "4", "4"], "bench": ["gemm", "--peers=none", "--set=small", "--time-limit=1"], "help": []}
+NUMBERS = ["", "0", "-1", "1.5", "many", "0x10", "99999999999999999999", "1 2"]
+FILES = ["", "no/such/file", "/", "/dev/null/x"]
+WORDS = ["", "none-such", "=", "interp,gpu"]
+# By how the help calls the value.
+VALUES = {"NAME=VALUE": ["", "=", "N", "N=", "=4", "N=-1", "N=1x", "N=1.5", "N=99999999999999999999", "NONE=4", "n=4=5"],
+          "TARGET": ["", "+", "riscv46", "x86_64-avx2+none", "x86_64-avx2+", "+avx2", "native,interp"],
+          "N": NUMBERS, "SECONDS": NUMBERS, "WHERE": WORDS, "WHAT": WORDS, "TYPE": WORDS, "LAYOUT": WORDS, "T": WORDS,
+          "FILE": FILES, "OUT": ["", "no/such/file", "/", "/dev/null/x"], "NAME": ["", "not a name", "9a", "a-b", "int", "free", "\xe9"],
+          "NAME,...": ["", "none-such", ","], "FILE.json": FILES, "FILE.svg": FILES, "OLD.json": FILES}
+# Values that are good here.
+GOOD = {("verify", "--seed"): ["0", "-1", "0x10"], ("tune", "--seed"): ["0", "-1", "0x10"]}
+
+
+def options_of(command):
+    """Each option, with what the help calls its value, or None."""
+    text = subprocess.run([uk, "help", command], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"^  (--?[a-z][-a-z]*)(?:[ =]([A-Z][\w.,=]*))?", text, re.M)
+
+
+def wrong(command, option, value, folder):
+    """What is wrong with how the command refuses it; None: nothing."""
+    word = f"{option}={value}" if value is not None else f"{option}=1"
+    words = [uk, command, *(x for x in GIVEN[command] if not x.startswith(option + "=")), word]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder, timeout=60, stdin=subprocess.DEVNULL, errors="replace")
+    except subprocess.TimeoutExpired:
+        return f"uk {command} {word}: does not end"
+    said = done.stderr.replace("\ufffd", "")
+    names = [option, f"'{value}'", *filter(None, [value, *re.split("[=+]", value or "")])]
+    named = any(name in said for name in names)
+    if done.returncode not in (1, 2) or done.stdout or not named or "please report" in said or not re.match(r"(.*: )?(error|usage): ", said):
+        return f"uk {command} {word}: exit status {done.returncode}, {done.stdout[:80]!r}, {said[:200]!r}"
+    return None
+
+
+with tempfile.TemporaryDirectory() as made, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    failures, cases = [], []
+    for command in GIVEN:
+        for option, value in options_of(command):
+            if value and value not in VALUES:
+                failures.append(f"uk {command} {option} {value}: tests/uk/bad_values.py knows no such value; add its bad ones")
+            good = GOOD.get((command, option), ())
+            cases += [(command, option, bad, made) for bad in (VALUES.get(value, ()) if value else [None]) if bad not in good]
+    failures += filter(None, pool.map(lambda case: wrong(*case), cases))
+    failures += [f"the command left {name}" for name in os.listdir(made)]
+for failure in failures:
+    print(failure)
+print(f"{len(cases)} values, {len(failures)} failures")
+sys.exit(bool(failures) or len(cases) < 200)
