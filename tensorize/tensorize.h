@@ -489,7 +489,7 @@ struct uk_verify_options {
 /* Runs the machine code of every form of every intrinsic that the program declares beside the interpreter of the
  * declaration and compares exactly (exp and tanh: within four units in the last place), on values whose sums are exact in
  * the declared type, or of whose sums one addition rounds; infinities, NaN, zeros of both signs and subnormal numbers are among
- * them. Every edge that the assumptions bound is tried, each other size beyond 65536 with the others small, all of them together, then
+ * them. Every edge that the assumptions bound is tried, each other size beyond 65536 with the others small, several of them together (of whose elements a sample is compared), then
  * random sizes and strides, long and negative ones among them; operands lie against pages that must not be touched and are
  * aligned as declared and no better; what is only read cannot be written; an output that is not to be read holds NaN; all
  * memory of the operands is compared; callee-saved registers, the direction flag, MXCSR, the state of the x87, the caller's

@@ -66,8 +66,9 @@ static bool check_assumptions(struct uk_frame *f, const struct uk_program *p, en
     return true;
 }
 
-enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const *tensor,
-                          enum uk_status broken) {
+/* All but the checks of subscripts. */
+static enum uk_status prepare_storage(struct uk_frame *f, struct uk_program *p, void *const *tensor,
+                                      enum uk_status broken) {
     size_t n = 0;
 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next)
@@ -84,6 +85,13 @@ enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const 
     for (const struct uk_tensor *t = p->tensors; t; t = t->next, n++)
         if (!add_storage(f, t, tensor ? tensor[n] : NULL))
             return f->status;
+    return UK_OK;
+}
+
+enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const *tensor,
+                          enum uk_status broken) {
+    if (prepare_storage(f, p, tensor, broken))
+        return f->status;
     for (struct uk_statement *s = p->statements; s; s = s->next)
         if (uk_run_statement(f, s, UK_FORM_COMPUTE, true))
             return f->status;
@@ -133,6 +141,20 @@ enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form,
         status = uk_prepare(&f, p, v->tensor, UK_INVALID_SIZE);
     if (!status)
         status = uk_run_form(&f, i, form);
+    uk_arena_free(&f.arena);
+    return status;
+}
+
+enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v,
+                                   const struct uk_points *points) {
+    struct uk_program *p = i->declaration;
+    struct uk_frame f = {.context = p->context, .size = v->size, .scalar = v->scalar};
+    enum uk_status status = check_values(p, v);
+
+    if (!status)
+        status = prepare_storage(&f, p, v->tensor, UK_INVALID_SIZE);
+    if (!status)
+        status = uk_run_points(&f, i->computes, form, points);
     uk_arena_free(&f.arena);
     return status;
 }

@@ -28,6 +28,19 @@ union uk_value {
     double d;
 };
 
+/* Some indices of a left side: for each a value of every iterator, in order; where the element lies, from the origin; and what
+ * it becomes. */
+struct uk_points {
+    int count;
+    const int64_t *index;
+    int64_t *element;
+    union uk_value *value;
+};
+/* As uk_interpret_form, of a declaration with one statement, which is no scan, for these elements only, and nothing is written.
+ * UK_UNSUPPORTED: what bounds the iterators alone does not show that all subscripts are inside. */
+enum uk_status uk_interpret_points(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v,
+                                   const struct uk_points *points);
+
 /* Numbers (interpret_number.c). */
 double uk_round_to(enum uk_type t, double v);
 union uk_value uk_wrap_to(enum uk_type t, uint64_t v);
@@ -152,6 +165,9 @@ enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enu
 /* Runs one statement as it is (form COMPUTE), or its reset or update form; or only checks its subscripts. */
 enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                                 bool check_only);
+/* What uk_interpret_points says, where every tensor has its storage. */
+enum uk_status uk_run_points(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
+                             const struct uk_points *points);
 /* Sizes are not negative, nothing overflows, assumptions hold; gives each tensor its storage. */
 enum uk_status uk_prepare(struct uk_frame *f, struct uk_program *p, void *const *tensor,
                           enum uk_status broken);

@@ -316,22 +316,37 @@ static enum uk_assign assign_of(const struct uk_statement *s, enum uk_form_kind 
     return form == UK_FORM_UPDATE && s->assign == UK_ASSIGN ? updates[s->reduce] : s->assign;
 }
 
+/* False: there is nothing to run, or f->status says why it cannot be. */
+static bool prepare(struct run *r) {
+    struct uk_frame *f = r->f;
+    const struct uk_statement *s = r->s;
+
+    if (!prepare_ranges(r))
+        f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "an extent overflows; take smaller sizes");
+    if (f->status || !r->any_left)
+        return false;
+    r->target = uk_find_storage(f, s->left.tensor);
+    r->initial = identity(s->reduce, s->left.tensor->type);
+    r->right = uk_compile_value(f, s->right, false);
+    if (!r->target || !r->right || !uk_flatten_access(f, &s->left, false, &r->left))
+        return false;
+    if (s->reduce == UK_REDUCE_SUM)
+        find_guards(r, s->right, r->right);
+    return true;
+}
+
+static enum uk_status overflowed(struct uk_frame *f, const struct uk_statement *s) {
+    if (f->overflow && !f->status)
+        f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "a subscript overflows; take smaller sizes");
+    return f->status;
+}
+
 enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                                 bool check_only) {
     struct run r = {.f = f, .s = s, .form = form, .assign = assign_of(s, form)};
 
-    if (!prepare_ranges(&r))
-        return f->status =
-                   uk_fail(f->context, UK_INVALID_SIZE, s->at, "an extent overflows; take smaller sizes");
-    if (!r.any_left)
-        return UK_OK;
-    r.target = uk_find_storage(f, s->left.tensor);
-    r.initial = identity(s->reduce, s->left.tensor->type);
-    r.right = uk_compile_value(f, s->right, false);
-    if (!r.target || !r.right || !uk_flatten_access(f, &s->left, false, &r.left))
+    if (!prepare(&r))
         return f->status;
-    if (s->reduce == UK_REDUCE_SUM)
-        find_guards(&r, s->right, r.right);
     if (check_only) {
         if (!bound_access(&r, &s->left) || (r.any && !bound_value(&r, s->right)) ||
             (r.bounds && !try_all(&r, 0)))
@@ -340,7 +355,45 @@ enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum
     }
     r.block = block_level(&r);
     run_left(&r, 0, scanned(s));
-    if (f->overflow && !f->status)
-        f->status = uk_fail(f->context, UK_INVALID_SIZE, s->at, "a subscript overflows; take smaller sizes");
-    return f->status;
+    return overflowed(f, s);
+}
+
+/* What run_element() would make of the element there is made of a copy of it. */
+static void run_point(struct run *r, int64_t at, union uk_value *value) {
+    const enum uk_type type = r->target->tensor->type;
+    struct uk_storage *const target = r->target;
+    unsigned char copy[sizeof *value];
+    struct uk_storage alone = {.tensor = target->tensor, .base = (char *)copy, .elements = 1};
+    struct uk_flat left = r->left;
+
+    uk_store(type, copy, 0, uk_load(type, target->base, at));
+    r->left = (struct uk_flat){0};
+    r->target = &alone;
+    run_element(r);
+    r->left = left;
+    r->target = target;
+    *value = uk_load(type, copy, 0);
+}
+
+enum uk_status uk_run_points(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
+                             const struct uk_points *points) {
+    struct run r = {.f = f, .s = s, .form = form, .assign = assign_of(s, form), .block = -1};
+
+    if (!prepare(&r))
+        return f->status;
+    if (!bound_access(&r, &s->left) || (r.any && !bound_value(&r, s->right)))
+        return f->status;
+    if (r.bounds)
+        return f->status = uk_fail(f->context, UK_UNSUPPORTED, s->at,
+                                   "whether subscripts are inside is seen by trying all of them only");
+    for (int k = 0; k < points->count && !f->overflow; k++) {
+        for (int i = 0; i < s->left_iterators; i++)
+            f->slot[i] = points->index[k * s->left_iterators + i];
+        points->element[k] = uk_flat_value(f, &r.left);
+        if (points->element[k] < 0 || points->element[k] >= r.target->elements)
+            f->overflow = true;
+        else
+            run_point(&r, points->element[k], &points->value[k]);
+    }
+    return overflowed(f, s);
 }

@@ -175,6 +175,8 @@ static enum uk_status link_source(struct uk_build *b, struct uk_source *s, struc
         return link_object(b, s, w, count);
     drop_unused(s->module, w, count);
     status = uk_gate(b, s, w, count);
+    if (!status && !s->built_in)
+        uk_forbid_contraction(b, s, w, count);
     if (!status)
         status = prepare(b, s, w, count);
     if (!status && !s->built_in)

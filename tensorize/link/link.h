@@ -204,6 +204,10 @@ enum uk_status uk_parse_source(struct uk_build *b, struct uk_source *s, const ch
 /* validate_import.c: refuses functions that cannot be inlined, that call others, or that keep state; w: the kernels of all sources.
  */
 enum uk_status uk_gate(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w, int count);
+/* contract.c: takes from the imported functions that kernels are made of the leave to add products unrounded, where the
+ * declaration does not give it. */
+void uk_forbid_contraction(struct uk_build *b, const struct uk_source *s, const struct uk_wanted *w,
+                           int count);
 /* validate_asm.c: of a call of inline asm in f, whether the target has what its text, constraints and clobbers name. */
 enum uk_status uk_gate_asm(struct uk_build *b, const struct uk_source *s, LLVMValueRef f, LLVMValueRef code);
 /* validate_words.c: refuses machine code, or a module that becomes it, with instructions of RISC-V P that the target lacks. */

@@ -16,12 +16,13 @@ enum {
     UK_VERIFY_SECONDS = 60, /* of CPU time, for a call */
     UK_VERIFY_PATIENCE =
         20, /* on the clock it may take so many times as long: it may wait, and others may have the CPU */
-    UK_VERIFY_WORDS = 32,        /* arguments of a form, at most */
-    UK_VERIFY_TENSORS = 16,      /* operands of a declaration, at most */
-    UK_VERIFY_KEPT = 8,          /* terms of a sum that has too many to be exact */
-    UK_VERIFY_REDUCED = 8,       /* iterators of such a sum, at most */
-    UK_VERIFY_REGISTERS = 512,   /* elements of one in a thread's registers, at most */
-    UK_VERIFY_DEVICE_CASES = 100 /* each has several tiles, and a block of threads */
+    UK_VERIFY_WORDS = 32,         /* arguments of a form, at most */
+    UK_VERIFY_TENSORS = 16,       /* operands of a declaration, at most */
+    UK_VERIFY_KEPT = 8,           /* terms of a sum that has too many to be exact */
+    UK_VERIFY_REDUCED = 8,        /* iterators of such a sum, at most */
+    UK_VERIFY_REGISTERS = 512,    /* elements of one in a thread's registers, at most */
+    UK_VERIFY_DEVICE_CASES = 100, /* each has several tiles, and a block of threads */
+    UK_VERIFY_CANARY = 0xca
 };
 
 /* Where an operand lies between two pages that must not be touched. */
@@ -115,11 +116,13 @@ struct uk_verifier {
     const struct uk_device_code *device; /* or NULL */
     struct uk_verdict *verdict;          /* shared with the parent */
     uint64_t seed;
-    int cases;         /* in all, those of edges first */
-    int edges;         /* cases that go through the edges */
-    int far_sizes;     /* sizes that have none: after the edges, cases in which they are large */
+    int cases;     /* in all, those of edges first */
+    int edges;     /* cases that go through the edges */
+    int far_sizes; /* sizes that have none: after the edges, cases in which they are large */
+    int stays_far; /* of two sizes that are to be large together the first or the second stays beyond 16 bits; 2: neither */
     int again;         /* how often such a case could not be run */
     int64_t all_edges; /* combinations of edges */
+    bool is_large;     /* this case: so large that a sample of its elements is compared */
     int number;        /* of this case */
     int64_t *size;     /* of this case, by number */
     bool *negative;    /* which of the strides become negative for the call */
@@ -219,6 +222,30 @@ bool uk_verify_is_inexact(const struct uk_expr *e);
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                     union uk_value expected);
 
+/* verify_box.c: the first index of the box, false if it has none; the next one, the last dimension first; elements from the origin
+ * to it. */
+struct uk_box {
+    struct uk_verifier *v;
+    const struct uk_tensor *tensor;
+    bool logical;
+    int dims;
+    int64_t extent[UK_MAX_DIMS], index[UK_MAX_DIMS];
+    int64_t stride[UK_MAX_DIMS]; /* of the stored dimensions */
+};
+bool uk_box_begin(struct uk_box *b, struct uk_verifier *v, const struct uk_tensor *t, bool logical);
+bool uk_box_advance(struct uk_box *b);
+int64_t uk_box_offset(struct uk_box *b);
+
+/* verify_large.c: whether the form may have cases of which a sample of elements is compared; whether all subscripts are inside with
+ * these sizes; such a case, its operands being there; what an operand of it holds; false: no memory. */
+bool uk_verify_has_large(const struct uk_verifier *v);
+bool uk_verify_is_inside(struct uk_verifier *v);
+struct uk_points;
+bool uk_large_draw(struct uk_verifier *v, struct uk_points *points);
+bool uk_large_compare(struct uk_verifier *v, const struct uk_points *points);
+void uk_large_end(struct uk_points *points);
+bool uk_memory_fill_rows(struct uk_verifier *v, int n);
+
 /* verify_memory.c: whether all operands have room in UK_VERIFY_BYTES; operands for these sizes, filled, false: no memory. */
 bool uk_memory_fits(struct uk_verifier *v);
 bool uk_memory_make(struct uk_verifier *v);
@@ -235,6 +262,12 @@ void uk_memory_exchange(struct uk_verifier *v, int n, unsigned char *image, unsi
 void uk_memory_protect(struct uk_verifier *v, bool writable);
 /* If it is an operand that is only read, verdict->what says which element a write to the address changes. */
 void uk_memory_describe_write(struct uk_verifier *v, const void *address);
+/* Any value, or NaN; canaries, in all that exists of an operand. */
+union uk_value uk_memory_poison(struct uk_verifier *v, enum uk_type t);
+void uk_memory_fill_with_canaries(struct uk_memory *m);
+/* A byte is not as expected: verdict->what says so; false if the value of its element is. */
+bool uk_memory_differs(struct uk_verifier *v, struct uk_memory *m, const unsigned char *got_byte,
+                       const unsigned char *expected);
 /* Whether all operands are as expected; if not, verdict->what says where. */
 bool uk_memory_compare(struct uk_verifier *v);
 

@@ -16,19 +16,17 @@ enum {
     MOST_EDGES = 1 << 20,
     COUNTED = 1 << 16,  /* numbers of 16 bits */
     FAR_CASES = 2,      /* in which a size is beyond that by itself */
+    MOST_PAIRED = 6,    /* of the sizes that are so large, as many in every two */
     FAR_TRIES = 50,     /* of such a case, until no access leaves its tensor */
     EMULATED_SHARE = 16 /* an emulator gets so many times fewer instances */
 };
 /* How sizes are drawn, and how large operands and the statement may be with them. A far size is beyond 16 bits; the statement may be
- * one of a whole tile. */
-enum kind { EDGES, RANDOM, LONG, FAR, TOGETHER };
+ * one of a whole tile. Of a large case, one of several sizes, a sample is compared. */
+enum kind { EDGES, RANDOM, LONG, FAR, TOGETHER, LARGE };
 static const struct limit {
     int64_t elements, instances;
-} limits[] = {[EDGES] = {1 << 16, 1 << 18},
-              [RANDOM] = {1 << 16, 1 << 18},
-              [LONG] = {1 << 18, 1 << 19},
-              [FAR] = {1 << 26, 1 << 26},
-              [TOGETHER] = {1 << 22, 1 << 21}};
+} limits[] = {[EDGES] = {1 << 16, 1 << 18}, [RANDOM] = {1 << 16, 1 << 18},   [LONG] = {1 << 18, 1 << 19},
+              [FAR] = {1 << 26, 1 << 26},   [TOGETHER] = {1 << 22, 1 << 21}, [LARGE] = {1 << 30, 1 << 25}};
 
 /* splitmix64 */
 uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n) {
@@ -157,37 +155,55 @@ static void choose_long(struct uk_verifier *v) {
     }
 }
 
-/* Around which counters of 16 bits end, and where sums of products of bytes leave 32 bits; `less` times a little less. */
+/* Where counters of 16 bits end, and where sums of products of bytes leave 32 bits; `less` times a little less. */
 static int64_t far_extent(struct uk_verifier *v, int variant, int less) {
-    int64_t n = variant ? COUNTED + 264 + (int64_t)uk_verify_random(v, 500)
-                        : COUNTED + 1 + (int64_t)uk_verify_random(v, 5);
+    int64_t n = COUNTED + (variant ? 264 + (int64_t)uk_verify_random(v, 500) : 0);
 
     while (less--)
         n -= n / 6;
     return n;
 }
 
-/* One size is far, or all; the others are small, and none is 0. If that cannot be: those that nothing bounds are as large, as one
+/* The sizes of the case that are far, by number: one; then all; then two. */
+static bool is_far(const struct uk_verifier *v, int n) {
+    int pair = v->number - v->edges - FAR_CASES * v->far_sizes - 1, second = 1;
+
+    if (pair < 0)
+        return pair == -1 || n == (v->number - v->edges) / FAR_CASES;
+    while (pair >= second)
+        pair -= second++;
+    return n == pair || n == second;
+}
+
+/* One size is far, or several; the others are small, and none is 0. If that cannot be: those that nothing bounds are as large, as one
  * tensor may have to hold the other; then the size is smaller, down to what there is room for. */
 static void choose_far(struct uk_verifier *v, enum kind kind, int tries) {
-    const int number = v->number - v->edges,
-              less = kind == TOGETHER ? tries / 2 : (tries - FEW_TRIES / 2) / 2;
-    const bool others = tries >= FEW_TRIES / 4 || v->again >= FAR_TRIES / 2;
+    const int number = v->number - v->edges, less = kind != FAR ? tries / 2 : (tries - FEW_TRIES / 2) / 2;
+    const bool others = kind == FAR && (tries >= FEW_TRIES / 4 || v->again >= FAR_TRIES / 2);
     int64_t least, most;
-    int n = 0;
+    int n = 0, together = 0;
+
+    if (!tries)
+        v->stays_far =
+            v->far_sizes > 2 && number == FAR_CASES * v->far_sizes ? 2 : (int)uk_verify_random(v, 3);
 
     for (const struct uk_var *var = v->intrinsic->declaration->sizes; var; var = var->next) {
         if (!var->is_extent)
             continue;
         const bool edge = is_edge(v, var, &least, &most);
-        const bool chosen = !edge && (kind == TOGETHER || n++ == number / FAR_CASES);
+        const bool chosen = !edge && is_far(v, n++),
+                   stays = chosen && v->stays_far < 2 && together++ == v->stays_far;
 
         if (chosen || (!edge && others && uk_verify_random(v, 2)))
             v->size[var->number] =
-                between(far_extent(v, number % FAR_CASES, less > 0 ? less : 0), least, most);
+                between(far_extent(v, number % FAR_CASES, less > 0 && !(stays && kind == LARGE) ? less : 0),
+                        least, most);
         else
             v->size[var->number] =
-                between((least > 1 ? least : 1) + (int64_t)uk_verify_random(v, edge ? 2 : 4), least, most);
+                between((least > 1 ? least : 1) + (int64_t)uk_verify_random(v, kind == LARGE ? 1
+                                                                               : edge        ? 2
+                                                                                             : 4),
+                        least, most);
     }
 }
 
@@ -199,7 +215,7 @@ static void choose_extents(struct uk_verifier *v, enum kind kind, int tries) {
     edge /= 2;
     if (kind == LONG)
         choose_long(v);
-    else if (kind == FAR || kind == TOGETHER)
+    else if (kind == FAR || kind == TOGETHER || kind == LARGE)
         choose_far(v, kind, tries);
     else
         for (const struct uk_var *var = p->sizes; var; var = var->next)
@@ -293,8 +309,11 @@ static bool is_allowed(struct uk_verifier *v, enum kind kind) {
 
 /* ---- the next case ---- */
 
+/* Each alone, all, and, where these are more than two, every two of the first. */
 static int far_cases(const struct uk_verifier *v) {
-    return FAR_CASES * v->far_sizes + (v->far_sizes > 1);
+    const int paired = v->far_sizes < MOST_PAIRED ? v->far_sizes : MOST_PAIRED;
+
+    return FAR_CASES * v->far_sizes + (v->far_sizes > 1) + (paired > 2 ? paired * (paired - 1) / 2 : 0);
 }
 
 void uk_verify_plan(struct uk_verifier *v, int random) {
@@ -336,10 +355,11 @@ static bool choose(struct uk_verifier *v, enum kind kind) {
         uk_verify_strides(v, kind == EDGES);
         uk_verify_overlap(v);
         follow_multiples(v);
-        if (is_allowed(v, kind) && uk_verify_weigh(v)) {
+        if (!is_allowed(v, kind) || !uk_verify_weigh(v) || (v->is_large && !uk_verify_is_inside(v)))
+            continue;
+        if (!v->is_large)
             uk_verify_signs(v);
-            return true;
-        }
+        return true;
     }
     return false;
 }
@@ -347,6 +367,10 @@ static bool choose(struct uk_verifier *v, enum kind kind) {
 bool uk_verify_choose(struct uk_verifier *v) {
     const enum kind kind = kind_of(v);
 
+    v->is_large = kind == TOGETHER && uk_verify_has_large(v);
+    if (v->is_large && choose(v, LARGE))
+        return true;
+    v->is_large = false;
     return choose(v, kind) || (kind != RANDOM && choose(v, RANDOM));
 }
 

@@ -3,6 +3,7 @@
  * The elements of operands, one by one, and what is as good as expected. Which terms of a sum are not 0.
  */
 #include <math.h>
+#include <string.h>
 #include "verify.h"
 
 enum { ROUNDED_SPREAD = 6, ONE_IN_ZERO = 16 };
@@ -145,12 +146,27 @@ static union uk_value factor(struct uk_verifier *v, int n) {
     return (union uk_value){.d = negative ? -d : d};
 }
 
-/* Of one kind in a case, or of all; where they are few, with zeros, whose products with them are NaN. */
+/* A quiet NaN of either sign: one that has all bits set as often as the usual one. */
+static double any_nan(struct uk_verifier *v) {
+    const uint64_t quiet = UINT64_C(0x7ff8) << 48, payload = (UINT64_C(1) << 51) - 1;
+    const uint64_t payloads[] = {0, payload, uk_verify_random(v, payload)};
+    const uint64_t bits = quiet | payloads[uk_verify_random(v, 3)] | uk_verify_random(v, 2) << 63;
+    double d;
+
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+/* Of one kind in a case, or of all; where they are few, with zeros, whose products with them are NaN. Scalars are special in half
+ * of these cases. */
 static bool special(struct uk_verifier *v, int n, double *d) {
-    static const double values[] = {INFINITY, -INFINITY, NAN};
-    const int64_t elements = v->memory[n].elements;
+    const double values[] = {INFINITY, -INFINITY, any_nan(v)};
 
     *d = values[v->special < 3 ? v->special : (int)uk_verify_random(v, 3)];
+    if (n >= v->tensors)
+        return uk_verify_random(v, 2);
+    const int64_t elements = v->memory[n].elements;
+
     if (v->one_in)
         return !uk_verify_random(v, v->one_in);
     if (!uk_verify_random(v, elements > 16 ? (uint64_t)elements / 2 : 8))
@@ -220,7 +236,7 @@ union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *in
         ((v->kept && n == v->kept_tensor && !is_kept(v, index)) ||
          (v->left_is_zero && v->memory[n].tensor == computes->left.tensor)))
         return uk_type_is_float(s.type) ? (union uk_value){.d = 0} : (union uk_value){.i = 0};
-    if (n < v->tensors && uk_type_is_float(s.type) && v->data == UK_SPECIAL && special(v, n, &d))
+    if (uk_type_is_float(s.type) && v->data == UK_SPECIAL && special(v, n, &d))
         return (union uk_value){.d = d};
     if (n < v->tensors && computes->reduce == UK_REDUCE_PROD)
         return factor(v, n);

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include "verify.h"
 
-enum { CANARY = 0xca, GUARD_PAGES = 16 };
+enum { GUARD_PAGES = 16 };
 
 /* Up to so many bytes of address space are reserved in one piece; wider operands have addresses of their own, from the first
  * below to the last, where Linux puts nothing by itself on any architecture with 47 bits of addresses. */
@@ -30,64 +30,6 @@ static const size_t most_in_one = (size_t)1 << 26;
 
 static size_t page_size(void) {
     return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* ---- elements: boxes of logical or of stored indices, and where each lies ---- */
-
-struct box {
-    struct uk_verifier *v;
-    const struct uk_tensor *tensor;
-    bool logical;
-    int dims;
-    int64_t extent[UK_MAX_DIMS], index[UK_MAX_DIMS];
-    int64_t stride[UK_MAX_DIMS]; /* of the stored dimensions */
-};
-
-static int64_t map_value(const struct uk_var *var, void *box) {
-    const struct box *b = box;
-
-    for (int i = 0; i < b->tensor->layout->from_count; i++)
-        if (b->tensor->layout->from[i] == var)
-            return b->index[i];
-    return b->v->size[var->number];
-}
-
-/* Elements from the origin. */
-static int64_t offset(struct box *b) {
-    const struct uk_tensor *t = b->tensor;
-    int64_t at = 0;
-
-    for (int d = 0; d < t->stored_dims; d++) {
-        bool overflow = false;
-        int64_t i =
-            b->logical && t->layout ? uk_index_eval(t->layout->to[d], map_value, b, &overflow) : b->index[d];
-
-        at += i * b->stride[d];
-    }
-    return at;
-}
-
-/* The first index of the box, if it has one. */
-static bool begin(struct box *b, struct uk_verifier *v, const struct uk_tensor *t, bool logical) {
-    bool any = true;
-
-    *b = (struct box){.v = v, .tensor = t, .logical = logical, .dims = logical ? t->dims : t->stored_dims};
-    for (int d = 0; d < t->stored_dims; d++)
-        b->stride[d] = uk_verify_value(v, t->stride[d]);
-    for (int d = 0; d < b->dims; d++) {
-        b->extent[d] = uk_verify_value(v, logical ? t->shape[d] : t->stored[d]);
-        any &= b->extent[d] > 0;
-    }
-    return any;
-}
-
-static bool advance(struct box *b) {
-    for (int d = b->dims - 1; d >= 0; d--) {
-        if (++b->index[d] < b->extent[d])
-            return true;
-        b->index[d] = 0;
-    }
-    return false;
 }
 
 /* ---- space ---- */
@@ -124,7 +66,7 @@ static int by_address(const void *a, const void *b) {
 }
 
 /* The dimension along which elements leave no page out, the one of the smallest step; -1: there is none. */
-static int dimension_of_rows(const struct box *b, size_t bytes) {
+static int dimension_of_rows(const struct uk_box *b, size_t bytes) {
     int row = -1;
 
     for (int d = 0; d < b->dims; d++)
@@ -137,9 +79,9 @@ static int dimension_of_rows(const struct box *b, size_t bytes) {
 /* The pages of every element that may be read: row by row, then from the lowest, each once. */
 static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
     const size_t bytes = uk_type_bytes(m->tensor->type);
-    struct box b;
+    struct uk_box b;
 
-    if (!begin(&b, v, m->tensor, false))
+    if (!uk_box_begin(&b, v, m->tensor, false))
         return true;
     const int row = dimension_of_rows(&b, bytes);
     const int64_t step = row < 0 ? 0 : (b.extent[row] - 1) * b.stride[row];
@@ -147,12 +89,12 @@ static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
     if (row >= 0)
         b.extent[row] = 1;
     do {
-        const int64_t lowest = offset(&b) + (step < 0 ? step : 0);
+        const int64_t lowest = uk_box_offset(&b) + (step < 0 ? step : 0);
 
         if (!add_span(m, (size_t)(m->origin - m->space) + (size_t)lowest * bytes,
                       ((size_t)llabs(step) + 1) * bytes))
             return false;
-    } while (advance(&b));
+    } while (uk_box_advance(&b));
     const int spans = m->spans;
 
     qsort(m->span, (size_t)spans, sizeof *m->span, by_address);
@@ -164,11 +106,11 @@ static bool add_pages(struct uk_verifier *v, struct uk_memory *m) {
 
 /* The elements that may be read, from the lowest. */
 static void find_extent(struct uk_verifier *v, struct uk_memory *m) {
-    struct box b;
+    struct uk_box b;
     int64_t most = 0;
 
     m->lowest = m->elements = 0;
-    if (!begin(&b, v, m->tensor, false))
+    if (!uk_box_begin(&b, v, m->tensor, false))
         return;
     for (int d = 0; d < b.dims; d++)
         *(b.stride[d] < 0 ? &m->lowest : &most) += (b.extent[d] - 1) * b.stride[d];
@@ -260,6 +202,8 @@ static bool make(struct uk_verifier *v, struct uk_memory *m) {
         m->span[i].kept = m->kept;
         m->kept += m->span[i].length;
     }
+    if (v->is_large)
+        return true;
     m->before = malloc(m->kept + 1);
     m->expected = malloc(m->kept + 1);
     return m->before && m->expected;
@@ -271,9 +215,9 @@ static double room_for(struct uk_verifier *v, const struct uk_memory *m) {
     const double page = (double)page_size(), element = (double)uk_type_bytes(m->tensor->type);
     double row = element, rows = 1;
     bool done[UK_MAX_DIMS] = {false};
-    struct box b;
+    struct uk_box b;
 
-    if (middle_of(m) <= most_in_one || !begin(&b, v, m->tensor, false))
+    if (middle_of(m) <= most_in_one || !uk_box_begin(&b, v, m->tensor, false))
         return (double)middle_of(m);
     for (int i = 0; i < b.dims; i++) {
         int next = -1;
@@ -306,36 +250,36 @@ bool uk_memory_fits(struct uk_verifier *v) {
         space += (double)m.elements * (double)uk_type_bytes(t->type);
     }
     /* Half of the addresses are for the operands of a case, once more where their strides change their sign. */
-    return sum + most <= UK_VERIFY_BYTES && space <= (double)(LAST_FAR - FIRST_FAR) / 4;
+    return sum + (v->is_large ? 0 : most) <= UK_VERIFY_BYTES && space <= (double)(LAST_FAR - FIRST_FAR) / 4;
 }
 
 /* ---- contents ---- */
 
-static union uk_value poison(struct uk_verifier *v, enum uk_type t) {
+union uk_value uk_memory_poison(struct uk_verifier *v, enum uk_type t) {
     return uk_type_is_float(t) ? (union uk_value){.d = NAN} : uk_wrap_to(t, uk_verify_random(v, UINT64_MAX));
 }
 
-static void fill_with_canaries(struct uk_memory *m) {
+void uk_memory_fill_with_canaries(struct uk_memory *m) {
     for (int i = 0; i < m->spans; i++)
-        memset(m->space + m->span[i].at, CANARY, m->span[i].length);
+        memset(m->space + m->span[i].at, UK_VERIFY_CANARY, m->span[i].length);
 }
 
 static void fill(struct uk_verifier *v, int n) {
     struct uk_memory *m = &v->memory[n];
     enum uk_type type = m->tensor->type;
     bool hidden = m->tensor->is_written && !uk_verify_reads(v, m->tensor);
-    struct box b;
+    struct uk_box b;
 
-    fill_with_canaries(m);
-    if (!m->tensor->is_written && begin(&b, v, m->tensor, false))
+    uk_memory_fill_with_canaries(m);
+    if (!m->tensor->is_written && uk_box_begin(&b, v, m->tensor, false))
         do
-            uk_store(type, m->origin, offset(&b), poison(v, type));
-        while (advance(&b));
-    if (begin(&b, v, m->tensor, true))
+            uk_store(type, m->origin, uk_box_offset(&b), uk_memory_poison(v, type));
+        while (uk_box_advance(&b));
+    if (uk_box_begin(&b, v, m->tensor, true))
         do
-            uk_store(type, m->origin, offset(&b),
-                     hidden ? poison(v, type) : uk_verify_element(v, n, b.index));
-        while (advance(&b));
+            uk_store(type, m->origin, uk_box_offset(&b),
+                     hidden ? uk_memory_poison(v, type) : uk_verify_element(v, n, b.index));
+        while (uk_box_advance(&b));
 }
 
 static void copy(struct uk_memory *m, unsigned char *kept, bool back) {
@@ -355,7 +299,8 @@ bool uk_memory_make(struct uk_verifier *v) {
                                 .placement = (enum uk_placement)uk_verify_random(v, UK_PLACEMENTS)};
         if (!make(v, m))
             return false;
-        fill(v, v->tensors - 1);
+        if (v->is_large ? !uk_memory_fill_rows(v, v->tensors - 1) : (fill(v, v->tensors - 1), false))
+            return false;
     }
     return true;
 }
@@ -392,15 +337,15 @@ void uk_memory_restore(struct uk_verifier *v) {
 static void carry_over(struct uk_verifier *v, const struct uk_memory *from, struct uk_memory *to,
                        unsigned char *kept) {
     const size_t bytes = uk_type_bytes(from->tensor->type);
-    struct box here, there;
+    struct uk_box here, there;
 
-    begin(&there, v, from->tensor, false);
+    uk_box_begin(&there, v, from->tensor, false);
     uk_verify_negate(v);
-    if (begin(&here, v, from->tensor, false))
+    if (uk_box_begin(&here, v, from->tensor, false))
         do
-            memcpy(to->origin + offset(&there) * (int64_t)bytes,
-                   from->origin + offset(&here) * (int64_t)bytes, bytes);
-        while (advance(&here) && advance(&there));
+            memcpy(to->origin + uk_box_offset(&there) * (int64_t)bytes,
+                   from->origin + uk_box_offset(&here) * (int64_t)bytes, bytes);
+        while (uk_box_advance(&here) && uk_box_advance(&there));
     uk_verify_negate(v);
     copy(to, kept, false);
 }
@@ -413,7 +358,7 @@ bool uk_memory_mirror(struct uk_verifier *v) {
             release(&to);
             return false;
         }
-        fill_with_canaries(&to);
+        uk_memory_fill_with_canaries(&to);
         copy(from, from->expected, true);
         carry_over(v, from, &to, to.expected);
         copy(from, from->before, true);
@@ -429,19 +374,19 @@ bool uk_memory_mirror(struct uk_verifier *v) {
 void uk_memory_exchange(struct uk_verifier *v, int n, unsigned char *image, unsigned char *mask, bool back) {
     const struct uk_memory *m = &v->memory[n];
     const size_t bytes = uk_type_bytes(m->tensor->type);
-    struct box b;
+    struct uk_box b;
 
-    if (!begin(&b, v, m->tensor, false))
+    if (!uk_box_begin(&b, v, m->tensor, false))
         return;
     do {
-        const int64_t at = offset(&b);
+        const int64_t at = uk_box_offset(&b);
         unsigned char *there = image + (size_t)(at - m->lowest) * bytes,
                       *here = m->origin + at * (int64_t)bytes;
 
         memcpy(back ? here : there, back ? there : here, bytes);
         if (mask)
             memset(mask + (there - image), 1, bytes);
-    } while (advance(&b));
+    } while (uk_box_advance(&b));
 }
 
 /* ---- what is only read ---- */
@@ -466,13 +411,13 @@ static int put_value(char *text, size_t room, enum uk_type t, union uk_value x) 
 /* "a[1, 3]"; false: no element of the tensor lies there. */
 static bool name_element(struct uk_verifier *v, const struct uk_tensor *t, int64_t at, char *text,
                          size_t room) {
-    struct box b;
+    struct uk_box b;
     size_t n;
 
-    if (!begin(&b, v, t, true))
+    if (!uk_box_begin(&b, v, t, true))
         return false;
     do {
-        if (offset(&b) != at)
+        if (uk_box_offset(&b) != at)
             continue;
         n = (size_t)snprintf(text, room, "%s[", t->name);
         for (int d = 0; d < t->dims && n < room; d++)
@@ -480,7 +425,7 @@ static bool name_element(struct uk_verifier *v, const struct uk_tensor *t, int64
         if (n < room)
             snprintf(text + n, room - n, "]");
         return true;
-    } while (advance(&b));
+    } while (uk_box_advance(&b));
     return false;
 }
 
@@ -497,9 +442,8 @@ void uk_memory_describe_write(struct uk_verifier *v, const void *address) {
     }
 }
 
-/* A byte is not as expected; false if the value of its element is. */
-static bool differs(struct uk_verifier *v, struct uk_memory *m, const unsigned char *got_byte,
-                    const unsigned char *expected) {
+bool uk_memory_differs(struct uk_verifier *v, struct uk_memory *m, const unsigned char *got_byte,
+                       const unsigned char *expected) {
     const enum uk_type t = m->tensor->type;
     const int64_t at = got_byte - m->origin;
     const int64_t bytes = (int64_t)uk_type_bytes(t), rest = (at % bytes + bytes) % bytes;
@@ -534,7 +478,7 @@ static bool compare(struct uk_verifier *v, struct uk_memory *m) {
         if (!memcmp(got, expected, s->length))
             continue;
         for (size_t k = 0; k < s->length; k++)
-            if (got[k] != expected[k] && differs(v, m, got + k, expected + k))
+            if (got[k] != expected[k] && uk_memory_differs(v, m, got + k, expected + k))
                 return false;
     }
     return true;

@@ -169,6 +169,32 @@ static bool run_case(struct uk_verifier *v) {
     return good;
 }
 
+/* One of which a sample is compared; the elements of that are computed first, and stay what they were. */
+static bool run_large_case(struct uk_verifier *v) {
+    void *origin[UK_VERIFY_TENSORS];
+    struct uk_points points;
+    bool good = uk_large_draw(v, &points);
+
+    describe(v);
+    for (int i = 0; i < v->tensors; i++)
+        origin[i] = v->memory[i].origin;
+    uk_context_enter(v->context, v->context->file);
+    if (!good)
+        uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for a sample of its elements");
+    else if (uk_interpret_points(v->intrinsic, v->form,
+                                 &(struct uk_values){.size = v->size, .scalar = v->scalar, .tensor = origin},
+                                 &points))
+        good = uk_verify_gave_up(v, uk_failure(v->context), uk_context_message(v->context));
+    if (good) {
+        good = call_kernel(v) == UK_REMOTE_GOOD && uk_large_compare(v, &points);
+        v->verdict->cases++;
+        if (!good)
+            v->verdict->state = UK_WRONG;
+    }
+    uk_large_end(&points);
+    return good;
+}
+
 static bool next_case(struct uk_verifier *v) {
     if (!uk_verify_choose(v))
         return uk_verify_gave_up(v, UK_REFUSED, "found no sizes that fulfil its assumptions");
@@ -177,7 +203,7 @@ static bool next_case(struct uk_verifier *v) {
     bool good = uk_memory_make(v);
 
     if (good)
-        good = run_case(v);
+        good = v->is_large ? run_large_case(v) : run_case(v);
     else
         uk_verify_gave_up(v, UK_OUT_OF_MEMORY, "no memory for its operands");
     uk_memory_free(v);

@@ -34,14 +34,18 @@ static void inner_first(const struct uk_tensor *t, int order[UK_MAX_DIMS]) {
     }
 }
 
-/* Does the form take this size as something narrower than 64 bits? */
-static bool is_narrow(const struct uk_verifier *v, const struct uk_var *var) {
+/* The bits that the form passes the size in. */
+static int bits_of(const struct uk_verifier *v, const struct uk_var *var) {
     const struct uk_form *f = &v->intrinsic->form[v->form];
+    int bits = 64;
 
     for (int i = 0; i < f->arguments; i++)
-        if (f->argument[i].size == var && f->argument[i].ctype != UK_I64)
-            return true;
-    return false;
+        if (f->argument[i].size == var && f->argument[i].ctype < UK_TYPES) {
+            const int passed = 8 * (int)uk_type_bytes((enum uk_type)f->argument[i].ctype);
+
+            bits = passed < bits ? passed : bits;
+        }
+    return bits;
 }
 
 /* Whether the tensors with such a stride have no more rows than that. */
@@ -61,14 +65,23 @@ static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_
     return true;
 }
 
-/* Between rows: none, to the next multiple of 16, some, 2^32 elements, or so many that each row ends at a page's end if the
- * last one does, and that a page that must not be touched follows. */
-static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t least, bool edges) {
-    if (!v->device && !is_narrow(v, var) && has_few_rows(v, var, MANY_ROWS)) {
+/* The stride of 32 bits by which the last row begins at 2^31 or 2^32 elements, if there is one. */
+static int64_t far_apart(struct uk_verifier *v, int64_t rows, int64_t least) {
+    const int64_t stride = rows > 1 ? (INT64_C(1) << (31 + uk_verify_random(v, 2))) / (rows - 1) + 1 : 0;
+
+    return stride >= least && stride <= INT32_MAX ? stride - least : 0;
+}
+
+/* Between as many rows: none, to the next multiple of 16, some, so many that an offset leaves 32 bits, or so many that each row
+ * ends at a page's end if the last one does, and that a page that must not be touched follows. */
+static int64_t gap(struct uk_verifier *v, const struct uk_var *var, int64_t rows, int64_t least, bool edges) {
+    const int bits = bits_of(v, var);
+
+    if (!v->device && bits >= 32 && has_few_rows(v, var, MANY_ROWS)) {
         if (edges ? uk_verify_random(v, 2) : !uk_verify_random(v, ONE_IN_PAGES))
             return LARGEST_PAGE + (LARGEST_PAGE - least % LARGEST_PAGE) % LARGEST_PAGE;
         if (has_few_rows(v, var, FEW_ROWS) && !uk_verify_random(v, ONE_IN_FAR))
-            return far_gap;
+            return bits > 32 ? far_gap : far_apart(v, rows, least);
     }
     switch (uk_verify_random(v, 4)) {
     case 0:
@@ -98,7 +111,7 @@ void uk_verify_strides(struct uk_verifier *v, bool edges) {
                 int64_t extent = uk_verify_value(v, t->stored[order[i]]);
 
                 if (stride->op == UK_I_VAR && !stride->var->is_extent && v->size[stride->var->number] < need)
-                    v->size[stride->var->number] = need + gap(v, stride->var, need, edges);
+                    v->size[stride->var->number] = need + gap(v, stride->var, extent, need, edges);
                 need += extent > 1 ? (extent - 1) * uk_verify_value(v, stride) : 0;
             }
         }

@@ -8,7 +8,7 @@
  * that is too long for that, all terms but a few are 0.
  *
  * In others every operation rounds (UK_ROUNDED). A statement that is no sum of floats has one right result then. Of a sum of
- * floats all terms are 0 but so many that it rounds once, in whatever order they are added. A product that is added may be
+ * floats all terms are 0 but so many that it rounds once, in whatever order they are added. A product that is a term may be
  * rounded by itself or with the sum: it has so few bits that it is exact.
  */
 #include <float.h>
@@ -190,10 +190,12 @@ static bool has_bf16(const struct uk_verifier *v) {
 
 /* A few classes more often than others; of floats, whether subnormal bf16 are kept is not said. */
 static enum uk_data choose_data(struct uk_verifier *v) {
+    enum { FINITE = 6 };
     static const enum uk_data often[] = {UK_SMALL,     UK_LARGE,   UK_LARGE,   UK_LARGE,   UK_ONE_LARGE,
                                          UK_ONE_LARGE, UK_EXTREME, UK_TINY,    UK_SPECIAL, UK_SPECIAL,
                                          UK_SPECIAL,   UK_ROUNDED, UK_ROUNDED, UK_ROUNDED, UK_ROUNDED};
-    enum uk_data data = often[uk_verify_random(v, sizeof often / sizeof *often)];
+    const size_t most = v->is_large ? FINITE : sizeof often / sizeof *often; /* as exact sums are long */
+    enum uk_data data = often[uk_verify_random(v, most)];
 
     return data == UK_TINY && has_bf16(v) ? UK_LARGE : data;
 }
@@ -300,16 +302,14 @@ static int significant(const struct uk_verifier *v, const struct uk_expr *e) {
     return n < all ? n : all;
 }
 
-/* Whether every product of floats that is added to something is exact; the expression's value is, if `added`. */
-static bool added_are_exact(const struct uk_verifier *v, const struct uk_expr *e, bool added) {
+/* Whether the product that is added to something, if the expression is one, is exact: it need not be rounded by itself. */
+static bool added_is_exact(const struct uk_verifier *v, const struct uk_expr *e) {
+    if (e->op == UK_E_MUL)
+        return !uk_type_is_float(e->type) || significant(v, e) <= uk_formats[e->type].digits;
     const bool passes = e->op == UK_E_NEG || e->op == UK_E_PAD || e->op == UK_E_SELECT;
-    const bool adds = e->op == UK_E_ADD || e->op == UK_E_SUB;
 
-    if (added && e->op == UK_E_MUL && uk_type_is_float(e->type) &&
-        significant(v, e) > uk_formats[e->type].digits)
-        return false;
-    for (int i = 0; i < 3 && e->arg[i]; i++)
-        if (!added_are_exact(v, e->arg[i], adds || (added && passes)))
+    for (int i = e->op == UK_E_SELECT; i < 3 && passes && e->arg[i]; i++)
+        if (!added_is_exact(v, e->arg[i]))
             return false;
     return true;
 }
@@ -356,7 +356,7 @@ static bool start_rounded(struct uk_verifier *v, int64_t terms) {
             return false;
     }
     v->is_near = added;
-    while (!added_are_exact(v, s->right, added)) {
+    while (added && !added_is_exact(v, s->right)) {
         v->is_near = true;
         if (!shrink(v))
             return false;

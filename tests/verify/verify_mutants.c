@@ -63,6 +63,26 @@ static struct uk_context *context;
     "  compute void f(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 0, i64 I, i64 J)\n"                        \
     "  update void f(i64 P, ptr a, ptr b, ptr c, i64 ldc, i64 1, i64 I, i64 J)\nend\n"
 
+/* c = what the expression gives for x = a[i] and the scalar s. */
+#define SCALED(type, t, expression, says)                                                            \
+    C("void f(int64_t n, " type " s, const " type " *a, " type " *c) {\n"                            \
+      "for (int64_t i = 0; i < n; i++) { const " type " x = a[i]; c[i] = " expression "; } }")       \
+    "intrinsic f\n  scalar s " t "\n  tensor a " t " [N]\n  tensor c " t " [N]\n  c[i] = " says "\n" \
+    "  compute void f(i64 N, " t " s, ptr a, ptr c)\nend\n"
+/* bf16 of a float whose bits are u. */
+#define TO_BF16(expression)                                                                              \
+    C("void f(int64_t n, const float *a, uint16_t *c) { for (int64_t i = 0; i < n; i++) {\n"             \
+      "  union { float f; uint32_t u; } x = {a[i]}; const uint32_t u = x.u; c[i] = " expression "; } }") \
+    "intrinsic f\n  tensor a f32 [N]\n  tensor c bf16 [N]\n  c[i] = bf16(a[i])\n"                        \
+    "  compute void f(i64 N, ptr a, ptr c)\nend\n"
+/* Sums requantized: of 990 and 1010 the product rounds to an integer, and the sum is a tie. */
+#define REQUANTIZE(scaled)                                                                              \
+    C("void f(int64_t n, const int32_t *a, int8_t *c) { for (int64_t i = 0; i < n; i++) {\n"            \
+      "  const float x = __builtin_rintf(" scaled ");\n"                                                \
+      "  c[i] = (int8_t)(x < -128 ? -128 : x > 127 ? 127 : x); } }")                                    \
+    "intrinsic f\n  tensor a i32 [N]\n  tensor c i8 [N]\n  c[i] = i8(round(f32(a[i]) * 0.1 - 100.5))\n" \
+    "  compute void f(i64 N, ptr a, ptr c)\nend\n"
+
 /* A sum with what is outside of x left out. */
 #define PADDED(product)                                                                                \
     C("void f(int64_t n, const float *x, const float *w, float *y) {\n"                                \
@@ -175,6 +195,49 @@ static const struct mutant {
              "volatile float s = acc ? *c : 0; for (int64_t p = 0; p < k; p++) s = s + a[p] * b[p];\n"
              "_mm_setcsr(m); *c = s;"),
      "c[] is "},
+    {"f32 product", MAP("float", "f32", "x * y", "a[i] * b[i]"), "ok"},
+    {"f32 product plus 0", MAP("float", "f32", "*(volatile const float *)(b + i) * x + 0.0f", "a[i] * b[i]"),
+     "is 0, not -0"},
+    {"f32 sum of the other sign", MAP("float", "f32", "-(-x - y)", "a[i] + b[i]"), "c["},
+    {"f32 product, subnormal ones flushed",
+     MAP("float", "f32", "__builtin_fabsf(x * y) < 1.17549435e-38f ? __builtin_copysignf(0, x) * y : x * y",
+         "a[i] * b[i]"),
+     "c["},
+    {"f32 product, tails without infinities",
+     MAP("float", "f32", "i >= n / 8 * 8 && x > 3e38f ? 3.40282347e38f * y : x * y", "a[i] * b[i]"), "c["},
+    {"f64 product, subnormal operands flushed",
+     MAP("double", "f64", "(__builtin_fabs(x) < 2.2250738585072014e-308 ? 0 * x : x) * y", "a[i] * b[i]"),
+     "c["},
+    {"scaled", SCALED("float", "f32", "x * s", "a[i] * s"), "ok"},
+    {"scaled, 0 without NaN", SCALED("float", "f32", "s == 0 ? 0 : x * s", "a[i] * s"), "c["},
+    {"scaled, 1 plus 0", SCALED("float", "f32", "s == 1 ? x + 0.0f : x * s", "a[i] * s"), "is 0, not -0"},
+    {"scaled, no infinite scale",
+     SCALED("float", "f32", "__builtin_fabsf(s) > 3e38f ? x : x * s", "a[i] * s"), "c["},
+    {"at least the scalar", SCALED("float", "f32", "x > s ? x : s", "max(a[i], s)"), "ok"},
+    {"at least the scalar, which is no NaN",
+     SCALED("float", "f32", "s != s ? x : x > s ? x : s", "max(a[i], s)"), "c["},
+    {"i32 scaled by 24 bits",
+     SCALED("int32_t", "i32", "(int32_t)((uint32_t)x * (uint32_t)(int)(float)s)", "a[i] * s"), "c["},
+    {"bf16", TO_BF16("x.f != x.f ? 0x7fc0 : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16)"), "ok"},
+    {"bf16 of NaN as of numbers", TO_BF16("(uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16)"), "not nan"},
+    {"bf16 of NaN cut",
+     TO_BF16("x.f != x.f ? (uint16_t)(u >> 16 & 0xffbf) : (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16)"),
+     "not nan"},
+    {"requantized", REQUANTIZE("(float)a[i] * 0.1f - 100.5f"), "ok"},
+    {"requantized by one rounding", REQUANTIZE("__builtin_fmaf((float)a[i], 0.1f, -100.5f)"), "c["},
+    {"f32 scaled and added", SCALED("float", "f32", "x * s + s", "a[i] * s + s"), "ok"},
+    {"f32 scaled and added by one rounding",
+     SCALED("float", "f32", "__builtin_fmaf(x, s, s)", "a[i] * s + s"), "c["},
+    {"i32 absolute", SCALED("int32_t", "i32", "x < 0 ? (int32_t)-(uint32_t)x : x", "abs(a[i])"), "ok"},
+    {"i32 absolute saturates",
+     SCALED("int32_t", "i32", "x < 0 ? x == INT32_MIN ? INT32_MAX : -x : x", "abs(a[i])"), "c["},
+    {"i32 shifted", SCALED("int32_t", "i32", "s < 0 || s > 31 ? x >> 31 : x >> s", "a[i] >> s"), "ok"},
+    {"i32 shifted by 5 bits", SCALED("int32_t", "i32", "x >> (s & 31)", "a[i] >> s"), "c["},
+    {"u8 halves", MAP("uint8_t", "u8", "(uint8_t)((x + y + 1) >> 1)", "u8(i32(a[i]) + i32(b[i]) + 1 >> 1)"),
+     "ok"},
+    {"u8 halves in 8 bits",
+     MAP("uint8_t", "u8", "(uint8_t)((uint8_t)(x + y + 1) >> 1)", "u8(i32(a[i]) + i32(b[i]) + 1 >> 1)"),
+     "c["},
     /* ---- long sums, edges ---- */
     {"256 steps", F32_DOT(SUM("float", "a[p] * b[p]", "(k < 256 ? k : 256)")), "c[] is "},
     {"blocks of 512 added twice", F32_DOT(SUM("float", "a[p] * b[p]", "k") "if (k > 512) *c += 1;"),
