@@ -135,7 +135,9 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
 
 /* ---- the CPU ----
  *
- * What this CPU can run, which the environment variable UK_ISA may restrict (UK_ISA=avx2, UK_ISA=generic). Both are read once.
+ * What this CPU can run, which the environment variable UK_ISA may restrict (UK_ISA=avx2, UK_ISA=generic), and as which core
+ * products are planned for it, which UK_MACHINE may name (UK_MACHINE=zen4; the names are those of `uk machine --list`). Each is read
+ * once.
  * One value adds a feature: Linux does not report the extension P of RISC-V, whose kernels are used with UK_ISA=rvp, or if the
  * library was built for it (meson's -Dcpu_has=rvp). Where the processor lacks it, the program has to emulate it (-lrvp_emulate).
  *
@@ -150,8 +152,9 @@ bool uk_cpu_has(const char *feature);
 /* The first feature of a list "avx2,fma" that this CPU lacks or UK_ISA hides, copied to name (cut to
  * size, which may be 0); false and "" if there is none. */
 bool uk_cpu_lacks(const char *features, char *name, size_t size);
-/* Whether UK_ISA in the environment is valid: UK_OK; UK_INVALID_ARGUMENT if no such instruction set exists, UK_UNSUPPORTED if this
- * CPU lacks it. *message is then a sentence that says so, a constant of the library. In both cases only generic kernels run, and no
+/* Whether UK_ISA and UK_MACHINE in the environment are valid: UK_OK; UK_INVALID_ARGUMENT if no such instruction set or no such
+ * core exists, UK_UNSUPPORTED if this CPU lacks the set. *message is then a sentence that says so, a constant of the library. With
+ * such a UK_ISA only generic kernels run, with such a UK_MACHINE products are planned for the core that this CPU has; no
  * other function reports it. With UK_OK *message is "", or says whether a feature that the system does not report is used, and why. */
 enum uk_status uk_cpu_status(const char **message);
 

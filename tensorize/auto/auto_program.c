@@ -180,8 +180,8 @@ static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) 
     const struct uk_match *m = st->match;
     int64_t bytes = (int64_t)uk_type_bytes(st->operand[0].tensor->type);
 
-    if (!m->intrinsic->row || !strncmp(m->intrinsic->row->impl, "asm", 3) ||
-        s->target->machine.vector_bytes >= 16 || s->options->threads > 1)
+    if (!m->intrinsic->row || !strncmp(m->intrinsic->row->impl, "asm", 3) || s->target->vectors.bytes >= 16 ||
+        s->options->threads > 1)
         return false;
     for (int v = 0; v < m->axes; v++)
         if (m->axis[v] && !uk_is_reduced(st, m->axis[v]) &&
@@ -207,7 +207,7 @@ static int shared_loops(const struct uk_schedule *s, const struct uk_stage *st) 
     if (l->kind != UK_LOOP_SERIAL || uk_is_reduced(st, outer) || !uk_depends(y, outer) ||
         y->index[last].coefficient[outer->id] || y->index[last].coefficient[l->id] <= 0)
         return st->tile;
-    return bytes_of_row(s, st, columns) <= 2 * (double)s->target->machine.l1_bytes ? columns : st->tile;
+    return bytes_of_row(s, st, columns) <= 2 * (double)s->target->core.l1.size ? columns : st->tile;
 }
 
 /* What reads the output of st element by element runs after its tiles, and what reads that after it. */

@@ -318,7 +318,7 @@ static double terms_of(const struct uk_draft *d, const struct uk_stage *st) {
 
 /* What the target does at its peak meanwhile: f32 operations of a cycle. */
 static double peak_of(const struct visit *v) {
-    return 2 * v->target->machine.fma_per_cycle * v->target->machine.vector_bytes / 4;
+    return 2 * uk_ports_rate(&v->target->vectors.fma) * v->target->vectors.bytes / 4;
 }
 
 /* Of the stage's kernel, at least; 0: it has none whose instructions are counted. */

@@ -115,9 +115,8 @@ LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) 
 static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) {
     enum { WORD = 8, MOST = 8 };
 
-    return g->target->machine.vector_bytes <= WORD && n->body->op == UK_N_STORE && !n->body->next &&
-           n->step == 1 && n->lower->op == UK_I_INT && n->upper->op == UK_I_INT &&
-           n->upper->value - n->lower->value <= MOST;
+    return g->target->vectors.bytes <= WORD && n->body->op == UK_N_STORE && !n->body->next && n->step == 1 &&
+           n->lower->op == UK_I_INT && n->upper->op == UK_I_INT && n->upper->value - n->lower->value <= MOST;
 }
 
 /* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. */

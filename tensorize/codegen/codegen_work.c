@@ -28,7 +28,7 @@ static LLVMValueRef buffer_bytes(struct uk_codegen *g, const struct uk_buffer *b
 static bool is_variable(const struct uk_codegen *g, const struct uk_buffer *b) {
     int64_t elements;
 
-    return b->inside && !g->f->is_parallel && g->target->machine.vector_bytes < 16 &&
+    return b->inside && !g->f->is_parallel && g->target->vectors.bytes < 16 &&
            uk_index_is_int(b->elements, &elements) &&
            elements * (int64_t)uk_type_bytes(b->tensor->type) <= UK_VARIABLE_BYTES;
 }

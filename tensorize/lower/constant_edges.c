@@ -75,7 +75,7 @@ static bool name_edges(struct uk_schedule *s, struct uk_node *n) {
 }
 
 enum uk_status uk_constant_edges(struct uk_schedule *s, struct uk_node *body) {
-    if (s->target->interpreted || s->target->machine.vector_bytes >= 16)
+    if (s->target->interpreted || s->target->vectors.bytes >= 16)
         return UK_OK;
     return name_edges(s, body) ? UK_OK : UK_OUT_OF_MEMORY;
 }

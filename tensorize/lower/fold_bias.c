@@ -234,7 +234,7 @@ static bool fold_list(struct uk_schedule *s, struct uk_node *all, struct uk_node
 }
 
 enum uk_status uk_fold_bias(struct uk_schedule *s, struct uk_node **body) {
-    if (s->target->interpreted || s->target->machine.vector_bytes >= 16 || s->options->threads > 1)
+    if (s->target->interpreted || s->target->vectors.bytes >= 16 || s->options->threads > 1)
         return UK_OK;
     return fold_list(s, *body, body) ? UK_OK : UK_OUT_OF_MEMORY;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/base.h"
+#include "cost/cost.h"
 #include "match.h"
 
 static struct uk_intrinsic *parse_row(struct uk_context *c, const struct uk_kernel *row) {
@@ -39,7 +40,7 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
 
     if (scope)
         return scope;
-    for (const struct uk_tensor *t = i->declaration->tensors; t && !s->target->machine.device.threads;
+    for (const struct uk_tensor *t = i->declaration->tensors; t && !s->target->core.device.threads;
          t = t->next)
         if (t->scope != UK_SCOPE_GLOBAL)
             return t->scope == UK_SCOPE_SHARED ? "memory that the threads of a block share"
@@ -52,11 +53,10 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
 
 /* Whether the row was made for cores, of which the target's is none. */
 static bool is_for_others(const struct uk_target *t, const struct uk_kernel *row) {
-    const char *cpu = t->cpu ? t->cpu : "";
-    const size_t length = strlen(cpu);
+    const size_t length = strlen(t->row);
 
     for (const char *core = row->cores; core; core = strchr(core, ',') ? strchr(core, ',') + 1 : NULL)
-        if (!strncmp(core, cpu, length) && (!core[length] || core[length] == ','))
+        if (!strncmp(core, t->row, length) && (!core[length] || core[length] == ','))
             return false;
     return row->cores;
 }
@@ -109,22 +109,20 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
 
 /* ---- cost ---- */
 
-/* Of what is issued for a step, whatever takes longest, but for what cannot be issued beside it; 0: the row states no counts. */
-static double counted_cycles(const struct uk_machine *m, const struct uk_kernel *k) {
-    double fma = k->fma / m->fma_per_cycle, load = k->loads / m->load_per_cycle;
-    double issue = (k->fma + k->loads + k->other) / m->issue_width;
-    double most = m->loads_alone ? fma + load : fma > load ? fma : load;
+/* Of a step by the row's instruction counts; 0: it states none. */
+static double counted_cycles(const struct uk_target *t, const struct uk_kernel *k) {
+    const struct uk_counts n = {.fma = k->fma, .load = k->loads, .other = k->other};
 
-    return most > issue ? most : issue;
+    return uk_cost_cycles(&t->core, &t->vectors, &n);
 }
 
 double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
-    double most = counted_cycles(&t->machine, k);
+    double most = counted_cycles(t, k);
 
     /* Portable C's counts are of one compiler on one machine, with vectors of 16 bytes: a kernel that was made for the target
      * wins a tie, and a target without such vectors takes an instruction for each of four elements at least. */
     if (!strcmp(k->arch, "any"))
-        most *= t->machine.vector_bytes < 16 ? 4 : 1.05;
+        most *= t->vectors.bytes < 16 ? 4 : 1.05;
     return most > 0 ? most / k->kr
                     : (double)k->mr * k->nr; /* portable C states no counts: one element at a time */
 }
@@ -148,15 +146,15 @@ enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel
     if (!s)
         s = uk_target_find(c, target, &t);
     if (!s && k->fma > 0)
-        *share = k->fma / t->machine.fma_per_cycle / counted_cycles(&t->machine, k);
+        *share = k->fma / uk_ports_rate(&t->vectors.fma) / counted_cycles(t, k);
     return s;
 }
 
 int64_t uk_l2_share(const struct uk_schedule *s) {
-    const struct uk_machine *m = &s->target->machine;
-    int sharing = s->options->threads < m->l2_cores ? s->options->threads : m->l2_cores;
+    const struct uk_core *core = &s->target->core;
+    int sharing = s->options->threads < core->l2_cores ? s->options->threads : core->l2_cores;
 
-    return m->l2_bytes / (sharing > 1 ? sharing : 1);
+    return core->l2.size / (sharing > 1 ? sharing : 1);
 }
 
 /* ---- tensorize L auto | KERNEL ---- */

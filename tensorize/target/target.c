@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Targets: their names, what they can do, and the cost rule's view of them. */
+/* Targets: their names and what they can do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cpuinfo.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 #include "machine/arch.h"
@@ -107,36 +106,6 @@ const char *uk_target_lacks_intrinsic(const struct uk_target *t, const char *nam
     return NULL;
 }
 
-static int64_t clamp(int64_t v, int64_t least, int64_t most) {
-    return v < least ? least : v > most ? most : v;
-}
-
-/* Virtual machines may report any sizes; a core's own caches are within these bounds. */
-static void native_caches(struct uk_machine *m) {
-    if (!cpuinfo_initialize())
-        return;
-    const struct cpuinfo_cache *l1 = cpuinfo_get_l1d_cache(0), *l2 = cpuinfo_get_l2_cache(0);
-
-    if (l1)
-        m->l1_bytes = clamp(l1->size, 16 << 10, 128 << 10);
-    if (l2)
-        m->l2_bytes = clamp(l2->size, 128 << 10, 4 << 20);
-    /* On other architectures clusters may share it; each x86-64 core has one, shared by its threads. */
-    if (l2 && UK_ARCH_HERE != UK_ARCH_x86_64)
-        m->l2_cores = (int)clamp(l2->processor_count, 1, 16);
-}
-
-/* Cores that do not issue two full-width FMAs a cycle as the rows above do. */
-static void native_pipes(struct uk_machine *m, const char *cpu) {
-    if (!strcmp(cpu, "znver4"))
-        m->fma_per_cycle = m->load_per_cycle = m->vector_bytes == 64 ? 1 : 2;
-    if (!strcmp(cpu, "znver1"))
-        m->fma_per_cycle = m->load_per_cycle = 1;
-    if (!strcmp(cpu, "znver4") || !strcmp(cpu, "znver5") || !strcmp(cpu, "sapphirerapids") ||
-        !strcmp(cpu, "emeraldrapids") || !strcmp(cpu, "graniterapids"))
-        m->issue_width = 6;
-}
-
 /* The target of that name's first n characters, or NULL. */
 static const struct uk_target *find_row(const char *name, size_t n) {
     for (const struct uk_target *t = uk_targets; t->name; t++)
@@ -145,13 +114,11 @@ static const struct uk_target *find_row(const char *name, size_t n) {
     return NULL;
 }
 
-/* The row to take for this CPU: of its core, else the first of the architecture whose features it has all. */
-static const struct uk_target *native_row(const struct uk_target *t) {
-    const struct uk_target *row = find_row(t->cpu, strlen(t->cpu)), *last = row;
+/* The first target of the architecture, without a core's name, whose features t has all; if there is none, the last. */
+static const struct uk_target *plain_target(const struct uk_target *t) {
+    const struct uk_target *last = NULL;
 
-    if (row && row->arch == t->arch)
-        return row;
-    for (row = uk_targets; row->name; row++) {
+    for (const struct uk_target *row = uk_targets; row->name; row++) {
         const char *const *h = row->has;
 
         if (row->arch != t->arch || strncmp(row->name, t->arch->prefix, strlen(t->arch->prefix)))
@@ -163,6 +130,17 @@ static const struct uk_target *native_row(const struct uk_target *t) {
             break;
     }
     return last;
+}
+
+/* The core in a target, with the vectors that the core of the plain target with the same features has. */
+static void set_core(struct uk_target *t, const struct uk_core *core, const struct uk_core *plain) {
+    int widest = 0;
+
+    for (int i = 0; i < UK_WIDTHS; i++)
+        widest = plain->vectors[i].bytes > widest ? plain->vectors[i].bytes : widest;
+    t->core = *core;
+    t->row = core->name;
+    t->vectors = *uk_core_vectors(core, widest);
 }
 
 static bool native_host(struct uk_arena *a, struct uk_target *t) {
@@ -196,9 +174,7 @@ static bool native_host(struct uk_arena *a, struct uk_target *t) {
     t->has = has;
     t->arch = arch;
     t->name = "native";
-    t->machine = native_row(t)->machine;
-    native_caches(&t->machine);
-    native_pipes(&t->machine, t->cpu);
+    set_core(t, &uk_machine()->core, uk_core_find(plain_target(t)->row));
     return true;
 }
 
@@ -210,17 +186,14 @@ static enum uk_status lower_native(struct uk_context *c, struct uk_target *t) {
 
     if (!name)
         return uk_out_of_memory(c);
-    if (!row || row == native_row(t))
+    if (!row || row == plain_target(t))
         return UK_OK;
     for (const char *const *h = row->has; *h; h++)
         if (!uk_target_has(t, *h))
             return UK_OK;
-    const struct uk_machine host = t->machine;
     *t = *row;
     t->name = "native";
-    t->machine.l1_bytes = host.l1_bytes;
-    t->machine.l2_bytes = host.l2_bytes;
-    t->machine.l2_cores = host.l2_cores;
+    set_core(t, &uk_machine()->core, uk_core_find(row->row));
     return UK_OK;
 }
 
@@ -320,11 +293,19 @@ static enum uk_status unknown_target(struct uk_context *c, const char *name) {
 static enum uk_status find_base(struct uk_context *c, const char *name, size_t n, struct uk_target *t) {
     const struct uk_target *row = find_row(name, n);
 
-    if (n == 6 && !strncmp(name, "native", 6))
+    if (n == 6 && !strncmp(name, "native", 6)) {
+        const char *why;
+
+        if (uk_machine_is_refused(&why))
+            return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0}, "%s", why);
         return native_host(&c->arena, t) ? lower_native(c, t) : uk_out_of_memory(c);
+    }
     if (!row)
         return unknown_target(c, name);
+    const struct uk_core *core = uk_core_find(row->row);
+
     *t = *row;
+    set_core(t, core, core);
     return UK_OK;
 }
 

@@ -1,33 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room target: architectures, targets, what their machines can do. It uses base. Data: struct uk_arch, uk_machine, uk_target.
+ * Room target: architectures, targets, what their cores can do. It uses base, and the rows of cores (ukernels/machine). Data:
+ * struct uk_arch, uk_target.
  */
 #ifndef UK_TARGET_H
 #define UK_TARGET_H
 
 #include "base/base.h"
-
-/* A GPU: the resources that a kernel may use; all 0: the target has no blocks and threads. */
-struct uk_device {
-    int threads;                          /* of a block, at most */
-    int64_t shared_bytes, register_bytes; /* of a block, of a thread, that buffers may have */
-    int lanes;                            /* of a wave */
-    int registers,
-        granule; /* 4-byte vector registers that the waves of a SIMD share, a lane; a wave takes a multiple of granule */
-    int waves;        /* of a SIMD, at most */
-    int simds, units; /* of a compute unit; compute units */
-};
-
-/* The figures of a machine that the cost rule of the scheduler uses. */
-struct uk_machine {
-    int vector_bytes;                     /* of the widest vectors */
-    double fma_per_cycle, load_per_cycle; /* of such vectors */
-    double issue_width;
-    int64_t l1_bytes, l2_bytes;
-    int l2_cores;     /* that share it */
-    bool loads_alone; /* no FMA is issued while a load of a vector is: in-order cores with a narrow path */
-    struct uk_device device;
-};
+#include "machine/machine.h"
 
 /* How programs for it run elsewhere; all NULL: not at all. */
 struct uk_emulator {
@@ -110,8 +90,10 @@ struct uk_target {
     const struct uk_arch *arch;
     const char *cpu, *features; /* as LLVM wants them */
     const char *const *has; /* feature names as in kernel rows ("avx2", "fma", "avx512f"), NULL-terminated */
-    struct uk_machine machine;
-    bool interpreted; /* "interp": no code at all */
+    const char *row;        /* of cores.def */
+    struct uk_core core;    /* that row, in a target that has been found; native: with this CPU's caches */
+    struct uk_vectors vectors; /* the widest of them that the target's features allow */
+    bool interpreted;          /* "interp": no code at all */
 };
 /* A target in use, and LLVM's object for it, which link makes on first use. */
 struct uk_known_target {

@@ -6,12 +6,11 @@
 #include "machine/arch.h"
 #include "target.h"
 
-/* Rows override the empty lists that the macro gives in the same initializer; CPUs have no device. */
+/* Rows override the empty lists that the macro gives in the same initializer. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define UK_LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define KIB(n) ((n) << 10)
 
 static const char *const nothing[] = {NULL};
 
@@ -39,20 +38,11 @@ const struct uk_arch *uk_own_arch(void) {
     return uk_archs[UK_ARCH_HERE];
 }
 
-#define UK_TARGET_ROW(name_, arch_, cpu_, has_, features_, ...) \
-    {.name = name_,                                             \
-     .arch = &arch_,                                            \
-     .cpu = cpu_,                                               \
-     .has = has_,                                               \
-     .features = features_,                                     \
-     .machine = {__VA_ARGS__}},
+#define UK_TARGET_ROW(name_, arch_, cpu_, has_, features_, row_) \
+    {.name = name_, .arch = &arch_, .cpu = cpu_, .has = has_, .features = features_, .row = row_},
 const struct uk_target uk_targets[] = {
 #include "machine/archs.def"
-    {.name = "interp",
-     .arch = &none,
-     .has = nothing,
-     .interpreted = true,
-     .machine = {32, 2, 2, 4, KIB(32), KIB(256), 1, false, {1024, KIB(64), KIB(1), 1, 256, 1, 1, 1, 1}}},
+    {.name = "interp", .arch = &none, .has = nothing, .row = "interp", .interpreted = true},
     {.name = NULL},
 };
 

@@ -18,10 +18,10 @@
 
 enum { SHAPES = 40000 };
 
-static struct uk_caches machine;
-const struct uk_caches *__wrap_uk_caches(void);
+static struct uk_machine machine;
+const struct uk_machine *__wrap_uk_machine(void);
 
-const struct uk_caches *__wrap_uk_caches(void) {
+const struct uk_machine *__wrap_uk_machine(void) {
     return &machine;
 }
 
@@ -90,20 +90,20 @@ static void compare(const struct order *order, const struct order *other, const 
     for (int64_t i = 0; i < SHAPES; i++)
         if (order[i].block != other[i].block || order[i].path != other[i].path)
             fail_msg("caches of %lld, %lld and %lld bytes: shape %lld has blocks of %lld, but %lld %s",
-                     (long long)machine.first.size, (long long)machine.second.size,
-                     (long long)machine.last.size, (long long)i, (long long)order[i].block,
+                     (long long)machine.part[0].size, (long long)machine.part[1].size,
+                     (long long)machine.part[2].size, (long long)i, (long long)order[i].block,
                      (long long)other[i].block, what);
 }
 
-/* Intel's of several years, and one that no CPU has, each with a last cache that is far or near. */
+/* Intel's of several years, and one that no CPU has, each with a last cache that is far, behind a mesh, or near. */
 static void orders_depend_on_the_shape(void **state) {
-    static const struct uk_caches caches[] = {
-        {.first = {32768, 8}, .second = {262144, 4}, .last = {8 << 20, 16}},
-        {.first = {32768, 8}, .second = {1 << 20, 16}, .last = {20 << 20, 11}},
-        {.first = {49152, 12}, .second = {1310720, 20}, .last = {30 << 20, 12}},
-        {.first = {49152, 12}, .second = {2 << 20, 16}, .last = {256 << 20, 16}},
-        {.first = {49152, 12}, .second = {3 << 20, 12}, .last = {36 << 20, 12}},
-        {.first = {16384, 2}, .second = {131072, 2}, .last = {1 << 20, 2}},
+    static const struct {
+        int64_t size;
+        int ways;
+    } caches[][3] = {
+        {{32768, 8}, {262144, 4}, {8 << 20, 16}},     {{32768, 8}, {1 << 20, 16}, {20 << 20, 11}},
+        {{49152, 12}, {1310720, 20}, {30 << 20, 12}}, {{49152, 12}, {2 << 20, 16}, {256 << 20, 16}},
+        {{49152, 12}, {3 << 20, 12}, {36 << 20, 12}}, {{16384, 2}, {131072, 2}, {1 << 20, 2}},
     };
     const size_t bytes = SHAPES * sizeof(struct order);
     struct order *all =
@@ -112,11 +112,12 @@ static void orders_depend_on_the_shape(void **state) {
     (void)state;
     assert_ptr_not_equal(all, MAP_FAILED);
     for (size_t i = 0; i < 2 * sizeof caches / sizeof *caches; i++) {
-        machine = caches[i / 2];
-        machine.cores = machine.vector_units = 2;
-        machine.last_is_far = machine.merging_takes_unit = i % 2;
-        machine.crossing = i % 2 ? 0.9 : 0;
-        machine.transposed = 1.03;
+        machine = uk_machine_of(uk_core_find(i % 2 ? "golden_cove" : "zen5"));
+        machine.cores = 2;
+        for (int level = 0; level < 3; level++) {
+            machine.part[level].size = caches[i / 2][level].size;
+            machine.part[level].ways = caches[i / 2][level].ways;
+        }
         find_orders(all, "1", false);
         find_orders(all + SHAPES, "2", false);
         find_orders(all + 2 * SHAPES, "1", true);

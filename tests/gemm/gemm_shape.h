@@ -38,24 +38,24 @@ static void shrink(int64_t size[3], int64_t millions) {
 }
 
 /* Blocks are smaller too, so that shrunk shapes have several: an eighth of the multiply-adds is a quarter of an operand. */
-const struct uk_caches *__real_uk_caches(void);
-const struct uk_caches *__wrap_uk_caches(void);
-static struct uk_caches smaller_caches;
+const struct uk_machine *__real_uk_machine(void);
+const struct uk_machine *__wrap_uk_machine(void);
+static struct uk_machine smaller;
 static bool own_caches; /* the machine's, whatever the part */
 
-static void make_caches(void) {
-    smaller_caches = *__real_uk_caches();
+static void make_smaller(void) {
+    smaller = *__real_uk_machine();
     for (int64_t p = part(); p > 1; p /= 8) {
-        smaller_caches.second.size /= 4;
-        smaller_caches.last.size /= 4;
+        smaller.part[1].size /= 4;
+        smaller.part[2].size /= 4;
     }
 }
 
-const struct uk_caches *__wrap_uk_caches(void) {
+const struct uk_machine *__wrap_uk_machine(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-    pthread_once(&once, make_caches);
-    return own_caches ? __real_uk_caches() : &smaller_caches;
+    pthread_once(&once, make_smaller);
+    return own_caches ? __real_uk_machine() : &smaller;
 }
 
 /* ---- a case, of either type ---- */

@@ -27,23 +27,13 @@ enum { MOST = 16 << 10, STACK = 256 << 10, NEAR = 512, PAINT = 0xa5 };
 
 /* ---- caches ---- */
 
-const struct uk_caches *__real_uk_caches(void);
-const struct uk_caches *__wrap_uk_caches(void);
+const struct uk_machine *__real_uk_machine(void);
+const struct uk_machine *__wrap_uk_machine(void);
 static bool is_far;
+static struct uk_machine far;
 
-const struct uk_caches *__wrap_uk_caches(void) {
-    static const struct uk_caches far = {.first = {49152, 12},
-                                         .second = {2 << 20, 16},
-                                         .last = {256 << 20, 16},
-                                         .cores = 2,
-                                         .vector_units = 2,
-                                         .last_is_far = true,
-                                         .merging_takes_unit = true,
-                                         .crossing = 0.9,
-                                         .transposed = 1.03,
-                                         .ahead = 2048};
-
-    return is_far ? &far : __real_uk_caches();
+const struct uk_machine *__wrap_uk_machine(void) {
+    return is_far ? &far : __real_uk_machine();
 }
 
 /* ---- painted stacks ---- */
@@ -442,6 +432,8 @@ int main(int argc, char **argv) {
     };
 
     is_far = argc > 1 && !strcmp(argv[1], "far");
+    far = uk_machine_of(uk_core_find("golden_cove"));
+    far.part[2].size = 256 << 20; /* as virtual machines report it */
     setenv("UK_NUM_THREADS", "2", 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

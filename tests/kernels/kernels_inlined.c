@@ -179,13 +179,20 @@ static const char *calls(const char *text, const char *instruction) {
     return NULL;
 }
 
+/* Whether the cores of two targets begin as many multiply-adds a cycle, and loads beside them. */
+static bool are_alike(const struct uk_target *t, const struct uk_target *u) {
+    const struct uk_vectors *a = uk_core_find(t->row)->vectors, *b = uk_core_find(u->row)->vectors;
+
+    return a->fma.ports == b->fma.ports && a->fma.cycles == b->fma.cycles && a->load.ports == b->load.ports &&
+           a->load.cycles == b->load.cycles;
+}
+
 /* Whether the target has the kernel, and is a plain one or a core whose tuning differs from that of the one before: LLVM
  * compares it when it inlines. */
 static bool is_tried(const struct uk_target *t, const struct uk_kernel *row, char *lacks, size_t size) {
     return !uk_target_lacks_for(t, row, lacks, size) &&
            (t == uk_targets || t[-1].arch != t->arch || uk_target_lacks_for(t - 1, row, lacks, size) ||
-            t[-1].machine.fma_per_cycle != t->machine.fma_per_cycle ||
-            t[-1].machine.loads_alone != t->machine.loads_alone);
+            !are_alike(t - 1, t));
 }
 
 /* Compiled for each target of another architecture that has the kernel: nothing is left to call, nor did LLVM call

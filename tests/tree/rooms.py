@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOMS = {
-    "ukernels": "machine registry gpu runtime gemm blas",
+    "ukernels": "machine registry cost gpu runtime gemm blas",
     "bench": "",
     "tensorize": "base target language stages polyhedra interpret schedule match auto lower codegen link verify",
     "uk": "",

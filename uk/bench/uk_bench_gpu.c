@@ -216,7 +216,7 @@ static void print_units(const char *name, const struct units *u, const struct uk
 }
 
 static int print_kernel(const struct uk_gpu_kernel_counts *k, const struct uk_target *t) {
-    const struct uk_device *d = &t->machine.device;
+    const struct uk_device *d = &uk_core_find(t->row)->device;
     const struct uk_assembly *rules = &t->arch->assembly;
     const struct uk_amdgpu_counts *a = &k->all;
     int count;

@@ -3,9 +3,9 @@
  * What the ways to compute a product by tiles are estimated to take, in cycles of one core.
  *
  * Tiles. A step of k of a tile of mr x nr takes the longest of
- *     FMAs / 2      two vector FMAs a cycle; FMAs = mr (rounded up to the kernel's row_step) * vectors of nr
- *     loads / 2     two loads a cycle: a broadcast per row and the vectors of B
- *     4             the latency of an FMA, which every sum of the tile has to wait for
+ *     its instructions on the core's ports: FMAs, mr (rounded up to the kernel's row_step) * vectors of nr; loads, a broadcast
+ *                   per row and the vectors of B
+ *     the latency of an FMA, which every sum of the tile has to wait for
  * and a tile CALL cycles more for the call, its jumps, and its part of C, which comes and goes once per block of k.
  *
  * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte, once per
@@ -19,11 +19,11 @@
  * that they can go to, they come from the third, of which the kernels' prefetches hide what they can (far, per line).
  * Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. If a block's rows lie
  * in more pages than the first level of translations has (PAGES), each new page costs its translation (translate); rows
- * that do not begin with lines cost more, too (crossing). These are facts of the machine, in machine/caches.c: B is packed
+ * that do not begin with lines cost more, too (crossing). figures.c has these: B is packed
  * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if more of its rows share
  * sets than these have ways, six if each has a page of its own, else up to 25. Tiles that read B in place prefetch its next
  * rows, tiles that read a packed B the next rows of A, which no hardware prefetcher sees as streams if they are short; that is
- * worth something (unasked) where not all operands fit into the second cache, and not all columns are the last ones, whose
+ * worth something (unprefetched) where not all operands fit into the second cache, and not all columns are the last ones, whose
  * narrower tile prefetches nothing. Rows of A that each begin in a page of their own,
  * more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for
  * every block of columns. Where A is column-major, a step's elements are in one line or two. If the first cache keeps too
@@ -59,7 +59,9 @@ static double step_cost(const struct gemm_tile *t, int row_step, int64_t mr, int
     const double vectors = (double)gemm_parts(nr, t->lanes),
                  rows = (double)(gemm_parts(mr, row_step) * row_step);
 
-    return larger(larger(rows * vectors, rows + vectors) / 2, 4);
+    const struct uk_counts n = {.fma = rows * vectors, .load = rows + vectors};
+
+    return larger(uk_cost_cycles(&uk_machine()->core, t->vectors, &n), uk_machine()->core.fma_latency);
 }
 
 /* All tiles of a product, with all operands in the first two caches. */
@@ -90,12 +92,12 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
  * Tiles that read panels of A prefetch the next panel where it comes from a far cache, and a tile is long enough. */
 bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
     const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
-                  near = uk_caches()->second.size;
+                  near = uk_machine()->part[1].size;
 
     if (!t->asking[form])
         return false;
     if (form == GEMM_PANELS)
-        return uk_caches()->last_is_far && p->k >= 128;
+        return uk_gemm_figures()->is_far && p->k >= 128;
     if (form == GEMM_RA)
         return p->b_column != 1 && p->a_step == 1 && panels <= t->nr && size > near / 2;
     return panels > 1 && panels <= 8 && size > 2 * near;
@@ -104,12 +106,12 @@ bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gem
 /* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
 bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t) {
     return p->a_step == 1 &&
-           gemm_least(p->m, t->mr) * 3 / 2 > kept(&uk_caches()->first, p->a_row * p->type->size);
+           gemm_least(p->m, t->mr) * 3 / 2 > kept(&uk_machine()->part[0], p->a_row * p->type->size);
 }
 
 /* A column-major A in place: what it costs the tiles of a row, but for the first, that A's lines are fetched again. */
 static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
-    const struct uk_caches *caches = uk_caches();
+    const struct gemm_figures *f = uk_gemm_figures();
     const int64_t stride = p->a_step * p->type->size, again = gemm_parts(p->n, t->nr) - 1;
     const double apart = (double)(stride < GEMM_LINE ? GEMM_LINE : stride) / GEMM_LINE;
     const double wide = 1 + (double)((t->mr - 1) * p->type->size) / GEMM_LINE,
@@ -118,16 +120,16 @@ static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t
     double step = 0;
 
     if (kc * stride > PAGES * PAGE)
-        step += caches->columns.translate * (double)gemm_least(stride, PAGE) / PAGE;
-    if (block > (double)kept(&caches->second, stride))
-        step += caches->columns.far * lines;
-    else if (block > (double)kept(&caches->first, stride) / 2)
-        step += caches->columns.near * lines;
+        step += f->columns.translate * (double)gemm_least(stride, PAGE) / PAGE;
+    if (block > (double)kept(&uk_machine()->part[1], stride))
+        step += f->columns.far * lines;
+    else if (block > (double)kept(&uk_machine()->part[0], stride) / 2)
+        step += f->columns.near * lines;
     return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * step;
 }
 
 int64_t uk_gemm_room(const struct gemm_plan *p) {
-    return gemm_least(uk_caches()->second.size / 2, BLOCK) / p->type->size;
+    return gemm_least(uk_machine()->part[1].size / 2, BLOCK) / p->type->size;
 }
 
 int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
@@ -147,23 +149,23 @@ static bool tiles_pack(const struct gemm_plan *p, const struct gemm_tile *t, int
 double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc,
                       enum gemm_source source, enum gemm_source b) {
     const int size = p->type->size;
-    const struct uk_caches *caches = uk_caches();
-    const double elements = (double)p->m * (double)p->k, copy = caches->columns.copy;
+    const struct gemm_figures *f = uk_gemm_figures();
+    const double elements = (double)p->m * (double)p->k, copy = f->columns.copy;
     double cycles = 0;
 
     if (source == GEMM_COPIED && b == GEMM_COPIED && tiles_pack(p, t, kc))
-        return elements * size * caches->in_place.beside;
+        return elements * size * f->beside;
     if (source == GEMM_COPIED)
         return elements * size * (p->a_step == 1 ? COPY : copy);
     if (source == GEMM_ROWS)
         return elements * size * (p->a_step == 1 ? ROWS : TRANSPOSE - COPY + copy);
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
-        cycles += elements * (double)p->n * size / (double)(caches->second.size / 2) * WALK;
+        cycles += elements * (double)p->n * size / (double)(uk_machine()->part[1].size / 2) * WALK;
     if (uk_gemm_conflicts(p, t))
-        cycles += elements * (double)gemm_parts(p->n, t->nr) * caches->in_place.conflict;
+        cycles += elements * (double)gemm_parts(p->n, t->nr) * f->conflict;
     if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * PAGE &&
-        ((p->m + p->n) * p->k + p->m * p->n) * size > caches->second.size)
-        cycles += elements * size / GEMM_LINE * caches->in_place.unasked;
+        ((p->m + p->n) * p->k + p->m * p->n) * size > uk_machine()->part[1].size)
+        cycles += elements * size / GEMM_LINE * f->unprefetched;
     if (p->a_step != 1)
         cycles += columns_again(p, t, kc);
     return cycles;
@@ -175,7 +177,7 @@ bool uk_gemm_copies_as_read(const struct gemm_plan *p, const struct gemm_tile *t
 
 /* Whether rows of B share so few sets of the second cache that a block of KC of them would fill half of their places. */
 static bool shares_sets(const struct gemm_plan *p) {
-    return KC > kept(&uk_caches()->second, p->b_step * p->type->size) / 2;
+    return KC > kept(&uk_machine()->part[1], p->b_step * p->type->size) / 2;
 }
 
 /* Whether k is split in two because few panels of rows read a B that comes from a far cache or memory. Fetching B is then so much
@@ -185,9 +187,9 @@ static bool shares_sets(const struct gemm_plan *p) {
 static bool passes(const struct gemm_plan *p, const struct gemm_tile *t) {
     const bool shared = shares_sets(p);
 
-    return uk_caches()->last_is_far && p->b_column == 1 && p->m > 2 * t->mr &&
+    return uk_gemm_figures()->is_far && p->b_column == 1 && p->m > 2 * t->mr &&
            gemm_parts(p->m, t->mr) <= (shared ? 8 : 6) &&
-           p->n * p->k * p->type->size > uk_caches()->second.size / (shared ? 2 : 1);
+           p->n * p->k * p->type->size > uk_machine()->part[1].size / (shared ? 2 : 1);
 }
 
 double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
@@ -195,17 +197,17 @@ double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
     const int size = p->type->size;
     const double elements = (double)p->n * (double)p->k, again = (double)gemm_parts(p->m, t->mr) - 1;
     const int64_t stride = p->b_step * size;
-    const struct uk_caches *caches = uk_caches();
+    const struct gemm_figures *f = uk_gemm_figures();
     double cycles = 0;
 
     if (source == GEMM_COPIED)
-        return elements * size * (uk_gemm_copies_as_read(p, t, a) ? caches->in_place.as_read : COPY);
-    if (kc > kept(&caches->second, stride) / (caches->last_is_far ? 1 : 2))
-        cycles += elements * size / GEMM_LINE * caches->in_place.far;
+        return elements * size * (uk_gemm_copies_as_read(p, t, a) ? f->as_read : COPY);
+    if (kc > kept(&uk_machine()->part[1], stride) / (f->is_far ? 1 : 2))
+        cycles += elements * size / GEMM_LINE * f->far;
     if (kc * stride > PAGES * PAGE)
-        cycles += elements / t->nr * (double)gemm_least(stride, PAGE) / PAGE * caches->in_place.translate;
+        cycles += elements / t->nr * (double)gemm_least(stride, PAGE) / PAGE * f->translate;
     if (stride % GEMM_LINE)
-        cycles += elements / t->nr * caches->in_place.crossing;
+        cycles += elements / t->nr * f->crossing;
     return cycles * again;
 }
 
@@ -254,13 +256,13 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
 /* Whether k is not split for its length: rows of A are read once, while B stays in the cache. Where rows of A conflict, more than
  * two tiles to a row read a copy of A, and a copy of a long block does not stay. */
 static bool streams(const struct gemm_plan *p, const struct gemm_tile *t) {
-    return uk_caches()->last_is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
-           p->n * p->k * p->type->size <= uk_caches()->second.size / 2 &&
+    return uk_gemm_figures()->is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
+           p->n * p->k * p->type->size <= uk_machine()->part[1].size / 2 &&
            (p->n <= 2 * t->nr || !uk_gemm_conflicts(p, t));
 }
 
 int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
-    const int64_t room = uk_caches()->second.size / 2 / p->type->size / (4 * t->nr);
+    const int64_t room = uk_machine()->part[1].size / 2 / p->type->size / (4 * t->nr);
     const bool few = passes(p, t);
     const int64_t longest = few ? KC / 2 : KC, whole = few && shares_sets(p) ? longest : GEMM_K_WHOLE;
     const int64_t most = room > longest ? longest : room < 128 ? 128 : room;

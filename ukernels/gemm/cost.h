@@ -3,9 +3,39 @@
 #ifndef GEMM_COST_H
 #define GEMM_COST_H
 
+#include "cost/cost.h"
 #include "gemm.h"
 
 enum { GEMM_LINE = 64 };
+
+/* Measured figures, in cycles; cost.c says when each counts. */
+struct gemm_figures {
+    bool is_far;         /* the last cache */
+    double split;        /* that a vector of B across two lines adds to a step of few */
+    double conflict;     /* of a row of A and a step, where the rows share sets of the first cache */
+    double far;          /* of a line from the last cache, prefetched a few rows ahead */
+    double translate;    /* of a row in another page, if there are many */
+    double crossing;     /* of a row whose vectors do not begin with lines */
+    double as_read;      /* of a byte of a copy that the first panel of rows makes as it reads */
+    double beside;       /* of a byte of a copy of A that tiles make beside their steps */
+    double unprefetched; /* of a line of A from behind the second cache, which such tiles do not prefetch */
+    /* A column-major A: cycles per byte of a copy; and for each tile that reads it in place: of a line that comes from the second
+     * cache, of one from behind it, and of a step in another page. */
+    struct {
+        double copy, near, far, translate;
+    } columns;
+    double transposed; /* factor by which the estimate has to be better for C to be transposed and not B */
+};
+
+/* ---- figures.c ---- */
+
+/* This machine's. */
+const struct gemm_figures *uk_gemm_figures(void);
+/* How many bytes ahead kernels prefetch a matrix that comes from behind the second cache: what comes from memory during its
+ * latency; 0 where the hardware prefetches as far. */
+int64_t uk_gemm_ahead(void);
+
+/* ---- cost.c ---- */
 
 /* Cycles per byte: of a copy; of elements whose columns become rows. */
 #define GEMM_COPY 0.1

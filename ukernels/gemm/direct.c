@@ -2,16 +2,13 @@
 /*
  * Which kernels compute the columns of a small product: those that take the fewest cycles for a cube of n.
  *
- * A kernel's step of k takes, for its rows, the longest of
- *     FMAs / 2          two vector multiply-adds a cycle
- *     loads / 2         two loads
- *     (FMAs + other)/u  what goes through the u vector units that multiply or shuffle, three or two of them
+ * A kernel's step of k takes, for its rows, what its multiply-adds, loads and shuffles take on the core's ports (cost/kernel.c),
  * and a call CALL more: its arguments, its jumps, the first loads that wait. A vector of columns costs as much with one
  * column as with all; kernels of fewer columns have several rows in a vector, at the price of shuffles. So 20 columns
  * are 16 and 4 rather than two vectors.
  *
- * Where loads into a part of a register take such a unit too (uk_caches), R rows that share a vector take it for all loads of a
- * row-major A but every R-th; and before the first step for R masks, which come through one of the units. 8 columns are then 12
+ * Where loads into a part of a register take a port of multiply-adds too, R rows that share a vector take it for all loads of a
+ * row-major A but every R-th; and before the first step for R masks, which come through one of these ports. 8 columns are then 12
  * FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector for each row. 4
  * columns take a third of a cycle, if there are rows enough for the masks; else they have kernels of their own.
  *
@@ -19,10 +16,11 @@
  * step for one or two columns, and half a cycle for each more, where a vector of columns takes 8 and rows that share one 5.5. With
  * a column-major A each column takes half a cycle.
  *
- * Loads across two lines cost such a machine something as well (crossing), and are two: with rows of no whole vectors, all
+ * Loads across two lines cost such a machine something as well (split), and are two: with rows of no whole vectors, all
  * vectors of B that are as long as a line, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in
  * groups of 6 take 4 % longer.
  */
+#include "cost.h"
 #include "direct.h"
 
 #include <stddef.h>
@@ -51,7 +49,7 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* How many of a kernel's loads in a step of k take a vector unit, where loads into a part of a register do. Loads of two
+/* How many of a kernel's loads in a step of k fill a part of a register. Loads of two
  * neighbours of a column-major A do not; but for few steps they cost as much, with the masks, and for many half a vector for each
  * row is as good. */
 static double merging_loads(const struct uk_kernel *k) {
@@ -65,29 +63,35 @@ static double merging_loads(const struct uk_kernel *k) {
 /* What the vectors of B, if they cross lines, add to a step of all groups of these rows: less to a longer step, nothing to
  * one of HIDDEN cycles. Measured with 8 to 14 rows of two vectors, 0.9 to 0.2 cycles, and with 4 to 6 of four, 1.6 to 0.6; of
  * three, 6 to 9 rows, two thirds of what that would be. */
-static double crossing_cycles(const struct uk_caches *caches, const struct uk_kernel *k, int rows) {
+static double split_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows) {
     enum { HIDDEN = 15 };
     const int groups = (rows + k->mr - 1) / k->mr;
-    const double vectors = k->fma / k->mr, step = rows * vectors / 2 / groups;
-    const double each = vectors == 3 ? caches->crossing * 2 / 3 : caches->crossing;
+    const double vectors = k->fma / k->mr, step = rows * vectors * t->fma_cycles / groups;
+    const double each = uk_gemm_figures()->split * (vectors == 3 ? 2. / 3 : 1);
 
     return each * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
 }
 
 /* Cycles of a step of k for so many rows. Where rows share a vector, the last vector may be partly unused. */
-static double step_cycles(const struct uk_caches *caches, const struct uk_kernel *k, int rows, bool crosses) {
+static double step_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, bool splits) {
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
-    const double merging = caches->merging_takes_unit ? merging_loads(k) : 0;
-    const double units = (k->fma + k->other + merging) / caches->vector_units;
-    const double loads = k->loads + (crosses ? k->fma / k->mr : 0);
+    const struct uk_counts n = {.fma = k->fma,
+                                .load = k->loads + (splits ? k->fma / k->mr : 0),
+                                .shuffle = k->other,
+                                .merge = merging_loads(k)};
 
-    return whole * larger(larger(k->fma, loads) / 2, units) / k->mr +
-           (crosses ? crossing_cycles(caches, k, rows) : 0);
+    return whole * uk_cost_cycles(&uk_machine()->core, t->vectors, &n) / k->mr +
+           (splits ? split_cycles(t, k, rows) : 0);
 }
 
-/* What a call takes beside its steps: the masks of rows that share a vector are made through one of the units. */
-static int call_cycles(const struct uk_caches *caches, const struct uk_kernel *k) {
-    return k->row_step > 1 && caches->merging_takes_unit ? CALL + k->row_step : CALL;
+/* Whether a load into a part of a register takes a port of multiply-adds. */
+static bool merges_take_port(const struct gemm_type *t) {
+    return t->vectors->merge.ports & t->vectors->fma.ports;
+}
+
+/* What a call takes beside its steps: the masks of rows that share a vector are made through one of those ports. */
+static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k) {
+    return k->row_step > 1 && merges_take_port(t) ? CALL + k->row_step : CALL;
 }
 
 /* Whether a kernel that is a vector narrower takes that many columns: kernels rely on all vectors but the last being full. */
@@ -101,26 +105,31 @@ static bool is_transposed(const struct uk_kernel *k) {
 }
 
 /* Cycles of a call of such a kernel: groups of mr rows, in whole groups of steps, with a load into half a register beside the
- * shuffles, which have one unit, and then C's shuffles; beside the last group up to a lane of rows, each in a vector. With a
- * column-major A there are multiply-adds only, whose latency is 4; of fewer rows than a vector each has its own. */
-static double transposed_cycles(const struct uk_caches *caches, const struct uk_kernel *k, int rows,
-                                int columns, int steps) {
+ * shuffles, and then C's shuffles; beside the last group up to a lane of rows, each in a vector. With a column-major A there are
+ * multiply-adds only, which wait for each other; of fewer rows than a vector each has its own. */
+static double transposed_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, int columns,
+                                int steps) {
+    const struct uk_core *core = &uk_machine()->core;
     const int lane = k->mr / 4, group = 2 * lane, transposed = (steps + group - 1) / group * group;
     const int vectors = (rows + k->mr - 1) / k->mr;
     const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
-    const int groups = (rows - beyond + k->mr - 1) / k->mr, units = caches->vector_units;
-    const double all = ((k->other + 1) * transposed + columns * steps) / units,
-                 shuffles = k->other * transposed;
+    const int groups = (rows - beyond + k->mr - 1) / k->mr;
+    const struct uk_counts whole = {.fma = columns * steps,
+                                    .shuffle = k->other * transposed,
+                                    .merge = transposed},
+                           rest = {.fma = beyond, .merge = beyond ? 1 : 0};
     const double c = 5. * lane * ((columns + lane - 1) / lane);
 
     if (!k->other && rows < k->mr)
-        return CALL + 4. * steps * ((rows + lane - 1) / lane);
+        return CALL + (double)t->fma_latency * steps * ((rows + lane - 1) / lane);
     if (!k->other)
-        return CALL + steps * larger(vectors * columns / 2., 4) + vectors * c;
-    return CALL + groups * (larger(all, shuffles) + c) + (beyond ? steps * (beyond + 1.) / units : 0);
+        return CALL + steps * larger(vectors * columns * t->fma_cycles, t->fma_latency) + vectors * c;
+    return CALL + groups * (uk_cost_cycles(core, t->vectors, &whole) + c) +
+           steps * uk_cost_cycles(core, t->vectors, &rest);
 }
 
 struct search {
+    const struct gemm_type *type;
     const struct uk_kernel *const *kernel;
     int kernels, n, rows;
     int lanes;       /* of a vector */
@@ -149,11 +158,10 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
 static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                            int steps) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
-    const struct uk_caches *caches = uk_caches();
-    const bool crosses = caches->crossing > 0 && s->n % s->lanes && is_whole;
+    const bool splits = uk_gemm_figures()->split > 0 && s->n % s->lanes && is_whole;
 
-    return is_transposed(k) ? transposed_cycles(caches, k, rows, columns, steps)
-                            : call_cycles(caches, k) + steps * step_cycles(caches, k, rows, crosses);
+    return is_transposed(k) ? transposed_cycles(s->type, k, rows, columns, steps)
+                            : call_cycles(s->type, k) + steps * step_cycles(s->type, k, rows, splits);
 }
 
 /* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
@@ -225,7 +233,7 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, steps = s->n;
 
-    if (!uk_caches()->merging_takes_unit || (low->pieces < 2 && s->n <= 2 * s->lanes))
+    if (!merges_take_port(t) || (low->pieces < 2 && s->n <= 2 * s->lanes))
         return;
     s->transposes = true;
     find_best(s, tall);
@@ -390,10 +398,10 @@ int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, i
 
 /* The number of rows that kernels are chosen for: as many as columns; for few columns some more, since what is best for few rows is
  * not best for many. One column is a matrix-vector product, which has other kernels. */
-static int rows_for(int columns) {
+static int rows_for(const struct gemm_type *t, int columns) {
     enum { MANY = 16 };
 
-    return columns > 1 && columns < MANY / 2 && uk_caches()->merging_takes_unit ? MANY : columns;
+    return columns > 1 && columns < MANY / 2 && merges_take_port(t) ? MANY : columns;
 }
 
 static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
@@ -406,10 +414,11 @@ static const struct uk_kernel *pack_of(const struct gemm_type *t, int width) {
 /* The kernels for n columns. */
 static void fill_columns(struct gemm_type *t, int form, int n, prepare_function *const *prepare) {
     const int lanes = GEMM_VECTOR / t->size;
-    struct search s = {.kernel = t->whole[form],
+    struct search s = {.type = t,
+                       .kernel = t->whole[form],
                        .kernels = t->wholes[form],
                        .n = n,
-                       .rows = rows_for(n),
+                       .rows = rows_for(t, n),
                        .lanes = lanes,
                        .prepare = prepare};
 

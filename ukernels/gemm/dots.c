@@ -3,9 +3,9 @@
  * Products with a column-major B as inner products: which, and what they cost.
  *
  * Other kernels have a vector of columns of B, or of rows of A if C is transposed: with few columns or rows some lanes, or most, are
- * unused, a step of k takes 4 cycles at least, the latency of its sums, and one operand is transposed. Vectors along k
+ * unused, a step of k takes the latency of its sums at least, and one operand is transposed. Vectors along k
  * are full, whatever m and n are, but their lanes have to be added up (TREE cycles for each group of rows), and where rows
- * or columns do not begin with lines each load may cost something more (crossing in uk_caches). If one operand is not contiguous
+ * or columns do not begin with lines each load may cost something more (split in cost.h). If one operand is not contiguous
  * along k, but has few columns or rows, it is transposed into the workspace.
  *
  * This decision is part of every small product's time: it has no divisions, and takes sizes in registers.
@@ -33,21 +33,22 @@ static double cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k,
                  b = ldb * t->size % GEMM_LINE ? crossing * groups * 4 : 0;
     const bool is_far = (m + n) * k > 4 * t->near;
 
-    return (is_far ? FAR : 1) * fours * (vectors(t, k) * (2 * (double)m + a + b) + groups * TREE);
+    return (is_far ? FAR : 1) * fours *
+           (vectors(t, k) * (4 * t->fma_cycles * (double)m + a + b) + groups * TREE);
 }
 
 double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
                            int64_t ldb) {
-    return cycles(t, m, n, k, lda, ldb, uk_caches()->crossing);
+    return cycles(t, m, n, k, lda, ldb, uk_gemm_figures()->split);
 }
 
 /* Cycles by kernels with vectors of columns, B in place or transposed first. */
 static double columns_cycles(const struct gemm_type *t, int64_t rows, int64_t columns, int64_t k,
                              bool transposed) {
-    const double multiply = (double)rows * vectors(t, columns) / 2;
+    const double multiply = (double)rows * vectors(t, columns) * t->fma_cycles;
 
-    return (double)k *
-           ((multiply < 4 ? 4 : multiply) + (transposed ? TRANSPOSE * (double)columns * t->size : 0));
+    return (double)k * ((multiply < t->fma_latency ? t->fma_latency : multiply) +
+                        (transposed ? TRANSPOSE * (double)columns * t->size : 0));
 }
 
 bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,

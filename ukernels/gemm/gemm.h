@@ -15,7 +15,7 @@
  * multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van de Geijn, ACM TOMS 41,
  * 2015). Beside them an operand may be read in place, where cost.c estimates that this is faster than packing it.
  *
- * Uses machine (caches, and what operands in place cost), registry (kernels by name) and runtime (threads, memory).
+ * Uses machine (the row of this core), registry (kernels by name), cost (cycles on a core's ports) and runtime (threads, memory).
  */
 #ifndef GEMM_H
 #define GEMM_H
@@ -42,6 +42,7 @@ enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_RAP, GEMM_FORMS,
 struct gemm_tile {
     int mr, nr;
     int lanes;                                      /* elements of a vector */
+    const struct uk_vectors *vectors;               /* of that width, as the core has them */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
     void (*asking[GEMM_FORMS])(void); /* those that also prefetch what the next tiles read; NULL: none */
     void (*packing)(void);            /* of PANELS, which also copies rows of the next panel; NULL: none */
@@ -243,8 +244,11 @@ struct gemm_type {
     int few_rows;       /* its associativity: how many lines a set holds */
     int64_t near, last; /* elements of a quarter of the second cache; of the last one */
     int64_t second_way; /* bytes of a way of the second cache */
-    bool last_is_far;   /* uk_caches's */
-    _Atomic bool ready; /* all is filled in */
+    bool last_is_far;   /* cost.h's is_far */
+    const struct uk_vectors *vectors; /* the widest of its tiles */
+    double fma_cycles;                /* a multiply-add of the widest vectors, one after another */
+    int fma_latency;                  /* of one that waits for the one before */
+    _Atomic bool ready;               /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t, *nt;
     int nt_shift; /* nt's vectors have 2^nt_shift elements */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];

@@ -18,6 +18,15 @@ static int level(const struct uk_kernel *k) {
     return i;
 }
 
+static struct gemm_tile new_tile(const struct gemm_type *t, const struct uk_kernel *k) {
+    const int lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1;
+
+    return (struct gemm_tile){.mr = k->mr,
+                              .nr = k->nr,
+                              .lanes = lanes,
+                              .vectors = uk_core_vectors(&uk_machine()->core, lanes * t->size)};
+}
+
 /* The tile of these dimensions, made if it is new; NULL: there is no room. */
 static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k) {
     int i = 0;
@@ -27,8 +36,7 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
     if (i == GEMM_TILES_MOST)
         return NULL;
     if (i == t->tiles) {
-        t->tile[t->tiles++] = (struct gemm_tile){
-            .mr = k->mr, .nr = k->nr, .lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1};
+        t->tile[t->tiles++] = new_tile(t, k);
     }
     return &t->tile[i];
 }
@@ -88,8 +96,7 @@ static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
         return;
     struct gemm_tile *s = &t->small[t->smalls++];
 
-    *s =
-        (struct gemm_tile){.mr = k->mr, .nr = k->nr, .lanes = k->fma > 0 ? (int)(k->mr * k->nr / k->fma) : 1};
+    *s = new_tile(t, k);
     s->kernel[GEMM_SMALL] = k;
     const struct gemm_tile *last = NULL;
     for (int n = 1, higher = 1; n <= k->nr && n < GEMM_WIDTHS; n++) {
@@ -185,6 +192,18 @@ static void take_kernels(struct gemm_type *t) {
     }
 }
 
+/* What inner products and small ones are estimated by, without a division. */
+static void set_fma(struct gemm_type *t) {
+    const struct uk_core *core = &uk_machine()->core;
+    const struct uk_vectors *widest = core->vectors;
+
+    for (int i = 0; i < t->tiles; i++)
+        widest = t->tile[i].vectors->bytes > widest->bytes ? t->tile[i].vectors : widest;
+    t->vectors = widest;
+    t->fma_cycles = 1 / uk_ports_rate(&widest->fma);
+    t->fma_latency = core->fma_latency;
+}
+
 static void look_up(struct gemm_type *t) {
     take_kernels(t);
     drop_generic(t);
@@ -194,14 +213,15 @@ static void look_up(struct gemm_type *t) {
         t->for_columns[n] = uk_gemm_width_for(t, n, false);
         t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
     }
-    const struct uk_cache *first = &uk_caches()->first;
+    const struct uk_cache *first = &uk_machine()->part[0];
 
     t->way = first->size / first->ways;
     t->few_rows = (int)first->ways / 2;
-    t->near = uk_caches()->second.size / 4 / t->size;
-    t->last = uk_caches()->last.size / t->size;
-    t->second_way = uk_caches()->second.size / uk_caches()->second.ways;
-    t->last_is_far = uk_caches()->last_is_far;
+    t->near = uk_machine()->part[1].size / 4 / t->size;
+    t->last = uk_machine()->part[2].size / t->size;
+    t->second_way = uk_machine()->part[1].size / uk_machine()->part[1].ways;
+    t->last_is_far = uk_gemm_figures()->is_far;
+    set_fma(t);
     uk_gemm_direct_fill(t);
     atomic_store_explicit(&t->ready, true, memory_order_release);
 }

@@ -120,7 +120,6 @@ static bool packs_as_read(const struct gemm_plan *p) {
 
 static void block(struct gemm_plan *p, const struct choice *c) {
     const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
-    const struct uk_caches *caches = uk_caches();
     int64_t columns, rows, room = uk_gemm_room(p);
 
     p->tile = c->tile;
@@ -136,7 +135,7 @@ static void block(struct gemm_plan *p, const struct choice *c) {
         room /= 2; /* the other half is for what is prefetched */
     columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
     rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
-    if (p->row_tasks * p->column_tasks > caches->cores)
+    if (p->row_tasks * p->column_tasks > uk_machine()->cores)
         room /= 2; /* two tasks to a core */
     p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
     /* Where A is packed it is kept for all blocks of columns, which read its panels from the third cache or from memory. More rows
@@ -201,7 +200,7 @@ static enum uk_status plan_either(struct gemm_plan *p) {
         c >= (double)p->n * (double)p->k * p->type->size * GEMM_COPY || plan_tiles(&q) || q.kc < q.k)
         return status;
     q.cycles += c;
-    if (q.cycles * uk_caches()->transposed < p->cycles)
+    if (q.cycles * uk_gemm_figures()->transposed < p->cycles)
         *p = q;
     return UK_OK;
 }
@@ -213,7 +212,7 @@ static bool plan_small(struct gemm_plan *p) {
         return false;
     const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
     const struct gemm_tile *t = whole ? whole : p->type->in_place_for_columns[p->n];
-    const struct uk_cache *first = &uk_caches()->first;
+    const struct uk_cache *first = &uk_machine()->part[0];
     const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
 
     if (!t || !t->kernel[form])

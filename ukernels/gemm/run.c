@@ -10,6 +10,7 @@
  * So threads never wait for one another; but A is packed once for each task of a row of the grid, and B once for each task of a
  * column, which the plan's cost includes.
  */
+#include "cost.h"
 #include "direct.h"
 
 static int64_t least(int64_t a, int64_t b) {
@@ -268,9 +269,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
 
 /* How far ahead kernels prefetch a matrix of that many elements: not at all if it can stay in the second cache. */
 static int64_t ahead_in(const struct gemm_type *type, int64_t elements) {
-    const struct uk_caches *caches = uk_caches();
-
-    return elements * type->size > caches->second.size ? caches->ahead / type->size : 0;
+    return elements * type->size > uk_machine()->part[1].size ? uk_gemm_ahead() / type->size : 0;
 }
 
 /* A product whose m or n is 1; x is copied to the workspace if it is not contiguous and has to be. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "arch.h"
 #include "cpu.h"
+#include "machine.h"
 #include "ukernels.h"
 
 /* Weakest first, as in archs.def. Rows of other architectures have no name here. */
@@ -154,6 +155,13 @@ bool uk_cpu_lacks(const char *features, char *name, size_t size) {
 
 enum uk_status uk_cpu_status(const char **text) {
     pthread_once(&once, read_environment);
+    const char *why;
+
+    if (!status && uk_machine_is_refused(&why)) {
+        if (text)
+            *text = why;
+        return UK_INVALID_ARGUMENT;
+    }
     if (text)
         *text = message;
     return status;

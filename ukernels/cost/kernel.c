@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The throughput of a loop by its ports, as llvm-mca and uiCA count it: instructions that may only go to the ports of a set take
+ * at least their cycles over the number of those ports. The sets that count are the unions of the instructions' own (Hall's theorem).
+ */
+#include "cost.h"
+
+double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n) {
+    const struct uk_ports *const kind[] = {&v->fma, &v->load, &v->shuffle, &v->merge};
+    const double count[] = {n->fma, n->load, n->shuffle, n->merge};
+    double most = (n->fma + n->load + n->shuffle + n->other) / core->issue, cycles[4];
+    unsigned ports[4];
+    int kinds = 0;
+
+    for (int i = 0; i < 4; i++)
+        if (count[i] > 0 && kind[i]->ports) {
+            ports[kinds] = kind[i]->ports;
+            cycles[kinds++] = count[i] * kind[i]->cycles;
+        }
+    for (unsigned chosen = 1; chosen < 1u << kinds; chosen++) {
+        unsigned all = 0;
+        double sum = 0;
+
+        for (int i = 0; i < kinds; i++)
+            if (chosen >> i & 1) {
+                all |= ports[i];
+                sum += cycles[i];
+            }
+        const double each = sum / __builtin_popcount(all);
+
+        most = each > most ? each : most;
+    }
+    return most;
+}
