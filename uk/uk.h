@@ -34,6 +34,7 @@ struct uk_arguments {
     int64_t time_limit, trial_limit, trials;                       /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
     bool time, check, count, histogram, cycles, require_kernels, all, json, explain, is_static, completion;
+    bool list, measure; /* of uk machine */
     const char *layout, *ta, *tb; /* of uk gemm */
 };
 
@@ -211,6 +212,7 @@ int uk_command_show(const struct uk_arguments *a);
 int uk_command_bench(const struct uk_arguments *a);
 int uk_command_verify(const struct uk_arguments *a);
 int uk_command_gemm(const struct uk_arguments *a);
+int uk_command_machine(const struct uk_arguments *a);
 int uk_command_help(const struct uk_arguments *a);
 
 /* uk_time.c: times a compiled program beside the peak and the peers. */

@@ -14,7 +14,8 @@ enum {
     VERIFY = 64,
     TUNE = 128,
     GEMM = 256,
-    HELP = 512
+    HELP = 512,
+    MACHINE = 1024
 };
 enum { PROGRAMS = RUN | COMPILE | EXPLAIN | TUNE };
 
@@ -33,6 +34,8 @@ const struct uk_command uk_commands[] = {
      "print one kernel: what it computes, its assembly, its LLVM IR", uk_command_show},
     {"gemm", GEMM, 3, 3, "M N K", NULL, "say how uk_sgemm or uk_dgemm computes a product of this shape",
      uk_command_gemm},
+    {"machine", MACHINE, 0, 0, "", NULL,
+     "print what is known of this core and what lies behind it, and measure it", uk_command_machine},
     {"bench", BENCH, 0, INT32_MAX, "[gemm | KERNEL...]", "gemm <kernel> <file>",
      "time kernels alone, or uk_sgemm beside other libraries", uk_command_bench},
     {"help", HELP, 0, 1, "[COMMAND]", "<command>", "print what a command does, and its options",
@@ -85,6 +88,12 @@ const struct uk_option uk_options[] = {
      "print what each stage took, on standard error"},
     {"--seconds", "N", UK_OPTION_COUNT, VERIFY, FIELD(time_limit), 86400, NULL,
      "CPU time that one call may take (default: 60)"},
+    {"--measure", NULL, UK_OPTION_FLAG, MACHINE, FIELD(measure), 0, NULL,
+     "measure each fact of the row by a microbenchmark, and print it beside the row's"},
+    {"--seconds", "N", UK_OPTION_COUNT, MACHINE, FIELD(time_limit), 60, NULL,
+     "how long to measure, about (default: 30)"},
+    {"--list", NULL, UK_OPTION_FLAG, MACHINE, FIELD(list), 0, NULL, "list the rows of this architecture"},
+    {"--json", NULL, UK_OPTION_FLAG, MACHINE, FIELD(json), 0, NULL, "the same as JSON"},
     {"--time-limit", "SECONDS", UK_OPTION_COUNT, TUNE, FIELD(time_limit), 86400, NULL,
      "how long to search (default: 60; with --trials: no limit)"},
     {"--time-limit", "SECONDS", UK_OPTION_COUNT, BENCH, FIELD(time_limit), 86400, NULL,

@@ -21,7 +21,7 @@ if ! command -v "$qemu" >/dev/null || [[ ! -e /usr/$triple/lib ]]; then
 fi
 
 "$here/build.sh" "$arch" "$source" "$build"
-programs=(kernels/kernels registry/registry $([[ $arch != riscv64 ]] || echo registry/registry_cpu_has) runtime/parallel gemm/gemm)
+programs=(machine/measure kernels/kernels registry/registry $([[ $arch != riscv64 ]] || echo registry/registry_cpu_has) runtime/parallel gemm/gemm)
 targets=("${programs[@]/#/tests/}")
 if [[ $which == all ]]; then
     programs+=(kernels/broken_kernels blas/blas_test blas/blas_no_handler blas/blas_mkl_handler)
@@ -45,6 +45,7 @@ for QEMU_CPU in "${cpus[@]}"; do
     export QEMU_CPU
     run registry/registry
 done
+run machine/measure
 emulation=()
 if [[ $arch == riscv64 ]]; then
     run registry/registry_cpu_has

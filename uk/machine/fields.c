@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of struct uk_machine: names, units, and how each is printed. */
+#include "measure.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The kind is the end of a UK_FIELD_; the member is of struct uk_machine. */
+#define FIELD(name, line, words, unit, kind, member) \
+    { name, line, words, unit, UK_FIELD_##kind, offsetof(struct uk_machine, member) }
+#define PORTS(i, of, words) \
+    FIELD("vectors." #i "." #of, "vectors." #i "." #of, words, "a cycle", PORTS, core.vectors[i].of)
+#define VECTORS(i)                                                                                 \
+    FIELD("vectors." #i ".bytes", "vectors." #i, "%s bytes", "bytes", INT, core.vectors[i].bytes), \
+        FIELD("vectors." #i ".registers", "vectors." #i, "%s registers", "registers", INT,         \
+              core.vectors[i].registers),                                                          \
+        PORTS(i, fma, "%s"), PORTS(i, shuffle, "%s"), PORTS(i, load, "%s"), PORTS(i, store, "%s"), \
+        PORTS(i, merge, "beside a load into a part of a register, %s")
+#define CACHE(name, member)                                                                \
+    FIELD(name ".size", name, "%s bytes", "bytes", INT64, member.size),                    \
+        FIELD(name ".ways", name, "%s ways", "ways", INT, member.ways),                    \
+        FIELD(name ".latency", name, "%s cycles", "cycles", DOUBLE, member.latency),       \
+        FIELD(name ".bytes", name, "%s bytes/cycle", "bytes/cycle", DOUBLE, member.bytes), \
+        FIELD(name ".lines", name, "%s lines in flight", "lines", INT, member.lines)
+#define DEVICE(of, words, kind) FIELD("device." #of, "device", words, "", kind, core.device.of)
+
+const struct uk_field uk_fields[] = {
+    FIELD("name", "core", "%s (UK_MACHINE takes another)", "", TEXT, core.name),
+    FIELD("arch", "core", "%s", "", ARCH, core.arch),
+    FIELD("cpus", "core", "CPUs %s", "", TEXT, core.cpus),
+    FIELD("uncore", "core", "usually before %s", "", TEXT, core.uncore),
+    FIELD("issue", "issue", "%s instructions a cycle", "a cycle", DOUBLE, core.issue),
+    FIELD("fma_latency", "fma_latency", "%s cycles", "cycles", INT, core.fma_latency),
+    VECTORS(0),
+    VECTORS(1),
+    CACHE("l1", core.l1),
+    CACHE("l2", core.l2),
+    FIELD("l2_cores", "l2", "of %s cores", "cores", INT, core.l2_cores),
+    FIELD("prefetch.streams", "prefetch", "%s streams", "streams", INT, core.prefetch.streams),
+    FIELD("prefetch.ahead", "prefetch", "%s bytes ahead", "bytes", INT64, core.prefetch.ahead),
+    FIELD("prefetch.past_page", "prefetch", "past the page's end: %s", "", BOOL, core.prefetch.past_page),
+    FIELD("split", "split", "%s cycles more for a load across two lines", "cycles", DOUBLE, core.split),
+    FIELD("alias", "alias", "%s cycles for a load after a store a multiple of 4 KB away", "cycles", DOUBLE,
+          core.alias),
+    FIELD("absent", "absent", "%s cycles for a store to a line from the last cache", "cycles", DOUBLE,
+          core.absent),
+    FIELD("tlb.first", "tlb", "%s entries", "entries", INT, core.tlb.first),
+    FIELD("tlb.second", "tlb", "%s in the second level", "entries", INT, core.tlb.second),
+    FIELD("tlb.latency", "tlb", "%s cycles from there", "cycles", DOUBLE, core.tlb.latency),
+    FIELD("tlb.walk", "tlb", "a walk %s cycles", "cycles", DOUBLE, core.tlb.walk),
+    FIELD("tlb.page", "tlb", "pages of %s bytes", "bytes", INT64, core.tlb.page),
+    DEVICE(threads, "%s threads of a block", INT),
+    DEVICE(shared_bytes, "%s bytes shared", INT64),
+    DEVICE(register_bytes, "%s bytes of a thread's buffers", INT64),
+    DEVICE(lanes, "%s lanes", INT),
+    DEVICE(registers, "%s registers", INT),
+    DEVICE(granule, "in units of %s", INT),
+    DEVICE(waves, "%s waves", INT),
+    DEVICE(simds, "%s SIMDs", INT),
+    DEVICE(units, "%s compute units", INT),
+    FIELD("uncore.name", "uncore", "%s", "", TEXT, uncore.name),
+    FIELD("uncore.cores", "uncore", "of %s cores", "cores", INT, uncore.cores),
+    FIELD("uncore.latency", "uncore", "memory %s cycles away", "cycles", DOUBLE, uncore.latency),
+    FIELD("uncore.bytes", "uncore", "%s bytes/cycle from there", "bytes/cycle", DOUBLE, uncore.bytes),
+    CACHE("uncore.cache", uncore.cache),
+    FIELD("cores", "cores", "%s cores", "cores", INT, cores),
+    {0},
+};
+
+static const void *place(const struct uk_machine *m, const struct uk_field *f) {
+    return (const char *)m + f->offset;
+}
+
+double uk_field_value(const struct uk_machine *m, const struct uk_field *f) {
+    const void *p = place(m, f);
+
+    switch (f->kind) {
+    case UK_FIELD_INT:
+        return *(const int *)p;
+    case UK_FIELD_INT64:
+        return (double)*(const int64_t *)p;
+    case UK_FIELD_DOUBLE:
+        return *(const double *)p;
+    case UK_FIELD_BOOL:
+        return *(const bool *)p;
+    case UK_FIELD_PORTS:
+        return uk_ports_rate(p);
+    case UK_FIELD_TEXT:
+    case UK_FIELD_ARCH:
+        break;
+    }
+    return 0;
+}
+
+static void print_ports(const struct uk_ports *p, char *text, size_t size) {
+    int n = 0;
+
+    if (!p->ports) {
+        snprintf(text, size, "no unit");
+        return;
+    }
+    n = snprintf(text, size, "%.4g a cycle, on", uk_ports_rate(p));
+    for (int i = 0; i < 32; i++)
+        if (p->ports >> i & 1 && n < (int)size)
+            n += snprintf(text + n, size - (size_t)n, " p%d", i);
+}
+
+static const char *arch_name(int arch) {
+    static const char *const names[] = {
+#define UK_ARCH_ROW(name, ...) #name,
+#include "machine/archs.def"
+    };
+    return arch >= 0 && arch < (int)(sizeof names / sizeof *names) ? names[arch] : "any";
+}
+
+const char *uk_field_text(const struct uk_machine *m, const struct uk_field *f, char *text, size_t size) {
+    const void *p = place(m, f);
+    const char *word = f->kind == UK_FIELD_TEXT ? *(const char *const *)p : NULL;
+
+    switch (f->kind) {
+    case UK_FIELD_TEXT:
+        snprintf(text, size, "%s", word && *word ? word : "none");
+        break;
+    case UK_FIELD_ARCH:
+        snprintf(text, size, "%s", arch_name(*(const int *)p));
+        break;
+    case UK_FIELD_BOOL:
+        snprintf(text, size, "%s", *(const bool *)p ? "yes" : "no");
+        break;
+    case UK_FIELD_PORTS:
+        print_ports(p, text, size);
+        break;
+    case UK_FIELD_INT64:
+        snprintf(text, size, "%" PRId64, *(const int64_t *)p);
+        break;
+    case UK_FIELD_INT:
+    case UK_FIELD_DOUBLE:
+        snprintf(text, size, "%.10g", uk_field_value(m, f));
+        break;
+    }
+    return text;
+}
+
+bool uk_field_is_absent(const struct uk_machine *m, const struct uk_field *f) {
+    if (!strncmp(f->name, "vectors.", 8))
+        return !m->core.vectors[f->name[8] - '0'].bytes;
+    if (!strncmp(f->name, "device.", 7))
+        return !m->core.device.threads;
+    if (!strncmp(f->name, "uncore.cache.", 13))
+        return !m->uncore.cache.size;
+    return false;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loops of AArch64 with NEON. Accumulators are the registers 0 to 4 and 10 to 14; 8 and 9 are operands, 25 is not used again, 20
+ * to 24 are loaded into, in turn, as a load that keeps the other half waits for what is there. All are 0, as subnormal numbers
+ * would cost time. */
+#include "measure.h"
+
+#define REPEAT(n, body) ".rept " #n "\n\t" body ".endr\n\t"
+/* Not by .rept, which would take away what separates a number from a dot. */
+#define FOUR(body) body body body body
+#define FIVE(body) ".irp i,0,1,2,3,4\n\t" body ".endr\n\t"
+#define EIGHT(body) ".irp i,0,1,2,3,4,5,6,7\n\t" body ".endr\n\t"
+#define ZERO ".irp i,0,1,2,3,4,8,9,10,11,12,13,14,20,21,22,23,24,25\n\tmovi v\\i\\().16b, #0\n\t.endr\n\t"
+
+#define LOOP(name, body)                                                                                     \
+    static void name(long iterations, char *memory) {                                                        \
+        __asm__ volatile(ZERO "1:\n\t" body "subs %0, %0, #1\n\t"                                            \
+                              "b.ne 1b"                                                                      \
+                         : "+r"(iterations), "+r"(memory)                                                    \
+                         :                                                                                   \
+                         : "cc", "memory", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "v0", "v1", "v2", \
+                           "v3", "v4", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v20", "v21", "v22",   \
+                           "v23", "v24", "v25");                                                             \
+    }
+
+#define FMA_A "fmla v\\i\\().4s, v8.4s, v9.4s\n\t"
+#define FMA_B "fmla v1\\i\\().4s, v8.4s, v9.4s\n\t"
+#define SHUFFLE "zip1 v25.4s, v8.4s, v9.4s\n\t"
+#define MERGE "ld1 {v2\\i\\().d}[1], [%1]\n\t"
+
+LOOP(fma, FOUR(FIVE(FMA_A FMA_B)))
+LOOP(fma_chain, REPEAT(20, "fmla v0.4s, v8.4s, v9.4s\n\t"))
+LOOP(shuffle, REPEAT(40, SHUFFLE))
+LOOP(fma_shuffle, FOUR(FIVE(FMA_A SHUFFLE FMA_B SHUFFLE)))
+LOOP(fma2_shuffle, FOUR(FIVE(FMA_A FMA_B SHUFFLE)))
+LOOP(load, REPEAT(5, EIGHT("ldr q25, [%1, 16*\\i]\n\t")))
+LOOP(store, REPEAT(5, EIGHT("str q8, [%1, 16*\\i]\n\t")))
+LOOP(merge, FOUR(FIVE(MERGE) FIVE(MERGE)))
+LOOP(fma2_merge, FOUR(FIVE(FMA_A FMA_B MERGE)))
+LOOP(read, EIGHT("ldr q25, [%1, 16*\\i]\n\t") "add %1, %1, 8*16\n\t")
+LOOP(lines, REPEAT(5, EIGHT("ldr q25, [%1, 64*\\i]\n\t")))
+/* Of eight, four are additions, two are operations on vectors, two are loads: see those of x86-64. */
+LOOP(issue, REPEAT(10, "add x9, x9, x10\n\tand v0.16b, v0.16b, v8.16b\n\tldr x14, [%1]\n\t"
+                       "add x11, x11, x10\n\tadd x12, x12, x10\n\tand v1.16b, v1.16b, v8.16b\n\t"
+                       "ldr x15, [%1, 8]\n\tadd x13, x13, x10\n\t"))
+
+const struct uk_micro uk_micros[] = {
+    {UK_MICRO_ISSUE, 0, "", 80, issue},
+    {UK_MICRO_FMA, 16, "", 40, fma},
+    {UK_MICRO_FMA_CHAIN, 16, "", 20, fma_chain},
+    {UK_MICRO_SHUFFLE, 16, "", 40, shuffle},
+    {UK_MICRO_FMA_SHUFFLE, 16, "", 40, fma_shuffle},
+    {UK_MICRO_FMA2_SHUFFLE, 16, "", 20, fma2_shuffle},
+    {UK_MICRO_LOAD, 16, "", 40, load},
+    {UK_MICRO_STORE, 16, "", 40, store},
+    {UK_MICRO_LINES, 16, "", 40, lines},
+    {UK_MICRO_MERGE, 16, "", 40, merge},
+    {UK_MICRO_FMA2_MERGE, 16, "", 20, fma2_merge},
+    {UK_MICRO_READ, 16, "", 8, read},
+    {0},
+};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loops of x86-64. Accumulators are the registers 0 to 4 and 10 to 14, ten, which hides the latency of two multiply-adds a cycle
+ * (five cycles at most); 8 and 9 are operands, 7 is a mask, 15 what is not used again. All are 0, as subnormal numbers would cost
+ * time. A multiply-add of SSE2 is a multiplication and an addition.
+ */
+#include "measure.h"
+
+#define REPEAT(n, body) ".rept " #n "\n\t" body ".endr\n\t"
+#define FIVE(body) ".irp i,0,1,2,3,4\n\t" body ".endr\n\t"
+#define EIGHT(body) ".irp i,0,1,2,3,4,5,6,7\n\t" body ".endr\n\t"
+
+#define LOOP(name, start, body, end)                                                                         \
+    static void name(long iterations, char *memory) {                                                        \
+        __asm__ volatile(start "1:\n\t" body "dec %0\n\t"                                                    \
+                               "jnz 1b\n\t" end                                                              \
+                         : "+r"(iterations), "+r"(memory)                                                    \
+                         :                                                                                   \
+                         : "cc", "memory", "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "xmm0", "xmm1",    \
+                           "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", \
+                           "xmm12", "xmm13", "xmm14", "xmm15");                                              \
+    }
+
+/* Two multiply-adds on independent registers, or one on the register 0. */
+#define FMA_A(v) "vfmadd231ps %%" v "8, %%" v "9, %%" v "\\i\n\t"
+#define FMA_B(v) "vfmadd231ps %%" v "8, %%" v "9, %%" v "1\\i\n\t"
+#define FMA_0(v) "vfmadd231ps %%" v "8, %%" v "9, %%" v "0\n\t"
+#define SHUFFLE(v) "vunpcklps %%" v "8, %%" v "9, %%" v "15\n\t"
+#define SSE_A(v) "mulps %%xmm8, %%xmm\\i\n\taddps %%xmm9, %%xmm1\\i\n\t"
+#define SSE_B(v) "mulps %%xmm8, %%xmm1\\i\n\taddps %%xmm9, %%xmm\\i\n\t"
+#define SSE_0(v) "mulps %%xmm8, %%xmm0\n\taddps %%xmm9, %%xmm0\n\t"
+#define SSE_SHUFFLE(v) "movaps %%xmm8, %%xmm15\n\tunpcklps %%xmm9, %%xmm15\n\t"
+
+#define LOOPS(set, v, width, move, a, b, zero, shuffle, merge, start, end)                   \
+    LOOP(set##_fma, start, REPEAT(4, FIVE(a(v) b(v))), end)                                  \
+    LOOP(set##_fma_chain, start, REPEAT(20, zero(v)), end)                                   \
+    LOOP(set##_shuffle, start, REPEAT(40, shuffle(v)), end)                                  \
+    LOOP(set##_fma_shuffle, start, REPEAT(4, FIVE(a(v) shuffle(v) b(v) shuffle(v))), end)    \
+    LOOP(set##_fma2_shuffle, start, REPEAT(4, FIVE(a(v) b(v) shuffle(v))), end)              \
+    LOOP(set##_load, start, REPEAT(5, EIGHT(move " " width "*\\i(%1), %%" v "15\n\t")), end) \
+    LOOP(set##_store, start, REPEAT(5, EIGHT(move " %%" v "8, " width "*\\i(%1)\n\t")), end) \
+    LOOP(set##_lines, start, REPEAT(5, EIGHT(move " 64*\\i(%1), %%" v "15\n\t")), end)       \
+    LOOP(set##_merge, start, REPEAT(5, EIGHT(merge(width))), end)                            \
+    LOOP(set##_fma2_merge, start, REPEAT(4, FIVE(a(v) b(v) merge(width))), end)              \
+    LOOP(set##_read, start, EIGHT(move " " width "*\\i(%1), %%" v "15\n\t") "add $8*" width ", %1\n\t", end)
+
+#define AVX_START "vzeroall\n\tvpcmpeqd %%ymm7, %%ymm7, %%ymm7\n\t"
+#define AVX512_START "vzeroall\n\tmov $0xffff, %%eax\n\tkmovw %%eax, %%k1\n\t"
+#define SSE_START ".irp i,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\txorps %%xmm\\i, %%xmm\\i\n\t.endr\n\t"
+#define AVX_MERGE(width) "vmaskmovps " width "*\\i(%1), %%ymm7, %%ymm15\n\t"
+#define AVX512_MERGE(width) "vmovups " width "*\\i(%1), %%zmm15%{%%k1%}%{z%}\n\t"
+/* It keeps the other half, and waits for it: at most one a cycle. */
+#define SSE_MERGE(width) "movhps " width "*\\i(%1), %%xmm15\n\t"
+
+LOOPS(sse2, "xmm", "16", "movups", SSE_A, SSE_B, SSE_0, SSE_SHUFFLE, SSE_MERGE, SSE_START, "")
+LOOPS(avx2, "ymm", "32", "vmovups", FMA_A, FMA_B, FMA_0, SHUFFLE, AVX_MERGE, AVX_START, "vzeroupper\n\t")
+LOOPS(avx512, "zmm", "64", "vmovups", FMA_A, FMA_B, FMA_0, SHUFFLE, AVX512_MERGE, AVX512_START,
+      "vzeroupper\n\t")
+
+/* Of eight, four are additions, two are logical operations on vectors, two are loads: few enough of each for the units of cores that
+ * begin eight instructions a cycle, and no two in a row that a core could begin as one. */
+#define MIXED                                                        \
+    "add %%r8, %%rax\n\tandps %%xmm8, %%xmm0\n\tmov (%1), %%r10\n\t" \
+    "add %%r8, %%rcx\n\tadd %%r8, %%rdx\n\tandps %%xmm8, %%xmm1\n\t" \
+    "mov 8(%1), %%r11\n\tadd %%r8, %%r9\n\t"
+LOOP(issue, SSE_START, REPEAT(10, MIXED), "")
+
+#define ROWS(set, width, features)                                        \
+    {UK_MICRO_FMA, width, features, 40, set##_fma},                       \
+        {UK_MICRO_FMA_CHAIN, width, features, 20, set##_fma_chain},       \
+        {UK_MICRO_SHUFFLE, width, features, 40, set##_shuffle},           \
+        {UK_MICRO_FMA_SHUFFLE, width, features, 40, set##_fma_shuffle},   \
+        {UK_MICRO_FMA2_SHUFFLE, width, features, 20, set##_fma2_shuffle}, \
+        {UK_MICRO_LOAD, width, features, 40, set##_load},                 \
+        {UK_MICRO_STORE, width, features, 40, set##_store},               \
+        {UK_MICRO_LINES, width, features, 40, set##_lines},               \
+        {UK_MICRO_MERGE, width, features, 40, set##_merge},               \
+        {UK_MICRO_FMA2_MERGE, width, features, 20, set##_fma2_merge}, {   \
+        UK_MICRO_READ, width, features, 8, set##_read                     \
+    }
+
+const struct uk_micro uk_micros[] = {
+    {UK_MICRO_ISSUE, 0, "", 80, issue},
+    ROWS(sse2, 16, ""),
+    ROWS(avx2, 32, "avx2,fma"),
+    ROWS(avx512, 64, "avx512f"),
+    {0},
+};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The laboratory: memory, the clock, samples in rounds, answers. */
+#define _GNU_SOURCE
+#include "measure.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Of each kind of memory 64 MB: as many small pages as a second cache of 2 MB has lines for in half of it. */
+enum { ADDS = 30000, LARGE_PAGE = 2 << 20, BYTES = 64 << 20 };
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- memory ---- */
+
+static char *map(int64_t bytes) {
+    void *p = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Pages are given when they are first written: in random order, so that neighbours have no frames in sequence, of which some cores
+ * keep one entry for several. */
+static void take_pages(struct uk_lab *lab) {
+    const int64_t pages = lab->bytes / lab->page;
+
+    uk_random_order(lab, pages, pages);
+    for (int64_t i = 0; i < pages; i++)
+        memset(lab->small + lab->order[i] * lab->page, 0, (size_t)lab->page);
+    memset(lab->large, 0, (size_t)lab->bytes);
+}
+
+struct uk_lab *uk_lab_create(const struct uk_machine *m) {
+    struct uk_lab *lab = calloc(1, sizeof *lab);
+
+    if (!lab)
+        return NULL;
+    lab->machine = *m;
+    lab->random = 1;
+    lab->page = sysconf(_SC_PAGESIZE);
+    lab->bytes = BYTES;
+    lab->mapped = map(lab->bytes + LARGE_PAGE);
+    lab->small = map(lab->bytes);
+    lab->order = malloc((size_t)(lab->bytes / UK_LINE) * sizeof *lab->order);
+    if (!lab->mapped || !lab->small || !lab->order) {
+        uk_lab_free(lab);
+        return NULL;
+    }
+    lab->large = lab->mapped + (-(uintptr_t)lab->mapped & (LARGE_PAGE - 1));
+    madvise(lab->large, (size_t)lab->bytes, MADV_HUGEPAGE);
+    madvise(lab->small, (size_t)lab->bytes, MADV_NOHUGEPAGE);
+    take_pages(lab);
+    uk_units_begin(lab);
+    uk_caches_begin(lab);
+    uk_lines_begin(lab);
+    uk_prefetch_begin(lab);
+    uk_tlb_begin(lab);
+    return lab;
+}
+
+void uk_lab_free(struct uk_lab *lab) {
+    if (!lab)
+        return;
+    if (lab->small)
+        munmap(lab->small, (size_t)lab->bytes);
+    if (lab->mapped)
+        munmap(lab->mapped, (size_t)lab->bytes + LARGE_PAGE);
+    free(lab->order);
+    free(lab);
+}
+
+uint32_t uk_lab_random(struct uk_lab *lab, uint32_t limit) {
+    lab->random = lab->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((lab->random >> 32) * limit >> 32);
+}
+
+void uk_flush(const char *line) {
+#if defined __x86_64__
+    __asm__ volatile("clflush (%0)" : : "r"(line) : "memory");
+#elif defined __aarch64__
+    __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
+#else
+    (void)line;
+#endif
+}
+
+void uk_flush_end(void) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+bool uk_can_flush(void) {
+#if defined __x86_64__ || defined __aarch64__
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* ---- samples ---- */
+
+/* Seconds of a cycle: of each addition of two registers that waits for the one before. (Some cores add constants for nothing.) */
+static double cycle(void) {
+    const size_t one = uk_hidden(1);
+    size_t sum = 0;
+    const double start = now();
+
+    for (int i = 0; i < ADDS / 10; i++) {
+#define ADD     \
+    sum += one; \
+    __asm__("" : "+r"(sum));
+        ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD
+#undef ADD
+    }
+    const double seconds = now() - start;
+    uk_hidden(sum);
+    return seconds / ADDS;
+}
+
+/* How often another program took this thread's place. */
+static long switches(void) {
+    struct rusage r;
+    return getrusage(RUSAGE_THREAD, &r) ? 0 : r.ru_nivcsw;
+}
+
+/* A sample during which the clock changed, or another program ran, is taken again, three times at most. */
+static void take_sample(struct uk_lab *lab, struct uk_point *p) {
+    double before, after, seconds, operations;
+    long switched;
+    int tries = 0;
+
+    do {
+        switched = switches();
+        if (p->trial->prepare)
+            p->trial->prepare(lab, p);
+        before = cycle();
+        const double start = now();
+        operations = p->trial->run(lab, p);
+        seconds = now() - start;
+        after = cycle();
+        switched = switches() - switched;
+    } while ((before > 1.03 * after || after > 1.03 * before || switched) && ++tries < 4);
+    p->sample[p->samples++ % UK_SAMPLES] = seconds / operations / fmin(before, after);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void settle(struct uk_point *p) {
+    const int n = p->samples < UK_SAMPLES ? p->samples : UK_SAMPLES;
+
+    qsort(p->sample, (size_t)n, sizeof *p->sample, by_value);
+    p->cycles = p->sample[p->trial->median ? n / 2 : n / 20];
+}
+
+void uk_lab_measure(struct uk_lab *lab, double seconds) {
+    const double end = now() + seconds;
+    double longest = 0;
+
+    do {
+        const double start = now();
+        for (int i = 0; i < lab->points; i++)
+            take_sample(lab, &lab->point[i]);
+        lab->rounds++;
+        longest = fmax(longest, now() - start);
+    } while (now() + longest < end && lab->rounds < UK_SAMPLES);
+    for (int i = 0; i < lab->points; i++)
+        settle(&lab->point[i]);
+    uk_units_end(lab);
+    uk_caches_end(lab);
+    uk_lines_end(lab);
+    uk_prefetch_end(lab);
+    uk_tlb_end(lab);
+}
+
+/* ---- points and answers ---- */
+
+static struct uk_point *find(const struct uk_lab *lab, const struct uk_trial *trial, const void *what,
+                             int64_t a, int64_t b) {
+    for (int i = 0; i < lab->points; i++) {
+        const struct uk_point *p = &lab->point[i];
+        if (p->trial == trial && p->what == what && p->a == a && p->b == b)
+            return (struct uk_point *)p;
+    }
+    return NULL;
+}
+
+void uk_point_add(struct uk_lab *lab, const struct uk_trial *trial, const void *what, int64_t a, int64_t b) {
+    if (!find(lab, trial, what, a, b) && lab->points < UK_POINTS)
+        lab->point[lab->points++] = (struct uk_point){.trial = trial, .what = what, .a = a, .b = b};
+}
+
+double uk_point_cycles(const struct uk_lab *lab, const struct uk_trial *trial, const void *what, int64_t a,
+                       int64_t b) {
+    const struct uk_point *p = find(lab, trial, what, a, b);
+    return p ? p->cycles : NAN;
+}
+
+static struct uk_answer *answer(struct uk_lab *lab, const char *field) {
+    struct uk_answer *a = &lab->answer[lab->answers < UK_ANSWERS ? lab->answers++ : UK_ANSWERS - 1];
+
+    *a = (struct uk_answer){.value = NAN, .row = NAN};
+    snprintf(a->field, sizeof a->field, "%s", field);
+    return a;
+}
+
+void uk_say(struct uk_lab *lab, const char *field, double value) {
+    answer(lab, field)->value = value;
+}
+
+void uk_cannot(struct uk_lab *lab, const char *field, const char *reason) {
+    answer(lab, field)->reason = reason;
+}
+
+void uk_say_beside(struct uk_lab *lab, const char *name, const char *unit, double value, double row) {
+    struct uk_answer *a = answer(lab, name);
+
+    a->value = value;
+    a->unit = unit;
+    a->row = row;
+}
+
+const struct uk_answer *uk_lab_answer(const struct uk_lab *lab, const char *field) {
+    for (int i = 0; i < lab->answers; i++)
+        if (!strcmp(lab->answer[i].field, field))
+            return &lab->answer[i];
+    return NULL;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Entries of the TLB's levels and what a miss costs: chains with a line in each of so many small pages. What they take longer than
+ * as many lines in few pages do is translation. (Large pages are no measure: a hypervisor may give small ones for them.)
+ */
+#include <math.h>
+#include "measure.h"
+
+enum {
+    GRID = 8,
+    FIRST = 16,
+    BETWEEN = 256 /* pages: more than any first level has, fewer than a second one */
+};
+
+/* Its stride is the system's page. */
+static struct uk_chain pages = {.small = true, .spread = true};
+static const struct uk_chain compact = {.stride = UK_LINE, .window = 32 * 4096 / UK_LINE};
+
+/* The i-th number of pages, an eighth of an octave more each; 0: there are no more. Half of the second cache is left to the pages'
+ * table. */
+static int64_t count(const struct uk_lab *lab, int i) {
+    const int64_t octave = (int64_t)FIRST << i / GRID, n = octave + octave / GRID * (i % GRID);
+
+    return n * lab->page <= lab->bytes && n * UK_LINE <= lab->machine.core.l2.size / 2 ? n : 0;
+}
+
+static double with_pages(const struct uk_lab *lab, int64_t n) {
+    return uk_chase_cycles(lab, &pages, n);
+}
+
+static double translation(const struct uk_lab *lab, int64_t n) {
+    return with_pages(lab, n) - uk_chase_cycles(lab, &compact, n);
+}
+
+void uk_tlb_begin(struct uk_lab *lab) {
+    pages.stride = lab->page;
+    for (int i = 0; count(lab, i); i++) {
+        uk_point_add(lab, &uk_chase, &pages, count(lab, i), 0);
+        uk_point_add(lab, &uk_chase, &compact, count(lab, i), 0);
+    }
+}
+
+/* The largest number of pages with which a load takes less than the mean of two translations; 0: there is none. */
+static int64_t largest(const struct uk_lab *lab, int64_t from, double near, double far) {
+    int64_t found = 0;
+
+    for (int i = 0; count(lab, i); i++) {
+        const int64_t n = count(lab, i);
+        if (n >= from && translation(lab, n) >= (near + far) / 2)
+            return found;
+        found = n;
+    }
+    return 0;
+}
+
+static int64_t most(const struct uk_lab *lab) {
+    int i = 0;
+
+    while (count(lab, i))
+        i++;
+    return count(lab, i - 1);
+}
+
+static void say_second(struct uk_lab *lab, double latency) {
+    static const char reason[] = "no more misses of the second level were seen with as many pages as half of "
+                                 "the second cache has lines";
+    const double far = translation(lab, most(lab));
+    const int64_t second = far > 1.5 * latency ? largest(lab, BETWEEN, latency, far) : 0;
+
+    if (!second) {
+        uk_cannot(lab, "tlb.second", reason);
+        uk_cannot(lab, "tlb.walk", reason);
+        return;
+    }
+    uk_say(lab, "tlb.second", (double)second);
+    uk_say(lab, "tlb.walk", far);
+}
+
+void uk_tlb_end(struct uk_lab *lab) {
+    static const char reason[] = "256 pages, or fewer, take no longer than their lines";
+    const double latency = translation(lab, BETWEEN);
+    const int64_t first = latency > 1 ? largest(lab, 0, 0, latency) : 0;
+
+    uk_cannot(lab, "tlb.page", "the system says so");
+    if (!first) {
+        uk_cannot(lab, "tlb.first", reason);
+        uk_cannot(lab, "tlb.latency", reason);
+        uk_cannot(lab, "tlb.second", reason);
+        uk_cannot(lab, "tlb.walk", reason);
+        return;
+    }
+    uk_say(lab, "tlb.first", (double)first);
+    uk_say(lab, "tlb.latency", latency);
+    say_second(lab, latency);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the units of the core do: multiply-adds, shuffles, loads and stores by width, what shares ports, how many instructions begin. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "cost/cost.h"
+#include "measure.h"
+#include "ukernels.h"
+
+/* b: bytes from the beginning of a line to the loop's memory. */
+static void warm_loop(struct uk_lab *lab, const struct uk_point *p) {
+    const struct uk_micro *l = p->what;
+
+    l->run(100, lab->large + p->b);
+}
+
+static double run_loop(struct uk_lab *lab, const struct uk_point *p) {
+    const struct uk_micro *l = p->what;
+    const long iterations = 2000;
+
+    l->run(iterations, lab->large + p->b);
+    return (double)iterations * l->operations;
+}
+
+static const struct uk_trial loop = {.prepare = warm_loop, .run = run_loop};
+
+/* The loop of vectors of this width; NULL: there is none, or this CPU lacks its instructions. */
+static const struct uk_micro *find(enum uk_micro_kind kind, int bytes) {
+    for (const struct uk_micro *l = uk_micros; l->run; l++)
+        if (l->kind == kind && l->bytes == bytes && !uk_cpu_lacks(l->features, NULL, 0))
+            return l;
+    return NULL;
+}
+
+/* READ moves through memory, which its own point does. */
+static bool is_of(const struct uk_micro *l, int bytes) {
+    return l->bytes == bytes && l->kind != UK_MICRO_READ && !uk_cpu_lacks(l->features, NULL, 0);
+}
+
+/* Bytes of the row's widest vectors that this CPU has loops for; 0: there are none. */
+static int widest(const struct uk_core *c) {
+    int bytes = 0;
+
+    for (int w = 0; w < UK_WIDTHS; w++)
+        if (c->vectors[w].bytes && find(UK_MICRO_LOAD, c->vectors[w].bytes))
+            bytes = c->vectors[w].bytes;
+    return bytes;
+}
+
+void uk_units_begin(struct uk_lab *lab) {
+    const struct uk_core *c = &lab->machine.core;
+    const struct uk_micro *lines = find(UK_MICRO_LINES, widest(c));
+
+    for (const struct uk_micro *l = uk_micros; l->run; l++)
+        for (int w = 0; w < UK_WIDTHS; w++)
+            if (is_of(l, c->vectors[w].bytes) || is_of(l, 0))
+                uk_point_add(lab, &loop, l, 0, 0);
+    if (lines)
+        uk_point_add(lab, &loop, lines, 0, UK_LINE - lines->bytes / 2);
+}
+
+static double cycles_of(const struct uk_lab *lab, enum uk_micro_kind kind, int bytes, int64_t offset) {
+    const struct uk_micro *l = find(kind, bytes);
+    return l ? uk_point_cycles(lab, &loop, l, 0, offset) : NAN;
+}
+
+double uk_load_rate(const struct uk_lab *lab) {
+    const int bytes = widest(&lab->machine.core);
+    return bytes / cycles_of(lab, UK_MICRO_LOAD, bytes, 0);
+}
+
+/* ---- answers ---- */
+
+static const char no_loops[] = "this CPU, UK_ISA or this architecture's microbenchmarks lack such vectors";
+
+static void say_rate(struct uk_lab *lab, int w, const char *what, enum uk_micro_kind kind) {
+    const int bytes = lab->machine.core.vectors[w].bytes;
+    char field[40];
+
+    snprintf(field, sizeof field, "vectors.%d.%s", w, what);
+    if (find(kind, bytes))
+        uk_say(lab, field, 1 / cycles_of(lab, kind, bytes, 0));
+    else
+        uk_cannot(lab, field, no_loops);
+}
+
+/* Beside what follows from the ports of the row. */
+static void say_mix(struct uk_lab *lab, int w, const char *what, enum uk_micro_kind kind,
+                    struct uk_counts counts) {
+    const struct uk_core *c = &lab->machine.core;
+    const int bytes = c->vectors[w].bytes;
+    char field[40];
+
+    snprintf(field, sizeof field, "vectors.%d.%s", w, what);
+    if (find(kind, bytes))
+        uk_say_beside(lab, field, "cycles together", cycles_of(lab, kind, bytes, 0),
+                      uk_cost_cycles(c, &c->vectors[w], &counts));
+}
+
+/* Operations that take no port of their own are seen only beside others. */
+static void say_width(struct uk_lab *lab, int w) {
+    char field[40];
+
+    say_rate(lab, w, "fma", UK_MICRO_FMA);
+    say_rate(lab, w, "shuffle", UK_MICRO_SHUFFLE);
+    say_rate(lab, w, "load", UK_MICRO_LOAD);
+    say_rate(lab, w, "store", UK_MICRO_STORE);
+    snprintf(field, sizeof field, "vectors.%d.merge", w);
+    uk_cannot(lab, field, "seen beside loads and multiply-adds only, see below");
+    snprintf(field, sizeof field, "vectors.%d.bytes", w);
+    uk_cannot(lab, field, "it is what the others are measured with");
+    snprintf(field, sizeof field, "vectors.%d.registers", w);
+    uk_cannot(lab, field, "the instruction set's");
+    say_mix(lab, w, "fma+shuffle", UK_MICRO_FMA_SHUFFLE, (struct uk_counts){.fma = 1, .shuffle = 1});
+    say_mix(lab, w, "2fma+shuffle", UK_MICRO_FMA2_SHUFFLE, (struct uk_counts){.fma = 2, .shuffle = 1});
+    say_mix(lab, w, "merging load", UK_MICRO_MERGE, (struct uk_counts){.load = 1, .merge = 1});
+    say_mix(lab, w, "2fma+merging load", UK_MICRO_FMA2_MERGE,
+            (struct uk_counts){.fma = 2, .load = 1, .merge = 1});
+}
+
+void uk_units_end(struct uk_lab *lab) {
+    const struct uk_core *c = &lab->machine.core;
+    const int bytes = widest(c);
+    const double issue = cycles_of(lab, UK_MICRO_ISSUE, 0, 0);
+
+    if (isnan(issue))
+        uk_cannot(lab, "issue", "this architecture has no such microbenchmark");
+    else
+        uk_say(lab, "issue", 1 / issue);
+    if (find(UK_MICRO_FMA_CHAIN, bytes))
+        uk_say(lab, "fma_latency", cycles_of(lab, UK_MICRO_FMA_CHAIN, bytes, 0));
+    else
+        uk_cannot(lab, "fma_latency", no_loops);
+    for (int w = 0; w < UK_WIDTHS; w++)
+        if (c->vectors[w].bytes)
+            say_width(lab, w);
+    if (find(UK_MICRO_LINES, bytes))
+        uk_say(lab, "split",
+               fmax(0, cycles_of(lab, UK_MICRO_LINES, bytes, UK_LINE - bytes / 2) -
+                           cycles_of(lab, UK_MICRO_LOAD, bytes, 0)));
+    else
+        uk_cannot(lab, "split", no_loops);
+}
