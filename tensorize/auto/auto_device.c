@@ -201,8 +201,8 @@ static bool is_scheduled(const struct uk_stage *st) {
 static enum uk_status leave_alone(struct uk_schedule *s) {
     enum uk_status status = UK_OK;
 
-    for (const struct uk_stage *st = s->stages; st && !status; st = st->next) {
-        const char *why = uk_why_as_written(s, st->name);
+    for (struct uk_stage *st = s->stages; st && !status; st = st->next) {
+        const char *why = st->plain_why = uk_why_as_written(s, st->name);
 
         status = uk_note(s->context, st->statement->at, "stage %s runs on one thread: %s", st->name,
                          why ? why : "another stage's schedule was refused");

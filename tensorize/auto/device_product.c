@@ -439,12 +439,22 @@ static enum uk_status pipeline(struct product *p) {
 /* By a kernel, if there is one for the tile. */
 static enum uk_status tensorize(struct product *p) {
     struct uk_step *step = uk_step_on(p->s, UK_STEP_TENSORIZE, p->st, &p->step, 1);
+    const char *refusal = uk_refusal(p->s, p->st->name, UK_DRAFT_KERNEL);
+    const struct uk_draft_name *without = p->st->draft;
 
+    if (refusal) {
+        p->st->plain_why = uk_format(p->s->arena, "its kernel was refused: %s", refusal);
+        return p->st->plain_why ? UK_OK : uk_out_of_memory(p->s->context);
+    }
     if (step)
         step->subject = "auto";
-    enum uk_status status = uk_apply_one(p->s, step);
+    enum uk_status status = uk_begin_draft(p->s, p->st, UK_DRAFT_KERNEL);
+    if (status)
+        return status;
+    status = uk_apply_one(p->s, step);
     if (status != UK_NO_MATCH && status != UK_REFUSED)
         return status;
+    p->st->draft = without;
     p->st->plain_why = "no kernel computes its tile";
     uk_context_forget(p->s->context);
     return UK_OK;

@@ -92,27 +92,68 @@ static const char *reason(struct uk_schedule *s) {
     return line;
 }
 
-bool uk_is_refusal(const struct uk_schedule *s, enum uk_status status) {
-    return (status == UK_REFUSED || status == UK_UNSUPPORTED || status == UK_NO_MATCH) && !s->arena->failed &&
-           !s->context->arena.failed && s->context->message;
+/* Is the status a refusal, with a message? Not memory that ran out, nor a defect. */
+static bool is_refusal(const struct uk_schedule *s, enum uk_status status) {
+    return (status == UK_REFUSED || status == UK_UNSUPPORTED || status == UK_NO_MATCH || status == UK_LINK) &&
+           !s->arena->failed && !s->context->arena.failed && s->context->message;
 }
 
-bool uk_draft_again(struct uk_schedule *s, enum uk_status status) {
-    const struct uk_draft_name *d = s->at ? draft_of(s->at) : NULL;
-    bool any = false, failed = false;
+/* The drafts of all stages. */
+static bool add_all(struct uk_schedule *s, const char *why, bool *failed) {
+    bool any = false;
 
-    if (!s->is_automatic || s->as_written || s->is_final || !uk_is_refusal(s, status))
-        return false;
-    const char *why = reason(s);
-    if (d)
-        any = why && add(s, d, why, &failed);
-    for (const struct uk_stage *st = s->stages; st && !d && why; st = st->next)
-        any |= st->draft && add(s, st->draft, why, &failed);
-    if (!why || failed)
+    for (const struct uk_stage *st = s->stages; st; st = st->next)
+        any |= st->draft && add(s, st->draft, why, failed);
+    return any;
+}
+
+/* The drafts of all stages that kernels compute; kernels that copy belong to what reads the copy. */
+static bool add_kernels(struct uk_schedule *s, const char *why, bool *failed) {
+    bool any = false;
+
+    for (const struct uk_stage *st = s->stages; st && !*failed; st = st->next) {
+        const struct uk_draft_name *d = st->match && !st->is_copy ? draft_of(st) : NULL;
+        const char *kernel = d ? st->match->intrinsic->name : NULL,
+                   *text = d && !strstr(d->name, kernel) ? uk_format(s->arena, "%s: %s", kernel, why) : why;
+
+        *failed |= !text;
+        any |= d && text && add(s, d, text, failed);
+    }
+    return any;
+}
+
+static bool is_last(const struct uk_schedule *s, enum uk_status status) {
+    return !s->is_automatic || s->as_written || !is_refusal(s, status);
+}
+
+/* What was refused is in the list, if there was anything; the schedule that follows is without it. */
+static bool follow(struct uk_schedule *s, bool any, bool failed) {
+    if (failed)
         return false;
     s->as_written = !any || count(s->refused, NULL) > MOST_TRIES;
     uk_context_forget(s->context);
     return true;
+}
+
+bool uk_draft_again(struct uk_schedule *s, enum uk_status status) {
+    const struct uk_draft_name *d = s->at ? draft_of(s->at) : NULL;
+    bool failed = false;
+
+    if (is_last(s, status) || s->is_final)
+        return false;
+    const char *why = reason(s);
+    const bool any = why && (d ? add(s, d, why, &failed) : add_all(s, why, &failed));
+    return follow(s, any, failed || !why);
+}
+
+bool uk_draft_other_code(struct uk_schedule *s, enum uk_status status) {
+    bool failed = false;
+
+    if (is_last(s, status))
+        return false;
+    const char *why = reason(s);
+    const bool any = why && (add_kernels(s, why, &failed) || add_all(s, why, &failed));
+    return follow(s, any, failed || !why);
 }
 
 void uk_report_refused(const struct uk_schedule *s) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The schedules that a search goes through: what it starts from (the automatic schedule, and the automatic
+ * The schedules that a search goes through: what it starts from besides the automatic schedule (the automatic
  * tiling for every other kernel that fits), legal changes of a schedule by one choice, and how fast its kernels
  * could make it.
  */
@@ -212,45 +212,18 @@ static enum uk_status start_with(struct visit *v, const struct uk_statement *t, 
     return give_steps(s, out);
 }
 
-/* Drafts of which a step is refused are not taken again, as where the program is compiled. */
-static enum uk_status automatic(const struct visit *v, char **steps) {
-    struct uk_schedule *s, last = {0};
-    enum uk_status status;
-
-    do {
-        if ((status = open_schedule(v, &s)))
-            return status;
-        s->refused = last.refused;
-        s->as_written = last.as_written;
-        s->is_automatic = true;
-        status = uk_auto_schedule(s);
-    } while (status && uk_draft_again(s, status) && (last = *s, true));
-    return status ? status : give_steps(s, steps);
-}
-
-enum uk_status uk_schedule_start(struct uk_program *p, const struct uk_options *options, int *cursor,
-                                 char **steps) {
+enum uk_status uk_start_with_kernel(struct uk_program *p, const struct uk_options *options, int *cursor,
+                                    char **steps) {
     struct visit v;
     const struct uk_statement *t;
     int kernels = 0;
 
-    if (steps)
-        *steps = NULL;
-    const struct needed needed[] = {{cursor, "the cursor"}, {steps, "the place for the steps"}};
-    enum uk_status status = visit_begin(&v, p, options, needed, 2);
-    if (!status && *cursor < 0)
-        status =
-            uk_fail(p->context, UK_INVALID_ARGUMENT, (struct uk_position){0},
-                    "the cursor is %d; it is 0 before the first call, and then what that call has made of it",
-                    *cursor);
-    if (!status && !*cursor) {
-        ++*cursor;
-        return visit_end(&v, automatic(&v, steps));
-    }
+    *steps = NULL;
+    enum uk_status status = visit_begin(&v, p, options, NULL, 0);
     while (!status && kernel_number(&v, kernels))
         kernels++;
-    while (!status && !*steps && (t = statement_number(p, (*cursor - 1) / (kernels + 1)))) {
-        const char *kernel = kernel_number(&v, (*cursor - 1) % (kernels + 1));
+    while (!status && !*steps && (t = statement_number(p, *cursor / (kernels + 1)))) {
+        const char *kernel = kernel_number(&v, *cursor % (kernels + 1));
 
         ++*cursor;
         status = kernel || !v.options->require_kernels ? start_with(&v, t, kernel, steps) : UK_OK;

@@ -88,6 +88,13 @@ void uk_arena_free(struct uk_arena *a) {
     uk_arena_release(a, (struct uk_mark){0});
 }
 
+void uk_text_cut(struct uk_text *t, size_t length) {
+    if (!t->text)
+        return;
+    t->length = length;
+    t->text[length] = 0;
+}
+
 void uk_put(struct uk_text *t, const char *format, ...) {
     va_list ap;
 

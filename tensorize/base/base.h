@@ -48,6 +48,8 @@ struct uk_text {
     bool failed;
 };
 void uk_put(struct uk_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Takes away what was put behind the first `length` characters. */
+void uk_text_cut(struct uk_text *t, size_t length);
 
 /* ---- errors (context.c) ---- */
 
@@ -108,7 +110,9 @@ struct uk_context {
     enum uk_status status; /* of the recorded error */
     bool failed;           /* an error is recorded; later ones are ignored until the next call from outside */
     const char *file;      /* in messages: set by uk_context_enter */
-    const char *schedule_file;       /* the same for its steps, where that is another; or NULL */
+    const char *schedule_file; /* the same for its steps, where that is another; or NULL */
+    const struct uk_function
+        *refused_code;               /* whose loops no code could be made of, where others may do; or NULL */
     struct isl_ctx *isl;             /* made on first use by the scheduler */
     struct uk_arena arena;           /* of the registry's parsed declarations */
     struct uk_intrinsic **parsed;    /* by row, NULL until used */

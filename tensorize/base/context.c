@@ -27,6 +27,7 @@ void uk_context_forget(struct uk_context *c) {
     free(c->message);
     c->message = NULL;
     c->failed = false;
+    c->refused_code = NULL;
 }
 
 void uk_context_enter(struct uk_context *c, const char *file) {

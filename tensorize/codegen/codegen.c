@@ -15,6 +15,8 @@ void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, c
 
     if (g->status)
         return;
+    if (status == UK_UNSUPPORTED)
+        uk_build_blames_loops(g->build);
     if (status == UK_OUT_OF_MEMORY)
         g->status = uk_out_of_memory(c);
     else

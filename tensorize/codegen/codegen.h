@@ -36,6 +36,11 @@ struct uk_build {
     bool uses_library;          /* one of the functions calls libukernels; set by uk_build_all */
 };
 
+/* Before a failure that other loops of the same program may not have. */
+static inline void uk_build_blames_loops(const struct uk_build *b) {
+    b->context->refused_code = b->function;
+}
+
 /* The global of the host's module that has the kernels' image, and that with its size; both are declarations yet. */
 #define UK_IMAGE "uk.image"
 #define UK_IMAGE_BYTES "uk.image.bytes"

@@ -388,8 +388,8 @@ struct uk_node {
     enum uk_assign assign;
     struct uk_expr *expr;
     bool is_version; /* IF: `other` does what `body` does, and under any condition */
-    bool is_form;    /* IF: body and other are calls that differ in their forms alone, and are best made one */
-    bool any_order;  /* part of a reduction, which has no order */
+    bool is_form;   /* IF: body and other are calls that differ in their forms alone, and are best made one */
+    bool any_order; /* part of a reduction, which has no order */
     /* CALL of form of intrinsic. operand[i] is the tile's origin for the i-th tensor of the declaration;
      * bind[i] the value of the declaration's i-th size, scalar[i] of its i-th scalar. */
     struct uk_intrinsic *intrinsic;
@@ -438,6 +438,7 @@ struct uk_function {
     bool work_argument; /* the workspace is its last argument, and NAME_workspace returns its size */
     int intrinsics;     /* distinct ones that are called */
     struct uk_intrinsic **intrinsic;
+    struct uk_schedule *schedule; /* that made it; or NULL */
 };
 
 /* Value expressions and accesses as text; the same printer serves programs, loops and messages. */

@@ -61,9 +61,10 @@ static enum uk_status check_all(struct uk_program *const programs[], int count) 
     return s;
 }
 
-static enum uk_status lower_all(struct uk_batch *b, const struct uk_options *o) {
+static enum uk_status lower_all(struct uk_batch *b) {
     enum uk_status s = UK_OK;
 
+    b->notes = b->context->notes.length;
     for (int i = 0; i < b->count && !s; i++) {
         struct uk_program *p = b->program[i];
         struct uk_function *f;
@@ -71,10 +72,36 @@ static enum uk_status lower_all(struct uk_batch *b, const struct uk_options *o) 
         uk_context_turn_to(b->context, p);
         b->before[i] = uk_arena_mark(&p->arena);
         b->lowered = i + 1;
-        s = uk_lower(p, b->target, o, NULL, &b->steps[i], &f);
+        s = uk_lower(p, b->target, b->options, NULL, &b->steps[i], &f);
         b->function[i] = f;
     }
     return s;
+}
+
+/* The function whose code was refused has another schedule, or, where each has been optimized and the code of all was refused, any. */
+static bool refuse(struct uk_batch *b, enum uk_status s) {
+    const struct uk_function *at_fault = b->context->refused_code;
+    bool found = at_fault && uk_refuse_code(at_fault, s);
+
+    for (int i = 0; at_fault && i < b->count && !found; i++)
+        found = uk_refuse_code(b->function[i], s);
+    return found;
+}
+
+bool uk_batch_again(struct uk_batch *b, enum uk_status *s) {
+    if (!refuse(b, *s))
+        return false;
+    *s = UK_OK;
+    uk_text_cut(&b->context->notes, b->notes);
+    for (int i = 0; i < b->count && !*s; i++) {
+        struct uk_function *f;
+
+        uk_context_turn_to(b->context, b->program[i]);
+        uk_text_cut(&b->steps[i], 0);
+        *s = uk_lower_again(b->function[i], &b->steps[i], &f);
+        b->function[i] = f;
+    }
+    return !*s;
 }
 
 enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
@@ -84,7 +111,7 @@ enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const progr
     struct uk_context *c = programs[0]->context;
 
     uk_context_enter(c, programs[count - 1]->file);
-    *b = (struct uk_batch){.context = c, .program = programs, .count = count};
+    *b = (struct uk_batch){.context = c, .program = programs, .count = count, .options = o};
     c->spent = (struct uk_times){0};
     c->times = &c->spent;
     b->function = calloc((size_t)count, sizeof *b->function);
@@ -97,7 +124,7 @@ enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const progr
         s = check_all(programs, count);
     if (!s)
         s = uk_target_chosen(c, o, &b->target);
-    return s ? s : lower_all(b, o);
+    return s ? s : lower_all(b);
 }
 
 enum uk_status uk_batch_check_imports(const struct uk_batch *b) {

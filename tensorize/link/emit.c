@@ -125,7 +125,9 @@ enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
         s = print_all(&b, what, &text);
         s = give_text(c, s, &text, bytes, length);
     } else if (!s) {
-        s = uk_emit_code(c, b.function, count, b.target, what, bytes, length);
+        do
+            s = uk_emit_code(c, b.function, count, b.target, what, bytes, length);
+        while (s && uk_batch_again(&b, &s));
     }
     uk_batch_end(&b);
     return s;

@@ -133,6 +133,8 @@ struct uk_batch {
     struct uk_program *const *program;
     int count, lowered;
     const struct uk_target *target;
+    const struct uk_options *options;
+    size_t notes; /* the length of the context's before they were lowered */
     const struct uk_function **function;
     struct uk_mark *before; /* of each program's arena */
     struct uk_text *steps;  /* as applied */
@@ -143,6 +145,9 @@ enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const progr
                               const struct uk_options *options);
 /* What is emitted without linking needs whole imports, too. */
 enum uk_status uk_batch_check_imports(const struct uk_batch *b);
+/* After building failed with status *s: whether the code of an automatic schedule was refused, and all have been lowered again, with
+ * another one in its place. If that fails, *s says so. */
+bool uk_batch_again(struct uk_batch *b, enum uk_status *s);
 void uk_batch_end(struct uk_batch *b);
 /* batch.c: the functions in one module, each as far as `what`; b as for uk_build_begin. */
 enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[],

@@ -91,6 +91,7 @@ enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, L
     if (!failed && *out)
         LLVMDisposeMemoryBuffer(*out);
     *out = NULL;
+    uk_build_blames_loops(b);
     enum uk_status s = uk_build_fail(b, UK_LINK, "the assembler refuses the code", failed ? error : NULL);
 
     LLVMDisposeMessage(error);

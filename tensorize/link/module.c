@@ -20,6 +20,17 @@ struct uk_module {
     struct uk_times times;
 };
 
+static void empty(struct uk_module *m) {
+    uk_jit_destroy(m->jit);
+    for (char **k = m->kernel; k && *k; k++)
+        free(*k);
+    for (char **n = m->name; n && *n; n++)
+        free(*n);
+    free(m->kernel);
+    free(m->name);
+    *m = (struct uk_module){0};
+}
+
 /* ---- the JIT: it only links the object, code generation is done by then ---- */
 
 /* All that generated code may refer to; nothing is looked up by name in the process. */
@@ -250,6 +261,20 @@ enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f
     return s;
 }
 
+/* The function's code; or that of another automatic schedule of its program. */
+static enum uk_status build_accepted(struct uk_context *c, struct uk_function *f, const struct uk_target *t,
+                                     size_t notes, struct uk_module *m) {
+    enum uk_status s = uk_module_build(c, f, t, m);
+
+    while (s && f && c->refused_code == f && uk_refuse_code(f, s)) {
+        empty(m);
+        uk_text_cut(&c->notes, notes);
+        if (!(s = uk_lower_again(f, NULL, &f)))
+            s = uk_module_build(c, f, t, m);
+    }
+    return s;
+}
+
 static enum uk_status compile(struct uk_program *p, const struct uk_options *o, struct uk_module *m) {
     static const struct uk_options none;
     struct uk_context *c = p->context;
@@ -259,12 +284,13 @@ static enum uk_status compile(struct uk_program *p, const struct uk_options *o, 
 
     if (!s)
         s = uk_target_chosen(c, o, &t);
+    const size_t notes = c->notes.length;
     if (!s)
         s = uk_lower(p, t, o ? o : &none, NULL, NULL, &f);
     if (s)
         return s;
     if (!t->interpreted && !(o && o->interpret))
-        return uk_module_build(c, f, t, m);
+        return build_accepted(c, f, t, notes, m);
     s = uk_imports_check(c, p, t);
     if (s)
         return s;
@@ -309,6 +335,7 @@ static enum uk_status compile_batch(const struct uk_batch *b, struct uk_module *
         return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
                        "target interp runs one program at a time; compile each by itself");
     enum uk_status s = b->target->arch->is_device ? UK_OK : uk_target_runnable(c, b->target);
+    empty(m);
     if (!s)
         s = keep_names(c, m, b->function, b->count);
     if (!s)
@@ -345,7 +372,9 @@ enum uk_status uk_compile_programs(struct uk_program *const programs[], int coun
     if (!s && !m)
         s = uk_out_of_memory(b.context);
     if (!s)
-        s = compile_batch(&b, m);
+        do
+            s = compile_batch(&b, m);
+        while (s && uk_batch_again(&b, &s));
     if (m)
         m->times = b.context->spent;
     uk_batch_end(&b);
@@ -374,15 +403,8 @@ struct uk_module *uk_module_create(void) {
 }
 
 void uk_module_destroy(struct uk_module *m) {
-    if (!m)
-        return;
-    uk_jit_destroy(m->jit);
-    for (char **k = m->kernel; k && *k; k++)
-        free(*k);
-    for (char **n = m->name; n && *n; n++)
-        free(*n);
-    free(m->kernel);
-    free(m->name);
+    if (m)
+        empty(m);
     free(m);
 }
 

@@ -35,13 +35,15 @@ static enum uk_status check_scratch(struct uk_build *b) {
     for (LLVMValueRef f = LLVMGetFirstFunction(b->module); f; f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
             for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
-                if (LLVMIsAAllocaInst(i))
+                if (LLVMIsAAllocaInst(i)) {
+                    uk_build_blames_loops(b);
                     return uk_fail(
                         b->context, UK_LINK, in ? in->at : (struct uk_position){0},
                         "%s: registers are indexed by what is no constant, so that they would lie in memory; "
                         "in a "
                         "kernel unroll the loops over its operands in registers (#pragma unroll)%s%s",
                         b->function->name, in ? ": see " : "", in ? in->name : "");
+                }
     return UK_OK;
 }
 
@@ -51,6 +53,8 @@ enum uk_status uk_run_passes(struct uk_build *b, const char *passes) {
     enum uk_status s = UK_OK;
 
     LLVMDisposePassBuilderOptions(options);
+    if (error || b->diagnostics.length)
+        uk_build_blames_loops(b);
     if (error) {
         char *text = LLVMGetErrorMessage(error);
 
@@ -141,11 +145,13 @@ static enum uk_status run_all(struct uk_build *b) {
 enum uk_status uk_optimize(struct uk_build *b) {
     enum uk_status s = run_all(b);
 
-    if (!s && b->left_scalar)
+    if (!s && b->left_scalar) {
+        uk_build_blames_loops(b);
         s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0},
                     "function %s: a loop that the schedule vectorizes has no vector form on target %s; leave "
                     "`vectorize` out, or take another loop",
                     b->function->name, b->target->name);
+    }
     if (!s)
         s = check_inlined(b);
     return s || !b->target->arch->is_device ? s : check_scratch(b);

@@ -12,6 +12,10 @@
  * arena. `report` (or NULL) receives what uk explain prints, `steps` (or NULL) the steps as applied. */
 enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
                         struct uk_text *report, struct uk_text *steps, struct uk_function **out);
+/* No code could be made of the function's loops: whether its schedule was an automatic one, and others are left. The error is
+ * forgotten then, and uk_lower_again has to follow, which takes another. */
+bool uk_refuse_code(const struct uk_function *f, enum uk_status status);
+enum uk_status uk_lower_again(const struct uk_function *f, struct uk_text *steps, struct uk_function **out);
 
 /* storage.c: decides where temps live, once all steps are applied. */
 enum uk_status uk_place_temps(struct uk_schedule *s);

@@ -154,8 +154,10 @@ static enum uk_status check_plain(struct uk_schedule *s, const struct uk_stage *
         s->context, UK_NO_MATCH, st->statement->at,
         st->is_copy ? "the copy %s would run as plain loops: %s; pack along another dimension, or do not "
                       "require kernels"
-                    : "stage %s would run as plain loops: %s; add `tensorize LOOP auto`, leave the schedule "
-                      "out, or do not require kernels",
+        : s->is_automatic
+            ? "stage %s would run as plain loops: %s; do not require kernels, or write a schedule"
+            : "stage %s would run as plain loops: %s; add `tensorize LOOP auto`, leave the schedule "
+              "out, or do not require kernels",
         st->name, why);
 }
 

@@ -82,15 +82,10 @@ static enum uk_status try_schedule(struct uk_schedule *s, struct uk_function *f)
     return status ? status : make_function(s, f);
 }
 
-static void cut(struct uk_text *t, size_t length) {
-    if (!t || !t->text)
-        return;
-    t->length = length;
-    t->text[length] = 0;
-}
-
+/* last: the schedule whose refused drafts are not taken again; or NULL. */
 static enum uk_status lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                            struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+                            const struct uk_schedule *last, struct uk_text *report, struct uk_text *steps,
+                            struct uk_function **out) {
     struct uk_schedule *s = uk_alloc(&p->arena, sizeof *s), begin;
     struct uk_function *f = uk_alloc(&p->arena, sizeof *f);
     enum uk_status status;
@@ -103,14 +98,18 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
     const size_t notes = p->context->notes.length, reported = report ? report->length : 0;
     begin = (struct uk_schedule){
         .program = p, .context = p->context, .arena = &p->arena, .target = t, .options = o, .report = report};
+    s->refused = last ? last->refused : NULL;
+    s->as_written = last && last->as_written;
     do {
         begin.refused = s->refused;
         begin.as_written = s->as_written;
         *s = begin;
         s->applied_end = &s->applied;
-        *f = (struct uk_function){.program = p, .name = p->name, .work_argument = o->workspace_argument};
-        cut(&p->context->notes, notes);
-        cut(report, reported);
+        *f = (struct uk_function){
+            .program = p, .name = p->name, .work_argument = o->workspace_argument, .schedule = s};
+        uk_text_cut(&p->context->notes, notes);
+        if (report)
+            uk_text_cut(report, reported);
         status = try_schedule(s, f);
     } while (status && uk_draft_again(s, status));
     if (status)
@@ -124,10 +123,11 @@ static enum uk_status lower(struct uk_program *p, const struct uk_target *t, con
 
 /* Whatever was decided after an allocation failed may be wrong (a coefficient that could not be computed differs
  * from the kernel's), so that only the failure is reported. */
-enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
-                        struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+static enum uk_status lower_all(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                                const struct uk_schedule *last, struct uk_text *report, struct uk_text *steps,
+                                struct uk_function **out) {
     p->arena.failed = p->context->arena.failed = false;
-    enum uk_status status = lower(p, t, o, report, steps, out);
+    enum uk_status status = lower(p, t, o, last, report, steps, out);
 
     if (!p->arena.failed && !p->context->arena.failed && !(report && report->failed) &&
         !(steps && steps->failed))
@@ -135,4 +135,19 @@ enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const s
     *out = NULL;
     uk_context_enter(p->context, p->context->file);
     return uk_out_of_memory(p->context);
+}
+
+enum uk_status uk_lower(struct uk_program *p, const struct uk_target *t, const struct uk_options *o,
+                        struct uk_text *report, struct uk_text *steps, struct uk_function **out) {
+    return lower_all(p, t, o, NULL, report, steps, out);
+}
+
+bool uk_refuse_code(const struct uk_function *f, enum uk_status status) {
+    return f->schedule && uk_draft_other_code(f->schedule, status);
+}
+
+enum uk_status uk_lower_again(const struct uk_function *f, struct uk_text *steps, struct uk_function **out) {
+    const struct uk_schedule *s = f->schedule;
+
+    return lower_all(s->program, s->target, s->options, s, NULL, steps, out);
 }

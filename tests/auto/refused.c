@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "lower/lower.h"
+#include "link/link.h"
 #include "interpret/interpret.h"
 #include "random.h"
 #include "test_context.h"
@@ -45,7 +45,9 @@ static enum {
     ALL_OF_KIND, /* each step of that kind */
     MATCHES,     /* the lowering of what a kernel computes */
     DRAFTS,      /* the limits of all but the schedule as it is written */
-    ALL          /* limits, always */
+    ALL,         /* limits, always */
+    CODE,        /* the code of functions that call kernels */
+    ALL_CODE     /* the code, always */
 } refused;
 static int number, steps;
 static char report[1 << 16];
@@ -82,14 +84,28 @@ enum uk_status __wrap_uk_check_memory(struct uk_schedule *s) {
     return refused == ALL || (refused == DRAFTS && !s->as_written) ? refuse(s) : __real_uk_check_memory(s);
 }
 
+enum uk_status __real_uk_optimize(struct uk_build *b);
+enum uk_status __wrap_uk_optimize(struct uk_build *b);
+
+enum uk_status __wrap_uk_optimize(struct uk_build *b) {
+    if (refused != ALL_CODE && (refused != CODE || !b->function->intrinsics))
+        return __real_uk_optimize(b);
+    uk_build_blames_loops(b);
+    return uk_fail(b->context, UK_LINK, (struct uk_position){0}, "%s", made_up);
+}
+
 /* ---- a program, compiled and run ---- */
 
-static struct uk_program *parse(int i) {
+static struct uk_program *parse_as(int i, const char *file) {
     struct uk_program *p;
 
-    if (uk_program_parse(context, "drafted.uk", programs[i].text, strlen(programs[i].text), &p))
+    if (uk_program_parse(context, file, programs[i].text, strlen(programs[i].text), &p))
         fail_msg("%s", uk_context_message(context));
     return p;
+}
+
+static struct uk_program *parse(int i) {
+    return parse_as(i, "drafted.uk");
 }
 
 static enum uk_status lower(struct uk_program *p, const char *name, bool strict, struct uk_function **f) {
@@ -217,6 +233,119 @@ static void ends(void **state) {
     uk_program_destroy(p);
 }
 
+/* ---- code ---- */
+
+static enum uk_status emit(struct uk_program *const p[], int count, const char *target, bool strict) {
+    const struct uk_options o = {.target = target, .threads = 3, .require_kernels = strict};
+    char *bytes;
+    size_t length;
+    const enum uk_status status = uk_emit_programs(p, count, &o, UK_EMIT_OPTIMIZED, &bytes, &length);
+
+    uk_text_free(bytes);
+    return status;
+}
+
+/* Kernels compute products, on all of the targets. */
+static bool has_kernel(int program) {
+    return program < 2;
+}
+
+/* What LLVM makes no code of is followed by other loops, too, of one program or of several. */
+static void code(void **state) {
+    (void)state;
+    refused = CODE;
+    for (int i = 0; i < PROGRAMS; i++)
+        for (int t = 0; t < TARGETS; t++) {
+            struct uk_program *const p[] = {parse(i), parse_as(0, "another.uk")};
+
+            for (int count = 1; count <= 2; count++) {
+                if (emit(p, count, targets[t], false))
+                    fail_msg("program %d, %s: %s", i, targets[t], uk_context_message(context));
+                if (has_kernel(i) || count == 2)
+                    assert_non_null(strstr(uk_context_notes(context), made_up));
+            }
+            uk_program_destroy(p[0]);
+            uk_program_destroy(p[1]);
+        }
+}
+
+static void code_runs(void **state) {
+    static char got[TENSORS][MOST * 4], expected[TENSORS][MOST * 4];
+    const struct uk_options o = {.threads = 3};
+    void *got_at[TENSORS], *expected_at[TENSORS];
+
+    (void)state;
+    refused = CODE;
+    for (int i = 0; i < PROGRAMS; i++) {
+        struct uk_program *p = parse(i);
+        struct uk_module *m;
+
+        fill(got);
+        fill(expected);
+        for (int t = 0; t < TENSORS; t++) {
+            got_at[t] = got[t];
+            expected_at[t] = expected[t];
+        }
+        if (uk_compile(p, &o, &m))
+            fail_msg("program %d: %s", i, uk_context_message(context));
+        assert_null(uk_module_kernel(m, 0));
+        assert_int_equal(uk_module_call(m, programs[i].size, NULL, got_at), UK_OK);
+        assert_int_equal(uk_program_interpret(p, programs[i].size, NULL, expected_at), UK_OK);
+        if (memcmp(got, expected, sizeof got))
+            fail_msg("program %d: another result", i);
+        uk_module_destroy(m);
+        uk_program_destroy(p);
+    }
+}
+
+/* Where kernels are required, the one that was refused and the reason are named; and if plain loops are refused, only that. */
+static void code_ends(void **state) {
+    const struct uk_options other = {.workspace_argument = true}, /* objects of the same code are kept */
+        strict = {.workspace_argument = true, .require_kernels = true};
+    struct uk_program *p = parse(0);
+    struct uk_module *m;
+
+    (void)state;
+    for (int t = 0; t < TARGETS; t++) {
+        refused = CODE;
+        assert_int_equal(emit(&p, 1, targets[t], true), UK_NO_MATCH);
+        assert_non_null(strstr(uk_context_message(context), "uk_sgemm_"));
+        assert_non_null(strstr(uk_context_message(context), made_up));
+        refused = ALL_CODE;
+        assert_int_equal(emit(&p, 1, targets[t], false), UK_LINK);
+        assert_string_equal(uk_context_message(context), "drafted.uk: error: made up by the test");
+    }
+    assert_int_equal(uk_compile(p, &other, &m), UK_LINK);
+    assert_null(m);
+    refused = CODE;
+    assert_int_equal(uk_compile(p, &strict, &m), UK_NO_MATCH);
+    assert_null(m);
+    uk_program_destroy(p);
+}
+
+/* ---- searches ---- */
+
+/* A search begins without what the lowering refuses: with a schedule that it takes. */
+static void searches_loops(void **state) {
+    (void)state;
+    refused = MATCHES;
+    for (int i = 0; i < PROGRAMS; i++)
+        for (int t = 0; t < TARGETS - 1; t++) {
+            const struct uk_options o = {.target = targets[t], .threads = 3};
+            struct uk_program *p = parse(i);
+            struct uk_function *f;
+            int cursor = 0;
+            char *start;
+
+            assert_int_equal(uk_schedule_start(p, &o, &cursor, &start), UK_OK);
+            assert_int_equal(uk_program_schedule(p, "start", start, strlen(start)), UK_OK);
+            if (lower(p, targets[t], false, &f))
+                fail_msg("program %d, %s: %s\n%s", i, targets[t], uk_context_message(context), start);
+            uk_text_free(start);
+            uk_program_destroy(p);
+        }
+}
+
 /* A search begins in spite of a refused step, too, with what is then compiled. */
 static void searches(void **state) {
     (void)state;
@@ -285,9 +414,10 @@ static void accepted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(searches),  cmocka_unit_test(accepted), cmocka_unit_test(each_step),
-        cmocka_unit_test(each_kind), cmocka_unit_test(lowering), cmocka_unit_test(limits),
-        cmocka_unit_test(words),     cmocka_unit_test(ends),
+        cmocka_unit_test(searches),  cmocka_unit_test(accepted),  cmocka_unit_test(each_step),
+        cmocka_unit_test(each_kind), cmocka_unit_test(lowering),  cmocka_unit_test(limits),
+        cmocka_unit_test(words),     cmocka_unit_test(ends),      cmocka_unit_test(searches_loops),
+        cmocka_unit_test(code),      cmocka_unit_test(code_runs), cmocka_unit_test(code_ends),
     };
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);

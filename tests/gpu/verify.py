@@ -137,6 +137,24 @@ def registry_broken():
             expect(f"{symbol}: {slip}", verify(f"{symbol}_{number}", text.replace(right, slip), declaration, target), 1, "WRONG in case")
 
 
+def by_itself():
+    """What a kernel's code is refused for leaves the automatic schedule without the kernel; where kernels are required, it is named."""
+    declaration = subprocess.run([uk, "show", "uk_sgemm_s_8x8_gfx906_asm", "--declaration"], capture_output=True, text=True, check=True).stdout
+    body = "for (int64_t i = 0; i < k; i++) c[(int)a[i] & 63] += b[i];"
+    head = HEAD.replace("lda,", "lda, int64_t sa,").replace("ldb,", "ldb, int64_t sb,")
+    text = f'pragma import c """\n#include <stdint.h>\n{head} {{ {body} }}\n"""\n{declaration.replace("uk_sgemm_s_8x8_gfx906_asm", "mm")}'
+    path = folder / "by_itself.uk"
+    path.write_text(text + "tensor A f32 [M, K]\ntensor B f32 [K, N]\ntensor C f32 [M, N]\nC[m, n] = sum(k) A[m, k] * B[k, n]\n", encoding="utf-8")
+    sizes = ["--size", "M=130", "--size", "N=70", "--size", "K=20"]
+    for option, status, pattern in (
+        ([], 0, "check: equal(.*\n)*.*its kernel was refused: mm: .*indexed by what is no constant.*see mm"),
+        (["--require-kernels"], 1, "stage C would run as plain loops: .*mm: .*indexed by what is no constant"),
+    ):
+        result = subprocess.run([uk, "run", "--check", "--target=amdgcn-gfx906", path, *sizes, *option],
+                                capture_output=True, text=True, check=False)
+        expect("by itself", result, status, pattern)
+
+
 def program():
     """A kernel that a program imports takes its place in it by the same proof, and is inlined."""
     text = (sources / "asm/amdgcn/groups.h").read_text(encoding="utf-8") + (sources / "asm/amdgcn/gemm_8x8_gfx906.c").read_text(encoding="utf-8")
@@ -180,6 +198,7 @@ registry()
 right()
 registry_broken()
 wrong()
+by_itself()
 program()
 refused()
 for failure in failures:
