@@ -3,12 +3,13 @@
  * Automatic schedules for every kind of target, of the examples and of random sums: none may end in a refusal, and each must compute
  * what the program as it is written computes.
  *
- *     drafts [DIRECTORY] [--all] [--count N] [--seed N|new] [--only N]
+ *     drafts [DIRECTORY] [--all] [--count N] [--seed N|new] [--only N] [--objects FOLDER]
  *
  * Each program is scheduled with 1 and 3 threads, with its sizes as arguments and as constants; the loops run in the interpreter
  * (which knows kernels by their declarations, and reports races between a GPU's threads), and those for x86-64 as machine code, too.
- * Without --all every program takes some of these ways, so that each way is taken by several programs. DIRECTORY: its programs in
- * the place of random ones, without their schedules.
+ * Without --all every program takes some of these ways, so that each way is taken by several programs; with it each is also compiled
+ * to the end for one target. DIRECTORY: its programs in the place of random ones, without their schedules. FOLDER: nothing runs here;
+ * what tests/cross/programs.c runs on other architectures goes there.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include <dirent.h>
@@ -20,18 +21,24 @@
 #include <string.h>
 #include <cmocka.h>
 #include "random.h"
+#include "random_objects.h"
 #include "random_sums.h"
 #include "seed.h"
+#include "test_context.h"
+#include "loop_work.h"
 #include "uk.h"
-#include "stages/stages.h"
+#include "interpret/interpret.h"
+#include "lower/lower.h"
 
 enum {
     SIZES = 24,
     SCALARS = 16,
+    TENSORS = 64,
     PROGRAMS = 64,
     TUPLES = 4,
-    MOST_OPERATIONS = 100 * 1000, /* of what is interpreted */
-    WAYS_OF_FEW = 3,              /* that a program takes without --all */
+    MOST_OPERATIONS = 40 * 1000,   /* of the program as it is written, */
+    MOST_INTERPRETED = 400 * 1000, /* and statements of its loops: a GPU's tiles have many beyond the edges */
+    WAYS_OF_FEW = 3,               /* that a program takes without --all */
 };
 
 /* One of each architecture and instruction set that has kernels of its own, or none. */
@@ -41,7 +48,7 @@ static const char *const targets[] = {
     "amdgcn-gfx90a", "nvptx-sm80"};
 enum { TARGETS = sizeof targets / sizeof *targets, FIRST_DEVICE = 7, X86 = 2 };
 
-static const char *directory;
+static const char *directory, *objects;
 static bool all;
 static uint64_t seed = 1;
 static int count = 20, only = -1;
@@ -58,6 +65,7 @@ int uk_complain(int status, const char *format, ...) {
 
 struct trial {
     const char *name, *text;
+    int number;
     uint64_t random;
     int64_t size[TUPLES][SIZES];
     int tuples;
@@ -134,11 +142,11 @@ static void wrong(struct trial *t, const struct way *w, const struct uk_program 
     print_error(": %s\n%s", what, t->failed++ ? "" : t->text);
 }
 
-static struct uk_program *parse(struct uk_context *c, const struct trial *t) {
+static struct uk_program *parse(const struct trial *t) {
     struct uk_program *p;
 
-    if (uk_program_parse(c, t->name, t->text, strlen(t->text), &p))
-        fail_msg("%s\n%s", uk_context_message(c), t->text);
+    if (uk_program_parse(context, t->name, t->text, strlen(t->text), &p))
+        fail_msg("%s\n%s", uk_context_message(context), t->text);
     p->steps = NULL;
     return p;
 }
@@ -153,10 +161,33 @@ static int pass(const struct uk_program *p, const int64_t *size, int64_t *argume
     return n;
 }
 
-static void compare(struct trial *t, const struct way *w, struct uk_program *p, const struct uk_module *m,
+/* What a schedule made: loops for the interpreter, or machine code. */
+struct made {
+    struct uk_function *loops;
+    struct uk_module *code;
+};
+
+static int call(struct uk_program *p, const struct made *m, const int64_t *size, const double *scalar,
+                struct uk_data *data) {
+    void *tensor[TENSORS] = {NULL};
+    int64_t argument[SIZES];
+    int n = 0, i = 0;
+
+    pass(p, size, argument);
+    if (m->code)
+        return uk_module_call(m->code, argument, scalar, data->origins);
+    for (const struct uk_tensor *x = p->tensors; x; x = x->next, n++) {
+        assert_true(n < TENSORS);
+        if (x->kind == UK_TENSOR_ARGUMENT)
+            tensor[n] = data->origins[i++];
+    }
+    return (int)uk_interpret_function(
+        m->loops, &(struct uk_values){.size = size, .scalar = scalar, .tensor = tensor}, 0xff);
+}
+
+static void compare(struct trial *t, const struct way *w, struct uk_program *p, const struct made *m,
                     const int64_t *size) {
     struct uk_data got, expected;
-    int64_t argument[SIZES];
     double scalar[SCALARS];
 
     for (int i = 0; i < SCALARS; i++)
@@ -165,11 +196,10 @@ static void compare(struct trial *t, const struct way *w, struct uk_program *p, 
     assert_int_equal(uk_data_create(&expected, p, size), 0);
     uk_data_integers(&got);
     uk_data_integers(&expected);
-    pass(p, size, argument);
     struct uk_tolerance *each = uk_tolerances(p, size);
     assert_non_null(each);
     const enum uk_status status = uk_program_interpret(p, size, scalar, expected.origins);
-    const int returned = uk_module_call(m, argument, scalar, got.origins);
+    const int returned = call(p, m, size, scalar, &got);
     if ((status != UK_OK) != (returned != 0))
         wrong(t, w, p, size, returned ? "refused when called" : "taken, and the interpreter refuses it");
     else if (!status && !uk_data_equal(&got, &expected, size, each))
@@ -196,44 +226,67 @@ static bool is_taken(struct uk_program *p, const int64_t *size) {
     return taken;
 }
 
-/* A GPU's kernels become LLVM's: what that refuses, a schedule must not make. */
+/* C that a program imports may be for one architecture only, as its #include says; f16 needs instructions that some lack. */
+static bool is_for_others(const struct uk_context *c) {
+    return strstr(uk_context_message(c), "only meant to be used on x86") ||
+           strstr(uk_context_message(c), "f16 needs a target with");
+}
+
+/* What LLVM refuses, a schedule must not make: a GPU's kernels become LLVM's; and with --all the code of one target is made. */
 static void check_code(struct trial *t, const struct way *w, struct uk_program *p, const int64_t *size) {
-    const struct uk_options o = {.target = targets[w->target]};
+    const struct uk_options o = {.target = targets[w->target], .threads = w->threads};
+    const bool is_device = w->target >= FIRST_DEVICE, whole = all && w->target == t->number % TARGETS;
     char *bytes;
     size_t length;
 
-    if (uk_emit(p, &o, UK_EMIT_LLVM, &bytes, &length))
+    if (!is_device && !whole)
+        return;
+    if (uk_emit(p, &o,
+                !whole      ? UK_EMIT_LLVM
+                : is_device ? UK_EMIT_DEVICE
+                            : UK_EMIT_OBJECT,
+                &bytes, &length) &&
+        !is_for_others(p->context))
         wrong(t, w, p, size, uk_context_message(p->context));
     uk_text_free(bytes);
 }
 
+static enum uk_status make(struct uk_program *p, const struct way *w, struct made *m) {
+    const struct uk_options o = {.target = targets[w->target], .threads = w->threads};
+    const struct uk_target *target;
+    struct uk_function *f;
+    enum uk_status status;
+
+    *m = (struct made){0};
+    if (w->native)
+        return uk_compile(p, &o, &m->code);
+    if (!(status = uk_program_check(p)) && !(status = uk_target_find(p->context, o.target, &target)) &&
+        !(status = uk_lower(p, target, &o, NULL, NULL, &f)))
+        m->loops = f;
+    return status;
+}
+
 /* `tuple`: of the constants; or the function with sizes as arguments, on all tuples. */
 static void schedule(struct trial *t, const struct way *w, int tuple) {
-    struct uk_context *c = uk_context_create();
-    const struct uk_options o = {
-        .target = targets[w->target], .threads = w->threads, .interpret = !w->native};
     const int64_t *size = w->constants ? t->size[tuple] : NULL;
-    struct uk_module *m;
+    struct made m;
 
-    assert_non_null(c);
-    struct uk_program *p = parse(c, t);
+    struct uk_program *p = parse(t);
     for (int i = 0; size && i < uk_program_sizes(p); i++)
         assert_int_equal(uk_program_define(p, uk_program_size_name(p, i), size[i]), UK_OK);
-    if (uk_compile(p, &o, &m)) {
-        /* C that a program imports may be for one architecture only, as its #include says. */
-        if (!strstr(uk_context_message(c), "only meant to be used on x86") && (!size || is_taken(p, size)))
-            wrong(t, w, p, size, uk_context_message(c));
+    if (make(p, w, &m)) {
+        if (!is_for_others(context) && (!size || is_taken(p, size)))
+            wrong(t, w, p, size, uk_context_message(context));
     } else {
         for (int i = 0; i < t->tuples; i++)
-            if (!w->constants || i == tuple)
-                compare(t, w, p, m, t->size[i]);
-        uk_module_destroy(m);
-        if (w->target >= FIRST_DEVICE)
-            check_code(t, w, p, size);
+            if ((!w->constants || i == tuple) &&
+                (m.code || loop_work(m.loops, t->size[i]) <= MOST_INTERPRETED))
+                compare(t, w, p, &m, t->size[i]);
+        uk_module_destroy(m.code);
+        check_code(t, w, p, size);
     }
     t->schedules++;
     uk_program_destroy(p);
-    uk_context_destroy(c);
 }
 
 /* ---- one program ---- */
@@ -244,20 +297,17 @@ static bool runs_here(int target) {
 
 /* Kernels that the program declares need what other targets lack, or their numbers of extents: plain loops are fitting too. */
 static void check_program(const char *name, const char *text, int number) {
-    struct trial t = {.name = name, .text = text, .random = seed + (uint64_t)number};
-    struct uk_context *c = uk_context_create();
+    struct trial t = {.name = name, .text = text, .number = number, .random = seed + (uint64_t)number};
     int n = 0;
 
-    assert_non_null(c);
-    struct uk_program *p = parse(c, &t);
+    struct uk_program *p = parse(&t);
     assert_true(uk_program_sizes(p) <= SIZES && uk_program_scalars(p) <= SCALARS);
     draw_sizes(&t, p);
     uk_program_destroy(p);
-    uk_context_destroy(c);
     for (int target = 0; target < TARGETS; target++)
-        for (int threads = 1; threads <= (target < FIRST_DEVICE ? 3 : 1); threads += 2)
+        for (int threads = 1; threads <= 3; threads += 2)
             for (int constants = 0; constants < 2; constants++) {
-                const int ways = 2 * (2 * FIRST_DEVICE + TARGETS - FIRST_DEVICE);
+                const int ways = 2 * 2 * TARGETS;
                 const struct way w = {.target = target, .threads = threads, .constants = constants};
 
                 if (t.tuples && (all || (n + ways - number * WAYS_OF_FEW % ways) % ways < WAYS_OF_FEW))
@@ -265,22 +315,35 @@ static void check_program(const char *name, const char *text, int number) {
                 n++;
             }
     const struct way native = {
-        .target = number % X86, .threads = 3, .constants = number / X86 % 2, .native = true};
+        .target = number / 2 % X86, .threads = 3, .constants = number / 4 % 2, .native = true};
     if (runs_here(native.target) && t.tuples && (all || number % 2))
         schedule(&t, &native, number % t.tuples);
     print_message("%s: %d schedules, %d results, %d wrong\n", name, t.schedules, t.run, t.failed);
     assert_int_equal(t.failed, 0);
 }
 
+static void make_objects(const char *name, const char *text, int number) {
+    const struct trial t = {.name = name, .text = text};
+    const char *target = "";
+
+    struct uk_program *p = parse(&t);
+    if (!random_objects_add(p, seed + (uint64_t)number, name, &target))
+        fail_msg("%s for %s: %s\n%s", name, target, uk_context_message(context), text);
+    uk_program_destroy(p);
+}
+
 static void run_random(void **state) {
     const int number = (int)(intptr_t)*state;
     char text[RANDOM_SUM_TEXT], name[32];
 
-    snprintf(name, sizeof name, "random %d", number);
+    snprintf(name, sizeof name, "random_%d", number);
     random_sum_make(seed, number, text);
     if (only >= 0)
         print_message("%s", text);
-    check_program(name, text, number);
+    if (objects)
+        make_objects(name, text, number);
+    else
+        check_program(name, text, number);
 }
 
 static const char *programs[PROGRAMS];
@@ -332,12 +395,16 @@ int main(int argc, char **argv) {
             count = atoi(argv[++i]);
         else if (i + 1 < argc && !strcmp(argv[i], "--only"))
             only = atoi(argv[++i]);
+        else if (i + 1 < argc && !strcmp(argv[i], "--objects"))
+            objects = argv[++i];
         else if (*argv[i] != '-' && !directory)
             directory = argv[i];
         else
             known = false;
     if (!known) {
-        fprintf(stderr, "usage: drafts [DIRECTORY] [--all] [--count N] [--seed N|new] [--only N]\n");
+        fprintf(
+            stderr,
+            "usage: drafts [DIRECTORY] [--all] [--count N] [--seed N|new] [--only N] [--objects FOLDER]\n");
         return 2;
     }
     const int n = directory ? find_examples() : count;
@@ -350,8 +417,11 @@ int main(int argc, char **argv) {
             tests[chosen++] = (struct CMUnitTest){.name = directory ? programs[i] : "random",
                                                   .test_func = directory ? run_example : run_random,
                                                   .initial_state = (void *)(intptr_t)i};
-    print_message("seed %" PRIu64 "\n", seed);
-    const int failed = chosen ? _cmocka_run_group_tests("drafts", tests, (size_t)chosen, NULL, NULL) : 1;
+    print_message("--seed %" PRIu64 "\n", seed);
+    random_objects_begin(objects);
+    const int failed =
+        chosen ? _cmocka_run_group_tests("drafts", tests, (size_t)chosen, make_context, destroy_context) : 1;
+    random_objects_end();
     for (int i = 0; directory && i < n; i++)
         free((void *)(uintptr_t)programs[i]);
     free(tests);

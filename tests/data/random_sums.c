@@ -15,9 +15,10 @@ struct kind {
     const char *operand[MOST_OPERANDS], *result; /* types; operands are converted where they differ from it */
 };
 static const struct kind kinds[] = {
-    {{"f32", "f32", "f32"}, "f32"}, {{"f32", "f32", "f32"}, "f32"}, {{"f64", "f64", "f64"}, "f64"},
-    {{"i32", "i32", "i32"}, "i32"}, {{"u8", "i8", "i8"}, "i32"},    {{"i8", "i8", "i8"}, "i32"},
-    {{"u8", "i8", "u8"}, "i32"},
+    {{"f32", "f32", "f32"}, "f32"},    {{"f32", "f32", "f32"}, "f32"}, {{"f64", "f64", "f64"}, "f64"},
+    {{"i32", "i32", "i32"}, "i32"},    {{"u8", "i8", "i8"}, "i32"},    {{"i8", "i8", "i8"}, "i32"},
+    {{"u8", "i8", "u8"}, "i32"},       {{"f16", "f16", "f16"}, "f16"}, {{"f16", "f16", "f16"}, "f32"},
+    {{"bf16", "bf16", "bf16"}, "f32"},
 };
 
 struct maker {
@@ -59,28 +60,79 @@ static void put_factor(struct maker *m, char *text, int operand, const char *acc
         access);
 }
 
-/* The result is a temp, which one statement reads, or two; or the program's. Before the sum's own line. */
-static int put_result(struct maker *m, const char *shape) {
-    const int follows = below(m, 5) < 3 ? 0 : 1 + below(m, 3);
+/* ---- what follows ---- */
 
-    put(m->text, "%s %s %s %s\n", follows ? "temp" : "tensor", follows ? "T" : "Y", m->kind->result, shape);
+/* What reads the sum element by element, on the subscripts that the sum has: the sum is a temp then, else the program's result. */
+enum follows { NOTHING, RELU, TWO_READERS, SCALAR, BIAS, RESIDUAL, FEWER_BITS, DOUBLED, FOLLOWS };
+
+/* What the sum writes: "[A, B]" and "[a, b]"; and of one of its dimensions, if it has any, that of channels: "[B]" and "[b]". */
+struct written {
+    char shape[64], left[64], channels[8], channel[8];
+};
+
+/* The type that a sum is rounded to. */
+static const char *fewer_bits(const struct maker *m) {
+    return !strcmp(m->kind->result, "i32") ? "u8" : !strcmp(m->kind->result, "f32") ? "bf16" : "f32";
+}
+
+/* Before the sum's own line. */
+static enum follows put_result(struct maker *m, const struct written *w) {
+    const char *type = m->kind->result;
+    const bool is_integer = !strcmp(type, "i32");
+    enum follows follows = below(m, 2) ? NOTHING : RELU + (enum follows)below(m, FOLLOWS - RELU);
+
+    if (follows == DOUBLED && !is_integer)
+        follows = RESIDUAL;
+    const bool fewer = follows == FEWER_BITS || follows == DOUBLED;
+    put(m->text, "%s %s %s %s\n", follows ? "temp" : "tensor", follows ? "T" : "Y", type, w->shape);
     if (follows)
-        put(m->text, "tensor Y %s %s\n", m->kind->result, shape);
-    if (follows == 2)
-        put(m->text, "tensor V %s %s\n", m->kind->result, shape);
-    if (follows == 3)
-        put(m->text, "scalar t %s\n", m->kind->result);
+        put(m->text, "tensor Y %s %s\n", fewer ? fewer_bits(m) : type, w->shape);
+    if (follows == TWO_READERS)
+        put(m->text, "tensor V %s %s\n", type, w->shape);
+    if (follows == SCALAR)
+        put(m->text, "scalar t %s\n", type);
+    if (follows == BIAS || fewer)
+        put(m->text, "tensor bias %s %s\n", type, w->channels);
+    if (follows == RESIDUAL)
+        put(m->text, "tensor R %s %s\n", type, w->shape);
+    if (fewer && is_integer)
+        put(m->text, "scalar zero u8\ntensor scale %s %s\n", follows == DOUBLED ? "i32" : "f32", w->channels);
+    if (follows == DOUBLED)
+        put(m->text, "temp D i64 %s\n", w->shape);
     return follows;
 }
 
-/* What reads the sum element by element, on the subscripts that the sum has. */
-static void put_rest(struct maker *m, int follows, const char *left) {
-    if (follows == 1)
+/* As networks of bytes have it: in floats, or in integers with twice the bits. */
+static void put_fewer_bits(struct maker *m, bool doubled, const struct written *w) {
+    const char *left = w->left, *at = w->channel;
+
+    if (strcmp(m->kind->result, "i32") != 0)
+        put(m->text, "Y%s = %s(T%s + bias%s)\n", left, fewer_bits(m), left, at);
+    else if (!doubled)
+        put(m->text, "Y%s = u8(round(f32(T%s + bias%s) * scale%s * 0.125) + f32(zero))\n", left, left, at,
+            at);
+    else
+        put(m->text,
+            "D%s = i64(T%s + bias%s) * (i64(scale%s) << 27) + (1 << 30) >> 31\n"
+            "Y%s = u8(max(min(D%s + i64(zero), 255), 0))\n",
+            left, left, at, at, left, left);
+}
+
+static void put_rest(struct maker *m, enum follows follows, const struct written *w) {
+    const char *left = w->left;
+
+    if (follows == RELU)
         put(m->text, "Y%s = max(T%s + %d, 0)\n", left, left, below(m, 5));
-    if (follows == 2)
+    if (follows == TWO_READERS)
         put(m->text, "Y%s = max(T%s, 0)\nV%s = Y%s + T%s\n", left, left, left, left, left);
-    if (follows == 3)
+    if (follows == SCALAR)
         put(m->text, "Y%s = min(T%s, 20) + t\n", left, left);
+    if (follows == BIAS)
+        put(m->text, "Y%s = max(T%s + bias%s, 0)\n", left, left, w->channel);
+    if (follows == RESIDUAL)
+        put(m->text, "Y%s = max(T%s + R%s, 0)\n", left, left, left);
+    if (follows == FEWER_BITS || follows == DOUBLED)
+        put_fewer_bits(m, follows == DOUBLED, w);
 }
 
 /* ---- products ---- */
@@ -96,7 +148,8 @@ static void put_product(struct maker *m) {
     static const char *const words[] = {"sum", "sum", "sum", "sum", "sum", "max", "min"};
     const int outputs = below(m, MOST_OUTPUT + 1), reduced = below(m, 8) ? 1 + below(m, MOST_REDUCED) : 0;
     const int all = outputs + reduced, operands = 1 + below(m, MOST_OPERANDS);
-    char access[MOST_OPERANDS][64] = {""}, shape[64] = "", left[64] = "", right[256] = "", where[64] = "";
+    char access[MOST_OPERANDS][64] = {""}, right[256] = "", where[64] = "";
+    struct written w = {"", "", "", ""};
     const char *item[ITERATORS], *extent[ITERATORS];
     unsigned has[MOST_OPERANDS];
 
@@ -134,21 +187,23 @@ static void put_product(struct maker *m) {
         item[i] = letter(i, false);
         extent[i] = letter(i, true);
     }
-    put_list(shape, extent, outputs);
-    put_list(left, item, outputs);
+    put_list(w.shape, extent, outputs);
+    put_list(w.left, item, outputs);
+    put_list(w.channels, extent + outputs - (outputs > 0), outputs > 0);
+    put_list(w.channel, item + outputs - (outputs > 0), outputs > 0);
     if (reduced && outputs && !below(m, 3))
         put(where, " where %c %s %c%s", names[outputs + below(m, reduced)],
             below(m, 2) ? "<=" : ">=", names[below(m, outputs)], below(m, 2) ? " + 1" : "");
-    const int follows = put_result(m, shape);
+    const enum follows follows = put_result(m, &w);
     const char *word = words[below(m, (int)(sizeof words / sizeof *words))];
-    put(m->text, "%s%s %s ", follows ? "T" : "Y", left,
+    put(m->text, "%s%s %s ", follows ? "T" : "Y", w.left,
         !follows && !strcmp(word, "sum") && !below(m, 4) ? "+=" : "=");
     if (reduced)
         put(m->text, "%s(", word);
     for (int i = 0; i < reduced; i++)
         put(m->text, "%s%c", i ? ", " : "", names[outputs + i]);
     put(m->text, "%s%s%s\n", reduced ? where : "", reduced ? ") " : "", right);
-    put_rest(m, follows, left);
+    put_rest(m, follows, &w);
 }
 
 /* ---- windows ---- */
@@ -196,7 +251,8 @@ static void put_convolution(struct maker *m) {
     struct window w = {
         .dims = 1 + below(m, 2), .last = below(m, 2), .depthwise = below(m, 3) == 0, .padded = below(m, 2)};
     char extent[2][32] = {"", ""}, at[2][48] = {"", ""}, size[2][8] = {"", ""}, x[128] = "", f[128] = "",
-         shape[64] = "", left[64] = "", read[192] = "", right[256] = "";
+         read[192] = "", right[256] = "", where[32] = "";
+    struct written out = {"", "", "", ""};
     const char *extents[2], *ats[2], *sizes[2];
 
     for (int d = 0; d < w.dims; d++) {
@@ -215,8 +271,10 @@ static void put_convolution(struct maker *m) {
     put(m->text, "\ntensor F %s ", m->kind->operand[1]);
     put_filter(&w, m->text, "C", "O", sizes);
     put(m->text, "\n");
-    put_image(&w, shape, w.depthwise ? "C" : "O", outputs);
-    put_image(&w, left, w.depthwise ? "c" : "o", pixels);
+    put_image(&w, out.shape, w.depthwise ? "C" : "O", outputs);
+    put_image(&w, out.left, w.depthwise ? "c" : "o", pixels);
+    put(out.channels, w.depthwise ? "[C]" : "[O]");
+    put(out.channel, w.depthwise ? "[c]" : "[o]");
     put_image(&w, x, "c", ats);
     put_filter(&w, f, "c", "o", taps);
     put(read, w.padded ? "pad(X%s, %d)" : "X%s", x, below(m, 3) ? 0 : 2);
@@ -224,10 +282,12 @@ static void put_convolution(struct maker *m) {
     read[0] = 0;
     put(read, "F%s", f);
     put_factor(m, right, 1, read);
-    const int follows = put_result(m, shape);
-    put(m->text, "%s%s = sum(%s%sr%s) %s\n", follows ? "T" : "Y", left, w.depthwise ? "" : "c",
-        w.depthwise ? "" : ", ", w.dims > 1 ? ", s" : "", right);
-    put_rest(m, follows, left);
+    if (!below(m, 6))
+        put(where, " where r %s p%s", below(m, 2) ? "<=" : ">", below(m, 2) ? " + 1" : "");
+    const enum follows follows = put_result(m, &out);
+    put(m->text, "%s%s = sum(%sr%s%s) %s\n", follows ? "T" : "Y", out.left, w.depthwise ? "" : "c, ",
+        w.dims > 1 ? ", s" : "", where, right);
+    put_rest(m, follows, &out);
 }
 
 void random_sum_make(uint64_t seed, int number, char text[RANDOM_SUM_TEXT]) {
