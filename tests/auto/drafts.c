@@ -3,12 +3,12 @@
  * Automatic schedules for every kind of target, of the examples and of random sums: none may end in a refusal, and each must compute
  * what the program as it is written computes.
  *
- *     drafts [DIRECTORY] [--all] [--count N] [--seed N|new] [--only N] [--objects FOLDER]
+ *     drafts [DIRECTORY] [--all] [--ways N] [--count N] [--seed N|new] [--only N] [--objects FOLDER]
  *
  * Each program is scheduled with 1 and 3 threads, with its sizes as arguments and as constants; the loops run in the interpreter
  * (which knows kernels by their declarations, and reports races between a GPU's threads), and those for x86-64 as machine code, too.
- * Without --all every program takes some of these ways, so that each way is taken by several programs; with it each is also compiled
- * to the end for one target. DIRECTORY: its programs in the place of random ones, without their schedules. FOLDER: nothing runs here;
+ * Every program takes some of these ways, 3 unless more are asked for, so that each way is taken by several programs; where it takes
+ * more, one target's code is made to the end. DIRECTORY: its programs in the place of random ones, without their schedules. FOLDER: nothing runs here;
  * what tests/cross/programs.c runs on other architectures goes there.
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
@@ -38,7 +38,7 @@ enum {
     TUPLES = 4,
     MOST_OPERATIONS = 40 * 1000,   /* of the program as it is written, */
     MOST_INTERPRETED = 400 * 1000, /* and statements of its loops: a GPU's tiles have many beyond the edges */
-    WAYS_OF_FEW = 3,               /* that a program takes without --all */
+    WAYS_OF_FEW = 3,               /* that a program takes by itself */
 };
 
 /* One of each architecture and instruction set that has kernels of its own, or none. */
@@ -46,10 +46,10 @@ static const char *const targets[] = {
     "x86_64-avx2",   "x86_64-avx512", "aarch64-neon", "aarch64-neon+dotprod+i8mm+f16+bf16",
     "armv7-neon",    "riscv64",       "riscv64-p",    "amdgcn-gfx906",
     "amdgcn-gfx90a", "nvptx-sm80"};
-enum { TARGETS = sizeof targets / sizeof *targets, FIRST_DEVICE = 7, X86 = 2 };
+enum { TARGETS = sizeof targets / sizeof *targets, FIRST_DEVICE = 7, X86 = 2, WAYS = 2 * 2 * TARGETS };
 
 static const char *directory, *objects;
-static bool all;
+static int ways_of_each = WAYS_OF_FEW;
 static uint64_t seed = 1;
 static int count = 20, only = -1;
 
@@ -61,6 +61,10 @@ int uk_complain(int status, const char *format, ...) {
     fputc('\n', stderr);
     va_end(ap);
     return status;
+}
+
+static bool takes_many(void) {
+    return ways_of_each > WAYS_OF_FEW;
 }
 
 struct trial {
@@ -232,10 +236,11 @@ static bool is_for_others(const struct uk_context *c) {
            strstr(uk_context_message(c), "f16 needs a target with");
 }
 
-/* What LLVM refuses, a schedule must not make: a GPU's kernels become LLVM's; and with --all the code of one target is made. */
+/* What LLVM refuses, a schedule must not make: a GPU's kernels become LLVM's; of one target the code is made to the end. */
 static void check_code(struct trial *t, const struct way *w, struct uk_program *p, const int64_t *size) {
     const struct uk_options o = {.target = targets[w->target], .threads = w->threads};
-    const bool is_device = w->target >= FIRST_DEVICE, whole = all && w->target == t->number % TARGETS;
+    const bool is_device = w->target >= FIRST_DEVICE,
+               whole = takes_many() && w->target == t->number % TARGETS;
     char *bytes;
     size_t length;
 
@@ -307,16 +312,15 @@ static void check_program(const char *name, const char *text, int number) {
     for (int target = 0; target < TARGETS; target++)
         for (int threads = 1; threads <= 3; threads += 2)
             for (int constants = 0; constants < 2; constants++) {
-                const int ways = 2 * 2 * TARGETS;
                 const struct way w = {.target = target, .threads = threads, .constants = constants};
 
-                if (t.tuples && (all || (n + ways - number * WAYS_OF_FEW % ways) % ways < WAYS_OF_FEW))
+                if (t.tuples && (n + WAYS - number * ways_of_each % WAYS) % WAYS < ways_of_each)
                     schedule(&t, &w, (n + number) % t.tuples);
                 n++;
             }
     const struct way native = {
         .target = number / 2 % X86, .threads = 3, .constants = number / 4 % 2, .native = true};
-    if (runs_here(native.target) && t.tuples && (all || number % 2))
+    if (runs_here(native.target) && t.tuples && (takes_many() || number % 2))
         schedule(&t, &native, number % t.tuples);
     print_message("%s: %d schedules, %d results, %d wrong\n", name, t.schedules, t.run, t.failed);
     assert_int_equal(t.failed, 0);
@@ -388,7 +392,9 @@ int main(int argc, char **argv) {
 
     for (int i = 1; i < argc && known; i++)
         if (!strcmp(argv[i], "--all"))
-            all = true;
+            ways_of_each = WAYS;
+        else if (i + 1 < argc && !strcmp(argv[i], "--ways"))
+            ways_of_each = atoi(argv[++i]);
         else if (i + 1 < argc && !strcmp(argv[i], "--seed"))
             seed = seed_of(argv[++i]);
         else if (i + 1 < argc && !strcmp(argv[i], "--count"))
@@ -402,9 +408,8 @@ int main(int argc, char **argv) {
         else
             known = false;
     if (!known) {
-        fprintf(
-            stderr,
-            "usage: drafts [DIRECTORY] [--all] [--count N] [--seed N|new] [--only N] [--objects FOLDER]\n");
+        fprintf(stderr, "usage: drafts [DIRECTORY] [--all] [--ways N] [--count N] [--seed N|new] [--only N] "
+                        "[--objects FOLDER]\n");
         return 2;
     }
     const int n = directory ? find_examples() : count;
