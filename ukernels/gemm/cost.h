@@ -32,7 +32,7 @@ struct gemm_figures {
 /* This machine's. */
 const struct gemm_figures *uk_gemm_figures(void);
 /* How many bytes ahead kernels prefetch a matrix that comes from behind the second cache: what comes from memory during its
- * latency; 0 where the hardware prefetches as far. */
+ * latency; 0 where the hardware prefetches past the end of a page, so that no page begins with misses. */
 int64_t uk_gemm_ahead(void);
 
 /* ---- cost.c ---- */

@@ -55,7 +55,8 @@ const struct gemm_figures *uk_gemm_figures(void) {
 
 int64_t uk_gemm_ahead(void) {
     const struct uk_machine *m = uk_machine();
-    const double wanted = m->uncore.latency * m->uncore.bytes;
 
-    return wanted > (double)m->core.prefetch.ahead ? (int64_t)wanted / GEMM_LINE * GEMM_LINE : 0;
+    return m->core.prefetch.past_page
+               ? 0
+               : (int64_t)(m->uncore.latency * m->uncore.bytes) / GEMM_LINE * GEMM_LINE;
 }
