@@ -420,7 +420,7 @@ static void header(void **state) {
     assert_non_null(strstr(text.text,
                            "int matmul(int64_t M, int64_t N, int64_t K, int64_t lda, int64_t ldb, int64_t "
                            "ldc, float alpha, const float *A, const float *B, float *C);"));
-    assert_non_null(strstr(text.text, "#ifndef MATMUL_H\n#define MATMUL_H\n"));
+    assert_non_null(strstr(text.text, "#ifndef UK_HEADER_matmul\n#define UK_HEADER_matmul\n"));
     assert_non_null(strstr(text.text, "UK_OVERLAP = 3,"));
     free(text.text);
     make_end(&t.m);

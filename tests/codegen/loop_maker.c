@@ -212,6 +212,9 @@ struct uk_intrinsic *make_intrinsic(struct maker *m, const char *symbol, int cou
     }
     inner->tensors = outer->tensors;
     outer->tensors = kept;
+    in->computes = get(m, sizeof *in->computes);
+    in->computes->left.tensor = form->argument[count - 1].tensor;
+    in->computes->right = make_expr(m, UK_E_NUMBER, UK_F32, NULL, NULL);
     for (int i = 0; i < m->function.intrinsics; i++)
         list[i] = m->function.intrinsic[i];
     list[m->function.intrinsics++] = in;
