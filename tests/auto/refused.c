@@ -160,12 +160,18 @@ static void must_be_right(int i, const char *target) {
 
 /* ---- the tests ---- */
 
+static bool third; /* each program on one of the targets, for a sanitized build */
+
+static bool is_tried(int program, int target) {
+    return !third || (program + target) % TARGETS == 0;
+}
+
 static void each_step(void **state) {
     (void)state;
     refused = ONE_STEP;
     for (int i = 0; i < PROGRAMS; i++)
         for (int t = 0; t < TARGETS; t++)
-            for (number = 0, steps = 1; number < steps; number++)
+            for (number = 0, steps = 1; number < steps && is_tried(i, t); number++)
                 must_be_right(i, targets[t]);
 }
 
@@ -174,7 +180,7 @@ static void each_kind(void **state) {
     refused = ALL_OF_KIND;
     for (int i = 0; i < PROGRAMS; i++)
         for (int t = 0; t < TARGETS; t++)
-            for (number = 0; number <= UK_STEP_BIND; number++)
+            for (number = 0; number <= UK_STEP_BIND && is_tried(i, t); number++)
                 must_be_right(i, targets[t]);
 }
 
@@ -250,12 +256,15 @@ static bool has_kernel(int program) {
     return program < 2;
 }
 
-/* What LLVM makes no code of is followed by other loops, too, of one program or of several. */
+/* What LLVM makes no code of is followed by other loops, too, of one program or of several: the first on all targets, each of the
+ * others on one. */
 static void code(void **state) {
     (void)state;
     refused = CODE;
     for (int i = 0; i < PROGRAMS; i++)
         for (int t = 0; t < TARGETS; t++) {
+            if (i && (i + t) % TARGETS)
+                continue;
             struct uk_program *const p[] = {parse(i), parse_as(0, "another.uk")};
 
             for (int count = 1; count <= 2; count++) {
@@ -412,7 +421,7 @@ static void accepted(void **state) {
         }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(searches),  cmocka_unit_test(accepted),  cmocka_unit_test(each_step),
         cmocka_unit_test(each_kind), cmocka_unit_test(lowering),  cmocka_unit_test(limits),
@@ -420,5 +429,6 @@ int main(void) {
         cmocka_unit_test(code),      cmocka_unit_test(code_runs), cmocka_unit_test(code_ends),
     };
 
+    third = argc > 1 && !strcmp(argv[1], "--third");
     return cmocka_run_group_tests(tests, make_context, destroy_context);
 }
