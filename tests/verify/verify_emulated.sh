@@ -101,7 +101,7 @@ pragma import c """
 void many(float s, double t, int n, float u, double v, long m, double w, float x, const double *a, float y, float z,
           double p, float q, double *c, long e, signed char f, unsigned char g, int h, float r) {
     for (long i = 0; i < n; i++)
-        c[i] = a[i] + s + t + u + v + w + x + y + z + p + q + r + m + e + f + g + h;
+        c[i] = a[i] + s + t + u + v + w + x + y + z + p + q + r + (double)(m + e + f + g + h);
 }
 """
 intrinsic many
