@@ -2,7 +2,7 @@
 /*
  * How far results may be from the interpreter's. Operations and conversions round alike wherever they are computed; a sum of floats
  * is computed in any order, a product that is added may be rounded before or not, and exp and tanh are a library's. These differ
- * where they round, which sums of small integers do not; all else is equal. An integer that is made of a value that differs may
+ * where they round, which sums of small integers do not while the type has all integers of their size; all else is equal. An integer that is made of a value that differs may
  * be the next one, where that value lies at a tie or at a limit.
  */
 #include <math.h>
@@ -30,6 +30,11 @@ static bool is_real(enum uk_type t) {
     return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
 }
 
+/* All integers up to this magnitude are numbers of the type. */
+static double exact_to(enum uk_type t) {
+    return t == UK_BF16 ? 0x1p8 : t == UK_F16 ? 0x1p11 : t == UK_F32 ? 0x1p24 : 0x1p53;
+}
+
 static struct known *known_of(struct checking *c, const struct uk_tensor *tensor) {
     struct known *k = c->tensor;
 
@@ -55,8 +60,7 @@ static struct known number(const struct uk_expr *e) {
 
 /* Bytes are no larger than their type lets them be; what is rounded to an integer may become the next one. */
 static struct known converted(const struct uk_expr *e, struct known k) {
-    const bool whole =
-        e->op == UK_E_ROUND || (!is_real(e->type) && is_real(e->arg[0]->type));
+    const bool whole = e->op == UK_E_ROUND || (!is_real(e->type) && is_real(e->arg[0]->type));
 
     if (whole)
         k = (struct known){.steps = k.steps + k.differs, .largest = k.largest + 1};
@@ -131,18 +135,19 @@ static double terms_of(const struct uk_statement *s, const int64_t *sizes) {
 }
 
 static void add_statement(struct checking *c, const struct uk_statement *s, struct known *left) {
-    const bool real = is_real(s->left.tensor->type);
+    const enum uk_type type = s->left.tensor->type;
+    const bool real = is_real(type);
     const double terms = terms_of(s, c->sizes);
     struct known k = known(c, s->right);
 
     if (s->reduce == UK_REDUCE_SUM || s->reduce == UK_REDUCE_PROD) {
-        k.differs |= real && k.rounds && terms > 1;
         k.steps = s->reduce == UK_REDUCE_PROD && k.steps > 0 ? HUGE_VAL : product(k.steps, terms);
-        k.largest = s->reduce == UK_REDUCE_PROD ? HUGE_VAL : product(k.largest, terms);
+        k.largest = s->reduce == UK_REDUCE_PROD ? pow(k.largest, terms) : product(k.largest, terms);
+        k.differs |= real && terms > 1 && (k.rounds || k.largest > exact_to(type));
     }
     /* The last operation may be one with the addition. */
     if (real && s->assign == UK_ASSIGN_ADD && (s->right->op == UK_E_MUL || s->reduce == UK_REDUCE_SUM))
-        k.differs |= k.rounds || left->rounds;
+        k.differs |= k.rounds || left->rounds || k.largest + left->largest > exact_to(type);
     if (s->assign == UK_ASSIGN_MUL)
         k.steps = k.steps > 0 || left->steps > 0 ? HUGE_VAL : 0;
     else if (s->assign == UK_ASSIGN_ADD)

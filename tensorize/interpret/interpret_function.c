@@ -50,7 +50,7 @@ static bool prepare_node(struct uk_frame *f, const struct uk_node *n, struct rea
                (r->value = uk_compile_value(f, n->expr, true));
     if (n->op == UK_N_CALL)
         return prepare_call(f, n, r);
-    if (n->var) {
+    if (n->var && n->var->slot < 0) {
         if (f->slots == 4096) {
             f->status =
                 uk_fail(f->context, UK_REFUSED, (struct uk_position){0, 0},
@@ -63,6 +63,16 @@ static bool prepare_node(struct uk_frame *f, const struct uk_node *n, struct rea
     r->body = prepare_nodes(f, n->body);
     r->other = prepare_nodes(f, n->other);
     return !f->status;
+}
+
+/* Copies of a nest have the same variables: each has one slot, whichever nest runs. */
+static void forget_slots(const struct uk_node *n) {
+    for (; n; n = n->next) {
+        if (n->op != UK_N_STORE && n->op != UK_N_CALL && n->var)
+            n->var->slot = -1;
+        forget_slots(n->body);
+        forget_slots(n->other);
+    }
 }
 
 static struct ready *prepare_nodes(struct uk_frame *f, const struct uk_node *n) {
@@ -351,6 +361,7 @@ enum uk_status uk_interpret_function(struct uk_function *fn, const struct uk_val
     if (!f.status)
         f.status = uk_check_apart(p, v->size);
     if (!f.status && prepare_storage(&f, fn, v, workspace_fill)) {
+        forget_slots(fn->body);
         struct ready *body = prepare_nodes(&f, fn->body);
 
         if (!f.status)

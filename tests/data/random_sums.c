@@ -98,7 +98,7 @@ static enum follows put_result(struct maker *m, const struct written *w) {
     if (fewer && is_integer)
         put(m->text, "scalar zero u8\ntensor scale %s %s\n", follows == DOUBLED ? "i32" : "f32", w->channels);
     if (follows == DOUBLED)
-        put(m->text, "temp D i64 %s\n", w->shape);
+        put(m->text, "temp S i64 %s\n", w->shape);
     return follows;
 }
 
@@ -113,8 +113,8 @@ static void put_fewer_bits(struct maker *m, bool doubled, const struct written *
             at);
     else
         put(m->text,
-            "D%s = i64(T%s + bias%s) * (i64(scale%s) << 27) + (1 << 30) >> 31\n"
-            "Y%s = u8(max(min(D%s + i64(zero), 255), 0))\n",
+            "S%s = i64(T%s + bias%s) * (i64(scale%s) << 27) + (1 << 30) >> 31\n"
+            "Y%s = u8(max(min(S%s + i64(zero), 255), 0))\n",
             left, left, at, at, left, left);
 }
 

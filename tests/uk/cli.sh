@@ -175,6 +175,9 @@ expect 0 'sizes: M=37 N=41 K=19 lda=19 ldb=41 ldc=41.*C f32, 1517 elements:.*che
 expect 0 'M \(constant\)=37.*check: equal' '' run matmul.uk --define M=37 --size N=41 --size K=19 --check
 expect 0 'ldc=50.*check: equal' '' run matmul.uk "${small[@]}" --size ldc=50 --size lda=23 --check
 expect 0 'check: equal' '' run matmul.uk "${small[@]}" --target=interp --check
+# Loops that the lowering copied: those that begin the sums with the bias have the variables of those that read them.
+expect 0 'check: equal' '' run "$source/examples/conv2d_depthwise_u8i8_nchw.uk" --target=riscv64-p --device=interp --threads=1 \
+    --define N=1 --define H=4 --define W=4 --define C=1 --check
 expect 0 'check: equal' '' run matmul.uk "${small[@]}" --threads=2 --check
 expect 0 'check: equal' '' run matmul.uk --size M=5 --size N=7 --size K=0 --check
 expect 0 'C f32, 0 elements' '' run matmul.uk --size M=0 --size N=7 --size K=3 --check
