@@ -14,7 +14,7 @@ enum {
     LEAST_POINTS = 8,
     MOST_POINTS = 1 << 12,
     LARGEST_ELEMENT = 8, /* bytes */
-    PIECE = 1 << 12      /* bytes that are compared at once */
+    CHUNK = 1 << 12      /* bytes that are compared at once */
 };
 
 bool uk_verify_has_large(const struct uk_verifier *v) {
@@ -61,8 +61,8 @@ static int longest(const struct uk_box *b, size_t bytes) {
     int row = b->dims - 1;
 
     for (int d = 0; d < b->dims; d++)
-        if ((size_t)b->stride[d] * bytes <= PIECE &&
-            ((size_t)b->stride[row] * bytes > PIECE || b->extent[d] > b->extent[row]))
+        if ((size_t)b->stride[d] * bytes <= CHUNK &&
+            ((size_t)b->stride[row] * bytes > CHUNK || b->extent[d] > b->extent[row]))
             row = d;
     return row;
 }
@@ -230,16 +230,16 @@ static bool compare_points(struct uk_verifier *v, struct uk_memory *m, const str
 
 /* Nothing but canaries is left where the elements are canaries, too. */
 static bool compare_rest(struct uk_verifier *v, struct uk_memory *m) {
-    unsigned char canaries[PIECE], elements[2 * POOL * LARGEST_ELEMENT];
+    unsigned char canaries[CHUNK], elements[2 * POOL * LARGEST_ELEMENT];
 
     memset(canaries, UK_VERIFY_CANARY, sizeof canaries);
     memset(elements, UK_VERIFY_CANARY, sizeof elements);
     fill_box(v, m, true, elements);
     for (int i = 0; i < m->spans; i++)
-        for (size_t k = 0; k < m->span[i].length; k += PIECE) {
+        for (size_t k = 0; k < m->span[i].length; k += CHUNK) {
             const unsigned char *got = m->space + m->span[i].at + k;
 
-            for (size_t j = 0; memcmp(got, canaries, PIECE) && j < PIECE; j++)
+            for (size_t j = 0; memcmp(got, canaries, CHUNK) && j < CHUNK; j++)
                 if (got[j] != UK_VERIFY_CANARY &&
                     uk_memory_differs(v, m, got + j, canaries + LARGEST_ELEMENT))
                     return false;

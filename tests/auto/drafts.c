@@ -7,7 +7,7 @@
  *
  * Each program is scheduled with 1 and 3 threads, with its sizes as arguments and as constants; the loops run in the interpreter
  * (which knows kernels by their declarations, and reports races between a GPU's threads), and those for x86-64 as machine code, too.
- * Every program takes some of these ways, 3 unless more are asked for, so that each way is taken by several programs; where it takes
+ * Every program takes some of these ways, 3 unless more are wanted, so that each way is taken by several programs; where it takes
  * more, one target's code is made to the end. DIRECTORY: its programs in the place of random ones, without their schedules. FOLDER: nothing runs here;
  * what tests/cross/programs.c runs on other architectures goes there.
  */

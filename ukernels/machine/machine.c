@@ -143,7 +143,7 @@ static bool refused;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* The row that UK_MACHINE names; NULL: it names none of this architecture, and the message says which there are. */
-static const struct uk_core *row_asked_for(const char *name) {
+static const struct uk_core *row_named(const char *name) {
     const struct uk_core *row = uk_core_find(name);
     int n;
 
@@ -177,9 +177,9 @@ static int take(struct uk_cache *c, const struct cpuinfo_cache *found, uint32_t 
 }
 
 static void find_own(void) {
-    const char *asked = getenv("UK_MACHINE");
+    const char *wanted = getenv("UK_MACHINE");
     const struct cpuinfo_core *core = cpuinfo_initialize() ? cpuinfo_get_core(0) : NULL;
-    const struct uk_core *row = asked && *asked ? row_asked_for(asked) : NULL;
+    const struct uk_core *row = wanted && *wanted ? row_named(wanted) : NULL;
 
     row = row ? row : row_of(core);
     own = uk_machine_of(row ? row : generic_row());
