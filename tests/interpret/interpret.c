@@ -378,48 +378,6 @@ static void forms_of_a_declaration(void **state) {
     uk_arena_free(&arena);
 }
 
-/* Elements that are computed one by one are those that all forms compute together, and nothing is written by that. */
-static void points_of_a_declaration(void **state) {
-    static const char *const text[] = {
-        "intrinsic k\n  tensor a f32 [I, P]\n  tensor c f32 [I, J] stride [ldc, 1]\n"
-        "  c[i, j] = sum(p) a[i, p] * pad(a[i, p + j - 1], 0) * 0.3\n  compute void k(ptr a)\nend\n",
-        "intrinsic k\n  tensor a f32 [I, P]\n  tensor c f32 [I, J] stride [ldc, 1]\n"
-        "  c[i, j] = max(p) a[i, p] * f32(index(j - 2))\n  compute void k(ptr a)\nend\n"};
-    enum { I = 3, P = 7, J = 5, LDC = 6, COUNT = I * J };
-    int64_t index[2 * COUNT], element[COUNT];
-    union uk_value value[COUNT];
-    const struct uk_points points = {COUNT, index, element, value};
-
-    (void)state;
-    for (int i = 0; i < COUNT; i++) {
-        index[2 * i] = i / J;
-        index[2 * i + 1] = i % J;
-    }
-    for (int form = 0; form < UK_FORMS * 2; form++) {
-        struct uk_arena arena = {0};
-        struct uk_intrinsic *k;
-        float a[I * P], c[I * LDC], before[I * LDC];
-        const struct uk_values v = {.size = (int64_t[]){I, P, J, LDC}, .tensor = (void *[]){a, c}};
-
-        fill(a, I * P, 1);
-        fill(c, I * LDC, 2);
-        memcpy(before, c, sizeof c);
-        uk_context_enter(context, "k");
-        if (uk_parse_intrinsic(context, &arena, text[form / UK_FORMS], &k))
-            fail_msg("%s", uk_context_message(context));
-        assert_string_equal(k->declaration->sizes->next->next->name, "J");
-        if (uk_interpret_points(k, (enum uk_form_kind)(form % UK_FORMS), &v, &points))
-            fail_msg("%s", uk_context_message(context));
-        assert_memory_equal(before, c, sizeof c);
-        assert_int_equal(uk_interpret_form(k, (enum uk_form_kind)(form % UK_FORMS), &v), UK_OK);
-        for (int i = 0; i < COUNT; i++) {
-            assert_int_equal(element[i], i / J * LDC + i % J);
-            assert_true(value[i].d == (double)c[element[i]]);
-        }
-        uk_arena_free(&arena);
-    }
-}
-
 /* for i in 0 .. N step 2 parallel { let x = i + 1; buffer W[x]; if x < N call k on two elements } */
 static void loops_run(void **state) {
     struct uk_program *p = parse("intrinsic k\n  tensor a f32 [I]\n  tensor c f32 [I]\n  assume I == 2\n"
@@ -564,7 +522,6 @@ int main(void) {
         cmocka_unit_test(forms_of_a_declaration),
         cmocka_unit_test(loops_run),
         cmocka_unit_test(integers_fold),
-        cmocka_unit_test(points_of_a_declaration),
     };
 
     return cmocka_run_group_tests(tests, make_context, destroy_context);
