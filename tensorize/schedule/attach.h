@@ -23,6 +23,8 @@ enum uk_status uk_refuse_attach(const struct uk_attaching *a, const char *format
 bool uk_is_within(const struct uk_stage *st, const struct uk_stage *at, int prefix);
 int uk_plain_dimension(const struct uk_statement *t, const struct uk_access *x, int k);
 enum uk_status uk_attach_loops(struct uk_attaching *a);
+/* Refuses where no iteration of the prefix's loops is the one in which the sums of `at` are complete; before anything is changed. */
+enum uk_status uk_check_sums_end(const struct uk_attaching *a);
 /* Adds the bounds with which the stage, attached after, runs only when the sums of `at` are complete. */
 enum uk_status uk_wait_for_sums(struct uk_attaching *a);
 void uk_link_before(struct uk_schedule *s, struct uk_stage *st, const struct uk_stage *next);

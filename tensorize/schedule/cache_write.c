@@ -231,6 +231,7 @@ enum uk_status uk_apply_cache_write(struct uk_schedule *s, struct uk_step *step)
         return status;
     if (uk_name_taken(s, name))
         return uk_refuse_attach(&w.a, "the name %s is taken; give another after ->", name);
-    status = w.is_read_inside ? UK_OK : create_stage(&w, name);
+    if (!w.is_read_inside && !(status = uk_check_sums_end(&w.a)))
+        status = create_stage(&w, name);
     return status ? status : redirect(&w, name);
 }

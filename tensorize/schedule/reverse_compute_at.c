@@ -25,34 +25,55 @@ static bool stay_within(const struct uk_stage *at, int k, int position, int64_t 
     return reach < c;
 }
 
+/* The step in which the prefix's loops go over iterator k, and minus their sum; INT64_MAX: none of them does. */
+static enum uk_status find_last(const struct uk_attaching *a, int k, int64_t *step, struct uk_affine *minus) {
+    const struct uk_stage *at = a->at;
+
+    *step = INT64_MAX;
+    *minus = (struct uk_affine){0};
+    for (int i = 0; i < at->loops; i++) {
+        const int id = at->loop[i]->id;
+        const int64_t c = at->iterator[k].coefficient[id];
+
+        if (!at->reduced[k] || at->loop[i]->stage != at || !c)
+            continue;
+        if (c >= *step || (i < a->prefix && !stay_within(at, k, i, c)))
+            return refuse_order(a, k);
+        if (i < a->prefix) {
+            *step = c;
+            minus->coefficient[id] = -c;
+        }
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_check_sums_end(const struct uk_attaching *a) {
+    enum uk_status status = UK_OK;
+    struct uk_affine minus;
+    int64_t step;
+
+    for (int k = 0; k < a->at->iterators && !status; k++)
+        status = find_last(a, k, &step, &minus);
+    return status;
+}
+
 /* Once the sum of `at` is complete: its loops in the prefix are in their last iteration, which is where
  * sum c * loop >= extent - step. */
 enum uk_status uk_wait_for_sums(struct uk_attaching *a) {
     const struct uk_stage *at = a->at;
 
     for (int k = 0; k < at->iterators; k++) {
-        struct uk_affine minus = {0};
-        int64_t step = INT64_MAX;
+        struct uk_affine minus;
+        int64_t step;
+        enum uk_status status = find_last(a, k, &step, &minus);
 
-        for (int i = 0; i < at->loops; i++) {
-            int id = at->loop[i]->id;
-            int64_t c = at->iterator[k].coefficient[id];
-
-            if (!at->reduced[k] || at->loop[i]->stage != at || !c)
-                continue;
-            if (c >= step || (i < a->prefix && !stay_within(at, k, i, c)))
-                return refuse_order(a, k);
-            if (i < a->prefix) {
-                step = c;
-                minus.coefficient[id] = -c;
-            }
-        }
+        if (status)
+            return status;
         if (step == INT64_MAX)
             continue;
         struct uk_index *upper =
             uk_index_op(a->s->arena, UK_I_SUB, uk_index_int(a->s->arena, step + 1), at->statement->extent[k]);
-        enum uk_status status =
-            upper ? uk_add_bound(a->s, a->st, &minus, upper) : uk_out_of_memory(a->s->context);
+        status = upper ? uk_add_bound(a->s, a->st, &minus, upper) : uk_out_of_memory(a->s->context);
         if (status)
             return status;
     }
@@ -197,7 +218,7 @@ enum uk_status uk_attach_consumer(struct uk_attaching *a) {
         if (uk_root_of(st) == root)
             last = st;
     if ((status = uk_check_follows(a, last, a->st)) || (status = uk_check_between(a, last, a->st)) ||
-        (status = map_iterators(a)) || (status = check_repeats(a)))
+        (status = map_iterators(a)) || (status = check_repeats(a)) || (status = uk_check_sums_end(a)))
         return status;
     uk_unlink_stage(a->s, a->st);
     a->st->after = true;

@@ -35,6 +35,7 @@ enum {
     SCALARS = 16,
     TENSORS = 64,
     PROGRAMS = 64,
+    STAGES = 64,
     TUPLES = 4,
     MOST_OPERATIONS = 40 * 1000,   /* of the program as it is written, */
     MOST_INTERPRETED = 400 * 1000, /* and statements of its loops: a GPU's tiles have many beyond the edges */
@@ -65,6 +66,33 @@ int uk_complain(int status, const char *format, ...) {
 
 static bool takes_many(void) {
     return ways_of_each > WAYS_OF_FEW;
+}
+
+/* ---- steps ---- */
+
+enum uk_status __real_uk_apply_steps(struct uk_schedule *s, struct uk_step *step);
+enum uk_status __wrap_uk_apply_steps(struct uk_schedule *s, struct uk_step *step);
+
+/* A step that is refused leaves every stage as it was: automatic schedules go on without it. */
+enum uk_status __wrap_uk_apply_steps(struct uk_schedule *s, struct uk_step *step) {
+    struct uk_stage *before[STAGES] = {NULL}, *at[STAGES];
+    int n = 0;
+
+    for (struct uk_stage *st = s->stages; st; st = st->next) {
+        assert_true(n < STAGES);
+        assert_non_null(before[n] = malloc(sizeof *st));
+        memcpy(before[n], st, sizeof *st);
+        at[n++] = st;
+    }
+    const enum uk_status status = __real_uk_apply_steps(s, step);
+    if (status == UK_REFUSED || status == UK_UNSUPPORTED || status == UK_NO_MATCH)
+        for (int i = 0; i < n; i++)
+            if (memcmp(before[i], at[i], sizeof *at[i]))
+                fail_msg("stage %s was changed by a step of kind %d, and this refused: %s", at[i]->name,
+                         (int)step->kind, uk_context_message(s->context));
+    for (int i = 0; i < n; i++)
+        free(before[i]);
+    return status;
 }
 
 struct trial {
