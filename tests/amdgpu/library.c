@@ -91,6 +91,24 @@ static void test_launch(struct uk_amdgpu *gpu, const void *image, size_t bytes) 
     CHECK(uk_amdgpu_load(gpu, image, 100, &object) == UK_AMDGPU_BAD_OBJECT && !object);
 }
 
+/* A kernel's name in the metadata, which no symbol has, with the end of a line in it: a message is one line all the same. */
+static void test_name(struct uk_amdgpu *gpu, const unsigned char *image, size_t bytes) {
+    struct uk_amdgpu_object *object;
+    unsigned char *copy = malloc(bytes), *name;
+    bool found = false;
+
+    if (!copy)
+        exit(1);
+    memcpy(copy, image, bytes);
+    for (unsigned char *at = copy; (name = memmem(at, bytes - (size_t)(at - copy), "\xa4vadd", 5));
+         at = name + 5) {
+        name[3] = '\n';
+        found = true;
+    }
+    CHECK(found && uk_amdgpu_load(gpu, copy, bytes, &object) == UK_AMDGPU_BAD_OBJECT && said(gpu, "va?d"));
+    free(copy);
+}
+
 /* Damage of one kind or the other, most of it where headers, notes and symbols are. */
 static size_t damage(unsigned char *image, size_t bytes, uint64_t *state) {
     const unsigned kind = random_below(state, 8);
@@ -175,6 +193,7 @@ int main(int argc, char **argv) {
     test_memory(gpu);
     test_launch(gpu, image, bytes);
     test_launch(other, image, bytes);
+    test_name(gpu, image, bytes);
     uk_amdgpu_close(gpu);
     uk_amdgpu_close(other);
     uk_amdgpu_close(NULL);
