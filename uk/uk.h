@@ -35,7 +35,7 @@ struct uk_arguments {
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
     bool time, check, count, histogram, cycles, require_kernels, all, json, explain, is_static, completion;
     bool list, measure; /* of uk machine */
-    const char *layout, *ta, *tb; /* of uk gemm */
+    const char *layout, *ta, *tb, *machine; /* of uk gemm */
 };
 
 /* ---- uk.c ---- */

@@ -4,10 +4,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "machine/machine.h"
 #include "uk.h"
 
 static bool is(const char *value, const char *word) {
     return value && !strcmp(value, word);
+}
+
+/* A message with the rows that there are. */
+static int refuse_machine(const char *name) {
+    const struct uk_core *c;
+    char rows[512];
+    int n = 0;
+
+    for (int i = 0; (c = uk_core_at(i)) && n < (int)sizeof rows; i++)
+        if (c->arch != UK_ARCH_any && !c->device.lanes)
+            n += snprintf(rows + n, sizeof rows - (size_t)n, "%s%s", n ? ", " : "", c->name);
+    return uk_complain(UK_EXIT_USAGE,
+                       "uk gemm: --machine=%s is no core that products are planned for; known are %s", name,
+                       rows);
 }
 
 static int read_size(const char *text, int64_t *size) {
@@ -35,12 +50,14 @@ int uk_command_gemm(const struct uk_arguments *a) {
         return uk_complain(UK_EXIT_WRONG, "%s", message);
     const int64_t m = size[0], n = size[1], k = size[2];
     const int64_t lda = columns == ta ? k : m, ldb = columns == tb ? n : k, ldc = columns ? m : n;
-    const struct uk_gemm_options options = {.threads = (int)a->threads};
+    const struct uk_gemm_options options = {.threads = (int)a->threads, .machine = a->machine};
     struct uk_gemm_plan plan;
     char text[2048];
     const enum uk_status failed = (f64 ? uk_dgemm_plan : uk_sgemm_plan)(
         &plan, columns ? UK_COLUMN_MAJOR : UK_ROW_MAJOR, ta ? UK_TRANSPOSE : UK_NO_TRANSPOSE,
         tb ? UK_TRANSPOSE : UK_NO_TRANSPOSE, m, n, k, lda ? lda : 1, ldb ? ldb : 1, ldc ? ldc : 1, &options);
+    if (failed == UK_INVALID_ARGUMENT && a->machine)
+        return refuse_machine(a->machine);
     if (failed)
         return uk_complain(UK_EXIT_WRONG, "%s x %s x %s: %s", a->positional[0], a->positional[1],
                            a->positional[2], uk_status_text(failed));

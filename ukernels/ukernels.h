@@ -278,6 +278,9 @@ struct uk_gemm_options {
      * belongs to. Make plans for tasks with threads = 1. */
     struct pthreadpool *pool;
     bool a_packed, b_packed; /* uk_sgemm_run gets what uk_sgemm_pack_a, _b wrote */
+    /* The plan of another machine, a core as `uk machine --list` names it, with the caches and the instruction set of its row;
+     * NULL: of this one. It says what is done there, by uk_gemm_explain, and cannot be run: UK_INVALID_ARGUMENT. */
+    const char *machine;
 };
 
 /* Made by uk_sgemm_plan or uk_dgemm_plan. It may be copied, owns no memory, and need not be freed. Its contents are private to the

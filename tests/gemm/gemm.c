@@ -409,12 +409,18 @@ static void allocation_failure(void **state) {
     dno_memory_for_small();
 }
 
+static void plan_by(const struct uk_machine *machine) {
+    uk_gemm_type_f32();
+    uk_gemm_f32.machine = uk_gemm_f64.machine = machine;
+}
+
+/* With this machine's caches, whatever the part. */
 static void memory_is_kept(void **state) {
     (void)state;
-    own_caches = true;
+    plan_by(__real_uk_machine());
     smemory_kept();
     dmemory_kept();
-    own_caches = false;
+    plan_by(&smaller);
 }
 
 /* The product of two vectors, of which one is copied: 80 MB, all of them 0. */

@@ -47,24 +47,6 @@ void __wrap_free(void *memory) {
     memset(&paged_block, 0, sizeof paged_block);
 }
 
-/* ---- copies that cost nothing, and operands in place that cost much: where tiles can pack, they do ---- */
-
-const struct gemm_figures *__real_uk_gemm_figures(void);
-const struct gemm_figures *__wrap_uk_gemm_figures(void);
-static bool copies_pay;
-
-const struct gemm_figures *__wrap_uk_gemm_figures(void) {
-    static struct gemm_figures figures;
-
-    if (!copies_pay)
-        return __real_uk_gemm_figures();
-    figures = *__real_uk_gemm_figures();
-    figures.is_far = true;
-    figures.conflict = figures.translate = figures.far = 100;
-    figures.as_read = figures.beside = 0;
-    return &figures;
-}
-
 /* ---- workspaces of products that may run at once ---- */
 
 enum uk_status __real_uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o,
@@ -168,10 +150,16 @@ static void lines_lie_between_pages(void **state) {
 static void tiles_pack_the_next_panel(void **state) {
     const struct uk_gemm_options one_thread = {.threads = 1};
     const struct uk_machine before = smaller;
+    const struct gemm_figures *const usual = uk_gemm_type_f32()->figures;
+    /* Copies cost nothing, and operands in place much. */
+    struct gemm_figures copies_pay = *usual;
 
     (void)state;
     smaller.part[1].size = 1 << 20;
-    copies_pay = true;
+    copies_pay.is_far = true;
+    copies_pay.conflict = copies_pay.translate = copies_pay.far = 100;
+    copies_pay.as_read = copies_pay.beside = 0;
+    uk_gemm_f32.figures = uk_gemm_f64.figures = &copies_pay;
     for (int64_t rows = 53; rows <= 56; rows++)
         for (int column_major = 0; column_major < 2; column_major++) {
             const int64_t m = column_major ? 230 : rows, n = column_major ? rows : 230;
@@ -185,7 +173,7 @@ static void tiles_pack_the_next_panel(void **state) {
                     assert_int_equal(packing_runs, 2);
             }
         }
-    copies_pay = false;
+    uk_gemm_f32.figures = uk_gemm_f64.figures = usual;
     smaller = before;
     if (!tiles_can_pack) {
         print_message("gemm_places: skipped, panels packed by tiles: no kernel that runs here does so\n");

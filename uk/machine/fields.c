@@ -28,6 +28,7 @@ const struct uk_field uk_fields[] = {
     FIELD("name", "core", "%s (UK_MACHINE takes another)", "", TEXT, core.name),
     FIELD("arch", "core", "%s", "", ARCH, core.arch),
     FIELD("cpus", "core", "CPUs %s", "", TEXT, core.cpus),
+    FIELD("isa", "core", "with %s", "", TEXT, core.isa),
     FIELD("uncore", "core", "usually before %s", "", TEXT, core.uncore),
     FIELD("issue", "issue", "%s instructions a cycle", "a cycle", DOUBLE, core.issue),
     FIELD("fma_latency", "fma_latency", "%s cycles", "cycles", INT, core.fma_latency),
@@ -105,7 +106,7 @@ static void print_ports(const struct uk_ports *p, char *text, size_t size) {
             n += snprintf(text + n, size - (size_t)n, " p%d", i);
 }
 
-static const char *arch_name(int arch) {
+const char *uk_arch_name(int arch) {
     static const char *const names[] = {
 #define UK_ARCH_ROW(name, ...) #name,
 #include "machine/archs.def"
@@ -122,7 +123,7 @@ const char *uk_field_text(const struct uk_machine *m, const struct uk_field *f, 
         snprintf(text, size, "%s", word && *word ? word : "none");
         break;
     case UK_FIELD_ARCH:
-        snprintf(text, size, "%s", arch_name(*(const int *)p));
+        snprintf(text, size, "%s", uk_arch_name(*(const int *)p));
         break;
     case UK_FIELD_BOOL:
         snprintf(text, size, "%s", *(const bool *)p ? "yes" : "no");

@@ -37,6 +37,8 @@ struct uk_field {
 /* The last row's name is NULL. */
 extern const struct uk_field uk_fields[];
 double uk_field_value(const struct uk_machine *m, const struct uk_field *f);
+/* As archs.def has it, or "any". */
+const char *uk_arch_name(int arch);
 /* As it is printed; returns `text`. */
 const char *uk_field_text(const struct uk_machine *m, const struct uk_field *f, char *text, size_t size);
 /* Whether the field is of vectors or a cache that the machine does not have. */

@@ -70,8 +70,9 @@ static int list_rows(const struct uk_machine *used) {
     const struct uk_core *c;
 
     for (int i = 0; (c = uk_core_at(i)); i++)
-        if (c->arch == UK_ARCH_HERE)
-            printf("%-16s %s%s\n", c->name, c->cpus && *c->cpus ? c->cpus : "none by itself",
+        if (c->arch != UK_ARCH_any && !c->device.lanes)
+            printf("%-17s %-8s %s%s\n", c->name, uk_arch_name(c->arch),
+                   c->cpus && *c->cpus ? c->cpus : "none by itself",
                    strcmp(c->name, used->core.name) ? "" : " (in use)");
     return UK_EXIT_OK;
 }

@@ -61,7 +61,7 @@ static double step_cost(const struct gemm_tile *t, int row_step, int64_t mr, int
 
     const struct uk_counts n = {.fma = rows * vectors, .load = rows + vectors};
 
-    return larger(uk_cost_cycles(&uk_machine()->core, t->vectors, &n), uk_machine()->core.fma_latency);
+    return larger(uk_cost_cycles(t->core, t->vectors, &n), t->core->fma_latency);
 }
 
 /* All tiles of a product, with all operands in the first two caches. */
@@ -92,12 +92,12 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
  * Tiles that read panels of A prefetch the next panel where it comes from a far cache, and a tile is long enough. */
 bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
     const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
-                  near = uk_machine()->part[1].size;
+                  near = p->type->machine->part[1].size;
 
     if (!t->asking[form])
         return false;
     if (form == GEMM_PANELS)
-        return uk_gemm_figures()->is_far && p->k >= 128;
+        return p->type->figures->is_far && p->k >= 128;
     if (form == GEMM_RA)
         return p->b_column != 1 && p->a_step == 1 && panels <= t->nr && size > near / 2;
     return panels > 1 && panels <= 8 && size > 2 * near;
@@ -106,12 +106,12 @@ bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gem
 /* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
 bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t) {
     return p->a_step == 1 &&
-           gemm_least(p->m, t->mr) * 3 / 2 > kept(&uk_machine()->part[0], p->a_row * p->type->size);
+           gemm_least(p->m, t->mr) * 3 / 2 > kept(&p->type->machine->part[0], p->a_row * p->type->size);
 }
 
 /* A column-major A in place: what it costs the tiles of a row, but for the first, that A's lines are fetched again. */
 static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
-    const struct gemm_figures *f = uk_gemm_figures();
+    const struct gemm_figures *f = p->type->figures;
     const int64_t stride = p->a_step * p->type->size, again = gemm_parts(p->n, t->nr) - 1;
     const double apart = (double)(stride < GEMM_LINE ? GEMM_LINE : stride) / GEMM_LINE;
     const double wide = 1 + (double)((t->mr - 1) * p->type->size) / GEMM_LINE,
@@ -121,15 +121,15 @@ static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t
 
     if (kc * stride > PAGES * PAGE)
         step += f->columns.translate * (double)gemm_least(stride, PAGE) / PAGE;
-    if (block > (double)kept(&uk_machine()->part[1], stride))
+    if (block > (double)kept(&p->type->machine->part[1], stride))
         step += f->columns.far * lines;
-    else if (block > (double)kept(&uk_machine()->part[0], stride) / 2)
+    else if (block > (double)kept(&p->type->machine->part[0], stride) / 2)
         step += f->columns.near * lines;
     return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * step;
 }
 
 int64_t uk_gemm_room(const struct gemm_plan *p) {
-    return gemm_least(uk_machine()->part[1].size / 2, BLOCK) / p->type->size;
+    return gemm_least(p->type->machine->part[1].size / 2, BLOCK) / p->type->size;
 }
 
 int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_t room) {
@@ -149,7 +149,7 @@ static bool tiles_pack(const struct gemm_plan *p, const struct gemm_tile *t, int
 double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc,
                       enum gemm_source source, enum gemm_source b) {
     const int size = p->type->size;
-    const struct gemm_figures *f = uk_gemm_figures();
+    const struct gemm_figures *f = p->type->figures;
     const double elements = (double)p->m * (double)p->k, copy = f->columns.copy;
     double cycles = 0;
 
@@ -160,11 +160,11 @@ double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
     if (source == GEMM_ROWS)
         return elements * size * (p->a_step == 1 ? ROWS : TRANSPOSE - COPY + copy);
     if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
-        cycles += elements * (double)p->n * size / (double)(uk_machine()->part[1].size / 2) * WALK;
+        cycles += elements * (double)p->n * size / (double)(p->type->machine->part[1].size / 2) * WALK;
     if (uk_gemm_conflicts(p, t))
         cycles += elements * (double)gemm_parts(p->n, t->nr) * f->conflict;
     if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * PAGE &&
-        ((p->m + p->n) * p->k + p->m * p->n) * size > uk_machine()->part[1].size)
+        ((p->m + p->n) * p->k + p->m * p->n) * size > p->type->machine->part[1].size)
         cycles += elements * size / GEMM_LINE * f->unprefetched;
     if (p->a_step != 1)
         cycles += columns_again(p, t, kc);
@@ -177,7 +177,7 @@ bool uk_gemm_copies_as_read(const struct gemm_plan *p, const struct gemm_tile *t
 
 /* Whether rows of B share so few sets of the second cache that a block of KC of them would fill half of their places. */
 static bool shares_sets(const struct gemm_plan *p) {
-    return KC > kept(&uk_machine()->part[1], p->b_step * p->type->size) / 2;
+    return KC > kept(&p->type->machine->part[1], p->b_step * p->type->size) / 2;
 }
 
 /* Whether k is split in two because few panels of rows read a B that comes from a far cache or memory. Fetching B is then so much
@@ -187,9 +187,9 @@ static bool shares_sets(const struct gemm_plan *p) {
 static bool passes(const struct gemm_plan *p, const struct gemm_tile *t) {
     const bool shared = shares_sets(p);
 
-    return uk_gemm_figures()->is_far && p->b_column == 1 && p->m > 2 * t->mr &&
+    return p->type->figures->is_far && p->b_column == 1 && p->m > 2 * t->mr &&
            gemm_parts(p->m, t->mr) <= (shared ? 8 : 6) &&
-           p->n * p->k * p->type->size > uk_machine()->part[1].size / (shared ? 2 : 1);
+           p->n * p->k * p->type->size > p->type->machine->part[1].size / (shared ? 2 : 1);
 }
 
 double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
@@ -197,12 +197,12 @@ double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
     const int size = p->type->size;
     const double elements = (double)p->n * (double)p->k, again = (double)gemm_parts(p->m, t->mr) - 1;
     const int64_t stride = p->b_step * size;
-    const struct gemm_figures *f = uk_gemm_figures();
+    const struct gemm_figures *f = p->type->figures;
     double cycles = 0;
 
     if (source == GEMM_COPIED)
         return elements * size * (uk_gemm_copies_as_read(p, t, a) ? f->as_read : COPY);
-    if (kc > kept(&uk_machine()->part[1], stride) / (f->is_far ? 1 : 2))
+    if (kc > kept(&p->type->machine->part[1], stride) / (f->is_far ? 1 : 2))
         cycles += elements * size / GEMM_LINE * f->far;
     if (kc * stride > PAGES * PAGE)
         cycles += elements / t->nr * (double)gemm_least(stride, PAGE) / PAGE * f->translate;
@@ -256,13 +256,13 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
 /* Whether k is not split for its length: rows of A are read once, while B stays in the cache. Where rows of A conflict, more than
  * two tiles to a row read a copy of A, and a copy of a long block does not stay. */
 static bool streams(const struct gemm_plan *p, const struct gemm_tile *t) {
-    return uk_gemm_figures()->is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
-           p->n * p->k * p->type->size <= uk_machine()->part[1].size / 2 &&
+    return p->type->figures->is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
+           p->n * p->k * p->type->size <= p->type->machine->part[1].size / 2 &&
            (p->n <= 2 * t->nr || !uk_gemm_conflicts(p, t));
 }
 
 int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
-    const int64_t room = uk_machine()->part[1].size / 2 / p->type->size / (4 * t->nr);
+    const int64_t room = p->type->machine->part[1].size / 2 / p->type->size / (4 * t->nr);
     const bool few = passes(p, t);
     const int64_t longest = few ? KC / 2 : KC, whole = few && shares_sets(p) ? longest : GEMM_K_WHOLE;
     const int64_t most = room > longest ? longest : room < 128 ? 128 : room;

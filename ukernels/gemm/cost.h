@@ -29,11 +29,10 @@ struct gemm_figures {
 
 /* ---- figures.c ---- */
 
-/* This machine's. */
-const struct gemm_figures *uk_gemm_figures(void);
+const struct gemm_figures *uk_gemm_figures_of(const struct uk_machine *m);
 /* How many bytes ahead kernels prefetch a matrix that comes from behind the second cache: what comes from memory during its
  * latency; 0 where the hardware prefetches past the end of a page, so that no page begins with misses. */
-int64_t uk_gemm_ahead(void);
+int64_t uk_gemm_ahead(const struct uk_machine *m);
 
 /* ---- cost.c ---- */
 

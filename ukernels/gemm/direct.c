@@ -67,7 +67,7 @@ static double split_cycles(const struct gemm_type *t, const struct uk_kernel *k,
     enum { HIDDEN = 15 };
     const int groups = (rows + k->mr - 1) / k->mr;
     const double vectors = k->fma / k->mr, step = rows * vectors * t->fma_cycles / groups;
-    const double each = uk_gemm_figures()->split * (vectors == 3 ? 2. / 3 : 1);
+    const double each = t->figures->split * (vectors == 3 ? 2. / 3 : 1);
 
     return each * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
 }
@@ -80,7 +80,7 @@ static double step_cycles(const struct gemm_type *t, const struct uk_kernel *k, 
                                 .shuffle = k->other,
                                 .merge = merging_loads(k)};
 
-    return whole * uk_cost_cycles(&uk_machine()->core, t->vectors, &n) / k->mr +
+    return whole * uk_cost_cycles(&t->machine->core, t->vectors, &n) / k->mr +
            (splits ? split_cycles(t, k, rows) : 0);
 }
 
@@ -109,7 +109,7 @@ static bool is_transposed(const struct uk_kernel *k) {
  * multiply-adds only, which wait for each other; of fewer rows than a vector each has its own. */
 static double transposed_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, int columns,
                                 int steps) {
-    const struct uk_core *core = &uk_machine()->core;
+    const struct uk_core *core = &t->machine->core;
     const int lane = k->mr / 4, group = 2 * lane, transposed = (steps + group - 1) / group * group;
     const int vectors = (rows + k->mr - 1) / k->mr;
     const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
@@ -158,7 +158,7 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
 static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                            int steps) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
-    const bool splits = uk_gemm_figures()->split > 0 && s->n % s->lanes && is_whole;
+    const bool splits = s->type->figures->split > 0 && s->n % s->lanes && is_whole;
 
     return is_transposed(k) ? transposed_cycles(s->type, k, rows, columns, steps)
                             : call_cycles(s->type, k) + steps * step_cycles(s->type, k, rows, splits);

@@ -46,16 +46,13 @@ static const struct gemm_figures far = {.is_far = true,
                                         .columns = {.copy = 0.2, .near = 0.2, .far = 1.3, .translate = 0.8},
                                         .transposed = 1.03};
 
-const struct gemm_figures *uk_gemm_figures(void) {
-    const struct uk_machine *m = uk_machine();
+const struct gemm_figures *uk_gemm_figures_of(const struct uk_machine *m) {
     const double latency = m->uncore.cache.latency;
 
     return latency > m->core.fma_latency * m->core.l1.lines ? &far : &near;
 }
 
-int64_t uk_gemm_ahead(void) {
-    const struct uk_machine *m = uk_machine();
-
+int64_t uk_gemm_ahead(const struct uk_machine *m) {
     return m->core.prefetch.past_page
                ? 0
                : (int64_t)(m->uncore.latency * m->uncore.bytes) / GEMM_LINE * GEMM_LINE;

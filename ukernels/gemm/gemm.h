@@ -15,7 +15,7 @@
  * multiplication" (ACM TOMS 34, 2008), with the micro-kernel as the unit, as in BLIS (Van Zee and van de Geijn, ACM TOMS 41,
  * 2015). Beside them an operand may be read in place, where cost.c estimates that this is faster than packing it.
  *
- * Uses machine (the row of this core), registry (kernels by name), cost (cycles on a core's ports) and runtime (threads, memory).
+ * Uses machine (the row of a core), registry (kernels by name), cost (cycles on a core's ports) and runtime (threads, memory).
  */
 #ifndef GEMM_H
 #define GEMM_H
@@ -41,7 +41,8 @@ enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_RAP, GEMM_FORMS,
 
 struct gemm_tile {
     int mr, nr;
-    int lanes;                                      /* elements of a vector */
+    int lanes; /* elements of a vector */
+    const struct uk_core *core;
     const struct uk_vectors *vectors;               /* of that width, as the core has them */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
     void (*asking[GEMM_FORMS])(void); /* those that also prefetch what the next tiles read; NULL: none */
@@ -220,6 +221,9 @@ struct gemm_type {
     /* The registry's names of what it has for this type, and the rows found. */
     const char *form_op[GEMM_FORMS], *small_op, *small_ta_op, *nt_op;
     const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op, *transpose_op;
+    /* The machine that products are planned for, and what is looked up for it. */
+    const struct uk_machine *machine;
+    const struct gemm_figures *figures;
     struct gemm_tile tile[GEMM_TILES_MOST];
     int tiles;
     /* The tile for n columns, of n < GEMM_WIDTHS. */
@@ -239,12 +243,13 @@ struct gemm_type {
     const struct uk_kernel *transpose,
         *transpose_few[2]; /* B's columns, or NULL; pack_t of a vector of them, and of two */
     const struct uk_kernel
-        *panel_first;   /* rows that pack two vectors of columns of B as they read them; or NULL */
-    int64_t way;        /* bytes of a way of the first cache, a power of two */
-    int few_rows;       /* its associativity: how many lines a set holds */
-    int64_t near, last; /* elements of a quarter of the second cache; of the last one */
-    int64_t second_way; /* bytes of a way of the second cache */
-    bool last_is_far;   /* cost.h's is_far */
+        *panel_first;       /* rows that pack two vectors of columns of B as they read them; or NULL */
+    int64_t way;            /* bytes of a way of the first cache, a power of two */
+    int few_rows;           /* its associativity: how many lines a set holds */
+    int64_t near, last;     /* elements of a quarter of the second cache; of the last one */
+    int64_t second_way;     /* bytes of a way of the second cache */
+    int64_t prefetch_ahead; /* bytes, uk_gemm_ahead */
+    bool last_is_far;       /* cost.h's is_far */
     const struct uk_vectors *vectors; /* the widest of its tiles */
     double fma_cycles;                /* a multiply-add of the widest vectors, one after another */
     int fma_latency;                  /* of one that waits for the one before */
@@ -270,6 +275,9 @@ extern struct gemm_type uk_gemm_f32, uk_gemm_f64;
 /* The type with its kernels looked up. */
 const struct gemm_type *uk_gemm_type_f32(void);
 const struct gemm_type *uk_gemm_type_f64(void);
+/* The same element type as `own`'s for the machine of this row, kept for the process: plans by it can be explained, and run nowhere.
+ * UK_INVALID_ARGUMENT: there is no such row, or it is a GPU's. */
+enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, const struct gemm_type **type);
 
 /* ---- plan.c ---- */
 

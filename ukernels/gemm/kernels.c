@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels matrix products have: the registry's rows of their operations that run on this CPU. */
+/* Which kernels matrix products have: the registry's rows of their operations that run on this CPU, or that would on another machine. */
 #include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cost.h"
 #include "direct.h"
@@ -24,7 +26,8 @@ static struct gemm_tile new_tile(const struct gemm_type *t, const struct uk_kern
     return (struct gemm_tile){.mr = k->mr,
                               .nr = k->nr,
                               .lanes = lanes,
-                              .vectors = uk_core_vectors(&uk_machine()->core, lanes * t->size)};
+                              .core = &t->machine->core,
+                              .vectors = uk_core_vectors(&t->machine->core, lanes * t->size)};
 }
 
 /* The tile of these dimensions, made if it is new; NULL: there is no room. */
@@ -152,20 +155,24 @@ static void drop_generic(struct gemm_type *t) {
     t->tiles = kept ? kept : t->tiles;
 }
 
+static bool runs(const struct gemm_type *t, const struct uk_kernel *k) {
+    return t->machine == uk_machine() ? uk_kernel_runs_here(k) : uk_core_has(&t->machine->core, k->isa);
+}
+
 static void take_kernels(struct gemm_type *t) {
     int count;
     const struct uk_kernel *rows = uk_kernels(&count);
-    const char *features = NULL; /* of the row before: those of one instruction set are the same text */
+    const char *isa = NULL; /* of the row before: those of one instruction set are the same text */
     bool has = false;
 
     for (int i = 0; i < count; i++) {
         const struct uk_kernel *k = &rows[i];
 
-        if (k->op[0] != t->name[0] || !k->function || k->cores)
+        if (k->op[0] != t->name[0] || k->cores)
             continue;
-        if (k->features != features) {
-            features = k->features;
-            has = uk_kernel_runs_here(k);
+        if (k->isa != isa) {
+            isa = k->isa;
+            has = runs(t, k);
         }
         if (!has)
             continue;
@@ -194,7 +201,7 @@ static void take_kernels(struct gemm_type *t) {
 
 /* What inner products and small ones are estimated by, without a division. */
 static void set_fma(struct gemm_type *t) {
-    const struct uk_core *core = &uk_machine()->core;
+    const struct uk_core *core = &t->machine->core;
     const struct uk_vectors *widest = core->vectors;
 
     for (int i = 0; i < t->tiles; i++)
@@ -204,7 +211,9 @@ static void set_fma(struct gemm_type *t) {
     t->fma_latency = core->fma_latency;
 }
 
-static void look_up(struct gemm_type *t) {
+static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
+    t->machine = machine;
+    t->figures = uk_gemm_figures_of(machine);
     take_kernels(t);
     drop_generic(t);
     while (t->nt && (2 << t->nt_shift) * t->nt->fma <= t->nt->mr * t->nt->nr)
@@ -213,14 +222,15 @@ static void look_up(struct gemm_type *t) {
         t->for_columns[n] = uk_gemm_width_for(t, n, false);
         t->in_place_for_columns[n] = uk_gemm_width_for(t, n, true);
     }
-    const struct uk_cache *first = &uk_machine()->part[0];
+    const struct uk_cache *part = t->machine->part;
 
-    t->way = first->size / first->ways;
-    t->few_rows = (int)first->ways / 2;
-    t->near = uk_machine()->part[1].size / 4 / t->size;
-    t->last = uk_machine()->part[2].size / t->size;
-    t->second_way = uk_machine()->part[1].size / uk_machine()->part[1].ways;
-    t->last_is_far = uk_gemm_figures()->is_far;
+    t->way = part[0].size / part[0].ways;
+    t->few_rows = (int)part[0].ways / 2;
+    t->near = part[1].size / 4 / t->size;
+    t->last = part[2].size / t->size;
+    t->second_way = part[1].size / part[1].ways;
+    t->last_is_far = t->figures->is_far;
+    t->prefetch_ahead = uk_gemm_ahead(t->machine);
     set_fma(t);
     uk_gemm_direct_fill(t);
     atomic_store_explicit(&t->ready, true, memory_order_release);
@@ -228,8 +238,8 @@ static void look_up(struct gemm_type *t) {
 
 static void look_up_all(void) {
     uk_count_threads(); /* which small products look at without a call */
-    look_up(&uk_gemm_f32);
-    look_up(&uk_gemm_f64);
+    look_up(&uk_gemm_f32, uk_machine());
+    look_up(&uk_gemm_f64, uk_machine());
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -242,4 +252,47 @@ const struct gemm_type *uk_gemm_type_f32(void) {
 const struct gemm_type *uk_gemm_type_f64(void) {
     pthread_once(&once, look_up_all);
     return &uk_gemm_f64;
+}
+
+/* ---- other machines ---- */
+
+/* What plans are made by for a machine that is not this one. */
+struct elsewhere {
+    struct uk_machine machine;
+    struct gemm_type f32, f64;
+    struct elsewhere *next;
+};
+
+/* The same element type, with nothing looked up. */
+static void begin(struct gemm_type *t, const struct gemm_type *own) {
+    *t = *own;
+    memset((char *)t + offsetof(struct gemm_type, machine), 0,
+           sizeof *t - offsetof(struct gemm_type, machine));
+}
+
+enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, const struct gemm_type **type) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct elsewhere *all;
+    const struct uk_core *core = uk_core_find(name);
+
+    if (!core || core->arch == UK_ARCH_any || core->device.lanes)
+        return UK_INVALID_ARGUMENT;
+    pthread_mutex_lock(&lock);
+    struct elsewhere *e = all;
+    while (e && strcmp(e->machine.core.name, name))
+        e = e->next;
+    if (!e && (e = calloc(1, sizeof *e))) {
+        e->machine = uk_machine_of(core);
+        begin(&e->f32, uk_gemm_type_f32());
+        begin(&e->f64, uk_gemm_type_f64());
+        look_up(&e->f32, &e->machine);
+        look_up(&e->f64, &e->machine);
+        e->next = all;
+        all = e;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!e)
+        return UK_OUT_OF_MEMORY;
+    *type = own == &uk_gemm_f32 ? &e->f32 : &e->f64;
+    return UK_OK;
 }

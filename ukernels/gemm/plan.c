@@ -135,7 +135,7 @@ static void block(struct gemm_plan *p, const struct choice *c) {
         room /= 2; /* the other half is for what is prefetched */
     columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
     rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
-    if (p->row_tasks * p->column_tasks > uk_machine()->cores)
+    if (p->row_tasks * p->column_tasks > p->type->machine->cores)
         room /= 2; /* two tasks to a core */
     p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
     /* Where A is packed it is kept for all blocks of columns, which read its panels from the third cache or from memory. More rows
@@ -200,7 +200,7 @@ static enum uk_status plan_either(struct gemm_plan *p) {
         c >= (double)p->n * (double)p->k * p->type->size * GEMM_COPY || plan_tiles(&q) || q.kc < q.k)
         return status;
     q.cycles += c;
-    if (q.cycles * uk_gemm_figures()->transposed < p->cycles)
+    if (q.cycles * p->type->figures->transposed < p->cycles)
         *p = q;
     return UK_OK;
 }
@@ -212,7 +212,7 @@ static bool plan_small(struct gemm_plan *p) {
         return false;
     const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
     const struct gemm_tile *t = whole ? whole : p->type->in_place_for_columns[p->n];
-    const struct uk_cache *first = &uk_machine()->part[0];
+    const struct uk_cache *first = &p->type->machine->part[0];
     const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
 
     if (!t || !t->kernel[form])
@@ -360,6 +360,8 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
         options = &defaults;
     if (options->threads < 0)
         return UK_INVALID_ARGUMENT;
+    if (options->machine && (status = uk_gemm_type_on(options->machine, type, &type)))
+        return status;
 
     const struct gemm_product product = gemm_product_of(shape);
     struct gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
@@ -376,7 +378,8 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
         status = direct ? plan_tiles(&p) : plan_either(&p);
     if (direct && !p.a_packed && !p.b_packed) {
         p.direct = gemm_direct_of(direct, p.m, p.k);
-        uk_gemm_direct_prepare(&p, &product);
+        if (!options->machine)
+            uk_gemm_direct_prepare(&p, &product);
     }
     if (!status)
         *plan = p;

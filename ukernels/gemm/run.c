@@ -269,7 +269,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
 
 /* How far ahead kernels prefetch a matrix of that many elements: not at all if it can stay in the second cache. */
 static int64_t ahead_in(const struct gemm_type *type, int64_t elements) {
-    return elements * type->size > uk_machine()->part[1].size ? uk_gemm_ahead() / type->size : 0;
+    return elements * type->size > type->machine->part[1].size ? type->prefetch_ahead / type->size : 0;
 }
 
 /* A product whose m or n is 1; x is copied to the workspace if it is not contiguous and has to be. */

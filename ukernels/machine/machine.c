@@ -33,6 +33,25 @@ const struct uk_core *uk_core_find(const char *name) {
     return NULL;
 }
 
+bool uk_core_has(const struct uk_core *core, const char *isa) {
+    static const struct {
+        const char *name;
+        int arch;
+    } all[] = {
+#define UK_ISA_ROW(name, arch, features, flags, private) {#name, UK_ARCH_##arch},
+#include "archs.def"
+    };
+    const int count = sizeof all / sizeof *all;
+    int wanted = 0, own = 0;
+
+    while (wanted < count && strcmp(all[wanted].name, isa))
+        wanted++;
+    while (own < count && strcmp(all[own].name, core->isa))
+        own++;
+    return wanted < count && wanted <= own &&
+           (all[wanted].arch == UK_ARCH_any || all[wanted].arch == core->arch);
+}
+
 /* What a core has of its caches if all others that share them take as much. */
 static void divide(struct uk_machine *m) {
     m->part[0] = m->core.l1;

@@ -54,9 +54,11 @@ enum { UK_WIDTHS = 2 };
 
 /* A row of cores.def. */
 struct uk_core {
-    const char *name;   /* "zen3" */
-    int arch;           /* UK_ARCH_x86_64 */
-    const char *cpus;   /* what cpuinfo reports of such cores: "amd 19:00-0f", "arm d0c", ..; or "" */
+    const char *name; /* "zen3" */
+    int arch;         /* UK_ARCH_x86_64 */
+    const char *cpus; /* what cpuinfo reports of such cores: "amd 19:00-0f", "arm d0c", ..; or "" */
+    const char *
+        isa; /* of archs.def: such cores have this instruction set and the rows of their architecture before it */
     const char *uncore; /* what it usually stands on */
     double issue;       /* instructions a cycle */
     int fma_latency;
@@ -106,6 +108,8 @@ const struct uk_core *uk_core_find(const char *name);
 const struct uk_core *uk_core_at(int i);
 /* The row whose cores report themselves so: "amd", 0x19, 0x01, as `cpus` has them; NULL: none does. */
 const struct uk_core *uk_core_of(int arch, const char *vendor, unsigned family, unsigned model);
+/* Whether its cores run kernels of that instruction set. */
+bool uk_core_has(const struct uk_core *core, const char *isa);
 /* A row as a machine of its own: its usual uncore, one core. */
 struct uk_machine uk_machine_of(const struct uk_core *core);
 /* The widest vectors of at most so many bytes; if there are none, the narrowest. */

@@ -10,7 +10,7 @@ nothing = TASK(lambda context, index, thread: None)
 
 
 class GemmOptions(ctypes.Structure):
-    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool)]
+    _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool), ("machine", ctypes.c_char_p)]
 
 
 class World:
