@@ -2,13 +2,13 @@
 /*
  * Matrix products of any size and layout on the kernels of the registry: uk_sgemm, uk_dgemm, their batches and plans.
  *
- *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once
+ *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; calls_element.h has those of a type
  *     plan.c             a call's path, kernel, blocks and threads: the least of what cost.c estimates
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
  *     run.c, pack.c      a plan, computed: blocks, panels, rows of tiles (struct gemm_strip)
  *     direct.c           small products, whose kernels take operands in place and all rows in one call
  *     dots.c             products computed as inner products
- *     element.h          what depends on the element type: f32.c and f64.c include it; direct_element.h likewise for gemm.c
+ *     element.h          what depends on the element type: f32.c and f64.c include it; direct_element.h likewise, for gemm.c
  *     explain.c          a plan in words
  *
  * The loops over blocks and packed panels are those of Goto and van de Geijn, "Anatomy of high-performance matrix
