@@ -26,7 +26,7 @@ struct bench_isa {
     const char *kernels;  /* how the isas of kernels.def begin that use it */
     const char *features; /* of the CPU, as in archs.def */
     bool (*runs)(void);   /* whether the CPU has them, whatever UK_ISA says */
-    void (*turn)(long turns);
+    void (*iterate)(long iterations);
     double operations; /* of a turn */
     /* Loads bytes (a multiple of 1024, not 0) and does nothing with them; or of two arrays, and stores the second one's values
      * where they are. */

@@ -33,7 +33,7 @@ static bool has_avx512(void) {
     FMA512_8(0, 1, 2, 3, 4, 5, 6, 7) \
     FMA512_8(8, 9, 10, 11, 12, 13, 14, 15) FMA512_8(16, 17, 18, 19, 20, 21, 22, 23)
 
-__attribute__((target("avx512f"))) static void turn_avx512(long turns) {
+__attribute__((target("avx512f"))) static void iterate_avx512(long iterations) {
     __asm__ volatile("vzeroall\n\t" ZERO512(16) ZERO512(17) ZERO512(18) ZERO512(19) ZERO512(20) ZERO512(21)
                          ZERO512(22) ZERO512(23) ZERO512(30)
                              ZERO512(31) "\n"
@@ -41,7 +41,7 @@ __attribute__((target("avx512f"))) static void turn_avx512(long turns) {
                                          "dec %0\n\t"
                                          "jnz 1b\n\t"
                                          "vzeroupper"
-                     : "+r"(turns)
+                     : "+r"(iterations)
                      :
                      : "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", "zmm6", "zmm7", "zmm8", "zmm9",
                        "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", "zmm16", "zmm17", "zmm18",
@@ -55,12 +55,12 @@ __attribute__((target("avx512f"))) static void turn_avx512(long turns) {
     FMA256(2) FMA256(3) FMA256(4) FMA256(5) FMA256(6) FMA256(7) FMA256(8) FMA256(9) FMA256(10) FMA256(11)
 #define FMA256_60 FMA256_12 FMA256_12 FMA256_12 FMA256_12 FMA256_12
 
-__attribute__((target("avx2,fma"))) static void turn_avx2(long turns) {
+__attribute__((target("avx2,fma"))) static void iterate_avx2(long iterations) {
     __asm__ volatile("vzeroall\n"
                      "1:\n\t" FMA256_60 FMA256_60 "dec %0\n\t"
                      "jnz 1b\n\t"
                      "vzeroupper"
-                     : "+r"(turns)
+                     : "+r"(iterations)
                      :
                      : "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", "ymm9",
                        "ymm10", "ymm11", "ymm12", "ymm13", "ymm14", "ymm15");
@@ -72,7 +72,7 @@ __attribute__((target("avx2,fma"))) static void turn_avx2(long turns) {
     PAIR128(0, 7) PAIR128(1, 8) PAIR128(2, 9) PAIR128(3, 10) PAIR128(4, 11) PAIR128(5, 12) PAIR128(6, 13)
 #define PAIRS128_5 PAIRS128 PAIRS128 PAIRS128 PAIRS128 PAIRS128
 
-static void turn_sse2(long turns) {
+static void iterate_sse2(long iterations) {
     /* Upper halves of registers that earlier code left dirty would slow every instruction down. */
     if (has_avx2())
         __asm__ volatile("vzeroupper");
@@ -81,7 +81,7 @@ static void turn_sse2(long turns) {
                              ZERO128(15) "\n"
                                          "1:\n\t" PAIRS128_5 PAIRS128_5 "dec %0\n\t"
                                          "jnz 1b"
-                     : "+r"(turns)
+                     : "+r"(iterations)
                      :
                      : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
                        "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
@@ -126,7 +126,7 @@ const struct bench_isa bench_isas[] = {
      "generic",
      "",
      has_sse2,
-     turn_sse2,
+     iterate_sse2,
      14 * 10 * 4,
      load_sse2,
      store_sse2,
@@ -135,7 +135,7 @@ const struct bench_isa bench_isas[] = {
      "avx2",
      "avx2,fma",
      has_avx2,
-     turn_avx2,
+     iterate_avx2,
      12 * 10 * 8 * 2,
      load_avx2,
      store_avx2,
@@ -144,7 +144,7 @@ const struct bench_isa bench_isas[] = {
      "avx512",
      "avx512f",
      has_avx512,
-     turn_avx512,
+     iterate_avx512,
      24 * 5 * 16 * 2,
      load_avx512,
      store_avx512,

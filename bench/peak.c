@@ -41,14 +41,14 @@ double bench_thread_seconds(void) {
 /* Runs the loop for at least 0.3 ms; operations per second of this clock. */
 static double peak_of_this_thread(int isa, double (*clock_now)(void)) {
     const struct bench_isa *set = &bench_isas[isa];
-    long turns = 4000;
+    long iterations = 4000;
     for (;;) {
         double start = clock_now();
-        set->turn(turns);
+        set->iterate(iterations);
         double seconds = clock_now() - start;
         if (seconds >= 0.3e-3)
-            return set->operations * (double)turns / seconds;
-        turns *= 2;
+            return set->operations * (double)iterations / seconds;
+        iterations *= 2;
     }
 }
 

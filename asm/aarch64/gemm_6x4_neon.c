@@ -53,7 +53,7 @@ enum { MR = 6, NR = 4 * V };
 #define PAIR__(c, c_, b, half, a) PAIR_(c, c_, b, half(a))
 
 /* A step; b0, b1 load the next step's vectors of b, the others registers of a after so many rows of its last column. */
-#define STEP(h0, a0, h1, a1, h2, a2, b0, b1, after2, after4, after6)                                       \
+#define K_ITERATION(h0, a0, h1, a1, h2, a2, b0, b1, after2, after4, after6)                                \
     PAIR__(8, 9, 4, h0, a0) PAIR__(10, 11, 4, h1, a1) PAIR__(12, 13, 4, h2, a2)                            \
     PAIR__(14, 15, 5, h0, a0) PAIR__(16, 17, 5, h1, a1) PAIR__(18, 19, 5, h2, a2) b0                       \
     PAIR__(20, 21, 6, h0, a0) PAIR__(22, 23, 6, h1, a1) PAIR__(24, 25, 6, h2, a2)                          \
@@ -68,26 +68,26 @@ enum { MR = 6, NR = 4 * V };
 #define B3 LOAD(4, 5, "[%[b], #-128]"), LOAD(6, 7, "[%[b], #-96]")
 #define B4 LOAD(4, 5, "[%[b], #-64]"), LOAD(6, 7, "[%[b], #-32]")
 #define NONE NO, NO
-#define STEP_(...) STEP(__VA_ARGS__)
+#define K_ITERATION_(...) K_ITERATION(__VA_ARGS__)
 #if UK_DOUBLE
 #define FOUR_(b4, a0, a2)                                                                                  \
-    STEP_(LOW, 0, LOW, 1, LOW, 2, B1, NO, LOAD(0, 1, "[%[a]], #192"), NO)                                  \
-    STEP_(LOW, 3, LOW, 0, LOW, 1, B2, LOAD(2, 3, "[%[a], #-160]"), NO, LOAD(0, 1, "[%[a], #-128]"))        \
-    STEP_(LOW, 2, LOW, 3, LOW, 0, B3, NO, LOAD(2, 3, "[%[a], #-96]"), NO)                                  \
-    STEP_(LOW, 1, LOW, 2, LOW, 3, b4, a0, NO, a2)
+    K_ITERATION_(LOW, 0, LOW, 1, LOW, 2, B1, NO, LOAD(0, 1, "[%[a]], #192"), NO)                           \
+    K_ITERATION_(LOW, 3, LOW, 0, LOW, 1, B2, LOAD(2, 3, "[%[a], #-160]"), NO, LOAD(0, 1, "[%[a], #-128]")) \
+    K_ITERATION_(LOW, 2, LOW, 3, LOW, 0, B3, NO, LOAD(2, 3, "[%[a], #-96]"), NO)                           \
+    K_ITERATION_(LOW, 1, LOW, 2, LOW, 3, b4, a0, NO, a2)
 #define FOUR FOUR_(B4, LOAD(0, 1, "[%[a], #-64]"), LOAD(2, 3, "[%[a], #-32]"))
 #define EIGHT FOUR FOUR
 #define LAST_EIGHT FOUR FOUR_(NONE, NO, NO)
 #else
 #define EIGHT_(b4, a0, a2)                                                                                 \
-    STEP_(LOW, 0, HIGH, 0, LOW, 1, B1, NO, NO, NO)                                                         \
-    STEP_(HIGH, 1, LOW, 2, HIGH, 2, B2, LOAD(0, 1, "[%[a]], #192"), NO, NO)                                \
-    STEP_(LOW, 3, HIGH, 3, LOW, 0, B3, NO, LOAD(2, 3, "[%[a], #-160]"), NO)                                \
-    STEP_(HIGH, 0, LOW, 1, HIGH, 1, B4, NO, NO, LOAD(0, 1, "[%[a], #-128]"))                               \
-    STEP_(LOW, 2, HIGH, 2, LOW, 3, B1, NO, NO, NO)                                                         \
-    STEP_(HIGH, 3, LOW, 0, HIGH, 0, B2, LOAD(2, 3, "[%[a], #-96]"), NO, NO)                                \
-    STEP_(LOW, 1, HIGH, 1, LOW, 2, B3, NO, a0, NO)                                                         \
-    STEP_(HIGH, 2, LOW, 3, HIGH, 3, b4, NO, NO, a2)
+    K_ITERATION_(LOW, 0, HIGH, 0, LOW, 1, B1, NO, NO, NO)                                                  \
+    K_ITERATION_(HIGH, 1, LOW, 2, HIGH, 2, B2, LOAD(0, 1, "[%[a]], #192"), NO, NO)                         \
+    K_ITERATION_(LOW, 3, HIGH, 3, LOW, 0, B3, NO, LOAD(2, 3, "[%[a], #-160]"), NO)                         \
+    K_ITERATION_(HIGH, 0, LOW, 1, HIGH, 1, B4, NO, NO, LOAD(0, 1, "[%[a], #-128]"))                        \
+    K_ITERATION_(LOW, 2, HIGH, 2, LOW, 3, B1, NO, NO, NO)                                                  \
+    K_ITERATION_(HIGH, 3, LOW, 0, HIGH, 0, B2, LOAD(2, 3, "[%[a], #-96]"), NO, NO)                         \
+    K_ITERATION_(LOW, 1, HIGH, 1, LOW, 2, B3, NO, a0, NO)                                                  \
+    K_ITERATION_(HIGH, 2, LOW, 3, HIGH, 3, b4, NO, NO, a2)
 #define EIGHT EIGHT_(B4, LOAD(0, 1, "[%[a], #-64]"), LOAD(2, 3, "[%[a], #-32]"))
 #define LAST_EIGHT EIGHT_(NONE, NO, NO)
 #endif
@@ -107,19 +107,19 @@ enum { MR = 6, NR = 4 * V };
 #define ROWS_3(b, c0, c1, c2, c3, c4, c5) FMLA(c0, b, 0, 0) FMLA(c1, b, 0, 1) FMLA(c2, b, 0, 2)
 #endif
 #define LAST_B(x) "ldr q" #x ", [%[last]], #64\n\t"
-#define STEP_ROWS_1(rows) LAST_B(4) COLUMN_0(rows, 4)
-#define STEP_ROWS_2(rows) "ldr q4, [%[b]], #64\n\t" LAST_B(5) COLUMN_0(rows, 4) COLUMN_1(rows, 5)
-#define STEP_ROWS_3(rows)                                                                                  \
+#define K_ITERATION_ROWS_1(rows) LAST_B(4) COLUMN_0(rows, 4)
+#define K_ITERATION_ROWS_2(rows) "ldr q4, [%[b]], #64\n\t" LAST_B(5) COLUMN_0(rows, 4) COLUMN_1(rows, 5)
+#define K_ITERATION_ROWS_3(rows)                                                                           \
     LOAD(4, 5, "[%[b]], #64") LAST_B(6) COLUMN_0(rows, 4) COLUMN_1(rows, 5) COLUMN_2(rows, 6)
-#define STEP_ROWS_4(rows)                                                                                  \
+#define K_ITERATION_ROWS_4(rows)                                                                           \
     LOAD(4, 5, "[%[b]], #64") "ldr q6, [%[b], #-32]\n\t" LAST_B(7)                                         \
     COLUMN_0(rows, 4) COLUMN_1(rows, 5) COLUMN_2(rows, 6) COLUMN_3(rows, 7)
 #define COLUMN_0(rows, b) ROWS_##rows(b, 8, 9, 10, 11, 12, 13)
 #define COLUMN_1(rows, b) ROWS_##rows(b, 14, 15, 16, 17, 18, 19)
 #define COLUMN_2(rows, b) ROWS_##rows(b, 20, 21, 22, 23, 24, 25)
 #define COLUMN_3(rows, b) ROWS_##rows(b, 26, 27, 28, 29, 30, 31)
-#define LOOP(label, step)                                                                                  \
-    #label ":\n\t" step                                                                                    \
+#define LOOP(label, k_iteration)                                                                           \
+    #label ":\n\t" k_iteration                                                                             \
     "subs %[k], %[k], #1\n\t"                                                                              \
     "b.ne " #label "b\n\t"
 
@@ -150,19 +150,19 @@ enum { MR = 6, NR = 4 * V };
 static inline __attribute__((always_inline)) void full_tile(int64_t k, const real *a, const real *b, real *c,
                                                             int64_t ldc, int64_t acc) {
     const real *last = b + NR - V;
-    int64_t turns = k >> 3;
+    int64_t unrolled = k >> 3;
     real *t = c;
 
     k &= 7;
     __asm__ volatile(EACH_ROW(FETCH_C)
                      EACH_ROW(ZERO)
-                     "cbz %[turns], 3f\n\t"
+                     "cbz %[unrolled], 3f\n\t"
                      FIRST
-                     "subs %[turns], %[turns], #1\n\t"
+                     "subs %[unrolled], %[unrolled], #1\n\t"
                      "b.eq 2f\n\t"
                      ".p2align 4\n"
                      "1:\n\t" EIGHT
-                     "subs %[turns], %[turns], #1\n\t"
+                     "subs %[unrolled], %[unrolled], #1\n\t"
                      "b.ne 1b\n"
                      "2:\n\t" LAST_EIGHT
                      "sub %[a], %[a], #64\n\t"
@@ -170,13 +170,13 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
                      "add %[last], %[b], #48\n"
                      "3:\n\t"
                      "cbz %[k], 5f\n\t"
-                     LOOP(4, A_6 STEP_ROWS_4(6))
+                     LOOP(4, A_6 K_ITERATION_ROWS_4(6))
                      "5:\n\t"
                      "cbz %[acc], 6f\n\t"
                      "mov %[t], %[c]\n\t"
                      EACH_ROW(ADD)
                      "6:\n\t" EACH_ROW(STORE)
-                     : [k] "+&r"(k), [turns] "+&r"(turns), [a] "+&r"(a), [b] "+&r"(b), [last] "+&r"(last),
+                     : [k] "+&r"(k), [unrolled] "+&r"(unrolled), [a] "+&r"(a), [b] "+&r"(b), [last] "+&r"(last),
                        [c] "+&r"(c), [t] "+&r"(t)
                      : [ld] "r"(size * ldc), [acc] "r"(acc)
                      : CLOBBERS);
@@ -187,7 +187,7 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
     do {                                                                                                   \
         __asm__ volatile(EACH_ROW(ZERO)                                                                    \
                          "cbz %[k], 2f\n\t"                                                                \
-                         LOOP(1, A_##rows STEP_ROWS_##vectors(rows))                                       \
+                         LOOP(1, A_##rows K_ITERATION_ROWS_##vectors(rows))                                \
                          "2:\n\t" EACH_ROW(STORE)                                                          \
                          : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [last] "+&r"(last), [c] "+&r"(t)      \
                          : [ld] "r"((int64_t)sizeof *tile)                                                 \

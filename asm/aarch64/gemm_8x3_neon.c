@@ -92,24 +92,24 @@ enum { MR = 8, NR = 3 * V };
 #endif
 /* A step with its columns of b in b0, b1, b2, and what it loads for the next: b in n0, n1, n2, and a in m, m_. `waiting`
  * lacks its upper half at first, n2 at the end. */
-#define STEP(b0, b1, b2, a, a_, waiting, n0, n1, n2, m, m_, at_a, at_b, then)                              \
+#define K_ITERATION(b0, b1, b2, a, a_, waiting, n0, n1, n2, m, m_, at_a, at_b, then)                       \
     HALF(b0, a, 8, 9, 10, 11, waiting, n0, at_b) HALF(b0, a_, 12, 13, 14, 15, n0, m, at_a)           \
     HALF(b1, a, 16, 17, 18, 19, m, n1, at_b " + 16") HALF(b1, a_, 20, 21, 22, 23, n1, m_, at_a " + 16") \
     HALF(b2, a, 24, 25, 26, 27, m_, n2, at_b " + 32")                                                   \
     FMLA(28, b2, a_, 0) then FMLA(29, b2, a_, 1) FMLA(30, b2, a_, 2) FMLA(31, b2, a_, 3)
-#define LAST_STEP                                                                                          \
+#define LAST_K_ITERATION                                                                                   \
     MOVE(7) COLUMN0(5, odd, NO, NO) COLUMN1(6, odd, NO, NO) COLUMN2(7, odd, NO, NO)
 #define AHEAD_A "32"
 #define AHEAD_B "48"
 #define FIRST                                                                                              \
     LOAD(0, 1, "[%[a]], #32") LOAD(4, 5, "[%[b]], #48") LOWER_PART(6, B_AT "-16") UPPER_PART(B_AT "-16")
 #define THREE                                                                                              \
-    STEP(4, 5, 6, 0, 1, 6, 7, 4, 5, 2, 3, A_AT "0", B_AT "0", FETCH(0))                                              \
-    STEP(7, 4, 5, 2, 3, 5, 6, 7, 4, 0, 1, A_AT "32", B_AT "48", NO)                                                  \
-    STEP(6, 7, 4, 0, 1, 4, 5, 6, 7, 2, 3, A_AT "64", B_AT "96", FETCH(1))
+    K_ITERATION(4, 5, 6, 0, 1, 6, 7, 4, 5, 2, 3, A_AT "0", B_AT "0", FETCH(0))                                       \
+    K_ITERATION(7, 4, 5, 2, 3, 5, 6, 7, 4, 0, 1, A_AT "32", B_AT "48", NO)                                           \
+    K_ITERATION(6, 7, 4, 0, 1, 4, 5, 6, 7, 2, 3, A_AT "64", B_AT "96", FETCH(1))
 #define MOVE_ON "add %[a], %[a], #128\n\tadd %[b], %[b], #192\n\t"
-#define FOUR THREE STEP(5, 6, 7, 2, 3, 7, 4, 5, 6, 0, 1, A_AT "96", B_AT "144", MOVE_ON)
-#define LAST_FOUR THREE LAST_STEP MOVE_ON
+#define FOUR THREE K_ITERATION(5, 6, 7, 2, 3, 7, 4, 5, 6, 0, 1, A_AT "96", B_AT "144", MOVE_ON)
+#define LAST_FOUR THREE LAST_K_ITERATION MOVE_ON
 #else
 /* Four steps. Of each operand the first load moves its pointer on by the four steps; the pointers are 64 bytes ahead, which
  * FIRST has loaded. The arguments load what belongs to the next four. */
@@ -163,16 +163,16 @@ enum { MR = 8, NR = 3 * V };
 #define LAST_B(x) "ldr q" #x ", [%[last]], #48\n\t"
 #define B_3 LOAD(4, 5, "[%[b]], #48") LAST_B(6)
 #define B_2 "ldr q4, [%[b]], #48\n\t" LAST_B(5)
-#define STEP_8x1 A_8 LAST_B(4) COLUMN0(4, even, NO, NO)
-#define STEP_8x2 A_8 B_2 COLUMN0(4, even, NO, NO) COLUMN1(5, even, NO, NO)
-#define STEP_8x3 A_8 B_3 COLUMN0(4, even, NO, NO) COLUMN1(5, even, NO, NO) COLUMN2(6, even, NO, NO)
-#define STEP_4x1 A_4 LAST_B(4) UPPER_HALF(4, 0, 1, 8, 9, 10, 11)
-#define STEP_4x2 A_4 B_2 UPPER_HALF(4, 0, 1, 8, 9, 10, 11) UPPER_HALF(5, 0, 1, 16, 17, 18, 19)
-#define STEP_4x3                                                                                           \
+#define K_ITERATION_8x1 A_8 LAST_B(4) COLUMN0(4, even, NO, NO)
+#define K_ITERATION_8x2 A_8 B_2 COLUMN0(4, even, NO, NO) COLUMN1(5, even, NO, NO)
+#define K_ITERATION_8x3 A_8 B_3 COLUMN0(4, even, NO, NO) COLUMN1(5, even, NO, NO) COLUMN2(6, even, NO, NO)
+#define K_ITERATION_4x1 A_4 LAST_B(4) UPPER_HALF(4, 0, 1, 8, 9, 10, 11)
+#define K_ITERATION_4x2 A_4 B_2 UPPER_HALF(4, 0, 1, 8, 9, 10, 11) UPPER_HALF(5, 0, 1, 16, 17, 18, 19)
+#define K_ITERATION_4x3                                                                                    \
     A_4 B_3 UPPER_HALF(4, 0, 1, 8, 9, 10, 11) UPPER_HALF(5, 0, 1, 16, 17, 18, 19)                          \
     UPPER_HALF(6, 0, 1, 24, 25, 26, 27)
-#define LOOP(label, step)                                                                                  \
-    #label ":\n\t" step                                                                                    \
+#define LOOP(label, k_iteration)                                                                           \
+    #label ":\n\t" k_iteration                                                                             \
     "subs %[k], %[k], #1\n\t"                                                                              \
     "b.ne " #label "b\n\t"
 
@@ -217,7 +217,7 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
                                                             int64_t ldc, int64_t acc) {
     const int64_t panel = MR * size * k;
     const real *last = b + NR - V;
-    int64_t turns = k >> 3;
+    int64_t unrolled = k >> 3;
     real *t = c;
 #ifdef IN_ORDER
     int64_t spare;
@@ -226,13 +226,13 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
     k &= 7;
     __asm__ volatile(EACH_ROW(FETCH_C)
                      EACH_ROW(ZERO)
-                     "cbz %[turns], 3f\n\t"
+                     "cbz %[unrolled], 3f\n\t"
                      FIRST
-                     "subs %[turns], %[turns], #1\n\t"
+                     "subs %[unrolled], %[unrolled], #1\n\t"
                      "b.eq 2f\n\t"
                      ".p2align 4\n"
                      "1:\n\t" FOUR FOUR
-                     "subs %[turns], %[turns], #1\n\t"
+                     "subs %[unrolled], %[unrolled], #1\n\t"
                      "b.ne 1b\n"
                      "2:\n\t" FOUR LAST_FOUR
                      "sub %[a], %[a], #" AHEAD_A "\n\t"
@@ -240,13 +240,13 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
                      "add %[last], %[b], #32\n"
                      "3:\n\t"
                      "cbz %[k], 5f\n\t"
-                     LOOP(4, STEP_8x3)
+                     LOOP(4, K_ITERATION_8x3)
                      "5:\n\t"
                      "cbz %[acc], 6f\n\t"
                      "mov %[t], %[c]\n\t"
                      EACH_ROW(ADD)
                      "6:\n\t" EACH_ROW(STORE)
-                     : [k] "+&r"(k), [turns] "+&r"(turns), [a] "+&r"(a), [b] "+&r"(b), [last] "+&r"(last),
+                     : [k] "+&r"(k), [unrolled] "+&r"(unrolled), [a] "+&r"(a), [b] "+&r"(b), [last] "+&r"(last),
                        [c] "+&r"(c), [t] "+&r"(t) SPARE
                      : [ld] "r"(size * ldc), [acc] "r"(acc), FETCHES(panel)
                      : CLOBBERS);
@@ -257,7 +257,7 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
     do {                                                                                                   \
         __asm__ volatile(EACH_ROW(ZERO)                                                                    \
                          "cbz %[k], 2f\n\t"                                                                \
-                         LOOP(1, STEP_##rows##x##vectors)                                                  \
+                         LOOP(1, K_ITERATION_##rows##x##vectors)                                           \
                          "2:\n\t" EACH_ROW(STORE)                                                          \
                          : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [last] "+&r"(last), [c] "+&r"(t)      \
                          : [ld] "r"((int64_t)sizeof *tile)                                                 \

@@ -80,29 +80,29 @@ struct operands {
 #define FIRST_PAIR "ldp q6, q7, [%[b]], #512\n\t"
 #endif
 /* `then`, with `at`, is done for each row of a after its last use. */
-#define STEP(lane, pair0, pair2, then, at)                                                                 \
+#define K_ITERATION(lane, pair0, pair2, then, at)                                                          \
     pair0 COLUMN(6, lane, 8, 9, 10, 11, 12, 13, NO, ) COLUMN(7, lane, 14, 15, 16, 17, 18, 19, NO, )        \
     pair2 COLUMN(6, lane, 20, 21, 22, 23, 24, 25, NO, ) COLUMN(7, lane, 26, 27, 28, 29, 30, 31, then, at)
-#define NTH_STEP(lane, b, then, at) STEP(lane, PAIR_0(b), PAIR_2(b), then, at)
+#define NTH_K_ITERATION(lane, b, then, at) K_ITERATION(lane, PAIR_0(b), PAIR_2(b), then, at)
 
 /* Eight steps. The first load of a row in a turn moves its pointer on; FIRST_A is that of the first turn. */
 #if UK_DOUBLE
 #define NEXT_A "], #64"
-#define TURN_(then)                                                                                        \
-    STEP(0, FIRST_PAIR, PAIR_2("0"), NO, ) NTH_STEP(1, "64", LOAD_A, ", #-48]")                            \
-    NTH_STEP(0, "128", NO, ) NTH_STEP(1, "192", LOAD_A, ", #-32]")                                         \
-    NTH_STEP(0, "256", NO, ) NTH_STEP(1, "320", LOAD_A, ", #-16]")                                         \
-    NTH_STEP(0, "384", NO, ) NTH_STEP(1, "448", then, NEXT_A)
+#define UNROLLED_(then)                                                                                    \
+    K_ITERATION(0, FIRST_PAIR, PAIR_2("0"), NO, ) NTH_K_ITERATION(1, "64", LOAD_A, ", #-48]")              \
+    NTH_K_ITERATION(0, "128", NO, ) NTH_K_ITERATION(1, "192", LOAD_A, ", #-32]")                           \
+    NTH_K_ITERATION(0, "256", NO, ) NTH_K_ITERATION(1, "320", LOAD_A, ", #-16]")                           \
+    NTH_K_ITERATION(0, "384", NO, ) NTH_K_ITERATION(1, "448", then, NEXT_A)
 #else
 #define NEXT_A "], #32"
-#define TURN_(then)                                                                                        \
-    STEP(0, FIRST_PAIR, PAIR_2("0"), NO, ) NTH_STEP(1, "64", NO, )                                         \
-    NTH_STEP(2, "128", NO, ) NTH_STEP(3, "192", LOAD_A, ", #-16]")                                         \
-    NTH_STEP(0, "256", NO, ) NTH_STEP(1, "320", NO, )                                                      \
-    NTH_STEP(2, "384", NO, ) NTH_STEP(3, "448", then, NEXT_A)
+#define UNROLLED_(then)                                                                                    \
+    K_ITERATION(0, FIRST_PAIR, PAIR_2("0"), NO, ) NTH_K_ITERATION(1, "64", NO, )                           \
+    NTH_K_ITERATION(2, "128", NO, ) NTH_K_ITERATION(3, "192", LOAD_A, ", #-16]")                           \
+    NTH_K_ITERATION(0, "256", NO, ) NTH_K_ITERATION(1, "320", NO, )                                        \
+    NTH_K_ITERATION(2, "384", NO, ) NTH_K_ITERATION(3, "448", then, NEXT_A)
 #endif
-#define TURN TURN_(LOAD_A)
-#define LAST_TURN TURN_(NO)
+#define UNROLLED UNROLLED_(LOAD_A)
+#define LAST_UNROLLED UNROLLED_(NO)
 #define FIRST_A                                                                                            \
     LOAD_A(0, NEXT_A) LOAD_A(1, NEXT_A) LOAD_A(2, NEXT_A) LOAD_A(3, NEXT_A) LOAD_A(4, NEXT_A) LOAD_A(5, NEXT_A)
 
@@ -161,21 +161,21 @@ struct operands {
 /* Of A by rows. */
 static inline __attribute__((always_inline)) void full_tile(const struct operands *o, const real *row[MR]) {
     const real *b = o->b, *last;
-    int64_t p, k = o->k % 8, turns = o->k / 8;
+    int64_t p, k = o->k % 8, unrolled = o->k / 8;
     real *c = o->c, *t;
 
     __asm__ volatile("mov %[t], %[c]\n\t"
                      EACH_ROW(FETCH_C)
                      EACH_ROW(ZERO)
-                     "cbz %[turns], 3f\n\t"
+                     "cbz %[unrolled], 3f\n\t"
                      FIRST_A
-                     "subs %[turns], %[turns], #1\n\t"
+                     "subs %[unrolled], %[unrolled], #1\n\t"
                      "b.eq 2f\n\t"
                      ".p2align 4\n"
-                     "1:\n\t" TURN
-                     "subs %[turns], %[turns], #1\n\t"
+                     "1:\n\t" UNROLLED
+                     "subs %[unrolled], %[unrolled], #1\n\t"
                      "b.ne 1b\n"
-                     "2:\n\t" LAST_TURN
+                     "2:\n\t" LAST_UNROLLED
                      "3:\n\t"
                      "cbz %[k], 5f\n\t"
                      "mov %[p], #0\n\t"
@@ -186,7 +186,7 @@ static inline __attribute__((always_inline)) void full_tile(const struct operand
                      "mov %[t], %[c]\n\t"
                      EACH_ROW(ADD)
                      "6:\n\t" EACH_ROW(STORE)
-                     : ROWS_OF_A("+&r"), [k] "+&r"(k), [turns] "+&r"(turns), [b] "+&r"(b),
+                     : ROWS_OF_A("+&r"), [k] "+&r"(k), [unrolled] "+&r"(unrolled), [b] "+&r"(b),
                        [c] "+&r"(c), [t] "=&r"(t), [p] "=&r"(p), [last] "=&r"(last)
                      : [csa] "r"(size), [ldb] "r"(size * o->ldb), [next] "r"(size * o->ldb - 32),
                        [ahead] "r"(8 * size * o->ldb), [ld] "r"(size * o->ldc), [acc] "r"(o->acc)

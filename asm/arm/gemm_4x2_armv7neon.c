@@ -34,7 +34,7 @@
  */
 #include "../any/gemm_neon.h"
 
-enum { MR = 4, NR = 2 * V, STEPS = 8 };
+enum { MR = 4, NR = 2 * V, UNROLL = 8 };
 
 /* clang-format off */
 #define VMLA(c, b, a) "vmla.f32 q" #c ", q" #b ", " a "\n\t"
@@ -88,15 +88,15 @@ enum { MR = 4, NR = 2 * V, STEPS = 8 };
 #define HALF_(...) HALF(__VA_ARGS__)
 #define WHOLE(b, c0, c1, c2, c3, a0, a1, a2, a3) VMLA(c0, b, a0) VMLA(c1, b, a1) VMLA(c2, b, a2) VMLA(c3, b, a3)
 #define WHOLE_(...) WHOLE(__VA_ARGS__)
-#define STEP A_1 EVEN_B COLUMNS_(4, 5, A_LANES)
+#define K_ITERATION A_1 EVEN_B COLUMNS_(4, 5, A_LANES)
 #define LAST_B(first, second) "vld1.32 {d" #first ", d" #second "}, [%[last]], %[row]\n\t"
-#define STEP_4x1 A_1 LAST_B(8, 9) WHOLE_(4, 8, 10, 12, 14, A_LANES)
-#define STEP_4x2 A_1 "vld1.32 {d8, d9}, [%[b]], %[row]\n\t" LAST_B(10, 11) COLUMNS_(4, 5, A_LANES)
-#define STEP_2x1 A_1 LAST_B(8, 9) HALF_(4, 8, 10, A_LANES)
-#define STEP_2x2                                                                                           \
+#define K_ITERATION_4x1 A_1 LAST_B(8, 9) WHOLE_(4, 8, 10, 12, 14, A_LANES)
+#define K_ITERATION_4x2 A_1 "vld1.32 {d8, d9}, [%[b]], %[row]\n\t" LAST_B(10, 11) COLUMNS_(4, 5, A_LANES)
+#define K_ITERATION_2x1 A_1 LAST_B(8, 9) HALF_(4, 8, 10, A_LANES)
+#define K_ITERATION_2x2                                                                                    \
     A_1 "vld1.32 {d8, d9}, [%[b]], %[row]\n\t" LAST_B(10, 11) HALF_(4, 8, 10, A_LANES) HALF_(5, 9, 11, A_LANES)
-#define LOOP(label, step)                                                                                  \
-    #label ":\n\t" step                                                                                    \
+#define LOOP(label, k_iteration)                                                                           \
+    #label ":\n\t" k_iteration                                                                             \
     "subs %[k], %[k], #1\n\t"                                                                              \
     "bne " #label "b\n\t"
 
@@ -119,22 +119,22 @@ enum { MR = 4, NR = 2 * V, STEPS = 8 };
 
 #define FULL_TILE(OUT)                                                                                     \
     __asm__ volatile(EACH_ROW(FETCH_C) BACK_TO_ROW_0 ZERO                                                  \
-                     "cmp %[turns], #0\n\t"                                                                \
+                     "cmp %[unrolled], #0\n\t"                                                             \
                      "beq 3f\n\t"                                                                          \
                      FIRST                                                                                 \
-                     "subs %[turns], %[turns], #1\n\t"                                                     \
+                     "subs %[unrolled], %[unrolled], #1\n\t"                                               \
                      "beq 2f\n\t"                                                                          \
                      ".p2align 3\n"                                                                        \
                      "1:\n\t" FOUR FOUR                                                                    \
-                     "subs %[turns], %[turns], #1\n\t"                                                     \
+                     "subs %[unrolled], %[unrolled], #1\n\t"                                               \
                      "bne 1b\n"                                                                            \
                      "2:\n\t" FOUR LAST_FOUR                                                               \
                      "3:\n\t"                                                                              \
                      "cmp %[k], #0\n\t"                                                                    \
                      "beq 5f\n\t"                                                                          \
-                     LOOP(4, STEP)                                                                         \
+                     LOOP(4, K_ITERATION)                                                                  \
                      "5:\n\t" OUT EACH_ROW(STORE)                                                          \
-                     : A_IN_OUT, [k] "+&r"(left), [turns] "+&r"(turns), [b] "+&r"(b), [c] "+&r"(c)         \
+                     : A_IN_OUT, [k] "+&r"(left), [unrolled] "+&r"(unrolled), [b] "+&r"(b), [c] "+&r"(c)   \
                      : [ld] "r"(ld)                                                                        \
                      : CLOBBERS)
 /* A tile of up to `rows` x `vectors`, through memory. */
@@ -143,7 +143,7 @@ enum { MR = 4, NR = 2 * V, STEPS = 8 };
         __asm__ volatile(ZERO                                                                              \
                          "cmp %[k], #0\n\t"                                                                \
                          "beq 2f\n\t"                                                                      \
-                         LOOP(1, STEP_##rows##x##vectors)                                                  \
+                         LOOP(1, K_ITERATION_##rows##x##vectors)                                           \
                          "2:\n\t" EACH_ROW(STORE)                                                          \
                          : A_IN_OUT, [k] "+&r"(left), [b] "+&r"(b), [last] "+&r"(last), [c] "+&r"(t)       \
                          : [row] "r"(32), [ld] "r"(32)                                                     \
@@ -163,11 +163,11 @@ void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *b, real *c, in
     vector tile[MR][2], *t = *tile;
     const real *last = nr < V ? b : b + nr - V;
     const int32_t ld = (int32_t)(size * ldc);
-    int32_t left = (int32_t)k, turns;
+    int32_t left = (int32_t)k, unrolled;
 
     if (mr == MR && nr == NR) {
-        turns = left / STEPS;
-        left %= STEPS;
+        unrolled = left / UNROLL;
+        left %= UNROLL;
         if (acc)
             FULL_TILE(EACH_ROW(ADD) BACK_TO_ROW_0);
         else

@@ -34,7 +34,7 @@ mr_argument = Argument(int64_t, name="mr")
 nr_argument = Argument(int64_t, name="nr")
 
 
-def multiply_step(accumulators, a, b):
+def multiply_k_iteration(accumulators, a, b):
     """accumulators += a[0..5] * b[0..15]"""
     b_low = YMMRegister()
     b_high = YMMRegister()
@@ -110,13 +110,13 @@ with Function("uk_sgemm_6x16_avx2_peachpy",
     summed = Label("summed")
     TEST(k, k)
     JZ(summed)
-    k_step = Label("k_step")
-    LABEL(k_step)
-    multiply_step(accumulators, a, b)
+    k_iteration = Label("k_iteration")
+    LABEL(k_iteration)
+    multiply_k_iteration(accumulators, a, b)
     ADD(a, MR * FLOAT)
     ADD(b, NR * FLOAT)
     DEC(k)
-    JNZ(k_step)
+    JNZ(k_iteration)
     LABEL(summed)
 
     edge = Label("edge")

@@ -116,7 +116,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define GROUPS_8(r, c) GROUPS_4(r, c) GROUP(r, c, 4) GROUP(r, c, 5) GROUP(r, c, 6) GROUP(r, c, 7)
 #define GROUPS_16(r, c) GROUPS_8(r, c) GROUP(r, c, 8) GROUP(r, c, 9) GROUP(r, c, 10) GROUP(r, c, 11) \
     GROUP(r, c, 12) GROUP(r, c, 13) GROUP(r, c, 14) GROUP(r, c, 15)
-#define TURN(r, c, u) GROUPS_##u(r, c) NEXT_A(r, u) NEXT_B(u)
+#define UNROLLED(r, c, u) GROUPS_##u(r, c) NEXT_A(r, u) NEXT_B(u)
 
 /* Jumps where A is at `end`, or is not. */
 #define IF_AT(branch, end, to) "fmv.x.d t0, %[" end "]\n\t" branch " %[a0], t0, " to "\n\t"
@@ -186,10 +186,10 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
  * there are registers for the ends.
  */
 #define REST_1(r) \
-    IF_AT_R("beq", "fours", "9f") "8:\n\t" TURN(r, 1, 4) IF_AT_R("bne", "fours", "8b") "9:\n\t" \
-    IF_AT_R("beq", "end", "4f") "3:\n\t" TURN(r, 1, 1) IF_AT_R("bne", "end", "3b")
+    IF_AT_R("beq", "fours", "9f") "8:\n\t" UNROLLED(r, 1, 4) IF_AT_R("bne", "fours", "8b") "9:\n\t" \
+    IF_AT_R("beq", "end", "4f") "3:\n\t" UNROLLED(r, 1, 1) IF_AT_R("bne", "end", "3b")
 #define ENDS_1 [fours] "r"((int64_t)(t.a + t.groups / 4 * 4 * step)), [end] "r"(end)
-#define REST(r, c) IF_AT("beq", "end", "4f") "3:\n\t" TURN(r, c, 1) IF_AT("bne", "end", "3b")
+#define REST(r, c) IF_AT("beq", "end", "4f") "3:\n\t" UNROLLED(r, c, 1) IF_AT("bne", "end", "3b")
 #define ENDS [end] "f"(in_f(end))
 #define REST_2(r) REST(r, 2)
 #define ENDS_2 ENDS
@@ -208,7 +208,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 
 /* The sums of all groups, from pointers at the first, and C. */
 #define PRODUCT(r, c, u, jump, move) \
-    BEGIN(r, c, move) jump("beq", "turns", "2f") "1:\n\t" TURN(r, c, u) jump("bne", "turns", "1b") \
+    BEGIN(r, c, move) jump("beq", "unrolled", "2f") "1:\n\t" UNROLLED(r, c, u) jump("bne", "unrolled", "1b") \
     "2:\n\t" REST_##c(r) "4:\n\t" FINISH(r, c, move)
 
 #define OPEN UK_RVP_NAMES ".balign 4\n\t" ".option push\n\t" ".option norvc\n\t"
@@ -223,7 +223,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
     const left *a = t.a, *row[4]; \
     const right *b = t.b; \
     const int64_t step = IN_PLACE ? KR : MR * KR; \
-    const int64_t turns = (int64_t)(a + t.groups / u * u * step), end = (int64_t)(a + t.groups * step); \
+    const int64_t unrolled = (int64_t)(a + t.groups / u * u * step), end = (int64_t)(a + t.groups * step); \
     GRID_##c(r, REGISTER) \
     \
     (void)row;
@@ -234,7 +234,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
         VARIABLES(r, c, u) \
         __asm__ volatile(OPEN FIND(r) PRODUCT(r, c, u, jump, "") CLOSE \
                          : [b] "+&r"(b)POINTERS(r, "+") GRID_##c(r, SUM) \
-                         : [turns] constraint(value(turns)), ENDS_##c, INPUTS \
+                         : [unrolled] constraint(value(unrolled)), ENDS_##c, INPUTS \
                          : CHANGED); \
     }
 /* Columns 0 to 3 and then 4 to 7: both begin at the same rows. */
@@ -246,7 +246,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
                          FROM(r) "addi %[b], %[b], 8*4\n\t" PRODUCT(r, 4, u, jump, "addi t1, t1, 4*4\n\t") CLOSE \
                          : [b] "=&r"(b)POINTERS(r, "=") GRID_4(r, SUM) \
                          : [first_a] "f"(in_f((int64_t)t.a)), [first_b] "f"(in_f((int64_t)t.b)), \
-                           [turns] constraint(value(turns)), ENDS, INPUTS \
+                           [unrolled] constraint(value(unrolled)), ENDS, INPUTS \
                          : CHANGED); \
     }
 #define DEFINE_IN_R(r, c, u) DEFINE(r, c, u, IF_AT_R, "r", )

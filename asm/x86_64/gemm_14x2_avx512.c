@@ -16,12 +16,12 @@
  * widths of 48 leave a narrow tile where N is a multiple of 64.
  *
  * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k; see
- * ALL_STEPS.
+ * ALL_K_ITERATIONS.
  *
  * A: the panel that the next row of tiles reads, behind this one as a rule, is asked into the second cache: the first tile
  * of a row brings it, while the hardware's own stream would end at each page. Where nothing lies there, it is only fetched.
  *
- * UK_ASKING: a second form, of which each tile of a row asks for a share of that panel, k steps at two places.
+ * UK_PREFETCHING: a second form, of which each tile of a row asks for a share of that panel, k steps at two places.
  *
  * UK_PACKING: a third, which copies two rows of A, k steps of them, to where they belong in the next panel: the loads of
  * such a copy wait for far caches beside the FMAs, and not before them. 4 moves, 2 prefetches more; 54 instructions per k.
@@ -64,9 +64,9 @@
 #define FOLD(x, y)                                                                                              \
     "vadd" P " %%zmm" #y ", %%zmm" #x ", %%zmm" #x "\n\t"
 
-#define ADVANCE(steps)                                                                                          \
-    "add $" BYTES "*14*" #steps ", %[a]\n\t"                                                                    \
-    "add $128*" #steps ", %[b]\n\t"
+#define ADVANCE(iterations)                                                                                     \
+    "add $" BYTES "*14*" #iterations ", %[a]\n\t"                                                               \
+    "add $128*" #iterations ", %[b]\n\t"
 /* Where to jump: to row 0, less the rows between. */
 #define AIM(t)                                                                                                  \
     "lea 9f(%%rip), " t "\n\t"                                                                                  \
@@ -78,14 +78,14 @@
 
 /* What a step of the next panel of A begins in: 56 bytes of floats, 112 of doubles. The second form: a share of it. The
  * third: two of its elements, copied; and what the next tile will copy. */
-#if defined UK_ASKING
+#if defined UK_PREFETCHING
 #define FETCH_A(at)                                                                                             \
     "prefetcht1 (%[s])\n\t"                                                                                     \
     "prefetcht1 (%[s], %[lds])\n\t"                                                                             \
     "add %[step], %[s]\n\t"
-#define ON_D(steps)
-#define ASKING [s] "+&r"(s),
-#define ASKED [lds] "r"(size * lds), [step] "r"(size * step),
+#define ON_D(iterations)
+#define PREFETCH_OUTPUTS [s] "+&r"(s),
+#define PREFETCH_INPUTS [lds] "r"(size * lds), [step] "r"(size * step),
 #elif defined UK_PACKING
 #ifdef UK_DOUBLE
 #define COPIED "%[copied]"
@@ -101,9 +101,9 @@
     "prefetcht1 (%[s2], %[lds], 2)\n\t"                                                                         \
     "add $" BYTES ", %[s]\n\t"                                                                                  \
     "add $" BYTES ", %[s2]\n\t"
-#define ON_D(steps) "add $" BYTES "*14*" #steps ", %[d]\n\t"
-#define ASKING [s] "+&r"(s), [s2] "+&r"(s2), [d] "+&r"(d), [copied] "=&r"(copied),
-#define ASKED [lds] "r"(size * lds),
+#define ON_D(iterations) "add $" BYTES "*14*" #iterations ", %[d]\n\t"
+#define PREFETCH_OUTPUTS [s] "+&r"(s), [s2] "+&r"(s2), [d] "+&r"(d), [copied] "=&r"(copied),
+#define PREFETCH_INPUTS [lds] "r"(size * lds),
 #else
 #ifdef UK_DOUBLE
 #define FETCH_A(at)                                                                                             \
@@ -113,11 +113,11 @@
 #define FETCH_A(at)                                                                                             \
     "prefetcht1 " BYTES "*" #at "(%[a], %[next])\n\t"
 #endif
-#define ON_D(steps)
-#define ASKING
-#define ASKED [next] "r"(14 * size * all),
+#define ON_D(iterations)
+#define PREFETCH_OUTPUTS
+#define PREFETCH_INPUTS [next] "r"(14 * size * all),
 #endif
-#define WIDE_STEP(b_at, a_at)                                                                                   \
+#define WIDE_K_ITERATION(b_at, a_at)                                                                            \
     WIDE_B(b_at) ROWS_2_TO_13(a_at) ROW(1, 2, 3, 31, a_at) ROW(0, 0, 1, 30, a_at)
 
 /* Steps, two a turn, and the pointers' way on; an odd k enters in the middle. Between them the rows of C are asked for, to be
@@ -125,11 +125,11 @@
  * meanwhile is more than the first cache holds; and a few at a time, as there are not many places for lines that are on
  * their way. A short one begins with it. Operands: %[k] the steps before the first two rows, %[fetches] seven or none,
  * %[between] and %[last] the steps between and behind them; %[f] where they are. */
-#define ALL_STEPS(even, odd, back, on)                                                                          \
+#define ALL_K_ITERATIONS(even, odd, back, on)                                                                   \
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \
     "8:\n\t"                                                                                                    \
-    TWO_A_TURN(even, odd, back, on)                                                                             \
+    UNROLL_2(even, odd, back, on)                                                                               \
     "subq $1, %[fetches]\n\t"                                                                                   \
     "js 3f\n\t"                                                                                                 \
     FETCH_C_ROW("(%[f])")                                                                                       \
@@ -150,12 +150,12 @@
 #define FETCHES [between] "m"(between), [last] "m"(last)
 #define FULL_TILE(OUT)                                                                                          \
     __asm__ volatile(EACH_ROW(ZERO)                                                                             \
-                     ALL_STEPS(FETCH_A(0) WIDE_STEP(0, 0), FETCH_A(14) WIDE_STEP(128, 14),                      \
+                     ALL_K_ITERATIONS(FETCH_A(0) WIDE_K_ITERATION(0, 0), FETCH_A(14) WIDE_K_ITERATION(128, 14), \
                                ADVANCE(-1) ON_D(-1), ADVANCE(2) ON_D(2))                                        \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
-                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), ASKING [f] "+&r"(f),             \
+                     : [k] "+&r"(k), [a] "+&r"(a), [b] "+&r"(b), [c] "+&r"(c), PREFETCH_OUTPUTS [f] "+&r"(f),   \
                        [fetches] "+m"(fetches)                                                                  \
-                     : ASKED [ld] "r"(size * ldc), FETCHES                                                      \
+                     : PREFETCH_INPUTS [ld] "r"(size * ldc), FETCHES                                            \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, const element *b, element *c,
@@ -181,7 +181,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
                      "jnz 3b\n\t"
                      "jmp 6f\n"
                      "4:\n\t" AIM("%[u]") AIM_AT_8("%[t]")
-                     TWO_A_TURN(NARROW_B(0) "jmp *%[t]\n\t" NARROW_ROWS_2_TO_13(0)
+                     UNROLL_2(NARROW_B(0) "jmp *%[t]\n\t" NARROW_ROWS_2_TO_13(0)
                                 NARROW_ROW(1, 2, 0) "8:\n\t" NARROW_ROW(0, 0, 0),
                                 NARROW_B(128) "jmp *%[u]\n\t" NARROW_ROWS_2_TO_13_AGAIN(14)
                                 "7:\n\t" NARROW_ROW(1, 3, 14) "9:\n\t" NARROW_ROW(0, 1, 14),
@@ -224,13 +224,13 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
 
 #define NAME(symbol, form) NAME_OF(symbol, form)
 #define NAME_OF(symbol, form) symbol##form
-#if defined UK_ASKING
-void NAME(UK_SYMBOL, _asking)(int64_t k, const element *a, const element *b, element *c, int64_t ldc,
-                              int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds,
-                              int64_t step);
-void NAME(UK_SYMBOL, _asking)(int64_t k, const element *a, const element *b, element *c, int64_t ldc,
-                              int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds,
-                              int64_t step) {
+#if defined UK_PREFETCHING
+void NAME(UK_SYMBOL, _prefetching)(int64_t k, const element *a, const element *b, element *c, int64_t ldc,
+                                   int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds,
+                                   int64_t step);
+void NAME(UK_SYMBOL, _prefetching)(int64_t k, const element *a, const element *b, element *c, int64_t ldc,
+                                   int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds,
+                                   int64_t step) {
     tile(k, a, b, c, ldc, acc, mr, nr, s, lds, step, NULL);
 }
 #elif defined UK_PACKING

@@ -37,7 +37,7 @@ enum { NR = 3 * V };
     "vmovups 64 + 96*" #n "(%[b]), %%ymm14\n\t"
 #define NARROW_B(n) "vmovups 96*" #n "(%[b]), %%ymm12\n\t"
 
-#define STEP                                                                                              \
+#define K_ITERATION                                                                                       \
     B(0) ROW(0, 0, c00, c01, c02) ROW(1, 0, c10, c11, c12) ROW(2, 0, c20, c21, c22) ROW(3, 0, c30, c31, c32)
 #define SHORT_EVEN B(0) ROW(0, 0, c00, c01, c02) ROW(1, 0, c10, c11, c12)
 #define SHORT_ODD B(1) ROW(0, 1, c00, c01, c02) ROW(1, 1, c10, c11, c12)
@@ -48,11 +48,11 @@ enum { NR = 3 * V };
     NARROW_B(1) NARROW_ROW(0, 1, "ymm15", c00) NARROW_ROW(1, 1, "ymm14", c10)                             \
                 NARROW_ROW(2, 1, "ymm15", c20) NARROW_ROW(3, 1, "ymm14", c30)
 
-#define LOOP(body, steps)                \
+#define LOOP(body, iterations)           \
     "1:\n\t" body                        \
-    "add $" BYTES "*4*" #steps ", %[a]\n\t"      \
-    "add $96*" #steps ", %[b]\n\t"     \
-    "sub $" #steps ", %[k]\n\t"          \
+    "add $" BYTES "*4*" #iterations ", %[a]\n\t" \
+    "add $96*" #iterations ", %[b]\n\t" \
+    "sub $" #iterations ", %[k]\n\t"     \
     "jg 1b\n\t"
 /* Two steps a turn; an odd k enters in the middle. */
 #define PAIRS(even, odd)                 \
@@ -106,7 +106,7 @@ void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_
     } else if (mr <= 2) {
         RUN(PAIRS(SHORT_EVEN, SHORT_ODD));
     } else {
-        RUN(LOOP(STEP, 1));
+        RUN(LOOP(K_ITERATION, 1));
     }
     store_row(c, c00, c01, c02, acc, nr);
     if (mr > 1)

@@ -31,10 +31,10 @@
 
 #define FETCH_A "prefetcht1 (%[a], %[next])\n\t"
 
-#define NEXT(steps)                              \
-    "add $" BYTES "*6*" #steps ", %[a]\n\t"      \
-    "add $64*" #steps ", %[b]\n\t"               \
-    "sub $" #steps ", %[p]\n\t"                  \
+#define NEXT(iterations)                         \
+    "add $" BYTES "*6*" #iterations ", %[a]\n\t" \
+    "add $64*" #iterations ", %[b]\n\t"          \
+    "sub $" #iterations ", %[p]\n\t"             \
     "jg 1b\n\t"
 #define BACK "sub $" BYTES "*6, %[a]\n\tsub $64, %[b]\n\tinc %[p]\n\t"
 
@@ -59,7 +59,7 @@ void UK_SYMBOL(int64_t k, const element *a, const element *b, element *c, int64_
     } else if (mr <= 3) {
         RUN(PAIRS(B(0) SHORT_EVEN, B(1) SHORT_ODD));
     } else {
-        RUN(LOOP(FETCH_A B(0) STEP, 1));
+        RUN(LOOP(FETCH_A B(0) K_ITERATION, 1));
     }
     store_tile(c, ldc, c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51, acc, mr, nr, low, high);
 }

@@ -108,10 +108,10 @@ enum { AHEAD = 4 };
 #define B_RIGHT(m, n)                                                                                       \
     "vmovu" P " 128(%[b]), %%zmm28" m "\n\t"                                                                \
     "vmovu" P " 192(%[b]), %%zmm29" n "\n\t"
-#define LEFT_STEP(n) B_LEFT(MASK(0) "%{z%}", MASK(1) "%{z%}") PREFETCH_LEFT LEFT_##n
-#define WIDE_STEP(n)                                                                                        \
+#define LEFT_K_ITERATION(n) B_LEFT(MASK(0) "%{z%}", MASK(1) "%{z%}") PREFETCH_LEFT LEFT_##n
+#define WIDE_K_ITERATION(n)                                                                                 \
     B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT(MASK(2) "%{z%}", MASK(3) "%{z%}") PREFETCH_RIGHT RIGHT_##n
-#define FULL_STEP(n) B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT("", "") PREFETCH_RIGHT RIGHT_##n
+#define FULL_K_ITERATION(n) B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT("", "") PREFETCH_RIGHT RIGHT_##n
 
 /* A tile of n rows; F is FULL, WIDE (more than two vectors) or LEFT (up to two): masks only where columns may be
  * missing, as a load under one takes a multiply-add's unit on Intel. x3 and x5 are 3 and 5 times lda in the loop, 3 and 5
@@ -123,7 +123,7 @@ enum { AHEAD = 4 };
                      "lea (%[lda], %[lda], 2), %[x3]\n\t"                                                   \
                      "lea (%[lda], %[lda], 4), %[x5]\n\t"                                                   \
                      ".p2align 5\n"                                                                         \
-                     "1:\n\t" F##_STEP(n)                                                                   \
+                     "1:\n\t" F##_K_ITERATION(n)                                                            \
                      "add %[a_step], %[a]\n\t"                                                              \
                      "add %[b_step], %[b]\n\t"                                                              \
                      "dec %[k]\n\t"                                                                         \

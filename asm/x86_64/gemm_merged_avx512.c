@@ -6,17 +6,17 @@
  * spreads them.
  *
  *     sums    zmm0 ..   | c[i][0..NR) | c[i + 1][0..NR) | ...    R rows; a group has 12 vectors at most
- *     A       zmm12 ..  | a[i][p ..)  | a[i + 1][p ..)  | ...    each lane of 128 bits has a row's next STEPS steps of k
+ *     A       zmm12 ..  | a[i][p ..)  | a[i + 1][p ..)  | ...    each lane of 128 bits has a row's next UNROLL steps of k
  *     b       zmm24     | b[p][0..NR) | b[p][0..NR)     | ...
  *     spread  zmm25     | a[i][p] ... | a[i + 1][p] ... | ...
  *
  * Where the rows are no multiple of R, the last vector begins before the last but one ends: both compute the same, and
  * all that is added to is loaded before anything is stored. Of fewer rows than R the absent ones are the first again.
  *
- * A turn is STEPS = 4 (doubles: 2) steps; the first turn enters where as many are left as k has over a multiple of it,
+ * A turn is UNROLL = 4 (doubles: 2) steps; the first turn enters where as many are left as k has over a multiple of it,
  * with masks for what lies before the rows. m rows are shared out evenly over as few groups as there can be.
  *
- * Bound: per k and R rows one multiply-add and one shuffle, and R / STEPS loads. R rows of a masked vector take R
+ * Bound: per k and R rows one multiply-add and one shuffle, and R / UNROLL loads. R rows of a masked vector take R
  * multiply-adds and R loads. Where vectors of 512 bits have two units for all that, two rows in a vector gain nothing,
  * and four save half; where shuffles have their own, it is half and three quarters.
  */
@@ -29,11 +29,11 @@
 #define A_COLUMNS 0
 #endif
 #ifdef UK_DOUBLE
-#define STEPS 2
+#define UNROLL 2
 #define LANE "64x2"
 #define HALF "64x4"
 #else
-#define STEPS 4
+#define UNROLL 4
 #define LANE "32x4"
 #define HALF "32x8"
 #endif
@@ -216,23 +216,23 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define LAST_12(F, u) ALL_11(F, u) FMA_AT("(%[last])", 11)
 
 #if A_COLUMNS
-#define STEP(n, u)                                                                                          \
+#define K_ITERATION(n, u)                                                                                   \
     LOAD_B LAST_##n(FMA, u) MANY_##n("add %c[lda](%[s]), %[a]\n\t") "add %c[lda](%[s]), %[last]\n\t"
 #define LOAD_FIRST(n)
 #define LOAD_NEXT(n)
-#define ON_TURN(n)
+#define ADVANCE_UNROLLED(n)
 #else
-#define STEP(n, u) LOAD_B ALL_##n(FMA, u)
+#define K_ITERATION(n, u) LOAD_B ALL_##n(FMA, u)
 #define LOAD_FIRST(n) MANY_##n("mov %[a], %[t]\n\t") MASKS(16) EACH_##n(MASKED)
 #define LOAD_NEXT(n) MANY_##n("mov %[a], %[t]\n\t") EACH_##n(LOAD_A)
-#define ON_TURN(n) MANY_##n("add $16, %[a]\n\t") "add $16, %[last]\n\t"
+#define ADVANCE_UNROLLED(n) MANY_##n("add $16, %[a]\n\t") "add $16, %[last]\n\t"
 #endif
-#if STEPS == 4
+#if UNROLL == 4
 #define ENTER "cmpl $2, %c[enter](%[s])\n\tjl 2f\n\tje 3f\n\tjmp 4f\n\t"
-#define TURN(n) STEP(n, "0x00") "2:\n\t" STEP(n, "0x55") "3:\n\t" STEP(n, "0xaa") "4:\n\t" STEP(n, "0xff")
+#define UNROLLED(n) K_ITERATION(n, "0x00") "2:\n\t" K_ITERATION(n, "0x55") "3:\n\t" K_ITERATION(n, "0xaa") "4:\n\t" K_ITERATION(n, "0xff")
 #else
 #define ENTER "jmp 2f\n\t"
-#define TURN(n) STEP(n, "0x00") "2:\n\t" STEP(n, "0xff")
+#define UNROLLED(n) K_ITERATION(n, "0x00") "2:\n\t" K_ITERATION(n, "0xff")
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
@@ -242,7 +242,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
                      HALF_MASK                                                                              \
                      A_MASK                                                                                 \
                      ALL_##n(ZERO, )                                                                        \
-                     "test %[turns], %[turns]\n\t"                                                          \
+                     "test %[unrolled], %[unrolled]\n\t"                                                    \
                      "jle 6f\n\t"                                                                           \
                      "cmpl $0, %c[enter](%[s])\n\t"                                                         \
                      "je 1f\n\t"                                                                            \
@@ -251,9 +251,9 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
                      ".p2align 5\n"                                                                         \
                      "1:\n\t"                                                                               \
                      LOAD_NEXT(n)                                                                           \
-                     TURN(n)                                                                                \
-                     ON_TURN(n)                                                                             \
-                     "dec %[turns]\n\t"                                                                     \
+                     UNROLLED(n)                                                                            \
+                     ADVANCE_UNROLLED(n)                                                                    \
+                     "dec %[unrolled]\n\t"                                                                  \
                      "jnz 1b\n"                                                                             \
                      "6:\n\t"                                                                               \
                      "mov %[c], %[last]\n\t"                                                                \
@@ -268,7 +268,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
                      "7:\n\t"                                                                               \
                      MANY_##n("mov %[c], %[t]\n\t")                                                         \
                      EACH_##n(STORE_C)                                                                      \
-                     : [turns] "+&r"(turns), [last] "+&r"(last), [o1] "+&r"(o1), [b] "+&r"(b)               \
+                     : [unrolled] "+&r"(unrolled), [last] "+&r"(last), [o1] "+&r"(o1), [b] "+&r"(b)         \
                        O2_AND_O3 MANY_##n(A_AND_T)                                                          \
                      : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), SPREAD_OPERAND AT(enter), AT(ldb), AT(c1), AT(c_last) LDA_OPERAND \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "k5", "k6", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5", \
@@ -282,7 +282,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a, const element *b, char *c, int acc) {
     const char *last = a + s->a_last, *t __attribute__((unused));
-    int64_t turns = s->turns, o1 = s->a1;
+    int64_t unrolled = s->unrolled, o1 = s->a1;
 #if R == 4
     int64_t o2 = s->a2, o3 = s->a3;
 #endif
@@ -303,12 +303,12 @@ static inline __attribute__((always_inline)) void begin_group(struct uk_small_ca
 
 static inline __attribute__((always_inline)) void prepare(struct uk_small_call *s, int64_t k, int64_t lda,
                                                           int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
-    const uint64_t steps = (uint64_t)k + STEPS - 1;
-    const uint32_t all = V == 16 ? 0xffff : 0xff, row = (1u << UK_NR) - 1, lane = (1u << STEPS) - 1;
+    const uint64_t iterations = (uint64_t)k + UNROLL - 1;
+    const uint32_t all = V == 16 ? 0xffff : 0xff, row = (1u << UK_NR) - 1, lane = (1u << UNROLL) - 1;
     const uint32_t columns = (1u << n) - 1;
 
-    s->turns = (int64_t)(steps / STEPS);
-    s->enter = (int32_t)(STEPS - 1 - steps % STEPS);
+    s->unrolled = (int64_t)(iterations / UNROLL);
+    s->enter = (int32_t)(UNROLL - 1 - iterations % UNROLL);
     s->lda = size * lda;
     s->ldb = size * ldb;
     s->ldc = size * ldc;

@@ -25,7 +25,7 @@
  *
  * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
  *
- * UK_ASKING: a second form, which instead of A asks for elements [0, k) of three rows of another matrix, spread over its steps. A
+ * UK_PREFETCHING: a second form, which instead of A asks for elements [0, k) of three rows of another matrix, spread over its steps. A
  * line is asked for again with each element or second one, which costs two or three of the 12 loads that are free per k;
  * where nothing lies there, it is only fetched, never read.
  */
@@ -34,29 +34,29 @@
 
 /* clang-format off */
 /* The form that asks. */
-#ifdef UK_ASKING
-#define ASK                                                                                                     \
+#ifdef UK_PREFETCHING
+#define PREFETCH                                                                                                \
     "prefetcht0 (%[s])\n\t"                                                                                     \
     "prefetcht0 (%[s], %[lds])\n\t"                                                                             \
     "prefetcht0 (%[s], %[lds], 2)\n\t"
-#define ASK_ON(bytes) "add " bytes ", %[s]\n\t"
-#define ASKING [s] "+&r"(s),
-#define ASKED [lds] "r"(size * lds),
+#define PREFETCH_ON(bytes) "add " bytes ", %[s]\n\t"
+#define PREFETCH_OUTPUTS [s] "+&r"(s),
+#define PREFETCH_INPUTS [lds] "r"(size * lds),
 #else
-#define ASK
-#define ASK_ON(bytes)
-#define ASKING
-#define ASKED
+#define PREFETCH
+#define PREFETCH_ON(bytes)
+#define PREFETCH_OUTPUTS
+#define PREFETCH_INPUTS
 #endif
 /* A step, n steps on. */
-#define STEP(n, enter)                                                                                          \
+#define K_ITERATION(n, enter)                                                                                   \
     "vmovu" P " 128*" #n "(%[b]), %%zmm28\n\t"                                                                  \
     "vmovu" P " 64 + 128*" #n "(%[b]), %%zmm29\n\t" enter                                                       \
     ROWS_IN_PLACE(n)
-#define ADVANCE(steps)                                                                                          \
-    ADVANCE_ROWS("$" BYTES "*" #steps)                                                                          \
-    ASK_ON("$" BYTES "*" #steps)                                                                                \
-    "add $128*" #steps ", %[b]\n\t"
+#define ADVANCE(iterations)                                                                                     \
+    ADVANCE_ROWS("$" BYTES "*" #iterations)                                                                     \
+    PREFETCH_ON("$" BYTES "*" #iterations)                                                                      \
+    "add $128*" #iterations ", %[b]\n\t"
 #define FETCH_ROW                                                                                               \
     "prefetchw 60(%[f])\n\t"                                                                                    \
     "prefetchw 124(%[f])\n\t"
@@ -73,7 +73,7 @@
     "prefetcht1 (%[f])\n\t"                                                                                     \
     "prefetcht1 (%[f], %[lda])\n\t"
 #endif
-#ifdef UK_ASKING
+#ifdef UK_PREFETCHING
 #define FETCH_FIRST
 #define FETCH_A
 #else
@@ -93,12 +93,12 @@
     __asm__ volatile(EACH_ROW(ZERO)                                                                             \
                      "test %[k], %[k]\n\t"                                                                      \
                      "jle 3f\n\t"                                                                               \
-                     FETCH_C(STEP(0, ) FETCH_ROW, ADVANCE(1))                                                   \
+                     FETCH_C(K_ITERATION(0, ) FETCH_ROW, ADVANCE(1))                                            \
                      FETCH_FIRST                                                                                \
-                     TWO_A_TURN(STEP(0, ), ASK STEP(1, ), ADVANCE(-1), FETCH_A ADVANCE(2))                      \
+                     UNROLL_2(K_ITERATION(0, ), PREFETCH K_ITERATION(1, ), ADVANCE(-1), FETCH_A ADVANCE(2))     \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
-                     : MOVING, ASKING [f] "=&r"(f), [rows] "=&r"(rows)                                          \
-                     : ASKED [lda] "r"(size * lda), [ld] "r"(size * ldc)                                        \
+                     : MOVING, PREFETCH_OUTPUTS [f] "=&r"(f), [rows] "=&r"(rows)                                \
+                     : PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc)                              \
                      : CLOBBERS)
 
 static inline __attribute__((always_inline)) void edge_tile(int64_t k, const element *a, int64_t lda, const element *b,
@@ -111,9 +111,9 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
     int64_t t, skip;
 
     c += (mr - 1) * ldc;
-    __asm__ volatile(EDGE_TILE(ASK STEP(0, "jmp *%[t]\n\t") ADVANCE(1))
-                     : MOVING, ASKING [t] "=&r"(t), [skip] "=&r"(skip)
-                     : ASKED [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "r"(mr - 1), EDGE_MASKS
+    __asm__ volatile(EDGE_TILE(PREFETCH K_ITERATION(0, "jmp *%[t]\n\t") ADVANCE(1))
+                     : MOVING, PREFETCH_OUTPUTS [t] "=&r"(t), [skip] "=&r"(skip)
+                     : PREFETCH_INPUTS [lda] "r"(size * lda), [ld] "r"(size * ldc), [up] "r"(mr - 1), EDGE_MASKS
                      : CLOBBERS);
 }
 /* clang-format on */
@@ -137,9 +137,9 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
     }
 }
 
-#ifdef UK_ASKING
+#ifdef UK_PREFETCHING
 #define NAME(symbol) NAME_OF(symbol)
-#define NAME_OF(symbol) symbol##_asking
+#define NAME_OF(symbol) symbol##_prefetching
 void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,
                      int64_t acc, int64_t mr, int64_t nr, const element *s, int64_t lds);
 void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, element *c, int64_t ldc,

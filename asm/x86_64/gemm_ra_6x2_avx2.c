@@ -35,9 +35,9 @@ enum { FROM_END = 96 };
     "vmovups 32 + 64*" #n "(%[b]), %%ymm13\n\t"
 #define NARROW_B(n) "vmovups 64*" #n "(%[b]), %%ymm12\n\t"
 
-#define NEXT(steps)                                                                                       \
-    "add $64*" #steps ", %[b]\n\t"                                                                        \
-    "add $" #steps ", %[p]\n\t"                                                                           \
+#define NEXT(iterations)                                                                                  \
+    "add $64*" #iterations ", %[b]\n\t"                                                                   \
+    "add $" #iterations ", %[p]\n\t"                                                                      \
     "jl 1b\n\t"
 #define BACK "sub $64, %[b]\n\tdec %[p]\n\t"
 
@@ -97,7 +97,7 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, eleme
         const element *f = c + nr - 1;
         int64_t late = k < 2 * FROM_END ? 0 : -FROM_END, until;
 
-        RUN(LATE_LOOP(B(0) STEP), C_ROWS);
+        RUN(LATE_LOOP(B(0) K_ITERATION), C_ROWS);
     }
     store_tile(c, ldc, c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51, acc, mr, nr, low, high);
 }

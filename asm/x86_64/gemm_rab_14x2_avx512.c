@@ -23,14 +23,14 @@
  * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; where it lacks none the loads have
  * no masks, as those take a multiply-add's unit on Intel.
  *
- * UK_ASKING: a second form for a B that is in the second cache as a rule, of which row p + 8 is near enough to ask for; it
+ * UK_PREFETCHING: a second form for a B that is in the second cache as a rule, of which row p + 8 is near enough to ask for; it
  * also asks for other columns, a line of each row, into the second cache. That leaves 9 of 28 loads free, of tiles of 7 rows
  * 2 of 14.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
-#ifndef UK_ASKING
+#ifndef UK_PREFETCHING
 /* Where the first step asks: some rows on. */
 static inline __attribute__((always_inline)) const element *row_ahead(const element *b, int64_t ldb,
                                                                       int64_t mr) {
@@ -39,28 +39,28 @@ static inline __attribute__((always_inline)) const element *row_ahead(const elem
 #endif
 
 /* clang-format off */
-#ifdef UK_ASKING
-#define ASK                                                                                                     \
+#ifdef UK_PREFETCHING
+#define PREFETCH                                                                                                \
     "prefetcht1 (%[ahead])\n\t"                                                                                 \
     "prefetcht0 60(%[b], %[ldb], 8)\n\t"                                                                        \
     "prefetcht0 124(%[b], %[ldb], 8)\n\t"
 #else
-#define ASK                                                                                                     \
+#define PREFETCH                                                                                                \
     "prefetcht0 60(%[ahead])\n\t"                                                                               \
     "prefetcht0 124(%[ahead])\n\t"
 #endif
 #define NEXT_B                                                                                                  \
     "add %[ldb], %[b]\n\t"                                                                                      \
-    ASK                                                                                                         \
+    PREFETCH                                                                                                    \
     "add %[ldb], %[ahead]\n\t"
-#define STEP(n) LOAD_B NEXT_B ROWS_IN_PLACE(n)
-#define ADVANCE(steps) ADVANCE_ROWS("$" BYTES "*" #steps)
+#define K_ITERATION(n) LOAD_B NEXT_B ROWS_IN_PLACE(n)
+#define ADVANCE(iterations) ADVANCE_ROWS("$" BYTES "*" #iterations)
 
 #define FULL_TILE(OUT)                                                                                          \
     __asm__ volatile(EACH_ROW(ZERO)                                                                             \
                      "test %[k], %[k]\n\t"                                                                      \
                      "jle 3f\n\t"                                                                               \
-                     TWO_A_TURN(STEP(0), STEP(1), ADVANCE(-1), ADVANCE(2))                                      \
+                     UNROLL_2(K_ITERATION(0), K_ITERATION(1), ADVANCE(-1), ADVANCE(2))                          \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
                      : MOVING, [ahead] "+&r"(ahead)                                                             \
                      : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc)                       \
@@ -103,9 +103,9 @@ static inline __attribute__((always_inline)) void tile(int64_t k, const element 
     }
 }
 
-#ifdef UK_ASKING
+#ifdef UK_PREFETCHING
 #define NAME(symbol) NAME_OF(symbol)
-#define NAME_OF(symbol) symbol##_asking
+#define NAME_OF(symbol) symbol##_prefetching
 void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,
                      int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const element *s);
 void NAME(UK_SYMBOL)(int64_t k, const element *a, int64_t lda, const element *b, int64_t ldb, element *c,

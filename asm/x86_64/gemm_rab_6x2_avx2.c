@@ -48,8 +48,8 @@ static const int64_t size = sizeof(element);
     "vmovups %[low], %%ymm12\n\t"                              \
     "vmaskmov" P " (%[b]), %%ymm12, %%ymm12\n\t" NEXT_B
 
-#define NEXT(steps)                      \
-    "add $" #steps ", %[p]\n\t"          \
+#define NEXT(iterations)                 \
+    "add $" #iterations ", %[p]\n\t"     \
     "jl 1b\n\t"
 #define BACK "dec %[p]\n\t"
 
@@ -86,9 +86,9 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64
         else
             RUN(PAIRS(EDGE_B SHORT_EVEN, EDGE_B SHORT_ODD));
     } else if (nr == NR) {
-        RUN(LOOP(B STEP, 1));
+        RUN(LOOP(B K_ITERATION, 1));
     } else {
-        RUN(LOOP(EDGE_B STEP, 1));
+        RUN(LOOP(EDGE_B K_ITERATION, 1));
     }
     store_tile(c, ldc, c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51, acc, mr, nr, low, high);
 }

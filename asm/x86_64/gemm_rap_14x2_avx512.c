@@ -40,21 +40,21 @@ enum { FAR = 32, SHORT = 4 * FAR };
     "prefetcht0 124(%[b], %[ldb], " ahead ")\n\t"                                                               \
     "vmovu" P " %%zmm28, 128*" #n "(%[d])\n\t"                                                                  \
     "vmovu" P " %%zmm29, 64 + 128*" #n "(%[d])\n\t"
-#define STEP(n)                                                                                                 \
+#define K_ITERATION(n)                                                                                          \
     LOAD_B                                                                                                      \
     "prefetcht1 60(%[b], %[far])\n\t"                                                                           \
     "prefetcht1 124(%[b], %[far])\n\t"                                                                          \
     NEXT_B(n, "4")                                                                                              \
     ROWS_IN_PLACE(n)
-#define ADVANCE(steps)                                                                                          \
-    ADVANCE_ROWS("$" BYTES "*" #steps)                                                                          \
-    "add $128*" #steps ", %[d]\n\t"
+#define ADVANCE(iterations)                                                                                     \
+    ADVANCE_ROWS("$" BYTES "*" #iterations)                                                                     \
+    "add $128*" #iterations ", %[d]\n\t"
 
 #define FULL_TILE(OUT)                                                                                          \
     __asm__ volatile(EACH_ROW(ZERO)                                                                             \
                      "test %[k], %[k]\n\t"                                                                      \
                      "jle 3f\n\t"                                                                               \
-                     TWO_A_TURN(STEP(0), STEP(1), ADVANCE(-1), ADVANCE(2))                                      \
+                     UNROLL_2(K_ITERATION(0), K_ITERATION(1), ADVANCE(-1), ADVANCE(2))                          \
                      "3:\n\t" EACH_ROW(OUT)                                                                     \
                      : MOVING, [d] "+&r"(d)                                                                     \
                      : [lda] "r"(size * lda), [ldb] "r"(size * ldb), [ld] "r"(size * ldc), [far] "r"(far) \

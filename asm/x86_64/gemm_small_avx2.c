@@ -227,7 +227,7 @@ static const int64_t size = sizeof(element);
 #define STORE_ADDED_PAIRS(u, at0, at1, i, x, y) STORE_16(u, at0, i, x) STORE_16(u, at1, i, y)
 #define STORE_PAIRS(u, at0, at1, i, x, y) STORE_16(u, at0, i, x) "vextractf128 $1, %%ymm" #x ", " at1 "\n\t"
 
-#define STEP(u, nv, load, n, fma) load "add %[ldb], %[b]\n\t" ROWS_##nv##_##n(fma, u) A_ON
+#define K_ITERATION(u, nv, load, n, fma) load "add %[ldb], %[b]\n\t" ROWS_##nv##_##n(fma, u) A_ON
 /* The other pointers of a group from the first one, and all on. */
 #define TO_0
 #define TO_4 "lea (%[a0], %[ld], 4), %[a4]\n\t"
@@ -259,7 +259,7 @@ static const int64_t size = sizeof(element);
 /* n rows, whose last pointer is `far`, of nv vectors of B that `load` loads; C is written by `out`. */
 #define GROUP(n, far, nv, load, out, inputs)                                                                \
     __asm__ volatile(ROWS_##nv##_##n(ZERO_##nv, 0)                                                          \
-                     "test %[turns], %[turns]\n\t"                                                          \
+                     "test %[unrolled], %[unrolled]\n\t"                                                    \
                      "jle 5f\n\t"                                                                           \
                      LEADING                                                                                \
                      TO_##far                                                                               \
@@ -267,18 +267,18 @@ static const int64_t size = sizeof(element);
                      "jg 4f\n\t"                                                                            \
                      "je 3f\n\t"                                                                            \
                      "jnp 1f\n\t" /* 0 - 2 has 7 bits, 1 - 2 has 8 */                                        \
-                     STEP(1, nv, load, n, FMA_##nv##_0)                                                     \
-                     "3:\n\t" STEP(2, nv, load, n, FMA_##nv##_0)                                            \
-                     "4:\n\t" STEP(3, nv, load, n, FMA_##nv##_0)                                            \
+                     K_ITERATION(1, nv, load, n, FMA_##nv##_0)                                              \
+                     "3:\n\t" K_ITERATION(2, nv, load, n, FMA_##nv##_0)                                     \
+                     "4:\n\t" K_ITERATION(3, nv, load, n, FMA_##nv##_0)                                     \
                      A_ON_##far                                                                             \
-                     "dec %[turns]\n\t"                                                                     \
+                     "dec %[unrolled]\n\t"                                                                  \
                      "jz 5f\n\t"                                                                            \
                      ".p2align 6\n"                                                                         \
                      "1:\n\t" LOADS(nv, n)                                                                  \
-                     STEP(0, nv, load, n, SPREADS(FMA, nv, n)) STEP(1, nv, load, n, SPREADS(FMA, nv, n))    \
-                     STEP(2, nv, load, n, SPREADS(FMA, nv, n)) STEP(3, nv, load, n, SPREADS(FMA, nv, n))    \
+                     K_ITERATION(0, nv, load, n, SPREADS(FMA, nv, n)) K_ITERATION(1, nv, load, n, SPREADS(FMA, nv, n)) \
+                     K_ITERATION(2, nv, load, n, SPREADS(FMA, nv, n)) K_ITERATION(3, nv, load, n, SPREADS(FMA, nv, n)) \
                      A_ON_##far                                                                             \
-                     "dec %[turns]\n\t"                                                                     \
+                     "dec %[unrolled]\n\t"                                                                  \
                      "jnz 1b\n"                                                                             \
                      "5:\n\t"                                                                               \
                      "mov %[c], %[a0]\n\t"                                                                  \
@@ -286,7 +286,7 @@ static const int64_t size = sizeof(element);
                      LEADING                                                                                \
                      TO_##far                                                                               \
                      out(n, far, nv)                                                                        \
-                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), \
+                     : [unrolled] "+&r"(unrolled), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3),        \
                        [b] "+&r"(b) FAR_##far                                                               \
                      : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), AT(enter), AT(ldc)  inputs \
                      : "memory", "cc", "ymm0", "ymm1", "ymm2", "ymm3", "ymm4", "ymm5", "ymm6", "ymm7", "ymm8", \
@@ -403,7 +403,7 @@ static inline __attribute__((always_inline)) void of_kind(enum kind kind, const 
                                                           int64_t rows, const char *a0, const element *b,
                                                           char *c, int acc) {
     const char *a4 __attribute__((unused)), *a8 __attribute__((unused));
-    int64_t turns = s->turns, ld = s->lda, ld3;
+    int64_t unrolled = s->unrolled, ld = s->lda, ld3;
 
     switch (rows) { GROUPS(CASE) }
 }

@@ -166,7 +166,7 @@
 #define FIRST_LOADS(n)                                                                                   \
     "kmovw %c[first](%[s]), %%k5\n\t" ROWS_##n(LOAD_ROW, FOURS)
 #define LOADS(n) ROWS_##n(LOAD_ROW, "\n\t")
-#define STEP_LOADS
+#define K_ITERATION_LOADS
 #define SPREAD_ROW(u, x)                                                                                    \
     IF_SPREAD(x, 28, SPREAD_FMA(u, 28, x)) IF_SPREAD(x, 29, SPREAD_FMA(u, 29, x))                           \
     IF_SPREAD(x, 30, SPREAD_FMA(u, 30, x)) IF_SPREAD(x, 31, SPREAD_FMA(u, 31, x))                           \
@@ -174,12 +174,12 @@
 #elif SPREADS
 #define FIRST_LOADS(n) "kmovw %c[first](%[s]), %%k5\n\t"
 #define LOADS(n)
-#define STEP_LOADS LOAD_FOUR("(%[a0])", 28) FOURS
+#define K_ITERATION_LOADS LOAD_FOUR("(%[a0])", 28) FOURS
 #define SPREAD_ROW(u, x) ".if " #x " < 4\n\t" SPREAD_FMA(x, 28, x) ".else\n\t"
 #else
 #define FIRST_LOADS(n)
 #define LOADS(n)
-#define STEP_LOADS
+#define K_ITERATION_LOADS
 #endif
 #define ZERO_ROW(u, at, x) Z(x)
 #define FMA_BROADCAST(b, u, at, x)                                                                          \
@@ -217,13 +217,13 @@
 #define SOME_LAST LOAD_B("(%[b])", "%{%%k1%}%{z%}")
 #if LAST_APART
 #define LAST(n, M) "6:\n\t" M##_LAST ROWS_##n(FMA_ROW, 0) "5:\n\t"
-#define IF_ANY_TURN "test %[turns], %[turns]\n\tjle 6f\n\t"
+#define IF_ANY_UNROLLED "test %[unrolled], %[unrolled]\n\tjle 6f\n\t"
 #else
 #define LAST(n, M) "5:\n\t"
-#define IF_ANY_TURN
+#define IF_ANY_UNROLLED
 #endif
 
-#define STEP(u, n, M) M##_B(u) STEP_LOADS ROWS_##n(FMA_ROW, u) A_ON
+#define K_ITERATION(u, n, M) M##_B(u) K_ITERATION_LOADS ROWS_##n(FMA_ROW, u) A_ON
 /* The pointers of a group up to this one, from the first, and on by four elements. */
 #define NEXT(a, b) "lea (%[" #a "], %[ld], 4), %[" #b "]\n\t"
 #define TO_0 "lea (%[ld], %[ld], 2), %[ld3]\n\t"
@@ -278,10 +278,10 @@
 /* Resolved calls have something to multiply, and change no more than the registers' parts that they use: who has used
  * others has to clean up behind, four instructions. */
 #ifdef UK_RESOLVED
-#define IF_ANY_STEP
+#define IF_ANY_K_ITERATION
 #define U W
 #else
-#define IF_ANY_STEP "cmpq $0, %c[steps](%[s])\n\tjle 5f\n\t"
+#define IF_ANY_K_ITERATION "cmpq $0, %c[iterations](%[s])\n\tjle 5f\n\t"
 #define U "z"
 #endif
 /* Where the first turn has four steps. */
@@ -292,14 +292,14 @@
 #endif
 /* n rows, whose last pointer is `far`; M: WHOLE or SOME. */
 #define GROUP(n, far, M, end)                                                                          \
-    __asm__ volatile("mov %c[turns_of](%[s]), %[turns]\n\t"                                                 \
+    __asm__ volatile("mov %c[unrolled_of](%[s]), %[unrolled]\n\t"                                           \
                      ROWS_##n(ZERO_ROW, 0)                                                               \
                      M##_SET                                                                                \
-                     IF_ANY_STEP                                                                            \
+                     IF_ANY_K_ITERATION                                                                     \
                      "mov %c[lda](%[s]), %[ld]\n\t"                                                         \
                      "mov %c[ldb_of](%[s]), %[ldb]\n\t"                                                     \
                      TO_A(far)                                                                           \
-                     IF_ANY_TURN                                                                            \
+                     IF_ANY_UNROLLED                                                                        \
                      FIRST_LOADS(n)                                                                      \
                      "cmpl $2, %c[enter](%[s])\n\t"                                                         \
                      "jg 4f\n\t"                                                                            \
@@ -307,22 +307,22 @@
                      "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
                      INTO_LOOP                                                                              \
                      "1:\n\t" LOADS(n)                                                                   \
-                     "7:\n\t" STEP(0, n, M)                                                              \
-                     "2:\n\t" STEP(1, n, M)                                                              \
-                     "3:\n\t" STEP(2, n, M)                                                              \
-                     "4:\n\t" STEP(3, n, M)                                                              \
+                     "7:\n\t" K_ITERATION(0, n, M)                                                       \
+                     "2:\n\t" K_ITERATION(1, n, M)                                                       \
+                     "3:\n\t" K_ITERATION(2, n, M)                                                       \
+                     "4:\n\t" K_ITERATION(3, n, M)                                                       \
                      ON_A(far)                                                                              \
-                     "dec %[turns]\n\t"                                                                     \
+                     "dec %[unrolled]\n\t"                                                                  \
                      "jnz 1b\n"                                                                             \
                      LAST(n, M)                                                                          \
                      "mov %[c], %[a0]\n\t"                                                                  \
                      "mov %c[ldc](%[s]), %[ld]\n\t"                                                         \
                      TO_##far                                                                         \
                      end                                                                                    \
-                     : [turns] "=&r"(turns), [a0] "+&r"(a0), [ld] "=&r"(ld), [b] "+&r"(b), \
+                     : [unrolled] "=&r"(unrolled), [a0] "+&r"(a0), [ld] "=&r"(ld), [b] "+&r"(b), \
                        [ldb] "=&r"(ldb), [ld3] "=&r"(ld3) FAR_##far \
-                     : [s] "r"(s), [c] "r"(c), [acc] "m"(acc), [turns_of] "i"(offsetof(struct uk_small_call, turns)), \
-                       [ldb_of] "i"(offsetof(struct uk_small_call, ldb)), AT(lda), AT(enter), AT(ldc), AT(mask), AT(first), AT(all), AT(steps)     \
+                     : [s] "r"(s), [c] "r"(c), [acc] "m"(acc), [unrolled_of] "i"(offsetof(struct uk_small_call, unrolled)), \
+                       [ldb_of] "i"(offsetof(struct uk_small_call, ldb)), AT(lda), AT(enter), AT(ldc), AT(mask), AT(first), AT(all), AT(iterations) \
                      : "memory", "cc", "k1", "k2", "k3", "k4", "k5", \
                        U "mm0", U "mm1", U "mm2", U "mm3", U "mm4", U "mm5", U "mm6", U "mm7", \
                        U "mm8", U "mm9", U "mm10", U "mm11", U "mm12", U "mm13", U "mm14", U "mm15", \
@@ -348,7 +348,7 @@
                                                            const char *a0, const element *b, char *c, int acc) { \
         const char *a1 __attribute__((unused)), *a2 __attribute__((unused)), *a3 __attribute__((unused)),   \
             *a4 __attribute__((unused)), *a5 __attribute__((unused)), *a6 __attribute__((unused));          \
-        int64_t turns, ld, ld3, ldb;                                                    \
+        int64_t unrolled, ld, ld3, ldb;                                                 \
                                                                                                             \
         b = (const element *)((const char *)b - s->b_before);                                               \
         switch (rows) { GROUPS(CASE) }                                                                      \
@@ -372,7 +372,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->all = n == UK_NR;
     s->mask[0] = (1u << n) - 1;
     s->b_before = s->enter & 1 ? s->ldb : 0;
-    s->steps = k;
+    s->iterations = k;
     s->half = 0;
 }
 

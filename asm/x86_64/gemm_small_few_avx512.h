@@ -26,7 +26,7 @@ static inline void few_columns(const struct uk_small_call *s, int64_t rows, cons
             element *to = (element *)(c + i * s->ldc) + j;
             vector sum = WHOLE(setzero)();
 
-            for (int64_t p = 0; p < s->turns; p++)
+            for (int64_t p = 0; p < s->unrolled; p++)
                 sum = WHOLE(fmadd)(WHOLE(set1)(*(const element *)(a + i * row + p * step)),
                                    WHOLE(maskz_loadu)(columns, b + p * s->ldb + j * size), sum);
             if (acc)
@@ -38,7 +38,7 @@ static inline void few_columns(const struct uk_small_call *s, int64_t rows, cons
 
 /* Takes these columns that way. */
 static inline void prepare_few(struct uk_small_call *s, int64_t k, int64_t n) {
-    s->turns = k;
+    s->unrolled = k;
     s->before = 0;
     s->half = (uint32_t)n;
 }

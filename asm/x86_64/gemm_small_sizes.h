@@ -2,10 +2,10 @@
 /* What kernels of small products all have of sizes and strides: turns of four steps, rows shared out evenly over groups. */
 static inline __attribute__((always_inline)) void
 prepare_sizes(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m) {
-    const uint64_t steps = (uint64_t)k + 3;
+    const uint64_t iterations = (uint64_t)k + 3;
 
-    s->turns = (int64_t)(steps / 4);
-    s->enter = (int32_t)(3 - steps % 4);
+    s->unrolled = (int64_t)(iterations / 4);
+    s->enter = (int32_t)(3 - iterations % 4);
     s->lda = size * lda;
     s->ldb = size * ldb;
     s->ldc = size * ldc;

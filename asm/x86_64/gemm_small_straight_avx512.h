@@ -16,14 +16,14 @@
  */
 /* clang-format off */
 /* F(step, its b) */
-#define STEPS_1(F, ...) F(0, 16, __VA_ARGS__)
-#define STEPS_2(F, ...) STEPS_1(F, __VA_ARGS__) F(1, 17, __VA_ARGS__)
-#define STEPS_3(F, ...) STEPS_2(F, __VA_ARGS__) F(2, 18, __VA_ARGS__)
-#define STEPS_4(F, ...) STEPS_3(F, __VA_ARGS__) F(3, 19, __VA_ARGS__)
-#define STEPS_5(F, ...) STEPS_4(F, __VA_ARGS__) F(4, 20, __VA_ARGS__)
-#define STEPS_6(F, ...) STEPS_5(F, __VA_ARGS__) F(5, 21, __VA_ARGS__)
-#define STEPS_7(F, ...) STEPS_6(F, __VA_ARGS__) F(6, 22, __VA_ARGS__)
-#define STEPS_8(F, ...) STEPS_7(F, __VA_ARGS__) F(7, 23, __VA_ARGS__)
+#define K_ITERATIONS_1(F, ...) F(0, 16, __VA_ARGS__)
+#define K_ITERATIONS_2(F, ...) K_ITERATIONS_1(F, __VA_ARGS__) F(1, 17, __VA_ARGS__)
+#define K_ITERATIONS_3(F, ...) K_ITERATIONS_2(F, __VA_ARGS__) F(2, 18, __VA_ARGS__)
+#define K_ITERATIONS_4(F, ...) K_ITERATIONS_3(F, __VA_ARGS__) F(3, 19, __VA_ARGS__)
+#define K_ITERATIONS_5(F, ...) K_ITERATIONS_4(F, __VA_ARGS__) F(4, 20, __VA_ARGS__)
+#define K_ITERATIONS_6(F, ...) K_ITERATIONS_5(F, __VA_ARGS__) F(5, 21, __VA_ARGS__)
+#define K_ITERATIONS_7(F, ...) K_ITERATIONS_6(F, __VA_ARGS__) F(6, 22, __VA_ARGS__)
+#define K_ITERATIONS_8(F, ...) K_ITERATIONS_7(F, __VA_ARGS__) F(7, 23, __VA_ARGS__)
 /* Rows of b under the mask, two at a time. */
 #define LOAD_EVEN(b) "vmovu" P " (%[b]), %%" W "mm" #b "%{%%k1%}%{z%}\n\t"
 #define LOAD_ODD(b) "vmovu" P " (%[b], %[ld]), %%" W "mm" #b "%{%%k1%}%{z%}\n\t"
@@ -44,14 +44,14 @@
 #define FMA_2(p, b, x, y) FMA_1(p, b, x) FMA_OF(p, b, a1, y)
 #define FMA_3(p, b, x, y, z) FMA_2(p, b, x, y) FMA_OF(p, b, a2, z)
 #define FMA_4(p, b, x, y, z, w) FMA_3(p, b, x, y, z) FMA_OF(p, b, a3, w)
-#define ONE(k, x) Z(x) STEPS_##k(FMA_1, x)
-#define TWO(k, x, y) "lea (%[a], %[ld]), %[a1]\n\t" Z(x) Z(y) STEPS_##k(FMA_2, x, y)
+#define ONE(k, x) Z(x) K_ITERATIONS_##k(FMA_1, x)
+#define TWO(k, x, y) "lea (%[a], %[ld]), %[a1]\n\t" Z(x) Z(y) K_ITERATIONS_##k(FMA_2, x, y)
 #define THREE(k, x, y, z)                                                                                   \
     "lea (%[a], %[ld]), %[a1]\n\tlea (%[a], %[ld], 2), %[a2]\n\t"                                           \
-    Z(x) Z(y) Z(z) STEPS_##k(FMA_3, x, y, z)
+    Z(x) Z(y) Z(z) K_ITERATIONS_##k(FMA_3, x, y, z)
 #define FOUR_ROWS(k, x, y, z, w)                                                                            \
     "lea (%[a], %[ld]), %[a1]\n\tlea (%[a], %[ld], 2), %[a2]\n\tlea (%[a1], %[ld], 2), %[a3]\n\t"           \
-    Z(x) Z(y) Z(z) Z(w) STEPS_##k(FMA_4, x, y, z, w)
+    Z(x) Z(y) Z(z) Z(w) K_ITERATIONS_##k(FMA_4, x, y, z, w)
 #define NEXT_3 "lea (%[a2], %[ld]), %[a]\n\t"
 #define NEXT_4 "lea (%[a3], %[ld]), %[a]\n\t"
 #define SUMS_1(k) ONE(k, 24)

@@ -67,7 +67,7 @@
 #define ROW_12(a0, a7) ROW_5(a7, )
 #define ROW_13(a0, a7) ROW_6(a7, )
 #define AT_ROW(i) ROW_##i("a0", "a7")
-#define LAST_OF_ROW(i) ROW_##i("b", "turns")
+#define LAST_OF_ROW(i) ROW_##i("b", "unrolled")
 
 /* F(u, row, its accumulators) of the first rows. */
 #if NV == 2
@@ -145,7 +145,7 @@
 #define ADD_ROW(u, ...) EACH_OF_ROW(ADD, __VA_ARGS__)
 #define STORE_ROW(u, ...) EACH_OF_ROW(STORE, __VA_ARGS__)
 
-#define STEP(u, n) LOAD_B "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
+#define K_ITERATION(u, n) LOAD_B "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
 /* The pointers of a group from the first one, on by four elements, and to the last vectors of C: of the rows that there
  * are. */
 #define TO_0
@@ -153,7 +153,7 @@
 #define ON_0 "add $4*" BYTES ", %[a0]\n\t"
 #define ON_7 ON_0 "add $4*" BYTES ", %[a7]\n\t"
 #define TO_LAST_0 "lea (%[a0], %[last]), %[b]\n\t"
-#define TO_LAST_7 TO_LAST_0 "lea (%[a7], %[last]), %[turns]\n\t"
+#define TO_LAST_7 TO_LAST_0 "lea (%[a7], %[last]), %[unrolled]\n\t"
 #if A_COLUMNS
 #define A_ON_0
 #define A_ON_7
@@ -163,14 +163,14 @@
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
-#define ALL_TURNS [all_turns] "i"(offsetof(struct uk_small_call, turns))
+#define ALL_UNROLLED [all_unrolled] "i"(offsetof(struct uk_small_call, unrolled))
 /* The pointer of the rows beyond. */
 #define FAR_0
 #define FAR_7 , [a7] "=&r"(a7)
 /* n rows, whose last pointer is `far`; what a step asks for, and a turn, with its operands. */
-#define GROUP(n, far, ask, fetch, ...)                                                                      \
+#define GROUP(n, far, prefetch, fetch, ...)                                                                 \
     __asm__ volatile(ROWS_##n(ZERO_ROW, 0)                                                                  \
-                     "test %[turns], %[turns]\n\t"                                                          \
+                     "test %[unrolled], %[unrolled]\n\t"                                                    \
                      "jle 5f\n\t"                                                                           \
                      "lea (%[ld], %[ld], 2), %[ld3]\n\t"                                                    \
                      "lea (%[ld], %[ld], 4), %[ld5]\n\t"                                                    \
@@ -181,13 +181,13 @@
                      "jp 2f\n\t" /* 1 - 2 has 8 bits, 0 - 2 has 7 */                                        \
                      "jmp 1f\n\t"                                                                           \
                      ".p2align 5\n"                                                                         \
-                     "1:\n\t" ask STEP(0, n)                                                                \
-                     "2:\n\t" ask STEP(1, n)                                                                \
-                     "3:\n\t" ask STEP(2, n)                                                                \
-                     "4:\n\t" ask STEP(3, n)                                                                \
+                     "1:\n\t" prefetch K_ITERATION(0, n)                                                    \
+                     "2:\n\t" prefetch K_ITERATION(1, n)                                                    \
+                     "3:\n\t" prefetch K_ITERATION(2, n)                                                    \
+                     "4:\n\t" prefetch K_ITERATION(3, n)                                                    \
                      A_ON_##far                                                                             \
                      fetch                                                                                  \
-                     "dec %[turns]\n\t"                                                                     \
+                     "dec %[unrolled]\n\t"                                                                  \
                      "jnz 1b\n"                                                                             \
                      "5:\n\t"                                                                               \
                      "mov %[c], %[a0]\n\t"                                                                  \
@@ -201,9 +201,9 @@
                      ROWS_##n(ADD_ROW, 0)                                                                   \
                      "6:\n\t"                                                                               \
                      ROWS_##n(STORE_ROW, 0)                                                                 \
-                     : [turns] "+&r"(turns), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
+                     : [unrolled] "+&r"(unrolled), [a0] "+&r"(a0), [ld] "+&r"(ld), [ld3] "=&r"(ld3), [ld5] "=&r"(ld5), \
                        [b] "+&r"(b) FAR_##far __VA_ARGS__                                                   \
-                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), [last] "r"(s->c_last), AT(enter), AT(ldc), ALL_TURNS \
+                     : [s] "r"(s), [c] "r"(c), [acc] "r"(acc), [ldb] "r"(s->ldb), [last] "r"(s->c_last), AT(enter), AT(ldc), ALL_UNROLLED \
                      : "memory", "cc", "zmm0", "zmm1", "zmm2", "zmm3", "zmm4", "zmm5",                      \
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
@@ -226,7 +226,7 @@
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a0, const element *b, char *c, int acc) {
     const char *a7 __attribute__((unused));
-    int64_t turns = s->turns, ld = s->lda, ld3, ld5;
+    int64_t unrolled = s->unrolled, ld = s->lda, ld3, ld5;
 
 #ifndef UK_RESOLVED
     if (s->half) {
@@ -291,7 +291,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 static inline __attribute__((always_inline)) void
 ahead_group(const struct uk_small_call *s, int64_t rows, const char *a0, const element *b, char *c, int acc) {
     const char *a7 __attribute__((unused)), *f = a0 + s->before + rows * s->lda;
-    int64_t turns = s->turns, ld = s->lda, ld3, ld5, pairs = (rows + 1) / 2;
+    int64_t unrolled = s->unrolled, ld = s->lda, ld3, ld5, pairs = (rows + 1) / 2;
 
     switch (rows) { TALL_GROUPS(AHEAD_CASE) }
 }
@@ -301,32 +301,32 @@ ahead_group(const struct uk_small_call *s, int64_t rows, const char *a0, const e
 /* clang-format off */
 /* The groups that ask for C. Those of fewer rows come where all are few. */
 #if NV == 2
-#define ASKING_LEAST 8
-#define ASKING_GROUPS(F) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
-#define ASK_B "prefetcht0 128 + 60(%[b])\n\tprefetcht0 128 + 124(%[b])\n\t"
-#define ASK_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\t"
+#define PREFETCHING_LEAST 8
+#define PREFETCHING_GROUPS(F) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
+#define PREFETCH_B "prefetcht0 128 + 60(%[b])\n\tprefetcht0 128 + 124(%[b])\n\t"
+#define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\t"
 #else
-#define ASKING_LEAST 4
-#define ASKING_GROUPS(F) F(4, 0) F(5, 0) F(6, 0)
-#define ASK_B
-#define ASK_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\tprefetchw 188(%[f])\n\tprefetchw 252(%[f])\n\t"
+#define PREFETCHING_LEAST 4
+#define PREFETCHING_GROUPS(F) F(4, 0) F(5, 0) F(6, 0)
+#define PREFETCH_B
+#define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\tprefetchw 188(%[f])\n\tprefetchw 252(%[f])\n\t"
 #endif
 /* For the lines that a row's vectors end in, if a row is left. */
-#define ASK_ROW "dec %[left]\n\tjs 7f\n\t" ASK_LINES "add %c[ldc](%[s]), %[f]\n\t"
-#define ASK(n)                                                                                              \
-    ASK_ROW "cmpq $" #n ", %c[all_turns](%[s])\n\tjge 7f\n\t"                                           \
-    ASK_ROW "cmpq $(" #n " + 1) / 2, %c[all_turns](%[s])\n\tjge 7f\n\t"                                 \
-    ASK_ROW ASK_ROW "7:\n\t"
-#define ASKING_CASE(n, far) case n: GROUP(n, far, ASK_B, ASK(n), , [f] "+&r"(f), [left] "+&r"(left)); break;
+#define PREFETCH_ROW "dec %[left]\n\tjs 7f\n\t" PREFETCH_LINES "add %c[ldc](%[s]), %[f]\n\t"
+#define PREFETCH(n)                                                                                         \
+    PREFETCH_ROW "cmpq $" #n ", %c[all_unrolled](%[s])\n\tjge 7f\n\t"                                   \
+    PREFETCH_ROW "cmpq $(" #n " + 1) / 2, %c[all_unrolled](%[s])\n\tjge 7f\n\t"                         \
+    PREFETCH_ROW PREFETCH_ROW "7:\n\t"
+#define PREFETCHING_CASE(n, far) case n: GROUP(n, far, PREFETCH_B, PREFETCH(n), , [f] "+&r"(f), [left] "+&r"(left)); break;
 /* clang-format on */
 
-static inline __attribute__((always_inline)) void asking_group(const struct uk_small_call *s, int64_t rows,
-                                                               const char *a0, const element *b, char *c,
-                                                               int acc) {
+static inline __attribute__((always_inline)) void prefetching_group(const struct uk_small_call *s,
+                                                                    int64_t rows, const char *a0,
+                                                                    const element *b, char *c, int acc) {
     const char *a7 __attribute__((unused)), *f = c;
-    int64_t turns = s->turns, ld = s->lda, ld3, ld5, left = rows;
+    int64_t unrolled = s->unrolled, ld = s->lda, ld3, ld5, left = rows;
 
-    switch (rows) { ASKING_GROUPS(ASKING_CASE) }
+    switch (rows) { PREFETCHING_GROUPS(PREFETCHING_CASE) }
 }
 #endif
 
@@ -371,19 +371,20 @@ static int run_tall_groups(const struct uk_small_call *s, const void *a, const v
 #endif
 
 #if NV != 3
-#define RUN_ASKING(n, far) RUN_BY(run_asking, asking_group, n)
-#define RUN_ASKING_OF(n, far) run_asking_##n,
-ASKING_GROUPS(RUN_ASKING)
+#define RUN_PREFETCHING(n, far) RUN_BY(run_prefetching, prefetching_group, n)
+#define RUN_PREFETCHING_OF(n, far) run_prefetching_##n,
+PREFETCHING_GROUPS(RUN_PREFETCHING)
 
-static int (*const run_asking_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
-                                       int acc) = {ASKING_GROUPS(RUN_ASKING_OF)};
+static int (*const run_prefetching_group[])(const struct uk_small_call *s, const void *a, const void *b,
+                                            void *c, int acc) = {PREFETCHING_GROUPS(RUN_PREFETCHING_OF)};
 
-static int run_asking_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
+static int run_prefetching_groups(const struct uk_small_call *s, const void *a, const void *b, void *c,
+                                  int acc) {
     const int64_t rows = s->longer * (s->rows + 1);
 
-    run_asking_group[s->rows + 1 - ASKING_LEAST](s, a, b, c, acc);
-    return run_asking_group[s->rows - ASKING_LEAST](s, (const char *)a + rows * (A_COLUMNS ? size : s->lda),
-                                                    b, (char *)c + rows * s->ldc, acc);
+    run_prefetching_group[s->rows + 1 - PREFETCHING_LEAST](s, a, b, c, acc);
+    return run_prefetching_group[s->rows - PREFETCHING_LEAST](
+        s, (const char *)a + rows * (A_COLUMNS ? size : s->lda), b, (char *)c + rows * s->ldc, acc);
 }
 #endif
 
@@ -406,8 +407,9 @@ void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda,
     prepare(s, k, lda, ldb, ldc, m, n);
     s->run = s->longer ? run_groups : run_group[s->rows - 1][s->half != 0];
 #if NV != 3
-    if (s->rows >= ASKING_LEAST && !s->half)
-        s->asking = s->longer ? run_asking_groups : run_asking_group[s->rows - ASKING_LEAST];
+    if (s->rows >= PREFETCHING_LEAST && !s->half)
+        s->prefetching =
+            s->longer ? run_prefetching_groups : run_prefetching_group[s->rows - PREFETCHING_LEAST];
 #endif
 #if !A_COLUMNS
     if (s->rows >= UK_MR - 1 && !s->half)

@@ -94,21 +94,21 @@
 
 /* The first 14 steps, if there are more, one a turn; each with what asks for a row of C at %[f], and the pointers'
  * way on. */
-#define FETCH_C(step, on)                                                                                       \
+#define FETCH_C(k_iteration, on)                                                                                \
     "cmp $15, %[k]\n\t"                                                                                         \
     "jl 5f\n\t"                                                                                                 \
     "mov %[c], %[f]\n\t"                                                                                        \
     "mov $14, %k[rows]\n\t"                                                                                     \
     "sub $14, %[k]\n\t"                                                                                         \
     ".p2align 5\n"                                                                                              \
-    "4:\n\t" step                                                                                               \
+    "4:\n\t" k_iteration                                                                                        \
     "add %[ld], %[f]\n\t"                                                                                       \
     on                                                                                                          \
     "dec %k[rows]\n\t"                                                                                          \
     "jnz 4b\n"                                                                                                  \
     "5:\n\t"
 /* Two steps a turn, and the pointers' way on; an odd k enters in the middle. */
-#define TWO_A_TURN(even, odd, back, on)                                                                         \
+#define UNROLL_2(even, odd, back, on)                                                                           \
     "test $1, %b[k]\n\t"                                                                                        \
     "jz 1f\n\t"                                                                                                 \
     "inc %[k]\n\t"                                                                                              \
@@ -122,8 +122,8 @@
     "jnz 1b\n\t"
 /* An edge tile: in `step` stands a jump to %[t] before the rows, and behind them the pointers' way on. The table at label
  * 4 has, for each mr, where to enter. `begin` comes before the steps, in which %[skip] is free. */
-#define EDGE_TILE(step) EDGE_TILE_WITH(, step)
-#define EDGE_TILE_WITH(begin, step)                                                                             \
+#define EDGE_TILE(k_iteration) EDGE_TILE_WITH(, k_iteration)
+#define EDGE_TILE_WITH(begin, k_iteration)                                                                      \
     EACH_ROW(ZERO)                                                                                              \
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \
@@ -132,7 +132,7 @@
     "movslq (%[t], %[skip], 4), %[skip]\n\t"                                                                    \
     "add %[skip], %[t]\n\t" begin                                                                               \
     ".p2align 5\n"                                                                                              \
-    "1:\n\t" step                                                                                               \
+    "1:\n\t" k_iteration                                                                                        \
     "dec %[k]\n\t"                                                                                              \
     "jnz 1b\n\t"                                                                                                \
     "3:\n\t"                                                                                                    \

@@ -54,7 +54,7 @@ static inline __attribute__((always_inline)) void store_tile(element *c, int64_t
 #define NARROW_ROW(i, n, t, x)                                 \
     "vbroadcast" S " " A(i, n) ", %%" t "\n\t"                 \
     "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"
-#define STEP                                                                                              \
+#define K_ITERATION                                                                                       \
     ROW(0, 0, "ymm14", c00, c01) ROW(1, 0, "ymm15", c10, c11) ROW(2, 0, "ymm14", c20, c21)                \
     ROW(3, 0, "ymm15", c30, c31) ROW(4, 0, "ymm14", c40, c41) ROW(5, 0, "ymm15", c50, c51)
 #define SHORT_EVEN                                                                                        \
@@ -79,7 +79,7 @@ static inline __attribute__((always_inline)) void store_tile(element *c, int64_t
     [c21] "=&x"(c21), [c30] "=&x"(c30), [c31] "=&x"(c31), [c40] "=&x"(c40), [c41] "=&x"(c41),             \
     [c50] "=&x"(c50), [c51] "=&x"(c51)
 
-#define LOOP(body, steps) "1:\n\t" body NEXT(steps)
+#define LOOP(body, iterations) "1:\n\t" body NEXT(iterations)
 /* Two steps a turn; an odd k enters in the middle. */
 #define PAIRS(even, odd)                 \
     "test $1, %b[p]\n\t"                 \

@@ -52,7 +52,7 @@ enum { NR = 16 };
     "vmovups %[low], %%ymm12\n\t"                              \
     "vmaskmovps (%[b]), %%ymm12, %%ymm12\n\t" NEXT_B
 
-#define STEP                                                                                              \
+#define K_ITERATION                                                                                       \
     ROW(0, "ymm14", c00, c01) ROW(1, "ymm15", c10, c11) ROW(2, "ymm14", c20, c21)                \
     ROW(3, "ymm15", c30, c31) ROW(4, "ymm14", c40, c41) ROW(5, "ymm15", c50, c51)
 #define SHORT_EVEN                                                                                        \
@@ -137,9 +137,9 @@ void uk_sgemm_sab_6x16_avx2_asm(int64_t k, const float *a, int64_t lda, int64_t 
         else
             RUN(PAIRS(EDGE_B SHORT_EVEN, EDGE_B SHORT_ODD));
     } else if (nr == NR) {
-        RUN(LOOP(B STEP));
+        RUN(LOOP(B K_ITERATION));
     } else {
-        RUN(LOOP(EDGE_B STEP));
+        RUN(LOOP(EDGE_B K_ITERATION));
     }
     store_row(c, c00, c01, acc, nr, low, high);
     if (mr > 1)

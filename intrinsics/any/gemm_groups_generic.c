@@ -30,11 +30,11 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_bgemm_ra)
 #define LDA int64_t lda,
 #define ROW(i) ((i) < mr ? a + (i) * lda : a) /* rows that the tile lacks are row 0 again */
-enum { STEP = KR };
+enum { STRIDE = KR };
 #else
 #define LDA
 #define ROW(i) (a + (i) * KR)
-enum { STEP = MR * KR };
+enum { STRIDE = MR * KR };
 #endif
 
 void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, total *c, int64_t ldc, int64_t acc, int64_t mr,
@@ -45,7 +45,7 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, total *c, int64_t l
     for (int i = 0; i < MR; i++)
         row[i] = ROW(i);
     for (int64_t p = 0; p < k; p += KR, b += NR * KR)
-        for (int i = 0; i < MR; i++, row[i - 1] += STEP)
+        for (int i = 0; i < MR; i++, row[i - 1] += STRIDE)
             for (int j = 0; j < NR; j++)
                 for (int q = 0; q < KR; q++)
                     sum[i][j] += VALUE(row[i][q]) * VALUE(b[j * KR + q]);

@@ -33,11 +33,11 @@
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
 #define LDA int64_t lda,
 #define ROW(i) ((i) < mr ? a + (i) * lda : a) /* rows that the tile lacks are row 0 again */
-#define STEP KR
+#define STRIDE KR
 #else
 #define LDA
 #define ROW(i) (a + (i) * KR)
-#define STEP (MR * KR)
+#define STRIDE (MR * KR)
 #endif
 
 #if defined(UK_OP_u8gemm)
@@ -128,7 +128,7 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t
         bytes x[MR], y[NR];
 
 #pragma GCC unroll 4
-        for (int i = 0; i < MR; i++, row[i - 1] += STEP)
+        for (int i = 0; i < MR; i++, row[i - 1] += STRIDE)
             x[i] = LOAD_A(row[i]);
 #pragma GCC unroll 4
         for (int j = 0; j < NR; j++)

@@ -26,7 +26,7 @@
 #include <arm_neon.h>
 #include "../../asm/any/gemm_neon.h"
 
-enum { MR = UK_MR, NR = UK_NR, VECTORS = NR / V, STEPS = 8 };
+enum { MR = UK_MR, NR = UK_NR, VECTORS = NR / V, UNROLL = 8 };
 #define INLINE static inline __attribute__((always_inline))
 
 #if UK_DOUBLE
@@ -68,10 +68,10 @@ INLINE quad part(const real *a, int x, int n) {
 }
 
 /* `steps` steps of `rows` x `vectors`; the last vector of b begins at column `last`. */
-INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const int steps, const int rows,
-                     const int vectors, int64_t last) {
+INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const int iterations,
+                     const int rows, const int vectors, int64_t last) {
 #pragma GCC unroll 8
-    for (int p = 0; p < steps; p++) {
+    for (int p = 0; p < iterations; p++) {
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++) {
             const quad x = load(b + p * NR + (j + 1 < vectors ? j * V : last));
@@ -80,7 +80,7 @@ INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const 
             for (int i = 0; i < rows; i++) {
                 const int at = p * MR + i;
 
-                sum[i][j] = add_product(sum[i][j], x, part(a, at / V * V, steps * MR), at % V);
+                sum[i][j] = add_product(sum[i][j], x, part(a, at / V * V, iterations * MR), at % V);
             }
         }
     }
@@ -94,26 +94,26 @@ INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const 
                        "+w"(sum[1][1]), "+w"(sum[2][1]), "+w"(sum[3][1]), "+r"(a), "+r"(b))
 
 /* A step of the whole tile by half a turn's a: elements 4 * p and up of 8, the even ones in x.val[0]. */
-#define STEP(p)                                                                  \
-    {                                                                            \
-        const float32x4x2_t y = vld2q_f32(b);                                    \
-                                                                                 \
-        b += NR;                                                                 \
-        _Pragma("GCC unroll 2") for (int j = 0; j < VECTORS; j++)                \
-            _Pragma("GCC unroll 4") for (int i = 0; i < MR; i++) sum[i][j] =     \
-                add_product(sum[i][j], y.val[j], x.val[i % 2], (p) * 2 + i / 2); \
-        IN_ORDER;                                                                \
+#define K_ITERATION(p)                                                         \
+    {                                                                          \
+        const float32x4x2_t y = vld2q_f32(b);                                  \
+                                                                               \
+        b += NR;                                                               \
+        _Pragma("GCC unroll 2") for (int j = 0; j < VECTORS; j++)              \
+            _Pragma("GCC unroll 4") for (int i = 0; i < MR; i++) sum[i][j] =   \
+                add_product(sum[i][j], y.val[j], x.val[i % 2], (p)*2 + i / 2); \
+        IN_ORDER;                                                              \
     }
-INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, intptr_t turns) {
+INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, intptr_t unrolled) {
 #pragma GCC unroll 1
-    for (; turns; turns--)
+    for (; unrolled; unrolled--)
 #pragma GCC unroll 4
-        for (int two = 0; two < STEPS; two += 2) {
+        for (int two = 0; two < UNROLL; two += 2) {
             const float32x4x2_t x = vld2q_f32(a);
 
             a += 2 * MR;
-            STEP(0)
-            STEP(1)
+            K_ITERATION(0)
+            K_ITERATION(1)
         }
 #pragma GCC unroll 4
     for (int i = 0; i < MR; i++) {
@@ -124,7 +124,7 @@ INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, 
 }
 #else
 #ifdef __clang__
-enum { AT_ONCE = STEPS };
+enum { AT_ONCE = UNROLL };
 #define IN_ORDER
 #else
 /* As on ARMv7, for gcc; these sums suffice. */
@@ -135,11 +135,11 @@ enum { AT_ONCE = 1 };
                        "+w"(sum[3][2]), "+w"(sum[5][0]), "+w"(sum[5][1]), "+w"(sum[5][2]), "+r"(a), "+r"(b))
 #endif
 
-INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, intptr_t turns) {
+INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, intptr_t unrolled) {
 #pragma GCC unroll 1
-    for (; turns; turns--)
+    for (; unrolled; unrolled--)
 #pragma GCC unroll 8
-        for (int p = 0; p < STEPS; p += AT_ONCE, a += AT_ONCE * MR, b += AT_ONCE * NR) {
+        for (int p = 0; p < UNROLL; p += AT_ONCE, a += AT_ONCE * MR, b += AT_ONCE * NR) {
             multiply(sum, a, b, AT_ONCE, MR, VECTORS, NR - V);
             IN_ORDER;
         }
@@ -159,11 +159,11 @@ INLINE void tile(int64_t k, const real *a, const real *b, real *c, int64_t ldc, 
         for (int j = 0; j < vectors; j++)
             sum[i][j] = zero();
     if (whole) {
-        const intptr_t turns = left / STEPS;
+        const intptr_t unrolled = left / UNROLL;
 
-        multiply_whole(sum, a, b, turns);
-        a += turns * STEPS * MR, b += turns * STEPS * NR;
-        left %= STEPS;
+        multiply_whole(sum, a, b, unrolled);
+        a += unrolled * UNROLL * MR, b += unrolled * UNROLL * NR;
+        left %= UNROLL;
     } else {
 #pragma GCC unroll 1
         for (; left >= 2; left -= 2, a += 2 * MR, b += 2 * NR)

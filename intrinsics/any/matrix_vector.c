@@ -38,7 +38,7 @@
 
 /* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. Rows that lack are the last one
  * again. asks: asks for what is `ahead` elements on, if that is behind the rows' end, of the next rows. */
-INLINE void add_along(const int rows, const int chains, const bool asks, int64_t k, const real *a,
+INLINE void add_along(const int rows, const int chains, const bool prefetches, int64_t k, const real *a,
                       int64_t lda, const real *x, real *c, int64_t acc, int64_t ahead, int64_t mr) {
     vector total[16] = {0};
     const real *row[8];
@@ -57,7 +57,7 @@ INLINE void add_along(const int rows, const int chains, const bool asks, int64_t
 
 #pragma GCC unroll 16
             for (int i = 0; i < rows; i++) {
-                if (asks)
+                if (prefetches)
                     __builtin_prefetch(row[i] + on + u * V);
                 total[i * chains + u] = fma(load(row[i] + p + u * V), v, total[i * chains + u]);
             }
@@ -88,13 +88,13 @@ INLINE void add_along(const int rows, const int chains, const bool asks, int64_t
 }
 
 /* A vector of add_rows. `on`: what to ask for, from a. */
-INLINE void add_vector(const int rows, const bool asks, const vector *factor, const real *a, int64_t lda,
-                       real *y, int64_t acc, int64_t on) {
+INLINE void add_vector(const int rows, const bool prefetches, const vector *factor, const real *a,
+                       int64_t lda, real *y, int64_t acc, int64_t on) {
     vector t = acc ? load(y) : all(0);
 
 #pragma GCC unroll 8
     for (int i = 0; i < rows; i++) {
-        if (asks)
+        if (prefetches)
             __builtin_prefetch(a + i * lda + on);
         t = fma(factor[i], load(a + i * lda), t);
     }
@@ -102,8 +102,8 @@ INLINE void add_vector(const int rows, const bool asks, const vector *factor, co
 }
 
 /* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; `unroll` vectors a turn. asks: as add_along. */
-INLINE void add_rows(const int rows, const int unroll, const bool asks, int64_t n, const real *a, int64_t lda,
-                     const real *x, real *y, int64_t acc, int64_t ahead) {
+INLINE void add_rows(const int rows, const int unroll, const bool prefetches, int64_t n, const real *a,
+                     int64_t lda, const real *x, real *y, int64_t acc, int64_t ahead) {
     vector factor[8];
     int64_t j = 0;
 
@@ -116,7 +116,7 @@ INLINE void add_rows(const int rows, const int unroll, const bool asks, int64_t 
 
 #pragma GCC unroll 4
         for (int u = 0; u < unroll; u++)
-            add_vector(rows, asks, factor, a + j + u * V, lda, y + j + u * V, acc, on);
+            add_vector(rows, prefetches, factor, a + j + u * V, lda, y + j + u * V, acc, on);
     }
     for (; j + V <= n && unroll > 1; j += V)
         add_vector(rows, false, factor, a + j, lda, y + j, acc, 0);

@@ -21,7 +21,7 @@
 
 #ifdef UK_OP_dpack_t
 typedef double element;
-enum { V = 2, STEP = 2 };
+enum { V = 2, DEPTH = 2 };
 
 /* Rows row[0], row[1] from s, two k, to d; `left` of them are data, the others 0. */
 INLINE void block(const double *s, const int64_t *row, int rows, int64_t left, double *d) {
@@ -33,7 +33,7 @@ INLINE void block(const double *s, const int64_t *row, int rows, int64_t left, d
 }
 #else
 typedef float element;
-enum { V = 4, STEP = 4 };
+enum { V = 4, DEPTH = 4 };
 
 /* Rows row[0] .. row[rows - 1] from s, four k, to d; `left` of them are data, the others 0. */
 INLINE void block(const float *s, const int64_t *row, int rows, int64_t left, float *d) {
@@ -62,8 +62,8 @@ _Static_assert(UK_MR % 2 == 0, "a block has 4 rows or 2");
 /* m is a constant where all rows are there: the blocks then have no questions. */
 INLINE void pack(int64_t k, const element *s, const int64_t *row, element *d, int64_t m) {
 #pragma GCC unroll 1
-    for (int64_t p = 0; p < k; p += STEP) {
-        const int64_t q = p < k - STEP ? p : k - STEP;
+    for (int64_t p = 0; p < k; p += DEPTH) {
+        const int64_t q = p < k - DEPTH ? p : k - DEPTH;
 
 #pragma GCC unroll 8
         for (int i = 0; i < UK_MR; i += V)
@@ -74,7 +74,7 @@ INLINE void pack(int64_t k, const element *s, const int64_t *row, element *d, in
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
     int64_t row[UK_MR];
 
-    if (k < STEP) {
+    if (k < DEPTH) {
 #pragma GCC unroll 1
         for (int p = 0; p < (int)k; p++)
 #pragma GCC unroll 1

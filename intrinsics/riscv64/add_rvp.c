@@ -26,12 +26,12 @@ static inline __attribute__((always_inline)) void add_1(const int32_t *a, const 
 
 void UK_SYMBOL(const int32_t *a, const int32_t *b, int32_t *c, int64_t n) {
     const bool together = !((((uintptr_t)a ^ (uintptr_t)b) | ((uintptr_t)a ^ (uintptr_t)c)) % 8);
-    const int64_t first = together ? in_front(a, n) : 0, turns = together ? (n - first) / UK_NR : 0;
+    const int64_t first = together ? in_front(a, n) : 0, unrolled = together ? (n - first) / UK_NR : 0;
     const int32_t *end = c + n;
 
     for (const int32_t *to = c + first; c != to; a++, b++, c++)
         add_1(a, b, c);
-    for (const int32_t *to = c + turns * UK_NR; c != to; a += UK_NR, b += UK_NR, c += UK_NR)
+    for (const int32_t *to = c + unrolled * UK_NR; c != to; a += UK_NR, b += UK_NR, c += UK_NR)
 #pragma GCC unroll 4
         for (int i = 0; i < UK_NR / 2; i++)
             ((pair *)c)[i] = ADD(((const pair *)a)[i], ((const pair *)b)[i]);

@@ -9,7 +9,7 @@
  *     5x5         w0 w1 w2 w3 | w4 0 0 0       output j: the halves of the sum are added in the end
  *                  0 w0 w1 w2 | w3 w4 0 0      output j + 1; and so on, up to 3 bytes on (step 2: 2 bytes)
  *
- * Rows of inputs that are STEP * i apart serve UK_MR rows of outputs with one load, if ldi says that they are.
+ * Rows of inputs that are STRIDE * i apart serve UK_MR rows of outputs with one load, if ldi says that they are.
  *
  * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 1.5 products, 0.25 to begin, 0.25 for each of 9 multiply-adds;
  * step 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift what would be read beyond the row. 5x5, of a row: 1.25 loads, 5 products, 2 to
@@ -34,16 +34,16 @@ enum { WINDOW = 5 };
 enum { WINDOW = 3 };
 #endif
 #if defined(UK_OP_u8dw3_s2) || defined(UK_OP_u8dw5_s2) || defined(UK_OP_i8dw3_s2) || defined(UK_OP_i8dw5_s2)
-enum { STEP = 2 };
+enum { STRIDE = 2 };
 #else
-enum { STEP = 1 };
+enum { STRIDE = 1 };
 #endif
 /* Loads for 8 outputs, and how far weights are shifted for each: a sum for all of these pairs. */
 enum {
     PAIRED = WINDOW == 3, /* the halves of a sum are two outputs */
-    SHIFTS = PAIRED ? 2 / STEP : 4 / STEP,
+    SHIFTS = PAIRED ? 2 / STRIDE : 4 / STRIDE,
     LOADS = (PAIRED ? 4 : 8) / SHIFTS,
-    APART = PAIRED ? 4 / STEP : 0, /* how far the outputs of the halves are */
+    APART = PAIRED ? 4 / STRIDE : 0, /* how far the outputs of the halves are */
     MR = UK_MR,
     NR = UK_NR,
     BLOCK = 8,
@@ -52,11 +52,11 @@ _Static_assert(MR <= 2 && NR <= 2 * BLOCK, "the code below is for 1 or 2 rows of
 
 /* Where load l begins; the first output of its sum with shift s. */
 static inline int64_t place_of(int l) {
-    return !PAIRED ? 4 * l : STEP == 1 ? 2 * l : l % 2 * 2 + l / 2 * 8;
+    return !PAIRED ? 4 * l : STRIDE == 1 ? 2 * l : l % 2 * 2 + l / 2 * 8;
 }
 
 static inline int64_t output_of(int l, int s) {
-    return place_of(l) / STEP + s;
+    return place_of(l) / STRIDE + s;
 }
 
 /* The 8 bytes from x + at on, 0 for those that are not among the first `there`: no others are read. */
@@ -123,20 +123,21 @@ static inline __attribute__((always_inline)) void rows(const struct tile *t, int
             for (int s = 0; s < SHIFTS; s++)
                 sum[i][l][s] = begin(t->y + i * t->ldy, t->acc, l, s, n);
 #pragma GCC unroll 8
-    for (int r = 0; r < STEP * (m - 1) + WINDOW; r++, x += t->ldx)
+    for (int r = 0; r < STRIDE * (m - 1) + WINDOW; r++, x += t->ldx)
 #pragma GCC unroll 8
         for (int l = 0; l < LOADS; l++) {
             if (output_of(l, 0) >= n)
                 continue;
-            const uint64_t v = load_some(x, place_of(l), STEP * (n - 1) + WINDOW);
+            const uint64_t v = load_some(x, place_of(l), STRIDE * (n - 1) + WINDOW);
 
 #pragma GCC unroll 2
             for (int i = 0; i < m; i++)
-                if (STEP * i <= r && r < STEP * i + WINDOW)
+                if (STRIDE * i <= r && r < STRIDE * i + WINDOW)
 #pragma GCC unroll 4
                     for (int s = 0; s < SHIFTS; s++)
                         if (output_of(l, s) < n)
-                            sum[i][l][s] = MAQA(sum[i][l][s], t->weights[r - STEP * i] << 8 * STEP * s, v);
+                            sum[i][l][s] =
+                                MAQA(sum[i][l][s], t->weights[r - STRIDE * i] << 8 * STRIDE * s, v);
         }
 #pragma GCC unroll 2
     for (int i = 0; i < m; i++)
@@ -151,7 +152,7 @@ static inline __attribute__((always_inline)) void rows(const struct tile *t, int
 /* m rows of n outputs, of which m is a constant. */
 static inline __attribute__((always_inline)) void blocks(struct tile *t, int m, int64_t n) {
 #pragma GCC unroll 2
-    for (int b = 0; b < NR / BLOCK; b++, n -= BLOCK, t->x += STEP * BLOCK, t->y += BLOCK)
+    for (int b = 0; b < NR / BLOCK; b++, n -= BLOCK, t->x += STRIDE * BLOCK, t->y += BLOCK)
         switch (n < BLOCK ? n : BLOCK) {
             TILE(m, 1) TILE(m, 2) TILE(m, 3) TILE(m, 4) TILE(m, 5) TILE(m, 6) TILE(m, 7) TILE(m, 8)
         }
@@ -170,7 +171,7 @@ void UK_SYMBOL(const element *x, int64_t ldi, int64_t ldx, const int8_t *f, int6
             w = w << 8 | (uint8_t)f[s * csf];
         t.weights[r] = PAIRED ? w << 32 | w : w;
     }
-    if (MR == 2 && m == 2 && ldi == STEP * ldx) {
+    if (MR == 2 && m == 2 && ldi == STRIDE * ldx) {
         blocks(&t, MR, n);
         return;
     }

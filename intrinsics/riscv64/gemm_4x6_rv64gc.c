@@ -21,8 +21,8 @@ enum { MR = UK_MR, NR = UK_NR };
 _Static_assert(MR == 4 && NR == 6, "24 sums and 4 + 1 values in 32 registers");
 
 /* Step p of r rows and n columns. */
-static inline __attribute__((always_inline)) void step(real sum[MR][NR], const real *a, const real *b, int r,
-                                                       int n) {
+static inline __attribute__((always_inline)) void k_iteration(real sum[MR][NR], const real *a, const real *b,
+                                                              int r, int n) {
     real x[MR];
 
 #pragma GCC unroll 4
@@ -41,19 +41,19 @@ static inline __attribute__((always_inline)) void step(real sum[MR][NR], const r
 static inline __attribute__((always_inline)) void tile(int64_t k, const real *a, const real *b, real *c,
                                                        int64_t ldc, int64_t acc, int r, int n, int u) {
     real sum[MR][NR];
-    const real *const turns = a + k / u * u * MR, *const end = a + k * MR;
+    const real *const unrolled_end = a + k / u * u * MR, *const end = a + k * MR;
 
 #pragma GCC unroll 4
     for (int i = 0; i < r; i++)
 #pragma GCC unroll 6
         for (int j = 0; j < n; j++)
             sum[i][j] = 0;
-    for (; a != turns; a += u * MR, b += u * NR)
+    for (; a != unrolled_end; a += u * MR, b += u * NR)
 #pragma GCC unroll 4
         for (int p = 0; p < u; p++)
-            step(sum, a + p * MR, b + p * NR, r, n);
+            k_iteration(sum, a + p * MR, b + p * NR, r, n);
     for (; a != end; a += MR, b += NR)
-        step(sum, a, b, r, n);
+        k_iteration(sum, a, b, r, n);
     if (acc) {
 #pragma GCC unroll 4
         for (int i = 0; i < r; i++)

@@ -7,7 +7,7 @@
  */
 #include "transpose_8x8_rvp.h"
 
-#ifdef UK_OP_u8turn
+#ifdef UK_OP_u8transpose
 typedef uint8_t element;
 #else
 typedef int8_t element;

@@ -33,12 +33,12 @@ enum { MR = 6, NR = 8, KR = 4 };
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
 #define LDA int64_t lda,
 #define ROW(i) ((i) < 3 ? a + (i) * lda : a3 + ((i) - 3) * lda)
-#define STEP KR
+#define STRIDE KR
 #define IN_PLACE
 #else
 #define LDA
 #define ROW(i) (a + (i) * KR)
-#define STEP (MR * KR)
+#define STRIDE (MR * KR)
 #endif
 
 /* A row's group, widened, by four columns at a time. */
@@ -76,9 +76,9 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t
                 sum[i][1] = _mm256_add_epi32(sum[i][1], _mm256_madd_epi16(x, z));
             }
         }
-        a += STEP;
+        a += STRIDE;
 #ifdef IN_PLACE
-        a3 += STEP;
+        a3 += STRIDE;
 #endif
     }
 

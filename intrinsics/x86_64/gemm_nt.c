@@ -50,7 +50,7 @@ INLINE void add_group(const int rows, int64_t k, const real *a, int64_t lda, str
     vector t[ROWS * COLUMNS] = {0};
     const real *b = column.first;
 
-#define STEP(load_it)                                                                         \
+#define K_ITERATION(load_it)                                                                  \
     do {                                                                                      \
         vector row[ROWS];                                                                     \
                                                                                               \
@@ -67,9 +67,9 @@ INLINE void add_group(const int rows, int64_t k, const real *a, int64_t lda, str
 
 #pragma GCC unroll 1
     for (; k >= V; k -= V, a += V, b += V)
-        STEP(load);
+        K_ITERATION(load);
     if (k)
-        STEP(load_left);
+        K_ITERATION(load_left);
 #pragma GCC unroll 4
     for (int i = 0; i < rows; i++)
         add_columns(sum_four(t[i * COLUMNS], t[i * COLUMNS + 1], t[i * COLUMNS + 2], t[i * COLUMNS + 3]),

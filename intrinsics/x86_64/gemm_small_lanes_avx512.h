@@ -21,7 +21,7 @@ enum { V = 8, L = 2 };
 #define LANE_OF(v, q) _mm512_extractf64x2_pd(v, q)
 #define LANES_OF(x) _mm512_castpd128_pd512(x)
 #define INSERT_LANE(v, x, q) _mm512_insertf64x2(v, x, q)
-#define STEPS_FROM(F) F(0) F(1) F(2) F(3)
+#define UNROLL_FROM(F) F(0) F(1) F(2) F(3)
 #define COLUMNS(F) F(1) F(2) F(3) F(4)
 #define ROWS(F) F(1) F(2)
 #else
@@ -38,11 +38,11 @@ enum { V = 16, L = 4 };
 #define LANE_OF(v, q) _mm512_extractf32x4_ps(v, q)
 #define LANES_OF(x) _mm512_castps128_ps512(x)
 #define INSERT_LANE(v, x, q) _mm512_insertf32x4(v, x, q)
-#define STEPS_FROM(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+#define UNROLL_FROM(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
 #define COLUMNS(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8)
 #define ROWS(F) F(1) F(2) F(3) F(4)
 #endif
-enum { STEPS = 2 * L, LANES = 4 };
+enum { UNROLL = 2 * L, LANES = 4 };
 
 /* Compilers leave what is computed here where it is, among others. */
 #define PIN(x) __asm__ volatile("" : "+v"(x))

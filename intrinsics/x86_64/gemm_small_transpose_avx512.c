@@ -6,13 +6,13 @@
  * UK_OP_dgemm_small_ta); b is broadcast.
  *
  *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
- *     v[i], w[i]     A's rows in halves of a vector, STEPS = 2 L steps of each: v of rows i and L + i, w of those 2 L on.
+ *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L steps of each: v of rows i and L + i, w of those 2 L on.
  *                    unpack makes of them: lanes of L rows, of steps i and L + i for the rows of one half, then the other's;
  *                    and one shuffle of v[i] and w[i] all rows at step i, another one those at step L + i.
  *
- * An iteration multiplies STEPS steps. Meanwhile it loads and unpacks the rows of the next STEPS, a few shuffles beside each
+ * An iteration multiplies UNROLL steps. Meanwhile it loads and unpacks the rows of the next UNROLL, a few shuffles beside each
  * step: all shuffles of 512 bits go through one unit on Intel's cores, and together in front of the steps they would take
- * cycles of their own. The last iteration is of the last STEPS steps, less those that have been computed, so that no step
+ * cycles of their own. The last iteration is of the last UNROLL steps, less those that have been computed, so that no step
  * needs a mask.
  *
  * m rows are shared out evenly over as few groups as there can be; in a group of fewer than V rows the last lane begins
@@ -47,9 +47,9 @@
 /* The sums of G vectors of rows, the last of which are also the last ones of the vector before where there are fewer, of n
  * columns. */
 INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
-                  vector sums[8][STEPS], int n, int G) {
+                  vector sums[8][UNROLL], int n, int G) {
     const int64_t size = sizeof(element), last = rows - V;
-    vector sum[8][STEPS], x[8];
+    vector sum[8][UNROLL], x[8];
 
 #pragma GCC unroll 8
     for (int g = 0; g < G; g++)
@@ -57,7 +57,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a,
         for (int j = 0; j < n; j++)
             sum[g][j] = WHOLE(setzero)();
 #pragma GCC unroll 1
-    for (int64_t p = s->steps; p > 0; p--) {
+    for (int64_t p = s->iterations; p > 0; p--) {
 #pragma GCC unroll 8
         for (int g = 0; g < G; g++)
             x[g] = WHOLE(loadu)(g < G - 1 ? a + g * V : at(a, last * size));
@@ -85,14 +85,14 @@ INLINE void lanes_of(element *const to, int64_t row, int64_t ldc, element *c[LAN
     }
 }
 
-INLINE void take_sums(const vector sums[STEPS], int n, int j, vector v[L]) {
+INLINE void take_sums(const vector sums[UNROLL], int n, int j, vector v[L]) {
 #pragma GCC unroll 4
     for (int i = 0; i < L; i++)
         v[i] = j + i < n ? sums[j + i] : WHOLE(setzero)();
 }
 
 /* C of those vectors: one text for any number. The last one is added to before the one before is stored. */
-INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][STEPS], element *to, int acc,
+INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][UNROLL], element *to, int acc,
                    int n, int64_t G) {
     element *c[LANES];
     vector v[L], last[L];
@@ -115,11 +115,11 @@ INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][S
 }
 
 #else
-/* Part u of STEPS: each lane of v's vectors, a row in each, becomes its transpose, and so w's. What takes the place of a vector
+/* Part u of UNROLL: each lane of v's vectors, a row in each, becomes its transpose, and so w's. What takes the place of a vector
  * of the iteration before is ready when that has been multiplied, which is the last one at the last step. */
 INLINE void unpack_part(int u, vector v[L], vector w[L]) {
 #ifdef UK_DOUBLE
-    if (u < STEPS - 1)
+    if (u < UNROLL - 1)
         return;
     shuffle_two(&v[0], &v[1], v[0], v[1], false);
     shuffle_two(&w[0], &w[1], w[0], w[1], false);
@@ -134,7 +134,7 @@ INLINE void unpack_part(int u, vector v[L], vector w[L]) {
         shuffle_two(&x[0], &even, x[0], x[2], true);
         x[2] = x[1];
         x[1] = even;
-    } else if (u == STEPS - 1) {
+    } else if (u == UNROLL - 1) {
         shuffle_two(&v[2], &v[3], v[2], v[3], true);
         shuffle_two(&w[2], &w[3], w[2], w[3], true);
     }
@@ -143,7 +143,7 @@ INLINE void unpack_part(int u, vector v[L], vector w[L]) {
 
 INLINE void unpack(vector v[L], vector w[L]) {
 #pragma GCC unroll 8
-    for (int u = 0; u < STEPS; u++)
+    for (int u = 0; u < UNROLL; u++)
         unpack_part(u, v, w);
 }
 
@@ -156,7 +156,7 @@ INLINE void load(const element *const a[LANES], int64_t lda, vector v[L], vector
 }
 
 /* All rows at step u of an iteration. */
-INLINE vector at_step(int u, const vector v[L], const vector w[L]) {
+INLINE vector at_iteration(int u, const vector v[L], const vector w[L]) {
     vector x = u < L ? SHUFFLE_LANES(v[u % L], w[u % L], 0x88) : SHUFFLE_LANES(v[u % L], w[u % L], 0xdd);
 
     PIN(x);
@@ -164,7 +164,7 @@ INLINE vector at_step(int u, const vector v[L], const vector w[L]) {
 }
 
 /* n columns. */
-INLINE void step(vector x, const element *b, int n, vector *sum) {
+INLINE void k_iteration(vector x, const element *b, int n, vector *sum) {
 #pragma GCC unroll 8
     for (int j = 0; j < n; j++)
         sum[j] = WHOLE(fmadd)(x, WHOLE(set1)(b[j]), sum[j]);
@@ -180,7 +180,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
     const element *next = at(from, rows * lda);
     const __mmask8 columns = (__mmask8)((1u << n) - 1);
     half row_sum[L];
-    vector sum[STEPS], v[L], w[L];
+    vector sum[UNROLL], v[L], w[L];
 
 #pragma GCC unroll 4
     for (int q = 0; q < LANES; q++) {
@@ -188,7 +188,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
         ALONE(a[q]);
     }
 #pragma GCC unroll 8
-    for (int j = 0; j < STEPS; j++)
+    for (int j = 0; j < UNROLL; j++)
         sum[j] = WHOLE(setzero)();
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
@@ -196,8 +196,8 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
     load(a, lda, v, w);
     unpack(v, w);
 #pragma GCC unroll 1
-    for (int64_t turns = s->turns; turns > 0; turns--) {
-        const int64_t on = turns > 1 ? STEPS * (int64_t)sizeof(element) : s->a_last;
+    for (int64_t unrolled = s->unrolled; unrolled > 0; unrolled--) {
+        const int64_t on = unrolled > 1 ? UNROLL * (int64_t)sizeof(element) : s->a_last;
         vector next_v[L], next_w[L];
 
 #pragma GCC unroll 4
@@ -207,8 +207,8 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
         }
         load(a, lda, next_v, next_w);
 #pragma GCC unroll 8
-        for (int u = 0; u < STEPS; u++) {
-            step(at_step(u, v, w), b, n, sum);
+        for (int u = 0; u < UNROLL; u++) {
+            k_iteration(at_iteration(u, v, w), b, n, sum);
             row_step(next + u, lda, b, columns, R, row_sum);
             b = at(b, ldb);
             ALONE(b);
@@ -223,11 +223,11 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
     }
 #define FROM(u)                                          \
     case u:                                              \
-        step(at_step(u, v, w), b, n, sum);               \
+        k_iteration(at_iteration(u, v, w), b, n, sum);   \
         row_step(next + u, lda, b, columns, R, row_sum); \
         b = at(b, ldb);                                  \
         __attribute__((fallthrough));
-    switch (s->enter) { STEPS_FROM(FROM) default :; }
+    switch (s->enter) { UNROLL_FROM(FROM) default:; }
     ALONE(to); /* the loop has no registers for C's rows */
 #pragma GCC unroll 4
     for (int q = 0; q < LANES; q++) {
@@ -262,15 +262,15 @@ INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const e
         sum[i] = HALF(setzero)();
     /* Loops of few iterations each, whose ends processors predict. */
 #pragma GCC unroll 1
-    for (int64_t p = s->steps / STEPS; p > 0; p--)
+    for (int64_t p = s->iterations / UNROLL; p > 0; p--)
 #pragma GCC unroll 8
-        for (int u = 0; u < STEPS; u++) {
+        for (int u = 0; u < UNROLL; u++) {
             row_step(a, row, b, columns, R, sum);
             a = at(a, next);
             b = at(b, ldb);
         }
 #pragma GCC unroll 1
-    for (int64_t p = s->steps % STEPS; p > 0; p--) {
+    for (int64_t p = s->iterations % UNROLL; p > 0; p--) {
         row_step(a, row, b, columns, R, sum);
         a = at(a, next);
         b = at(b, ldb);
@@ -309,7 +309,7 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
     const int most = n <= 2 ? 8 : n <= 4 ? 4 : 2;
     const int64_t vectors = (s->m + V - 1) / V, groups = (vectors + most - 1) / most;
     int64_t left = s->m;
-    vector sums[8][STEPS];
+    vector sums[8][UNROLL];
 
 #pragma GCC unroll 1
     for (int64_t i = 0; i < groups; i++) {
@@ -355,12 +355,12 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
 
 INLINE void prepare(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
                     int64_t n) {
-    const int64_t size = sizeof(element), beyond = k < STEPS || m <= L ? m : m % V > L || n > L ? 0 : m % V;
+    const int64_t size = sizeof(element), beyond = k < UNROLL || m <= L ? m : m % V > L || n > L ? 0 : m % V;
 
-    s->steps = k;
-    s->turns = k < STEPS ? 0 : (k - 1) / STEPS;
-    s->a_last = size * (k - s->turns * STEPS);
-    s->enter = (int32_t)(STEPS + s->turns * STEPS - k);
+    s->iterations = k;
+    s->unrolled = k < UNROLL ? 0 : (k - 1) / UNROLL;
+    s->a_last = size * (k - s->unrolled * UNROLL);
+    s->enter = (int32_t)(UNROLL + s->unrolled * UNROLL - k);
     s->lda = size * lda;
     s->ldb = size * ldb;
     s->ldc = size * ldc;

@@ -3,7 +3,7 @@
  * Packs m rows of length k into a panel of width UK_MR: blocks of 8 rows x 4 k of floats (UK_OP_spack_t), or 4 rows x
  * 2 k of doubles (UK_OP_dpack_t), are transposed in registers. Of a block with some rows, those that lack read the last
  * row again and are zeroed; one without rows is zeroed alone. The last block of a row ends at k, over elements that
- * are already packed, and of a shorter row no others are loaded. UK_OP_sturn and UK_OP_dturn store steps as far apart
+ * are already packed, and of a shorter row no others are loaded. UK_OP_stranspose and UK_OP_dtranspose store steps as far apart
  * as they are asked to.
  *
  *     floats    v0: rows 0 4   v1: rows 1 5   v2: rows 2 6   v3: rows 3 7     (4 k in each half)
@@ -20,15 +20,15 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#if defined UK_OP_dpack_t || defined UK_OP_dturn
+#if defined UK_OP_dpack_t || defined UK_OP_dtranspose
 typedef double element;
 typedef __m256d vector;
 typedef __m128d half;
-enum { V = 4, STEP = 2 };
+enum { V = 4, DEPTH = 2 };
 
 /* k steps of a row. */
 INLINE half load(const double *s, int k) {
-    return k == STEP ? _mm_loadu_pd(s) : _mm_load_sd(s);
+    return k == DEPTH ? _mm_loadu_pd(s) : _mm_load_sd(s);
 }
 
 INLINE vector join(half low, half high) {
@@ -61,12 +61,12 @@ _Static_assert(UK_MR % 2 == 0, "a block has 4 rows or 2");
 typedef float element;
 typedef __m256 vector;
 typedef __m128 half;
-enum { V = 8, STEP = 4 };
+enum { V = 8, DEPTH = 4 };
 
 /* k steps of a row. */
 INLINE half load(const float *s, int k) {
-    return k == STEP ? _mm_loadu_ps(s)
-           : k == 1  ? _mm_load_ss(s)
+    return k == DEPTH ? _mm_loadu_ps(s)
+           : k == 1   ? _mm_load_ss(s)
                     : _mm_maskload_ps(s, k == 2 ? _mm_set_epi32(0, 0, -1, -1) : _mm_set_epi32(0, -1, -1, -1));
 }
 
@@ -97,7 +97,7 @@ INLINE vector keep(vector v, int64_t left) {
 INLINE void store(float *d, int width, vector v) {
     if (width == V)
         _mm256_storeu_ps(d, v);
-    else if (width == STEP)
+    else if (width == DEPTH)
         _mm_storeu_ps(d, _mm256_castps256_ps128(v));
     else
         _mm256_maskstore_ps(
@@ -116,16 +116,16 @@ INLINE const element *row(struct rows s, int r) {
     return s.first + (s.offset ? s.offset[r] : r * s.lds);
 }
 
-/* Of `width` rows k steps, STEP or fewer, to d; `left` of them are data, the others 0. */
+/* Of `width` rows k steps, DEPTH or fewer, to d; `left` of them are data, the others 0. */
 INLINE void block(struct rows s, int width, int64_t left, int k, element *d, int64_t ldd) {
-    vector v[STEP];
+    vector v[DEPTH];
 
-    for (int r = 0; r < STEP; r++)
+    for (int r = 0; r < DEPTH; r++)
         v[r] = (vector){0};
-    for (int r = 0; r < STEP && left > 0; r++) {
+    for (int r = 0; r < DEPTH && left > 0; r++) {
         const half low = load(row(s, r), k);
 
-        v[r] = join(low, STEP + r < width ? load(row(s, STEP + r), k) : low);
+        v[r] = join(low, DEPTH + r < width ? load(row(s, DEPTH + r), k) : low);
     }
     unpack(v);
     for (int p = 0; p < k; p++)
@@ -150,21 +150,21 @@ INLINE void pack(int64_t k, struct rows s, int64_t m, element *d, int64_t ldd) {
 
     if (k == 1)
         blocks(s, m, 1, d, ldd);
-    else if (STEP > 2 && k == 2)
+    else if (DEPTH > 2 && k == 2)
         blocks(s, m, 2, d, ldd);
-    else if (STEP > 3 && k == 3)
+    else if (DEPTH > 3 && k == 3)
         blocks(s, m, 3, d, ldd);
     else
 #pragma GCC unroll 1
-        for (int64_t p = 0; p < k; p += STEP) {
-            const int64_t q = p < k - STEP ? p : k - STEP;
+        for (int64_t p = 0; p < k; p += DEPTH) {
+            const int64_t q = p < k - DEPTH ? p : k - DEPTH;
 
             s.first = first + q;
-            blocks(s, m, STEP, d + q * ldd, ldd);
+            blocks(s, m, DEPTH, d + q * ldd, ldd);
         }
 }
 
-INLINE void turn(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
+INLINE void transpose(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
     int64_t offset[UK_MR], last = 0;
 
     if (m == UK_MR) {
@@ -178,12 +178,12 @@ INLINE void turn(int64_t k, const element *s, int64_t lds, element *d, int64_t l
     pack(k, (struct rows){s, lds, offset}, m, d, ldd);
 }
 
-#if defined UK_OP_sturn || defined UK_OP_dturn
+#if defined UK_OP_stranspose || defined UK_OP_dtranspose
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
-    turn(k, s, lds, d, ldd, m);
+    transpose(k, s, lds, d, ldd, m);
 }
 #else
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
-    turn(k, s, lds, d, UK_MR, m);
+    transpose(k, s, lds, d, UK_MR, m);
 }
 #endif

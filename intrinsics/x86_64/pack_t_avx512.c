@@ -3,7 +3,7 @@
  * Packs m rows of length k into a panel of width UK_MR, transposed in registers: blocks of 16 rows x 4 k of floats
  * (UK_OP_spack_t), of 8 rows x 2 k of doubles (UK_OP_dpack_t). Rows m and up read row m - 1 again and are zeroed in the
  * block; the last block of a row ends at k, over elements that are already packed, and what is shorter than one is loaded
- * under masks. UK_OP_sturn and UK_OP_dturn store steps as far apart as they are asked to.
+ * under masks. UK_OP_stranspose and UK_OP_dtranspose store steps as far apart as they are asked to.
  *
  *     blocks of floats     v0: rows 0 4 8 12   v1: rows 1 5 9 13   v2: rows 2 6 10 14   v3: rows 3 7 11 15   (4 k in each lane)
  *                          unpack by floats, then by pairs: lane q of the p-th result is rows 4q .. 4q + 3 at k = p.
@@ -25,17 +25,17 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-#if defined UK_OP_dpack_t || defined UK_OP_dturn
+#if defined UK_OP_dpack_t || defined UK_OP_dtranspose
 #define UK_FLOATS 0
 typedef double element;
 typedef __m512d vector;
 typedef __mmask8 mask;
-enum { V = 8, STEP = 2, STEP_MASK = (1 << STEP) - 1 };
+enum { V = 8, DEPTH = 2, DEPTH_MASK = (1 << DEPTH) - 1 };
 
 INLINE vector whole(vector v, mask to, const element *s) {
     const __m128d x = _mm_loadu_pd(s);
 
-    return to == STEP_MASK ? _mm512_broadcast_f64x2(x) : _mm512_mask_broadcast_f64x2(v, to, x);
+    return to == DEPTH_MASK ? _mm512_broadcast_f64x2(x) : _mm512_mask_broadcast_f64x2(v, to, x);
 }
 
 /* The same of elements that the mask says, and no others are read. */
@@ -59,12 +59,12 @@ INLINE void unpack(const vector *row, vector *v) {
 typedef float element;
 typedef __m512 vector;
 typedef __mmask16 mask;
-enum { V = 16, STEP = 4, STEP_MASK = (1 << STEP) - 1 };
+enum { V = 16, DEPTH = 4, DEPTH_MASK = (1 << DEPTH) - 1 };
 
 INLINE vector whole(vector v, mask to, const element *s) {
     const __m128 x = _mm_loadu_ps(s);
 
-    return to == STEP_MASK ? _mm512_broadcast_f32x4(x) : _mm512_mask_broadcast_f32x4(v, to, x);
+    return to == DEPTH_MASK ? _mm512_broadcast_f32x4(x) : _mm512_mask_broadcast_f32x4(v, to, x);
 }
 
 INLINE vector part(vector v, mask to, const element *s) {
@@ -89,7 +89,7 @@ INLINE void unpack(const vector *row, vector *v) {
 }
 #endif
 
-enum { BLOCKS = (UK_MR + V - 1) / V, LEFT = UK_MR - V * (BLOCKS - 1), LANES = V / STEP };
+enum { BLOCKS = (UK_MR + V - 1) / V, LEFT = UK_MR - V * (BLOCKS - 1), LANES = V / DEPTH };
 
 /* Rows lds apart, all of a panel's; or so far from the first. */
 struct rows {
@@ -124,23 +124,23 @@ INLINE struct columns from(struct columns d, int r, int64_t p) {
     return d;
 }
 
-/* Of `count` rows k steps, STEP or fewer, to d. Of each step's elements those in keep are data, the others 0. */
+/* Of `count` rows k steps, DEPTH or fewer, to d. Of each step's elements those in keep are data, the others 0. */
 INLINE void block(struct rows s, int count, uint32_t keep, int k, struct columns d) {
     const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
-    const unsigned steps = (1u << k) - 1;
-    vector v[STEP];
+    const unsigned elements = (1u << k) - 1;
+    vector v[DEPTH];
 
     if (!keep) {
         for (int p = 0; p < k; p++)
             store(d.d + p * d.ldd, width, width, (vector){0});
         return;
     }
-    for (int r = 0; r < STEP; r++)
+    for (int r = 0; r < DEPTH; r++)
         v[r] = (vector){0};
-    for (int g = 0; g < LANES; g++, s = further(s, STEP, 0))
-        for (int r = 0; r < STEP && STEP * g + r < count; r++)
-            v[r] = k == STEP ? whole(v[r], (mask)(steps << STEP * g), row(s, r))
-                             : part(v[r], (mask)(steps << STEP * g), row(s, r));
+    for (int g = 0; g < LANES; g++, s = further(s, DEPTH, 0))
+        for (int r = 0; r < DEPTH && DEPTH * g + r < count; r++)
+            v[r] = k == DEPTH ? whole(v[r], (mask)(elements << DEPTH * g), row(s, r))
+                              : part(v[r], (mask)(elements << DEPTH * g), row(s, r));
     unpack(v, v);
     for (int p = 0; p < k; p++)
         store(d.d + p * d.ldd, width, data, v[p]);
@@ -159,22 +159,22 @@ INLINE void square(struct rows s, int count, uint32_t keep, struct columns d) {
     const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
     vector v[V];
 
-    for (int g = 0; g < V; g += STEP, s = further(s, STEP, 0)) {
-        for (int r = 0; r < STEP; r++)
+    for (int g = 0; g < V; g += DEPTH, s = further(s, DEPTH, 0)) {
+        for (int r = 0; r < DEPTH; r++)
             v[g + r] = _mm512_loadu_ps(g + r < count ? row(s, r) : s.first);
         unpack(v + g, v + g);
     }
-    for (int p = 0; p < STEP; p++) {
+    for (int p = 0; p < DEPTH; p++) {
         const __m512 *q = v + p;
-        const __m512 even01 = _mm512_shuffle_f32x4(q[0], q[STEP], 0x88),
-                     odd01 = _mm512_shuffle_f32x4(q[0], q[STEP], 0xdd);
-        const __m512 even23 = _mm512_shuffle_f32x4(q[2 * STEP], q[3 * STEP], 0x88);
-        const __m512 odd23 = _mm512_shuffle_f32x4(q[2 * STEP], q[3 * STEP], 0xdd);
+        const __m512 even01 = _mm512_shuffle_f32x4(q[0], q[DEPTH], 0x88),
+                     odd01 = _mm512_shuffle_f32x4(q[0], q[DEPTH], 0xdd);
+        const __m512 even23 = _mm512_shuffle_f32x4(q[2 * DEPTH], q[3 * DEPTH], 0x88);
+        const __m512 odd23 = _mm512_shuffle_f32x4(q[2 * DEPTH], q[3 * DEPTH], 0xdd);
 
         store(d.d + p * d.ldd, width, data, _mm512_shuffle_f32x4(even01, even23, 0x88));
-        store(d.d + (STEP + p) * d.ldd, width, data, _mm512_shuffle_f32x4(odd01, odd23, 0x88));
-        store(d.d + (2 * STEP + p) * d.ldd, width, data, _mm512_shuffle_f32x4(even01, even23, 0xdd));
-        store(d.d + (3 * STEP + p) * d.ldd, width, data, _mm512_shuffle_f32x4(odd01, odd23, 0xdd));
+        store(d.d + (DEPTH + p) * d.ldd, width, data, _mm512_shuffle_f32x4(odd01, odd23, 0x88));
+        store(d.d + (2 * DEPTH + p) * d.ldd, width, data, _mm512_shuffle_f32x4(even01, even23, 0xdd));
+        store(d.d + (3 * DEPTH + p) * d.ldd, width, data, _mm512_shuffle_f32x4(odd01, odd23, 0xdd));
     }
 }
 #endif
@@ -182,9 +182,9 @@ INLINE void square(struct rows s, int count, uint32_t keep, struct columns d) {
 INLINE void pack(int64_t k, struct rows s, uint32_t keep, struct columns d) {
     if (k == 1)
         blocks(s, keep, 1, d);
-    else if (STEP > 2 && k == 2)
+    else if (DEPTH > 2 && k == 2)
         blocks(s, keep, 2, d);
-    else if (STEP > 3 && k == 3)
+    else if (DEPTH > 3 && k == 3)
         blocks(s, keep, 3, d);
 #if UK_FLOATS
     else if (k >= V && s.lds * sizeof(element) % 4096 == 0)
@@ -196,14 +196,14 @@ INLINE void pack(int64_t k, struct rows s, uint32_t keep, struct columns d) {
         }
 #endif
     else
-        for (int64_t p = 0; p < k; p += STEP) {
-            const int64_t q = p < k - STEP ? p : k - STEP;
+        for (int64_t p = 0; p < k; p += DEPTH) {
+            const int64_t q = p < k - DEPTH ? p : k - DEPTH;
 
-            blocks(further(s, 0, q), keep, STEP, from(d, 0, q));
+            blocks(further(s, 0, q), keep, DEPTH, from(d, 0, q));
         }
 }
 
-INLINE void turn(int64_t k, const element *s, int64_t lds, struct columns d, int64_t m) {
+INLINE void transpose(int64_t k, const element *s, int64_t lds, struct columns d, int64_t m) {
     int64_t offset[UK_MR];
 
     if (m == UK_MR) {
@@ -215,12 +215,12 @@ INLINE void turn(int64_t k, const element *s, int64_t lds, struct columns d, int
     pack(k, (struct rows){s, lds, offset, false}, (1u << m) - 1, d);
 }
 
-#if defined UK_OP_sturn || defined UK_OP_dturn
+#if defined UK_OP_stranspose || defined UK_OP_dtranspose
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t ldd, int64_t m) {
-    turn(k, s, lds, (struct columns){d, ldd}, m);
+    transpose(k, s, lds, (struct columns){d, ldd}, m);
 }
 #else
 void UK_SYMBOL(int64_t k, const element *s, int64_t lds, element *d, int64_t m) {
-    turn(k, s, lds, (struct columns){d, UK_MR}, m);
+    transpose(k, s, lds, (struct columns){d, UK_MR}, m);
 }
 #endif

@@ -94,13 +94,13 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
     if (columns == 1)
         return flat && sum > ROWS_IN_PLACE && uk_has_big_l2(s) ? long_rows : 1;
     double bytes = elements * (double)uk_type_bytes(st->operand[o].tensor->type);
-    const double told_rows = uk_values_estimate(s, st, f->axis[rows]);
+    const double hinted_rows = uk_values_estimate(s, st, f->axis[rows]);
     const int few_rows = flat ? FEW_ROWS_FLAT : uk_has_big_l2(s) ? FEW_ROWS_BIG : FEW_ROWS;
-    bool few = told_rows <= few_rows && columns < LONG_COLUMNS;
+    bool few = hinted_rows <= few_rows && columns < LONG_COLUMNS;
     bool near = !flat && bytes <= (double)uk_l2_share(s) / (uk_has_big_l2(s) ? NEAR_SHARE : 1);
     /* One row of tiles waits for B: the more lines of each of its rows come one after the other, the better. */
     double lines = (double)f->most[last] * (double)uk_type_bytes(st->operand[o].tensor->type) / 64;
-    bool waits = told_rows <= ONE_TILE_ROWS;
+    bool waits = hinted_rows <= ONE_TILE_ROWS;
     return (few || near ? 1 : far_columns) * (waits && lines > 0 ? 1 + wait_for_lines / lines : 1);
 }
 
@@ -108,13 +108,13 @@ static double in_place(const struct uk_schedule *s, const struct uk_stage *st, c
 static double rows_in_place(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f,
                             int o, double cycles) {
     double bytes = (double)uk_type_bytes(st->operand[o].tensor->type), columns = 0, along;
-    int64_t rows = 0, step = 0, told_sum = 0;
+    int64_t rows = 0, step = 0, hinted_sum = 0;
 
     for (int v = 0; v < f->axes; v++) {
         struct uk_poly c = uk_coefficient(&st->operand[o], f->axis[v]->id);
 
         if (uk_is_reduced(st, f->axis[v]) && uk_poly_is_int(&c, &step))
-            told_sum = uk_size_guess(s, st->statement->extent[f->axis[v]->iterator]);
+            hinted_sum = uk_size_guess(s, st->statement->extent[f->axis[v]->iterator]);
         else if (uk_depends(&st->operand[o], f->axis[v]))
             rows = f->most[v];
         else
@@ -124,7 +124,7 @@ static double rows_in_place(const struct uk_schedule *s, const struct uk_stage *
         return 0;
     double elements = operand_size(s, st, f, o, -1, &along);
     double each = elements * bytes > FAR_ROWS_BYTES ? far_row_cycles : near_row_cycles;
-    bool shares = rows > WAYS && told_sum && told_sum * (int64_t)bytes % UK_PAGE == 0;
+    bool shares = rows > WAYS && hinted_sum && hinted_sum * (int64_t)bytes % UK_PAGE == 0;
 
     return elements * each * (double)(int64_t)((columns - 1) / ROWS_BLOCK) +
            (shares ? cycles * (one_set - 1) : 0);

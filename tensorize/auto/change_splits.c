@@ -45,9 +45,9 @@ static int64_t balanced(const struct uk_draft *d, int k, int which, int64_t fact
 
         if (uk_same_name(st->statement->iterator[i]->name, from) && extent > (double)factor &&
             extent < 1e15) {
-            int64_t n = (int64_t)extent, pieces = (n - 1) / factor + 1;
+            int64_t n = (int64_t)extent, parts = (n - 1) / factor + 1;
 
-            return (n - 1) / pieces + 1;
+            return (n - 1) / parts + 1;
         }
     }
     return factor;

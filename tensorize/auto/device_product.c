@@ -9,8 +9,8 @@
 #include "device.h"
 
 enum {
-    STEP = 8,  /* of the sum in shared memory: long enough that a step hides what it waits for */
-    LARGE = 8, /* rows and columns of a thread's tile where there is no kernel */
+    K_BLOCK = 8, /* of the sum in shared memory: long enough that a step hides what it waits for */
+    LARGE = 8,   /* rows and columns of a thread's tile where there is no kernel */
     GROUP = 4, /* neighbours along an axis that a thread has: 16 bytes of f32, one access to shared memory */
     AT_LEAST = 8, /* rows and columns: fewer are sums, of which tiles would be nearly empty */
     SPARE = 10,   /* registers besides sums, what is read of shared memory at a time, and copies */
@@ -33,10 +33,10 @@ static const double alone = 1.3;
 struct product {
     struct uk_schedule *s;
     struct uk_stage *st;
-    int a, b;                             /* operands: of rows, of columns */
-    struct uk_loop *rows, *columns, *sum; /* that are tiled */
-    struct uk_loop *place, *steps, *step; /* around a block's tile; over steps of the sum; of a step */
-    const char *draft;                    /* its name without a pipeline */
+    int a, b;                                   /* operands: of rows, of columns */
+    struct uk_loop *rows, *columns, *sum;       /* that are tiled */
+    struct uk_loop *place, *k_blocks, *k_inner; /* around a block's tile; over steps of the sum; of a step */
+    const char *draft;                          /* its name without a pipeline */
 };
 
 /* A block's tile: `threads` squared threads, each with a tile of rows x columns; of a step, the instructions for that. */
@@ -129,7 +129,7 @@ static int words_of(const struct uk_stage *st) {
 static int registers_of(const struct uk_device *d, const struct uk_stage *st, const struct tile *t) {
     const int read = t->rows + t->columns, words = words_of(st);
     const int n =
-        words * (t->rows * t->columns + read) + (A_COPY + words - 1) * read * STEP / t->threads + SPARE;
+        words * (t->rows * t->columns + read) + (A_COPY + words - 1) * read * K_BLOCK / t->threads + SPARE;
 
     return (n + d->granule - 1) / d->granule * d->granule;
 }
@@ -139,7 +139,7 @@ static int64_t register_bytes_of(const struct product *p, const struct tile *t) 
     const struct uk_stage *st = p->st;
     const size_t ahead = (uk_type_bytes(st->operand[p->a].tensor->type) * (size_t)t->rows +
                           uk_type_bytes(st->operand[p->b].tensor->type) * (size_t)t->columns) *
-                         STEP / (size_t)t->threads;
+                         K_BLOCK / (size_t)t->threads;
 
     return (int64_t)(uk_type_bytes(st->operand[0].tensor->type) * (size_t)(t->rows * t->columns) + ahead);
 }
@@ -149,7 +149,7 @@ static int64_t bytes_of(const struct product *p, const struct tile *t) {
     const size_t step = uk_type_bytes(p->st->operand[p->a].tensor->type) * (size_t)t->rows +
                         uk_type_bytes(p->st->operand[p->b].tensor->type) * (size_t)t->columns;
 
-    return 2 * (int64_t)(step * (size_t)t->threads + 2 * GROUP * sizeof(float)) * STEP;
+    return 2 * (int64_t)(step * (size_t)t->threads + 2 * GROUP * sizeof(float)) * K_BLOCK;
 }
 
 static int waves_of(const struct uk_device *d, const struct tile *t) {
@@ -269,14 +269,14 @@ static enum uk_status order(struct product *p, const struct tile *t) {
     struct parts r, c;
     int n = 0, axes = 0;
 
-    p->step = p->sum;
+    p->k_inner = p->sum;
     enum uk_status status = part(p, p->rows, t->rows, t->threads, &r);
 
     if (status || (status = part(p, p->columns, t->columns, t->threads, &c)) ||
-        (status = uk_device_split(p->s, st, &p->step, STEP, "o", "i", &p->steps)))
+        (status = uk_device_split(p->s, st, &p->k_inner, K_BLOCK, "o", "i", &p->k_blocks)))
         return status;
-    struct uk_loop *const tiled[] = {r.block,  r.thread, r.inner,  c.block,
-                                     c.thread, c.inner,  p->steps, p->step};
+    struct uk_loop *const tiled[] = {r.block,  r.thread, r.inner,     c.block,
+                                     c.thread, c.inner,  p->k_blocks, p->k_inner};
     bool taken[UK_MAX_LOOPS] = {false};
     for (int i = 0; i < st->loops; i++)
         for (size_t k = 0; k < sizeof tiled / sizeof tiled[0]; k++)
@@ -296,7 +296,7 @@ static enum uk_status order(struct product *p, const struct tile *t) {
                 order[n++] = st->loop[i];
         p->place = reduced ? p->place : order[n - 1];
     }
-    struct uk_loop *const inside[] = {p->steps, r.thread, c.thread, p->step, r.inner, c.inner};
+    struct uk_loop *const inside[] = {p->k_blocks, r.thread, c.thread, p->k_inner, r.inner, c.inner};
     for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
         order[n++] = inside[i];
     if ((status = uk_device_order(p->s, st, order, n)) ||
@@ -374,7 +374,7 @@ static void set_strides(const struct product *p, const struct tile *t, int o, in
                         struct uk_step *step) {
     const int64_t threads = (int64_t)GROUP * t->threads, all = (int64_t)each * t->threads;
 
-    if (!step->layout || !uk_device_is_contiguous(&p->st->operand[o], p->step))
+    if (!step->layout || !uk_device_is_contiguous(&p->st->operand[o], p->k_inner))
         return;
     step->stride[step->strides++] = all + GROUP;
     while (step->strides < step->layout->to_count - 2 - (each > GROUP))
@@ -388,8 +388,8 @@ static void set_strides(const struct product *p, const struct tile *t, int o, in
 /* The operand's part of a step; along the iterator `axis` a thread has `each`. */
 static enum uk_status share(struct product *p, const struct tile *tile, int o, int axis, int each) {
     const struct uk_tensor *t = p->st->operand[o].tensor;
-    struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->steps, 1);
-    const int along = dimension_of(p->st, o, axis), sum = dimension_of(p->st, o, p->step->iterator);
+    struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->k_blocks, 1);
+    const int along = dimension_of(p->st, o, axis), sum = dimension_of(p->st, o, p->k_inner->iterator);
 
     if (!step || !(step->name = uk_alloc(p->s->arena, sizeof *step->name)))
         return uk_out_of_memory(p->s->context);
@@ -424,7 +424,7 @@ static enum uk_status follow(struct product *p) {
 }
 
 static enum uk_status pipeline(struct product *p) {
-    struct uk_step *step = uk_step_on(p->s, UK_STEP_PIPELINE, p->st, &p->steps, 1);
+    struct uk_step *step = uk_step_on(p->s, UK_STEP_PIPELINE, p->st, &p->k_blocks, 1);
     const char *draft = uk_format(p->s->arena, "%s, a step ahead", p->draft);
 
     if (!step || !draft)
@@ -438,7 +438,7 @@ static enum uk_status pipeline(struct product *p) {
 
 /* By a kernel, if there is one for the tile. */
 static enum uk_status tensorize(struct product *p) {
-    struct uk_step *step = uk_step_on(p->s, UK_STEP_TENSORIZE, p->st, &p->step, 1);
+    struct uk_step *step = uk_step_on(p->s, UK_STEP_TENSORIZE, p->st, &p->k_inner, 1);
     const char *refusal = uk_refusal(p->s, p->st->name, UK_DRAFT_KERNEL);
     const struct uk_draft_name *without = p->st->draft;
 

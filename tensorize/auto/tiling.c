@@ -45,8 +45,8 @@ enum {
     FAR_ROWS = 64,
     FAR_COLUMNS = 2048,
     WIDE_COLUMNS = 256, /* bytes of a row of B in a tile */
-    STRIP_ROWS = 4,     /* up to so many rows, B is streamed once, in blocks of STRIP_K whole rows */
-    STRIP_K = 32,
+    STREAM_ROWS = 4,    /* up to so many rows, B is streamed once, in blocks of STREAM_K whole rows */
+    STREAM_K = 32,
 };
 
 /* ---- steps as data, applied as if they had been written ---- */
@@ -145,9 +145,9 @@ static void choose_in_place(struct tiling *t, double m, double n, bool flat) {
     if (wide && m <= (double)t->fit->most[t->rows] && (int64_t)(n * bytes) % UK_PAGE) {
         t->columns_outside = true;
         t->kc = 0;
-    } else if (m <= STRIP_ROWS && n * longest_sum(t) * bytes > l2) {
+    } else if (m <= STREAM_ROWS && n * longest_sum(t) * bytes > l2) {
         t->columns_outside = false;
-        t->kc = STRIP_K;
+        t->kc = STREAM_K;
     }
 }
 

@@ -114,8 +114,8 @@ enum uk_status uk_order_window(struct tiling *t) {
     if (!t->fit->transposed)
         put(t, &columns, 1);
     t->outside = t->blocks = t->loops;
-    for (int turn = 0; turn < 2; turn++) {
-        if (w.tiles_wait == (turn == 0)) {
+    for (int pass = 0; pass < 2; pass++) {
+        if (w.tiles_wait == (pass == 0)) {
             put(t, w.sums, w.sum_count);
             put(t, blocks, t->fit->axes);
         } else {

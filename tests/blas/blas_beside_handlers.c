@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-char told[80];
+char reported[80];
 int RowMajorStrg = 5;
 
 void xerbla_(const char *routine, const int32_t *argument, size_t length);
@@ -13,11 +13,11 @@ void xerbla_64_(const char *routine, const int64_t *argument, size_t length);
 void cblas_xerbla(int32_t argument, const char *routine, const char *form, ...);
 
 void xerbla_(const char *routine, const int32_t *argument, size_t length) {
-    snprintf(told, sizeof told, "xerbla %.*s %d", (int)length, routine, (int)*argument);
+    snprintf(reported, sizeof reported, "xerbla %.*s %d", (int)length, routine, (int)*argument);
 }
 
 void xerbla_64_(const char *routine, const int64_t *argument, size_t length) {
-    snprintf(told, sizeof told, "xerbla_64 %.*s %lld", (int)length, routine, (long long)*argument);
+    snprintf(reported, sizeof reported, "xerbla_64 %.*s %lld", (int)length, routine, (long long)*argument);
 }
 
 void cblas_xerbla(int32_t argument, const char *routine, const char *form, ...) {
@@ -25,5 +25,5 @@ void cblas_xerbla(int32_t argument, const char *routine, const char *form, ...) 
 
     va_start(ap, form);
     va_end(ap);
-    snprintf(told, sizeof told, "cblas_xerbla %s %d %d", routine, (int)argument, RowMajorStrg);
+    snprintf(reported, sizeof reported, "cblas_xerbla %s %d %d", routine, (int)argument, RowMajorStrg);
 }

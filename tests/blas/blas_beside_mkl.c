@@ -2,13 +2,13 @@
 /* The handler of MKL, in an object of its own. */
 #include <stdio.h>
 
-char told[80];
+char reported[80];
 
 void cblas_xerbla(const char *routine, int argument);
 void mkl_get_version(void *version);
 
 void cblas_xerbla(const char *routine, int argument) {
-    snprintf(told, sizeof told, "mkl %s %d", routine, argument);
+    snprintf(reported, sizeof reported, "mkl %s %d", routine, argument);
 }
 
 void mkl_get_version(void *version) {

@@ -63,7 +63,7 @@ enum uk_status __wrap_uk_gemm_run(const struct gemm_plan *plan, const struct gem
     const int i = atomic_fetch_add(&runs, 1);
 
     tiles_can_pack = plan->tile && plan->tile->packing;
-    packing_runs += tiles_can_pack && plan->asking && plan->form == GEMM_PANELS && plan->a_step == 1 &&
+    packing_runs += tiles_can_pack && plan->prefetching && plan->form == GEMM_PANELS && plan->a_step == 1 &&
                     plan->rows == plan->tile->mr;
     if (i < MOST_PRODUCTS) {
         workspaces[i].begin = (uintptr_t)workspace;
@@ -158,7 +158,7 @@ static void tiles_pack_the_next_panel(void **state) {
     smaller.part[1].size = 1 << 20;
     copies_pay.is_far = true;
     copies_pay.conflict = copies_pay.translate = copies_pay.far = 100;
-    copies_pay.as_read = copies_pay.beside = 0;
+    copies_pay.fused_packing = copies_pay.beside = 0;
     uk_gemm_f32.figures = uk_gemm_f64.figures = &copies_pay;
     for (int64_t rows = 53; rows <= 56; rows++)
         for (int column_major = 0; column_major < 2; column_major++) {

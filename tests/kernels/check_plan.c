@@ -213,7 +213,7 @@ static void add_transpose(const struct uk_kernel *row, const struct shape *s, in
     add_number(p, s->mr);
 }
 
-static void plan_turn(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_transpose(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_transpose(row, s, row->mr, p);
 }
 
@@ -232,7 +232,7 @@ static void plan_window(const struct uk_kernel *row, const struct shape *s, stru
 }
 
 /* No more than the rows that are there. */
-static void plan_byte_turn(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
+static void plan_byte_transpose(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     add_transpose(row, s, s->mr, p);
 }
 
@@ -413,11 +413,11 @@ static const struct op ops[] = {
      .types = ALL(F16)},
     {"spack_s", (void (*)(void))uk_reference_spack_s, plan_spack_s, .has_k = true, .has_columns = true},
     {"spack_t", (void (*)(void))uk_reference_spack_t, plan_pack_t, .has_k = true, .has_rows = true},
-    {"sturn", (void (*)(void))uk_reference_sturn, plan_turn, .has_k = true, .has_rows = true},
-    {"u8turn", (void (*)(void))uk_reference_u8turn, plan_byte_turn, .has_k = true, .has_rows = true,
-     .any_rows = true, .types = ALL(U8)},
-    {"i8turn", (void (*)(void))uk_reference_i8turn, plan_byte_turn, .has_k = true, .has_rows = true,
-     .any_rows = true, .types = ALL(I8)},
+    {"stranspose", (void (*)(void))uk_reference_stranspose, plan_transpose, .has_k = true, .has_rows = true},
+    {"u8transpose", (void (*)(void))uk_reference_u8transpose, plan_byte_transpose, .has_k = true,
+     .has_rows = true, .any_rows = true, .types = ALL(U8)},
+    {"i8transpose", (void (*)(void))uk_reference_i8transpose, plan_byte_transpose, .has_k = true,
+     .has_rows = true, .any_rows = true, .types = ALL(I8)},
     {"u8max", (void (*)(void))uk_reference_u8max, plan_window, .has_k = true, .has_rows = true,
      .any_rows = true, .any_columns = true, .has_acc = true, .types = {U8, U8}},
     {"i8max", (void (*)(void))uk_reference_i8max, plan_window, .has_k = true, .has_rows = true,
@@ -474,7 +474,7 @@ static const struct op ops[] = {
      .has_columns = true, .has_acc = true, .any_rows = true, .types = ALL(F64)},
     {"dpack_t", (void (*)(void))uk_reference_dpack_t, plan_pack_t, .has_k = true, .has_rows = true,
      .types = ALL(F64)},
-    {"dturn", (void (*)(void))uk_reference_dturn, plan_turn, .has_k = true, .has_rows = true,
+    {"dtranspose", (void (*)(void))uk_reference_dtranspose, plan_transpose, .has_k = true, .has_rows = true,
      .types = ALL(F64)},
     {"dpack_n", (void (*)(void))uk_reference_dpack_n, plan_pack_n, .has_k = true, .has_columns = true,
      .types = ALL(F64)},

@@ -125,16 +125,16 @@ static void run_bpack(void *user) {
 }
 
 /* Rows that are longer than a block. */
-static void run_u8turn(void *user) {
+static void run_u8transpose(void *user) {
     const struct operands *o = user;
-    ((uk_u8turn_function *)o->kernel->function)(K, (const uint8_t *)o->a, LD, (uint8_t *)o->b, o->kernel->mr,
-                                                o->kernel->mr);
+    ((uk_u8transpose_function *)o->kernel->function)(K, (const uint8_t *)o->a, LD, (uint8_t *)o->b,
+                                                     o->kernel->mr, o->kernel->mr);
 }
 
-static void run_i8turn(void *user) {
+static void run_i8transpose(void *user) {
     const struct operands *o = user;
-    ((uk_i8turn_function *)o->kernel->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b, o->kernel->mr,
-                                                o->kernel->mr);
+    ((uk_i8transpose_function *)o->kernel->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b,
+                                                     o->kernel->mr, o->kernel->mr);
 }
 
 /* 3 x 3 windows of a pixel. */
@@ -205,7 +205,7 @@ static const struct operation {
     {"bpack_n", run_bpack, COPIES, 4 * GROUPS, 0, 1, false, false, 0},
     {"spack_s", run_spack_s, COPIES, 0, 8, K, false, false, 0},
     {"spack_t", run_spack_t, COPIES, 8, 0, K, false, false, 0},
-    {"sturn", run_sturn, COPIES, 8, 0, K, false, false, 0},
+    {"stranspose", run_stranspose, COPIES, 8, 0, K, false, false, 0},
     {"spack_n", run_spack_n, COPIES, 0, 8, K, false, false, 0},
     {"u8pack_t", run_u8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false, 0},
     {"i8pack_t", run_i8pack_t, COPIES, 0, 2 * GROUPS, 1, false, false, 0},
@@ -215,8 +215,8 @@ static const struct operation {
     {"i8panel_t", run_i8panel, COPIES, 0, 2, K, false, false, 0},
     {"u8panel_n", run_u8panel, COPIES, 2, 0, K, false, false, 0},
     {"i8panel_n", run_i8panel, COPIES, 2, 0, K, false, false, 0},
-    {"u8turn", run_u8turn, COPIES, 2, 0, K, false, false, 0},
-    {"i8turn", run_i8turn, COPIES, 2, 0, K, false, false, 0},
+    {"u8transpose", run_u8transpose, COPIES, 2, 0, K, false, false, 0},
+    {"i8transpose", run_i8transpose, COPIES, 2, 0, K, false, false, 0},
     {"u8max", run_u8max, COPIES, 0, 10, 1, false, false, 0},
     {"i8max", run_i8max, COPIES, 0, 10, 1, false, false, 0},
     {"u8sum", run_u8sum, COPIES, 0, 13, 1, false, false, 0},
@@ -237,7 +237,7 @@ static const struct operation {
     {"dgemm_small_ta", run_dgemm_small_ta, MULTIPLIES, 0, 0, 0, false, true, 0},
     {"dgemm_nt", run_dgemm_nt, MULTIPLIES, 0, 0, 0, false, true, 0},
     {"dpack_t", run_dpack_t, COPIES, 16, 0, K, false, true, 0},
-    {"dturn", run_dturn, COPIES, 16, 0, K, false, true, 0},
+    {"dtranspose", run_dtranspose, COPIES, 16, 0, K, false, true, 0},
     {"dpack_n", run_dpack_n, COPIES, 0, 16, K, false, true, 0},
     {"ddot", run_ddot, STREAMS, 0, 0, 0, false, true, 0},
     {"daxpy", run_daxpy, STREAMS, 0, 0, 0, true, true, 0},

@@ -57,9 +57,9 @@ static void RUN(pack_t)(void *user) {
     ((FUNCTION(pack_t) *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->mr);
 }
 
-static void RUN(turn)(void *user) {
+static void RUN(transpose)(void *user) {
     const struct operands *o = user;
-    ((FUNCTION(turn) *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->mr, o->kernel->mr);
+    ((FUNCTION(transpose) *)o->kernel->function)(K, o->a, LD, o->b, o->kernel->mr, o->kernel->mr);
 }
 
 static void RUN(pack_n)(void *user) {

@@ -24,7 +24,7 @@
 
 extern char **environ;
 
-enum { TURNS = 100, LINES = 8192 };
+enum { ITERATIONS = 100, LINES = 8192 };
 
 /* An instruction or a label of the assembly. */
 struct line {
@@ -206,8 +206,8 @@ static int spawn(char *const argv[], FILE *input, FILE *out, int *result) {
 
 /* Cycles of a turn, or 0 if the core's model does not have all of it. Exit status. */
 static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, double *cycles) {
-    char path[512], triple[64], cpu[64], turns[32], mattr[256], line[256];
-    char *argv[] = {path, triple, cpu, turns, mattr, NULL};
+    char path[512], triple[64], cpu[64], iterations[32], mattr[256], line[256];
+    char *argv[] = {path, triple, cpu, iterations, mattr, NULL};
     FILE *out = tmpfile();
     int result = 0, error = out ? 0 : errno;
 
@@ -215,7 +215,7 @@ static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, dou
     snprintf(path, sizeof path, "%s", mca_path());
     snprintf(triple, sizeof triple, "-mtriple=%s", uk_arch_of(k)->triple);
     snprintf(cpu, sizeof cpu, "-mcpu=%s", core);
-    snprintf(turns, sizeof turns, "-iterations=%d", TURNS);
+    snprintf(iterations, sizeof iterations, "-iterations=%d", ITERATIONS);
     attributes(k, mattr, sizeof mattr);
     if (!strcmp(k->arch, "x86_64"))
         argv[4] = NULL; /* its cores have all of it */
@@ -223,7 +223,7 @@ static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, dou
         error = spawn(argv, input, out, &result);
     while (!error && !result && fgets(line, sizeof line, out))
         if (!strncmp(line, "Total Cycles:", 13))
-            *cycles = strtod(line + 13, NULL) / TURNS;
+            *cycles = strtod(line + 13, NULL) / ITERATIONS;
     if (out)
         fclose(out);
     if (error)

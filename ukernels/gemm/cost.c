@@ -55,7 +55,7 @@ static double larger(double a, double b) {
 }
 
 /* A step of k of a tile. */
-static double step_cost(const struct gemm_tile *t, int row_step, int64_t mr, int64_t nr) {
+static double iteration_cost(const struct gemm_tile *t, int row_step, int64_t mr, int64_t nr) {
     const double vectors = (double)gemm_parts(nr, t->lanes),
                  rows = (double)(gemm_parts(mr, row_step) * row_step);
 
@@ -66,17 +66,17 @@ static double step_cost(const struct gemm_tile *t, int row_step, int64_t mr, int
 
 /* All tiles of a product, with all operands in the first two caches. */
 double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
-                          int64_t n, int64_t steps) {
+                          int64_t n, int64_t iterations) {
     const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
-    double cycles = (double)(high * wide) * step_cost(t, k->row_step, rows, t->nr);
+    double cycles = (double)(high * wide) * iteration_cost(t, k->row_step, rows, t->nr);
 
     if (narrow)
-        cycles += (double)high * step_cost(t, k->row_step, rows, narrow);
+        cycles += (double)high * iteration_cost(t, k->row_step, rows, narrow);
     if (low)
-        cycles += (double)wide * step_cost(t, k->row_step, low, t->nr);
+        cycles += (double)wide * iteration_cost(t, k->row_step, low, t->nr);
     if (low && narrow)
-        cycles += step_cost(t, k->row_step, low, narrow);
-    return cycles * (double)steps + (double)(gemm_parts(m, rows) * gemm_parts(n, t->nr)) * CALL;
+        cycles += iteration_cost(t, k->row_step, low, narrow);
+    return cycles * (double)iterations + (double)(gemm_parts(m, rows) * gemm_parts(n, t->nr)) * CALL;
 }
 
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
@@ -90,11 +90,11 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
  * 13 / m of the product's time at least. Of a B in place the first panel's own prefetches wait for a part, if more than half of
  * B lies beyond the second cache; where a single panel reads B, memory bounds the time and nothing is gained.
  * Tiles that read panels of A prefetch the next panel where it comes from a far cache, and a tile is long enough. */
-bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
+bool uk_gemm_prefetches(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
     const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
                   near = p->type->machine->part[1].size;
 
-    if (!t->asking[form])
+    if (!t->prefetching[form])
         return false;
     if (form == GEMM_PANELS)
         return p->type->figures->is_far && p->k >= 128;
@@ -117,15 +117,15 @@ static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t
     const double wide = 1 + (double)((t->mr - 1) * p->type->size) / GEMM_LINE,
                  lines = wide < apart ? wide : apart;
     const double block = (double)kc * lines;
-    double step = 0;
+    double iteration = 0;
 
     if (kc * stride > PAGES * PAGE)
-        step += f->columns.translate * (double)gemm_least(stride, PAGE) / PAGE;
+        iteration += f->columns.translate * (double)gemm_least(stride, PAGE) / PAGE;
     if (block > (double)kept(&p->type->machine->part[1], stride))
-        step += f->columns.far * lines;
+        iteration += f->columns.far * lines;
     else if (block > (double)kept(&p->type->machine->part[0], stride) / 2)
-        step += f->columns.near * lines;
-    return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * step;
+        iteration += f->columns.near * lines;
+    return (double)(p->k * gemm_parts(p->m, t->mr)) * (double)again * iteration;
 }
 
 int64_t uk_gemm_room(const struct gemm_plan *p) {
@@ -142,8 +142,8 @@ int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_
 static bool tiles_pack(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
     const int64_t columns = gemm_least(p->n, uk_gemm_columns(t, p->n, kc, uk_gemm_room(p)));
 
-    return t->packing && uk_gemm_asks(p, t, GEMM_PANELS) && p->a_step == 1 && columns >= t->mr / 2 * t->nr &&
-           uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m) == t->mr;
+    return t->packing && uk_gemm_prefetches(p, t, GEMM_PANELS) && p->a_step == 1 &&
+           columns >= t->mr / 2 * t->nr && uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m) == t->mr;
 }
 
 double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc,
@@ -171,7 +171,7 @@ double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
     return cycles;
 }
 
-bool uk_gemm_copies_as_read(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
+bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a) {
     return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
 }
 
@@ -201,7 +201,7 @@ double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
     double cycles = 0;
 
     if (source == GEMM_COPIED)
-        return elements * size * (uk_gemm_copies_as_read(p, t, a) ? f->as_read : COPY);
+        return elements * size * (uk_gemm_fuses_packing(p, t, a) ? f->fused_packing : COPY);
     if (kc > kept(&p->type->machine->part[1], stride) / (f->is_far ? 1 : 2))
         cycles += elements * size / GEMM_LINE * f->far;
     if (kc * stride > PAGES * PAGE)
@@ -214,22 +214,22 @@ double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
 /* A row's cycles for n columns and a step of k; the last columns may be a narrower tile's. */
 static double columns_cost(const struct gemm_type *type, const struct gemm_tile *t, int64_t n) {
     const int64_t wide = n / t->nr, narrow = n % t->nr;
-    double last = narrow ? step_cost(t, t->mr, t->mr, t->nr) / t->mr : 0;
+    double last = narrow ? iteration_cost(t, t->mr, t->mr, t->nr) / t->mr : 0;
 
     for (int i = 0; i < type->tiles && narrow; i++) {
         const struct gemm_tile *u = &type->tile[i];
-        const double cost = step_cost(u, u->mr, u->mr, u->nr) / u->mr;
+        const double cost = iteration_cost(u, u->mr, u->mr, u->nr) / u->mr;
 
         if (u->lanes == t->lanes && u->mr >= t->mr && narrow <= u->nr && cost < last)
             last = cost;
     }
-    return (double)wide * step_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
+    return (double)wide * iteration_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
 }
 
 /* How much longer a tile takes than its steps, if it has so few rows that it reads more than NEAR bytes of B a cycle. Measured
  * with AVX2's 4 rows x 3 vectors, for which A is copied besides: 3 % of a thousand columns, 15 % of a hundred. */
 static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
-    return t->nr * type->size > NEAR * step_cost(t, t->mr, t->mr, t->nr) ? FLAT : 1;
+    return t->nr * type->size > NEAR * iteration_cost(t, t->mr, t->mr, t->nr) ? FLAT : 1;
 }
 
 /* Of equal cost the tile that is nearer to a square, which loads less. */

@@ -10,15 +10,15 @@ enum { GEMM_LINE = 64 };
 
 /* Measured figures, in cycles; cost.c says when each counts. */
 struct gemm_figures {
-    bool is_far;         /* the last cache */
-    double split;        /* that a vector of B across two lines adds to a step of few */
-    double conflict;     /* of a row of A and a step, where the rows share sets of the first cache */
-    double far;          /* of a line from the last cache, prefetched a few rows ahead */
-    double translate;    /* of a row in another page, if there are many */
-    double crossing;     /* of a row whose vectors do not begin with lines */
-    double as_read;      /* of a byte of a copy that the first panel of rows makes as it reads */
-    double beside;       /* of a byte of a copy of A that tiles make beside their steps */
-    double unprefetched; /* of a line of A from behind the second cache, which such tiles do not prefetch */
+    bool is_far;          /* the last cache */
+    double split;         /* that a vector of B across two lines adds to a step of few */
+    double conflict;      /* of a row of A and a step, where the rows share sets of the first cache */
+    double far;           /* of a line from the last cache, prefetched a few rows ahead */
+    double translate;     /* of a row in another page, if there are many */
+    double crossing;      /* of a row whose vectors do not begin with lines */
+    double fused_packing; /* of a byte of a copy that the first panel of rows makes as it reads */
+    double beside;        /* of a byte of a copy of A that tiles make beside their steps */
+    double unprefetched;  /* of a line of A from behind the second cache, which such tiles do not prefetch */
     /* A column-major A: cycles per byte of a copy; and for each tile that reads it in place: of a line that comes from the second
      * cache, of one from behind it, and of a step in another page. */
     struct {
@@ -56,7 +56,7 @@ int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t);
 
 /* All tiles of a product, of so many rows each, with all operands near. */
 double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
-                          int64_t n, int64_t steps);
+                          int64_t n, int64_t iterations);
 
 /* What reading or copying an operand costs beside the tiles, with blocks of k of kc, A and B from these sources. */
 double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
@@ -72,11 +72,11 @@ int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_
 bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t);
 
 /* Whether the tiles prefetch what is needed of B next. */
-bool uk_gemm_asks(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form);
+bool uk_gemm_prefetches(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form);
 
 /* Whether the first panel of rows can copy B as it reads it. What has been packed beforehand does not count: the plan may
  * not depend on it. */
-bool uk_gemm_copies_as_read(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a);
+bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_source a);
 
 /* The tile whose width suits n columns, of all or of those that take B in place: of the widest vectors; NULL: there is none. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place);

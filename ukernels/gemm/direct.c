@@ -66,14 +66,14 @@ static double merging_loads(const struct uk_kernel *k) {
 static double split_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows) {
     enum { HIDDEN = 15 };
     const int groups = (rows + k->mr - 1) / k->mr;
-    const double vectors = k->fma / k->mr, step = rows * vectors * t->fma_cycles / groups;
+    const double vectors = k->fma / k->mr, iteration = rows * vectors * t->fma_cycles / groups;
     const double each = t->figures->split * (vectors == 3 ? 2. / 3 : 1);
 
-    return each * vectors * groups * larger(HIDDEN - step, 0) / HIDDEN;
+    return each * vectors * groups * larger(HIDDEN - iteration, 0) / HIDDEN;
 }
 
 /* Cycles of a step of k for so many rows. Where rows share a vector, the last vector may be partly unused. */
-static double step_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, bool splits) {
+static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, bool splits) {
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
     const struct uk_counts n = {.fma = k->fma,
                                 .load = k->loads + (splits ? k->fma / k->mr : 0),
@@ -108,24 +108,24 @@ static bool is_transposed(const struct uk_kernel *k) {
  * shuffles, and then C's shuffles; beside the last group up to a lane of rows, each in a vector. With a column-major A there are
  * multiply-adds only, which wait for each other; of fewer rows than a vector each has its own. */
 static double transposed_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, int columns,
-                                int steps) {
+                                int iterations) {
     const struct uk_core *core = &t->machine->core;
-    const int lane = k->mr / 4, group = 2 * lane, transposed = (steps + group - 1) / group * group;
+    const int lane = k->mr / 4, group = 2 * lane, transposed = (iterations + group - 1) / group * group;
     const int vectors = (rows + k->mr - 1) / k->mr;
     const int beyond = columns <= lane && rows % k->mr <= lane ? rows % k->mr : 0;
     const int groups = (rows - beyond + k->mr - 1) / k->mr;
-    const struct uk_counts whole = {.fma = columns * steps,
+    const struct uk_counts whole = {.fma = columns * iterations,
                                     .shuffle = k->other * transposed,
                                     .merge = transposed},
                            rest = {.fma = beyond, .merge = beyond ? 1 : 0};
     const double c = 5. * lane * ((columns + lane - 1) / lane);
 
     if (!k->other && rows < k->mr)
-        return CALL + (double)t->fma_latency * steps * ((rows + lane - 1) / lane);
+        return CALL + (double)t->fma_latency * iterations * ((rows + lane - 1) / lane);
     if (!k->other)
-        return CALL + steps * larger(vectors * columns * t->fma_cycles, t->fma_latency) + vectors * c;
+        return CALL + iterations * larger(vectors * columns * t->fma_cycles, t->fma_latency) + vectors * c;
     return CALL + groups * (uk_cost_cycles(core, t->vectors, &whole) + c) +
-           steps * uk_cost_cycles(core, t->vectors, &rest);
+           iterations * uk_cost_cycles(core, t->vectors, &rest);
 }
 
 struct search {
@@ -145,52 +145,55 @@ struct search {
  * its loads cross fewer lines. */
 static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
                       double cycles) {
-    if (!s->best->pieces || cycles < s->least)
+    if (!s->best->column_splits || cycles < s->least)
         return true;
-    for (int i = 0; i < d->pieces; i++)
-        if (i >= s->best->pieces || s->best->piece[i].kernel != d->piece[i].kernel)
+    for (int i = 0; i < d->column_splits; i++)
+        if (i >= s->best->column_splits || s->best->column_split[i].kernel != d->column_split[i].kernel)
             return false;
-    return cycles == s->least && d->pieces < s->best->pieces && k->nr < s->best->piece[d->pieces].kernel->nr;
+    return cycles == s->least && d->column_splits < s->best->column_splits &&
+           k->nr < s->best->column_split[d->column_splits].kernel->nr;
 }
 
 /* Cycles of a call of one of the kernels for n columns. Of these it computes `columns`, which only kernels whose lanes are rows
  * depend on. */
-static double piece_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
-                           int steps) {
+static double column_split_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
+                                  int iterations) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
     const bool splits = s->type->figures->split > 0 && s->n % s->lanes && is_whole;
 
-    return is_transposed(k) ? transposed_cycles(s->type, k, rows, columns, steps)
-                            : call_cycles(s->type, k) + steps * step_cycles(s->type, k, rows, splits);
+    return is_transposed(k)
+               ? transposed_cycles(s->type, k, rows, columns, iterations)
+               : call_cycles(s->type, k) + iterations * iteration_cycles(s->type, k, rows, splits);
 }
 
 /* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
 static void complete(struct search *s, struct gemm_direct *d, double cycles, int rest, int widest) {
-    for (int i = 0; i < s->kernels && d->pieces < GEMM_PIECES; i++) {
+    for (int i = 0; i < s->kernels && d->column_splits < GEMM_COLUMN_SPLITS; i++) {
         const struct uk_kernel *k = s->kernel[i];
         const int columns = rest < k->nr ? rest : k->nr;
         const bool is_last = columns == rest;
 
-        if (k->nr > widest || is_too_wide(k, columns) || (d->pieces == GEMM_PIECES - 1 && !is_last) ||
-            (is_transposed(k) && !(s->transposes && d->pieces && is_last)) ||
-            (s->parts && !d->pieces && is_last))
+        if (k->nr > widest || is_too_wide(k, columns) ||
+            (d->column_splits == GEMM_COLUMN_SPLITS - 1 && !is_last) ||
+            (is_transposed(k) && !(s->transposes && d->column_splits && is_last)) ||
+            (s->parts && !d->column_splits && is_last))
             continue;
         const double all =
-            cycles + (is_transposed(k) ? piece_cycles(s, k, columns, s->rows, s->n) : s->cycles[i]);
+            cycles + (is_transposed(k) ? column_split_cycles(s, k, columns, s->rows, s->n) : s->cycles[i]);
 
         if (!is_better(s, d, k, all))
             continue;
-        d->piece[d->pieces].kernel = k;
-        d->piece[d->pieces].prepare = s->prepare[i];
-        d->piece[d->pieces].columns = columns;
-        d->pieces++;
+        d->column_split[d->column_splits].kernel = k;
+        d->column_split[d->column_splits].prepare = s->prepare[i];
+        d->column_split[d->column_splits].columns = columns;
+        d->column_splits++;
         if (!is_last) {
             complete(s, d, all, rest - columns, k->nr);
         } else {
             *s->best = *d;
             s->least = all;
         }
-        d->pieces--;
+        d->column_splits--;
     }
 }
 
@@ -201,28 +204,28 @@ static void find_best(struct search *s, struct gemm_direct *best) {
     s->best = best;
     for (int i = 0; i < s->kernels; i++)
         if (!is_transposed(s->kernel[i]))
-            s->cycles[i] = piece_cycles(s, s->kernel[i], s->kernel[i]->nr, s->rows, s->n);
+            s->cycles[i] = column_split_cycles(s, s->kernel[i], s->kernel[i]->nr, s->rows, s->n);
     complete(s, &d, 0, s->n, GEMM_WIDTHS);
 }
 
 /* Cycles of the calls of d that other does not have too. */
 static double other_cycles(const struct search *s, const struct gemm_direct *d,
-                           const struct gemm_direct *other, int rows, int steps) {
+                           const struct gemm_direct *other, int rows, int iterations) {
     double cycles = 0;
 
-    for (int i = 0; i < d->pieces; i++) {
-        const struct uk_kernel *k = d->piece[i].kernel;
+    for (int i = 0; i < d->column_splits; i++) {
+        const struct uk_kernel *k = d->column_split[i].kernel;
 
-        if (i >= other->pieces || k != other->piece[i].kernel ||
-            d->piece[i].columns != other->piece[i].columns)
-            cycles += piece_cycles(s, k, d->piece[i].columns, rows, steps);
+        if (i >= other->column_splits || k != other->column_split[i].kernel ||
+            d->column_split[i].columns != other->column_split[i].columns)
+            cycles += column_split_cycles(s, k, d->column_split[i].columns, rows, iterations);
     }
     return cycles;
 }
 
 static bool is_less(const struct search *s, const struct gemm_direct *tall, const struct gemm_direct *low,
-                    int rows, int steps) {
-    return other_cycles(s, tall, low, rows, steps) < other_cycles(s, low, tall, rows, steps);
+                    int rows, int iterations) {
+    return other_cycles(s, tall, low, rows, iterations) < other_cycles(s, low, tall, rows, iterations);
 }
 
 /* The same for n columns, if lanes are rows for the last of them: from how many rows and steps on. It is used where loads into a
@@ -231,26 +234,26 @@ static bool is_less(const struct search *s, const struct gemm_direct *tall, cons
  * vectors one kernel is best. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
-    int rows = s->n, steps = s->n;
+    int rows = s->n, iterations = s->n;
 
-    if (!merges_take_port(t) || (low->pieces < 2 && s->n <= 2 * s->lanes))
+    if (!merges_take_port(t) || (low->column_splits < 2 && s->n <= 2 * s->lanes))
         return;
     s->transposes = true;
     find_best(s, tall);
-    if (!tall->pieces || !is_transposed(tall->piece[tall->pieces - 1].kernel))
+    if (!tall->column_splits || !is_transposed(tall->column_split[tall->column_splits - 1].kernel))
         return;
-    if (low->pieces < 2) {
+    if (low->column_splits < 2) {
         s->parts = true;
         s->transposes = false;
-        low->pieces = 0;
+        low->column_splits = 0;
         find_best(s, low);
     }
     while (rows > 1 && is_less(s, tall, low, rows - 1, s->n))
         rows--;
-    while (steps > 1 && is_less(s, tall, low, s->n, steps - 1))
-        steps--;
+    while (iterations > 1 && is_less(s, tall, low, s->n, iterations - 1))
+        iterations--;
     low->tall_rows = rows;
-    low->tall_steps = steps;
+    low->tall_iterations = iterations;
     low->tall = tall;
 }
 
@@ -278,7 +281,7 @@ bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_produc
  * Rapids, 2 MB: with AVX-512 products of 5/8 of it, 2 to 400 rows or columns and cubes of up to 320, are 0 to 30 % faster
  * than by tiles, 7/8 of it 2 % slower; with AVX2, whose vectors take a line in two goes, those of 3/8. */
 static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d) {
-    const struct uk_kernel *k = d->piece[0].kernel;
+    const struct uk_kernel *k = d->column_split[0].kernel;
     const int eighths = k->mr * k->nr * t->size >= (int)k->fma * GEMM_VECTOR ? 5 : 3;
     const int64_t k_most = t->near * t->size / (2 * GEMM_WIDE); /* four of the widest tiles of a block */
 
@@ -295,8 +298,10 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
  * B begin with cache lines: where they cross lines packed panels are faster. */
 static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
     if (!t->last_is_far || (uint64_t)(p->n - 2) > GEMM_MOST || p->m < 2 || p->m > GEMM_MOST ||
-        p->k < GEMM_WIDTHS || p->k > GEMM_MOST || gemm_leading_is_odd(p->lda, p->a_columns ? p->m : p->k) ||
-        gemm_leading_is_odd(p->ldb, p->b_columns ? p->k : p->n) || gemm_leading_is_odd(p->ldc, p->n) ||
+        p->k < GEMM_WIDTHS || p->k > GEMM_MOST ||
+        gemm_leading_is_invalid(p->lda, p->a_columns ? p->m : p->k) ||
+        gemm_leading_is_invalid(p->ldb, p->b_columns ? p->k : p->n) ||
+        gemm_leading_is_invalid(p->ldc, p->n) ||
         (p->b_columns && !p->a_columns && uk_gemm_suits_dots(t, p->m, p->n, p->k, p->lda, p->ldb)) ||
         (p->b_columns == p->a_columns &&
          uk_gemm_suits_transposed_dots(t, p->m, p->n, p->k, p->a_columns ? p->ldb : p->lda, p->a_columns)))
@@ -305,13 +310,13 @@ static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const 
     const bool conflicts = !(p->lda * t->size & (t->way - 1));
 
     d = gemm_direct_of(d, p->m, p->k);
-    if (d->pieces && stays_near(t, p, d))
+    if (d->column_splits && stays_near(t, p, d))
         return d;
-    if (!d->pieces || p->a_columns || p->b_columns || p->n * t->size > 2 * GEMM_WIDE ||
+    if (!d->column_splits || p->a_columns || p->b_columns || p->n * t->size > 2 * GEMM_WIDE ||
         p->k > 2 * t->near / p->n ||
         (p->n * t->size > GEMM_WIDE && (conflicts || p->ldb * t->size % GEMM_VECTOR ||
-                                        d->piece[0].kernel->nr * t->size < 2 * GEMM_VECTOR)) ||
-        (conflicts && p->m > t->few_rows && d->piece[0].kernel->mr > t->few_rows))
+                                        d->column_split[0].kernel->nr * t->size < 2 * GEMM_VECTOR)) ||
+        (conflicts && p->m > t->few_rows && d->column_split[0].kernel->mr > t->few_rows))
         return NULL;
     return d;
 }
@@ -327,12 +332,12 @@ bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
 }
 
 /* Runs a resolved call of several kernels; s is the plan's. */
-static int run_pieces(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
+static int run_column_splits(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const struct gemm_plan *plan = (const void *)((const char *)s - offsetof(struct gemm_plan, small));
     const struct gemm_direct *d = plan->direct;
 
-    for (int i = 0; i < d->pieces; i++) {
-        const int bytes = d->piece[i].columns * plan->type->size;
+    for (int i = 0; i < d->column_splits; i++) {
+        const int bytes = d->column_split[i].columns * plan->type->size;
 
         s[i].run(&s[i], a, b, c, acc);
         b = (const char *)b + bytes;
@@ -343,22 +348,23 @@ static int run_pieces(const struct uk_small_call *s, const void *a, const void *
 
 void uk_gemm_direct_prepare(struct gemm_plan *plan, const struct gemm_product *p) {
     const struct gemm_direct *d = plan->direct;
-    const bool is_afar = gemm_comes_from_afar(plan->type, p);
+    const bool from_llc_or_memory = gemm_a_from_llc_or_memory(plan->type, p);
     int64_t n = plan->n;
 
     if (n >= plan->type->many)
         return;
-    for (int i = 0; i < d->pieces; i++) {
-        const int64_t columns = i + 1 < d->pieces ? d->piece[i].columns : n;
+    for (int i = 0; i < d->column_splits; i++) {
+        const int64_t columns = i + 1 < d->column_splits ? d->column_split[i].columns : n;
 
-        d->piece[i].prepare(&plan->small[i], plan->k, p->lda, plan->b_step, plan->ldc, plan->m, columns);
+        d->column_split[i].prepare(&plan->small[i], plan->k, p->lda, plan->b_step, plan->ldc, plan->m,
+                                   columns);
         n -= columns;
     }
     if (plan->b_column == 1)
         (plan->swapped ? plan->resolved_swapped : plan->resolved)[plan->type == &uk_gemm_f64] =
-            !is_afar         ? d->pieces == 1 ? plan->small[0].run : run_pieces
-            : d->pieces == 1 ? plan->small[0].ahead
-                             : NULL;
+            !from_llc_or_memory     ? d->column_splits == 1 ? plan->small[0].run : run_column_splits
+            : d->column_splits == 1 ? plan->small[0].ahead
+                                    : NULL;
 }
 
 int64_t uk_gemm_transposed_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows) {
@@ -458,6 +464,6 @@ void uk_gemm_direct_fill(struct gemm_type *t) {
             fill_columns(t, form, n, prepare);
     }
     while (t->many < GEMM_WIDTHS &&
-           (!t->many || (t->direct[0][t->many].pieces && t->direct[1][t->many].pieces)))
+           (!t->many || (t->direct[0][t->many].column_splits && t->direct[1][t->many].column_splits)))
         t->many++;
 }

@@ -15,7 +15,7 @@
  *     large C are small products too, if k is small or the last cache is far, and with any number of rows if the kernel
  *     prefetches the next ones: tiles, with a call for 14 rows, take 5 to 10 % longer where k is 27 to 64;
  *   - it is not a long matrix-vector product. Those, m = 1 or n = 1, are bound by memory, and summed in an order of their
- *     own; their kernels, which start with more sums, are faster from VECTOR_MOST elements on, and from VECTOR_STEPS on
+ *     own; their kernels, which start with more sums, are faster from VECTOR_MOST elements on, and from VECTOR_ITERATIONS on
  *     if the vector is along k, or B column-major: a sum waits 4 cycles for each step. With AVX2, transposing such a B takes
  *     longer than inner products from a lane of steps on.
  * Which kernels: for n columns those whose cycles are least, as direct.c estimates them once from kernels.def.
@@ -67,13 +67,13 @@ static inline struct gemm_product gemm_product_of_plan(const struct gemm_plan *p
 
 /* Whether a leading dimension is too small, or so large that addresses may overflow: the caller then makes a plan, which says
  * which. */
-static inline bool gemm_leading_is_odd(int64_t ld, int64_t length) {
+static inline bool gemm_leading_is_invalid(int64_t ld, int64_t length) {
     return (uint64_t)(ld - length) >> 30;
 }
 
 /* Whether a column-major B is row-major as well: a single column, or a row whose elements are contiguous. */
 static inline bool gemm_is_by_rows(const struct gemm_product *p) {
-    return (p->n == 1 && !gemm_leading_is_odd(p->ldb, p->k)) || (p->k == 1 && p->ldb == 1);
+    return (p->n == 1 && !gemm_leading_is_invalid(p->ldb, p->k)) || (p->k == 1 && p->ldb == 1);
 }
 
 /* The same product with B as row-major. */
@@ -107,7 +107,7 @@ static inline struct gemm_product gemm_product_of(const struct gemm_shape *s) {
 static inline bool gemm_is_near(const struct gemm_type *t, int64_t m, int64_t n, int64_t k) {
     const struct gemm_direct *d = &t->direct[0][GEMM_WIDE / t->size];
 
-    return d->pieces && d->piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR &&
+    return d->column_splits && d->column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR &&
            (m > GEMM_TALL || m <= GEMM_LOW) && k * GEMM_WIDE <= t->few_rows * t->way &&
            m * n + n * k + m * k <= 3 * t->near;
 }
@@ -131,7 +131,7 @@ static inline bool gemm_shares_sets(const struct gemm_type *t, int64_t ld, int s
 }
 
 /* Whether kernels that work along rows of C prefetch C and B: prefetched lines stay in the first cache until they are needed. */
-static inline bool gemm_asks_along_rows(const struct gemm_type *t, const struct gemm_product *p) {
+static inline bool gemm_prefetches_along_rows(const struct gemm_type *t, const struct gemm_product *p) {
     return t->last_is_far && !gemm_shares_sets(t, p->ldb, 4) && !gemm_shares_sets(t, p->ldc, 4);
 }
 
@@ -166,27 +166,27 @@ static inline int64_t gemm_direct_copy(const struct gemm_type *t, const struct g
  * columns at a time read A again and again, from the second cache. Along rows of a C that is prefetched k may be larger: tiles, for
  * which B is packed, took Emerald Rapids 1 to 12 % longer where k is 29 to 64, and not where it is 96. */
 static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { ASKED_MOST = 64 };
+    enum { PREFETCH_K_MOST = 64 };
 
     if (!uk_is_alone() || p->b_columns || p->n < t->many)
         return false;
     if ((p->k <= 2 * GEMM_TALL && p->m * p->k <= t->near) || gemm_goes_by_panels(t, p))
         return true;
-    return (p->k <= 2 * GEMM_TALL || (p->k <= ASKED_MOST && gemm_asks_along_rows(t, p))) &&
+    return (p->k <= 2 * GEMM_TALL || (p->k <= PREFETCH_K_MOST && gemm_prefetches_along_rows(t, p))) &&
            gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb);
 }
 
 /* Whether A, B and C together do not stay in the second cache, and rows of A come from a cache far behind it: kernels then prefetch
  * them. */
-static inline bool gemm_comes_from_afar(const struct gemm_type *t, const struct gemm_product *p) {
+static inline bool gemm_a_from_llc_or_memory(const struct gemm_type *t, const struct gemm_product *p) {
     return t->last_is_far && !p->a_columns && 2 * (p->m * p->k + p->n * p->k + p->m * p->n) > 5 * t->near;
 }
 
 /* Whether the first kernel of a product with more multiply-adds than a small one has several vectors, and prefetches rows of A from
  * a far cache. */
-static inline bool gemm_asks_for_rows(const struct gemm_type *t, const struct gemm_product *p) {
+static inline bool gemm_prefetches_rows_of_a(const struct gemm_type *t, const struct gemm_product *p) {
     return uk_is_alone() && t->last_is_far && !p->a_columns && !p->b_columns && p->n < t->many &&
-           t->direct[0][p->n].piece[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
+           t->direct[0][p->n].column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
 }
 
 /* Whether columns of B are transposed two vectors at a time, the vectors being of GEMM_VECTOR bytes. */
@@ -201,7 +201,7 @@ static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t
 
 /* Those kernels, or the ones for that many rows and steps; where there is a single kernel there are no others. */
 static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct *d, int64_t m, int64_t k) {
-    return d->tall && m >= d->tall_rows && k >= d->tall_steps ? d->tall : d;
+    return d->tall && m >= d->tall_rows && k >= d->tall_iterations ? d->tall : d;
 }
 
 /* ---- dots.c ---- */
@@ -243,7 +243,7 @@ typedef int gemm_resolved(const struct uk_small_call *s, const void *a, const vo
 /* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
 gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
-    enum { VECTOR_MOST = 256, VECTOR_STEPS = 20, TRANSPOSE_LANE = 16 };
+    enum { VECTOR_MOST = 256, VECTOR_ITERATIONS = 20, TRANSPOSE_LANE = 16 };
     const int64_t n = p->n, k = p->k, m = p->m;
 
     GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
@@ -254,12 +254,12 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     }
     GEMM_REQUIRE((uint64_t)(m - 1) < GEMM_MOST);
     if (m * n * k > GEMM_WORK_MOST && (m * n * k > GEMM_WORK_ALONE || !uk_is_alone()))
-        GEMM_REQUIRE(gemm_is_update(t, p) || gemm_asks_for_rows(t, p));
-    GEMM_REQUIRE(!gemm_leading_is_odd(p->lda, p->a_columns ? m : k));
-    GEMM_REQUIRE(!gemm_leading_is_odd(p->ldb, p->b_columns ? k : n));
-    GEMM_REQUIRE(!gemm_leading_is_odd(p->ldc, n));
+        GEMM_REQUIRE(gemm_is_update(t, p) || gemm_prefetches_rows_of_a(t, p));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->lda, p->a_columns ? m : k));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldb, p->b_columns ? k : n));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p->ldc, n));
     if (m == 1 || n == 1) {
-        GEMM_REQUIRE(m * n * k <= VECTOR_MOST && (k <= VECTOR_STEPS || (n > 1 && !p->b_columns)));
+        GEMM_REQUIRE(m * n * k <= VECTOR_MOST && (k <= VECTOR_ITERATIONS || (n > 1 && !p->b_columns)));
         if (n > 1 && p->b_columns && t->transpose)
             GEMM_REQUIRE(gemm_transposes_wide(t) || k * t->size < TRANSPOSE_LANE);
     }
@@ -273,7 +273,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     if (n <= GEMM_FEW_COLUMNS && m <= GEMM_FEW_COLUMNS)
         d = &t->direct_few[p->a_columns][n];
 
-    return d->pieces ? d : NULL;
+    return d->column_splits ? d : NULL;
 }
 
 /* How many columns one call computes, of products that are computed a few rows at a time: as many as the kernel of two vectors or

@@ -27,31 +27,31 @@ static inline __attribute__((always_inline)) void DIRECT(run)(const struct gemm_
                                                               int64_t n, int64_t k, const ELEMENT *a,
                                                               int64_t lda, const ELEMENT *b, int64_t ldb,
                                                               ELEMENT beta, ELEMENT *c, int64_t ldc) {
-    int last = d->pieces - 1;
+    int last = d->column_splits - 1;
     struct uk_small_call s;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(m, n, beta, c, ldc);
     if (last) {
         d = gemm_direct_of(d, m, k);
-        last = d->pieces - 1;
+        last = d->column_splits - 1;
     }
     for (int i = 0; i < last; i++) {
-        const int columns = d->piece[i].columns;
+        const int columns = d->column_split[i].columns;
 
-        d->piece[i].prepare(&s, k, lda, ldb, ldc, m, columns);
+        d->column_split[i].prepare(&s, k, lda, ldb, ldc, m, columns);
         s.run(&s, a, b, c, beta != 0);
         b += columns;
         c += columns;
         n -= columns;
     }
-    d->piece[last].prepare(&s, k, lda, ldb, ldc, m, n);
+    d->column_split[last].prepare(&s, k, lda, ldb, ldc, m, n);
     s.run(&s, a, b, c, beta != 0);
 }
 
 /* A kernel's code for a call, or its variant that prefetches C. */
-static inline gemm_resolved *DIRECT(code)(const struct uk_small_call *s, bool asks) {
-    return asks && s->asking ? s->asking : s->run;
+static inline gemm_resolved *DIRECT(code)(const struct uk_small_call *s, bool prefetches) {
+    return prefetches && s->prefetching ? s->prefetching : s->run;
 }
 
 /* The same with many columns, four vectors of them at a time by the same kernels. */
@@ -60,19 +60,19 @@ __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product
     enum { WIDTH = GEMM_WIDE / sizeof(ELEMENT) };
     const struct gemm_direct *d = &TYPE.direct[p->a_columns][WIDTH];
     const int64_t wide = p->n / WIDTH * WIDTH;
-    const bool asks = TYPE.last_is_far && p->m * p->n * TYPE.size > 2 * TYPE.few_rows * TYPE.way &&
-                      !gemm_shares_sets(&TYPE, p->ldc, 2);
+    const bool prefetches = TYPE.last_is_far && p->m * p->n * TYPE.size > 2 * TYPE.few_rows * TYPE.way &&
+                            !gemm_shares_sets(&TYPE, p->ldc, 2);
     int64_t from = 0;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
-    for (int i = 0; i < d->pieces; i++) {
+    for (int i = 0; i < d->column_splits; i++) {
         struct uk_small_call s = {0};
 
-        d->piece[i].prepare(&s, p->k, p->lda, p->ldb, p->ldc, p->m, d->piece[i].columns);
+        d->column_split[i].prepare(&s, p->k, p->lda, p->ldb, p->ldc, p->m, d->column_split[i].columns);
         for (int64_t j = from; j < wide; j += WIDTH)
-            DIRECT(code)(&s, asks)(&s, a, b + j, c + j, beta != 0);
-        from += d->piece[i].columns;
+            DIRECT(code)(&s, prefetches)(&s, a, b + j, c + j, beta != 0);
+        from += d->column_split[i].columns;
     }
     b += wide;
     c += wide;
@@ -96,13 +96,13 @@ static void DIRECT(run_panels)(const struct gemm_product *p, const ELEMENT *a, c
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
-    d->piece[0].prepare(&s, p->k, p->lda, WIDTH, p->ldc, m, WIDTH);
+    d->column_split[0].prepare(&s, p->k, p->lda, WIDTH, p->ldc, m, WIDTH);
     for (int64_t j = 0; j < p->n; j += WIDTH) {
         const int64_t columns = p->n - j < WIDTH ? p->n - j : WIDTH;
         ELEMENT *to = c + rows * p->ldc + j;
 
         first(p->k, a, p->lda, b + j, p->ldb, panel, c + j, p->ldc, beta != 0, rows, columns);
-        if (columns == WIDTH && d->pieces == 1)
+        if (columns == WIDTH && d->column_splits == 1)
             DIRECT(code)(&s, true)(&s, from, panel, to, beta != 0);
         else
             DIRECT(run)
@@ -116,20 +116,20 @@ static void DIRECT(run_rows_of)(const struct gemm_product *p, const ELEMENT *a, 
     const int width = uk_gemm_direct_width(&TYPE, p->a_columns, p->m, p->ldc);
     const int64_t last = p->n % width, wide = p->n - last;
     const struct gemm_direct *d = &TYPE.direct[p->a_columns][width], *tail = &TYPE.direct[p->a_columns][last];
-    const int64_t mr = d->piece[0].kernel->mr, groups = (p->m + mr - 1) / mr;
-    const bool asks = gemm_asks_along_rows(&TYPE, p);
+    const int64_t mr = d->column_split[0].kernel->mr, groups = (p->m + mr - 1) / mr;
+    const bool prefetches = gemm_prefetches_along_rows(&TYPE, p);
 
     for (int64_t g = 0, i = 0, rows; g < groups; g++, i += rows) {
         const ELEMENT *from = a + i * (p->a_columns ? 1 : p->lda);
         ELEMENT *to = c + i * p->ldc;
-        struct uk_small_call s[GEMM_PIECES] = {0};
+        struct uk_small_call s[GEMM_COLUMN_SPLITS] = {0};
 
         rows = (g + 1) * p->m / groups - i;
-        for (int q = 0; q < d->pieces; q++)
-            d->piece[q].prepare(&s[q], p->k, p->lda, p->ldb, p->ldc, rows, d->piece[q].columns);
+        for (int q = 0; q < d->column_splits; q++)
+            d->column_split[q].prepare(&s[q], p->k, p->lda, p->ldb, p->ldc, rows, d->column_split[q].columns);
         for (int64_t j = 0; j < wide;)
-            for (int q = 0; q < d->pieces; j += d->piece[q++].columns)
-                DIRECT(code)(&s[q], asks)(&s[q], from, b + j, to + j, beta != 0);
+            for (int q = 0; q < d->column_splits; j += d->column_split[q++].columns)
+                DIRECT(code)(&s[q], prefetches)(&s[q], from, b + j, to + j, beta != 0);
         to += wide;
         if (last)
             DIRECT(run)(tail, rows, last, p->k, from, p->lda, b + wide, p->ldb, beta != 0, to, p->ldc);
@@ -155,20 +155,20 @@ __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product
  * kernels. */
 static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                               const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
-    const int64_t mr = d->piece[0].kernel->mr, some = TYPE.near / 2 / (p->k + p->n) / mr * mr,
-                  most = d->pieces == 1 ? p->m
-                         : some < mr    ? mr
-                                        : some;
+    const int64_t mr = d->column_split[0].kernel->mr, some = TYPE.near / 2 / (p->k + p->n) / mr * mr,
+                  most = d->column_splits == 1 ? p->m
+                         : some < mr           ? mr
+                                               : some;
 
     if (beta != 0 && beta != 1)
         DIRECT(scale)(p->m, p->n, beta, c, p->ldc);
     for (int64_t i = 0, j = 0; i < p->m; i += most, j = 0)
-        for (int q = 0; q < d->pieces; j += d->piece[q++].columns) {
+        for (int q = 0; q < d->column_splits; j += d->column_split[q++].columns) {
             const int64_t rows = p->m - i < most ? p->m - i : most,
-                          columns = q + 1 < d->pieces ? d->piece[q].columns : p->n - j;
+                          columns = q + 1 < d->column_splits ? d->column_split[q].columns : p->n - j;
             struct uk_small_call s = {0};
 
-            d->piece[q].prepare(&s, p->k, p->lda, p->ldb, p->ldc, rows, columns);
+            d->column_split[q].prepare(&s, p->k, p->lda, p->ldb, p->ldc, rows, columns);
             (s.ahead ? s.ahead : s.run)(&s, a + i * p->lda, b + j, c + i * p->ldc + j, beta != 0);
         }
 }
@@ -179,7 +179,7 @@ static void DIRECT(run_many)(const struct gemm_direct *d, const struct gemm_prod
     if (p->n >= TYPE.many)
         (gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, p->ldb) ? DIRECT(run_rows) : DIRECT(run_wide))(p, a, b,
                                                                                                    beta, c);
-    else if (gemm_comes_from_afar(&TYPE, p))
+    else if (gemm_a_from_llc_or_memory(&TYPE, p))
         DIRECT(run_ahead)(d, p, a, b, beta, c);
     else
         DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);
@@ -293,13 +293,13 @@ __attribute__((noinline)) static void DIRECT(run_large)(const struct gemm_direct
                                                         const struct gemm_product *p, const ELEMENT *a,
                                                         const ELEMENT *b, ELEMENT beta, ELEMENT *c,
                                                         void *workspace) {
-    enum { FEW_STEPS = GEMM_COPY_ON_STACK / (2 * GEMM_VECTOR) };
+    enum { FEW_ITERATIONS = GEMM_COPY_ON_STACK / (2 * GEMM_VECTOR) };
 
     if (p->b_columns && gemm_is_by_rows(p)) {
         const struct gemm_product q = gemm_by_rows(p);
 
         DIRECT(run_many)(d, &q, a, b, beta, c);
-    } else if (p->b_columns && p->k <= FEW_STEPS && p->n <= TYPE.transpose_few[1]->mr) {
+    } else if (p->b_columns && p->k <= FEW_ITERATIONS && p->n <= TYPE.transpose_few[1]->mr) {
         DIRECT(run_few_near)(p, a, b, beta, c);
     } else if (p->b_columns || gemm_goes_by_panels(&TYPE, p)) {
         DIRECT(run_copied_any)(d, p, a, b, beta, c, workspace);
@@ -366,10 +366,10 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct gemm_plan *p
     }
     if (beta != 0 && beta != 1)
         DIRECT(scale)(plan->m, plan->n, beta, c, plan->ldc);
-    for (int i = 0; i < d->pieces; i++) {
+    for (int i = 0; i < d->column_splits; i++) {
         plan->small[i].run(&plan->small[i], a, b, c, beta != 0);
-        b += d->piece[i].columns;
-        c += d->piece[i].columns;
+        b += d->column_split[i].columns;
+        c += d->column_split[i].columns;
     }
 }
 

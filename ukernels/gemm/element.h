@@ -6,22 +6,22 @@
 
 typedef void panels_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                              int64_t acc, int64_t mr, int64_t nr);
-typedef void panels_asking_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
-                                    int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s, int64_t lds,
-                                    int64_t step);
+typedef void panels_prefetching_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c,
+                                         int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s,
+                                         int64_t lds, int64_t step);
 typedef void panels_packing_function(int64_t k, const ELEMENT *a, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                                      int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s, int64_t lds,
                                      ELEMENT *d);
 typedef void ra_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c, int64_t ldc,
                          int64_t acc, int64_t mr, int64_t nr);
-typedef void ra_asking_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c,
-                                int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s,
-                                int64_t lds);
+typedef void ra_prefetching_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, ELEMENT *c,
+                                     int64_t ldc, int64_t acc, int64_t mr, int64_t nr, const ELEMENT *s,
+                                     int64_t lds);
 typedef void rab_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *c,
                           int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
-typedef void rab_asking_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
-                                 ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr,
-                                 const ELEMENT *s);
+typedef void rab_prefetching_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
+                                      ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr,
+                                      const ELEMENT *s);
 typedef void sab_function(int64_t k, const ELEMENT *a, int64_t lda, int64_t csa, const ELEMENT *b,
                           int64_t ldb, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 typedef void rap_function(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb, ELEMENT *d,
@@ -32,30 +32,30 @@ typedef void gemv_t_function(int64_t k, const ELEMENT *a, int64_t lda, const ELE
                              int64_t acc, int64_t ahead, int64_t n);
 typedef void pack_function(int64_t k, const ELEMENT *s, int64_t lds, ELEMENT *d, int64_t n);
 
-static void call_asking(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
-                        int64_t nr) {
+static void call_prefetching(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t ldc,
+                             int64_t acc, int64_t nr) {
     struct gemm_next *next = s->next;
 
     if (next->copy) {
-        ((panels_packing_function *)next->asking)(s->k, s->a, b, c, ldc, acc, s->rows, nr, next->part,
-                                                  next->parts > 1 ? next->stride : 0, next->copy);
+        ((panels_packing_function *)next->prefetching)(s->k, s->a, b, c, ldc, acc, s->rows, nr, next->part,
+                                                       next->parts > 1 ? next->stride : 0, next->copy);
         next->copy = (ELEMENT *)next->copy + 2;
         next->parts--;
     } else if (s->form == GEMM_PANELS)
-        ((panels_asking_function *)next->asking)(s->k, s->a, b, c, ldc, acc, s->rows, nr, next->part,
-                                                 next->stride, next->step);
+        ((panels_prefetching_function *)next->prefetching)(s->k, s->a, b, c, ldc, acc, s->rows, nr,
+                                                           next->part, next->stride, next->step);
     else if (s->form == GEMM_RA)
-        ((ra_asking_function *)next->asking)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr, next->part,
-                                             next->stride);
+        ((ra_prefetching_function *)next->prefetching)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr,
+                                                       next->part, next->stride);
     else
-        ((rab_asking_function *)next->asking)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc, s->rows, nr,
-                                              next->part);
+        ((rab_prefetching_function *)next->prefetching)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc,
+                                                        s->rows, nr, next->part);
     next->part = (const ELEMENT *)next->part + next->on;
     next->parts--;
 }
 
 /* A tile, by the kernel of the last columns if these fit into it. */
-static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
+static void call(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
                  int64_t nr) {
     const bool is_tail = s->tail && nr <= s->tail->nr;
     void (*f)(void) = is_tail ? s->tail->function : s->kernel->function;
@@ -63,19 +63,19 @@ static void call(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64
     switch (is_tail ? s->tail_form : s->form) {
     case GEMM_PANELS:
         if (!is_tail && s->next->parts > 0)
-            call_asking(s, b, c, ldc, acc, nr);
+            call_prefetching(s, b, c, ldc, acc, nr);
         else
             ((panels_function *)f)(s->k, s->a, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RA:
         if (!is_tail && s->next->parts > 0)
-            call_asking(s, b, c, ldc, acc, nr);
+            call_prefetching(s, b, c, ldc, acc, nr);
         else
             ((ra_function *)f)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr);
         break;
     case GEMM_RAB:
         if (!is_tail && s->next->parts > 0) {
-            call_asking(s, b, c, ldc, acc, nr);
+            call_prefetching(s, b, c, ldc, acc, nr);
             break;
         }
         /* fallthrough */
@@ -142,7 +142,7 @@ static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct g
 }
 
 /* One tile at c, for any alpha. Not inlined, as every function with scratch: their stack frames would add up. */
-__attribute__((noinline)) static void scaled_tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c,
+__attribute__((noinline)) static void scaled_tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c,
                                                   int64_t nr) {
     ELEMENT scratch[GEMM_SCRATCH] __attribute__((aligned(64)));
     const int width = s->kernel->nr;
@@ -152,7 +152,7 @@ __attribute__((noinline)) static void scaled_tile(const struct gemm_strip *s, co
 }
 
 /* Where alpha is 1, the kernel writes it in place. */
-static void tile(const struct gemm_strip *s, const ELEMENT *b, ELEMENT *c, int64_t nr) {
+static void tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t nr) {
     if (s->alpha != 1) {
         scaled_tile(s, b, c, nr);
         return;
@@ -182,7 +182,7 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
                  int64_t across, int w, void *to);
 
 /* One tile of a column-major C, whose first column is `column`; with the epilogue. */
-__attribute__((noinline)) static void transposed_tile(const struct gemm_strip *s, const ELEMENT *b,
+__attribute__((noinline)) static void transposed_tile(const struct gemm_tile_row *s, const ELEMENT *b,
                                                       ELEMENT *c, int64_t nr, int64_t column) {
     ELEMENT scratch[GEMM_TILE_MOST] __attribute__((aligned(64))),
         transposed[GEMM_TILE_MOST] __attribute__((aligned(64)));
@@ -202,7 +202,7 @@ __attribute__((noinline)) static void transposed_tile(const struct gemm_strip *s
     }
 }
 
-static void transposed_strip(const struct gemm_strip *s) {
+static void transposed_tile_row(const struct gemm_tile_row *s) {
     const ELEMENT *b = s->b;
     const int width = s->kernel->nr;
 
@@ -211,13 +211,13 @@ static void transposed_strip(const struct gemm_strip *s) {
                         s->column + j);
 }
 
-static void strip(const struct gemm_strip *s) {
+static void tile_row(const struct gemm_tile_row *s) {
     const ELEMENT *b = s->b;
     ELEMENT *c = s->c;
     const int width = s->kernel->nr;
 
     if (s->transposed) {
-        transposed_strip(s);
+        transposed_tile_row(s);
         return;
     }
     for (int64_t j = 0; j < s->columns; j += width, b += s->b_tile) {
@@ -394,7 +394,7 @@ static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const voi
 struct gemm_type TYPE = {
     .name = NAME "gemm",
     .size = sizeof(ELEMENT),
-    .strip = strip,
+    .tile_row = tile_row,
     .vector_n = vector_n,
     .vector_t = vector_t,
     .dots = dots,
@@ -409,5 +409,5 @@ struct gemm_type TYPE = {
     .gemv_t_op = NAME "gemv_t",
     .pack_n_op = NAME "pack_n",
     .pack_t_op = NAME "pack_t",
-    .transpose_op = NAME "turn",
+    .transpose_op = NAME "transpose",
 };

@@ -28,10 +28,10 @@ static const char *source(int source, bool packed, bool is_b) {
 static void add_kernels(struct text *t, const struct gemm_direct *d) {
     int64_t from = 0;
 
-    for (int i = 0; i < d->pieces; i++) {
+    for (int i = 0; i < d->column_splits; i++) {
         add(t, "kernel of columns %lld to %lld: %s\n", (long long)from,
-            (long long)(from + d->piece[i].columns - 1), d->piece[i].kernel->symbol);
-        from += d->piece[i].columns;
+            (long long)(from + d->column_split[i].columns - 1), d->column_split[i].kernel->symbol);
+        from += d->column_split[i].columns;
     }
 }
 

@@ -5,7 +5,7 @@
  *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; calls_element.h has those of a type
  *     plan.c             a call's path, kernel, blocks and threads: the least of what cost.c estimates
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
- *     run.c, pack.c      a plan, computed: blocks, panels, rows of tiles (struct gemm_strip)
+ *     run.c, pack.c      a plan, computed: blocks, panels, rows of tiles (struct gemm_tile_row)
  *     direct.c           small products, whose kernels take operands in place and all rows in one call
  *     dots.c             products computed as inner products
  *     element.h          what depends on the element type: f32.c and f64.c include it; direct_element.h likewise, for gemm.c
@@ -45,8 +45,8 @@ struct gemm_tile {
     const struct uk_core *core;
     const struct uk_vectors *vectors;               /* of that width, as the core has them */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
-    void (*asking[GEMM_FORMS])(void); /* those that also prefetch what the next tiles read; NULL: none */
-    void (*packing)(void);            /* of PANELS, which also copies rows of the next panel; NULL: none */
+    void (*prefetching[GEMM_FORMS])(void); /* those that also prefetch what the next tiles read; NULL: none */
+    void (*packing)(void); /* of PANELS, which also copies rows of the next panel; NULL: none */
 };
 
 /* From where a tile reads an operand. */
@@ -75,12 +75,12 @@ static inline struct gemm_epilogue gemm_transposed_epilogue(const struct gemm_ep
     return (struct gemm_epilogue){e->scale, e->low, e->high, e->column_bias, e->row_bias};
 }
 
-/* What tiles prefetch from the caches behind the first, each a part: what is needed of B next. RA: GEMM_ASKED rows of a
+/* What tiles prefetch from the caches behind the first, each a part: what is needed of B next. RA: GEMM_PREFETCHED_ROWS rows of a
  * column-major B, which is packed. RAB: a line of each row of B, which is read in place. Or the next panel of A, PANELS: a share
  * of it, twice; or two of the rows that the panel is packed from, which the tile then copies. */
-enum { GEMM_ASKED = 3 };
+enum { GEMM_PREFETCHED_ROWS = 3 };
 struct gemm_next {
-    void (*asking)(void); /* the tile's, of that name */
+    void (*prefetching)(void); /* the tile's, of that name */
     const void *part;
     int64_t on;    /* elements from part to part */
     int64_t parts; /* that are left; of rows that are copied, the rows */
@@ -90,7 +90,7 @@ struct gemm_next {
 };
 
 /* A row of tiles: C[rows, columns] of one block of k. */
-struct gemm_strip {
+struct gemm_tile_row {
     const struct uk_kernel *kernel, *tail; /* tail: of the last columns, if they are no more than its width */
     enum gemm_form form, tail_form;
     int64_t k, rows, columns;
@@ -140,7 +140,13 @@ struct gemm_dots {
     int64_t row, column; /* of the first element, for the bias */
 };
 
-enum { GEMM_TILES_MOST = 16, GEMM_PACKS_MOST = 16, GEMM_WIDTHS = 129, GEMM_PIECES = 3, GEMM_FEW_COLUMNS = 4 };
+enum {
+    GEMM_TILES_MOST = 16,
+    GEMM_PACKS_MOST = 16,
+    GEMM_WIDTHS = 129,
+    GEMM_COLUMN_SPLITS = 3,
+    GEMM_FEW_COLUMNS = 4
+};
 
 /* Which kernels compute the columns of a small product: the first columns the first kernel, and so on. A kernel takes any
  * number of rows in one call; direct.h says which products, and why. */
@@ -151,10 +157,10 @@ struct gemm_direct {
         void (*prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
                         int64_t n);
         int columns; /* the last one's: as many as are left */
-    } piece[GEMM_PIECES];
-    int pieces; /* 0: there are no such kernels */
+    } column_split[GEMM_COLUMN_SPLITS];
+    int column_splits; /* 0: there are no such kernels */
     /* Those for so many rows and steps at least; NULL: the same. */
-    int tall_rows, tall_steps;
+    int tall_rows, tall_iterations;
     const struct gemm_direct *tall;
 };
 
@@ -174,7 +180,7 @@ struct gemm_plan {
     const struct gemm_tile *tile;
     const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
     const struct uk_kernel *first;    /* of the first rows, which packs B as it reads it; NULL: the tile's */
-    void (*asking)(void);             /* the tile that prefetches what is packed next; NULL: none does */
+    void (*prefetching)(void);        /* the tile that prefetches what is packed next; NULL: none does */
     const struct gemm_direct *direct; /* a small product's kernels; NULL: it is none */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
@@ -206,7 +212,7 @@ static inline bool gemm_is_plan(const struct gemm_plan *plan) {
 struct gemm_type {
     const char *name; /* "sgemm" */
     int size;         /* of an element */
-    void (*strip)(const struct gemm_strip *s);
+    void (*tile_row)(const struct gemm_tile_row *s);
     void (*vector_n)(const struct gemm_vector *v);
     void (*vector_t)(const struct gemm_vector *v);
     void (*dots)(const struct gemm_dots *d);

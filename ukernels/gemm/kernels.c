@@ -45,28 +45,28 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
 }
 
 /* Variants of kernels that also prefetch or pack what is needed next, compiled from the same source. */
-#define ASKING_KERNEL(symbol) void symbol##_asking(void);
+#define PREFETCHING_KERNEL(symbol) void symbol##_prefetching(void);
 #define PACKING_KERNEL(symbol) void symbol##_packing(void);
-#include "gemm_asking.def"
-#undef ASKING_KERNEL
+#include "gemm_variants.def"
+#undef PREFETCHING_KERNEL
 #undef PACKING_KERNEL
 
 struct variant {
     const char *symbol;
     void (*function)(void);
 };
-#define ASKING_KERNEL(symbol) {#symbol, symbol##_asking},
+#define PREFETCHING_KERNEL(symbol) {#symbol, symbol##_prefetching},
 #define PACKING_KERNEL(symbol)
-static const struct variant asking[] = {
-#include "gemm_asking.def"
+static const struct variant prefetching[] = {
+#include "gemm_variants.def"
     {NULL, NULL},
 };
-#undef ASKING_KERNEL
+#undef PREFETCHING_KERNEL
 #undef PACKING_KERNEL
-#define ASKING_KERNEL(symbol)
+#define PREFETCHING_KERNEL(symbol)
 #define PACKING_KERNEL(symbol) {#symbol, symbol##_packing},
 static const struct variant packing[] = {
-#include "gemm_asking.def"
+#include "gemm_variants.def"
     {NULL, NULL},
 };
 
@@ -86,7 +86,7 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
 
     if (tile && (!old || level(k) > level(old))) {
         tile->kernel[form] = k;
-        tile->asking[form] = variant_of(k, asking);
+        tile->prefetching[form] = variant_of(k, prefetching);
         if (form == GEMM_PANELS)
             tile->packing = variant_of(k, packing);
     }

@@ -68,8 +68,8 @@ struct panels {
 /* Where the lines of a panel are contiguous in the source, some steps of one panel after those of another: the page and the line
  * that the next panel shares are then still in the caches. */
 static void pack_panels(const struct gemm_type *t, const struct panels *s, char *to) {
-    enum { STEPS = 32 };
-    const int64_t most = s->across == 1 ? STEPS : s->k;
+    enum { ITERATIONS = 32 };
+    const int64_t most = s->across == 1 ? ITERATIONS : s->k;
 
     for (int64_t p = 0; p < s->k; p += most) {
         const int64_t k = s->k - p < most ? s->k - p : most;

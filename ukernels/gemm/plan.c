@@ -59,7 +59,7 @@ static void consider(const struct gemm_plan *p, const struct gemm_tile *t, struc
                 c.a = (enum gemm_source)a;
                 c.b = (enum gemm_source)b;
                 if (!form_takes(c.form, p, c.a, c.b) ||
-                    (c.a == GEMM_COPIED && p->b_column != 1 && uk_gemm_asks(p, t, GEMM_RA)))
+                    (c.a == GEMM_COPIED && p->b_column != 1 && uk_gemm_prefetches(p, t, GEMM_RA)))
                     continue;
                 c.cycles = tiles + uk_gemm_a_cost(p, t, kc, c.a, c.b) + uk_gemm_b_cost(p, t, kc, c.a, c.b);
                 if (!best->tile || c.cycles < best->cycles)
@@ -113,9 +113,9 @@ static void split(struct gemm_plan *p) {
 }
 
 /* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
-static bool packs_as_read(const struct gemm_plan *p) {
+static bool has_fused_packing(const struct gemm_plan *p) {
     return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
-           uk_gemm_copies_as_read(p, p->tile, (enum gemm_source)p->a_source);
+           uk_gemm_fuses_packing(p, p->tile, (enum gemm_source)p->a_source);
 }
 
 static void block(struct gemm_plan *p, const struct choice *c) {
@@ -130,8 +130,8 @@ static void block(struct gemm_plan *p, const struct choice *c) {
     p->cycles = c->cycles;
     p->kc = uk_gemm_k_block(p, c->tile);
     split(p);
-    p->asking = uk_gemm_asks(p, c->tile, c->form) ? c->tile->asking[c->form] : NULL;
-    if (p->asking && c->form != GEMM_PANELS)
+    p->prefetching = uk_gemm_prefetches(p, c->tile, c->form) ? c->tile->prefetching[c->form] : NULL;
+    if (p->prefetching && c->form != GEMM_PANELS)
         room /= 2; /* the other half is for what is prefetched */
     columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
     rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
@@ -144,7 +144,7 @@ static void block(struct gemm_plan *p, const struct choice *c) {
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
     p->a_leading = uk_gemm_leading(p->kc, size);
-    p->first = packs_as_read(p) ? p->tile->kernel[GEMM_RAP] : NULL;
+    p->first = has_fused_packing(p) ? p->tile->kernel[GEMM_RAP] : NULL;
     p->a_padding =
         p->first && c->a == GEMM_COPIED && uk_gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
     p->a_block = c->a == GEMM_IN_PLACE ? 0
@@ -303,7 +303,7 @@ static bool too_large(int64_t lines, int64_t ld, int size) {
 }
 
 /* Of an operand stored in `lines` rows (columns, if column-major) of `length`. */
-static bool is_wrong(int64_t lines, int64_t length, int64_t ld, int size) {
+static bool stride_is_invalid(int64_t lines, int64_t length, int64_t ld, int size) {
     return ld < 1 || ld < length || too_large(lines, ld, size);
 }
 
@@ -317,9 +317,9 @@ static enum uk_status check(const struct gemm_shape *s, int size) {
         return UK_INVALID_ARGUMENT;
     if (s->m < 0 || s->n < 0 || s->k < 0)
         return UK_INVALID_SIZE;
-    if (is_wrong(a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda, size) ||
-        is_wrong(b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, size) ||
-        is_wrong(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, size))
+    if (stride_is_invalid(a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda, size) ||
+        stride_is_invalid(b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, size) ||
+        stride_is_invalid(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, size))
         return UK_INVALID_SIZE;
     return UK_OK;
 }

@@ -39,7 +39,7 @@ struct block {
 
 /* Where the panel of rows i lies. */
 static void find_a(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                   int64_t i, struct gemm_strip *s) {
+                   int64_t i, struct gemm_tile_row *s) {
     const int mr = plan->tile->mr;
 
     if (plan->a_source == GEMM_COPIED) {
@@ -65,7 +65,7 @@ static void find_a(const struct gemm_plan *plan, const struct gemm_operands *o, 
 }
 
 static void find_b(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                   struct gemm_strip *s) {
+                   struct gemm_tile_row *s) {
     const int nr = plan->tile->nr;
 
     if (plan->b_packed) {
@@ -85,8 +85,8 @@ static void find_b(const struct gemm_plan *plan, const struct gemm_operands *o, 
 
 /* The first panel of rows of a block of B: it reads B in place, and stores B's rows to panels as they are read. A is in place too, or
  * a copy in rows if it is column-major or its rows share sets. */
-static void pack_b_as_read(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
-                           struct gemm_strip *s) {
+static void pack_b_fused(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
+                         struct gemm_tile_row *s) {
     s->kernel = plan->first;
     s->form = GEMM_RAP;
     s->tail = NULL;
@@ -111,30 +111,30 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct gem
     const int64_t j = is_last ? j_begin : w->j0 + w->n, p = is_last ? w->p + w->k : w->p;
     const int64_t n = least(plan->nc, j_end - j), line = 64 / plan->type->size;
 
-    if (!plan->asking || plan->form == GEMM_PANELS || plan->b_packed || p >= plan->k)
+    if (!plan->prefetching || plan->form == GEMM_PANELS || plan->b_packed || p >= plan->k)
         return (struct gemm_next){0};
     if (plan->b_column == 1)
-        return (struct gemm_next){.asking = plan->asking,
+        return (struct gemm_next){.prefetching = plan->prefetching,
                                   .part = at(plan, o->b, p * plan->b_step + j),
                                   .on = line,
                                   .parts = (n + line - 1) / line};
-    return (struct gemm_next){.asking = plan->asking,
+    return (struct gemm_next){.prefetching = plan->prefetching,
                               .part = at(plan, o->b, j * plan->b_column + p),
-                              .on = GEMM_ASKED * plan->b_column,
-                              .parts = (n + GEMM_ASKED - 1) / GEMM_ASKED,
+                              .on = GEMM_PREFETCHED_ROWS * plan->b_column,
+                              .parts = (n + GEMM_PREFETCHED_ROWS - 1) / GEMM_PREFETCHED_ROWS,
                               .stride = plan->b_column};
 }
 
 /* The panel of A after row i, or after the last one the first, for the next block of columns: a part of it for each tile, so that
  * few lines are in flight at once. */
-static struct gemm_next ask_for_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
-                                      const struct block *w, int64_t i) {
+static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
+                                       const struct block *w, int64_t i) {
     const int64_t tiles = (w->n + plan->tile->nr - 1) / plan->tile->nr, mr = plan->tile->mr;
     const int64_t share = (mr + 2 * tiles - 1) / (2 * tiles), after = i + plan->rows;
-    struct gemm_strip s;
+    struct gemm_tile_row s;
 
     find_a(plan, o, w, after < w->i0 + w->m ? after : w->i0, &s);
-    return (struct gemm_next){.asking = plan->asking,
+    return (struct gemm_next){.prefetching = plan->prefetching,
                               .part = s.a,
                               .on = 2 * share * w->k,
                               .parts = (mr + 2 * share - 1) / (2 * share),
@@ -146,10 +146,10 @@ static struct gemm_next ask_for_panel(const struct gemm_plan *plan, const struct
 static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
                                    const struct block *w, int64_t i) {
     const int64_t after = i + plan->rows;
-    struct gemm_strip s;
+    struct gemm_tile_row s;
 
     find_a(plan, o, w, after, &s);
-    return (struct gemm_next){.asking = plan->tile->packing,
+    return (struct gemm_next){.prefetching = plan->tile->packing,
                               .part = at(plan, o->a, after * plan->a_row + w->p),
                               .on = 2 * plan->a_row,
                               .parts = least(plan->rows, w->i0 + w->m - after),
@@ -161,7 +161,7 @@ static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct ge
 static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
     const struct gemm_tile *t = plan->tile;
 
-    return plan->asking && plan->form == GEMM_PANELS && t->packing && plan->a_step == 1 &&
+    return plan->prefetching && plan->form == GEMM_PANELS && t->packing && plan->a_step == 1 &&
            plan->rows == t->mr && w->n >= t->mr / 2 * t->nr;
 }
 
@@ -183,7 +183,7 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
     const int64_t group = plan->a_row == 1 && plan->a_step != 1 ? 8 * plan->rows : plan->rows;
     const bool copies = packs_a && can_copy(plan, w);
     bool is_packed = false; /* this panel, by the tiles of the one before */
-    struct gemm_strip s = {
+    struct gemm_tile_row s = {
         .kernel = plan->tile->kernel[plan->form],
         .form = (enum gemm_form)plan->form,
         .tail = plan->tail,
@@ -208,17 +208,17 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
         if (packs_a && !is_packed && (i - w->i0) % group == 0)
             pack_a(plan, o, w, i, least(group, w->i0 + w->m - i), (void *)s.a);
         if (plan->first && i == w->i0) {
-            struct gemm_strip first = s;
+            struct gemm_tile_row first = s;
 
-            pack_b_as_read(plan, o, w, &first);
-            plan->type->strip(&first);
+            pack_b_fused(plan, o, w, &first);
+            plan->type->tile_row(&first);
         } else {
             is_packed = copies && i + plan->rows < w->i0 + w->m;
             if (is_packed)
                 *next = copy_panel(plan, o, w, i);
-            else if (plan->asking && plan->form == GEMM_PANELS && !packs_a)
-                *next = ask_for_panel(plan, o, w, i);
-            plan->type->strip(&s);
+            else if (plan->prefetching && plan->form == GEMM_PANELS && !packs_a)
+                *next = prefetch_panel(plan, o, w, i);
+            plan->type->tile_row(&s);
         }
     }
 }
@@ -340,8 +340,8 @@ bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, con
     GEMM_REQUIRE((uint64_t)(p.k - 1) < GEMM_MOST);
     GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
     GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
-    GEMM_REQUIRE(!gemm_leading_is_odd(p.lda, p.k) && !gemm_leading_is_odd(p.ldb, p.k));
-    GEMM_REQUIRE(!gemm_leading_is_odd(p.ldc, p.n));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.lda, p.k) && !gemm_leading_is_invalid(p.ldb, p.k));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldc, p.n));
     GEMM_REQUIRE(a && b && c && !p.a_columns && p.b_columns);
     GEMM_REQUIRE(uk_gemm_suits_dots(t, p.m, p.n, p.k, p.lda, p.ldb));
     GEMM_REQUIRE(uk_is_alone() || uk_gemm_dots_cycles(t, p.m, p.n, p.k, p.lda, p.ldb) < 2 * GEMM_TASK);
@@ -390,9 +390,9 @@ bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, c
     GEMM_REQUIRE((uint64_t)(count - 1) < GEMM_MOST && (uint64_t)(p.k - 1) < GEMM_MOST);
     GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
     GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
-    GEMM_REQUIRE(!gemm_leading_is_odd(p.lda, p.a_columns ? p.m : p.k));
-    GEMM_REQUIRE(!gemm_leading_is_odd(p.ldb, p.b_columns ? p.k : p.n));
-    GEMM_REQUIRE(!gemm_leading_is_odd(p.ldc, p.n));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.lda, p.a_columns ? p.m : p.k));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldb, p.b_columns ? p.k : p.n));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldc, p.n));
     GEMM_REQUIRE((is_row ? !p.a_columns || p.lda == 1 : p.b_columns || p.ldb == 1) && a && b && c);
     GEMM_REQUIRE(uk_is_alone() || (double)p.k * (double)count * t->size / 16 < 2 * GEMM_TASK);
 

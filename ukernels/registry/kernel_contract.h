@@ -64,8 +64,8 @@ struct uk_small_call {
     /* The same for many rows of A from a far cache; kernels that have none do not set it. */
     int (*ahead)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
     /* The same for a C from behind the first cache, which it prefetches; likewise. */
-    int (*asking)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    int64_t turns, lda, ldb, ldc, m, rows, longer, before, b_before, steps;
+    int (*prefetching)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
+    int64_t unrolled, lda, ldb, ldc, m, rows, longer, before, b_before, iterations;
     int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;
     int32_t enter;
     uint32_t all, half, rows_of_a, first[4], mask[4];

@@ -191,7 +191,7 @@ WINDOW(u8sum, uint8_t, int32_t, 0, v + e)
 WINDOW(i8sum, int8_t, int32_t, 0, v + e)
 #undef WINDOW
 
-#define BYTE_TURN(op, element)                                                                           \
+#define BYTE_TRANSPOSE(op, element)                                                                      \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, int64_t k, const element *s, int64_t lds, \
                            element *d, int64_t ldd, int64_t m) {                                         \
         (void)MR;                                                                                        \
@@ -201,9 +201,9 @@ WINDOW(i8sum, int8_t, int32_t, 0, v + e)
             for (int64_t i = 0; i < m; i++)                                                              \
                 d[p * ldd + i] = s[i * lds + p];                                                         \
     }
-BYTE_TURN(u8turn, uint8_t)
-BYTE_TURN(i8turn, int8_t)
-#undef BYTE_TURN
+BYTE_TRANSPOSE(u8transpose, uint8_t)
+BYTE_TRANSPOSE(i8transpose, int8_t)
+#undef BYTE_TRANSPOSE
 
 #define BYTE_DEPTHWISE(op, element, window, step)                                                           \
     void uk_reference_##op(int64_t MR, int64_t NR, int64_t KR, const element *x, int64_t ldi, int64_t ldx,  \

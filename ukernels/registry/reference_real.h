@@ -62,8 +62,8 @@ void REFERENCE(pack_t)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real
             d[p * MR + i] = i < m ? s[i * lds + p] : 0;
 }
 
-void REFERENCE(turn)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *s, int64_t lds, real *d,
-                     int64_t ldd, int64_t m) {
+void REFERENCE(transpose)(int64_t MR, int64_t NR, int64_t KR, int64_t k, const real *s, int64_t lds, real *d,
+                          int64_t ldd, int64_t m) {
     (void)NR;
     (void)KR;
     for (int64_t p = 0; p < k; p++)

@@ -28,7 +28,7 @@ static struct team
 static _Thread_local bool inside;
 /* What uk_num_threads returned last to this thread, which may have allocated memory for that many threads: its loops use no more.
  * 0: it has not been called. */
-static _Thread_local int told;
+static _Thread_local int returned;
 
 struct loop {
     void (*task)(void *context, int64_t index, int64_t thread);
@@ -69,7 +69,7 @@ int uk_count_threads(void) {
 }
 
 int uk_num_threads(void) {
-    return told = uk_count_threads();
+    return returned = uk_count_threads();
 }
 
 enum uk_status uk_set_num_threads(int threads) {
@@ -77,7 +77,7 @@ enum uk_status uk_set_num_threads(int threads) {
         return UK_INVALID_ARGUMENT;
     pthread_once(&once, start);
     atomic_store_explicit(&uk_threads, threads ? threads : by_default, memory_order_relaxed);
-    told = 0;
+    returned = 0;
     return UK_OK;
 }
 
@@ -182,7 +182,7 @@ void uk_parallel_for(void (*task)(void *context, int64_t index, int64_t thread),
 
     if (!task)
         return;
-    const int threads = uk_count_threads(), most = told && told < threads ? told : threads;
+    const int threads = uk_count_threads(), most = returned && returned < threads ? returned : threads;
     const int64_t workers = most < count ? most : count;
     struct team *t = inside || workers < 2 ? NULL : join_team(threads);
 
