@@ -111,7 +111,7 @@ struct uk_kernel {
     int row_step;
     int a_over;                    /* elements of the first operand it may read past the end of a row */
     int a_align, b_align, c_align; /* bytes; default 1: the elements' own alignment suffices */
-    /* Vector instructions of the inner loop, per step of k: per group of kr (per call, if there is no k). Where .cores load
+    /* Vector instructions of the inner loop, per k iteration: per group of kr (per call, if there is no k). Where .cores load
      * halves of vectors beside FMAs, these are other. */
     double fma, loads, other;
     enum uk_exec_scope scope;                /* default UK_EXEC_THREAD */
@@ -297,7 +297,7 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
                              enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
                              int64_t ldc, const struct uk_gemm_options *options);
 
-/* What is done to each element of C last, while its tile is in the first cache:
+/* What is done to each element of C last, while its tile is in L1:
  *
  *   c = min(max(scale * c + row_bias[i] + column_bias[j], low), high)
  *

@@ -4,28 +4,31 @@
  *
  *                       b: v4           v5           v6           v7
  *                        column 0     column 1     column 2     column 3
- *     a: v0 v1   row 0     v8           v14          v20          v26         floats: two steps of a in three registers,
+ *     a: v0 v1   row 0     v8           v14          v20          v26         floats: two k iterations' a in three registers,
  *        v2 v3   row 1     v9           v15          v21          v27         doubles: one, each loaded after its last use
- *        by      ...       ...          ...          ...          ...
- *        turns   row 5     v13          v19          v25          v31
+ *        alter-  ...       ...          ...          ...          ...
+ *        nating  row 5     v13          v19          v25          v31
  *
- * fmla by lane multiplies a vector of b with one element of a, so that nothing is broadcast. A step loads 5.5 registers for
- * 24 fmla (7 of doubles): a tenth more than 8 x 3 vectors (gemm_8x3_neon.c), which leaves narrow tiles where the width is a
- * multiple of 16 (8).
+ * fmla by lane multiplies a vector of b with one element of a, so that nothing is broadcast. A k iteration
+ * loads 5.5 registers for 24 fmla (7 of doubles), a tenth more than 8 x 3 vectors (gemm_8x3_neon.c), which
+ * leaves narrow tiles where the width is a multiple of 16 (8).
  *
- * Order. A step goes column by column: 6 fmla share a vector of b. Both vectors of a pair are free then, and what is loaded
- * there is needed 12 fmla later; a of floats 8 fmla later, of doubles 4. So cores that issue in order do not wait for floats.
- * Eight steps a turn: 192 fmla, 22 loads of pairs (28), 2 instructions of the loop: 0.89 of the instructions multiply (0.86).
+ * Order. A k iteration goes column by column: 6 fmla share a vector of b. After two columns both vectors of a
+ * pair are free, and what is then loaded into them is used 12 fmla later; a of floats is used 8 fmla after its
+ * load, a of doubles 4. So cores that issue in order do not wait with floats. The loop is unrolled by eight k
+ * iterations: 192 fmla, 22 loads of pairs (28), 2 instructions of the loop: 0.89 of the instructions multiply
+ * (0.86).
  *
- * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a step; two loads and four instructions a cycle are
- * enough for 5.5 (7) and 27 (28). Neoverse V1: four FMAs, 6 cycles; 24 accumulators cover its latency of 4, of which an
- * accumulator sees 2. Cortex-A53, A55: one a cycle, 24 cycles a step; a load of a 128-bit register takes both of their
- * slots for two cycles, 11 cycles more.
+ * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a k iteration; two loads and four
+ * instructions a cycle are enough for 5.5 (7) and 27 (28). Neoverse V1: four FMAs, 6 cycles; 24 accumulators
+ * hide its latency of 4 cycles, of which the accumulator's input sees 2. Cortex-A53, A55: one a cycle, 24
+ * cycles a k iteration; a load of a 128-bit register takes both of their slots for two cycles, 11 cycles more.
  *
- * A and B are streams, which the hardware fetches. C's rows are asked for at the beginning.
+ * A and B are streams, which the hardware prefetches. C's rows are prefetched at the beginning.
  *
- * Edges. Up to 3 rows take half of the fmla. The last vector of nr >= V columns begins at column nr - V, of B and of C:
- * it repeats columns, with the same sums, and nothing outside is touched. Fewer than V columns are stored one by one.
+ * Edges. Tiles of up to 3 rows take half of the fmla. The last vector of nr >= V columns begins at column nr -
+ * V, of B and of C: it computes some columns again, with the same sums, so that nothing outside the tile is
+ * touched. Fewer than V columns are stored one by one.
  */
 #include "../any/gemm_neon.h"
 
@@ -43,7 +46,7 @@ enum { MR = 6, NR = 4 * V };
 #define LOAD(x, y, at) "ldp q" #x ", q" #y ", " at "\n\t"
 #define NO
 
-/* Two of a step's six elements of A: register and lanes. A step names three pairs. */
+/* Two of a k iteration's six elements of A, by register and lanes. A k iteration names three such pairs. */
 #define PAIR(c, c_, b, a, lane, lane_) FMLA(c, b, a, lane) FMLA(c_, b, a, lane_)
 #define COLUMN(b, p, q, r, c0, c1, c2, c3, c4, c5, after2, after4, after6)                                 \
     PAIR_(c0, c1, b, p) after2 PAIR_(c2, c3, b, q) after4 PAIR_(c4, c5, b, r) after6
@@ -52,7 +55,8 @@ enum { MR = 6, NR = 4 * V };
 #define HIGH(a) a, 2, 3
 #define PAIR__(c, c_, b, half, a) PAIR_(c, c_, b, half(a))
 
-/* A step; b0, b1 load the next step's vectors of b, the others registers of a after so many rows of its last column. */
+/* A k iteration; b0 and b1 load the next iteration's vectors of b, the others load registers of a after so many
+ * rows of the last column. */
 #define K_ITERATION(h0, a0, h1, a1, h2, a2, b0, b1, after2, after4, after6)                                \
     PAIR__(8, 9, 4, h0, a0) PAIR__(10, 11, 4, h1, a1) PAIR__(12, 13, 4, h2, a2)                            \
     PAIR__(14, 15, 5, h0, a0) PAIR__(16, 17, 5, h1, a1) PAIR__(18, 19, 5, h2, a2) b0                       \
@@ -61,8 +65,8 @@ enum { MR = 6, NR = 4 * V };
 
 #define FIRST                                                                                              \
     LOAD(0, 1, "[%[a]], #32") LOAD(4, 5, "[%[b]], #32") LOAD(6, 7, "[%[b]], #32") LOAD(2, 3, "[%[a]], #32")
-/* The pointers are 64 bytes ahead, which FIRST has loaded. Of four steps of b, and of 192 bytes of a, the first load moves
- * the pointer on. The arguments load what belongs to the next steps. */
+/* The pointers are 64 bytes ahead, which FIRST has loaded. The first load of each four k iterations of b, and
+ * of each 192 bytes of a, moves the pointer. The arguments load what belongs to the next k iterations. */
 #define B1 LOAD(4, 5, "[%[b]], #256"), LOAD(6, 7, "[%[b], #-224]")
 #define B2 LOAD(4, 5, "[%[b], #-192]"), LOAD(6, 7, "[%[b], #-160]")
 #define B3 LOAD(4, 5, "[%[b], #-128]"), LOAD(6, 7, "[%[b], #-96]")
@@ -92,7 +96,7 @@ enum { MR = 6, NR = 4 * V };
 #define LAST_EIGHT EIGHT_(NONE, NO, NO)
 #endif
 
-/* One step of up to 6 or 3 rows; the last vector of B is at `last`. */
+/* One k iteration of up to 6 or 3 rows; the last vector of B is at `last`. */
 #if UK_DOUBLE
 #define A_6 LOAD(0, 1, "[%[a]], #48") "ldr q2, [%[a], #-16]\n\t"
 #define A_3 LOAD(0, 1, "[%[a]], #48")
@@ -182,7 +186,7 @@ static inline __attribute__((always_inline)) void full_tile(int64_t k, const rea
                      : CLOBBERS);
 }
 
-/* A tile of up to `rows` x `vectors`, through memory. */
+/* A tile of up to `rows` x `vectors`; C goes through memory. */
 #define EDGE_TILE(rows, vectors)                                                                           \
     do {                                                                                                   \
         __asm__ volatile(EACH_ROW(ZERO)                                                                    \

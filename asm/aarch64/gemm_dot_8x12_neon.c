@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8 rows x 12 columns of C, in i32, from panels of groups of 4 bytes: sdot (UK_OP_i8gemm) or udot (UK_OP_u8gemm), each
- * adding four products of 4 columns and of one row, a lane. UK_OP_igemm, u8 by i8, takes sdot too: as 128 less than a,
- * which flips its highest bit, is an i8,
+ * 8 rows x 12 columns of C, in i32, from panels of groups of 4 bytes: sdot (UK_OP_i8gemm) or udot
+ * (UK_OP_u8gemm), each adding four products for 4 columns and one row, which is a lane of a. UK_OP_igemm, u8 by
+ * i8, takes sdot too: a - 128, which is a with its highest bit flipped, is an i8, and
  *
  *     sum of a * b = sum of (a - 128) * b - sum of (-128) * b
  *
@@ -17,15 +17,16 @@
  *        v1.4b[3] row 7      c70                c71           c72
  *     v4: -128    (row 8)    v5                 v6            v7             UK_OP_igemm only: all 32 registers
  *
- * Bound: 24 dot products per group, two a cycle (Cortex-A76, Neoverse N1): 12 cycles, 64 multiply-adds a cycle; four
- * (Neoverse V1): 6 cycles. 5 loads and half of the loop's 2 instructions make 30: 0.8 of the instructions multiply. igemm has 3
- * more for its ninth row and 2 flips, which vector units do, too: 14.5 cycles, 53 multiply-adds a cycle, 0.83 of what i8 by
- * i8 reaches; of its 27 dot products alone the bound is 13.5, and no order comes nearer than 0.93. (usdot belongs to i8mm,
- * where usmmla does it at once.) In-order cores (Cortex-A55: one a cycle) find b 8 dot products ahead of its use and a 4:
- * the order serves both; a load of 128 bits keeps both of their slots for two cycles.
+ * Bound: 24 dot products per group, two a cycle (Cortex-A76, Neoverse N1): 12 cycles, 64 multiply-adds a cycle;
+ * four (Neoverse V1): 6 cycles. 5 loads and half of the loop's 2 instructions make 30: 0.8 of the instructions
+ * multiply. igemm has 3 more for its ninth row and 2 flips, which take vector units too: 14.5 cycles, 53
+ * multiply-adds a cycle, 0.83 of i8 by i8. (usdot belongs to i8mm, where usmmla is better.) For cores that
+ * issue in order (Cortex-A55: one dot product a cycle) b is loaded 8 dot products before its use and a 4; a
+ * load of 128 bits takes both of their slots for two cycles.
  *
- * What has been used is loaded again for the next group, but in the last one, so that nothing behind the panels is
- * read. Edges cost as the whole tile; rows and columns that it lacks are not stored.
+ * A register is loaded for the next group after its last use, except in the last group, so that nothing behind
+ * the panels is read. Edges cost as the whole tile; rows and columns that the tile does not have are not
+ * stored.
  */
 #include "rows_neon.h"
 
@@ -44,7 +45,7 @@ typedef int8_t right;
 enum { KR = 4 };
 
 /* clang-format off */
-/* Row i with vector j of columns, in v<b>; its bytes are lane l of v<a>. */
+/* Row i, whose bytes are lane l of v<a>, times vector j of columns, in v<b>. */
 #define DOT(i, j, b, a, l) OP " %[c" #i #j "].4s, v" #b ".16b, v" #a ".4b[" #l "]\n\t"
 #define UPPER(j, b) DOT(0, j, b, 0, 0) DOT(1, j, b, 0, 1) DOT(2, j, b, 0, 2) DOT(3, j, b, 0, 3)
 #define LOWER(j, b) DOT(4, j, b, 1, 0) DOT(5, j, b, 1, 1) DOT(6, j, b, 1, 2) DOT(7, j, b, 1, 3)
@@ -70,8 +71,8 @@ enum { KR = 4 };
 #define LESS_NINTH
 #define CLOBBERS_OF_NINTH
 #endif
-/* A group whose columns 0-3 and 4-7 are loaded, into v<x> and v<y>; the arguments load what belongs to the next. Of each
- * operand one load moves the pointer on. */
+/* A group whose columns 0-3 and 4-7 are already in v<x> and v<y>; the other arguments load what belongs to the
+ * next group. One load of each operand moves its pointer. */
 #define GROUP_(x, y, next0, next1, upper, lower)                                                           \
     FLIP UPPER(0, x) LOWER(0, x) NINTH(5, x) LOAD(x, "[%[b]], #48") UPPER(1, y) LOWER(1, y) NINTH(6, y) next0          \
     UPPER(2, x) upper LOWER(2, x) NINTH(7, x) lower next1

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8 rows x 24 columns of C, all of f16: each fmla multiplies 8 columns by one row, a lane, and rounds once.
+ * 8 rows x 24 columns of C, all of f16: each fmla multiplies 8 columns by one row, which is a lane of a, and
+ * rounds once.
  *
- *                      b: v2 (columns 0-7)    v3 (8-15)    v4 (16-23)       of the even step
- *                         v5                  v6           v7               of the odd one
+ *                      b: v2 (columns 0-7)    v3 (8-15)    v4 (16-23)       of the even k iteration
+ *                         v5                  v6           v7               of the odd k iteration
  *     a: v0.h[0] row 0      c00                c01           c02
  *        (v1:    ...        ...                ...           ...
  *        odd) .h[7] row 7   c70                c71           c72
  *
- * Bound: 48 multiply-adds, 8 vectors loaded by 5 instructions, 56 instructions per two steps. At two vectors a cycle
- * (Cortex-A76, Neoverse N1) 12 cycles a step, 32 flop per cycle; at four (Neoverse V1) 6. In-order cores (Cortex-A55: two
- * 64-bit halves of a vector a cycle) find every load but the turn's first at least 8 multiply-adds ahead of its use.
+ * Bound: 48 multiply-adds, 8 vectors loaded by 5 instructions, 56 instructions per two k iterations. At two
+ * vectors a cycle (Cortex-A76, Neoverse N1) 12 cycles a k iteration, 32 flop per cycle; at four (Neoverse V1)
+ * 6. In-order cores (Cortex-A55: two 64-bit halves of a vector a cycle) have every load but the first of an
+ * unrolled iteration at least 8 multiply-adds before its use.
  *
- * Edges cost as the whole tile; rows and columns that it lacks are not stored.
+ * Edges cost as the whole tile; rows and columns that the tile does not have are not stored.
  */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"
@@ -22,14 +24,14 @@ typedef float16x8_t vector;
 
 /* clang-format off */
 #define FMLA(i, j, b, a) "fmla %[c" #i #j "].8h, v" #b ".8h, v" #a ".h[" #i "]\n\t"
-/* Vector j of the columns, in v<b>, by all rows. */
+/* Vector j of the columns, in v<b>, times all rows. */
 #define COLUMNS(j, b, a)                                                             \
     FMLA(0, j, b, a) FMLA(1, j, b, a) FMLA(2, j, b, a) FMLA(3, j, b, a)              \
     FMLA(4, j, b, a) FMLA(5, j, b, a) FMLA(6, j, b, a) FMLA(7, j, b, a)
 #define ZERO(x) "movi %[" #x "].8h, 0\n\t"
 /* clang-format on */
 
-/* One row of the tile to memory. */
+/* Stores a row of the tile, or adds it to C. */
 static inline __attribute__((always_inline)) void store_row(uint16_t *c, vector x, vector y, vector z,
                                                             int64_t acc, int64_t nr) {
     uint16_t row[NR] = {0};

@@ -11,15 +11,15 @@
  *        v2 rows 4, 5    c20    c21    c22    c23    c24    c25
  *        v3 rows 6, 7    c30    c31    c32    c33    c34    c35
  *
- * and zip1, zip2 of the halves of two neighbours make pieces of rows of them in the end.
+ * At the end zip1 and zip2 of the halves of two neighbours put together vectors of rows.
  *
- * Bound: 24 multiplications, 10 loads, 38 instructions per group. Two multiplications a cycle (Neoverse N2) take 12 cycles,
- * 64 multiply-adds of bytes or 32 of bf16 a cycle; four (Neoverse V1) 6 cycles, twice as many. 24 accumulators cover a
- * latency of 4 at four a cycle. Each load is at least 3 multiplications ahead of its use, for in-order cores too: the order
- * serves both. What has been used is loaded again for the next group, but in the last one, so that nothing behind the
- * panels is read.
+ * Bound: 24 multiplications, 10 loads, 38 instructions per group. Two multiplications a cycle (Neoverse N2)
+ * take 12 cycles, 64 multiply-adds of bytes or 32 of bf16 a cycle; four (Neoverse V1) 6 cycles, twice as many.
+ * 24 accumulators hide a latency of 4 cycles at four a cycle. Each load is at least 3 multiplications before
+ * its use, for cores that issue in order. A register is loaded for the next group after its last use, except in
+ * the last group, so that nothing behind the panels is read.
  *
- * Edges cost as the whole tile; rows and columns that it lacks are not stored.
+ * Edges cost as the whole tile; rows and columns that the tile does not have are not stored.
  */
 #ifdef UK_OP_bgemm
 #define TOTAL_IS_FLOAT
@@ -51,11 +51,11 @@ typedef int8_t left, right;
 #define MMLA(i, j, b) OP " %[c" #i #j "].4s, v" #i "." IN ", v" #b "." IN "\n\t"
 #define LOAD(q, from, at) "ldr q" #q ", [%[" #from "], " #at "]\n\t"
 #define ZERO(x) "movi %[" #x "].4s, 0\n\t"
-/* Columns j, whose b is in v<b>; in between a load. */
+/* Columns 2j and 2j + 1, whose b is in v<b>, with a load in between. */
 #define COLUMNS(j, b, load) MMLA(0, j, b) load MMLA(1, j, b) MMLA(2, j, b) MMLA(3, j, b)
 /* clang-format on */
 
-/* Rows 2i and 2i + 1, of which r has 6 blocks. */
+/* Stores rows 2i and 2i + 1, of which r has six blocks of 2 x 2. */
 static inline __attribute__((always_inline)) void store_rows(total *c, int64_t ldc, const vector r[6],
                                                              int64_t acc, int64_t rows, int64_t nr) {
     vector first[3], second[3];

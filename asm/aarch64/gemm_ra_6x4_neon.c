@@ -10,27 +10,29 @@
  *        ...  ...          ...          ...          ...          ...
  *        v5   row 5        v13          v19          v25          v31
  *
- * A register of a holds 4 steps of its row (2 of doubles) and is loaded again after its last use; fmla takes the step's lane.
- * This is the widest tile for that: 8 rows would leave no register for b.
+ * A register of a holds 4 elements of its row (2 doubles), for as many k iterations, and is loaded again after
+ * its last use; fmla takes the iteration's lane. With 8 rows no register would be left for b.
  *
- * Order. A step goes column by column: 6 fmla share a vector of b, and each pair of vectors is loaded at once, when the
- * pair before it is done. Cores that issue out of order rename its registers and load ahead; cores in order wait for
- * a load twice a step, which loads of one vector, 6 fmla ahead, would spare them. A turn is 8 steps.
+ * Order. A k iteration goes column by column: 6 fmla share a vector of b, and each pair of vectors is loaded by
+ * one instruction after the last use of the pair before it. Cores that issue out of order rename the registers
+ * and load ahead; those that issue in order wait for a load twice an iteration. The loop is unrolled by eight k
+ * iterations.
  *
- * Bound of the instructions. 24 + 6 registers leave two for b, so that a load brings what 12 fmla use; one of a
- * brings what 16 use (8 of doubles): 1/12 + 1/16 loads for an fmla, 0.873 (0.828) of the instructions multiply if a turn has no
- * end. With its two, 192 of 222: 0.865 (0.821). B in place has no displacements, but ld1 moves the pointer, and a prefetch
- * for each step: 192 of 230 are 0.835 (0.793). Four registers of b would make it 0.89, for 5 rows, which load a seventh
- * more bytes for an fmla.
+ * Bound of the instructions. 24 + 6 registers leave two for b, so that a load of b brings what 12 fmla use; a
+ * load of a brings what 16 use (8 of doubles). That is 1/12 + 1/16 loads for an fmla; with the loop's two
+ * instructions 192 of 222 multiply, 0.865 (0.821). With B in place ld1 moves the pointer, and there is a
+ * prefetch for each k iteration: 192 of 230, 0.835 (0.793).
  *
- * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a step; two loads and four instructions a cycle are
- * enough for 5.5 (7) vectors and 28 to 31 instructions. Neoverse V1: four FMAs, 6 cycles. Cortex-A53, A55: one a cycle, 24
- * cycles a step, and a 128-bit load keeps both of their slots for two cycles: 11 (14) cycles more.
+ * Bound. Cortex-A76, Neoverse N1: two 128-bit FMAs a cycle, 12 cycles a k iteration; two loads and four
+ * instructions a cycle are enough for 5.5 (7) vectors and 28 to 31 instructions. Neoverse V1: four FMAs, 6
+ * cycles. Cortex-A53, A55: one a cycle, 24 cycles a k iteration, and a 128-bit load takes both of their slots
+ * for two cycles: 11 (14) cycles more.
  *
- * What is no full tile, and A by columns, goes step by step, with an element of A loaded for each row: at 10 loads for 24
- * fmla still bound by these. Rows that a tile lacks read row 0. Up to 3 rows take half of the fmla. The last vector of nr >= V
- * columns begins at column nr - V, of B and of C: it repeats columns, with the same sums, and nothing outside is touched.
- * Fewer than V columns of B in place are put together in a register.
+ * Edge tiles, and a column-major A, have a loop that is not unrolled and loads one element of A for each row:
+ * with 10 loads for 24 fmla it is still bound by the fmla. Row 0 is read for rows that the tile does not have.
+ * Tiles of up to 3 rows take half of the fmla. The last vector of nr >= V columns begins at column nr - V, of B
+ * and of C: it computes some columns again, with the same sums, so that nothing outside the tile is touched.
+ * Fewer than V columns of B in place are loaded one by one into a register.
  */
 #include "../any/gemm_neon.h"
 
@@ -68,7 +70,8 @@ struct operands {
     FMLA(c0, b, 0, lane) then(0, at) FMLA(c1, b, 1, lane) then(1, at) FMLA(c2, b, 2, lane) then(2, at)     \
     FMLA(c3, b, 3, lane) then(3, at) FMLA(c4, b, 4, lane) then(4, at) FMLA(c5, b, 5, lane) then(5, at)
 
-/* A pair of vectors of b: the first two or the last two of a step. The first one of a turn moves the pointer on. */
+/* A pair of vectors of b: the first two or the last two of a k iteration. The first pair of an unrolled
+ * iteration moves the pointer. */
 #if B_IN_PLACE
 #define PAIR_0(at) "prfm pldl1keep, [%[b], %[ahead]]\n\tld1 {v6." T ", v7." T "}, [%[b]], #32\n\t"
 #define PAIR_2(at) "ld1 {v6." T ", v7." T "}, [%[b]], %[next]\n\t"
@@ -79,13 +82,14 @@ struct operands {
 #define PAIR_2(at) PAIR(at " - 480")
 #define FIRST_PAIR "ldp q6, q7, [%[b]], #512\n\t"
 #endif
-/* `then`, with `at`, is done for each row of a after its last use. */
+/* `then`, with `at`, stands after the last use of each row of a. */
 #define K_ITERATION(lane, pair0, pair2, then, at)                                                          \
     pair0 COLUMN(6, lane, 8, 9, 10, 11, 12, 13, NO, ) COLUMN(7, lane, 14, 15, 16, 17, 18, 19, NO, )        \
     pair2 COLUMN(6, lane, 20, 21, 22, 23, 24, 25, NO, ) COLUMN(7, lane, 26, 27, 28, 29, 30, 31, then, at)
 #define NTH_K_ITERATION(lane, b, then, at) K_ITERATION(lane, PAIR_0(b), PAIR_2(b), then, at)
 
-/* Eight steps. The first load of a row in a turn moves its pointer on; FIRST_A is that of the first turn. */
+/* Eight k iterations. The first load of a row moves its pointer; FIRST_A has the loads before the first
+ * unrolled iteration. */
 #if UK_DOUBLE
 #define NEXT_A "], #64"
 #define UNROLLED_(then)                                                                                    \
@@ -106,7 +110,7 @@ struct operands {
 #define FIRST_A                                                                                            \
     LOAD_A(0, NEXT_A) LOAD_A(1, NEXT_A) LOAD_A(2, NEXT_A) LOAD_A(3, NEXT_A) LOAD_A(4, NEXT_A) LOAD_A(5, NEXT_A)
 
-/* Steps one by one, of up to 6 or 3 rows; the last vector of b is at `last`. */
+/* K iterations that are not unrolled, of up to 6 or 3 rows; the last vector of b is at `last`. */
 #define ONE_A(i) "ldr " E #i ", [%[a" #i "], %[p]]\n\t"
 #define A_6 ONE_A(0) ONE_A(1) ONE_A(2) ONE_A(3) ONE_A(4) ONE_A(5)
 #define A_3 ONE_A(0) ONE_A(1) ONE_A(2)
@@ -158,7 +162,7 @@ struct operands {
 #define ROWS_OF_A(use)                                                                                     \
     [a0] use(row[0]), [a1] use(row[1]), [a2] use(row[2]), [a3] use(row[3]), [a4] use(row[4]), [a5] use(row[5])
 
-/* Of A by rows. */
+/* A full tile of a row-major A. */
 static inline __attribute__((always_inline)) void full_tile(const struct operands *o, const real *row[MR]) {
     const real *b = o->b, *last;
     int64_t p, k = o->k % 8, unrolled = o->k / 8;
@@ -193,7 +197,7 @@ static inline __attribute__((always_inline)) void full_tile(const struct operand
                      : CLOBBERS);
 }
 
-/* A tile of up to `rows` x `vectors`, through memory. */
+/* A tile of up to `rows` x `vectors`; C goes through memory. */
 #define EDGE_TILE(rows, vectors)                                                                           \
     do {                                                                                                   \
         __asm__ volatile(EACH_ROW(ZERO)                                                                    \
@@ -231,7 +235,7 @@ static inline __attribute__((always_inline)) void edge_tile(const struct operand
         EDGE_TILE(3, 1);
 }
 
-/* Up to nr < V columns of B in place: the first nr lanes of a vector. */
+/* A tile of nr < V columns of B in place: the first nr lanes of a vector. */
 static inline __attribute__((always_inline, unused)) void narrow_tile(const struct operands *o,
                                                                       const real *row[MR], const int nr) {
     vector tile[MR] = {{0}};

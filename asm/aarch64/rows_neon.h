@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of `total`, f32 (TOTAL_IS_FLOAT) or i32, from the vectors of a tile to C: what products of dot products end with. */
+/* Stores rows of `total`, f32 (TOTAL_IS_FLOAT) or i32, from the vectors of a tile to C, for the kernels of dot
+ * products. */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"
 
@@ -8,12 +9,12 @@ typedef float total;
 typedef float sum_element;
 #else
 typedef int32_t total;
-typedef uint32_t sum_element; /* which wraps */
+typedef uint32_t sum_element; /* unsigned, as sums wrap */
 #endif
 typedef total vector __attribute__((vector_size(16), aligned(4), may_alias));
 typedef sum_element sums __attribute__((vector_size(16), aligned(4), may_alias));
 
-/* The first nr elements of n vectors. */
+/* Stores the first nr elements of n vectors, or adds them to C. */
 static inline __attribute__((always_inline)) void store_row(total *c, const vector *row, int n, int64_t acc,
                                                             int64_t nr) {
     if (nr == 4 * n) {

@@ -3,16 +3,17 @@
  * c[i][j] += sum over p of a(i, p) * b(p, j) of a thread's 8 x 16 tile, by v_pk_fma_f32: two neighbouring columns at once, with
  * one half of a pair of rows for both.
  *
- * Bound: 64 packed FMAs a step of k, in 256 cycles of a SIMD; two 16-byte reads of A and four of B take a compute unit 48 cycles
- * for a wave, of four SIMDs' waves three quarters of the FMAs' time (8 x 8 would need all of it). Two steps a turn: 128 packed FMAs
- * and 2 additions of addresses. About 165 registers: three waves a SIMD.
+ * Bound: 64 packed FMAs a k iteration, in 256 cycles of a SIMD; two 16-byte reads of A and four of B take a
+ * compute unit 48 cycles for a wave, for the waves of four SIMDs three quarters of the FMAs' time (8 x 8 would
+ * take all of it). The loop is unrolled by two: 128 packed FMAs and 2 additions of addresses. About 165
+ * registers: three waves a SIMD.
  */
 #include "groups.h"
 
 enum { MR = 8, NR = 16 };
 typedef float pair __attribute__((ext_vector_type(2)));
 
-/* The sums of rows i and i + 1, columns j and j + 1. */
+/* Adds to the sums of rows i and i + 1, columns j and j + 1. */
 static inline __attribute__((always_inline)) void multiply_pairs(pair *upper, pair *lower, pair rows,
                                                                  pair columns) {
     __asm__("v_pk_fma_f32 %0, %1, %2, %0 op_sel_hi:[0,1,1]" : "+v"(*upper) : "v"(rows), "v"(columns));
@@ -36,7 +37,7 @@ static inline __attribute__((always_inline)) void multiply(pair (*sum)[NR / 2], 
 void UK_SYMBOL(int64_t k, const UK_SHARED float *a, int64_t lda, int64_t sa, const UK_SHARED float *b,
                int64_t ldb, int64_t sb, UK_REGISTER float *c) {
     pair sum[MR][NR / 2];
-    /* Shared memory has 32-bit addresses, and so are its strides. */
+    /* Addresses of shared memory have 32 bits, and so have its strides. */
     const int da = (int)lda, db = (int)ldb;
     int left = (int)k;
 

@@ -2,9 +2,9 @@
 /*
  * c[i][j] += sum over p of a(i, p) * b(p, j) of a thread's 8 x 8 tile, by v_fmac_f32 on 64 sums in registers.
  *
- * Bound: 64 FMAs a step of k, in 256 cycles of a SIMD; two of each operand's 16-byte reads of shared memory take a compute unit
- * 32 cycles for a wave, of four SIMDs' waves half of the FMAs' time. Two steps a turn: 128 FMAs and 2 additions of addresses.
- * About 106 registers: two waves a SIMD.
+ * Bound: 64 FMAs a k iteration, in 256 cycles of a SIMD; two of each operand's 16-byte reads of shared memory
+ * take a compute unit 32 cycles for a wave, for the waves of four SIMDs half of the FMAs' time. The loop is
+ * unrolled by two: 128 FMAs and 2 additions of addresses. About 106 registers: two waves a SIMD.
  */
 #include "groups.h"
 
@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) void multiply(float (*sum)[NR], con
 void UK_SYMBOL(int64_t k, const UK_SHARED float *a, int64_t lda, int64_t sa, const UK_SHARED float *b,
                int64_t ldb, int64_t sb, UK_REGISTER float *c) {
     float sum[MR][NR];
-    /* Shared memory has 32-bit addresses, and so are its strides. */
+    /* Addresses of shared memory have 32 bits, and so have its strides. */
     const int da = (int)lda, db = (int)ldb;
     int left = (int)k;
 

@@ -5,7 +5,7 @@
 enum { GROUP = 4 };
 typedef float group __attribute__((ext_vector_type(4)));
 
-/* The groups of one step of k; count is a constant. */
+/* Reads the groups of one k iteration; count is a constant. */
 static inline __attribute__((always_inline)) void read_groups(group *x, int count, const UK_SHARED float *s,
                                                               int stride) {
 #pragma unroll

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """sgemm, a 6x16 tile of C on AVX2 and FMA, written with PeachPy.
 
-    a panel [k][6], b panel [k][16]           one k step
+    a panel [k][6], b panel [k][16]           one k iteration
                                                            b[0..7]       b[8..15]
     c[i][0..7]   += a[i] * b[0..7]               a[0]   c[0][0] ymm    c[0][1] ymm
     c[i][8..15]  += a[i] * b[8..15]              ...        ...            ...
                                                  a[5]   c[5][0] ymm    c[5][1] ymm
 
 12 accumulators, 2 vectors of b and 1 or 2 broadcast elements of a fill the 16 ymm registers. The bound: 12 FMAs
-on two ports take 6 cycles, the 8 loads of the step 4 or fewer, so 192 flop in 6 cycles = 32 flop per cycle. The loop
+on two ports take 6 cycles, the 8 loads of a k iteration 4 or fewer, so 192 flop in 6 cycles = 32 flop per cycle. The loop
 is not unrolled: its 4 scalar instructions fit beside the 20 vector instructions of those 6 cycles.
 
 Edges: every row of a is multiplied, the first mr are stored. Columns at and behind nr are masked in the loads and

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loops of gemm_dot_rvp.c in RISC-V: LOOP(r, c, t) for r = 1..4 rows and c = 1..5 columns, asm statements built of
- * one text: sums to 0; U groups a turn; groups that are left, one at a time; the halves of sums added; C.
+ * The loops of gemm_dot_rvp.c in RISC-V: LOOP(r, c, t) for r = 1..4 rows and c = 1..5 columns, asm statements
+ * built from one text: the sums are set to 0; a loop unrolled by U groups; the groups that are left, one at a
+ * time; the halves of the sums are added; C is written.
  */
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -9,7 +10,7 @@
 #define CAT_(a, b) a##b
 #define CAT(a, b) CAT_(a, b)
 
-/* funct3 and funct7 of the instructions; of those that need no operand of the asm statement as text, too. */
+/* funct3 and funct7 of the instructions; also as text for those that have no operand of the asm statement. */
 enum {
 #define UK_RVP(name, form, funct3, funct7, ...) FUNCT3_##name = funct3, FUNCT7_##name = funct7,
 #include "registry/rvp.def"
@@ -22,7 +23,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
                    FUNCT3_pktb32 == 2 && FUNCT7_pktb32 == 0x1f,
                "rvp.def has them");
 
-/* f(0, x) f(1, x) ... so many times; f(i, j) for r rows of each of so many columns. */
+/* EACH_n: f(0, x) f(1, x) ... n times; the others: f(i, j) for r rows and so many columns. */
 #define EACH_1(f, x) f(0, x)
 #define EACH_2(f, x) EACH_1(f, x) f(1, x)
 #define EACH_3(f, x) EACH_2(f, x) f(2, x)
@@ -37,9 +38,10 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define GRID_8(r, f) GRID_7(r, f) EACH_##r(f, 7)
 
 /*
- * Registers of the sums of rows 0 to 3, a column a line; t0 to t3 and t4 are rows and a column of a group. s1 and a0 are never
- * named: pointers get them, so that a function that lacks a register (s1 is LLVM's second frame pointer) is an error and
- * not a wrong result. With s0 free there is one more. Unnamed, LLVM gives up its search for registers now and then.
+ * Registers of the sums of rows 0 to 3, one line for each column; t0 to t3 and t4 are rows and a column of a
+ * group. s1 and a0 are left to the compiler for pointers, so that a function without a free register (s1 is
+ * LLVM's second frame pointer) is an error and not a wrong result; where s0 is free there is one more. The sums
+ * have fixed registers because LLVM's allocator sometimes fails otherwise.
  */
 #define R00 "t5"
 #define R10 "t6"
@@ -61,7 +63,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define R14 "a2"
 #define R24 "a1"
 #define R34 "ra"
-/* Columns of one row or two. */
+/* Sums of further columns, where a tile has one or two rows. */
 #define R05 R20
 #define R15 R30
 #define R06 R21
@@ -70,7 +72,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define R17 R32
 
 /* clang-format off */
-/* Row i of A, column j of B in group u behind the pointers; and the pointers u groups on. */
+/* Addresses of row i of A and of column j of B in group u behind the pointers; and the pointers moved by u groups. */
 #if IN_PLACE
 #define ROW(i) , [a##i] "=&r"(row[i])
 #define ROWS_1
@@ -78,7 +80,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define ROWS_3 ROWS_2 ROW(2)
 #define ROWS_4 ROWS_3 ROW(3)
 #define POINTERS(r, access) , [a0] access "&r"(a) ROWS_##r
-/* In here: compilers fail to find registers for so many that are read and written. */
+/* Computed inside the asm statement: compilers fail to allocate registers for so many operands that are read
+ * and written. */
 #define FIND_1
 #define FIND_2 "fmv.x.d t0, %[lda]\n\t" "add %[a1], %[a0], t0\n\t"
 #define FIND_3 FIND_2 "add %[a2], %[a1], t0\n\t"
@@ -118,14 +121,14 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
     GROUP(r, c, 12) GROUP(r, c, 13) GROUP(r, c, 14) GROUP(r, c, 15)
 #define UNROLLED(r, c, u) GROUPS_##u(r, c) NEXT_A(r, u) NEXT_B(u)
 
-/* Jumps where A is at `end`, or is not. */
+/* Jumps if A's pointer is, or is not, at `end`. */
 #define IF_AT(branch, end, to) "fmv.x.d t0, %[" end "]\n\t" branch " %[a0], t0, " to "\n\t"
 #define IF_AT_R(branch, end, to) branch " %[a0], %[" end "], " to "\n\t"
 
 /*
- * C lies at t1, its rows t2 bytes apart. Sums begin at 0 or, if t3, with C in their lower halves. In the end the halves of two
- * neighbours are added at once, and make 8 bytes; they are stored as such where C and t2 are multiples of 8. In C,
- * compilers would spill all sums before the branches.
+ * C lies at t1, with rows t2 bytes apart. The sums begin with 0 or, if t3, with C in their lower halves. At the
+ * end the halves of two neighbouring sums are added at once and make 8 bytes, which are stored at once where C
+ * and t2 are multiples of 8. This is assembly because compilers would spill all sums before the branches.
  */
 #define TO_ROW_0
 #define TO_ROW_1 "add t1, t1, t2\n\t"
@@ -156,7 +159,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
     "sw %[s" #i #j "], 4*" #j "(t1)\n\t" "srli t0, %[s" #i #j "], 32\n\t" "sw t0, 4*" #k "(t1)\n\t"
 #define PUT_LAST(i, j) "sw %[s" #i #j "], 4*" #j "(t1)\n\t"
 
-/* pair(i, j, j + 1), and last(i, j) for an odd column, of so many. */
+/* pair(i, j, j + 1) for pairs of columns, and last(i, j) for a last odd one. */
 #define PAIRS_1(pair, last, i) last(i, 0)
 #define PAIRS_2(pair, last, i) pair(i, 0, 1)
 #define PAIRS_3(pair, last, i) pair(i, 0, 1) last(i, 2)
@@ -182,8 +185,8 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define FINISH(r, c, move) EACH_##r(ADD_HALVES, c) AT_C(move) STORE_##c(r)
 
 /*
- * The groups behind the turns, and operands that say where they end. One column's turns are long: 4 at a time, then one; and
- * there are registers for the ends.
+ * The groups that the unrolled loop leaves, and operands that say where they end. The loop over one column is
+ * unrolled far: there the rest goes 4 at a time, then one by one, and registers are free for the ends.
  */
 #define REST_1(r) \
     IF_AT_R("beq", "fours", "9f") "8:\n\t" UNROLLED(r, 1, 4) IF_AT_R("bne", "fours", "8b") "9:\n\t" \
@@ -206,7 +209,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
 #define REST_8(r) REST(r, 8)
 #define ENDS_8 ENDS
 
-/* The sums of all groups, from pointers at the first, and C. */
+/* The sums of all groups, from pointers to the first one, and their way to C. */
 #define PRODUCT(r, c, u, jump, move) \
     BEGIN(r, c, move) jump("beq", "unrolled", "2f") "1:\n\t" UNROLLED(r, c, u) jump("bne", "unrolled", "1b") \
     "2:\n\t" REST_##c(r) "4:\n\t" FINISH(r, c, move)
@@ -218,7 +221,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
     [funct7] "i"(CAT(FUNCT7_, MAQA))
 #define CHANGED "t0", "t1", "t2", "t3", "t4", "memory"
 
-/* u groups a turn, and where the turns end. */
+/* Variables of a loop unrolled by u groups, and where its last unrolled iteration ends. */
 #define VARIABLES(r, c, u) \
     const left *a = t.a, *row[4]; \
     const right *b = t.b; \
@@ -228,7 +231,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
     \
     (void)row;
 
-/* jump, constraint, value: where the turns' end lies. */
+/* jump, constraint, value: how the end of the unrolled loop is held. */
 #define DEFINE(r, c, u, jump, constraint, value) \
     static inline __attribute__((always_inline)) void loop_##r##c(struct tile t) { \
         VARIABLES(r, c, u) \
@@ -237,7 +240,7 @@ _Static_assert(FUNCT3_add32 == 2 && FUNCT7_add32 == 0x20 && FUNCT3_pkbt32 == 2 &
                          : [unrolled] constraint(value(unrolled)), ENDS_##c, INPUTS \
                          : CHANGED); \
     }
-/* Columns 0 to 3 and then 4 to 7: both begin at the same rows. */
+/* Columns 0 to 3, then 4 to 7: both begin with the same rows. */
 #define FROM(r) "fmv.x.d %[b], %[first_b]\n\t" "fmv.x.d %[a0], %[first_a]\n\t" FIND(r)
 #define DEFINE_HALVES(r, u, jump, constraint, value) \
     static inline __attribute__((always_inline)) void loop_##r##8(struct tile t) { \

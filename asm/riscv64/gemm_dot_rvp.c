@@ -8,14 +8,17 @@
  *     t0..t3   8 bytes of each of four rows of A        a sum for each element: dot_loops_rvp.h has the registers
  *     t4       8 bytes of a column of B                 pointers: A (_ra: each row), B, and where A's unrolled part ends
  *
- * Bound per MAC, of r rows, c columns, U groups a turn: (r + c + r c) / (8 r c) + (pointers + 1 or 2) / (8 r c U) instructions.
- * 4x5, U = 4: 0.1875; 4x4, U = 4: 0.193, U = 8: 0.190; in place, U = 8: 0.194. 4x5 needs 20 sums, 5 values and 2
- * pointers, which are all 27 registers (32 without zero, sp, gp, tp and s0, a frame pointer): its end lies in an F
- * register, an instruction a turn. A tile of 4x8 is two of 4x4, of 8 groups a turn, in one statement: a panel of 8 columns
- * is packed with half the instructions of one of 5; one row or two have all of 5 to 8 columns at once. Besides, a tile of 4x5
- * takes 22 to begin, 52 to end; of 4x4 18 and 40, and 3 or 4 more where it is added to C, which its sums begin with.
+ * Bound per MAC, of r rows, c columns, unrolled by U groups: (r + c + r c) / (8 r c) + (pointers + 1 or 2) / (8
+ * r c U) instructions. 4x5, U = 4: 0.1875; 4x4, U = 4: 0.193, U = 8: 0.190; in place, U = 8: 0.194. 4x5 needs
+ * 20 sums, 5 values and 2 pointers, which are all 27 registers (32 without zero, sp, gp, tp and s0, a frame
+ * pointer): the loop's end is held in an F register, which takes an instruction more for each unrolled
+ * iteration. A tile of 4x8 is two of 4x4, unrolled by 8 groups, in one statement: a panel of 8 columns is
+ * packed with half the instructions of one of 5; one row or two have all of 5 to 8 columns at once. Besides, a
+ * tile of 4x5 takes 22 to begin, 52 to end; of 4x4 18 and 40, and 3 or 4 more where it is added to C, which its
+ * sums begin with.
  *
- * Edges: each number of rows and of columns has its own loop, 4x1 of 16 groups a turn and then 4, 0.287, others of 4.
+ * Edges: each number of rows and of columns has its own loop, 4x1 unrolled by 16 groups and then 4, 0.287,
+ * others by 4.
  *
  * The loads are `ld` at any address: rows in place that do not begin at a multiple of 8 are as slow as the core is with
  * those. A column's value is loaded in front of its first use: in order that is a wait of the load's latency per column.
@@ -32,7 +35,7 @@ typedef uint8_t left, right;
 #else
 typedef uint8_t left;
 typedef int8_t right;
-#define MAQA smaqa_su /* the first operand has a sign: B */
+#define MAQA smaqa_su /* the signed operand, B, comes first */
 #endif
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
 #define IN_PLACE 1
@@ -56,7 +59,7 @@ struct tile {
 #else
 #define CAT(a, b) a##b
 #define FUNCTION(name) CAT(uk_rvp_, name)
-/* The same in C. */
+/* The same loop in C. */
 static inline void loop(struct tile t, int r, int n) {
     for (int i = 0; i < r; i++)
         for (int j = 0; j < n; j++) {
@@ -74,7 +77,7 @@ static inline void loop(struct tile t, int r, int n) {
 #define LOOP(r, n, t) loop(t, r, n)
 #endif
 
-/* All but the full one, which is found at once. */
+/* All tiles but the full one, which is tested first. */
 /* clang-format off */
 #define TILE(r, n) case 8 * r + n: LOOP(r, n, t); break;
 #define TILE_OF_4(r) case r: LOOP(r, 4, t); break;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The element of AVX2's kernels, a float or, in the kernels of doubles, a double; V of them are a vector. MASK(n): the first
- * n of one. */
+/* The element of AVX2's kernels, a float or a double; a vector has V of them. MASK(n) selects its first n elements. */
 #ifdef UK_DOUBLE
 typedef double element;
 typedef __m256d vector;

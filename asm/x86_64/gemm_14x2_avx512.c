@@ -5,36 +5,41 @@
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
  *        zmm31     row 1       zmm2                     zmm3
- *        (by       ...         ...                      ...
- *        turns)    row 13      zmm26                    zmm27
+ *        (alter-   ...         ...                      ...
+ *        nating)   row 13      zmm26                    zmm27
  *
- * Bound: 28 FMAs, 16 loads, a prefetch (2 of doubles), 45 instructions per k. At two 512-bit FMAs and two loads a cycle the FMAs
- * take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. 28 accumulators cover a latency of 4 at two FMAs a cycle
- * three times over.
+ * Bound: 28 FMAs, 16 loads, a prefetch (2 of doubles), 45 instructions per k iteration. At two 512-bit FMAs and
+ * two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. 28
+ * accumulators hide an FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
- * Of the tiles that fill the registers (12x32, 8x48, 9x48, 6x64 are the others) it needs the fewest columns:
- * widths of 48 leave a narrow tile where N is a multiple of 64.
+ * Of the tiles that fill the registers (the others are 12x32, 8x48, 9x48 and 6x64) it has the fewest columns:
+ * tiles 48 wide leave a narrow one where N is a multiple of 64.
  *
- * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k; see
- * ALL_K_ITERATIONS.
+ * C: its rows lie ldc apart, too far for the hardware prefetcher to see a stream, and they come from memory
+ * once per block of k. ALL_K_ITERATIONS prefetches them.
  *
- * A: the panel that the next row of tiles reads, behind this one as a rule, is asked into the second cache: the first tile
- * of a row brings it, while the hardware's own stream would end at each page. Where nothing lies there, it is only fetched.
+ * A: the micro-panel that the next row of tiles reads usually follows this one in memory, and is prefetched
+ * into L2 by the first tile of a row: the hardware prefetcher would stop at the end of each page. Where another
+ * one follows, or none, the prefetch has no effect on the result.
  *
- * UK_PREFETCHING: a second form, of which each tile of a row asks for a share of that panel, k steps at two places.
+ * UK_PREFETCHING: a second form, in which each tile of a row prefetches a share of that micro-panel: k
+ * iterations at two places of it.
  *
- * UK_PACKING: a third, which copies two rows of A, k steps of them, to where they belong in the next panel: the loads of
- * such a copy wait for far caches beside the FMAs, and not before them. 4 moves, 2 prefetches more; 54 instructions per k.
+ * UK_PACKING: a third form, which also packs two rows of A, k elements of each, into the next micro-panel: the
+ * loads of that copy then wait for the LLC or memory while the FMAs go on. It takes 4 moves and 2 prefetches
+ * more, 54 instructions per k iteration.
  *
- * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row:
- * mr cycles per k, and the cost of a jump, which bounds tiles of few rows. Columns of one vector take one vector
- * of b and broadcasts within the FMAs: half the cycles, if it were not for 15 loads in 7 cycles.
+ * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into it at its own
+ * last row. That takes mr cycles per k iteration and the cost of a jump, which bounds tiles of few rows. Tiles
+ * of up to one vector of columns load one vector of b, and the FMAs broadcast a from memory: 14 FMAs take 7
+ * cycles, their 15 loads 7.5.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 /* clang-format off */
-/* Row i of a step, `at` elements on in a, into accumulators x and y. */
+/* Row i of a k iteration, whose elements of A begin `at` elements behind %[a], added to accumulators x and y by
+ * way of register t. */
 #define ROW(i, x, y, t, at)                                                                                     \
     "vbroadcast" S " " BYTES "*" #i " + " BYTES "*" #at "(%[a]), %%zmm" #t "\n\t"                               \
     "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                      \
@@ -47,7 +52,8 @@
 #define NARROW_B(at)                                                                                            \
     "vmovu" P " " #at "(%[b]), %%zmm28\n\t"
 
-/* Row 1 is at label 7; row 0 is at 8, in the second of two steps at 9. All rows but row 0 are 9f - 7f bytes of code. */
+/* The code of row 1 is at label 7, that of row 0 at label 8, or in the second of two k iterations at label 9.
+ * Each row but row 0 has 9f - 7f bytes of code. */
 #define ROWS_2_TO_13(at)                                                                                        \
     ROW(13, 26, 27, 31, at) ROW(12, 24, 25, 30, at) ROW(11, 22, 23, 31, at) ROW(10, 20, 21, 30, at)             \
     ROW(9, 18, 19, 31, at) ROW(8, 16, 17, 30, at) ROW(7, 14, 15, 31, at) ROW(6, 12, 13, 30, at)                 \
@@ -67,7 +73,7 @@
 #define ADVANCE(iterations)                                                                                     \
     "add $" BYTES "*14*" #iterations ", %[a]\n\t"                                                               \
     "add $128*" #iterations ", %[b]\n\t"
-/* Where to jump: to row 0, less the rows between. */
+/* t: where the last row of the tile begins, which is row 0's address less the code of %[up] rows. */
 #define AIM(t)                                                                                                  \
     "lea 9f(%%rip), " t "\n\t"                                                                                  \
     "imul $(9f - 7f), %[up], %[skip]\n\t"                                                                       \
@@ -76,8 +82,9 @@
     "lea 8f(%%rip), " t "\n\t"                                                                                  \
     "sub %[skip], " t "\n\t"
 
-/* What a step of the next panel of A begins in: 56 bytes of floats, 112 of doubles. The second form: a share of it. The
- * third: two of its elements, copied; and what the next tile will copy. */
+/* Prefetches one k iteration of the next micro-panel of A: a line for 56 bytes of floats, two for 112 of
+ * doubles. The second form prefetches a share of that micro-panel. The third form copies an element of each of
+ * two rows, and prefetches the two rows that the next tile copies. */
 #if defined UK_PREFETCHING
 #define FETCH_A(at)                                                                                             \
     "prefetcht1 (%[s])\n\t"                                                                                     \
@@ -120,11 +127,13 @@
 #define WIDE_K_ITERATION(b_at, a_at)                                                                            \
     WIDE_B(b_at) ROWS_2_TO_13(a_at) ROW(1, 2, 3, 31, a_at) ROW(0, 0, 1, 30, a_at)
 
-/* Steps, two a turn, and the pointers' way on; an odd k enters in the middle. Between them the rows of C are asked for, to be
- * written, two at a time: for the lines that their vectors end in. A long tile does so near its end: what A and B bring
- * meanwhile is more than the first cache holds; and a few at a time, as there are not many places for lines that are on
- * their way. A short one begins with it. Operands: %[k] the steps before the first two rows, %[fetches] seven or none,
- * %[between] and %[last] the steps between and behind them; %[f] where they are. */
+/* All k iterations of a tile, unrolled by two; an odd count enters the loop in the middle. `even` and `odd` are
+ * the two iterations, `back` and `on` move the pointers. Between iterations the rows of C are prefetched for
+ * writing, two at a time: the lines in which their vectors end. A tile of many iterations does so near its end,
+ * as A and B meanwhile bring more lines than L1 holds, and two rows at a time, as only a few lines can be in
+ * flight. A tile of few iterations begins with it. Operands: %[k], the iterations before the first two rows of
+ * C; %[fetches], 7 pairs of rows or 0; %[between] and %[last], the iterations between pairs and after the last
+ * one; %[f], the next row of C. */
 #define ALL_K_ITERATIONS(even, odd, back, on)                                                                   \
     "test %[k], %[k]\n\t"                                                                                       \
     "jle 3f\n\t"                                                                                                \
@@ -141,7 +150,7 @@
 #define FETCH_C_ROW(at)                                                                                         \
     "prefetchw 60" at "\n\t"                                                                                    \
     "prefetchw 124" at "\n\t"
-/* Of a tile of k steps: %[k] and the others. */
+/* These operands for a tile of k iterations. */
 #define WHEN_ROWS_ARE_FETCHED                                                                                   \
     const int64_t between = k < 128 ? 2 : 8, last = k < 128 ? (k - 13) & ~1 : 24;                               \
     const element *f = c;                                                                                       \

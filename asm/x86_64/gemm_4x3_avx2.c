@@ -8,12 +8,13 @@
  *        at a   row 2      c20                      c21            c22
  *        time)  row 3      c30                      c31            c32
  *
- * Bound: 12 FMAs, 7 loads, 23 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
- * cycles, the loads 3.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators cover a latency of 4 at two FMAs a
- * cycle, with 4 over.
+ * Bound: 12 FMAs, 7 loads, 23 instructions per k iteration. At two 256-bit FMAs and two loads a cycle the FMAs
+ * take 6 cycles, the loads 3.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators hide an FMA
+ * latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
- * Edges: up to 2 rows, or up to a vector of columns, have loops of their own: 4 cycles per k, the latency of an FMA,
- * for which each sum waits; two sums for an element would be other bits than elsewhere.
+ * Edges: tiles of up to 2 rows, or of up to a vector of columns, have loops of their own of 4 cycles per k
+ * iteration, since each sum waits for the latency of an FMA; two partial sums for an element would round
+ * differently from other tiles.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -22,7 +23,7 @@
 enum { NR = 3 * V };
 
 /* clang-format off */
-/* Row i of the n-th step of a turn, into accumulators x, y and z. */
+/* Row i of the n-th k iteration of an unrolled one, added to accumulators x, y and z. */
 #define ROW(i, n, x, y, z)                                       \
     "vbroadcast" S " " BYTES "*(" #i " + 4*" #n ")(%[a]), %%ymm15\n\t"      \
     "vfmadd231" P " %%ymm12, %%ymm15, %[" #x "]\n\t"                \
@@ -54,7 +55,7 @@ enum { NR = 3 * V };
     "add $96*" #iterations ", %[b]\n\t" \
     "sub $" #iterations ", %[k]\n\t"     \
     "jg 1b\n\t"
-/* Two steps a turn; an odd k enters in the middle. */
+/* The loop over k, unrolled by two; an odd k enters in the middle. */
 #define PAIRS(even, odd)                 \
     "test $1, %b[k]\n\t"                 \
     "jz 1f\n\t"                          \
@@ -77,7 +78,7 @@ enum { NR = 3 * V };
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
 
-/* V columns of a row of the tile, from column `first` on, to memory. */
+/* Stores V columns of a row of the tile, from column `first` on. */
 static inline __attribute__((always_inline)) void store_vector(element *c, vector x, int64_t acc, int64_t nr,
                                                                int first) {
     if (nr >= first + V) {

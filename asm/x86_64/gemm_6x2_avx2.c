@@ -5,18 +5,20 @@
  *                        b: ymm12 (vector 0)      ymm13 (vector 1)
  *     a: ymm14   row 0      c00                      c01
  *        ymm15   row 1      c10                      c11
- *        (by     ...        ...                      ...
- *        turns)  row 5      c50                      c51
+ *        (alter- ...        ...                      ...
+ *        nating) row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, a prefetch, 25 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
- * cycles, the loads 4.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators cover a latency of 4 at two FMAs a
- * cycle, with 4 over.
+ * Bound: 12 FMAs, 8 loads, a prefetch, 25 instructions per k iteration. At two 256-bit FMAs and two loads a
+ * cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators
+ * hide an FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
- * A: the panel that the next row of tiles reads, behind this one as a rule, is asked into the second cache: the first tile
- * of a row brings it, while the hardware's own stream would end at each page. Where nothing lies there, it is only fetched.
+ * A: the micro-panel that the next row of tiles reads usually follows this one in memory, and is prefetched
+ * into L2 by the first tile of a row: the hardware prefetcher would stop at the end of each page. Where another
+ * one follows, or none, the prefetch has no effect on the result.
  *
- * Edges: up to 3 rows, or up to a vector of columns, have loops of their own: 4 cycles per k, the latency of an FMA,
- * for which each sum waits; two sums for an element would be other bits than elsewhere.
+ * Edges: tiles of up to 3 rows, or of up to a vector of columns, have loops of their own of 4 cycles per k
+ * iteration, since each sum waits for the latency of an FMA; two partial sums for an element would round
+ * differently from other tiles.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"

@@ -8,24 +8,26 @@
  *                           b: zmm28      zmm29     zmm28      zmm29
  *     a: zmm30     row 0       zmm0       zmm1       zmm2       zmm3
  *        zmm31     row 1       zmm4       zmm5       zmm6       zmm7
- *        (by       ...         ...        ...        ...        ...
- *        turns)    row 6       zmm24      zmm25      zmm26      zmm27
+ *        (alter-   ...         ...        ...        ...        ...
+ *        nating)   row 6       zmm24      zmm25      zmm26      zmm27
  *
- * A step takes the left half of the columns, then the right one: 28 accumulators leave no room for four
- * vectors of b. The rows of A are 1 to 6 times lda on from one pointer; three registers hold lda, 3 lda, 5 lda.
+ * A k iteration multiplies the left half of the columns, then the right half: 28 accumulators leave no
+ * registers for four vectors of b. The rows of A lie 1 to 6 times lda behind one pointer; three registers hold
+ * lda, 3 lda and 5 lda.
  *
- * Bound: 28 FMAs, 18 loads, 50 instructions per k. At two 512-bit FMAs and two loads a cycle the FMAs take 14
- * cycles, the loads 9 (11 with the prefetches): 64 flop per cycle (32 of doubles), the peak. Every row of B is used for 7 rows
- * of A only, so B comes at 18 bytes a cycle, as in any tile of 7 rows; but in pieces of 256 bytes, which a
- * 14x32 tile takes in two goes.
+ * Bound: 28 FMAs, 18 loads, 50 instructions per k iteration. At two 512-bit FMAs and two loads a cycle the FMAs
+ * take 14 cycles, the loads 9 (11 with the prefetches): 64 flop per cycle (32 of doubles), the peak. Each row
+ * of B is used for 7 rows of A only, so B is read at 18 bytes a cycle, as in any tile of 7 rows, but in
+ * contiguous runs of 256 bytes, where a tile of 32 columns has runs of 128.
  *
- * B in place: its rows lie too far apart for the hardware to see a stream. Step p prefetches the lines that the
- * vectors of row p + AHEAD end in; what lies behind the last row is only fetched, never read. AHEAD is
- * small because rows 4 KB apart share their sets of the first cache, 12 ways: more would fall out unread.
+ * B in place: its rows lie too far apart for the hardware prefetcher to see a stream. K iteration p prefetches
+ * the lines in which the vectors of row p + AHEAD end; lines beyond the last row are prefetched but never read.
+ * AHEAD is small because rows 4 KB apart share their sets of L1, 12 ways: more would be evicted before they are
+ * read.
  *
- * Edges: each number of rows has its own loop, 2 cycles per row and k, 4 at least (a chain's latency; two rows
- * fill it). Columns of two vectors take the left half alone, at half the cost. Columns that the tile lacks are
- * masked out of the loads of B, which then cannot fault.
+ * Edges: each number of rows has its own loop, of 2 cycles per row and k iteration, and of 4 at least, the
+ * latency of an FMA. Up to two vectors of columns take the left half alone, at half the cost. Columns that the
+ * tile does not have are masked out of the loads of B, which then cannot fault.
  */
 #include "registry/kernel_contract.h"
 #include "element_avx512.h"
@@ -40,7 +42,7 @@ enum { AHEAD = 4 };
 #define AT_4 "(%[a], %[lda], 4)"
 #define AT_5 "(%[a], %[x5])"
 #define AT_6 "(%[a], %[x3], 2)"
-/* Row i, into accumulators x and y. */
+/* Row i, added to accumulators x and y by way of register t. */
 #define ROW(i, x, y, t)                                                                                     \
     "vbroadcast" S " " AT_##i ", %%zmm" #t "\n\t"                                                           \
     "vfmadd231" P " %%zmm28, %%zmm" #t ", %%zmm" #x "\n\t"                                                  \
@@ -60,7 +62,7 @@ enum { AHEAD = 4 };
 #define RIGHT_6 RIGHT_5 ROW(5, 22, 23, 31)
 #define RIGHT_7 RIGHT_6 ROW(6, 26, 27, 30)
 
-/* F(the accumulators of a row, where that row of C is) of n rows. */
+/* F(accumulators of a row, address of that row of C) for n rows. */
 #define EACH_ROW(F, n) EACH_ROW_##n(F)
 #define EACH_ROW_1(F) F(0, 1, 2, 3, "(%[c])")
 #define EACH_ROW_2(F) EACH_ROW_1(F) F(4, 5, 6, 7, "(%[c], %[ldc])")
@@ -113,9 +115,9 @@ enum { AHEAD = 4 };
     B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT(MASK(2) "%{z%}", MASK(3) "%{z%}") PREFETCH_RIGHT RIGHT_##n
 #define FULL_K_ITERATION(n) B_LEFT("", "") PREFETCH_LEFT LEFT_##n B_RIGHT("", "") PREFETCH_RIGHT RIGHT_##n
 
-/* A tile of n rows; F is FULL, WIDE (more than two vectors) or LEFT (up to two): masks only where columns may be
- * missing, as a load under one takes a multiply-add's unit on Intel. x3 and x5 are 3 and 5 times lda in the loop, 3 and 5
- * times ldc behind it. */
+/* A tile of n rows; F is FULL, WIDE (more than two vectors) or LEFT (up to two): masks only where columns may
+ * be missing, as a load under one takes an FMA port on Intel's cores. x3 and x5 are 3 and 5 times lda in the
+ * loop, and 3 and 5 times ldc after it. */
 #define TILE(F, n)                                                                                          \
     __asm__ volatile(EACH_ROW(F##_ZERO, n)                                                                  \
                      "test %[k], %[k]\n\t"                                                                  \
@@ -157,7 +159,7 @@ enum { AHEAD = 4 };
     }
 /* clang-format on */
 
-/* lda, ldc and the steps in bytes. */
+/* lda, ldc and the strides along k, in bytes. */
 static inline __attribute__((always_inline)) void tile(int64_t k, const element *a, int64_t lda,
                                                        int64_t a_step, const element *b, int64_t b_step,
                                                        element *c, int64_t ldc, int64_t acc, int64_t mr,

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products of few columns, any number of rows in one call: UK_NR columns are a half or a quarter of a vector, so
- * that R = 2 or 4 rows of C share one. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A
- * stored by columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): then R neighbours are loaded in a step, and a shuffle
- * spreads them.
+ * Small products of few columns, any number of rows in one call: UK_NR columns are half or a quarter of a
+ * vector, so that R = 2 or 4 rows of C share one. One text for floats (UK_OP_sgemm_small) and doubles
+ * (UK_OP_dgemm_small), and for a column-major A (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): a k iteration
+ * then loads R contiguous elements, and a shuffle spreads them.
  *
  *     sums    zmm0 ..   | c[i][0..NR) | c[i + 1][0..NR) | ...    R rows; a group has 12 vectors at most
- *     A       zmm12 ..  | a[i][p ..)  | a[i + 1][p ..)  | ...    each lane of 128 bits has a row's next UNROLL steps of k
+ *     A       zmm12 ..  | a[i][p ..)  | a[i + 1][p ..)  | ...    each lane of 128 bits has a row's elements of UNROLL k iterations
  *     b       zmm24     | b[p][0..NR) | b[p][0..NR)     | ...
  *     spread  zmm25     | a[i][p] ... | a[i + 1][p] ... | ...
  *
- * Where the rows are no multiple of R, the last vector begins before the last but one ends: both compute the same, and
- * all that is added to is loaded before anything is stored. Of fewer rows than R the absent ones are the first again.
+ * Where the number of rows is no multiple of R, the last vector overlaps the one before it: both compute the
+ * same, and a C that is added to is loaded before anything is stored. Where there are fewer rows than R, the
+ * first row is repeated for the others.
  *
- * A turn is UNROLL = 4 (doubles: 2) steps; the first turn enters where as many are left as k has over a multiple of it,
- * with masks for what lies before the rows. m rows are shared out evenly over as few groups as there can be.
+ * The loop over k is unrolled by UNROLL = 4 (doubles: 2). If k is no multiple of that, the first iteration is
+ * entered in the middle, with masks for what lies in front of the rows. The m rows are divided evenly into as
+ * few groups as possible.
  *
- * Bound: per k and R rows one multiply-add and one shuffle, and R / UNROLL loads. R rows of a masked vector take R
- * multiply-adds and R loads. Where vectors of 512 bits have two units for all that, two rows in a vector gain nothing,
- * and four save half; where shuffles have their own, it is half and three quarters.
+ * Bound: per k iteration and R rows one multiply-add, one shuffle, and R / UNROLL loads, where a masked vector
+ * for each row takes R multiply-adds and R loads. Where multiply-adds and shuffles of 512 bits share two ports,
+ * two rows in a vector gain nothing, and four save half of the time; where shuffles have a port of their own,
+ * half and three quarters.
  */
 #include "registry/kernel_contract.h"
 #include "element_avx512.h"
@@ -40,7 +43,7 @@
 #define R (V / UK_NR)
 
 #if A_COLUMNS
-/* For 1 to R rows: which one each element of a vector takes; the rows that are not there are the first. */
+/* For 1 to R rows: the row that each element of a vector comes from. The first row is repeated for missing ones. */
 #if V == 16 && R == 4
 #define FEW "32x4"
 #define SPREAD "vpermilps %[spread], %%zmm25, %%zmm25\n\t"
@@ -82,7 +85,8 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #endif
 
 /* clang-format off */
-/* The rows at p, into register x: of A; of A in the first turn; of C. C is stored from c. */
+/* Loads the rows at p into register x: of A; of A in the first unrolled iteration, under a mask; of C. Rows of
+ * C are stored from c. */
 #if R == 4
 #define LOAD_A(c, x, p)                                                                                     \
     "vmovu" P " (" p "), %%xmm" #x "\n\t"                                                                   \
@@ -95,7 +99,8 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
     "vbroadcastf" LANE " (" p ", %[o2]), %%zmm" #x "%{%%k4%}\n\t"                                           \
     "vbroadcastf" LANE " (" p ", %[o3]), %%zmm" #x "%{%%k5%}\n\t"
 #define MASKED_C(c, x, p) MASKED(c, 25, p) "vadd" P " %%zmm25, %%zmm" #c ", %%zmm" #c "\n\t"
-/* An extraction to memory does not leave masked pages alone. */
+/* The lane goes through a register: an extraction to memory under a mask may fault at elements that the mask
+ * leaves out. */
 #define STORE_LANE(i, c, at)                                                                                \
     "vextractf" LANE " $" #i ", %%zmm" #c ", %%xmm25\n\tvmovu" P " %%xmm25, (" at ")%{%%k1%}\n\t"
 #define STORE_C(c, x, p)                                                                                    \
@@ -132,11 +137,11 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #endif
 #define ZERO(u, c, x) "vpxor %%xmm" #c ", %%xmm" #c ", %%xmm" #c "\n\t"
 #if A_COLUMNS
-/* Of the rows from `at` on, each over its lanes. */
+/* Multiplies the rows at `at`, whose elements are spread over the rows' lanes. */
 #define FMA_AT(at, c)                                                                                       \
     "v" NEIGHBOURS " " at ", %%zmm25\n\t" SPREAD                                                            \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
-/* The same where the rows may be fewer. */
+/* The same for a last vector, which may have fewer rows. */
 #define FMA_FEW(at, c)                                                                                      \
     "vbroadcastf" FEW " " at ", %%zmm25%{%%k2%}%{z%}\n\t" SPREAD                                            \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
@@ -146,7 +151,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
     "vpermil" P " $" u ", %%zmm" #x ", %%zmm25\n\t"                                                         \
     "vfmadd231" P " %%zmm24, %%zmm25, %%zmm" #c "\n\t"
 #endif
-/* Of several vectors. */
+/* Only where a group has several vectors. */
 #define MANY_1(...)
 #define MANY_2(...) __VA_ARGS__
 #define MANY_3(...) __VA_ARGS__
@@ -161,7 +166,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define MANY_12(...) __VA_ARGS__
 #define A_AND_T , [a] "+&r"(a), [t] "=&r"(t)
 
-/* F(u, sum, A) of all vectors. */
+/* F(u, sum, A) for all vectors of a group. */
 #define ALL_0(F, u)
 #define ALL_1(F, u) F(u, 0, 12)
 #define ALL_2(F, u) ALL_1(F, u) F(u, 1, 13)
@@ -176,7 +181,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define ALL_11(F, u) ALL_10(F, u) F(u, 10, 22)
 #define ALL_12(F, u) ALL_11(F, u) F(u, 11, 23)
 
-/* F(sum, A, where) of all vectors: one after the other from t on, and the last one. */
+/* F(sum, A, address) for all vectors: those that follow each other from t on, and the last one. */
 #define BUT_0(F)
 #define BUT_1(F) BUT_0(F) F(0, 12, "%[t]") ON
 #define BUT_2(F) BUT_1(F) F(1, 13, "%[t]") ON
@@ -201,7 +206,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define EACH_10(F) BUT_9(F) F(9, 21, "%[last]")
 #define EACH_11(F) BUT_10(F) F(10, 22, "%[last]")
 #define EACH_12(F) BUT_11(F) F(11, 23, "%[last]")
-/* All but the last of n, and the last one. */
+/* All vectors of n but the last, then the last one. */
 #define LAST_1(F, u) ALL_0(F, u) FMA_FEW("(%[last])", 0)
 #define LAST_2(F, u) ALL_1(F, u) FMA_AT("(%[last])", 1)
 #define LAST_3(F, u) ALL_2(F, u) FMA_AT("(%[last])", 2)
@@ -236,7 +241,7 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #endif
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
-/* n vectors. The fields of s from enter on are all of 4 bytes: all, half, rows_of_a, first, mask. */
+/* A group of n vectors. The fields of s from enter on have 4 bytes each: all, half, rows_of_a, first, mask. */
 #define GROUP(n)                                                                                            \
     __asm__ volatile("kmovw %c[enter] + 4(%[s]), %%k1\n\t"                                                  \
                      HALF_MASK                                                                              \
@@ -278,7 +283,8 @@ typedef int64_t indices __attribute__((vector_size(64), aligned(4), may_alias));
 #define GROUPS(F) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12)
 /* clang-format on */
 
-/* `rows` rows; a is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
+/* Computes `rows` rows. Where A is row-major, a lies in front of the first row by the k iterations that the
+ * first unrolled iteration skips. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a, const element *b, char *c, int acc) {
     const char *last = a + s->a_last, *t __attribute__((unused));
@@ -293,7 +299,7 @@ static inline __attribute__((always_inline)) void group(const struct uk_small_ca
     switch ((uint64_t)(rows + R - 1) / R) { GROUPS(CASE) }
 }
 
-/* Where the last vector of a group begins. */
+/* Sets where the last vector of a group begins. */
 static inline __attribute__((always_inline)) void begin_group(struct uk_small_call *s, int64_t rows) {
     const int64_t back = rows > R ? rows - R : 0;
 
@@ -316,7 +322,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     s->longer = 0;
     s->before = A_COLUMNS ? 0 : size * s->enter;
     begin_group(s, m);
-    /* The rows of a vector that are not there are the first. */
+    /* Where a vector has rows that do not exist, the first row stands in for them. */
     s->a1 = m > 1 ? s->lda : 0;
     s->c1 = m > 1 ? s->ldc : 0;
     if (R == 4) {
@@ -325,10 +331,10 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
         s->c2 = m > 2 ? 2 * s->ldc : 0;
         s->c3 = m > 3 ? 3 * s->ldc : 0;
     }
-    /* A mask for each row of a vector, or each lane: by a multiplication. */
+    /* The mask of a row, repeated for each row of a vector or for each lane by a multiplication. */
     s->all = columns * (all / row);
     s->half = all & all << V / 2;
-    /* A vector of A by columns has its R elements again and again. */
+    /* A vector of a column-major A repeats its R elements. */
     if (A_COLUMNS)
         s->rows_of_a = ((1u << (m < R ? m : R)) - 1) * (all / ((1u << (V == 16 ? 4 : R)) - 1));
     for (int r = 0; r < R; r++)
@@ -343,7 +349,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
     }
 }
 
-/* The code of groups of n vectors. */
+/* The function for groups of n vectors. */
 #define RUN(n)                                                                                          \
     static int run_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         group(s, n *R, (const char *)a - s->before, b, c, acc);                                         \

@@ -5,35 +5,37 @@
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
  *        zmm31     row 1       zmm2                     zmm3
- *        (by       ...         ...                      ...
- *        turns)    row 13      zmm26                    zmm27
+ *        (alter-   ...         ...                      ...
+ *        nating)   row 13      zmm26                    zmm27
  *
  * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows.
  *
- * Bound: 28 FMAs, 16 loads, a prefetch (2 of doubles), 47 instructions per k. At two 512-bit FMAs and two loads a cycle the
- * FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. It holds while a cache line of each row stays in the
- * first cache for the 16 k (8 of doubles) it has; rows a multiple of 4 KiB apart share one set of it, which has 8 or 12
- * lines.
+ * Bound: 28 FMAs, 16 loads, a prefetch (2 of doubles), 47 instructions per k iteration. At two 512-bit FMAs and
+ * two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. This
+ * holds while a cache line of each row stays in L1 for the 16 k iterations (8 of doubles) that read it; rows a
+ * multiple of 4 KiB apart share one set of L1, which has 8 or 12 lines.
  *
- * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k. The first
- * 14 steps ask for one row each, to be written: for the lines that its vectors end in.
+ * C: its rows lie ldc apart, too far for the hardware prefetcher to see a stream, and they come from memory
+ * once per block of k. The first 14 k iterations prefetch one row each for writing: the lines in which its
+ * vectors end.
  *
- * A: the next 14 rows, which the next row of tiles reads, are asked into the second cache, each row at every 14th step, of
- * which a line has 16 (of doubles two lines): where rows are short, or many lie in a page, the hardware sees no
- * streams. The steps ask for what lies up to 14 of them back, as the first 14 ask for C. Where nothing lies there, it is only
- * fetched.
+ * A: the 14 rows that the next row of tiles reads are prefetched into L2, each row at every 14th k iteration,
+ * while a line has elements for 16 (for 8 of doubles, where two lines are prefetched): if rows are short, or
+ * many lie in a page, the hardware prefetcher sees no streams. What is prefetched lies up to 14 elements back,
+ * because the first 14 iterations prefetch C. Beyond the last row of A the prefetched lines are not read.
  *
- * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
+ * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k iteration
+ * at its last row.
  *
- * UK_PREFETCHING: a second form, which instead of A asks for elements [0, k) of three rows of another matrix, spread over its steps. A
- * line is asked for again with each element or second one, which costs two or three of the 12 loads that are free per k;
- * where nothing lies there, it is only fetched, never read.
+ * UK_PREFETCHING: a second form, which instead of A prefetches elements [0, k) of three rows of another matrix,
+ * spread over its k iterations. A line is prefetched again for each element or each second one, which takes two
+ * or three of the 12 load slots that are free per iteration.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 /* clang-format off */
-/* The form that asks. */
+/* The form that prefetches another matrix. */
 #ifdef UK_PREFETCHING
 #define PREFETCH                                                                                                \
     "prefetcht0 (%[s])\n\t"                                                                                     \
@@ -48,7 +50,7 @@
 #define PREFETCH_OUTPUTS
 #define PREFETCH_INPUTS
 #endif
-/* A step, n steps on. */
+/* A k iteration, n iterations behind the pointers. */
 #define K_ITERATION(n, enter)                                                                                   \
     "vmovu" P " 128*" #n "(%[b]), %%zmm28\n\t"                                                                  \
     "vmovu" P " 64 + 128*" #n "(%[b]), %%zmm29\n\t" enter                                                       \
@@ -61,7 +63,8 @@
     "prefetchw 60(%[f])\n\t"                                                                                    \
     "prefetchw 124(%[f])\n\t"
 
-/* For two of the next rows of A, by two steps; after seven times for the first ones again. */
+/* Prefetches two of the next 14 rows of A in two k iterations; after seven times it begins with the first two
+ * rows again. */
 #ifdef UK_DOUBLE
 #define FETCH_TWO                                                                                               \
     "prefetcht1 (%[f])\n\t"                                                                                     \

@@ -5,22 +5,23 @@
  *                        b: ymm12 (vector 0)      ymm13 (vector 1)
  *     a: ymm14   row 0      c00                      c01
  *        ymm15   row 1      c10                      c11
- *        (by     ...        ...                      ...
- *        turns)  row 5      c50                      c51
+ *        (alter- ...        ...                      ...
+ *        nating) row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, 24 instructions per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6
- * cycles, the loads 4: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators cover a latency of 4 at two FMAs a
- * cycle, with 4 over.
+ * Bound: 12 FMAs, 8 loads, 24 instructions per k iteration. At two 256-bit FMAs and two loads a cycle the FMAs
+ * take 6 cycles, the loads 4: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators hide an FMA
+ * latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
- * One index runs along six row pointers; rows that a tile lacks point at row 0.
+ * One index is added to six row pointers; the pointers of rows that a tile does not have point to row 0.
  *
- * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k. They are
- * asked for, to be written, some steps before the end: A and B bring 44 KB of floats in 512 steps, 56 KB of doubles, which
- * is about all that the first cache holds. Tiles of few steps do not ask: their loop would end twice, which each time is
- * hard to foresee.
+ * C: its rows lie ldc apart, too far for the hardware prefetcher to see a stream, and they come from memory
+ * once per block of k. They are prefetched for writing FROM_END k iterations before the end: A and B bring 44
+ * KB of floats in 512 iterations, 56 KB of doubles, which is about all that L1 holds. Tiles of few iterations
+ * do not prefetch C: they would have two loops, each of whose ends is hard to predict.
  *
- * Edges: up to 3 rows, or up to a vector of columns, have loops of their own: 4 cycles per k, the latency of an FMA,
- * for which each sum waits; two sums for an element would be other bits than elsewhere.
+ * Edges: tiles of up to 3 rows, or of up to a vector of columns, have loops of their own of 4 cycles per k
+ * iteration, since each sum waits for the latency of an FMA; two partial sums for an element would round
+ * differently from other tiles.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -41,7 +42,7 @@ enum { FROM_END = 96 };
     "jl 1b\n\t"
 #define BACK "sub $64, %[b]\n\tdec %[p]\n\t"
 
-/* One step a turn: to index -late, and after the rows of C have been asked for, to the end. */
+/* The loop over k, not unrolled: up to index -late, then, after the rows of C have been prefetched, to the end. */
 #define LATE_LOOP(body)                                                                                   \
     "8:\n\t"                                                                                              \
     "mov %[late], %[until]\n\t"                                                                           \
@@ -60,7 +61,7 @@ enum { FROM_END = 96 };
     "prefetchw (%[f])\n\t"                                                                                \
     "add %[ld], %[f]\n\t"
 
-/* The operands of loops that ask for C, and of those that do not. */
+/* Further operands of loops that prefetch C, and of those that do not. */
 #define C_ROWS                                                                                            \
     , [f] "+&r"(f), [late] "+m"(late), [until] "=&r"(until)                                               \
     : [ld] "r"((int64_t)sizeof(element) * ldc),
@@ -80,7 +81,7 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, eleme
                int64_t acc, int64_t mr, int64_t nr) {
     const __m256i low = MASK(nr), high = MASK(nr - V);
     const element *a1, *a2, *a3, *a4, *a5;
-    int64_t p = -k; /* the end of the rows is index 0 */
+    int64_t p = -k; /* the row pointers point to the rows' ends, index 0 */
     vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
 
     a += k;

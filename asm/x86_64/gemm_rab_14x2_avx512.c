@@ -5,33 +5,35 @@
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
  *        zmm31     row 1       zmm2                     zmm3
- *        (by       ...         ...                      ...
- *        turns)    row 13      zmm26                    zmm27
+ *        (alter-   ...         ...                      ...
+ *        nating)   row 13      zmm26                    zmm27
  *
  * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
  *
- * Bound: 28 FMAs, 16 loads, 2 prefetches, 46 instructions per k. At two 512-bit FMAs and two loads a cycle
- * the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. It holds while a cache line of each row
- * of A stays in the first cache for the 16 k (8 of doubles) it has.
+ * Bound: 28 FMAs, 16 loads, 2 prefetches, 46 instructions per k iteration. At two 512-bit FMAs and two loads a
+ * cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. This holds while a
+ * cache line of each row of A stays in L1 for the 16 k iterations (8 of doubles) that read it.
  *
- * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
- * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read. The
- * third cache answers after some 200 cycles, in which few rows of A go through 16 to 48 rows of B; rows 2 KB apart by a
- * multiple share their sets of the first cache, 12 ways: more than 8 of them would fall out unread.
+ * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches the
+ * lines in which the two vectors of row p + AHEAD end; lines beyond the last row are prefetched but never read.
+ * L3 answers after some 200 cycles, in which a tile of few rows of A reads 16 to 48 rows of B. Rows of B that
+ * lie a multiple of 2 KB apart share sets of L1, which have 12 ways: more than 8 rows ahead would be evicted
+ * before they are read.
  *
- * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
- * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; where it lacks none the loads have
- * no masks, as those take a multiply-add's unit on Intel.
+ * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k iteration
+ * at its last row. Columns that the tile does not have are masked out of the loads of B, which then cannot
+ * fault; where it has all columns the loads have no masks, as a load under a mask takes an FMA port on Intel's
+ * cores.
  *
- * UK_PREFETCHING: a second form for a B that is in the second cache as a rule, of which row p + 8 is near enough to ask for; it
- * also asks for other columns, a line of each row, into the second cache. That leaves 9 of 28 loads free, of tiles of 7 rows
- * 2 of 14.
+ * UK_PREFETCHING: a second form, for a B that is usually in L2, for which a prefetch distance of 8 rows is
+ * enough; it also prefetches other columns of B, a line of each row, into L2. That leaves 9 of 28 load slots
+ * free, in tiles of 7 rows 2 of 14.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
 #ifndef UK_PREFETCHING
-/* Where the first step asks: some rows on. */
+/* What the first k iteration prefetches: the prefetch distance in rows. */
 static inline __attribute__((always_inline)) const element *row_ahead(const element *b, int64_t ldb,
                                                                       int64_t mr) {
     return b + (ldb * size % 2048 == 0 ? 8 : mr < 8 ? 48 : 16) * ldb;

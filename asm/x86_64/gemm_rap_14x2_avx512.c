@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 14 rows x 2 vectors of C, 32 floats or 16 doubles (UK_OP_d...), in 28 zmm registers, rows of A and rows of B in place;
- * what is read of B is also stored, as the panel d that gemm_ra reads: the first tile of rows packs B for the others,
- * while it computes.
+ * 14 rows x 2 vectors of C, 32 floats or 16 doubles (UK_OP_d...), in 28 zmm registers, rows of A and rows of B
+ * in place. What is read of B is also stored to the micro-panel d, which gemm_ra reads: the first row of tiles
+ * packs B for the others while it computes (fused packing).
  *
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
  *        zmm31     row 1       zmm2                     zmm3
- *        (by       ...         ...                      ...
- *        turns)    row 13      zmm26                    zmm27
+ *        (alter-   ...         ...                      ...
+ *        nating)   row 13      zmm26                    zmm27
  *
  * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
  *
- * Bound: 28 FMAs, 16 loads, 4 prefetches, 2 stores, 50 instructions per k. At two 512-bit FMAs, two loads and a
- * store a cycle the FMAs take 14 cycles, the loads 10: 64 flop per cycle (32 of doubles), the peak. It holds while a
- * cache line of each row of A stays in the first cache for the 16 k (8 of doubles) it has, and B comes at 128 bytes in 14
- * cycles.
+ * Bound: 28 FMAs, 16 loads, 4 prefetches, 2 stores, 50 instructions per k iteration. At two 512-bit FMAs, two
+ * loads and a store a cycle the FMAs take 14 cycles, the loads 10: 64 flop per cycle (32 of doubles), the peak.
+ * This holds while a cache line of each row of A stays in L1 for the 16 k iterations (8 of doubles) that read
+ * it, and B comes at 128 bytes in 14 cycles.
  *
- * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
- * halves of row p + 5 end in; what lies behind the last row is only fetched, never read. The distance is
- * small because rows 4 KB apart share their sets of the first cache, 8 or 12 ways: more would fall out unread.
- * Full tiles prefetch row p + FAR into the second cache: memory answers in the time of about so many steps. Of few steps, for
- * whose first rows that would be too late, the next tile's row p. Edge tiles ask for row p + 9 only.
+ * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches the
+ * lines in which the two vectors of row p + 5 end; lines beyond the last row are prefetched but never read. The
+ * prefetch distance is small because rows 4 KB apart share sets of L1, which have 8 or 12 ways: more rows would
+ * be evicted before they are read. Full tiles also prefetch row p + FAR into L2: memory answers in about the
+ * time of so many k iterations. Tiles of few iterations prefetch row p of the next tile instead, as row p + FAR
+ * would come too late for the first rows. Edge tiles prefetch row p + 9 only.
  *
- * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
- * Columns that the tile lacks are masked out of the loads of B, which then cannot fault; what is stored of them
- * is 0. Where it lacks none the loads have no masks, as those take a multiply-add's unit on Intel.
+ * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k iteration
+ * at its last row. Columns that the tile does not have are masked out of the loads of B, which then cannot
+ * fault; what is stored of them is 0. Where it has all columns the loads have no masks, as a load under a mask
+ * takes an FMA port on Intel's cores.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
@@ -33,7 +35,7 @@
 enum { FAR = 32, SHORT = 4 * FAR };
 
 /* clang-format off */
-/* A row of B is in zmm28 and zmm29: on to the next one, and to the panel, n rows on. */
+/* Stores the row of B in zmm28 and zmm29 to row n of the packed panel, and goes on to the next row of B. */
 #define NEXT_B(n, ahead)                                                                                        \
     "add %[ldb], %[b]\n\t"                                                                                      \
     "prefetcht0 60(%[b], %[ldb], " ahead ")\n\t"                                                                \

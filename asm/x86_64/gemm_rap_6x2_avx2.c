@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 6 rows x 2 vectors of C, 16 floats or 8 doubles (UK_OP_d...), in twelve ymm registers, rows of A and rows of B in
- * place; what is read of B is also stored, as the panel d that gemm_ra reads: the first tile of rows packs B for the
- * others, while it computes.
+ * 6 rows x 2 vectors of C, 16 floats or 8 doubles (UK_OP_d...), in twelve ymm registers, rows of A and rows of
+ * B in place. What is read of B is also stored to the micro-panel d, which gemm_ra reads: the first row of
+ * tiles packs B for the others while it computes (fused packing).
  *
  *                        b: ymm12 (vector 0)      ymm13 (vector 1)
  *     a: ymm14   row 0      c00                      c01
  *        ymm15   row 1      c10                      c11
- *        (by     ...        ...                      ...
- *        turns)  row 5      c50                      c51
+ *        (alter- ...        ...                      ...
+ *        nating) row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, a prefetch, 2 stores, 27 instructions per k. At two 256-bit FMAs, two loads and a store
- * a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle (16 of doubles), the peak. Twelve accumulators
- * cover a latency of 4 at two FMAs a cycle, with 4 over.
+ * Bound: 12 FMAs, 8 loads, a prefetch, 2 stores, 27 instructions per k iteration. At two 256-bit FMAs, two
+ * loads and a store a cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle (16 of doubles), the peak.
+ * Twelve accumulators hide an FMA latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
- * One index runs along six row pointers; rows that a tile lacks point at row 0.
+ * One index is added to six row pointers; the pointers of rows that a tile does not have point to row 0.
  *
- * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the line that row
- * p + 9 ends in; what lies behind the last row is only fetched, never read.
+ * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches the
+ * line in which row p + 9 ends; lines beyond the last row are prefetched but never read.
  *
- * Edges: up to 3 rows, or up to a vector of columns, have loops of their own: 4 cycles per k, the latency of an FMA,
- * for which each sum waits; two sums for an element would be other bits than elsewhere. Tiles with less than two
- * vectors of columns load B under masks, and store 0 beyond them.
+ * Edges: tiles of up to 3 rows, or of up to a vector of columns, have loops of their own of 4 cycles per k
+ * iteration, since each sum waits for the latency of an FMA; two partial sums for an element would round
+ * differently from other tiles. Tiles with less than two vectors of columns load B under masks, and store 0
+ * beyond them.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -31,7 +32,7 @@ static const int64_t size = sizeof(element);
 
 /* clang-format off */
 #define A(i, n) BYTES "*" #n "(%[a" #i "], %[p], " BYTES ")"
-/* A row of B is in ymm12 and ymm13: on to the next one, and to the panel. */
+/* Stores the row of B in ymm12 and ymm13 to the packed panel, and goes on to the next row of B. */
 #define NEXT_B                                                 \
     "add %[ldb], %[b]\n\t"                                     \
     "prefetcht0 60(%[b], %[ldb], 8)\n\t"                       \
@@ -71,7 +72,7 @@ void UK_SYMBOL(int64_t k, const element *a, int64_t lda, const element *b, int64
                element *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr) {
     const __m256i low = MASK(nr), high = MASK(nr - V);
     const element *a1, *a2, *a3, *a4, *a5;
-    int64_t p = -k; /* the end of the rows is index 0 */
+    int64_t p = -k; /* the row pointers point to the rows' ends, index 0 */
     vector c00, c01, c10, c11, c20, c21, c30, c31, c40, c41, c50, c51;
 
     a += k;

@@ -6,39 +6,39 @@
  *                           b: zmm28 (vector 0)       zmm29 (vector 1)
  *     a: zmm30     row 0       zmm0                     zmm1
  *        zmm31     row 1       zmm2                     zmm3
- *        (by       ...         ...                      ...
- *        turns)    row 13      zmm26                    zmm27
+ *        (alter-   ...         ...                      ...
+ *        nating)   row 13      zmm26                    zmm27
  *
- * With one vector only the first half is there, and its FMAs take A from memory, broadcast.
- * Four pointers (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
+ * With one vector only the first half of the tile exists, and its FMAs broadcast A from memory. Four pointers
+ * (rows 0, 3, 5, 10) and the stride times 1, 2, 4, 8 reach all rows of A.
  *
- * Bound: two vectors take 28 FMAs, 16 loads, 2 prefetches, 54 instructions per k. At two 512-bit FMAs and two loads a
- * cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. One vector takes 14 FMAs and
- * 15 loads: 7.5 cycles, 60 (30) flop per cycle. Two or three prefetches more for A by columns take 1.5 cycles of loads, or
- * none where a third port takes them. It holds while what one k needs of A (14 elements in up to 14 lines, lda apart) comes
- * from the first cache.
+ * Bound: two vectors take 28 FMAs, 16 loads, 2 prefetches, 54 instructions per k iteration. At two 512-bit FMAs
+ * and two loads a cycle the FMAs take 14 cycles, the loads 9: 64 flop per cycle (32 of doubles), the peak. One
+ * vector takes 14 FMAs and 15 loads: 7.5 cycles, 60 (30) flop per cycle. Two or three prefetches more for a
+ * column-major A take 1.5 cycles of the load ports, or none where a third port takes them. The bound holds
+ * while the elements of A of one k iteration (14 in up to 14 lines, lda apart) come from L1.
  *
- * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the lines that the
- * halves of row p + AHEAD end in; what lies behind the last row is only fetched, never read. The third cache
- * answers after some 200 cycles, 16 steps; rows 2 KB apart by a multiple share their sets of the first cache, 12 ways: more
- * than 8 of them would fall out unread.
+ * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches the
+ * lines in which the two vectors of row p + AHEAD end; lines beyond the last row are prefetched but never read.
+ * L3 answers after some 200 cycles, 16 k iterations. Rows that lie a multiple of 2 KB apart share sets of L1,
+ * which have 12 ways: more than 8 rows ahead would be evicted before they are read.
  *
- * A by columns (lda 1): the 14 elements of a step are side by side, in one line or two (three of doubles), and the next
- * step's csa away. If they are not in the first cache they hold up 14 loads at once, so step p asks for step p + 8's. Intel
- * Xeon (Granite Rapids): 1000x16x300 1.6 times as fast, 256 to 777 cubed 1.07 to 1.2. Rows of A are streams; to ask for them
- * would take 2 %.
+ * A column-major (lda 1): the 14 elements of a k iteration are contiguous, in one line or two (three of
+ * doubles), and those of the next iteration lie csa away. If they are not in L1 they hold up 14 loads at once,
+ * so k iteration p prefetches those of p + 8. Rows of A are streams, which the hardware prefetches.
  *
- * C: its rows lie ldc apart, too far for the hardware to see a stream, and come from memory once per block of k. The first
- * 14 steps ask for one row each, to be written.
+ * C: its rows lie ldc apart, too far for the hardware prefetcher to see a stream, and they come from memory
+ * once per block of k. The first 14 k iterations prefetch one row each for writing.
  *
- * Edges: rows are coded last row first, and a tile of mr rows enters each step, by a jump, at its last row.
- * Columns that the tile lacks are masked out of the loads of B, which then cannot fault. Where it lacks none the loads have
- * no masks, as those take a multiply-add's unit on Intel.
+ * Edges: the code of a k iteration begins with the last row, and a tile of mr rows jumps into each k iteration
+ * at its last row. Columns that the tile does not have are masked out of the loads of B, which then cannot
+ * fault. Where it has all columns the loads have no masks, as a load under a mask takes an FMA port on Intel's
+ * cores.
  */
 #include "registry/kernel_contract.h"
 #include "tile_14_avx512.h"
 
-/* How far on the steps ask, from row to row of B. */
+/* The prefetch distance in rows of B, which depends on their stride. */
 static inline __attribute__((always_inline)) int64_t ahead_of(int64_t ldb) {
     return (ldb * size % 2048 == 0 ? 8 : 16) * size * ldb;
 }
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) int64_t ahead_of(int64_t ldb) {
     "prefetcht0 60(%[b], " ahead ")\n\t"                                                                        \
     SECOND("prefetcht0 124(%[b], " ahead ")\n\t")                                                               \
     "add %[ldb], %[b]\n\t"
-/* A by columns: the lines of step p + 8. */
+/* A column-major: prefetches the lines of k iteration p + 8. */
 #ifdef UK_OP_dgemm_sab
 #define NEXT_A FETCH_A("") FETCH_A("52") FETCH_A("104")
 #else
@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void edge_tile(int64_t k, const ele
                                                             int64_t nr) {
     ROW_POINTERS;
     const uint32_t columns = nr < UK_NR ? (1u << nr) - 1 : ~0u, old = acc ? columns : 0;
-    const int64_t ahead = ahead_of(ldb), up = mr - 1; /* in memory: there are not registers enough */
+    const int64_t ahead = ahead_of(ldb), up = mr - 1; /* in memory, for want of registers */
     int64_t t, skip;
 
     c += (mr - 1) * ldc;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel of small products. Its file has
- *     prepare(s, ...)              what depends on sizes and strides
- *     begin_group(s, rows)         with BEGINS_GROUPS: what depends on the rows of a group, where there are several
+ * The frame of a kernel of small products. The kernel's file defines
+ *     prepare(s, ...)              sets what depends on sizes and strides
+ *     begin_group(s, rows)         if BEGINS_GROUPS: sets what depends on the rows of a group, where there are several
  *     group(s, rows, a, b, c, acc) computes a group
  *     GROUPS(F)                    F(1, ...) F(2, ...) ...: the i-th group has up to i * STEP_OF_ROWS rows
- *     RUN_OF_ROWS(s, rows)         of a resolved call, if its code depends on more than the rows
- *     PREPARE_WHOLE(s, ...)        prepare's arguments, of a resolved call: if it has other code for all of these rows, prepares
- *                                  for that, sets run, and is true
- * This makes of it the whole call; or, with UK_RESOLVED, the parts of calls that are repeated with the same sizes and
- * strides: what comes first, which also finds the code of the group, and that code.
+ *     RUN_OF_ROWS(s, rows)         the function of a resolved call, if it depends on more than the rows
+ *     PREPARE_WHOLE(s, ...)        for a resolved call, with prepare's arguments: if the kernel has code for such a product
+ *                                  alone, sets s and its run, and returns true
+ * This file makes the whole call of it or, with UK_RESOLVED, the two parts of calls that are repeated with the
+ * same sizes and strides: UK_SYMBOL_prepare, which also chooses the function for the groups' rows, and those
+ * functions.
  */
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 
-/* The rows of the next group: of `longer`, the first ones, there are more. */
+/* The number of rows of the next group: the first `longer` groups have STEP_OF_ROWS more rows. */
 static inline int64_t next_rows(const struct uk_small_call *s, int64_t *longer, int64_t left) {
     const int64_t rows = s->rows + ((*longer)-- > 0 ? STEP_OF_ROWS : 0);
 

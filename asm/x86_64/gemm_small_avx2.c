@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products, any number of rows in one call: rows of A and of B in place, 1 to 3 vectors of columns. One text for
- * floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A stored by columns (UK_OP_sgemm_small_ta,
- * UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one pointer goes from column to column.
+ * Small products, any number of rows in one call: rows of A and of B in place, 1 to 3 vectors of columns. One
+ * text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for a column-major A
+ * (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): the elements of a k iteration are then contiguous, and one
+ * pointer goes from column to column.
  *
  *     vectors   rows at a time   accumulators                      b               a
  *        1            12         row i: ymm<i>                     ymm12           ymm13, spread from ymm15, 11 .. 9
  *        2             6         row i: ymm<2i>, <2i + 1>          ymm12, 13       ymm14, spread from ymm15, 11
  *        3             4         row i: ymm<3i> .. <3i + 2>        ymm12 .. 14     ymm15
  *
- * Columns that are no multiple of a vector: the last vector begins before the one in front of it ends. What both
- * compute is the same, and all that is added to is loaded before anything is stored. So there are no masks, whose stores
- * take AMD's cores twenty instructions. Fewer columns than a vector has are loaded under a mask, and stored as two
- * overlapping parts of 16 or 8 bytes, or as one of 4; four floats are stored as they are, and two rows of them share a
- * vector if the rows are even. A kernel of several vectors that gets too few columns for them does the work with fewer.
+ * Where the columns are no multiple of a vector, the last vector overlaps the one before it: both compute the
+ * same, and a C that is added to is loaded before anything is stored. So no masks are needed, whose stores take
+ * AMD's cores twenty instructions. Fewer columns than a vector has are loaded under a mask, and stored as two
+ * overlapping parts of 16 or 8 bytes, or as one of 4. Four floats are stored as they are, and two rows of them
+ * share a vector if the number of rows is even. A kernel of several vectors that is called for too few columns
+ * uses fewer vectors.
  *
- * m rows are shared out evenly over as few groups as there can be. Rows of a group lie 0 to 3 times lda on from one of up
- * to three pointers. Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four.
+ * The m rows are divided evenly into as few groups as possible. Rows of a group lie 0 to 3 times lda behind one
+ * of up to three pointers. The loop over k is unrolled by four, and its first iteration is entered in the
+ * middle if k is no multiple of four.
  *
- * Bound: the FMAs, 12 per k, two a cycle: 32 flop per cycle (16 of doubles). Loads beside them: 12.25 with one vector
- * (as many as FMAs, where two loads a cycle are all), 7.25 with two, 7 with three. With fewer rows, and with all that a
- * call reads and writes beside them, loads and stores decide: 8 rows of a vector are 9 loads and a store for 8 FMAs. So
- * the first rows' elements of four steps are loaded at once, where registers are left for that, and a shuffle spreads
- * each. Of two vectors' rows no more than two, for each shuffle takes a unit that may multiply and add.
+ * Bound: the FMAs, 12 per k iteration, two a cycle: 32 flop per cycle (16 of doubles). Beside them there are
+ * 12.25 loads with one vector (as many as FMAs, where a core has two load ports), 7.25 with two, 7 with three.
+ * With fewer rows loads and stores decide: 8 rows of a vector take 9 loads and a store for 8 FMAs. So the first
+ * rows' elements of four k iterations are loaded at once, where registers are left for that, and a shuffle
+ * spreads each of them; with two vectors for no more than two rows, as a shuffle may take an FMA port.
  */
 #include "registry/kernel_contract.h"
 
@@ -49,7 +52,7 @@ static const int64_t size = sizeof(element);
 #include "gemm_small_sizes.h"
 
 /* clang-format off */
-/* Row i of a group, of A or of C. */
+/* The address of row i of a group, of A or of C. */
 #define AT_0 "(%[a0])"
 #define AT_1 "(%[a0], %[ld])"
 #define AT_2 "(%[a0], %[ld], 2)"
@@ -63,7 +66,7 @@ static const int64_t size = sizeof(element);
 #define AT_10 "(%[a8], %[ld], 2)"
 #define AT_11 "(%[a8], %[ld3])"
 
-/* F(u, where a row is, its number, its accumulators) of the first rows, of nv vectors. */
+/* F(u, address of a row, its number, its accumulators) for the first rows, of nv vectors. */
 #define ROWS_1_1(F, u) F(u, AT_0, 0, 0)
 #define ROWS_1_2(F, u) ROWS_1_1(F, u) F(u, AT_1, 1, 1)
 #define ROWS_1_3(F, u) ROWS_1_2(F, u) F(u, AT_2, 2, 2)
@@ -87,7 +90,8 @@ static const int64_t size = sizeof(element);
 #define ROWS_3_3(F, u) ROWS_3_2(F, u) F(u, AT_2, 2, 6, 7, 8)
 #define ROWS_3_4(F, u) ROWS_3_3(F, u) F(u, AT_3, 3, 9, 10, 11)
 
-/* Two rows of 16 bytes to a vector: where they are, the first one's number, the accumulator, the four steps' elements. */
+/* Two rows of 16 bytes in a vector: F(u, their addresses, the first one's number, the accumulator, the register
+ * of four k iterations' elements). */
 #define ROWS_PAIRS_2(F, u) F(u, AT_0, AT_1, 0, 0, 6)
 #define ROWS_PAIRS_4(F, u) ROWS_PAIRS_2(F, u) F(u, AT_2, AT_3, 2, 1, 7)
 #define ROWS_PAIRS_6(F, u) ROWS_PAIRS_4(F, u) F(u, AT_4, AT_5, 4, 2, 8)
@@ -104,8 +108,8 @@ static const int64_t size = sizeof(element);
 #define A_ON
 #endif
 #define BROADCAST(u, at, i, t) "vbroadcast" S " " A_AT(u, at, i) ", %%ymm" #t "\n\t"
-/* The first S rows' elements of four steps are loaded at once, and spread to t by a shuffle. The
- * first turn does without: it may leave some out. */
+/* The first S rows' elements of four k iterations are loaded at once, and a shuffle spreads each to register t.
+ * The first unrolled iteration does not do so, as it may skip some of them. */
 #if V == 8
 #define LOAD_FOUR(at, r) "vbroadcastf128 " at ", %%ymm" #r "\n\t"
 #define SPREAD(u, r, t) "vpermilps $0x55*" #u ", %%ymm" #r ", %%ymm" #t "\n\t"
@@ -123,8 +127,7 @@ static const int64_t size = sizeof(element);
 #define LOAD(at, b) "vmovu" P " " at ", %%ymm" #b "\n\t"
 #define ADD(at, x) "vadd" P " " at ", %%ymm" #x ", %%ymm" #x "\n\t"
 #define STORE(x, at) "vmovu" P " %%ymm" #x ", " at "\n\t"
-/* The rows of nv vectors. What is said of all but the last vector, and of the last one, which begins `last` bytes after
- * the first. */
+/* Operations on a row of nv vectors; the last vector begins `last` bytes behind the first. */
 #define ZERO_1(u, at, i, x) Z(x)
 #define ZERO_2(u, at, i, x, y) Z(x) Z(y)
 #define ZERO_3(u, at, i, x, y, z) Z(x) Z(y) Z(z)
@@ -144,7 +147,8 @@ static const int64_t size = sizeof(element);
 #define LOAD_B_1 LOAD("(%[b])", 12)
 #define LOAD_B_2 LOAD("(%[b])", 12) LOAD("(%[b], %[last])", 13)
 #define LOAD_B_3 LOAD("(%[b])", 12) LOAD("32(%[b])", 13) LOAD("(%[b], %[last])", 14)
-/* Fewer columns than a vector: of B; of C; and stores of a first part and a last part, by bytes. */
+/* Fewer columns than a vector: loads of B and of C under a mask; and stores of a first part and a last part
+ * that may overlap, named by their bytes. */
 #define LOAD_B_0 "vmaskmov" P " (%[b]), %[mask], %%ymm12\n\t"
 #define ADD_PART(u, at, i, x) "vmaskmov" P " " at ", %[mask], %%ymm12\n\tvadd" P " %%ymm12, %%ymm" #x ", %%ymm" #x "\n\t"
 #define END(x) "vpermps %%ymm" #x ", %%ymm13, %%ymm12\n\t"
@@ -153,12 +157,12 @@ static const int64_t size = sizeof(element);
 #define STORE_8(u, at, i, x) "vmovlps %%xmm" #x ", " at "\n\t"
 #define STORE_END_8(u, at, i, x) END(x) "vmovlps %%xmm12, " at "\n\t"
 #define STORE_4(u, at, i, x) "vmovss %%xmm" #x ", " at "\n\t"
-/* Columns of 16 bytes need no mask. */
+/* Rows of 16 bytes need no mask. */
 #define LOAD_B_16 "vmovups (%[b]), %%xmm12\n\t"
 #define ADD_16(u, at, i, x) "vadd" P " " at ", %%xmm" #x ", %%xmm" #x "\n\t"
 
-/* How many rows that is, of so many vectors and rows: as many as registers are left for, up to 4 or 2. And what ROWS_...
- * take of it. */
+/* How many rows' elements are loaded for four k iterations at once, by vectors and rows: as many as registers
+ * are left for, up to 4 or 2; and what ROWS_... do with them. */
 #if A_COLUMNS
 #define SPREADS(F, nv, n) F##_##nv##_0
 #define LOADS(nv, n)
@@ -205,7 +209,7 @@ static const int64_t size = sizeof(element);
 #define FOR_3_3(F) F##_3_0
 #define FOR_3_4(F) F##_3_0
 
-/* Pairs of rows. */
+/* Two rows in one vector. */
 #define BOTH(at0, at1, x)                                                                                   \
     "vmovups " at0 ", %%xmm" #x "\n\tvinsertf128 $1, " at1 ", %%ymm" #x ", %%ymm" #x "\n\t"
 #define ZERO_PAIRS(u, at0, at1, i, x, y) Z(x)
@@ -221,14 +225,14 @@ static const int64_t size = sizeof(element);
 #define FOR_PAIRS_10(F) F##_PAIRS_1
 #define FOR_PAIRS_12(F) F##_PAIRS_1
 #define LOAD_B_PAIRS "vbroadcastf128 (%[b]), %%ymm12\n\t"
-/* The second row's sum goes to y. */
+/* Register y takes the second row's sum. */
 #define ADD_PAIRS(u, at0, at1, i, x, y)                                                                     \
     "vextractf128 $1, %%ymm" #x ", %%xmm" #y "\n\t" ADD_16(u, at0, i, x) ADD_16(u, at1, i, y)
 #define STORE_ADDED_PAIRS(u, at0, at1, i, x, y) STORE_16(u, at0, i, x) STORE_16(u, at1, i, y)
 #define STORE_PAIRS(u, at0, at1, i, x, y) STORE_16(u, at0, i, x) "vextractf128 $1, %%ymm" #x ", " at1 "\n\t"
 
 #define K_ITERATION(u, nv, load, n, fma) load "add %[ldb], %[b]\n\t" ROWS_##nv##_##n(fma, u) A_ON
-/* The other pointers of a group from the first one, and all on. */
+/* Sets the other pointers of a group from the first one; and moves all pointers by four elements. */
 #define TO_0
 #define TO_4 "lea (%[a0], %[ld], 4), %[a4]\n\t"
 #define TO_8 TO_4 "lea (%[a4], %[ld], 4), %[a8]\n\t"
@@ -256,7 +260,7 @@ static const int64_t size = sizeof(element);
 #define PARTS , [mask] "x"(*(const indices *)((const char *)ones + 32 - s->all)), AT(all), AT(c_last), \
               [end] "m"(*(const indices *)((const char *)parts + s->c_last))
 #define LEADING "lea (%[ld], %[ld], 2), %[ld3]\n\t"
-/* n rows, whose last pointer is `far`, of nv vectors of B that `load` loads; C is written by `out`. */
+/* A group of n rows, whose last pointer is `far`, and of nv vectors of B, which `load` loads; `out` writes C. */
 #define GROUP(n, far, nv, load, out, inputs)                                                                \
     __asm__ volatile(ROWS_##nv##_##n(ZERO_##nv, 0)                                                          \
                      "test %[unrolled], %[unrolled]\n\t"                                                    \
@@ -344,11 +348,12 @@ static const int64_t size = sizeof(element);
     "8:\n\t"                                                                                                \
     ROWS_1_##n(STORE_4, 0)                                                                                  \
     "9:\n\t"
-/* F(rows, their last pointer) of all groups. */
+/* F(rows, their last pointer) for groups of each number of rows. */
 #define GROUPS_4(F) F(1, 0) F(2, 0) F(3, 0) F(4, 0)
 #define GROUPS_6(F) GROUPS_4(F) F(5, 4) F(6, 4)
 #define GROUPS_12(F) GROUPS_6(F) F(7, 4) F(8, 4) F(9, 8) F(10, 8) F(11, 8) F(12, 8)
-/* What the columns are: part of a vector, 16 bytes of one, so many vectors. And F(kind) of all that a kernel takes. */
+/* What the columns take: part of a vector, 16 bytes, or so many vectors; and F(kind) for all kinds that a
+ * kernel has. */
 enum kind { PART, ONE, TWO, THREE, SIXTEEN, KINDS };
 #if UK_MR == 12
 #define GROUPS GROUPS_12
@@ -392,13 +397,14 @@ enum kind { PART, ONE, TWO, THREE, SIXTEEN, KINDS };
         break;
 /* clang-format on */
 
-/* A vector's 4-byte parts: a mask of the first ones begins behind as many as it has not. */
+/* 4-byte parts of masks: the mask of a vector's first n parts begins 8 - n parts behind the begin. */
 static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int32_t parts[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0};
 typedef int32_t indices __attribute__((vector_size(32), aligned(4), may_alias));
 
-/* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out.
- * all: the bytes of a part, c_last: where its end, or the last vector, begins. */
+/* Computes `rows` rows. Where A is row-major, a0 lies in front of the first row by the k iterations that the
+ * first unrolled iteration skips. all: the bytes of a part of a vector; c_last: where the part's end, or the
+ * last vector, begins. */
 static inline __attribute__((always_inline)) void of_kind(enum kind kind, const struct uk_small_call *s,
                                                           int64_t rows, const char *a0, const element *b,
                                                           char *c, int acc) {
@@ -417,7 +423,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 }
 
 #ifdef UK_RESOLVED
-/* The code of groups of n rows, of each kind: what one does not need costs the others nothing. */
+/* A function for groups of n rows and each kind, so that no kind pays for the needs of another. */
 #define RUN_KIND(n, kind)                                                                             \
     static int run_##kind##_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
                                 int acc) {                                                            \
@@ -451,7 +457,7 @@ static int (*const run_kind[KINDS][UK_MR])(const struct uk_small_call *s, const 
 };
 #define RUN_OF_ROWS(s, rows) run_kind[(s)->half][(rows) - 1]
 #else
-/* half: the kind. */
+/* s->half is the kind. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a0, const element *b, char *c, int acc) {
     of_kind((enum kind)s->half, s, rows, a0, b, c, acc);

@@ -1,37 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products of few columns, any number of rows in one call: rows of A and of B in place, up to UK_NR columns, a vector
- * or a half or a quarter of one, under masks. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and
- * for A stored by columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one
- * pointer goes from column to column. More columns: gemm_small_wide_avx512.c.
+ * Small products of few columns, any number of rows in one call: rows of A and of B in place, up to UK_NR
+ * columns, which are a vector or half or a quarter of one, under masks. One text for floats (UK_OP_sgemm_small)
+ * and doubles (UK_OP_dgemm_small), and for a column-major A (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): the
+ * elements of a k iteration are then contiguous, and one pointer goes from column to column. More columns:
+ * gemm_small_wide_avx512.c.
  *
  *     columns      rows at a time   accumulators    b               a
  *     V                 28          row i: zmm<i>   zmm28           within the FMA, or zmm29
  *     V                 26          row i: zmm<i>   zmm27           within the FMA, or zmm28 .. 31, spread to zmm26
  *     V / 2, V / 4      28          row i: ymm<i>   ymm28, or xmm   the same
  *
- * m rows are shared out evenly over as few groups as there can be (30 rows are 15 + 15), so that no group is short. Rows
- * of a group lie 0 to 3 times lda on from one of up to seven pointers; two registers hold lda and 3 lda, and ldc in their
- * place behind the loop; those that few rows need, which then take no time to be saved.
+ * The m rows are divided evenly into as few groups as possible (30 rows are 15 + 15), so that no group is
+ * short. Rows of a group lie 0 to 3 times lda behind one of up to seven pointers; two registers hold lda and 3
+ * lda, and ldc and 3 ldc after the loop. Groups of few rows use few registers, so that callee-saved ones need
+ * not be saved.
  *
- * Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four: a product's code
- * has one loop, no remainder. Calls of the same size take the same few branches, and a processor runs into the next call
- * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
+ * The loop over k is unrolled by four, and its first iteration is entered in the middle if k is no multiple of
+ * four: a product's code has one loop and no remainder. Calls of the same size take the same few branches, so
+ * that a processor begins the next call while the last FMAs of this one are in flight; it waits for C only
+ * where it is added to.
  *
- * Where not all columns are there, every row of b is loaded under their mask: what lies between two rows of B need not exist.
- * Kernels of 28 rows have the last step apart, behind the turns. Their elements of A are broadcast by a
- * load where that has an index: together with an FMA such a load is three of the six operations that Intel's cores take up
- * in a cycle (12 FMAs and n more operations took 6 + n/6 cycles; with the load apart the longer of 6 and 4 + n/6).
+ * With fewer columns each row of b is loaded under their mask, as what lies between two rows of B need not
+ * exist. Kernels of 28 rows have their last k iteration after the loop. Where the address of an element of A
+ * has an index, a separate load broadcasts it: an FMA with an indexed operand is three of the six operations
+ * that Intel's cores issue in a cycle.
  *
- * Bound: the FMAs: rows per k, two a cycle. Loads beside them: per k the vector of b and a row's element once, 29 for 28
- * FMAs. n columns can have n / V of the peak at most. Vectors of 256 bits and less have the same units on Intel's cores
- * and more to load with; where shuffles cost nothing, rows share a vector: gemm_merged_avx512.c.
+ * Bound: the FMAs, one for each row and k iteration, two a cycle. Beside them the vector of b and one element
+ * for each row are loaded, 29 loads for 28 FMAs. n columns reach n / V of the peak at most. Vectors of 256 bits
+ * and less have the same FMA ports on Intel's cores, and more load ports. Where shuffles cost nothing, rows
+ * share a vector: gemm_merged_avx512.c.
  *
- * So the loads decide, and with few rows by more: the vector of b is 1 in 10 of nine rows, and where only
- * two vectors a cycle go to or from the cache, stores of C and rows of B across two lines count too, about 1 each per
- * step. Kernels of 26 rows load four rows' elements of four steps at once, and a shuffle spreads each: 3 loads less per
- * step. That is for processors where a shuffle need not take a multiply-add's place: of two units for each, one in common,
- * FMAs / 2 shuffles cost nothing, 4 of 8 rows; fewer rows wait for an FMA's latency of 4 rather than for units.
+ * So the loads decide, with few rows even more: of nine rows one load in ten is the vector of b, and where only
+ * two vectors a cycle go to or from the cache, stores of C and rows of B across two lines count too, about one
+ * each per k iteration. Kernels of 26 rows load four rows' elements of four k iterations at once, and a shuffle
+ * spreads each: 3 loads less per iteration. They are for cores on which shuffles and FMAs have two ports each
+ * and share one of them: FMAs / 2 shuffles then cost nothing, 4 with 8 rows; fewer rows wait for the latency of
+ * an FMA, 4 cycles, rather than for ports.
  */
 #include "registry/kernel_contract.h"
 #include "element_avx512.h"
@@ -41,7 +46,7 @@
 #else
 #define A_COLUMNS 0
 #endif
-/* Fewer columns than a vector's have registers of half the size, or a quarter. */
+/* Fewer columns than a vector has take registers of half or a quarter of its size. */
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #if UK_NR >= V
@@ -61,12 +66,12 @@
 #define SPREAD_ONE "vbroadcast" S " "
 #endif
 #define SPREADS (UK_MR == 26)
-/* Whether turns leave the last step out. */
+/* Whether the last k iteration comes after the loop. */
 #define LAST_APART !SPREADS
 #include "gemm_small_sizes.h"
 
 /* clang-format off */
-/* Row i of a group, of A or of C: four to a pointer. */
+/* The address of row i of a group, of A or of C: each pointer reaches four rows. */
 #define AT_0 "(%[a0])"
 #define AT_1 "(%[a0], %[ld])"
 #define AT_2 "(%[a0], %[ld], 2)"
@@ -96,7 +101,7 @@
 #define AT_26 "(%[a6], %[ld], 2)"
 #define AT_27 "(%[a6], %[ld3])"
 
-/* F(u, where a row is, its accumulator) of the first rows. */
+/* F(u, address of a row, its accumulator) for the first rows. */
 #define ROWS_1(F, u) F(u, AT_0, 0)
 #define ROWS_2(F, u) ROWS_1(F, u) F(u, AT_1, 1)
 #define ROWS_3(F, u) ROWS_2(F, u) F(u, AT_2, 2)
@@ -126,11 +131,11 @@
 #define ROWS_27(F, u) ROWS_26(F, u) F(u, AT_26, 26)
 #define ROWS_28(F, u) ROWS_27(F, u) F(u, AT_27, 27)
 
-/* The short form needs no unit; the registers from 16 on have none. */
+/* Registers below 16 have a shorter zeroing instruction, which takes no execution unit. */
 #define Z(x)                                                                                                \
     ".if " #x " < 16\n\tvpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"                                     \
     ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
-/* Where a row's element of step u is; x is its first accumulator. */
+/* The address of a row's element of A in k iteration u; x is the row's first accumulator. */
 #if A_COLUMNS
 #define A_AT(u, at, x) BYTES "*" #x "(%[a0])"
 #define A_ON "add %[ld], %[a0]\n\t"
@@ -141,12 +146,13 @@
 #define LOAD(at, b, mask) "vmovu" P " " at ", %%" W "mm" #b mask "\n\t"
 #define ADD(at, x, mask) "vadd" P " " at ", %%" W "mm" #x ", %%" W "mm" #x mask "\n\t"
 #define STORE(x, at, mask) "vmovu" P " %%" W "mm" #x ", " at mask "\n\t"
-/* The columns that there are. And if all are: a store under a mask takes longer, whatever the mask, and a load a unit beside,
- * which may be one that multiplies. */
+/* Masks for fewer columns, and none for all: a store under any mask takes longer, and a load under one may take
+ * an FMA port. */
 #define WHOLE_MASK
 #define SOME_MASK "%{%%k1%}"
-/* Four elements of A in a row, again and again: in the first turn those that it does not leave out; with A by columns, of
- * four rows, if there are so many. And one of them spread, for row x. */
+/* Four contiguous elements of A, repeated in all lanes: four k iterations of a row, in the first unrolled
+ * iteration only those that are not skipped; of a column-major A four rows, if there are so many. And one of
+ * them spread to all lanes, for row x. */
 #if V == 16
 #define LOAD_FOUR(at, a) "vbroadcastf32x4 " at ", %%" W "mm" #a
 #define SPREAD(i, a) "vpermilps $0x55*" #i ", %%" W "mm" #a ", %%" W "mm26\n\t"
@@ -202,7 +208,7 @@
 #else
 #define B_AT "28"
 #endif
-/* b of a step; the pointer goes on by two. */
+/* Loads the row of b; the pointer moves by two rows every second time. */
 #define LOAD_B(at, mask) "vmovu" P " " at ", %%" W "mm" B_AT mask "\n\t"
 #define B_0(mask) LOAD_B("(%[b])", mask)
 #define B_1(mask) LOAD_B("(%[b], %[ldb])", mask) "lea (%[b], %[ldb], 2), %[b]\n\t"
@@ -212,7 +218,7 @@
 #define WHOLE_B(u) B_##u("")
 #define SOME_SET "kmovw %c[mask](%[s]), %%k1\n\t"
 #define SOME_B(u) B_##u("%{%%k1%}%{z%}")
-/* The last step, behind the turns. */
+/* The last k iteration, after the loop. */
 #define WHOLE_LAST LOAD_B("(%[b])", "")
 #define SOME_LAST LOAD_B("(%[b])", "%{%%k1%}%{z%}")
 #if LAST_APART
@@ -224,7 +230,7 @@
 #endif
 
 #define K_ITERATION(u, n, M) M##_B(u) K_ITERATION_LOADS ROWS_##n(FMA_ROW, u) A_ON
-/* The pointers of a group up to this one, from the first, and on by four elements. */
+/* Sets the pointers of a group up to this one from the first; and moves them by four elements. */
 #define NEXT(a, b) "lea (%[" #a "], %[ld], 4), %[" #b "]\n\t"
 #define TO_0 "lea (%[ld], %[ld], 2), %[ld3]\n\t"
 #define TO_1 TO_0 NEXT(a0, a1)
@@ -249,14 +255,14 @@
 #define ON_A(last) ON_##last
 #endif
 
-/* C is stored, or added to. */
+/* Stores C, or adds to it. */
 #define END(n, M)                                                                                         \
     "cmpl $0, %[acc]\n\t"                                                                                   \
     "je 6f\n\t"                                                                                             \
     ROWS_##n(ADD_ROW, M)                                                                                   \
     "6:\n\t"                                                                                                \
     ROWS_##n(STORE_ROW, M)
-/* The same, of all columns or under masks. */
+/* The same, for all columns or under masks. */
 #define ANY_END(n) \
     "cmpl $0, %c[all](%[s])\n\t"                                                                            \
     "je 8f\n\t"                                                                                             \
@@ -267,7 +273,7 @@
     "9:\n\t"
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
-/* The pointers of the rows beyond. */
+/* Operands: the pointers of further rows. */
 #define FAR_0
 #define FAR_1 , [a1] "=&r"(a1)
 #define FAR_2 FAR_1, [a2] "=&r"(a2)
@@ -275,8 +281,8 @@
 #define FAR_4 FAR_3, [a4] "=&r"(a4)
 #define FAR_5 FAR_4, [a5] "=&r"(a5)
 #define FAR_6 FAR_5, [a6] "=&r"(a6)
-/* Resolved calls have something to multiply, and change no more than the registers' parts that they use: who has used
- * others has to clean up behind, four instructions. */
+/* Resolved calls have k > 0, and clobber only those parts of registers that they use: who clobbers the upper
+ * parts has to execute vzeroupper, four instructions. */
 #ifdef UK_RESOLVED
 #define IF_ANY_K_ITERATION
 #define U W
@@ -284,13 +290,13 @@
 #define IF_ANY_K_ITERATION "cmpq $0, %c[iterations](%[s])\n\tjle 5f\n\t"
 #define U "z"
 #endif
-/* Where the first turn has four steps. */
+/* How a first unrolled iteration of four k iterations is entered. */
 #if SPREADS && !A_COLUMNS
 #define INTO_LOOP "jmp 7f\n\t.p2align 5\n"
 #else
 #define INTO_LOOP ".p2align 4\n"
 #endif
-/* n rows, whose last pointer is `far`; M: WHOLE or SOME. */
+/* A group of n rows, whose last pointer is `far`; M: WHOLE (all columns) or SOME (under masks). */
 #define GROUP(n, far, M, end)                                                                          \
     __asm__ volatile("mov %c[unrolled_of](%[s]), %[unrolled]\n\t"                                           \
                      ROWS_##n(ZERO_ROW, 0)                                                               \
@@ -328,7 +334,7 @@
                        U "mm8", U "mm9", U "mm10", U "mm11", U "mm12", U "mm13", U "mm14", U "mm15", \
                        U "mm16", U "mm17", U "mm18", U "mm19", U "mm20", U "mm21", U "mm22", U "mm23", \
                        U "mm24", U "mm25", U "mm26", U "mm27", U "mm28", U "mm29", U "mm30", U "mm31")
-/* F(rows, their last pointer) of all groups. */
+/* F(rows, their last pointer) for groups of each number of rows. */
 #define GROUPS_26(F) \
     F(1, 0) F(2, 0) F(3, 0) F(4, 0) F(5, 1) F(6, 1) F(7, 1) F(8, 1) F(9, 2) \
     F(10, 2) F(11, 2) F(12, 2) F(13, 3) F(14, 3) F(15, 3) F(16, 3) F(17, 4) F(18, 4) \
@@ -342,7 +348,8 @@
 #define WHOLE_CASE(n, far) case n: GROUP(n, far, WHOLE, END(n, WHOLE)); break;
 #define SOME_CASE(n, far) case n: GROUP(n, far, SOME, END(n, SOME)); break;
 
-/* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
+/* Computes `rows` rows. Where A is row-major, a0 lies in front of the first row by the k iterations that the
+ * first unrolled iteration skips. */
 #define GROUP_BY(name, CASE)                                                                                \
     static inline __attribute__((always_inline)) void name(const struct uk_small_call *s, int64_t rows,     \
                                                            const char *a0, const element *b, char *c, int acc) { \
@@ -377,7 +384,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 }
 
 #ifdef UK_RESOLVED
-/* The code of groups of n rows, of all columns and of some. */
+/* The functions for groups of n rows, with all columns and with fewer. */
 #define RUN_BY(group, n)                                                                               \
     static int run_##group##_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, \
                                  int acc) {                                                            \
@@ -402,7 +409,7 @@ static int (*const run_group[2][UK_MR])(const struct uk_small_call *s, const voi
 #endif
 
 #if HAS_STRAIGHT
-/* What has code of its own. */
+/* Whether the product has code of its own; if so, it is prepared. */
 static inline bool prepare_whole(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                  int64_t m, int64_t n) {
 #if HAS_FOURS

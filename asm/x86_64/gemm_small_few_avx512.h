@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products of so few columns that a kernel loads vectors beyond them: any number, of `half` columns and `turns` steps,
- * which are not turns here. Kernels of fewer vectors are faster: no product's choice of kernels comes to it.
+ * Small products of fewer columns than the kernel's vectors have: a loop in C over any number of rows, s->half
+ * columns and s->unrolled k iterations, which are not unrolled here. It makes the kernels correct for every
+ * number of columns; the choice of kernels never takes it, because kernels of fewer vectors are faster.
  */
 #include <immintrin.h>
 
@@ -36,7 +37,7 @@ static inline void few_columns(const struct uk_small_call *s, int64_t rows, cons
 }
 #undef WHOLE
 
-/* Takes these columns that way. */
+/* Prepares the call for that loop. */
 static inline void prepare_few(struct uk_small_call *s, int64_t k, int64_t n) {
     s->unrolled = k;
     s->before = 0;

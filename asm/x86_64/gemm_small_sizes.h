@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels of small products all have of sizes and strides: turns of four steps, rows shared out evenly over groups. */
+/* What all kernels of small products prepare from sizes and strides: a loop unrolled by four, and rows divided
+ * evenly into groups. */
 static inline __attribute__((always_inline)) void
 prepare_sizes(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m) {
     const uint64_t iterations = (uint64_t)k + 3;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resolved calls with no more rows and steps than there may be columns, which are 8 at most: code for each number of rows and
- * of steps, without a loop or a jump.
+ * Resolved calls with up to UK_NR <= 8 rows and k iterations: straight-line code for each number of rows and of
+ * k iterations, without a loop or a jump.
  *
  *     sums    row i: zmm<24 + i>, or its part
  *     b       row p: zmm<16 + p>, loaded once
  *     a       within the FMA
  *
- * Bound: the FMAs, two a cycle: 8 x 8 x 8 takes 32 cycles, 36 with the call. Smaller ones take a cycle for each line of code
- * and two for each jump, and every other instruction may take an FMA's place. So an element of A is an operand of its
- * FMA, without an index, with which it would be two operations of the six that a cycle takes up; four rows at a time have a
- * pointer each, and eight sums are under way, also where the core's queues are shared with another thread; nothing is computed
- * from k. Masks cost 1 % where all columns are there. Registers from 16 on need not be cleaned
- * up.
+ * Bound: the FMAs, two a cycle: 8 x 8 x 8 takes 32 cycles, 36 with the call. Smaller products take a cycle for
+ * each line of code and two for each jump, and every other instruction may take an FMA's issue slot. So an
+ * element of A is a memory operand of its FMA, without an index, which would make it two of the six operations
+ * that issue in a cycle; four rows at a time have a pointer each, so that eight sums are in flight even where
+ * another thread shares the core's queues; and nothing is computed from k. Registers from 16 on need no
+ * vzeroupper.
  */
 /* clang-format off */
-/* F(step, its b) */
+/* F(k iteration, its register of b, ...) for the first k iterations. */
 #define K_ITERATIONS_1(F, ...) F(0, 16, __VA_ARGS__)
 #define K_ITERATIONS_2(F, ...) K_ITERATIONS_1(F, __VA_ARGS__) F(1, 17, __VA_ARGS__)
 #define K_ITERATIONS_3(F, ...) K_ITERATIONS_2(F, __VA_ARGS__) F(2, 18, __VA_ARGS__)
@@ -37,7 +37,7 @@
 #define B_OF_6 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_EVEN(20) LOAD_ODD(21)
 #define B_OF_7 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_2(20, 21) LOAD_EVEN(22)
 #define B_OF_8 LOAD_2(16, 17) LOAD_2(18, 19) LOAD_2(20, 21) LOAD_EVEN(22) LOAD_ODD(23)
-/* One to four rows of k steps. */
+/* One to four rows, of k iterations each. */
 #define FMA_OF(p, b, a, x)                                                                                  \
     "vfmadd231" P " " BYTES "*" #p "(%[" #a "])%{1to" LANES "%}, %%" W "mm" #b ", %%" W "mm" #x "\n\t"
 #define FMA_1(p, b, x) FMA_OF(p, b, a, x)
@@ -62,7 +62,7 @@
 #define SUMS_6(k) SUMS_3(k) NEXT_3 THREE(k, 27, 28, 29)
 #define SUMS_7(k) SUMS_4(k) NEXT_4 THREE(k, 28, 29, 30)
 #define SUMS_8(k) SUMS_4(k) NEXT_4 FOUR_ROWS(k, 28, 29, 30, 31)
-/* F(where, the sum) of rows of C from that pointer on; ldc is in the place of b. */
+/* F(address, sum) for rows of C from that pointer on; the register of b holds ldc. */
 #define PAIR(F, at, x, y) F("(%[" #at "])", x) F("(%[" #at "], %[b])", y)
 #define TO(at) "lea (%[" #at "], %[b], 2), %[" #at "]\n\t"
 #define C_1(F, at) F("(%[" #at "])", 24)
@@ -120,7 +120,7 @@ STRAIGHTS(STRAIGHT)
 static int (*const run_straight[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
                                    int acc) = {STRAIGHTS(STRAIGHT_OF)};
 
-/* Whether it is such a product: of no more rows and steps than there may be columns. */
+/* Whether it is such a product, of up to UK_NR rows and k iterations; if so, it is prepared. */
 static inline bool prepare_straight(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                                     int64_t m, int64_t n) {
     if (m > UK_NR || k > UK_NR)

@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products of two to four vectors of columns, any number of rows in one call: rows of A and of B in place, UK_NR =
- * NV vectors of columns or fewer. One text for floats (UK_OP_sgemm_small) and doubles (UK_OP_dgemm_small), and for A
- * stored by columns (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): then a step's elements lie side by side, and one pointer
- * goes from column to column. One vector of columns: gemm_small_avx512.c.
+ * Small products of two to four vectors of columns, any number of rows in one call: rows of A and of B in
+ * place, UK_NR = NV vectors of columns or fewer. One text for floats (UK_OP_sgemm_small) and doubles
+ * (UK_OP_dgemm_small), and for a column-major A (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta): the elements of a
+ * k iteration are then contiguous, and one pointer goes from column to column. One vector of columns:
+ * gemm_small_avx512.c.
  *
  *     vectors   rows at a time   accumulators                      b               a
  *        2            14         row i: zmm<2i>, <2i + 1>          zmm28, 29       zmm31
  *        3             9         row i: zmm<3i> .. <3i + 2>        zmm28 .. 30     zmm31
  *        4             6         row i: zmm<4i> .. <4i + 3>        zmm27 .. 30     zmm31
  *
- * No masks: the last vector is the last V columns, whether or not the one before has some of them as well. Both compute the
- * same, and all that is added to is loaded before it is stored. A load under a mask that leaves zeros is two operations on
- * Intel's cores, and one of them takes a multiply-add's place: 4 for 24 with four vectors. On AMD's it takes none, and the
- * load may lie across two lines where the masked one did not: one access more, of which there is room for half as many
- * again. Stores under masks take longer on both. So few columns that a kernel of fewer vectors would do have a loop in
- * C: no product's choice of kernels comes to it.
+ * No masks: the last vector is the last V columns and may overlap the one before it. Both compute the same, and
+ * a C that is added to is loaded before it is stored. A load under a zeroing mask is two operations on Intel's
+ * cores, one of which takes an FMA port: 4 for 24 FMAs with four vectors. On AMD's cores it takes none, and an
+ * overlapping load may cross a cache line where the masked one would not: one access more, for which load slots
+ * are free. Stores under masks take longer on both. Calls with so few columns that a kernel of fewer vectors
+ * would do have a loop in C (gemm_small_few_avx512.h), which the choice of kernels never takes.
  *
- * m rows are shared out evenly over as few groups as there can be (23 rows at two vectors are 12 + 11), so that no group
- * is short. Rows of a group lie 0 to 6 times lda on from one of up to two pointers; three registers hold lda, 3 lda,
- * 5 lda, and ldc in their place behind the loop.
+ * The m rows are divided evenly into as few groups as possible (23 rows of two vectors are 12 + 11), so that no
+ * group is short. Rows of a group lie 0 to 6 times lda behind one of up to two pointers; three registers hold
+ * lda, 3 lda and 5 lda, and the same multiples of ldc after the loop.
  *
- * Four steps a turn, and the first turn enters where as many are left as k has over a multiple of four: a product's code
- * has one loop, no remainder. Calls of the same size take the same few branches, and a processor runs into the next call
- * while the last FMAs of this one are under way: there is nothing to wait for but C where it is added to.
+ * The loop over k is unrolled by four, and its first iteration is entered in the middle if k is no multiple of
+ * four: a product's code has one loop and no remainder. Calls of the same size take the same few branches, so
+ * that a processor begins the next call while the last FMAs of this one are in flight; it waits for C only
+ * where it is added to.
  *
- * Rows of A that come from afar have a code of their own (s->ahead): behind each turn it asks for lines of two rows of the next
- * group, which are too many streams, and too short, for the hardware to see. Two vectors ask for 128 bytes of a row in the 28
- * steps in which a group of 14 goes through 112, and so on.
+ * Rows of A that come from the LLC or memory have code of their own (s->ahead): each unrolled iteration
+ * prefetches lines of two rows of the next group, which are too many streams, and too short ones, for the
+ * hardware prefetcher. With two vectors it prefetches 128 bytes of each row of the next group in the 28 k
+ * iterations in which a group of 14 rows reads 112 bytes of each of its own.
  *
- * So has a C that comes from behind the first cache (s->asking): behind each turn it asks, to be written, for the lines of one
- * of the group's rows, of two or four if there are few turns. Stores wait for lines in the order in which they came, and
- * those they ask for themselves, at the end of a group, leave no places for lines of A and B: evenly spread requests do. Two
- * vectors, whose calls go along rows of C, also ask for what the next call needs of B, from the second cache.
+ * So has a C that is not in L1 (s->prefetching): each unrolled iteration prefetches for writing the lines of
+ * one of the group's rows, or of two or four if there are few unrolled iterations. Stores retire in order, and
+ * the lines that they request at the end of a group leave no line fill buffers for A and B; prefetches spread
+ * over the iterations do. Kernels of two vectors, whose calls go along rows of C, also prefetch from L2 what
+ * the next call reads of B.
  *
- * Bound: the FMAs: rows * vectors per k, two a cycle. Loads beside them: per k the vectors of b and a row's element once,
- * 16 for 28 FMAs with two vectors, 12 for 27 with three, 10 for 24 with four. n columns can have n / (V * vectors) of the
- * peak at most.
+ * Bound: the FMAs, rows * vectors per k iteration, two a cycle. Beside them the vectors of b and one element
+ * for each row are loaded: 16 loads for 28 FMAs with two vectors, 12 for 27 with three, 10 for 24 with four. n
+ * columns reach n / (V * vectors) of the peak at most.
  */
 #include "registry/kernel_contract.h"
 #include "element_avx512.h"
@@ -51,7 +55,7 @@
 #include "gemm_small_sizes.h"
 
 /* clang-format off */
-/* Row i of a group, of A or of C, and where its last vector of C is. */
+/* The address of row i of a group, of A or of C, and that of its last vector of C. */
 #define ROW_0(a0, a7) "(%[" a0 "])"
 #define ROW_1(a0, a7) "(%[" a0 "], %[ld])"
 #define ROW_2(a0, a7) "(%[" a0 "], %[ld], 2)"
@@ -69,7 +73,7 @@
 #define AT_ROW(i) ROW_##i("a0", "a7")
 #define LAST_OF_ROW(i) ROW_##i("b", "unrolled")
 
-/* F(u, row, its accumulators) of the first rows. */
+/* F(u, row, its accumulators) for the first rows. */
 #if NV == 2
 #define NVS "2"
 #define ROWS_1(F, u) F(u, 0, 0, 1)
@@ -107,11 +111,11 @@
 #define ROWS_6(F, u) ROWS_5(F, u) F(u, 5, 20, 21, 22, 23)
 #endif
 
-/* The short form needs no unit; the registers from 16 on have none. */
+/* Registers below 16 have a shorter zeroing instruction, which takes no execution unit. */
 #define Z(x)                                                                                                \
     ".if " #x " < 16\n\tvpxor %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t"                                     \
     ".else\n\tvpxord %%xmm" #x ", %%xmm" #x ", %%xmm" #x "\n\t.endif\n\t"
-/* Where a row's element of step u is; x is its first accumulator. */
+/* The address of a row's element of A in k iteration u; x is the row's first accumulator. */
 #if A_COLUMNS
 #define A_AT(u, i) BYTES "*" #i "(%[a0])"
 #define A_ON "add %[ld], %[a0]\n\t"
@@ -146,8 +150,8 @@
 #define STORE_ROW(u, ...) EACH_OF_ROW(STORE, __VA_ARGS__)
 
 #define K_ITERATION(u, n) LOAD_B "add %[ldb], %[b]\n\t" ROWS_##n(FMA_ROW, u) A_ON
-/* The pointers of a group from the first one, on by four elements, and to the last vectors of C: of the rows that there
- * are. */
+/* Sets the pointers of a group from the first one; moves them by four elements; and sets those of the last
+ * vectors of C, each for as many rows as the group has. */
 #define TO_0
 #define TO_7 "lea (%[a0], %[ld3], 2), %[a7]\n\tadd %[ld], %[a7]\n\t"
 #define ON_0 "add $4*" BYTES ", %[a0]\n\t"
@@ -164,10 +168,11 @@
 
 #define AT(field) [field] "i"(offsetof(struct uk_small_call, field))
 #define ALL_UNROLLED [all_unrolled] "i"(offsetof(struct uk_small_call, unrolled))
-/* The pointer of the rows beyond. */
+/* Operand: the pointer of further rows. */
 #define FAR_0
 #define FAR_7 , [a7] "=&r"(a7)
-/* n rows, whose last pointer is `far`; what a step asks for, and a turn, with its operands. */
+/* A group of n rows, whose last pointer is `far`; `prefetch` is what each k iteration prefetches, `fetch` what
+ * each unrolled iteration does, with further operands. */
 #define GROUP(n, far, prefetch, fetch, ...)                                                                 \
     __asm__ volatile(ROWS_##n(ZERO_ROW, 0)                                                                  \
                      "test %[unrolled], %[unrolled]\n\t"                                                    \
@@ -208,7 +213,7 @@
                        "zmm6", "zmm7", "zmm8", "zmm9", "zmm10", "zmm11", "zmm12", "zmm13", "zmm14", "zmm15", \
                        "zmm16", "zmm17", "zmm18", "zmm19", "zmm20", "zmm21", "zmm22", "zmm23", "zmm24",     \
                        "zmm25", "zmm26", "zmm27", "zmm28", "zmm29", "zmm30", "zmm31")
-/* F(rows, their last pointer) of all groups. */
+/* F(rows, their last pointer) for groups of each number of rows. */
 #define GROUPS_6(F) F(1, 0) F(2, 0) F(3, 0) F(4, 0) F(5, 0) F(6, 0)
 #define GROUPS_9(F) GROUPS_6(F) F(7, 0) F(8, 7) F(9, 7)
 #define GROUPS_14(F) GROUPS_9(F) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
@@ -222,7 +227,8 @@
 #define CASE(n, far) case n: GROUP(n, far, , ); break;
 /* clang-format on */
 
-/* `rows` rows; a0 is as far in front of the first, if those of A are stored by rows, as the first turn leaves out. */
+/* Computes `rows` rows. Where A is row-major, a0 lies in front of the first row by the k iterations that the
+ * first unrolled iteration skips. */
 static inline __attribute__((always_inline)) void group(const struct uk_small_call *s, int64_t rows,
                                                         const char *a0, const element *b, char *c, int acc) {
     const char *a7 __attribute__((unused));
@@ -241,7 +247,7 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
                                                           int64_t ldb, int64_t ldc, int64_t m, int64_t n) {
     prepare_sizes(s, k, lda, ldb, ldc, m);
     s->c_last = size * (n - V);
-    s->a1 = m > UK_MR ? (m + UK_MR - 1) / UK_MR - s->longer : 1; /* the other groups */
+    s->a1 = m > UK_MR ? (m + UK_MR - 1) / UK_MR - s->longer : 1; /* the number of shorter groups */
     s->half = 0;
     if (n <= UK_NR - V)
         prepare_few(s, k, n);
@@ -249,7 +255,8 @@ static inline __attribute__((always_inline)) void prepare(struct uk_small_call *
 
 #if defined UK_RESOLVED && !A_COLUMNS
 /* clang-format off */
-/* Lines of two of the next group's rows, and the next two's; after the last ones the first ones' next lines. */
+/* Prefetches LINES lines of two rows of the next group, then of the next two; after the last rows it goes on
+ * with the next lines of the first two. */
 #define FETCH_LINE(bytes) "prefetcht0 " bytes "(%[f])\n\tprefetcht0 " bytes "(%[f], %[ld])\n\t"
 #define FETCH_1 FETCH_LINE("")
 #define FETCH_2 FETCH_1 FETCH_LINE("64")
@@ -299,7 +306,7 @@ ahead_group(const struct uk_small_call *s, int64_t rows, const char *a0, const e
 
 #if defined UK_RESOLVED && NV != 3
 /* clang-format off */
-/* The groups that ask for C. Those of fewer rows come where all are few. */
+/* The groups that prefetch C. Groups of fewer rows occur only in products of few rows. */
 #if NV == 2
 #define PREFETCHING_LEAST 8
 #define PREFETCHING_GROUPS(F) F(8, 7) F(9, 7) F(10, 7) F(11, 7) F(12, 7) F(13, 7) F(14, 7)
@@ -311,7 +318,7 @@ ahead_group(const struct uk_small_call *s, int64_t rows, const char *a0, const e
 #define PREFETCH_B
 #define PREFETCH_LINES "prefetchw 60(%[f])\n\tprefetchw 124(%[f])\n\tprefetchw 188(%[f])\n\tprefetchw 252(%[f])\n\t"
 #endif
-/* For the lines that a row's vectors end in, if a row is left. */
+/* Prefetches the lines in which a row's vectors end, if a row is left. */
 #define PREFETCH_ROW "dec %[left]\n\tjs 7f\n\t" PREFETCH_LINES "add %c[ldc](%[s]), %[f]\n\t"
 #define PREFETCH(n)                                                                                         \
     PREFETCH_ROW "cmpq $" #n ", %c[all_unrolled](%[s])\n\tjge 7f\n\t"                                   \
@@ -331,8 +338,8 @@ static inline __attribute__((always_inline)) void prefetching_group(const struct
 #endif
 
 #ifdef UK_RESOLVED
-/* The code of groups of n rows, of all that a call has: whole vectors, and fewer columns. No calls in between, which would
- * take a dozen cycles each. */
+/* Functions for all groups of n rows of a call, with whole vectors and with fewer columns. They call no other
+ * functions, which would take a dozen cycles each. */
 #define RUN_BY(name, code, n)                                                                              \
     static int name##_##n(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) { \
         const char *from = (const char *)a - s->before;                                                    \
@@ -358,7 +365,7 @@ static int (*const run_group[][2])(const struct uk_small_call *s, const void *a,
 #define RUN_AHEAD_OF(n, far) run_ahead_##n,
 TALL_GROUPS(RUN_AHEAD)
 
-/* Of a row less than a group has at most, and of as many. */
+/* For groups of one row less than the most, and of the most. */
 static int (*const run_tall_group[])(const struct uk_small_call *s, const void *a, const void *b, void *c,
                                      int acc) = {TALL_GROUPS(RUN_AHEAD_OF)};
 
@@ -388,7 +395,7 @@ static int run_prefetching_groups(const struct uk_small_call *s, const void *a, 
 }
 #endif
 
-/* The longer groups, then the others. */
+/* The longer groups, then the shorter ones. */
 static int run_groups(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const int64_t rows = s->longer * (s->rows + 1);
 

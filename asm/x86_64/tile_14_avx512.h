@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels of 14 rows x UK_NR columns share, two vectors of 16 floats or 8 doubles, or one: their element, what
- * becomes of the sums in zmm0 to zmm27, row i in 2i and 2i + 1 (with one vector in 2i only), and the tile of those that read
- * rows of A in place. Each kernel's file says how it computes them. */
+/* What kernels of 14 rows x UK_NR columns share, two vectors of 16 floats or 8 doubles or one vector: how the
+ * sums go to C (row i is in zmm registers 2i and 2i + 1, or 2i alone), and the tiles of those that read rows of
+ * A in place. How they compute the sums is in their own files. */
 #include "element_avx512.h"
 
 /* clang-format off */
@@ -24,14 +24,15 @@
     "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "\n\t"                                                            \
     SECOND("vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "\n\t")                                                  \
     STORE(x, y)
-/* Upwards, under the masks of the columns. Without acc the old ones are empty, and C is not read. */
+/* A row of an edge tile, under the masks of its columns; %[c] then goes one row up. Without acc the masks of
+ * what is read are empty, so that C is not read. */
 #define EDGE_STORE(x, y)                                                                                        \
     "vadd" P " (%[c]), %%zmm" #x ", %%zmm" #x "%{%[old0]%}\n\t"                                                 \
     SECOND("vadd" P " 64(%[c]), %%zmm" #y ", %%zmm" #y "%{%[old1]%}\n\t")                                       \
     "vmovu" P " %%zmm" #x ", (%[c])%{%[new0]%}\n\t"                                                             \
     SECOND("vmovu" P " %%zmm" #y ", 64(%[c])%{%[new1]%}\n\t")                                                   \
     "sub %[ld], %[c]\n\t"
-/* From the row in which %[c] is, which is the tile's last one. */
+/* Rows are stored upwards from the tile's last one, where %[c] points. */
 #define EDGE_STORES                                                                                             \
     EDGE_STORE(26, 27) EDGE_STORE(24, 25) EDGE_STORE(22, 23) EDGE_STORE(20, 21)                                 \
     EDGE_STORE(18, 19) EDGE_STORE(16, 17) EDGE_STORE(14, 15) EDGE_STORE(12, 13)                                 \
@@ -48,7 +49,8 @@
     "zmm20", "zmm21", "zmm22", "zmm23", "zmm24", "zmm25", "zmm26", "zmm27", "zmm28", "zmm29",                   \
     "zmm30", "zmm31"
 
-/* Rows of A in place: pointers to rows 0, 3, 5 and 10, and the stride times 1, 2, 4 and 8, reach all of them. */
+/* Rows of A in place: four pointers, to rows 0, 3, 5 and 10, and 1, 2, 4 and 8 times the row stride as indices
+ * reach all 14 rows. */
 #define ROW_POINTERS const element *a3 = a + 3 * lda, *a5 = a + 5 * lda, *a10 = a + 10 * lda
 #define MOVING                                                                                                  \
     [k] "+&r"(k), [a] "+&r"(a), [a3] "+&r"(a3), [a5] "+&r"(a5), [a10] "+&r"(a10), [b] "+&r"(b), [c] "+&r"(c)
@@ -57,7 +59,7 @@
     "add " bytes ", %[a3]\n\t"                                                                                  \
     "add " bytes ", %[a5]\n\t"                                                                                  \
     "add " bytes ", %[a10]\n\t"
-/* A row of B, in place; with some columns only, which then cannot fault. */
+/* A row of B in place; masks keep loads of an edge tile from columns that do not exist, so that they cannot fault. */
 #define LOAD_B                                                                                                  \
     "vmovu" P " (%[b]), %%zmm28\n\t"                                                                            \
     SECOND("vmovu" P " 64(%[b]), %%zmm29\n\t")
@@ -65,7 +67,7 @@
     "vmovu" P " (%[b]), %%zmm28%{%[new0]%}%{z%}\n\t"                                                            \
     SECOND("vmovu" P " 64(%[b]), %%zmm29%{%[new1]%}%{z%}\n\t")
 
-/* The row of A at `row`, into accumulators x and y. */
+/* The row of A at `row`, added to accumulators x and y. */
 #if UK_NR == 2 * V
 #define ROW_IN_PLACE(row, x, y, t)                                                                              \
     "vbroadcast" S " " row ", %%zmm" #t "\n\t"                                                                  \
@@ -74,8 +76,8 @@
 #else
 #define ROW_IN_PLACE(row, x, y, t) "vfmadd231" P " " row "%{1to" VECTOR "%}, %%zmm28, %%zmm" #x "\n\t"
 #endif
-/* The n-th step of a turn, B loaded. Row i begins at label 1i, where an edge tile of
- * i + 1 rows enters; row 0 at label 10. */
+/* The n-th k iteration of an unrolled one, with B loaded. The code of row i begins at label 1i, where an edge
+ * tile of i + 1 rows enters. */
 #define ROWS_IN_PLACE(n)                                                                                        \
     "23:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a5], %[lda], 8)", 26, 27, 31)                                       \
     "22:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a10], %[lda], 2)", 24, 25, 30)                                      \
@@ -92,8 +94,8 @@
     "11:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a], %[lda], 1)", 2, 3, 31)                                          \
     "10:\n\t" ROW_IN_PLACE(BYTES "*" #n "(%[a])", 0, 1, 30)
 
-/* The first 14 steps, if there are more, one a turn; each with what asks for a row of C at %[f], and the pointers'
- * way on. */
+/* If there are more than 14 k iterations, the first 14, not unrolled: each also prefetches a row of C, which
+ * %[f] points to; `on` moves the pointers. */
 #define FETCH_C(k_iteration, on)                                                                                \
     "cmp $15, %[k]\n\t"                                                                                         \
     "jl 5f\n\t"                                                                                                 \
@@ -107,7 +109,8 @@
     "dec %k[rows]\n\t"                                                                                          \
     "jnz 4b\n"                                                                                                  \
     "5:\n\t"
-/* Two steps a turn, and the pointers' way on; an odd k enters in the middle. */
+/* The loop over k, unrolled by two: `even` and `odd` are the iterations, `back` and `on` move the pointers. An
+ * odd k enters in the middle. */
 #define UNROLL_2(even, odd, back, on)                                                                           \
     "test $1, %b[k]\n\t"                                                                                        \
     "jz 1f\n\t"                                                                                                 \
@@ -120,8 +123,9 @@
     on                                                                                                          \
     "sub $2, %[k]\n\t"                                                                                          \
     "jnz 1b\n\t"
-/* An edge tile: in `step` stands a jump to %[t] before the rows, and behind them the pointers' way on. The table at label
- * 4 has, for each mr, where to enter. `begin` comes before the steps, in which %[skip] is free. */
+/* An edge tile. `k_iteration` has a jump to %[t] before the code of its rows, and moves the pointers after it;
+ * the table at label 4 has the place to enter for each mr. `begin` runs before the loop, in which %[skip] is
+ * free. */
 #define EDGE_TILE(k_iteration) EDGE_TILE_WITH(, k_iteration)
 #define EDGE_TILE_WITH(begin, k_iteration)                                                                      \
     EACH_ROW(ZERO)                                                                                              \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernels of 6 rows x 2 vectors of 8 floats or 4 doubles share beside their element. */
+/* What the kernels of 6 rows x 2 vectors of 8 floats or 4 doubles share. */
 #include "element_avx2.h"
 
 enum { NR = 2 * V };
 
-/* One row of the tile to memory; low and high select the columns there are. */
+/* Stores a row of the tile; low and high are the masks of its columns. */
 static inline __attribute__((always_inline)) void store_row(element *c, vector x, vector y, int64_t acc,
                                                             int64_t nr, __m256i low, __m256i high) {
     if (nr == NR) {
@@ -20,7 +20,7 @@ static inline __attribute__((always_inline)) void store_row(element *c, vector x
     store_part(c + V, high, y);
 }
 
-/* The rows there are. */
+/* Stores the tile's rows. */
 static inline __attribute__((always_inline)) void store_tile(element *c, int64_t ldc, vector c00, vector c01,
                                                              vector c10, vector c11, vector c20, vector c21,
                                                              vector c30, vector c31, vector c40, vector c41,
@@ -40,13 +40,13 @@ static inline __attribute__((always_inline)) void store_tile(element *c, int64_t
 }
 
 /*
- * Loops over k, for a row of B in ymm12 and ymm13. The kernel says
- *     A(i, n)      where A's element of row i is in the n-th step of a turn
- *     NEXT(steps)  on by so many steps, and back to 1 if that is not the end
- *     BACK         back by a step
+ * Loops over k with a row of B in ymm12 and ymm13. The kernel's file defines
+ *     A(i, n)           the address of A's element of row i in the n-th k iteration of an unrolled one
+ *     NEXT(iterations)  moves the pointers by so many k iterations, and jumps to label 1 unless k is reached
+ *     BACK              moves the pointers back by a k iteration
  */
 /* clang-format off */
-/* Row i of the n-th step, by way of t, into accumulators x and y. */
+/* Row i of the n-th k iteration, added to accumulators x and y by way of register t. */
 #define ROW(i, n, t, x, y)                                     \
     "vbroadcast" S " " A(i, n) ", %%" t "\n\t"                 \
     "vfmadd231" P " %%ymm12, %%" t ", %[" #x "]\n\t"           \
@@ -68,8 +68,8 @@ static inline __attribute__((always_inline)) void store_tile(element *c, int64_t
     NARROW_ROW(0, 1, "ymm14", c00) NARROW_ROW(1, 1, "ymm15", c10) NARROW_ROW(2, 1, "ymm14", c20)          \
     NARROW_ROW(3, 1, "ymm15", c30) NARROW_ROW(4, 1, "ymm14", c40) NARROW_ROW(5, 1, "ymm15", c50)
 
-/* The sums, which begin with 0: written in the assembly only, so that gcc, which counts operands that are read too twice and
- * takes 30, has room for the rest. */
+/* The sums begin with 0. They are set to 0 in the assembly and are outputs only: gcc counts an operand that is
+ * also read twice, and allows 30. */
 #define ZERO(x) "vxorps %[" #x "], %[" #x "], %[" #x "]\n\t"
 #define ZEROS                                                                                             \
     ZERO(c00) ZERO(c01) ZERO(c10) ZERO(c11) ZERO(c20) ZERO(c21)                                           \
@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) void store_tile(element *c, int64_t
     [c50] "=&x"(c50), [c51] "=&x"(c51)
 
 #define LOOP(body, iterations) "1:\n\t" body NEXT(iterations)
-/* Two steps a turn; an odd k enters in the middle. */
+/* The loop over k, unrolled by two; an odd k enters in the middle. */
 #define PAIRS(even, odd)                 \
     "test $1, %b[p]\n\t"                 \
     "jz 1f\n\t"                          \

@@ -6,22 +6,23 @@
  *                        b: ymm12 (columns 0-7)   ymm13 (columns 8-15)
  *     a: ymm14   row 0      c00                      c01
  *        ymm15   row 1      c10                      c11
- *        (by     ...        ...                      ...
- *        turns)  row 5      c50                      c51
+ *        (alter- ...        ...                      ...
+ *        nating) row 5      c50                      c51
  *
- * Bound: 12 FMAs, 8 loads, a prefetch, 26 instructions per k. At two 256-bit FMAs and two loads a cycle the
- * FMAs take 6 cycles, the loads 4.5: 32 flop per cycle, the peak. Twelve accumulators cover a latency of 4 at
- * two FMAs a cycle, with 4 over.
+ * Bound: 12 FMAs, 8 loads, a prefetch, 26 instructions per k iteration. At two 256-bit FMAs and two loads a
+ * cycle the FMAs take 6 cycles, the loads 4.5: 32 flop per cycle, the peak. Twelve accumulators hide an FMA
+ * latency of 4 cycles at two FMAs a cycle, for which eight would do.
  *
- * One index, which grows by csa, runs along six row pointers; rows that a tile lacks point at row 0.
+ * One index, which grows by csa, is added to six row pointers; the pointers of rows that a tile does not have
+ * point to row 0.
  *
- * B: its rows lie ldb apart, too far for the hardware to see a stream. Step p prefetches the line that row p + 4
- * ends in; what lies behind the last row is only fetched, never read. Rows 4 KB apart share their sets of the
- * first cache, 12 ways: more would fall out unread.
+ * B: its rows lie ldb apart, too far for the hardware prefetcher to see a stream. K iteration p prefetches the
+ * line in which row p + 4 ends; lines beyond the last row are prefetched but never read. Rows 4 KB apart share
+ * their sets of L1, 12 ways: more would be evicted before they are read.
  *
- * Edges: up to 3 rows, or up to 8 columns, have loops of their own: 4 cycles per k, the latency of an FMA, for which
- * each sum waits; two sums for an element would be other bits than elsewhere. Tiles with less than 16 columns load B
- * under masks.
+ * Edges: tiles of up to 3 rows, or of up to 8 columns, have loops of their own of 4 cycles per k iteration,
+ * since each sum waits for the latency of an FMA; two partial sums for an element would round differently from
+ * other tiles. Tiles with less than 16 columns load B under masks.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -29,7 +30,7 @@
 enum { NR = 16 };
 
 /* clang-format off */
-/* Row i of a step, into accumulators x and y. */
+/* Row i of a k iteration, added to accumulators x and y by way of register t. */
 #define ROW(i, t, x, y)                                     \
     "vbroadcastss (%[a" #i "], %[p]), %%" t "\n\t"  \
     "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"              \
@@ -37,7 +38,7 @@ enum { NR = 16 };
 #define NARROW_ROW(i, t, x)                                 \
     "vbroadcastss (%[a" #i "], %[p]), %%" t "\n\t"  \
     "vfmadd231ps %%ymm12, %%" t ", %[" #x "]\n\t"
-/* A row of B, and on to the next. */
+/* Loads a row of B, and goes on to the next. */
 #define NEXT_B                                                 \
     "prefetcht0 60(%[b], %[ldb], 4)\n\t"                       \
     "add %[ldb], %[b]\n\t"
@@ -71,7 +72,7 @@ enum { NR = 16 };
     "1:\n\t" body NEXT_A                 \
     "dec %[k]\n\t"                       \
     "jnz 1b\n\t"
-/* Two steps a turn; an odd k enters in the middle. */
+/* The loop over k, unrolled by two; an odd k enters in the middle. */
 #define PAIRS(even, odd)                 \
     "test $1, %b[k]\n\t"                 \
     "jz 1f\n\t"                          \
@@ -99,7 +100,7 @@ enum { NR = 16 };
                      : "ymm12", "ymm13", "ymm14", "ymm15", "cc", "memory")
 /* clang-format on */
 
-/* One row of the tile to memory; low and high select the columns there are. */
+/* Stores a row of the tile; low and high are the masks of its columns. */
 static inline __attribute__((always_inline)) void store_row(float *c, __m256 x, __m256 y, int64_t acc,
                                                             int64_t nr, __m256i low, __m256i high) {
     if (nr == NR) {

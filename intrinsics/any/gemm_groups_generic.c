@@ -4,7 +4,7 @@
  * bf16 (UK_OP_bgemm) in floats; of UK_OP_..._ra the rows of A are in place. In plain C, for machines that have no kernel of
  * their own.
  *
- * Bound: compilers turn a group's products into widening and 32-bit multiplications; of 16-byte vectors these are four
+ * Bound: compilers make of a group's products widening and 32-bit multiplications; of 16-byte vectors these are four
  * terms each: at one a cycle 8 operations per cycle.
  */
 #include "registry/kernel_contract.h"
@@ -29,7 +29,7 @@ typedef int32_t total;
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra) || defined(UK_OP_bgemm_ra)
 #define LDA int64_t lda,
-#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* rows that the tile lacks are row 0 again */
+#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* row 0 is read for rows that the tile does not have */
 enum { STRIDE = KR };
 #else
 #define LDA

@@ -6,25 +6,25 @@
  *
  *     8 products of 16 bits = smull (umull) a[i], b[j]      sadalp (uadalp): its pairs, added up, to sum[i][j]
  *
- * A product of two bytes fits 16 bits, whatever they are: -128 * -128 is 2^14, 255 * 255 less than 2^16. Two of the former
- * do not, so that no product is added to another before it has 32 bits. There is no product of u8 by i8 (UK_OP_igemm): as
- * 128 less than a, which flips its highest bit, is an i8,
+ * A product of two bytes fits 16 bits, whatever they are: -128 * -128 is 2^14, 255 * 255 less than 2^16. Two of
+ * the former do not, so that no product is added to another before it has 32 bits. There is no product of u8 by
+ * i8 (UK_OP_igemm): a - 128, which is a with its highest bit flipped, is an i8, and
  *
  *     sum of a * b = sum of (a - 128) * b + 128 * sum of b
  *
  * and one more row, of ones, gives the sums of b; on ARMv7 two additions of pairs, in half a register.
  *
- * Bound: MR NR multiplications and as many additions of pairs per group, 8 terms each. Where each of the two takes a pipe of
- * its own (Cortex-A76, Neoverse N1) that is 8 multiply-adds a cycle, 4 on cores with vectors of 64 bits (Cortex-A53, A7);
- * igemm has 16 / 22 of that on AArch64, because of a row more and the flips. Loads, of 8 bytes for two products or more,
- * take fewer cycles on any core.
+ * Bound: MR NR multiplications and as many additions of pairs per group, 8 terms each. Where each of the two
+ * takes a pipe of its own (Cortex-A76, Neoverse N1) that is 8 multiply-adds a cycle, 4 on cores with vectors of
+ * 64 bits (Cortex-A53, A7); igemm has 16 / 22 of that on AArch64, because of the row of ones and the flips.
+ * Loads, of 8 bytes for two products or more, take fewer cycles on any core.
  *
- * Edges cost as the whole tile; rows and columns that it lacks are not stored.
+ * Edges cost as the whole tile; rows and columns that the tile does not have are not stored.
  */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"
 
-/* The rows of A in place: what is multiplied is the same. */
+/* Rows of A in place: the loop is the same. */
 #if defined(UK_OP_igemm_ra)
 #define UK_OP_igemm
 #elif defined(UK_OP_u8gemm_ra)
@@ -32,7 +32,7 @@
 #endif
 #if defined(UK_OP_igemm_ra) || defined(UK_OP_i8gemm_ra) || defined(UK_OP_u8gemm_ra)
 #define LDA int64_t lda,
-#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* rows that the tile lacks are row 0 again */
+#define ROW(i) ((i) < mr ? a + (i) * lda : a) /* row 0 is read for rows that the tile does not have */
 #define STRIDE KR
 #else
 #define LDA
@@ -74,7 +74,7 @@ typedef int32x4_t sums;
 #endif
 enum { MR = UK_MR, NR = UK_NR, KR = UK_KR };
 
-/* The four elements of a row. */
+/* The four sums of a row, each added up. */
 static inline __attribute__((always_inline)) int32x4_t added_up(const sums s[NR]) {
 #ifdef __aarch64__
     return vpaddq_s32(vpaddq_s32(WORDS(s[0]), WORDS(s[1])), vpaddq_s32(WORDS(s[2]), WORDS(s[3])));
@@ -119,7 +119,7 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t
 #ifdef __aarch64__
     bytes ones = vdup_n_s8(1);
 
-    /* A product with what it knows to be 1 the compiler makes an operation of the other pipe. */
+    /* Hides the ones from the compiler, which would replace a product with 1 by an operation of the other pipe. */
     __asm__("" : "+w"(ones));
 #endif
 #endif
@@ -142,7 +142,7 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, int32_t *c, int64_t
             for (int i = 0; i < MR; i++)
                 sum[i][j] = ADD_PRODUCTS(sum[i][j], x[i], y[j]);
 #if defined(UK_OP_igemm) && !defined(__aarch64__)
-            /* The next column waits: there are no registers for the products of all. */
+            /* Keeps the compiler from computing all columns' products first, for which there are no registers. */
             if (j + 1 < NR)
                 __asm__("" : "+w"(sum[0][j]), "+w"(sum[1][j]), "+w"(y[j + 1]));
 #endif

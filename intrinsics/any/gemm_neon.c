@@ -5,23 +5,24 @@
  *
  * On ARMv7, 4 rows x 2 vectors are 8 of 16 registers, and vmla takes the place of fmla: see asm/arm/gemm_4x2_armv7neon.c.
  *
- * Eight steps a turn: 192 fmla, 40 to 56 vectors of a and b at fixed distances, which compilers load by pairs, one addition
- * to each pointer, and 2 instructions of the loop: 0.89 (6 rows 0.88, doubles 0.86) of the instructions multiply.
+ * The loop is unrolled by eight k iterations: 192 fmla, 40 to 56 vectors of a and b at fixed distances, which
+ * compilers load by pairs, one addition to each pointer, and 2 instructions of the loop: 0.89 (6 rows 0.88,
+ * doubles 0.86) of the instructions multiply.
  *
- * Bound: 24 fmla by lane per k, of which Cortex-A76 and Neoverse N1 do two a cycle, Cortex-A53 one: 12 or 24 cycles. 5 to
- * 7 registers are loaded meanwhile, at two a cycle. Where the loads stand is the compiler's choice: cores that issue in
- * order wait for some of them.
+ * Bound: 24 fmla by lane per k iteration, of which Cortex-A76 and Neoverse N1 do two a cycle, Cortex-A53 one:
+ * 12 or 24 cycles. 5 to 7 registers are loaded meanwhile, at two a cycle. Where the loads stand is the
+ * compiler's choice: cores that issue in order wait for some of them.
  *
- * ARMv7 has one load of two vectors that C knows and that asks for no alignment in LLVM 19 (vld1q_f32_x2 asks for 32
- * bytes): vld2, which parts even and odd elements. Of a this is another lane of another register, and of b the tile's
- * columns, even ones in sum[i][0], are put in order at the end. 64 vmla, 12 loads, 2 of the loop: 0.82; clang adds three
- * copies, 0.79. A load of four d registers takes vld2 a cycle longer than vld1.
+ * On ARMv7 the only intrinsic that loads two vectors without an alignment in LLVM 19 (vld1q_f32_x2 requires 32
+ * bytes) is vld2, which separates even and odd elements. For a this means another lane of another register; for
+ * b the tile's even columns are in sum[i][0], and columns are put in order at the end. 64 vmla, 12 loads, 2 of
+ * the loop: 0.82; clang adds three copies, 0.79. vld2 of four d registers takes a cycle more than vld1.
  *
- * gcc 12 would load more steps ahead than there are registers for; kept from it, it makes 0.78 of AArch64's kernels and 0.80 of
- * ARMv7's, and spills nothing.
+ * gcc 12 would hoist loads of more k iterations than there are registers for; IN_ORDER prevents that. It then
+ * reaches 0.78 on AArch64 and 0.80 on ARMv7, and spills nothing.
  *
- * Edges: fewer rows or vectors take a loop of their own, by halves of the rows and by vectors, two steps a turn. The last
- * vector of nr >= V columns begins at column nr - V, of B and of C; fewer are stored one by one.
+ * Edges: fewer rows or vectors take a loop of their own, by halves of the rows and by vectors, unrolled by two.
+ * The last vector of nr >= V columns begins at column nr - V, of B and of C; fewer are stored one by one.
  */
 #include <arm_neon.h>
 #include "../../asm/any/gemm_neon.h"
@@ -57,7 +58,7 @@ INLINE quad add_product(quad sum, quad b, quad a, int lane) {
 #endif
 #endif
 
-/* Elements x and up of a, of which there are n. */
+/* Elements x and up of a, which has n. */
 INLINE quad part(const real *a, int x, int n) {
 #if !UK_DOUBLE
     if (x + V > n)
@@ -67,7 +68,7 @@ INLINE quad part(const real *a, int x, int n) {
     return load(a + x);
 }
 
-/* `steps` steps of `rows` x `vectors`; the last vector of b begins at column `last`. */
+/* `iterations` k iterations of `rows` x `vectors`; the last vector of b begins at column `last`. */
 INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const int iterations,
                      const int rows, const int vectors, int64_t last) {
 #pragma GCC unroll 8
@@ -87,13 +88,13 @@ INLINE void multiply(quad sum[MR][VECTORS], const real *a, const real *b, const 
 }
 
 #ifdef __arm__
-/* What stands before is done before what stands behind: compilers would load all steps first, and spill them. */
+/* Keeps compilers from moving anything across: they would load for all k iterations first, and spill. */
 #define IN_ORDER                                                                                            \
     __asm__ volatile(""                                                                                     \
                      : "+w"(sum[0][0]), "+w"(sum[1][0]), "+w"(sum[2][0]), "+w"(sum[3][0]), "+w"(sum[0][1]), \
                        "+w"(sum[1][1]), "+w"(sum[2][1]), "+w"(sum[3][1]), "+r"(a), "+r"(b))
 
-/* A step of the whole tile by half a turn's a: elements 4 * p and up of 8, the even ones in x.val[0]. */
+/* A k iteration of the whole tile with elements 4 * p and up of the 8 in x, whose even ones are in x.val[0]. */
 #define K_ITERATION(p)                                                         \
     {                                                                          \
         const float32x4x2_t y = vld2q_f32(b);                                  \
@@ -127,7 +128,7 @@ INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, 
 enum { AT_ONCE = UNROLL };
 #define IN_ORDER
 #else
-/* As on ARMv7, for gcc; these sums suffice. */
+/* For gcc, as on ARMv7: fences at the sums suffice. */
 enum { AT_ONCE = 1 };
 #define IN_ORDER                                                                                            \
     __asm__ volatile(""                                                                                     \
@@ -149,7 +150,7 @@ INLINE void multiply_whole(quad sum[MR][VECTORS], const real *a, const real *b, 
 INLINE void tile(int64_t k, const real *a, const real *b, real *c, int64_t ldc, int64_t acc, int64_t mr,
                  int64_t nr, const int rows, const int vectors, const bool whole) {
     const int64_t last = whole ? NR - V : nr < V ? 0 : nr - V;
-    intptr_t left = (intptr_t)k; /* no more than memory has */
+    intptr_t left = (intptr_t)k; /* no larger than an address */
     quad sum[MR][VECTORS];
     vector t[MR][VECTORS];
 

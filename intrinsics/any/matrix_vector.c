@@ -4,23 +4,25 @@
  * UK_OP_sgemv_n and UK_OP_dgemv_n add along the rows of a matrix, UK_OP_saxpy, UK_OP_daxpy, UK_OP_sgemv_t and
  * UK_OP_dgemv_t add rows to one another.
  *
- * gemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each vector
- * of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA's latency of 4 at two a cycle.
- * Short rows, of matrices that are near, have 4 sums each: fewer turns, of which more are under way at a time.
- * gemv_t: 4 rows at a time, as many streams as above, x[p] of each in a register, so that y is read and written once for
- * 4 rows. y has up to 32 KB, what a first cache holds or most of it: shorter pieces of rows would be read more slowly.
- * From memory 2 vectors of each row at a time are read fastest; short rows, of matrices that are near, 4. Where all
- * columns have registers for their sums, they stay there for all rows, which are then read one after the other; one or
- * two vectors of columns have 8 or 4 sums each, of every eighth or fourth row.
+ * gemv_n: 4 rows at a time (8 rows far apart in memory are more streams than it delivers at full speed), each
+ * vector of x loaded once for all. 4, 2 or 1 rows have 2, 4 or 8 sums each: 8 chains hide an FMA latency of 4
+ * cycles at two FMAs a cycle. Short rows, of matrices in L1 or L2, have 4 sums each: fewer iterations, more of
+ * which are in flight at a time. gemv_t: 4 rows at a time, as many streams as above, with x[p] of each in a
+ * register, so that y is read and written once for 4 rows. y has up to 32 KB, which is L1 or most of it:
+ * shorter runs of rows would be read more slowly. From memory 2 vectors of each row at a time are read fastest;
+ * short rows, of matrices in L1 or L2, 4. Where all columns have registers for their sums, they stay there for
+ * all rows, which are then read one after the other; one or two vectors of columns have 8 or 4 sums each, of
+ * every eighth or fourth row.
  *
- * `ahead`: where no near cache has the matrix, what is so far on in each row is asked for, if rows are as long, and gemv_t
- * reads 8 at a time. A row's end asks for the next rows' begin: hardware sees a new page only when it is read.
+ * `ahead`: where the matrix is neither in L1 nor in L2, the prefetch distance within a row, if rows are as
+ * long, and gemv_t then reads 8 rows at a time. The end of a row prefetches the begin of the next ones: the
+ * hardware prefetcher sees a new page only when it is read.
  *
- * Where vectors have no masks (NEON) the last n < V elements go lane by lane.
+ * Where vectors have no masks (NEON) the last n < V elements are loaded and stored lane by lane.
  *
  * Bound: an element of the matrix is used once, so memory decides: 2 flop per element that it delivers (dot and
- * axpy: per two, and axpy writes one). In the first cache the loads do, at two a cycle: 5 for 4 FMAs of
- * gemv_n, 5 for 4 of gemv_t, 2 for 1 of the others.
+ * axpy: per two, and axpy writes one). In L1 the loads do, at two a cycle: 5 for 4 FMAs of gemv_n, 5 for 4 of
+ * gemv_t, 2 for 1 of the others.
  */
 #if defined UK_OP_ddot || defined UK_OP_daxpy || defined UK_OP_dgemv_n || defined UK_OP_dgemv_t
 #define DOUBLE 1
@@ -29,15 +31,16 @@
 #endif
 #include "vector_real.h"
 
-/* Whether there are registers for them, x, and what is loaded. */
+/* Whether there are registers for the sums, x, and what is loaded. */
 #ifdef __AVX512F__
 #define SIXTEEN_SUMS 1
 #else
 #define SIXTEEN_SUMS 0
 #endif
 
-/* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. Rows that lack are the last one
- * again. asks: asks for what is `ahead` elements on, if that is behind the rows' end, of the next rows. */
+/* c[i] (+)= sum of a[i*lda + p] * x[p], i < mr <= rows; `chains` sums for each row. The last row is read again
+ * for missing ones. prefetches: prefetches what is `ahead` elements on, of the next rows where that is behind a
+ * row's end. */
 INLINE void add_along(const int rows, const int chains, const bool prefetches, int64_t k, const real *a,
                       int64_t lda, const real *x, real *c, int64_t acc, int64_t ahead, int64_t mr) {
     vector total[16] = {0};
@@ -87,7 +90,7 @@ INLINE void add_along(const int rows, const int chains, const bool prefetches, i
             c[i] = (acc ? c[i] : 0) + sum(total[i * chains]);
 }
 
-/* A vector of add_rows. `on`: what to ask for, from a. */
+/* A vector of add_rows. `on`: the distance from a to what is prefetched. */
 INLINE void add_vector(const int rows, const bool prefetches, const vector *factor, const real *a,
                        int64_t lda, real *y, int64_t acc, int64_t on) {
     vector t = acc ? load(y) : all(0);
@@ -101,7 +104,7 @@ INLINE void add_vector(const int rows, const bool prefetches, const vector *fact
     store(y, t);
 }
 
-/* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; `unroll` vectors a turn. asks: as add_along. */
+/* y[j] (+)= sum of x[i] * a[i*lda + j], i < rows, j < n; unrolled by `unroll` vectors. prefetches: as in add_along. */
 INLINE void add_rows(const int rows, const int unroll, const bool prefetches, int64_t n, const real *a,
                      int64_t lda, const real *x, real *y, int64_t acc, int64_t ahead) {
     vector factor[8];
@@ -130,7 +133,7 @@ INLINE void add_rows(const int rows, const int unroll, const bool prefetches, in
     }
 }
 
-/* t[u] += factor * vector u of a row. */
+/* t[u] += factor * vector u of a row, for a row of few vectors. */
 INLINE void add_short_row(const int vectors, const bool part, const real *a, real factor, vector *t,
                           int64_t left) {
     const vector f = all(factor);
@@ -143,7 +146,7 @@ INLINE void add_short_row(const int vectors, const bool part, const real *a, rea
         t[vectors - 1] = fma(f, load_part(a + (vectors - 1) * V, left), t[vectors - 1]);
 }
 
-/* The same for all rows of so many vectors, whose sums stay in registers; part: the last one has the columns left. */
+/* The same for all rows of so many vectors, whose sums stay in registers; part: the last vector has fewer columns. */
 INLINE void add_short_rows(const int vectors, const bool part, int64_t k, const real *a, int64_t lda,
                            const real *x, real *y, int64_t acc, int64_t n) {
     const int whole = vectors - part, chains = vectors > 2 ? 1 : 8 / vectors;
@@ -245,7 +248,7 @@ void UK_SYMBOL(int64_t k, const real *a, int64_t lda, const real *x, real *y, in
 #endif
     for (int64_t j = 0; j < n && !k && !acc; j++) {
         y[j] = 0;
-        __asm__ volatile("" ::: "memory"); /* or compilers call memset */
+        __asm__ volatile("" ::: "memory"); /* keeps compilers from calling memset */
     }
     if (k >= 4 && !acc) {
         add_rows(4, 4, false, n, a, lda, x, y, 0, 0);

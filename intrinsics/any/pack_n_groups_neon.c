@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of UK_MR elements out of as many rows, of which k are there: of column j the elements s[p * lds + j], at
- * d + UK_MR * j; 0 in the rows and the columns that are not there, up to w columns. 4 or 8 bytes (UK_OP_u8pack_n,
- * UK_OP_i8pack_n), 4 of 16 bits (UK_OP_bpack_n). For AArch64 and ARMv7.
+ * Packs UK_MR rows, of which k exist, into groups of UK_MR elements: the elements s[p * lds + j] of column j go
+ * to d + UK_MR * j. Rows and columns that do not exist are packed as 0, up to w columns. 4 or 8 bytes
+ * (UK_OP_u8pack_n, UK_OP_i8pack_n), 4 of 16 bits (UK_OP_bpack_n). For AArch64 and ARMv7.
  *
- * UK_NR columns a step, a vector of each row: st4 stores the elements of four vectors in turn. Of eight rows,
- * two neighbours are zipped to pairs of bytes first. What is left of the columns goes through a copy of a vector a row.
+ * UK_NR columns at a time, a vector of each row: st4 interleaves the elements of four vectors. Of eight rows,
+ * two neighbours are zipped to pairs of bytes first. The last, fewer columns are copied to a vector for each
+ * row first.
  *
  * Bound: a load per row, and the stores, which take a cycle per 16 bytes or more: at most 16 bytes per cycle.
  */
@@ -48,7 +49,7 @@ static inline __attribute__((always_inline)) void store(element *d, const vector
 #endif
 }
 
-/* The columns from j on, UK_NR at most of each. */
+/* The last columns, from j on, UK_NR at most. */
 static inline __attribute__((always_inline)) void last_columns(int64_t k, const element *s, int64_t lds,
                                                                element *d, int64_t n, int64_t w) {
     element row[UK_MR][UK_NR] = {{0}}, to[UK_MR * UK_NR];

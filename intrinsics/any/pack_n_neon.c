@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n, aarch64 only), into a panel of width UK_NR,
- * a row a step: vectors of 16 bytes, the last one of 8 where the width has it. Of n < UK_NR columns, a last vector that is not
- * full is read and written from column n - V on, over columns that are already there; fewer than V go one by one.
+ * Packs k rows of n elements, floats (UK_OP_spack_n) or doubles (UK_OP_dpack_n, aarch64 only), into a panel of
+ * width UK_NR, a row at a time: vectors of 16 bytes, the last one of 8 where the width has it. Of n < UK_NR
+ * columns, the last vector is read and written from column n - V on and overlaps the one before it; fewer than
+ * V columns go one by one.
  *
- * A row is one or two cache lines, often in a page of its own, which the hardware does not fetch ahead: the
- * row 8 steps on is asked for.
+ * A row is one or two cache lines, often in a page of its own, which the hardware prefetcher does not reach:
+ * the row 8 rows ahead is prefetched.
  *
- * Bound: one load and one store per 16 bytes; at one store a cycle (Cortex-A76) 16 bytes per cycle, at two (Neoverse V1) 32;
- * Cortex-A53 moves 8 a cycle. As long as the source is in the first cache.
+ * Bound: one load and one store per 16 bytes; at one store a cycle (Cortex-A76) 16 bytes per cycle, at two
+ * (Neoverse V1) 32; Cortex-A53 moves 8 a cycle. As long as the source is in L1.
  */
 #include <arm_neon.h>
 #include "registry/kernel_contract.h"
@@ -44,7 +45,7 @@ INLINE void copy_row(element *d, const element *s) {
         copy_half(d + UK_NR / V * V, s + UK_NR / V * V);
 }
 
-/* n < UK_NR. */
+/* A row of n < UK_NR columns. */
 INLINE void copy_part(element *d, const element *s, int64_t n) {
     int64_t j = 0;
 

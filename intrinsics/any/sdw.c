@@ -4,9 +4,8 @@
  * ROWS pixels x VECTORS vectors of channels at a time stay in registers over all p; f is loaded once for the pixels.
  * sdw_r: j are pixels of one channel and i their rows, and f is a number for all of them.
  *
- * Bound: an FMA needs a load of x, so that at two loads a cycle two FMAs a cycle is the most; VECTORS loads of f come on
- * ROWS * VECTORS of them, and a load and a store of y per k. Convolutions of large images are bound by memory long
- * before.
+ * Bound: an FMA needs a load of x, so that at two loads a cycle two FMAs a cycle is the most; there are VECTORS
+ * loads of f for ROWS * VECTORS FMAs. Convolutions of large images are bound by memory before that.
  */
 #include "registry/kernel_contract.h"
 
@@ -20,7 +19,7 @@ typedef float32x4_t vector;
 #define BROADCAST(p) vdupq_n_f32(*(p))
 #define LOAD(p) vld1q_f32(p)
 #define STORE(p, v) vst1q_f32(p, v)
-/* 0 < n < LANES, lane by lane: there are no masks. */
+/* Loads 0 < n < LANES elements lane by lane, without masks. */
 static inline __attribute__((always_inline)) vector load_some(const float *p, int64_t n) {
     vector v = vld1q_lane_f32(p, ZERO, 0);
 
@@ -65,7 +64,7 @@ typedef __m256 vector;
 #define STORE_SOME(p, n, v) _mm256_maskstore_ps(p, MASK(n), v)
 #endif
 
-/* The weights of vector v, `left` of them; and how far j moves f. */
+/* The weights of vector v, which has `left` channels; and how far a channel moves f. */
 #ifdef UK_OP_sdw_r
 #define WEIGHT(f, v, left) ((void)(v), BROADCAST(f))
 enum { PER_CHANNEL = 0 };
@@ -78,7 +77,7 @@ struct block {
     int64_t k, ldx, csx, ldf, ldy, acc;
 };
 
-/* `rows` pixels x `vectors` vectors, `left` channels in the last of them. */
+/* A block of `rows` pixels x `vectors` vectors, the last of which has `left` channels. */
 static inline __attribute__((always_inline)) void block(const struct block *b, const float *x, const float *f,
                                                         float *y, int rows, int vectors, int64_t left) {
     vector sum[ROWS][VECTORS], weight[VECTORS];

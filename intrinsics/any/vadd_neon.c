@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 8 floats at a time in two q registers; fewer by their number's binary digits: NEON has no masks. For aarch64 and ARMv7.
+ * 8 floats at a time in two q registers; fewer as 4, 2 and 1, since NEON has no masks. For aarch64 and ARMv7.
  *
  * Bound: 4 loads, 2 adds, 2 stores. At two 128-bit loads and one store a cycle (Cortex-A76, Neoverse N1) 2 cycles for 8
  * flop; a Cortex-A53 loads 64 bits a cycle, and takes 8 for the loads alone.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors of floats, or of doubles where DOUBLE is 1: `real` is the element, V how many of them a vector of this architecture
- * has. */
+/* Vectors of floats, or of doubles where DOUBLE is 1: `real` is the element, and a vector of this architecture
+ * has V of them. */
 #ifndef VECTOR_REAL_H
 #define VECTOR_REAL_H
 
@@ -122,7 +122,7 @@ typedef real vector;
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
-/* The sums of four vectors side by side: of vectors of AVX by half the shuffles of four sums. */
+/* The sums of the lanes of four vectors, in one vector: with AVX this takes half the shuffles of four separate sums. */
 #if defined __AVX2__ && DOUBLE
 typedef __m256d four_sums;
 #define add_fours(a, b) _mm256_add_pd(a, b)
@@ -180,7 +180,7 @@ INLINE four_sums sum_four(vector v0, vector v1, vector v2, vector v3) {
 }
 #endif
 
-/* c[0..3] (+)= four sums. */
+/* c[0..3] (+)= the sums of the lanes of four vectors. */
 INLINE void add_four(four_sums sums, real *c, int64_t acc) {
     store_four(c, acc ? add_fours(load_four(c), sums) : sums);
 }

@@ -3,7 +3,8 @@
  * Sums of i32, two in a register: add32 (UK_OP_i32add), kadd32 (UK_OP_i32kadd), which saturates. Vectors of which one begins at
  * a multiple of 8 and another does not are added one by one: loads that are not aligned are slow on many cores.
  *
- * Bound: of 8 elements a turn, 8 loads, 4 sums, 4 stores and 4 to go on: 20 instructions, 2.5 per element; one by one 7.
+ * Bound: unrolled by 8 elements, 8 loads, 4 sums, 4 stores and 4 instructions of the loop: 20, 2.5 per element;
+ * one by one 7.
  */
 #include "registry/kernel_contract.h"
 #include "registry/rvp.h"
@@ -15,7 +16,7 @@
 #endif
 typedef uint64_t pair __attribute__((may_alias));
 
-/* How many of so many elements lie in front of the first multiple of 8. */
+/* How many of n elements lie in front of the first address that is a multiple of 8. */
 static inline int64_t in_front(const int32_t *p, int64_t n) {
     return n > 0 && (uintptr_t)p % 8 ? 1 : 0;
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depthwise: a window of 3x3 or 5x5 weights (i8) over a plane of u8 (u8dw..) or i8 (i8dw..), step 1 or 2 (.._s2): up to UK_MR
- * rows of 8 outputs in i32. A register holds 8 neighbouring bytes of a row, at any address; smaqa.su or smaqa multiplies
- * them by weights and adds four products to each half of a sum.
+ * Depthwise: a window of 3x3 or 5x5 weights (i8) over a plane of u8 (u8dw..) or i8 (i8dw..), stride 1 or 2
+ * (.._s2): up to UK_MR rows of 8 outputs in i32. A register holds 8 neighbouring bytes of a row, at any
+ * address; smaqa.su or smaqa multiplies them by weights and adds four products to each half of a sum.
  *
- *     3x3         w0 w1 w2 0 | w0 w1 w2 0      outputs j, j + 4 of the load at j (step 2: j, j + 2 of the load at 2 j)
- *     3x3, step 1  0 w0 w1 w2 | 0 w0 w1 w2     outputs j + 1, j + 5 of the same load
+ *     3x3         w0 w1 w2 0 | w0 w1 w2 0      outputs j, j + 4 of the load at j (stride 2: j, j + 2 of the load at 2 j)
+ *     3x3, stride 1 0 w0 w1 w2 | 0 w0 w1 w2     outputs j + 1, j + 5 of the same load
  *     5x5         w0 w1 w2 w3 | w4 0 0 0       output j: the halves of the sum are added in the end
- *                  0 w0 w1 w2 | w3 w4 0 0      output j + 1; and so on, up to 3 bytes on (step 2: 2 bytes)
+ *                  0 w0 w1 w2 | w3 w4 0 0      output j + 1; and so on, up to 3 bytes on (stride 2: 2 bytes)
  *
  * Rows of inputs that are STRIDE * i apart serve UK_MR rows of outputs with one load, if ldi says that they are.
  *
- * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 1.5 products, 0.25 to begin, 0.25 for each of 9 multiply-adds;
- * step 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift what would be read beyond the row. 5x5, of a row: 1.25 loads, 5 products, 2 to
- * shift weights, 2 to add halves: 0.41 for each of 25. And a store per output, half an instruction to reach the upper half.
+ * Bound, of 8 outputs in each of two rows, per output: 3x3 0.5 loads, 1.5 products, 0.25 to begin, 0.25 for
+ * each of 9 multiply-adds; stride 2: 1.25 loads, 1.5, 0.25 and 0.3 to shift what would be read beyond the row.
+ * 5x5, of a row: 1.25 loads, 5 products, 2 to shift weights, 2 to add halves: 0.41 for each of 25. And a store
+ * per output, half an instruction to reach the upper half.
  *
  * Edges: each number of columns has its own code, in which registers hold what is there of 8 bytes: whole loads that end where
  * the window ends, shifted, or bytes.
@@ -26,7 +27,7 @@ typedef int8_t element;
 #define MAQA uk_rvp_smaqa
 #else
 typedef uint8_t element;
-#define MAQA uk_rvp_smaqa_su /* the first operand has a sign: weights */
+#define MAQA uk_rvp_smaqa_su /* the signed operand, the weights, comes first */
 #endif
 #if defined(UK_OP_u8dw5) || defined(UK_OP_u8dw5_s2) || defined(UK_OP_i8dw5) || defined(UK_OP_i8dw5_s2)
 enum { WINDOW = 5 };
@@ -38,19 +39,20 @@ enum { STRIDE = 2 };
 #else
 enum { STRIDE = 1 };
 #endif
-/* Loads for 8 outputs, and how far weights are shifted for each: a sum for all of these pairs. */
+/* How many loads 8 outputs take, and by how many shifts of the weights each is multiplied: there is a sum for
+ * each such pair. */
 enum {
     PAIRED = WINDOW == 3, /* the halves of a sum are two outputs */
     SHIFTS = PAIRED ? 2 / STRIDE : 4 / STRIDE,
     LOADS = (PAIRED ? 4 : 8) / SHIFTS,
-    APART = PAIRED ? 4 / STRIDE : 0, /* how far the outputs of the halves are */
+    APART = PAIRED ? 4 / STRIDE : 0, /* the distance between the outputs of the two halves */
     MR = UK_MR,
     NR = UK_NR,
     BLOCK = 8,
 };
 _Static_assert(MR <= 2 && NR <= 2 * BLOCK, "the code below is for 1 or 2 rows of as many blocks");
 
-/* Where load l begins; the first output of its sum with shift s. */
+/* Where load l begins; and the first output of its sum with shift s. */
 static inline int64_t place_of(int l) {
     return !PAIRED ? 4 * l : STRIDE == 1 ? 2 * l : l % 2 * 2 + l / 2 * 8;
 }
@@ -81,7 +83,7 @@ struct tile {
     uint64_t weights[WINDOW];
 };
 
-/* What the sum of load l with shift s begins with: its output or outputs among n, if they are added to. */
+/* The initial value of the sum of load l with shift s: its outputs among n if acc, else 0. */
 static inline __attribute__((always_inline)) uint64_t begin(const int32_t *y, int64_t acc, int l, int s,
                                                             int64_t n) {
     const int64_t j = output_of(l, s);
@@ -94,7 +96,7 @@ static inline __attribute__((always_inline)) uint64_t begin(const int32_t *y, in
     return v;
 }
 
-/* One row of outputs from sums. */
+/* Stores a row of outputs. */
 static inline __attribute__((always_inline)) void store(const uint64_t sum[LOADS][SHIFTS], int32_t *y,
                                                         int64_t n) {
 #pragma GCC unroll 8

@@ -3,10 +3,10 @@
  * 4 rows x 6 columns of C of single (UK_OP_sgemm) or double precision, from panels, one element a register: 24 sums, 4
  * values of A and 1 or more of B in the 32 F registers. The FP32 baseline of machines without vectors.
  *
- * Bound: 24 multiply-adds, 10 loads and, of 4 steps a turn, 0.75 to go on: 34.75 instructions per step, 1.448 per
- * multiply-add. Independent sums cover a latency of 24.
+ * Bound: 24 multiply-adds, 10 loads and, unrolled by 4 k iterations, 0.75 instructions of the loop: 34.75
+ * instructions per k iteration, 1.448 per multiply-add. The 24 independent sums hide a latency of 24 cycles.
  *
- * Edges: each number of rows and of columns has its own loop, of 2 steps a turn.
+ * Edges: each number of rows and of columns has its own loop, unrolled by 2.
  */
 #include "registry/kernel_contract.h"
 
@@ -20,7 +20,7 @@ typedef float real;
 enum { MR = UK_MR, NR = UK_NR };
 _Static_assert(MR == 4 && NR == 6, "24 sums and 4 + 1 values in 32 registers");
 
-/* Step p of r rows and n columns. */
+/* A k iteration of r rows and n columns. */
 static inline __attribute__((always_inline)) void k_iteration(real sum[MR][NR], const real *a, const real *b,
                                                               int r, int n) {
     real x[MR];

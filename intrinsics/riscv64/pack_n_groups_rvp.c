@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of 8 elements out of as many rows, of which k are there: of column j the elements s[p * lds + j], at d + 8 * j; 0 in
- * the rows and the columns that are not there, up to w columns: one group (pack_n), or all of a panel's, ldd apart
- * (panel_n). Columns of whole groups go 8 (transpose_8x8_rvp.h) and then 4 at a time: bytes are exchanged between rows 2p and
- * 2p + 1, then halves between pairs of rows. Other columns go by bytes.
+ * Packs 8 rows, of which k exist, into groups of 8 elements: the elements s[p * lds + j] of column j go to d +
+ * 8 * j. Rows and columns that do not exist are packed as 0, up to w columns. One group (pack_n), or all of a
+ * panel's, ldd apart (panel_n). Columns of whole groups go 8 (transpose_8x8_rvp.h) and then 4 at a time: bytes
+ * are exchanged between rows 2p and 2p + 1, then halves between pairs of rows. Other columns go by bytes.
  *
  * Bound: 8 columns take 60 instructions, 0.94 per byte; 4 columns 8 loads, 8 to pair words, 12 to exchange bytes, 4 for
  * halves, 4 stores: 36, 1.13 per byte; others 2 per byte.
@@ -53,8 +53,8 @@ static inline __attribute__((always_inline)) const element *column(const element
 }
 
 /*
- * An address of which a compiler knows nothing: in a loop over groups it would else keep a pointer to each row, more than there
- * are registers for.
+ * Hides an address from the compiler, which in a loop over groups would otherwise keep a pointer to each row,
+ * more than there are registers for.
  */
 #if defined __riscv && !defined UK_IN_C
 #define UNKNOWN(p) __asm__("" : "+r"(p))
@@ -63,8 +63,8 @@ static inline __attribute__((always_inline)) const element *column(const element
 #endif
 
 /*
- * Of a group that has all its rows the first n columns; apart from the others: where n is a constant, they have no loop. The
- * address of the next group, which the first columns have found.
+ * The first n columns of a group that has all its rows. A function of its own, so that there is no loop where n
+ * is a constant. Returns the address of the next group.
  */
 static inline __attribute__((always_inline)) const element *columns(const element *s, int64_t lds, element *d,
                                                                     int64_t n) {
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) const element *columns(const elemen
     return next;
 }
 
-/* Any group. */
+/* A group of k rows, 8 or fewer. */
 static inline __attribute__((always_inline)) void part(int64_t k, const element *s, int64_t lds, element *d,
                                                        int64_t n, int64_t w) {
     for (int64_t j = 0; j < w; j++)

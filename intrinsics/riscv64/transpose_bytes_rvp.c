@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * m rows of k bytes transposed, d[p * ldd + i] = s[i * lds + p], by blocks of 8 x 8 (transpose_8x8_rvp.h): pixels whose channels are neighbours
- * become planes. The last block of rows and of columns overlaps the one before; where there are fewer than 8, they go by bytes.
+ * m rows of k bytes transposed, d[p * ldd + i] = s[i * lds + p], by blocks of 8 x 8 (transpose_8x8_rvp.h): so
+ * pixels whose channels are contiguous become planes. The last block of rows and of columns overlaps the one
+ * before; where there are fewer than 8, they go by bytes.
  *
  * Bound: 60 instructions for 64 bytes and up to 14 to find their rows.
  */

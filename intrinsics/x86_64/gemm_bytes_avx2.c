@@ -6,11 +6,11 @@
  * Bytes of either sign are widened to 16 bits; vpmaddwd adds two products of them in 32 bits, where -128 * 255 + -128 * 255
  * fits. (vpmaddubsw, which takes bytes, would saturate.)
  *
- * Bound: 12 products, 12 additions, 6 widenings of A and 8 loads, two of which widen B, per group, 38 operations: at four
- * vector operations a cycle 8 cycles, 24 multiply-adds a cycle, at three 10.7 cycles, 18; two products a cycle would allow 32.
- * 12 accumulators cover the additions' latency of 1.
+ * Bound: 12 products, 12 additions, 6 widenings of A and 8 loads, two of which widen B, per group, 38
+ * operations: at four vector operations a cycle 8 cycles, 24 multiply-adds a cycle, at three 10.7 cycles, 18;
+ * two products a cycle would allow 32. 12 accumulators hide the additions' latency of one cycle.
  *
- * Edges: a tile of fewer rows leaves each step after its last row; columns are masked.
+ * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -41,7 +41,7 @@ enum { MR = 6, NR = 8, KR = 4 };
 #define STRIDE (MR * KR)
 #endif
 
-/* A row's group, widened, by four columns at a time. */
+/* A row's group of 4 bytes, widened to 16 bits and repeated for four columns. */
 static inline __attribute__((always_inline)) __m256i row(const left *a) {
     int32_t group;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UK_MR rows x 32 columns of C from panels of groups of 4 bytes, in i32 (avx512vnni), or of 2 bf16, in f32 (avx512bf16):
- * sum[i][0] and sum[i][1] are columns 0-15 and 16-31 of row i. A step multiplies a row's group, in all lanes, by those of
- * 16 columns.
+ * UK_MR rows x 32 columns of C from panels of groups of 4 bytes, in i32 (avx512vnni), or of 2 bf16, in f32
+ * (avx512bf16): sum[i][0] and sum[i][1] are columns 0-15 and 16-31 of row i. A k iteration multiplies a row's
+ * group, broadcast to all lanes, by the groups of 16 columns.
  *
  * vpdpbusd multiplies u8 by i8, UK_OP_igemm's bytes. The others flip the highest bit of b, which adds 128 (UK_OP_i8gemm,
  * whose b becomes the u8) or takes 128 away (UK_OP_u8gemm, whose b becomes the i8); of_a is the sum of a, row i in lane i,
@@ -12,14 +12,15 @@
  *
  * All wraps at 2^32, as i32 does.
  *
- * Bound: 28 products and 16 loads per group of 14 rows; 25, 15 and 2 flips of 12. At two 512-bit products and two loads a
- * cycle the products take 14 cycles, 128 multiply-adds of bytes a cycle, 64 of bf16; of 12 rows 13.5 cycles with the
- * flips, 114. 14 x 2 accumulators cover their latency of 5 nearly three times over. 12 rows leave registers for of_a and
- * the constants.
+ * Bound: 28 products and 16 loads per group of 14 rows; 25, 15 and 2 flips of 12. At two 512-bit products and
+ * two loads a cycle the products take 14 cycles, 128 multiply-adds of bytes a cycle, 64 of bf16; of 12 rows
+ * 13.5 cycles with the flips, 114. 28 accumulators hide their latency of 5 cycles, for which ten would do. 12
+ * rows leave registers for of_a and the constants.
  *
- * UK_OP_igemm_ra, UK_OP_bgemm_ra: the rows of A in place. Five pointers, each to every third row, and lda reach all.
+ * UK_OP_igemm_ra, UK_OP_bgemm_ra: the rows of A in place. Five pointers, to every third row, and lda as an
+ * index reach all rows.
  *
- * Edges: a tile of fewer rows leaves each step after its last row; columns are masked.
+ * Edges: a tile of fewer rows ends each k iteration after its last row; columns are masked.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -66,7 +67,7 @@ enum { MR = UK_MR, NR = UK_NR, KR = UK_KR, V = 16 };
 #define ROW(i) (a + (i) * KR)
 #endif
 
-/* 16 columns of b. */
+/* The groups of 16 columns of b. */
 static inline __attribute__((always_inline)) __m512i columns(const right *b) {
 #ifdef OF_A
     return _mm512_xor_si512(_mm512_loadu_si512(b), _mm512_set1_epi8(-128));
@@ -75,7 +76,7 @@ static inline __attribute__((always_inline)) __m512i columns(const right *b) {
 #endif
 }
 
-/* A row's group in all lanes. */
+/* A row's group, broadcast to all lanes. */
 static inline __attribute__((always_inline)) __m512i row(const left *a) {
     int32_t group;
 
@@ -122,7 +123,7 @@ void UK_SYMBOL(int64_t k, const left *a, LDA const right *b, total *c, int64_t l
         for (int t = 0; t < THIRDS; t++) {
             third[t] += KR;
             __asm__(""
-                    : "+r"(third[t])); /* no pointer to each row instead: there are not so many registers */
+                    : "+r"(third[t])); /* a pointer to each row would take too many registers */
         }
 #else
         a += MR * KR;

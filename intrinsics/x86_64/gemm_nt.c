@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of which A and B are both stored with k contiguous, C = A B with B by columns: a vector along k of each of some
- * rows of A times one of each of four columns of B, 4 x 4 sums of vectors, 3 x 4 where there are 16 registers. For products
- * of few rows and columns and a long k, whose operands other kernels would have to turn.
+ * Inner products: rows of a row-major A times columns of a column-major B, so that k is contiguous in both. A
+ * vector along k of each of 4 rows of A times one of each of 4 columns of B gives 4 x 4 vectors of sums; 3 x 4
+ * where there are 16 registers. For products of few rows and columns and a long k, whose operands other kernels
+ * would have to transpose.
  *
- * An element's sum is that of a vector's lanes, each of every V-th k, added up in a tree: the same for every m and n. Columns
- * that lack are the last one again.
+ * An element's sum is that of a vector's lanes, each of every V-th k, added up in a tree: the same for every m
+ * and n. The last column is repeated for missing ones.
  *
- * Bound: 16 FMAs and 8 loads per V k, 8 cycles: the peak. And a group of rows some 45 cycles for the trees: of k = 64 (AVX-512,
- * floats) half its time.
+ * Bound: 16 FMAs and 8 loads per V elements of k, 8 cycles: the peak. The trees take a group of rows some 45
+ * cycles more, half of its time at k = 64 (AVX-512, floats).
  */
 #if defined UK_OP_dgemm_nt
 #define DOUBLE 1
@@ -24,7 +25,7 @@ enum { ROWS = 3 };
 #endif
 enum { COLUMNS = 4 };
 
-/* c[j] (+)= a sum, j < n. */
+/* c[j] (+)= the sum of the lanes of sums[j], j < n. */
 INLINE void add_columns(four_sums sums, real *c, int64_t acc, int64_t n) {
     real s[COLUMNS];
 
@@ -38,13 +39,14 @@ INLINE void add_columns(four_sums sums, real *c, int64_t acc, int64_t n) {
         c[j] = (acc ? c[j] : 0) + s[j];
 }
 
-/* Columns of B: the first, and from it to the others. */
+/* Columns of B: a pointer to the first, and the distances of the others from it. */
 struct columns {
     const real *first;
     int64_t to[COLUMNS];
 };
 
-/* So many rows. What compilers know of a and b they would keep a pointer for, to each row and column. */
+/* A group of `rows` rows. The asm statements hide a and b from compilers, which would otherwise keep a pointer
+ * to each row and column. */
 INLINE void add_group(const int rows, int64_t k, const real *a, int64_t lda, struct columns column, real *c,
                       int64_t ldc, int64_t acc, int64_t n) {
     vector t[ROWS * COLUMNS] = {0};

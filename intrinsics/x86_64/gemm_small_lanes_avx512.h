@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gemm_small_transpose_avx512.c: vectors of floats or doubles, and rows of C in their lanes. */
+/* For gemm_small_transpose_avx512.c: vectors of floats or doubles, and rows of C in their lanes. */
 #ifndef GEMM_SMALL_LANES_AVX512_H
 #define GEMM_SMALL_LANES_AVX512_H
 
@@ -44,18 +44,18 @@ enum { V = 16, L = 4 };
 #endif
 enum { UNROLL = 2 * L, LANES = 4 };
 
-/* Compilers leave what is computed here where it is, among others. */
+/* Keeps compilers from moving the computation of x, which is placed between others on purpose. */
 #define PIN(x) __asm__ volatile("" : "+v"(x))
 
-/* Nor do they make a vector of pointers, which would go through memory. */
+/* Keeps compilers from making a vector of several pointers, which would go through memory. */
 #define ALONE(p) __asm__ volatile("" : "+r"(p))
 
-/* With a check of each the sanitizers take a minute to compile this file. */
+/* Checks of each pointer would make the sanitizers compile this file for a minute. */
 __attribute__((no_sanitize("pointer-overflow"))) INLINE element *at(const void *p, int64_t bytes) {
     return (element *)((const char *)p + bytes);
 }
 
-/* The low and the high elements of each lane of v and w in turn, or pairs of them. */
+/* Interleaves the low and the high elements of each lane of v and w, or pairs of them. */
 INLINE void shuffle_two(vector *low, vector *high, vector v, vector w, bool pairs) {
 #ifdef UK_DOUBLE
     (void)pairs;
@@ -71,7 +71,7 @@ INLINE void shuffle_two(vector *low, vector *high, vector v, vector w, bool pair
     PIN(*high);
 }
 
-/* Lanes of rows of v become their transposes, and nothing else is shuffled beside. */
+/* Transposes the lanes of v's vectors at once, with no other work in between. */
 INLINE void transpose(vector v[L]) {
     shuffle_two(&v[0], &v[1], v[0], v[1], false);
 #ifndef UK_DOUBLE
@@ -84,7 +84,7 @@ INLINE void transpose(vector v[L]) {
 #endif
 }
 
-/* V rows of L columns, of which some are in C, by lanes of L rows; C is added. */
+/* Adds to C V rows of up to L columns, which are in lanes of L rows. */
 INLINE void complete(vector v[L], element *const c[LANES], int64_t ldc, __mmask8 columns, int acc) {
     transpose(v);
     if (acc)
@@ -99,7 +99,8 @@ INLINE void complete(vector v[L], element *const c[LANES], int64_t ldc, __mmask8
         }
 }
 
-/* A lane extracted to memory under a mask, as gcc would have it, faults at what the mask leaves out. */
+/* The lane goes through a register: extracted to memory under a mask, as gcc would do, it faults at elements
+ * that the mask leaves out. */
 #define STORE_LANE(i, q)                                       \
     do {                                                       \
         lane part = LANE_OF(v[i], q);                          \
@@ -118,12 +119,12 @@ INLINE void store(const vector v[L], element *const c[LANES], int64_t ldc, __mma
     }
 }
 
-/* The columns of n from j on, L at most. */
+/* The mask of columns j and up of n, L at most. */
 INLINE __mmask8 some_columns(int n, int j) {
     return (__mmask8)((1u << (n - j < L ? n - j : L)) - 1);
 }
 
-/* A step of R rows, each with its columns in half a vector. */
+/* A k iteration of R rows, each with its columns in half a vector. */
 INLINE void row_step(const element *a, int64_t lda, const element *b, __mmask8 columns, int R, half *sum) {
     if (!R)
         return;
@@ -132,7 +133,7 @@ INLINE void row_step(const element *a, int64_t lda, const element *b, __mmask8 c
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
         sum[i] = HALF(mask_fmadd)(HALF(set1)(*at(a, i * lda)), (__mmask8)-1, x,
-                                  sum[i]); /* plain: gcc wants FMA beside AVX-512 */
+                                  sum[i]); /* not an intrinsic: gcc has it only with FMA, beside AVX-512 */
 }
 
 INLINE void store_rows(element *c, int64_t ldc, __mmask8 columns, int acc, int R, const half *sum) {

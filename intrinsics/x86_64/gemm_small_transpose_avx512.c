@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small products of few columns, up to UK_NR, with any number of rows in one call; A and B are read in place. Lanes of a vector
- * are rows of C, and there is a vector of sums for each column: V = 16 rows of A, or 8 of doubles, are transposed in registers
- * (UK_OP_sgemm_small, UK_OP_dgemm_small), or, where A is stored by columns, loaded as they are (UK_OP_sgemm_small_ta,
- * UK_OP_dgemm_small_ta); b is broadcast.
+ * Small products of few columns, up to UK_NR, with any number of rows in one call; A and B are read in place.
+ * Lanes of a vector are rows of C, and there is a vector of sums for each column: V = 16 rows of A, or 8 of
+ * doubles, are transposed in registers (UK_OP_sgemm_small, UK_OP_dgemm_small), or, where A is column-major,
+ * loaded as they are (UK_OP_sgemm_small_ta, UK_OP_dgemm_small_ta); b is broadcast.
  *
  *     sum[j]         column j of V rows, 4 lanes of L = 4 rows (doubles: 2)
- *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L steps of each: v of rows i and L + i, w of those 2 L on.
- *                    unpack makes of them: lanes of L rows, of steps i and L + i for the rows of one half, then the other's;
- *                    and one shuffle of v[i] and w[i] all rows at step i, another one those at step L + i.
+ *     v[i], w[i]     A's rows in halves of a vector, UNROLL = 2 L elements of each: v[i] has rows i and L + i, w[i] 2 L + i and 3 L + i.
+ *                    unpack makes lanes of L rows of them, of k iterations i and L + i, for one half's rows, then the other's;
+ *                    then one shuffle of v[i] and w[i] gives all rows of k iteration i, another one those of L + i.
  *
- * An iteration multiplies UNROLL steps. Meanwhile it loads and unpacks the rows of the next UNROLL, a few shuffles beside each
- * step: all shuffles of 512 bits go through one unit on Intel's cores, and together in front of the steps they would take
- * cycles of their own. The last iteration is of the last UNROLL steps, less those that have been computed, so that no step
- * needs a mask.
+ * An unrolled iteration multiplies UNROLL k iterations. Meanwhile it loads and unpacks the rows for the next
+ * UNROLL, a few shuffles beside each k iteration: all shuffles of 512 bits go through one port on Intel's
+ * cores, and in one block they would take cycles of their own. The last unrolled iteration loads the last
+ * UNROLL elements of k and skips those that have been multiplied, so that no k iteration needs a mask.
  *
- * m rows are shared out evenly over as few groups as there can be; in a group of fewer than V rows the last lane begins
- * before the last but one ends. Both compute the same, and all of a group that is added to is loaded before it is stored. Up
- * to L rows beyond whole groups of up to L columns are computed beside the last group, a row's columns in half a vector, b
- * being loaded under a mask: after the group, each of their steps would wait for the one before. Products of fewer rows than a
- * group, or fewer steps than an iteration, are computed in that way alone. With A by columns there are sums for several
- * vectors of rows, as one column's would wait for their latency; the last vector begins before the last but one ends, and is
- * added to before that is stored. The sums wait in memory for that, so that the code that adds them to C exists once and not
- * for each number of vectors, which would be three quarters of the kernel.
+ * The m rows are divided evenly into as few groups as possible; in a group of fewer than V rows the last lane
+ * overlaps the one before it. Both compute the same, and a C that is added to is loaded for a whole group
+ * before it is stored. Up to L rows that whole groups leave, of up to L columns, are computed beside the last
+ * group, with a row's columns in half a vector and b loaded under a mask: after the group, each of their k
+ * iterations would wait for the one before. Products of fewer rows than a group, or fewer k iterations than
+ * UNROLL, are computed in that way alone. With a column-major A there are sums for several vectors of rows, as
+ * a single chain of sums would wait for the latency of an FMA; the last vector overlaps the one before it, and
+ * C is added to it before that one is stored. The sums are kept in memory for that, so that the code that adds
+ * them to C exists once and not for each number of vectors, which would be three quarters of the kernel.
  *
- * Bound: for V rows and a step n multiply-adds, 3 shuffles and a load into half a register, (n + 4) / 2 cycles where all
- * these go through two units, and 3 at least; doubles take a shuffle less. C takes 20 shuffles for L columns; doubles 8. A
- * vector of columns takes V / 2 cycles, 4 columns with four rows in a vector 11 / 2 (gemm_merged_avx512.c). With A by columns
- * n / 2 cycles, and 4 for all vectors of rows together at least.
+ * Bound: for V rows and a k iteration n multiply-adds, 3 shuffles and a load into half a register, (n + 4) / 2
+ * cycles where all these go through two ports, and 3 at least; doubles take a shuffle less. C takes 20 shuffles
+ * for L columns; doubles 8. A vector of columns takes V / 2 cycles, 4 columns with four rows in a vector 11 / 2
+ * (gemm_merged_avx512.c). With a column-major A it is n / 2 cycles, and 4 for all vectors of rows together at
+ * least.
  */
 #include "gemm_small_lanes_avx512.h"
 
@@ -36,7 +38,7 @@
 #else
 #define A_COLUMNS 0
 #endif
-/* A kernel is one function. */
+/* A kernel has to be one function, so its parts are inlined; resolved calls have no such bound. */
 #ifdef UK_RESOLVED
 #define PART static
 #else
@@ -44,8 +46,8 @@
 #endif
 
 #if A_COLUMNS
-/* The sums of G vectors of rows, the last of which are also the last ones of the vector before where there are fewer, of n
- * columns. */
+/* The sums of G vectors of rows and n columns; the last vector overlaps the one before it where there are fewer
+ * rows. */
 INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a, const element *b,
                   vector sums[8][UNROLL], int n, int G) {
     const int64_t size = sizeof(element), last = rows - V;
@@ -76,7 +78,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *a,
             sums[g][j] = sum[g][j];
 }
 
-/* C's rows from that one on, of columns from j on: by lanes. */
+/* Pointers to C's rows from `row` on, one for each lane. */
 INLINE void lanes_of(element *const to, int64_t row, int64_t ldc, element *c[LANES]) {
 #pragma GCC unroll 4
     for (int q = 0; q < LANES; q++) {
@@ -91,7 +93,8 @@ INLINE void take_sums(const vector sums[UNROLL], int n, int j, vector v[L]) {
         v[i] = j + i < n ? sums[j + i] : WHOLE(setzero)();
 }
 
-/* C of those vectors: one text for any number. The last one is added to before the one before is stored. */
+/* Adds those vectors to C, or stores them, for any number of them. The last one is added to before the one that
+ * it overlaps is stored. */
 INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][UNROLL], element *to, int acc,
                    int n, int64_t G) {
     element *c[LANES];
@@ -115,8 +118,8 @@ INLINE void finish(const struct uk_small_call *s, int64_t rows, vector sums[8][U
 }
 
 #else
-/* Part u of UNROLL: each lane of v's vectors, a row in each, becomes its transpose, and so w's. What takes the place of a vector
- * of the iteration before is ready when that has been multiplied, which is the last one at the last step. */
+/* Part u of UNROLL of transposing the lanes of v's and w's vectors. A vector of the unrolled iteration before
+ * is replaced only after its last k iteration has been multiplied. */
 INLINE void unpack_part(int u, vector v[L], vector w[L]) {
 #ifdef UK_DOUBLE
     if (u < UNROLL - 1)
@@ -126,11 +129,11 @@ INLINE void unpack_part(int u, vector v[L], vector w[L]) {
 #else
     vector *x = u % 2 ? v : w, even = x[1];
 
-    if (u > 0 && u <= L) { /* of rows 0 and 1 to 0 and 1, or of rows 2 and 3 to 2 and 3 */
+    if (u > 0 && u <= L) { /* v[0] and v[1], or v[2] and v[3], by pairs of rows */
         const int i = u > 2 ? 2 : 0;
 
         shuffle_two(&x[i], &x[i + 1], x[i], x[i + 1], false);
-    } else if (u == L + 1 || u == L + 2) { /* steps 0 and 1; what is left lies in 1 and 3 */
+    } else if (u == L + 1 || u == L + 2) { /* k iterations 0 and 1; the others are left in vectors 1 and 3 */
         shuffle_two(&x[0], &even, x[0], x[2], true);
         x[2] = x[1];
         x[1] = even;
@@ -155,7 +158,7 @@ INLINE void load(const element *const a[LANES], int64_t lda, vector v[L], vector
     }
 }
 
-/* All rows at step u of an iteration. */
+/* All rows of k iteration u of an unrolled one. */
 INLINE vector at_iteration(int u, const vector v[L], const vector w[L]) {
     vector x = u < L ? SHUFFLE_LANES(v[u % L], w[u % L], 0x88) : SHUFFLE_LANES(v[u % L], w[u % L], 0xdd);
 
@@ -170,7 +173,8 @@ INLINE void k_iteration(vector x, const element *b, int n, vector *sum) {
         sum[j] = WHOLE(fmadd)(x, WHOLE(set1)(b[j]), sum[j]);
 }
 
-/* `rows` rows, L to V, of n columns, and the next R, each with its columns in half a vector. */
+/* A group of `rows` rows, L to V, and n columns, and beside it the next R rows, each with its columns in half a
+ * vector. */
 INLINE void group(const struct uk_small_call *s, int64_t rows, const element *from, const element *b,
                   element *to, int acc, int n, int R) {
     const int64_t lda = s->lda, ldb = s->ldb, last = rows - L;
@@ -228,7 +232,7 @@ INLINE void group(const struct uk_small_call *s, int64_t rows, const element *fr
         b = at(b, ldb);                                  \
         __attribute__((fallthrough));
     switch (s->enter) { UNROLL_FROM(FROM) default:; }
-    ALONE(to); /* the loop has no registers for C's rows */
+    ALONE(to); /* keeps pointers to C's rows out of the loop, which has no registers for them */
 #pragma GCC unroll 4
     for (int q = 0; q < LANES; q++) {
         c[q] = at(to, row[q] * s->ldc);
@@ -260,7 +264,7 @@ INLINE void few_rows_of(const struct uk_small_call *s, const element *a, const e
 #pragma GCC unroll 4
     for (int i = 0; i < R; i++)
         sum[i] = HALF(setzero)();
-    /* Loops of few iterations each, whose ends processors predict. */
+    /* Not unrolled: loops of few iterations, whose ends are well predicted. */
 #pragma GCC unroll 1
     for (int64_t p = s->iterations / UNROLL; p > 0; p--)
 #pragma GCC unroll 8
@@ -287,7 +291,7 @@ INLINE void few_rows(const struct uk_small_call *s, int64_t rows, const element 
     switch (rows) { ROWS(ROWS_OF) }
 }
 
-/* All rows, where there is no group of them. */
+/* All rows of a product that has no group. */
 PART void all_few(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                   int64_t n) {
 #pragma GCC unroll 1
@@ -303,7 +307,8 @@ INLINE bool is_few(const struct uk_small_call *s) {
 }
 
 #if A_COLUMNS
-/* Vectors of rows, as many as there are sums for, shared out evenly: the longer groups last, so that none is less than one. */
+/* All rows by vectors, as many at a time as there are sums for, divided evenly; the longer groups come last, so
+ * that no group has less than a vector. */
 INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                      int n) {
     const int most = n <= 2 ? 8 : n <= 4 ? 4 : 2;
@@ -333,7 +338,7 @@ INLINE void all_rows(const struct uk_small_call *s, const element *a, const elem
     }
 }
 #else
-/* The groups, the last one with the rows beyond; or all rows as those are. */
+/* All groups, the last one with the rows that the groups leave; or all rows in that way. */
 INLINE void all_rows(const struct uk_small_call *s, const element *a, const element *b, element *c, int acc,
                      int n) {
     int64_t longer = s->longer, beyond = n <= L ? s->half : 0;
@@ -366,7 +371,7 @@ INLINE void prepare(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb
     s->ldc = size * ldc;
     s->m = m;
     s->half = (uint32_t)(beyond < m ? beyond : 0);
-    s->a1 = (m - beyond + V - 1) / V; /* groups */
+    s->a1 = (m - beyond + V - 1) / V; /* the number of groups */
     s->rows = s->a1 ? (m - beyond) / s->a1 : 0;
     s->longer = s->a1 ? (m - beyond) % s->a1 : 0;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of UK_MR = 4 bytes out of as many rows, of which k are there: of column j the bytes s[p * lds + j], at
- * d + 4 * j; 0 in the rows and the columns that are not there, up to w columns.
+ * Packs UK_MR = 4 rows, of which k exist, into groups of 4 bytes: the bytes s[p * lds + j] of column j go to d
+ * + 4 * j. Rows and columns that do not exist are packed as 0, up to w columns.
  *
- * UK_NR = 16 columns a step: rows 0 and 1, and 2 and 3, are interleaved byte by byte, and these two by pairs of bytes. A
- * row that is not there is a vector of zeros. What is left of the columns goes through a copy of 16 bytes a row.
+ * UK_NR = 16 columns at a time: rows 0 and 1, and 2 and 3, are interleaved byte by byte, and these two by pairs
+ * of bytes. A row that does not exist is a vector of zeros. The last, fewer columns are copied to 16 bytes a
+ * row first.
  *
  * Bound: eight shuffles, two of them for a vector of 32 bytes to be stored whole, per 64 bytes of the panel: at two
  * shuffles a cycle 16 bytes per cycle.
@@ -26,7 +27,7 @@ static inline __attribute__((always_inline)) void interleave(const __m128i r[UK_
     out[1] = _mm256_set_m128i(_mm_unpackhi_epi16(b, e), _mm_unpacklo_epi16(b, e));
 }
 
-/* The columns from j on, 16 at most of each. */
+/* The last columns, from j on, 16 at most. */
 static inline __attribute__((always_inline)) void last_columns(int64_t k, const element *s, int64_t lds,
                                                                element *d, int64_t n, int64_t w) {
     element row[UK_MR][UK_NR] __attribute__((aligned(16))) = {{0}},

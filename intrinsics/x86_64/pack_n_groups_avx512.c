@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of UK_MR = 4 bytes out of as many rows, of which k are there: of column j the bytes s[p * lds + j], at
- * d + 4 * j; 0 in the rows and the columns that are not there, up to w columns.
+ * Packs UK_MR = 4 rows, of which k exist, into groups of 4 bytes: the bytes s[p * lds + j] of column j go to d
+ * + 4 * j. Rows and columns that do not exist are packed as 0, up to w columns.
  *
- * UK_NR = 16 columns a step, the last ones under masks, which zero what is not there: rows 0 and 1, and 2 and 3, are
- * interleaved byte by byte, and these two by pairs of bytes, in lanes of 16 bytes that each begin with 4 columns.
+ * UK_NR = 16 columns at a time, the last ones under masks, which zero columns that do not exist: rows 0 and 1,
+ * and 2 and 3, are interleaved byte by byte, and these two by pairs of bytes, in lanes of 16 bytes that each
+ * begin with 4 columns.
  *
  * Bound: a load of 16 bytes from each row into a lane of its own (4 loads and 3 shuffles), and 2 permutations, per 64
  * bytes of the panel, stored at once: at two shuffles a cycle 25 bytes per cycle.
@@ -22,7 +23,7 @@ static inline __attribute__((always_inline)) __mmask16 first(int64_t n) {
     return (__mmask16)(n >= UK_NR ? 0xffff : n > 0 ? (1u << n) - 1 : 0);
 }
 
-/* Lane q of `rows` is row q; words 4 q + c of `words` are bytes 4 c .. 4 c + 3 of it, in turn. */
+/* Lane q of `rows` is row q; 32-bit words 4 q + c of `words` are its bytes 4 c .. 4 c + 3. */
 static inline __attribute__((always_inline)) __m512i interleave(const __m128i r[UK_MR]) {
     const __m512i by_columns = _mm512_set_epi32(15, 11, 7, 3, 14, 10, 6, 2, 13, 9, 5, 1, 12, 8, 4, 0);
     const __m512i by_bytes =

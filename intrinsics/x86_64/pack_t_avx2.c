@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs m rows of length k into a panel of width UK_MR: blocks of 8 rows x 4 k of floats (UK_OP_spack_t), or 4 rows x
- * 2 k of doubles (UK_OP_dpack_t), are transposed in registers. Of a block with some rows, those that lack read the last
- * row again and are zeroed; one without rows is zeroed alone. The last block of a row ends at k, over elements that
- * are already packed, and of a shorter row no others are loaded. UK_OP_stranspose and UK_OP_dtranspose store steps as far apart
- * as they are asked to.
+ * Packs m rows of length k into a panel of width UK_MR: blocks of 8 rows x 4 k of floats (UK_OP_spack_t), or 4
+ * rows x 2 k of doubles (UK_OP_dpack_t), are transposed in registers. In a block of fewer rows the last row is
+ * loaded again for missing ones, which are then zeroed; a block without rows is only zeroed. The last block of
+ * a row ends at k and overlaps the one before it; of a row shorter than a block only its own elements are
+ * loaded. UK_OP_stranspose and UK_OP_dtranspose store rows of the result ldd apart.
  *
  *     floats    v0: rows 0 4   v1: rows 1 5   v2: rows 2 6   v3: rows 3 7     (4 k in each half)
  *               unpack by floats, then by pairs: half q of the p-th result is rows 4q .. 4q + 3 at k = p.
  *     doubles   v0: rows 0 2   v1: rows 1 3                                   (2 k in each half)
  *               unpack: half q of the p-th result is rows 2q, 2q + 1 at k = p.
  *
- * Bound: a block of floats is 8 loads, 4 of them into upper halves, 8 shuffles and 4 stores; with one port for the
- * shuffles 8 cycles, 4 elements per cycle. One of doubles is 4 loads, 2 of them into upper halves, 2 shuffles and 2
- * stores: 2 cycles, 4 elements per cycle. Both as long as the source is in the first cache.
+ * Bound: a block of floats is 8 loads, 4 of them into upper halves, 8 shuffles and 4 stores; with one port for
+ * the shuffles 8 cycles, 4 elements per cycle. One of doubles is 4 loads, 2 of them into upper halves, 2
+ * shuffles and 2 stores: 2 cycles, 4 elements per cycle. Both as long as the source is in L1.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -26,7 +26,7 @@ typedef __m256d vector;
 typedef __m128d half;
 enum { V = 4, DEPTH = 2 };
 
-/* k steps of a row. */
+/* k elements of a row, DEPTH or fewer. */
 INLINE half load(const double *s, int k) {
     return k == DEPTH ? _mm_loadu_pd(s) : _mm_load_sd(s);
 }
@@ -35,7 +35,7 @@ INLINE vector join(half low, half high) {
     return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
 }
 
-/* Of the elements of rows v, those of each step. */
+/* From rows to columns: v[p] becomes element p of all rows. */
 INLINE void unpack(vector *v) {
     const vector first = _mm256_unpacklo_pd(v[0], v[1]);
 
@@ -43,13 +43,13 @@ INLINE void unpack(vector *v) {
     v[0] = first;
 }
 
-/* The first `left` elements, and 0. */
+/* The first `left` elements of v, and 0 for the others. */
 INLINE vector keep(vector v, int64_t left) {
     return _mm256_and_pd(
         v, _mm256_castsi256_pd(_mm256_cmpgt_epi64(_mm256_set1_epi64x(left), _mm256_set_epi64x(3, 2, 1, 0))));
 }
 
-/* The first `width` elements. */
+/* Stores the first `width` elements of v. */
 INLINE void store(double *d, int width, vector v) {
     if (width == V)
         _mm256_storeu_pd(d, v);
@@ -63,7 +63,7 @@ typedef __m256 vector;
 typedef __m128 half;
 enum { V = 8, DEPTH = 4 };
 
-/* k steps of a row. */
+/* k elements of a row, DEPTH or fewer. */
 INLINE half load(const float *s, int k) {
     return k == DEPTH ? _mm_loadu_ps(s)
            : k == 1   ? _mm_load_ss(s)
@@ -74,7 +74,7 @@ INLINE vector join(half low, half high) {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
 }
 
-/* Of the elements of rows v, those of each step. */
+/* From rows to columns: v[p] becomes element p of all rows. */
 INLINE void unpack(vector *v) {
     const __m256d even01 = _mm256_castps_pd(_mm256_unpacklo_ps(v[0], v[1]));
     const __m256d even23 = _mm256_castps_pd(_mm256_unpacklo_ps(v[2], v[3]));
@@ -87,13 +87,13 @@ INLINE void unpack(vector *v) {
     v[3] = _mm256_castpd_ps(_mm256_unpackhi_pd(odd01, odd23));
 }
 
-/* The first `left` elements, and 0. */
+/* The first `left` elements of v, and 0 for the others. */
 INLINE vector keep(vector v, int64_t left) {
     return _mm256_and_ps(v, _mm256_castsi256_ps(_mm256_cmpgt_epi32(
                                 _mm256_set1_epi32((int)left), _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0))));
 }
 
-/* The first `width` elements. */
+/* Stores the first `width` elements of v. */
 INLINE void store(float *d, int width, vector v) {
     if (width == V)
         _mm256_storeu_ps(d, v);
@@ -105,7 +105,7 @@ INLINE void store(float *d, int width, vector v) {
 }
 #endif
 
-/* Rows lds apart, or, if there are fewer than a panel's, so far from the first. */
+/* The source's rows: lds apart or, where there are fewer than a panel has, each at its own distance from the first. */
 struct rows {
     const element *first;
     int64_t lds;
@@ -116,7 +116,7 @@ INLINE const element *row(struct rows s, int r) {
     return s.first + (s.offset ? s.offset[r] : r * s.lds);
 }
 
-/* Of `width` rows k steps, DEPTH or fewer, to d; `left` of them are data, the others 0. */
+/* Packs k elements, DEPTH or fewer, of `width` rows to d; the first `left` rows exist, the others are 0. */
 INLINE void block(struct rows s, int width, int64_t left, int k, element *d, int64_t ldd) {
     vector v[DEPTH];
 
@@ -132,7 +132,7 @@ INLINE void block(struct rows s, int width, int64_t left, int k, element *d, int
         store(d + p * ldd, width, left >= width ? v[p] : keep(v[p], left));
 }
 
-/* All rows of the panel. */
+/* A block of k elements of all rows of the panel. */
 INLINE void blocks(struct rows s, int64_t m, int k, element *d, int64_t ldd) {
 #pragma GCC unroll 8
     for (int i = 0; i < UK_MR; i += V) {
@@ -141,7 +141,7 @@ INLINE void blocks(struct rows s, int64_t m, int k, element *d, int64_t ldd) {
             s.offset += V;
         else
             s.first += V * s.lds;
-        __asm__("" : "+r"(s.first)); /* compilers would keep a pointer to each row */
+        __asm__("" : "+r"(s.first)); /* keeps compilers from a pointer to each row */
     }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs m rows of length k into a panel of width UK_MR, transposed in registers: blocks of 16 rows x 4 k of floats
- * (UK_OP_spack_t), of 8 rows x 2 k of doubles (UK_OP_dpack_t). Rows m and up read row m - 1 again and are zeroed in the
- * block; the last block of a row ends at k, over elements that are already packed, and what is shorter than one is loaded
- * under masks. UK_OP_stranspose and UK_OP_dtranspose store steps as far apart as they are asked to.
+ * Packs m rows of length k into a panel of width UK_MR, transposed in registers: blocks of 16 rows x 4 k of
+ * floats (UK_OP_spack_t), of 8 rows x 2 k of doubles (UK_OP_dpack_t). For rows m and up row m - 1 is loaded
+ * again, and they are zeroed in the block; the last block of a row ends at k and overlaps the one before it,
+ * and a row shorter than a block is loaded under masks. UK_OP_stranspose and UK_OP_dtranspose store rows of the
+ * result ldd apart.
  *
  *     blocks of floats     v0: rows 0 4 8 12   v1: rows 1 5 9 13   v2: rows 2 6 10 14   v3: rows 3 7 11 15   (4 k in each lane)
  *                          unpack by floats, then by pairs: lane q of the p-th result is rows 4q .. 4q + 3 at k = p.
@@ -12,13 +13,13 @@
  *     squares of floats    unpack rows 4r .. 4r + 3: lane q of the p-th result is these rows at k = 4q + p; the lanes of the
  *                          four p-th results change places as a 4 x 4 matrix.
  *
- * A square, 16 x 16, loads each line of the source once: rows that lie a multiple of 4 KB apart share a set of the first
- * cache, which would lose the line before its next part is loaded.
+ * A square, 16 x 16, loads each line of the source once: rows that lie a multiple of 4 KB apart share a set of
+ * L1, which would lose the line before its next part is loaded.
  *
- * Bound: a block of floats is 16 loads, 12 of them merged under a mask, 8 shuffles and 4 stores: 10 cycles, 6.4 elements per
- * cycle. One of doubles is 8 loads, 6 of them merged, 2 shuffles and 2 stores: 4 cycles, 4 elements per cycle. A square
- * is 16 loads, 64 shuffles and 16 stores: 32 cycles with two ports for shuffles, 64 with one. All as long as the source is
- * in the first cache.
+ * Bound: a block of floats is 16 loads, 12 of them merged under a mask, 8 shuffles and 4 stores: 10 cycles, 6.4
+ * elements per cycle. One of doubles is 8 loads, 6 of them merged, 2 shuffles and 2 stores: 4 cycles, 4
+ * elements per cycle. A square is 16 loads, 64 shuffles and 16 stores: 32 cycles with two ports for shuffles,
+ * 64 with one. All as long as the source is in L1.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
@@ -38,7 +39,7 @@ INLINE vector whole(vector v, mask to, const element *s) {
     return to == DEPTH_MASK ? _mm512_broadcast_f64x2(x) : _mm512_mask_broadcast_f64x2(v, to, x);
 }
 
-/* The same of elements that the mask says, and no others are read. */
+/* The same for the elements that the mask selects; no others are read. */
 INLINE vector part(vector v, mask to, const element *s) {
     __asm__("vbroadcastf64x2 (%[s]), %[v]%{%[to]%}" : [v] "+v"(v) : [s] "r"(s), [to] "Yk"(to) : "memory");
     return v;
@@ -91,7 +92,7 @@ INLINE void unpack(const vector *row, vector *v) {
 
 enum { BLOCKS = (UK_MR + V - 1) / V, LEFT = UK_MR - V * (BLOCKS - 1), LANES = V / DEPTH };
 
-/* Rows lds apart, all of a panel's; or so far from the first. */
+/* The source's rows: lds apart where all of a panel exist, or each at its own distance from the first. */
 struct rows {
     const element *first;
     int64_t lds;
@@ -103,7 +104,7 @@ INLINE const element *row(struct rows s, int r) {
     return s.first + (s.all ? r * s.lds : s.offset[r]);
 }
 
-/* Those some rows and steps further on; compilers would keep a pointer to each. */
+/* The rows from row r and element p on. A struct of its own keeps compilers from a pointer to each row. */
 INLINE struct rows further(struct rows s, int r, int64_t p) {
     s.first += p + (s.all ? r * s.lds : 0);
     if (!s.all)
@@ -112,19 +113,19 @@ INLINE struct rows further(struct rows s, int r, int64_t p) {
     return s;
 }
 
-/* Where they go: from step to step ldd apart. */
+/* The result's rows, ldd apart. */
 struct columns {
     element *d;
     int64_t ldd;
 };
 
-/* From a row and a step on. */
+/* The result from row r of the source and element p on. */
 INLINE struct columns from(struct columns d, int r, int64_t p) {
     d.d += r + p * d.ldd;
     return d;
 }
 
-/* Of `count` rows k steps, DEPTH or fewer, to d. Of each step's elements those in keep are data, the others 0. */
+/* Packs k elements, DEPTH or fewer, of `count` rows to d. The rows that `keep` selects exist, the others are 0. */
 INLINE void block(struct rows s, int count, uint32_t keep, int k, struct columns d) {
     const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
     const unsigned elements = (1u << k) - 1;
@@ -146,7 +147,7 @@ INLINE void block(struct rows s, int count, uint32_t keep, int k, struct columns
         store(d.d + p * d.ldd, width, data, v[p]);
 }
 
-/* All rows of the panel. */
+/* A block of k elements of all rows of the panel. */
 INLINE void blocks(struct rows s, uint32_t keep, int k, struct columns d) {
 #pragma GCC unroll 4
     for (int b = 0; b < BLOCKS; b++)
@@ -154,7 +155,7 @@ INLINE void blocks(struct rows s, uint32_t keep, int k, struct columns d) {
 }
 
 #if UK_FLOATS
-/* V steps. */
+/* A square of V elements of V rows. */
 INLINE void square(struct rows s, int count, uint32_t keep, struct columns d) {
     const mask width = (mask)((1u << count) - 1), data = (mask)(keep & width);
     vector v[V];

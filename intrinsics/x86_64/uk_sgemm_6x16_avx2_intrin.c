@@ -3,18 +3,19 @@
  * 6 rows x 16 columns of C: sum[i][0] and sum[i][1] are columns 0-7 and 8-15 of row i, 12 accumulators that
  * leave four registers for two vectors of b and the broadcasts of a.
  *
- * Bound: 12 FMAs, 8 loads per k. At two 256-bit FMAs and two loads a cycle the FMAs take 6 cycles, the loads
- * 4: 32 flop per cycle, the peak. Twelve accumulators cover a latency of 4 at two FMAs a cycle, with 4 over.
+ * Bound: 12 FMAs, 8 loads per k iteration. At two 256-bit FMAs and two loads a cycle the FMAs take 6 cycles,
+ * the loads 4: 32 flop per cycle, the peak. Twelve accumulators hide an FMA latency of 4 cycles at two FMAs a
+ * cycle, for which eight would do.
  *
- * Edges: a tile of fewer rows leaves each step after its last row; a last vector of fewer columns goes to
- * memory under a mask, and the one beyond it not at all.
+ * Edges: a tile of fewer rows ends each k iteration after its last row; a last vector of fewer columns goes to
+ * memory under a mask, and a second vector without columns is not stored.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"
 
 enum { MR = 6, NR = 16 };
 
-/* The n leading columns, 8 at most, of x to c, added to what is there if acc. */
+/* Stores the first n columns of x, 8 at most, to c, or adds them if acc. */
 static inline __attribute__((always_inline)) void store(float *c, __m256 x, int64_t acc, int64_t n) {
     if (n >= 8) {
         _mm256_storeu_ps(c, acc ? _mm256_add_ps(_mm256_loadu_ps(c), x) : x);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 16 floats at a time, fewer by masks.
+ * Adds 16 floats at a time, fewer under masks.
  *
- * Bound: 4 loads, 2 adds, 2 stores; at two loads and one store a cycle 2 cycles for 16 flop, out of the first
- * cache.
+ * Bound: 4 loads, 2 adds, 2 stores; at two loads and one store a cycle 2 cycles for 16 flop, out of L1.
  */
 #include <immintrin.h>
 #include "registry/kernel_contract.h"

@@ -163,7 +163,7 @@ static bool streams(const struct uk_stage *st, const struct uk_fit *f) {
     return false;
 }
 
-/* How often the kernel is called, its sum in one piece. */
+/* How often the kernel is called if its sum is not split. */
 static double calls(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_fit *f) {
     double n = 1;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products on GPUs: blocks of threads that each have a tile of the output in registers, and share blocks of both operands, which
- * all of them copy to shared memory, one step of the sum ahead. What reads a product element by element takes the tile from the
- * registers.
+ * Products on GPUs: blocks of threads that each have a tile of the output in registers, and share blocks of
+ * both operands, which all of them copy to shared memory, one block of k ahead. What reads a product element by
+ * element takes the tile from the registers.
  */
 #include <float.h>
 #include <string.h>
 #include "device.h"
 
 enum {
-    K_BLOCK = 8, /* of the sum in shared memory: long enough that a step hides what it waits for */
+    K_BLOCK = 8, /* of the sum in shared memory: long enough that a block of k hides the loads of the next */
     LARGE = 8,   /* rows and columns of a thread's tile where there is no kernel */
     GROUP = 4, /* neighbours along an axis that a thread has: 16 bytes of f32, one access to shared memory */
     AT_LEAST = 8, /* rows and columns: fewer are sums, of which tiles would be nearly empty */
@@ -33,13 +33,15 @@ static const double alone = 1.3;
 struct product {
     struct uk_schedule *s;
     struct uk_stage *st;
-    int a, b;                                   /* operands: of rows, of columns */
-    struct uk_loop *rows, *columns, *sum;       /* that are tiled */
-    struct uk_loop *place, *k_blocks, *k_inner; /* around a block's tile; over steps of the sum; of a step */
-    const char *draft;                          /* its name without a pipeline */
+    int a, b;                             /* operands: of rows, of columns */
+    struct uk_loop *rows, *columns, *sum; /* that are tiled */
+    struct uk_loop *place, *k_blocks,
+        *k_inner;      /* around a block's tile; over blocks of k; within a block of k */
+    const char *draft; /* its name without a pipeline */
 };
 
-/* A block's tile: `threads` squared threads, each with a tile of rows x columns; of a step, the instructions for that. */
+/* A block's tile: `threads` squared threads, each with a tile of rows x columns; of a block of k, the
+ * instructions for that. */
 struct tile {
     int rows, columns, threads;
     double instructions;
@@ -134,7 +136,7 @@ static int registers_of(const struct uk_device *d, const struct uk_stage *st, co
     return (n + d->granule - 1) / d->granule * d->granule;
 }
 
-/* What a thread's buffers have: the sums, and what is loaded a step ahead. */
+/* What a thread's buffers have: the sums, and what is loaded a block of k ahead. */
 static int64_t register_bytes_of(const struct product *p, const struct tile *t) {
     const struct uk_stage *st = p->st;
     const size_t ahead = (uk_type_bytes(st->operand[p->a].tensor->type) * (size_t)t->rows +
@@ -262,7 +264,7 @@ static enum uk_status part(struct product *p, struct uk_loop *l, int each, int t
     return status ? status : uk_device_split(p->s, p->st, &out->inner, each, "t", "i", &out->thread);
 }
 
-/* Blocks, others, what else is summed over, the sum in steps, threads, a step, a thread's tile. */
+/* Blocks, others, what else is summed over, the sum in blocks of k, threads, a block of k, a thread's tile. */
 static enum uk_status order(struct product *p, const struct tile *t) {
     struct uk_loop *blocks[UK_AXES], *order[UK_MAX_LOOPS], *z = NULL;
     struct uk_stage *st = p->st;
@@ -385,7 +387,7 @@ static void set_strides(const struct product *p, const struct tile *t, int o, in
     step->stride[step->strides++] = 1;
 }
 
-/* The operand's part of a step; along the iterator `axis` a thread has `each`. */
+/* The operand's part of a block of k; along the iterator `axis` a thread has `each`. */
 static enum uk_status share(struct product *p, const struct tile *tile, int o, int axis, int each) {
     const struct uk_tensor *t = p->st->operand[o].tensor;
     struct uk_step *step = uk_step_on(p->s, UK_STEP_CACHE_READ, p->st, &p->k_blocks, 1);

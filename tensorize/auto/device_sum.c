@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums over what is contiguous in memory. The threads of a row, a wave or a block, have its terms in turns, so that neighbours read
- * neighbours; what each of them has lies in shared memory. About a square root of the threads add that up, and one of them what
- * those have. So three stages, from two rfactors, in one kernel.
+ * Sums over what is contiguous in memory. The threads of a row, a wave or a block, have its terms alternately,
+ * so that neighbours read neighbours; what each of them has lies in shared memory. About a square root of the
+ * threads add that up, and one of them what those have. So three stages, from two rfactors, in one kernel.
  */
 #include "device.h"
 

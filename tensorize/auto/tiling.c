@@ -31,7 +31,7 @@ enum {
     FLAT_ROWS = 96,        /* of A in place */
     FLAT_PACKED_ROWS = 24, /* of A packed: what is left of the first-level cache */
     PACK_ROWS =
-        32, /* narrow panels are packed by so many rows of B at a time: a page holds a row's piece of all */
+        32, /* narrow panels are packed by so many rows of B at a time: a page holds a row's part of all */
     FAST_STREAM =
         10, /* bytes per cycle of B above which its stream from the second-level cache shows: flat */
     /* threads */

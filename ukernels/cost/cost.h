@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What work costs on a machine, in cycles of one core: plain structs in, numbers out. Both libraries use it, so that they choose the
- * same kernel for the same nest. It asks neither which CPU this is nor for its caches: a machine's row says all.
+ * What work costs on a machine, in cycles of one core: plain structs in, numbers out. Both libraries use it, so
+ * that they choose the same kernel for the same nest. It does not look at the CPU or its caches: it reads a
+ * machine's row only.
  *
- *     kernel.c    instructions of a kernel's step on the ports of a core
+ *     kernel.c    instructions of a kernel's k iteration on the ports of a core
  *
  * Uses machine.
  */
@@ -18,8 +19,8 @@ struct uk_counts {
     double fma, load, shuffle, merge, other;
 };
 
-/* Cycles in which they can begin, one time after another, whatever takes longest: the issue width, or the instructions that
- * share some ports, for every set of ports. Latencies are not in it. */
+/* Cycles that these instructions take where they are repeated: the most of what the issue width allows and of
+ * what each set of ports takes for the instructions that may go to its ports only. Latencies are not counted. */
 double uk_cost_cycles(const struct uk_core *core, const struct uk_vectors *v, const struct uk_counts *n);
 
 #endif

@@ -2,40 +2,41 @@
 /*
  * What the ways to compute a product by tiles are estimated to take, in cycles of one core.
  *
- * Tiles. A step of k of a tile of mr x nr takes the longest of
+ * Tiles. A k iteration of a tile of mr x nr takes the longest of
  *     its instructions on the core's ports: FMAs, mr (rounded up to the kernel's row_step) * vectors of nr; loads, a broadcast
  *                   per row and the vectors of B
  *     the latency of an FMA, which every sum of the tile has to wait for
- * and a tile CALL cycles more for the call, its jumps, and its part of C, which comes and goes once per block of k.
+ * A tile takes CALL cycles more for the call, its jumps, and its part of C, which is read and written once per
+ * block of k.
  *
- * Copies. Packing is bound by loads and stores of lines that are in no near cache: COPY cycles per byte, once per
- * element, whichever way the source lies. If the first panel of rows copies B as it reads, the cost is a figure of the
- * machine (as_read), and so it is where tiles pack the next panel of A, two rows each (beside). A copy of A
- * in rows takes more (ROWS; TRANSPOSE where columns become rows), and its tiles read as many streams as rows.
+ * Copies. Packing is bound by loads and stores of lines that are neither in L1 nor in L2: COPY cycles per byte,
+ * once per element, in either direction. If the first row of tiles packs B while it computes, the cost is a
+ * figure of the machine (fused_packing), and so it is where tiles pack the next micro-panel of A, two rows each
+ * (beside). A copy of A in rows takes more (ROWS; TRANSPOSE where columns become rows), and its tiles read as
+ * many streams as they have rows.
  *
- * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far apart
- * that they share too few sets of the first cache, each line is fetched again for each element (conflict, per row and
- * k). A strip of B is read again by every panel of rows: if the block's lines do not fit into the second cache's sets
- * that they can go to, they come from the third, of which the kernels' prefetches hide what they can (far, per line).
- * Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the sets. If a block's rows lie
- * in more pages than the first level of translations has (PAGES), each new page costs its translation (translate); rows
- * that do not begin with lines cost more, too (crossing). figures.c has these: B is packed
- * where more than some 40 to 60 panels of rows read it on Zen 5; on Granite Rapids where two do if more of its rows share
- * sets than these have ways, six if each has a page of its own, else up to 25. Tiles that read B in place prefetch its next
- * rows, tiles that read a packed B the next rows of A, which no hardware prefetcher sees as streams if they are short; that is
- * worth something (unprefetched) where not all operands fit into the second cache, and not all columns are the last ones, whose
- * narrower tile prefetches nothing. Rows of A that each begin in a page of their own,
- * more than the second level has room for beside those of C (TRANSLATED: it has 2048 to 4096), cost a WALK each for
- * every block of columns. Where A is column-major, a step's elements are in one line or two. If the first cache keeps too
- * few of a block's, each comes again for every tile of the row (columns.near, or .far if the second cache loses it too),
- * and so do translations; on Zen 5 all of this costs nothing. Granite Rapids packs A for more than some 12 to 30 tiles, or 4.
+ * Reading in place. A tile reads mr rows of A at once, 16 or 8 elements of k to a line: if the rows are so far
+ * apart that they share too few sets of L1, each line is fetched again for each element (conflict, per row and
+ * k iteration). A micro-panel of B is read again by every panel of rows: if the block's lines do not fit into
+ * the sets of L2 that they map to, they come from L3, and the kernels' prefetches hide only a part of that
+ * (far, per line). Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the
+ * sets. If a block's rows lie in more pages than the first-level TLB has entries (PAGES), each new page costs
+ * its translation (translate); rows that do not begin with cache lines cost more, too (crossing). figures.c has
+ * these figures. Tiles that read B in place prefetch its next rows; tiles that read a packed B prefetch the
+ * next rows of A, which the hardware prefetcher does not see as streams if they are short. That is worth
+ * something (unprefetched) where not all operands fit into L2, and where a full tile's columns are among the
+ * product's: the narrower tile of the last columns prefetches nothing. Rows of A that each begin in a page of
+ * their own, more pages than the second-level TLB has entries for beside those of C (TRANSLATED: it has 2048 to
+ * 4096), cost a page walk each (WALK) for every block of columns. Where A is column-major, the elements of a k
+ * iteration are in one line or two. If L1 keeps too few of a block's lines, each comes again for every tile of
+ * the row (columns.near, or .far if L2 loses it too), and so do translations.
  *
- * Blocks. A block of B, kc x nc, takes half of the second cache, or BLOCK bytes of a larger one: what is packed passes through
- * as well; on Emerald Rapids 768 KB are no faster, and 1 MB 1 to 2 % slower. k is cut into equal blocks of some KC if it is
- * longer than GEMM_K_WHOLE: C is read and written once per block, but a long block has few columns, for each of which the
- * panels of A come from the third cache. Where that is far k is not cut if all of B, of few columns, takes no more than half
- * of the second cache: rows of A then come once and in full, not in runs of kc, each in pages of its own. Nor is that of a
- * small product (direct.h), which has one sum for each element, where it is computed by tiles.
+ * Blocks. A block of B, kc x nc, takes half of L2, or BLOCK bytes of a larger one: the packed operands pass
+ * through L2 as well. k is split into equal blocks of about KC if it is longer than GEMM_K_WHOLE: C is read and
+ * written once per block, but a long block has few columns, for each of which the panels of A come from L3.
+ * Where L3 is far, k is not split if all of B, of few columns, takes no more than half of L2: rows of A are
+ * then read once and in full, not in runs of kc that lie in different pages. Nor is k split for a small product
+ * (direct.h) that is computed by tiles: it has one sum for each element.
  */
 #include "cost.h"
 
@@ -44,7 +45,8 @@ static const double COPY = GEMM_COPY, ROWS = 0.11, TRANSPOSE = GEMM_TRANSPOSE, W
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
 static int64_t kept(const struct uk_cache *c, int64_t stride) {
-    const int64_t way = c->size / c->ways, step = stride & -stride; /* the power of two in it */
+    const int64_t way = c->size / c->ways,
+                  step = stride & -stride; /* the largest power of two that divides it */
     const int64_t sets = step >= way ? 1 : step <= GEMM_LINE ? way / GEMM_LINE : way / step;
 
     return sets * c->ways;
@@ -54,7 +56,7 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* A step of k of a tile. */
+/* Cycles of a k iteration of a tile. */
 static double iteration_cost(const struct gemm_tile *t, int row_step, int64_t mr, int64_t nr) {
     const double vectors = (double)gemm_parts(nr, t->lanes),
                  rows = (double)(gemm_parts(mr, row_step) * row_step);
@@ -64,7 +66,7 @@ static double iteration_cost(const struct gemm_tile *t, int row_step, int64_t mr
     return larger(uk_cost_cycles(t->core, t->vectors, &n), t->core->fma_latency);
 }
 
-/* All tiles of a product, with all operands in the first two caches. */
+/* Cycles of all tiles of a product, with all operands in L1 and L2. */
 double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
                           int64_t n, int64_t iterations) {
     const int64_t high = m / rows, wide = n / t->nr, low = m % rows, narrow = n % t->nr;
@@ -85,11 +87,11 @@ int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
     return gemm_parts(even, k->row_step) * k->row_step;
 }
 
-/* Whether the tiles prefetch what is needed of B next into the second cache: if B comes from further away, and so few panels of
- * rows read it that this counts. A column-major B is copied, for which A is read in rows; the copy waits for all of B, and takes
- * 13 / m of the product's time at least. Of a B in place the first panel's own prefetches wait for a part, if more than half of
- * B lies beyond the second cache; where a single panel reads B, memory bounds the time and nothing is gained.
- * Tiles that read panels of A prefetch the next panel where it comes from a far cache, and a tile is long enough. */
+/* Whether the tiles prefetch into L2 what is read of B next: if B comes from L3 or memory, and so few panels of
+ * rows read it that this matters. A column-major B is packed, and A is then read in rows; without the prefetch
+ * that copy waits for all of B. Of a B in place the first panel of rows waits for a part, if more than half of
+ * B is not in L2; where a single panel reads B, memory bounds the time and nothing is gained. Tiles that read
+ * packed panels of A prefetch the next one where it comes from a far L3 and a tile has enough k iterations. */
 bool uk_gemm_prefetches(const struct gemm_plan *p, const struct gemm_tile *t, enum gemm_form form) {
     const int64_t panels = gemm_parts(p->m, t->mr), size = p->n * p->k * p->type->size,
                   near = p->type->machine->part[1].size;
@@ -103,13 +105,13 @@ bool uk_gemm_prefetches(const struct gemm_plan *p, const struct gemm_tile *t, en
     return panels > 1 && panels <= 8 && size > 2 * near;
 }
 
-/* Whether a tile's rows of A, in place, share so few sets of the first cache that they do not stay there. */
+/* Whether the rows of A that a tile reads in place map to so few sets of L1 that they evict each other. */
 bool uk_gemm_conflicts(const struct gemm_plan *p, const struct gemm_tile *t) {
     return p->a_step == 1 &&
            gemm_least(p->m, t->mr) * 3 / 2 > kept(&p->type->machine->part[0], p->a_row * p->type->size);
 }
 
-/* A column-major A in place: what it costs the tiles of a row, but for the first, that A's lines are fetched again. */
+/* A column-major A in place: the cycles in which all tiles of a row but the first fetch A's lines again. */
 static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
     const struct gemm_figures *f = p->type->figures;
     const int64_t stride = p->a_step * p->type->size, again = gemm_parts(p->n, t->nr) - 1;
@@ -138,7 +140,7 @@ int64_t uk_gemm_columns(const struct gemm_tile *t, int64_t n, int64_t kc, int64_
     return gemm_parts(gemm_parts(n, gemm_parts(n, most < few ? few : most)), t->nr) * t->nr;
 }
 
-/* Whether the tiles of a row are enough to pack the next panel of A. */
+/* Whether a row has enough tiles to pack the next micro-panel of A. */
 static bool tiles_pack(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc) {
     const int64_t columns = gemm_least(p->n, uk_gemm_columns(t, p->n, kc, uk_gemm_room(p)));
 
@@ -175,15 +177,15 @@ bool uk_gemm_fuses_packing(const struct gemm_plan *p, const struct gemm_tile *t,
     return t->kernel[GEMM_RAP] && (p->a_step == 1 || a == GEMM_ROWS) && p->b_column == 1;
 }
 
-/* Whether rows of B share so few sets of the second cache that a block of KC of them would fill half of their places. */
+/* Whether rows of B map to so few sets of L2 that a block of KC rows would fill half of those sets. */
 static bool shares_sets(const struct gemm_plan *p) {
     return KC > kept(&p->type->machine->part[1], p->b_step * p->type->size) / 2;
 }
 
-/* Whether k is split in two because few panels of rows read a B that comes from a far cache or memory. Fetching B is then so much
- * of the time that reading half as many of its rows at once, in half as many pages and ways of a set, outweighs reading and
- * writing C twice: measured on Granite Rapids, 2 to 8 % for 32 to 64 rows of A; nothing for 100. Where rows of B share sets, for
- * up to 8 panels, it does so even if only half of B is beyond that cache: Emerald Rapids, 3 to 6 % for 33 to 64 rows, 2 for 100. */
+/* Whether k is split in two because few panels of rows read a B that comes from a far L3 or memory. Fetching B
+ * then takes so much of the time that reading half as many of its rows at once, in half as many pages and ways
+ * of a set, outweighs reading and writing C twice. Where rows of B share sets it does so for up to 8 panels,
+ * even if only half of B is not in L2. */
 static bool passes(const struct gemm_plan *p, const struct gemm_tile *t) {
     const bool shared = shares_sets(p);
 
@@ -211,7 +213,7 @@ double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
     return cycles * again;
 }
 
-/* A row's cycles for n columns and a step of k; the last columns may be a narrower tile's. */
+/* Cycles of a row of C for n columns and a k iteration; a narrower tile may compute the last columns. */
 static double columns_cost(const struct gemm_type *type, const struct gemm_tile *t, int64_t n) {
     const int64_t wide = n / t->nr, narrow = n % t->nr;
     double last = narrow ? iteration_cost(t, t->mr, t->mr, t->nr) / t->mr : 0;
@@ -226,13 +228,13 @@ static double columns_cost(const struct gemm_type *type, const struct gemm_tile 
     return (double)wide * iteration_cost(t, t->mr, t->mr, t->nr) / t->mr + last;
 }
 
-/* How much longer a tile takes than its steps, if it has so few rows that it reads more than NEAR bytes of B a cycle. Measured
- * with AVX2's 4 rows x 3 vectors, for which A is copied besides: 3 % of a thousand columns, 15 % of a hundred. */
+/* By what factor a tile takes longer than its k iterations, if it has so few rows that it reads more than NEAR
+ * bytes of B a cycle: with AVX2 a tile of 4 rows x 3 vectors, for which A is packed besides. */
 static double flatness(const struct gemm_type *type, const struct gemm_tile *t) {
     return t->nr * type->size > NEAR * iteration_cost(t, t->mr, t->mr, t->nr) ? FLAT : 1;
 }
 
-/* Of equal cost the tile that is nearer to a square, which loads less. */
+/* Among tiles of equal cost the one with more rows, which loads less. */
 const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t n, bool in_place) {
     const struct gemm_tile *best = NULL;
     double least_cost = 0;
@@ -253,8 +255,9 @@ const struct gemm_tile *uk_gemm_width_for(const struct gemm_type *type, int64_t 
     return best;
 }
 
-/* Whether k is not split for its length: rows of A are read once, while B stays in the cache. Where rows of A conflict, more than
- * two tiles to a row read a copy of A, and a copy of a long block does not stay. */
+/* Whether k is not split although it is long: rows of A are read once, while B stays in L2. Where rows of A
+ * conflict, rows of more than two tiles read a packed A, and a packed panel of a long block would not stay in
+ * the cache. */
 static bool streams(const struct gemm_plan *p, const struct gemm_tile *t) {
     return p->type->figures->is_far && p->a_step == 1 && p->n <= 4 * t->nr &&
            p->n * p->k * p->type->size <= p->type->machine->part[1].size / 2 &&

@@ -2,23 +2,25 @@
 /*
  * Which kernels compute the columns of a small product: those that take the fewest cycles for a cube of n.
  *
- * A kernel's step of k takes, for its rows, what its multiply-adds, loads and shuffles take on the core's ports (cost/kernel.c),
- * and a call CALL more: its arguments, its jumps, the first loads that wait. A vector of columns costs as much with one
- * column as with all; kernels of fewer columns have several rows in a vector, at the price of shuffles. So 20 columns
- * are 16 and 4 rather than two vectors.
+ * A k iteration of a kernel takes, for its rows, what its multiply-adds, loads and shuffles take on the core's
+ * ports (cost/kernel.c), and a call takes CALL cycles more for its arguments, its jumps, and the first loads. A
+ * vector of columns costs as much with one column as with all; kernels of fewer columns have several rows in a
+ * vector, at the price of shuffles. So 20 columns are split into 16 and 4 rather than two vectors.
  *
- * Where loads into a part of a register take a port of multiply-adds too, R rows that share a vector take it for all loads of a
- * row-major A but every R-th; and before the first step for R masks, which come through one of these ports. 8 columns are then 12
- * FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and half a cycle with half a vector for each row. 4
- * columns take a third of a cycle, if there are rows enough for the masks; else they have kernels of their own.
+ * Where loads into a part of a register take an FMA port too, R rows that share a vector take it for all loads
+ * of a row-major A but every R-th, and before the first k iteration for R masks, which are set through one of
+ * these ports. 8 columns are then 12 FMAs, 12 shuffles and 3 such loads for 24 rows, 9/16 of a cycle a row, and
+ * half a cycle with half a vector for each row. 4 columns take a third of a cycle, if there are rows enough for
+ * the masks; else they have kernels of their own.
  *
- * Or lanes are rows for the few last columns (transposed_cycles). A row-major A is transposed in registers: 16 rows take 3 cycles a
- * step for one or two columns, and half a cycle for each more, where a vector of columns takes 8 and rows that share one 5.5. With
- * a column-major A each column takes half a cycle.
+ * For few last columns the lanes of a vector may be rows instead (transposed_cycles). A row-major A is
+ * transposed in registers: 16 rows take 3 cycles a k iteration for one or two columns, and half a cycle for
+ * each further one, where a vector of columns takes 8 and rows that share a vector 5.5. With a column-major A
+ * each column takes half a cycle.
  *
- * Loads across two lines cost such a machine something as well (split), and are two: with rows of no whole vectors, all
- * vectors of B that are as long as a line, once for each group of rows. So 60 columns are 32 and 28 in groups of 12 rows; 60 in
- * groups of 6 take 4 % longer.
+ * Loads across two cache lines cost such a machine more (split), and count as two: where rows of B are no whole
+ * vectors, these are all vectors of B that are as long as a line, once for each group of rows. So 60 columns
+ * are split into 32 and 28 in groups of 12 rows, rather than 60 in groups of 6.
  */
 #include "cost.h"
 #include "direct.h"
@@ -28,7 +30,7 @@
 
 enum { CALL = 20, PAGE = 4096 };
 
-/* The kernels in parts, compiled beside them from the same text. */
+/* The parts of resolved calls, which are compiled from the kernels' sources. */
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               int64_t m, int64_t n);
 #define SMALL_KERNEL(symbol) prepare_function symbol##_prepare;
@@ -49,9 +51,9 @@ static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
-/* How many of a kernel's loads in a step of k fill a part of a register. Loads of two
- * neighbours of a column-major A do not; but for few steps they cost as much, with the masks, and for many half a vector for each
- * row is as good. */
+/* How many of a kernel's loads in a k iteration fill a part of a register. Loads of two contiguous elements of
+ * a column-major A do not, but with their masks they cost as much for few k iterations, and for many half a
+ * vector for each row is as good. */
 static double merging_loads(const struct uk_kernel *k) {
     const double a = k->loads - 1;
 
@@ -60,9 +62,8 @@ static double merging_loads(const struct uk_kernel *k) {
     return k->row_step > 1 ? a - a / k->row_step : 0;
 }
 
-/* What the vectors of B, if they cross lines, add to a step of all groups of these rows: less to a longer step, nothing to
- * one of HIDDEN cycles. Measured with 8 to 14 rows of two vectors, 0.9 to 0.2 cycles, and with 4 to 6 of four, 1.6 to 0.6; of
- * three, 6 to 9 rows, two thirds of what that would be. */
+/* What vectors of B that cross lines add to a k iteration of all groups of these rows: less to a longer
+ * iteration, nothing to one of HIDDEN cycles or more. Three vectors add two thirds of what this would be. */
 static double split_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows) {
     enum { HIDDEN = 15 };
     const int groups = (rows + k->mr - 1) / k->mr;
@@ -72,7 +73,7 @@ static double split_cycles(const struct gemm_type *t, const struct uk_kernel *k,
     return each * vectors * groups * larger(HIDDEN - iteration, 0) / HIDDEN;
 }
 
-/* Cycles of a step of k for so many rows. Where rows share a vector, the last vector may be partly unused. */
+/* Cycles of a k iteration for so many rows. Where rows share a vector, the last vector may be partly unused. */
 static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, bool splits) {
     const int whole = (rows + k->row_step - 1) / k->row_step * k->row_step;
     const struct uk_counts n = {.fma = k->fma,
@@ -84,29 +85,32 @@ static double iteration_cycles(const struct gemm_type *t, const struct uk_kernel
            (splits ? split_cycles(t, k, rows) : 0);
 }
 
-/* Whether a load into a part of a register takes a port of multiply-adds. */
+/* Whether a load into a part of a register takes an FMA port. */
 static bool merges_take_port(const struct gemm_type *t) {
     return t->vectors->merge.ports & t->vectors->fma.ports;
 }
 
-/* What a call takes beside its steps: the masks of rows that share a vector are made through one of those ports. */
+/* What a call takes beside its k iterations: the masks of rows that share a vector are set through an FMA port. */
 static int call_cycles(const struct gemm_type *t, const struct uk_kernel *k) {
     return k->row_step > 1 && merges_take_port(t) ? CALL + k->row_step : CALL;
 }
 
-/* Whether a kernel that is a vector narrower takes that many columns: kernels rely on all vectors but the last being full. */
+/* Whether a kernel that is a vector narrower takes that many columns: in a kernel all vectors but the last have
+ * to be full. */
 static bool is_too_wide(const struct uk_kernel *k, int columns) {
     return columns <= k->nr - k->mr * k->nr / (int)k->fma;
 }
 
-/* Whether a vector has rows of A, which are transposed if they are not stored by columns (gemm_small_transpose_avx512.c). */
+/* Whether the lanes of a kernel's vectors are rows, for which a row-major A is transposed
+ * (gemm_small_transpose_avx512.c). */
 static bool is_transposed(const struct uk_kernel *k) {
     return k->row_step == k->mr && k->fma == k->nr;
 }
 
-/* Cycles of a call of such a kernel: groups of mr rows, in whole groups of steps, with a load into half a register beside the
- * shuffles, and then C's shuffles; beside the last group up to a lane of rows, each in a vector. With a column-major A there are
- * multiply-adds only, which wait for each other; of fewer rows than a vector each has its own. */
+/* Cycles of a call of such a kernel: groups of mr rows, k rounded up to whole unrolled iterations, with a load
+ * into half a register beside the shuffles, and then C's shuffles; up to a lane of rows, each in a vector, are
+ * computed beside the last group. With a column-major A there are only multiply-adds, which wait for each
+ * other; with fewer rows than a vector has, each lane of rows has a chain of its own. */
 static double transposed_cycles(const struct gemm_type *t, const struct uk_kernel *k, int rows, int columns,
                                 int iterations) {
     const struct uk_core *core = &t->machine->core;
@@ -133,16 +137,16 @@ struct search {
     const struct uk_kernel *const *kernel;
     int kernels, n, rows;
     int lanes;       /* of a vector */
-    bool transposes; /* the last columns may have vectors of rows */
-    bool parts;      /* one kernel is too few */
+    bool transposes; /* the lanes of the last columns' vectors may be rows */
+    bool parts;      /* a single kernel is not allowed */
     double least;
     struct gemm_direct *best;
     prepare_function *const *prepare; /* of each kernel */
-    double cycles[GEMM_TILES_MOST];   /* of a call of each kernel but those whose lanes are rows */
+    double cycles[GEMM_TILES_MOST];   /* of a call of each kernel whose lanes are columns */
 };
 
-/* Whether d with kernel k next, and that many cycles in all, may be the best. Of kernels that cost the same the narrower is better:
- * its loads cross fewer lines. */
+/* Whether d followed by kernel k, with that many cycles in all, may be the best. Among kernels of equal cost
+ * the narrower is better: its loads cross fewer lines. */
 static bool is_better(const struct search *s, const struct gemm_direct *d, const struct uk_kernel *k,
                       double cycles) {
     if (!s->best->column_splits || cycles < s->least)
@@ -154,8 +158,8 @@ static bool is_better(const struct search *s, const struct gemm_direct *d, const
            k->nr < s->best->column_split[d->column_splits].kernel->nr;
 }
 
-/* Cycles of a call of one of the kernels for n columns. Of these it computes `columns`, which only kernels whose lanes are rows
- * depend on. */
+/* Cycles of a call of one of the kernels for n columns, of which it computes `columns`; only kernels whose
+ * lanes are rows depend on that number. */
 static double column_split_cycles(const struct search *s, const struct uk_kernel *k, int columns, int rows,
                                   int iterations) {
     const bool is_whole = k->mr * k->nr >= (int)k->fma * s->lanes; /* its vectors are as long as a line */
@@ -166,7 +170,8 @@ static double column_split_cycles(const struct search *s, const struct uk_kernel
                : call_cycles(s->type, k) + iterations * iteration_cycles(s->type, k, rows, splits);
 }
 
-/* Completes `d`, of which `cycles` are paid, for the last `rest` columns; a kernel is as wide as the one before at most. */
+/* Completes `d`, whose kernels so far take `cycles`, for the last `rest` columns; no kernel is wider than the
+ * one before. */
 static void complete(struct search *s, struct gemm_direct *d, double cycles, int rest, int widest) {
     for (int i = 0; i < s->kernels && d->column_splits < GEMM_COLUMN_SPLITS; i++) {
         const struct uk_kernel *k = s->kernel[i];
@@ -197,7 +202,7 @@ static void complete(struct search *s, struct gemm_direct *d, double cycles, int
     }
 }
 
-/* The best for all columns. */
+/* Finds the best kernels for all columns. */
 static void find_best(struct search *s, struct gemm_direct *best) {
     struct gemm_direct d = {0};
 
@@ -208,7 +213,7 @@ static void find_best(struct search *s, struct gemm_direct *best) {
     complete(s, &d, 0, s->n, GEMM_WIDTHS);
 }
 
-/* Cycles of the calls of d that other does not have too. */
+/* Cycles of those calls of d that `other` does not have. */
 static double other_cycles(const struct search *s, const struct gemm_direct *d,
                            const struct gemm_direct *other, int rows, int iterations) {
     double cycles = 0;
@@ -228,10 +233,11 @@ static bool is_less(const struct search *s, const struct gemm_direct *tall, cons
     return other_cycles(s, tall, low, rows, iterations) < other_cycles(s, low, tall, rows, iterations);
 }
 
-/* The same for n columns, if lanes are rows for the last of them: from how many rows and steps on. It is used where loads into a
- * part of a register take a vector unit; elsewhere rows that share a vector cost less, and it has not been measured. For fewer rows
- * or steps there must be several kernels, too, as calls of one kernel do not check (gemm_direct_of). For few rows of up to two
- * vectors one kernel is best. */
+/* The kernels for n columns if the lanes of the last columns' vectors are rows, and from how many rows and k
+ * iterations on they are better. This is used where loads into a part of a register take an FMA port; elsewhere
+ * rows that share a vector cost less. Below that number of rows and k iterations there must be several kernels,
+ * too, as calls of a single kernel do not look at `tall` (gemm_direct_of). For few rows of up to two vectors
+ * one kernel is best. */
 static void take_tall(struct gemm_type *t, int form, struct search *s) {
     struct gemm_direct *low = &t->direct[form][s->n], *tall = &t->tall[form][s->n];
     int rows = s->n, iterations = s->n;
@@ -257,8 +263,9 @@ static void take_tall(struct gemm_type *t, int form, struct search *s) {
     low->tall = tall;
 }
 
-/* Whether a column-major B is transposed, panel by panel, and not C (plan_either in plan.c): for as many rows as columns, for
- * two groups of rows, or where there is one panel; else its cycles, some 19 a step, are more than those of a few rows. */
+/* Whether a column-major B is transposed, panel by panel, and not C (plan_either in plan.c): where there are as
+ * many rows as columns, two groups of rows, or one panel; else transposing takes longer, some 19 cycles a k
+ * iteration, than a few rows. */
 static bool suits_transposing(const struct gemm_type *t, const struct gemm_product *p) {
     const int64_t columns = p->n * t->size, width = columns <= GEMM_VECTOR ? GEMM_VECTOR : 2 * GEMM_VECTOR;
 
@@ -266,9 +273,9 @@ static bool suits_transposing(const struct gemm_type *t, const struct gemm_produ
            p->k * width <= GEMM_TRANSPOSED;
 }
 
-/* Shorter vectors transpose B in twice the time, and tiles for which C is transposed need fewer vectors for few rows: those tiles
- * are up to a third faster where a column of B has 640 bytes or more and transposing B does not suit long sums either; at 512 bytes
- * they are not. */
+/* Shorter vectors transpose B in twice the time, and tiles for which C is transposed need fewer vectors for few
+ * rows: those tiles are faster where a column of B has HALVES_MOST bytes or more and transposing B does not
+ * suit long sums either. */
 bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_product *p) {
     enum { HALVES_MOST = 640 };
 
@@ -276,10 +283,9 @@ bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_produc
            (gemm_transposes_wide(t) || p->k * t->size <= HALVES_MOST || suits_transposing(t, p));
 }
 
-/* Products with any k whose operands stay in the second cache together, wherever their pages lie in it, while k is not
- * split: neither A nor B is copied; every group of rows reads B again fast enough. Measured on Emerald
- * Rapids, 2 MB: with AVX-512 products of 5/8 of it, 2 to 400 rows or columns and cubes of up to 320, are 0 to 30 % faster
- * than by tiles, 7/8 of it 2 % slower; with AVX2, whose vectors take a line in two goes, those of 3/8. */
+/* Whether the operands, of any k that is not split, stay in L2 together wherever their pages map to: then
+ * neither A nor B is copied, and every group of rows reads B again fast enough. Up to 5/8 of L2 with vectors as
+ * long as a cache line, up to 3/8 with shorter ones. */
 static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, const struct gemm_direct *d) {
     const struct uk_kernel *k = d->column_split[0].kernel;
     const int eighths = k->mr * k->nr * t->size >= (int)k->fma * GEMM_VECTOR ? 5 : 3;
@@ -292,10 +298,11 @@ static bool stays_near(const struct gemm_type *t, const struct gemm_product *p, 
                          : p->n < t->many || gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb));
 }
 
-/* So are products of so few columns that k is not split (streams in cost.c): rows of A are read once, while B stays in the second
- * cache; a block of rows at a time where several kernels compute them. But where rows of A share a set of the first cache, a kernel
- * must not have more rows than the set has ways. Beyond GEMM_WIDE, up to twice that, only if no rows of A share a set, and rows of
- * B begin with cache lines: where they cross lines packed panels are faster. */
+/* Small products with a long k also are those of so few columns that k is not split (streams in cost.c): rows
+ * of A are read once, while B stays in L2, a block of rows at a time where several kernels compute the columns.
+ * But where rows of A share a set of L1, a kernel must not have more rows than the set has ways. Rows of B
+ * longer than GEMM_WIDE, up to twice that, only if no rows of A share a set and rows of B begin with cache
+ * lines: where they cross lines packed panels are faster. */
 static const struct gemm_direct *for_long_sums(const struct gemm_type *t, const struct gemm_product *p) {
     if (!t->last_is_far || (uint64_t)(p->n - 2) > GEMM_MOST || p->m < 2 || p->m > GEMM_MOST ||
         p->k < GEMM_WIDTHS || p->k > GEMM_MOST ||
@@ -331,7 +338,7 @@ bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p) {
     return for_long_sums(t, p);
 }
 
-/* Runs a resolved call of several kernels; s is the plan's. */
+/* Runs a resolved call of several kernels; s is the first field of the plan. */
 static int run_column_splits(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc) {
     const struct gemm_plan *plan = (const void *)((const char *)s - offsetof(struct gemm_plan, small));
     const struct gemm_direct *d = plan->direct;
@@ -445,7 +452,7 @@ static prepare_function *prepare_of(const struct uk_kernel *k) {
 }
 
 void uk_gemm_direct_fill(struct gemm_type *t) {
-    /* Such kernels exist for these vectors only. */
+    /* Kernels whose lanes are rows exist for vectors of GEMM_VECTOR bytes only. */
     const int lanes = GEMM_VECTOR / t->size;
 
     t->transpose_few[0] = pack_of(t, lanes);

@@ -3,21 +3,23 @@
  * Small products, computed without a plan: a few kernels, each with all rows of its columns, that read A and B in place.
  *
  * Which products. Nothing is packed, and nothing but the calls is paid beside the multiply-adds, while
- *   - the columns of B and the rows of A that are multiplied together stay in the first two caches: k <= 128, or all
- *     operands in the second, or so few columns that rows of A are read once. Many columns are computed a few vectors at a time,
- *     each for all rows of C, or a few rows of C at a time, each for all columns. Few columns of a B whose rows share sets are
- *     copied, as the first rows read them, into a panel that stays in the first cache;
- *   - those rows do not share sets: they are not a multiple of the first cache's way apart, unless they are few
- *     (conflict in cost.c);
- *   - rows of B are contiguous: a kernel loads vectors of them. A may be row-major or column-major. A column-major B is
- *     transposed, as many columns at a time as stay in the first cache;
- *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. Where there is but one, updates of a
- *     large C are small products too, if k is small or the last cache is far, and with any number of rows if the kernel
- *     prefetches the next ones: tiles, with a call for 14 rows, take 5 to 10 % longer where k is 27 to 64;
- *   - it is not a long matrix-vector product. Those, m = 1 or n = 1, are bound by memory, and summed in an order of their
- *     own; their kernels, which start with more sums, are faster from VECTOR_MOST elements on, and from VECTOR_ITERATIONS on
- *     if the vector is along k, or B column-major: a sum waits 4 cycles for each step. With AVX2, transposing such a B takes
- *     longer than inner products from a lane of steps on.
+ *   - the columns of B and the rows of A that are multiplied together stay in L1 and L2: k <= 128, or all
+ *     operands in L2, or so few columns that rows of A are read once. Many columns are computed a few vectors
+ *     at a time, each for all rows of C, or a few rows of C at a time, each for all columns. Few columns of a B
+ *     whose rows share sets are packed by the first rows, while they are computed, into a panel that stays in
+ *     L1;
+ *   - those rows do not share sets: they are not a multiple of L1's way apart, unless they are few (conflict in
+ *     cost.c);
+ *   - rows of B are contiguous: a kernel loads vectors of them. A may be row-major or column-major. A
+ *     column-major B is transposed, as many columns at a time as stay in L1;
+ *   - one thread is enough: a second one is worth waking from GEMM_TASK cycles on. On one thread, updates of a
+ *     large C are small products too, if k is small or the last-level cache is far, and with any number of rows
+ *     if the kernel prefetches the next ones: tiles take a call for each 14 rows;
+ *   - it is not a long matrix-vector product. Those, m = 1 or n = 1, are bound by memory, and summed in an
+ *     order of their own; their kernels, which start with more sums, are faster from VECTOR_MOST elements on,
+ *     and from VECTOR_ITERATIONS on if the vector is along k, or B column-major: a sum waits 4 cycles for each
+ *     k iteration. With AVX2, transposing such a B takes longer than inner products from TRANSPOSE_LANE k
+ *     iterations on.
  * Which kernels: for n columns those whose cycles are least, as direct.c estimates them once from kernels.def.
  *
  * Every element is one sum in the order of k, to which C is added last, as in all tiles of a block of k. So results have the same
@@ -32,10 +34,10 @@
 /* Bytes: of a vector; of the columns that are computed together where there are many. */
 enum { GEMM_VECTOR = 64, GEMM_WIDE = 4 * GEMM_VECTOR };
 
-/* Bytes of those columns of B that are transposed at a time, or copied; so many of them have room on the stack. */
+/* Bytes of B that are transposed or copied at a time; and how many of them have room on the stack. */
 enum { GEMM_TRANSPOSED = 32 << 10, GEMM_COPY_ON_STACK = 8 << 10 };
 
-/* The most rows, columns or steps of a small product. */
+/* The most rows, columns or k iterations of a small product. */
 enum { GEMM_MOST = 1 << 24 };
 
 /* The most multiply-adds of a small product; and where there is one thread: waking a second one pays from twice GEMM_TASK cycles
@@ -48,10 +50,10 @@ enum { GEMM_TALL = 14, GEMM_LOW = 6 };
 /* The row-major product of a call: column-major ones are C' = B' A'. */
 struct gemm_product {
     int64_t m, n, k, lda, ldb, ldc;
-    bool a_columns, b_columns; /* stored by columns */
+    bool a_columns, b_columns; /* column-major */
 };
 
-/* A plan's. */
+/* The product of a plan. */
 static inline struct gemm_product gemm_product_of_plan(const struct gemm_plan *plan) {
     const bool a_columns = plan->a_step != 1, b_columns = plan->b_column != 1;
 
@@ -101,9 +103,9 @@ static inline struct gemm_product gemm_product_of(const struct gemm_shape *s) {
     return p.b_columns && gemm_is_by_rows(&p) ? gemm_by_rows(&p) : p;
 }
 
-/* Whether what is needed to compute a few columns at a time stays in the caches: their part of B in half of the first cache, all
- * operands in most of the second. A call then writes two lines of a row of C: with AVX2, a single line costs more than reading B
- * from the second cache. And rows that are one group of two vectors, but not of four, read B once along C. */
+/* Whether what is needed to compute a few columns at a time stays in the caches: their part of B in half of L1,
+ * all operands in most of L2. A call then writes two lines of a row of C: with AVX2, a single line costs more
+ * than reading B from L2. Rows that are one group with two vectors, but not with four, read B once along C. */
 static inline bool gemm_is_near(const struct gemm_type *t, int64_t m, int64_t n, int64_t k) {
     const struct gemm_direct *d = &t->direct[0][GEMM_WIDE / t->size];
 
@@ -112,33 +114,33 @@ static inline bool gemm_is_near(const struct gemm_type *t, int64_t m, int64_t n,
            m * n + n * k + m * k <= 3 * t->near;
 }
 
-/* Whether many columns are computed a few rows at a time, along C's rows: if C comes from memory, because it does not fit into the
- * last cache, or from a last cache that is far, and if the rows of B, which all rows of C read again, can stay in half of the second
- * cache's sets. Else a few columns at a time are faster. */
+/* Whether many columns are computed a few rows at a time, along C's rows: if C comes from memory, because it
+ * does not fit into the last-level cache, or from a far last-level cache, and if the rows of B, which all rows
+ * of C read again, can stay in half of L2. Else a few columns at a time are faster. */
 static inline bool gemm_goes_by_rows(const struct gemm_type *t, int64_t m, int64_t n, int64_t k,
                                      int64_t ldb) {
-    const int64_t stride = ldb * t->size, step = stride & -stride; /* the power of two in it */
+    const int64_t stride = ldb * t->size,
+                  step = stride & -stride; /* the largest power of two that divides it */
 
     return n >= t->many &&
            (m * n > t->last || (t->last_is_far && !gemm_is_near(t, m, n, k) &&
                                 k * (step < t->second_way ? step : t->second_way) <= 2 * t->near * t->size));
 }
 
-/* Whether rows of C, or of B, reach so few sets of the first cache that a tile's parts of both hardly stay there together: four sets,
- * or for few rows two. */
+/* Whether rows of C, or of B, map to so few sets of L1 that a tile's parts of both hardly stay there together:
+ * `sets` sets or fewer, which is four, or two for few rows. */
 static inline bool gemm_shares_sets(const struct gemm_type *t, int64_t ld, int sets) {
     return !(ld * t->size & (t->way / sets - 1));
 }
 
-/* Whether kernels that work along rows of C prefetch C and B: prefetched lines stay in the first cache until they are needed. */
+/* Whether kernels that work along rows of C prefetch C and B: prefetched lines stay in L1 until they are needed. */
 static inline bool gemm_prefetches_along_rows(const struct gemm_type *t, const struct gemm_product *p) {
     return t->last_is_far && !gemm_shares_sets(t, p->ldb, 4) && !gemm_shares_sets(t, p->ldc, 4);
 }
 
-/* Whether many columns are computed a panel of two vectors at a time, all rows of C for each: if the rows of B share sets, so that
- * prefetched lines are evicted unread, and a few columns even while a few rows read them, and if there are enough steps for lines of
- * C, each in a page of its own, to come in time. Measured on Emerald Rapids, rows 1 to 16 KB apart: 33 to 500
- * rows by 48 to 128 steps 1 to 12 % faster than along rows, nine at a time, and than tiles; 1000 rows 1 % slower. */
+/* Whether many columns are computed a panel of two vectors at a time, all rows of C for each: if the rows of B
+ * share sets, so that prefetched lines are evicted unread, and a few columns even while a few rows read them,
+ * and if there are enough k iterations for lines of C, each in a page of its own, to arrive in time. */
 static inline bool gemm_goes_by_panels(const struct gemm_type *t, const struct gemm_product *p) {
     enum { ROWS_MOST = 512 };
 
@@ -161,10 +163,10 @@ static inline int64_t gemm_direct_copy(const struct gemm_type *t, const struct g
     return all < GEMM_TRANSPOSED ? all : GEMM_TRANSPOSED;
 }
 
-/* Whether a product on one thread is computed as a small one although it has more multiply-adds than those: if k is at most twice
- * the rows of a tile, reading and writing C is most of the time; for a larger k a tile's part of B is more than that of C. A few
- * columns at a time read A again and again, from the second cache. Along rows of a C that is prefetched k may be larger: tiles, for
- * which B is packed, took Emerald Rapids 1 to 12 % longer where k is 29 to 64, and not where it is 96. */
+/* Whether a product on one thread is computed as a small one although it has more multiply-adds than those: if
+ * k is at most twice the rows of a tile, reading and writing C is most of the time; for a larger k a tile's
+ * part of B is more than that of C. A few columns at a time read A again and again, from L2. Along rows of a C
+ * that is prefetched k may be larger, up to PREFETCH_K_MOST: tiles, for which B is packed, take longer there. */
 static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_product *p) {
     enum { PREFETCH_K_MOST = 64 };
 
@@ -176,14 +178,14 @@ static inline bool gemm_is_update(const struct gemm_type *t, const struct gemm_p
            gemm_goes_by_rows(t, p->m, p->n, p->k, p->ldb);
 }
 
-/* Whether A, B and C together do not stay in the second cache, and rows of A come from a cache far behind it: kernels then prefetch
- * them. */
+/* Whether A, B and C together do not stay in L2, and rows of A come from a far last-level cache or memory:
+ * kernels then prefetch them. */
 static inline bool gemm_a_from_llc_or_memory(const struct gemm_type *t, const struct gemm_product *p) {
     return t->last_is_far && !p->a_columns && 2 * (p->m * p->k + p->n * p->k + p->m * p->n) > 5 * t->near;
 }
 
-/* Whether the first kernel of a product with more multiply-adds than a small one has several vectors, and prefetches rows of A from
- * a far cache. */
+/* Whether the first kernel of a product with more multiply-adds than a small one has several vectors, and
+ * prefetches rows of A from a far last-level cache. */
 static inline bool gemm_prefetches_rows_of_a(const struct gemm_type *t, const struct gemm_product *p) {
     return uk_is_alone() && t->last_is_far && !p->a_columns && !p->b_columns && p->n < t->many &&
            t->direct[0][p->n].column_split[0].kernel->nr * t->size >= 2 * GEMM_VECTOR;
@@ -199,14 +201,15 @@ static inline const struct gemm_direct *gemm_direct_at(const struct gemm_type *t
     return &t->direct[a_columns][n < t->many ? n : GEMM_WIDE / t->size];
 }
 
-/* Those kernels, or the ones for that many rows and steps; where there is a single kernel there are no others. */
+/* Those kernels, or the ones for that many rows and k iterations; where there is a single kernel there are no
+ * others. */
 static inline const struct gemm_direct *gemm_direct_of(const struct gemm_direct *d, int64_t m, int64_t k) {
     return d->tall && m >= d->tall_rows && k >= d->tall_iterations ? d->tall : d;
 }
 
 /* ---- dots.c ---- */
 
-/* For fewer steps most of the time would go into adding up the lanes. */
+/* For fewer k iterations most of the time would go into adding up the lanes. */
 enum { GEMM_DOTS_LEAST = 48 };
 /* Whether inner products take the least time: of rows of A and columns of B, both contiguous, lda and ldb apart. */
 bool uk_gemm_suits_dots(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb);
@@ -215,17 +218,18 @@ bool uk_gemm_suits_transposed_dots(const struct gemm_type *t, int64_t m, int64_t
                                    bool transposes_a);
 double uk_gemm_dots_cycles(const struct gemm_type *t, int64_t m, int64_t n, int64_t k, int64_t lda,
                            int64_t ldb);
-/* How many steps of k are summed at a time. */
+/* How many k iterations are summed at a time. */
 int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k);
 
 /* ---- direct.c ---- */
 
-/* Whether a column-major B of GEMM_DOTS_LEAST steps or more, up to GEMM_WIDTHS, is transposed for a small product's kernels. */
+/* Whether a column-major B is transposed for a small product's kernels where k is between GEMM_DOTS_LEAST and
+ * GEMM_WIDTHS. */
 bool uk_gemm_transposes_long(const struct gemm_type *t, const struct gemm_product *p);
 /* The kernels of a product of k >= GEMM_WIDTHS, if it is a small one. */
 const struct gemm_direct *uk_gemm_direct_for_stream(const struct gemm_type *t, const struct gemm_product *p);
-/* Whether it is a small product for some number of threads: its k is then in one block for every number of threads, so that
- * results do not depend on it. */
+/* Whether it is a small product for some number of threads: its k is then in one block for every number of
+ * threads, so that results do not depend on that number. */
 bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
 
 /* Returns 0 where the condition does not hold. One test after another: compilers would combine several in vectors, which takes
@@ -240,7 +244,8 @@ bool uk_gemm_is_whole(const struct gemm_type *t, const struct gemm_product *p);
 /* The function that a resolved call of a small product ends in. */
 typedef int gemm_resolved(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
 
-/* The kernels of this product, whose type's tables are ready; NULL: it is no small one, or its sizes are wrong. */
+/* The kernels of this product, whose type's tables are ready; NULL: it is not a small product, or its sizes are
+ * invalid. */
 static inline __attribute__((always_inline)) const struct gemm_direct *
 gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     enum { VECTOR_MOST = 256, VECTOR_ITERATIONS = 20, TRANSPOSE_LANE = 16 };
@@ -248,7 +253,7 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
 
     GEMM_REQUIRE((uint64_t)(n - 1) < GEMM_MOST);
     if ((uint64_t)(k - 1) >= GEMM_WIDTHS - 1) {
-        const struct gemm_product copy = *p; /* p itself stays in registers */
+        const struct gemm_product copy = *p; /* so that p itself stays in registers */
 
         return uk_gemm_direct_for_stream(t, &copy);
     }
@@ -276,13 +281,15 @@ gemm_direct_for(const struct gemm_type *t, const struct gemm_product *p) {
     return d->column_splits ? d : NULL;
 }
 
-/* How many columns one call computes, of products that are computed a few rows at a time: as many as the kernel of two vectors or
- * more that reads B least often; of such kernels the widest. Where the last cache is far, and rows of C as long as two pages share
- * sets of the first cache: a kernel of no more rows than that has ways, if there are three groups or more. */
+/* How many columns one call computes, of products that are computed a few rows at a time: those of the kernel
+ * of two vectors or more that reads B least often; among such kernels of the widest. Where the last-level cache
+ * is far, and rows of C as long as two pages share sets of L1, a kernel with no more rows than L1 has ways, if
+ * there are three groups or more. */
 int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc);
 
-/* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less; and the leading dimension
- * of the result: no power of two, as then a few sets of the first cache would hold all rows, unless so many rows fill the cache. */
+/* How many columns of a column-major B are transposed at a time, at least two vectors if k is 256 or less; and
+ * the leading dimension of the result: no power of two, as then a few sets of L1 would hold all rows, unless so
+ * many rows fill the cache. */
 int64_t uk_gemm_transposed_columns(const struct gemm_type *t, int64_t n, int64_t k, bool by_rows);
 int64_t uk_gemm_transposed_leading(const struct gemm_type *t, int64_t columns, int64_t k);
 

@@ -16,13 +16,13 @@ static inline int DIRECT(adds)(ELEMENT beta) {
     return (int)(DIRECT(bits)(beta) >> (8 * sizeof beta - 32));
 }
 
-/* C = beta C, where beta is neither 0 nor 1. */
+/* Computes C = beta C, where beta is neither 0 nor 1. */
 __attribute__((noinline)) static void DIRECT(scale)(int64_t m, int64_t n, ELEMENT beta, ELEMENT *c,
                                                     int64_t ldc) {
     TYPE.scale(m, n, c, ldc, (double)beta, NULL);
 }
 
-/* The row-major C = A B + beta C by these kernels. */
+/* Computes the row-major C = A B + beta C by these kernels. */
 static inline __attribute__((always_inline)) void DIRECT(run)(const struct gemm_direct *d, int64_t m,
                                                               int64_t n, int64_t k, const ELEMENT *a,
                                                               int64_t lda, const ELEMENT *b, int64_t ldb,
@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void DIRECT(run)(const struct gemm_
     s.run(&s, a, b, c, beta != 0);
 }
 
-/* A kernel's code for a call, or its variant that prefetches C. */
+/* The function of a prepared call, or its variant that prefetches C. */
 static inline gemm_resolved *DIRECT(code)(const struct uk_small_call *s, bool prefetches) {
     return prefetches && s->prefetching ? s->prefetching : s->run;
 }
@@ -84,7 +84,7 @@ __attribute__((noinline)) static void DIRECT(run_wide)(const struct gemm_product
 typedef void DIRECT(first_function)(int64_t k, const ELEMENT *a, int64_t lda, const ELEMENT *b, int64_t ldb,
                                     ELEMENT *d, ELEMENT *c, int64_t ldc, int64_t acc, int64_t mr, int64_t nr);
 
-/* The same with rows of B that share sets, a panel at a time. */
+/* The same with rows of B that share sets: a packed panel of B at a time. */
 static void DIRECT(run_panels)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta,
                                ELEMENT *c, ELEMENT *panel) {
     enum { WIDTH = 2 * GEMM_VECTOR / sizeof(ELEMENT) };
@@ -136,7 +136,7 @@ static void DIRECT(run_rows_of)(const struct gemm_product *p, const ELEMENT *a, 
     }
 }
 
-/* The same in even blocks of columns, whose part of B stays in the second cache while rows of C pass through. */
+/* The same in even blocks of columns, whose part of B stays in L2 while rows of C pass through. */
 __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product *p, const ELEMENT *a,
                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const int64_t blocks = (p->n * p->k + TYPE.near - 1) / TYPE.near, even = (p->n + blocks - 1) / blocks,
@@ -151,8 +151,8 @@ __attribute__((noinline)) static void DIRECT(run_rows)(const struct gemm_product
     }
 }
 
-/* The same with rows of A from a far cache: a block of them at a time, which stays in the second cache with its rows of C for all
- * kernels. */
+/* The same with rows of A from a far last-level cache or memory: a block of them at a time, which stays in L2
+ * with its rows of C for all kernels. */
 static void DIRECT(run_ahead)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                               const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const int64_t mr = d->column_split[0].kernel->mr, some = TYPE.near / 2 / (p->k + p->n) / mr * mr,
@@ -199,7 +199,7 @@ static void DIRECT(run_few_transposed)(const struct gemm_product *p, const ELEME
     (&TYPE.direct[p->a_columns][p->n], p->m, p->n, p->k, a, p->lda, panel, transpose->mr, beta, c, p->ldc);
 }
 
-/* The same with a column-major B, as many columns at a time as their transpose has room. */
+/* The same with a column-major B, as many columns at a time as there is room for their transpose. */
 static void DIRECT(run_transposed)(const struct gemm_product *p, const ELEMENT *a, const ELEMENT *b,
                                    ELEMENT beta, ELEMENT *c, ELEMENT *transposed) {
     const bool by_rows = p->m > GEMM_TALL && gemm_goes_by_rows(&TYPE, p->m, p->n, p->k, 1);
@@ -313,7 +313,7 @@ static inline __attribute__((always_inline)) void
 DIRECT(run_product)(const struct gemm_direct *d, const struct gemm_product *p, const ELEMENT *a,
                     const ELEMENT *b, ELEMENT beta, ELEMENT *c, void *workspace) {
     if (p->b_columns || p->n >= TYPE.many || p->m * p->k > TYPE.near / 4) {
-        const struct gemm_product copy = *p; /* p itself stays in registers */
+        const struct gemm_product copy = *p; /* so that p itself stays in registers */
 
         DIRECT(run_large)(d, &copy, a, b, beta, c, workspace);
         return;
@@ -321,7 +321,7 @@ DIRECT(run_product)(const struct gemm_direct *d, const struct gemm_product *p, c
     DIRECT(run)(d, p->m, p->n, p->k, a, p->lda, b, p->ldb, beta, c, p->ldc);
 }
 
-/* Computes a product that is small and whose arguments are right; false: nothing has been done. */
+/* Computes a product that is small and whose arguments are valid; false: nothing has been done. */
 static inline __attribute__((always_inline)) bool
 DIRECT(call_product)(struct gemm_product p, const ELEMENT *a, const ELEMENT *b, ELEMENT beta, ELEMENT *c) {
     const struct gemm_direct *d = gemm_direct_for(&TYPE, &p);
@@ -354,7 +354,7 @@ __attribute__((noinline)) static void DIRECT(run_plan_product)(const struct gemm
     DIRECT(run_product)(plan->direct, &p, a, b, beta, c, workspace);
 }
 
-/* The same for the plan of one. a and b are the row-major product's. */
+/* The same for a plan of a small product. a and b are those of the row-major product. */
 __attribute__((noinline)) static void DIRECT(run_plan)(const struct gemm_plan *plan, const ELEMENT *a,
                                                        const ELEMENT *b, ELEMENT beta, ELEMENT *c,
                                                        void *workspace) {
@@ -373,7 +373,7 @@ __attribute__((noinline)) static void DIRECT(run_plan)(const struct gemm_plan *p
     }
 }
 
-/* The same with the caller's operands; false: it is not a small product, or an argument is wrong. */
+/* The same with the caller's operands; false: it is not a small product, or an argument is invalid. */
 static inline bool DIRECT(call_plan)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *a,
                                      const ELEMENT *b, ELEMENT beta, ELEMENT *c, void *workspace) {
     if (plan->type != &TYPE || !plan->direct || alpha != 1 || !a || !b || !c)

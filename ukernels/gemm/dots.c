@@ -2,23 +2,24 @@
 /*
  * Products with a column-major B as inner products: which, and what they cost.
  *
- * Other kernels have a vector of columns of B, or of rows of A if C is transposed: with few columns or rows some lanes, or most, are
- * unused, a step of k takes the latency of its sums at least, and one operand is transposed. Vectors along k
- * are full, whatever m and n are, but their lanes have to be added up (TREE cycles for each group of rows), and where rows
- * or columns do not begin with lines each load may cost something more (split in cost.h). If one operand is not contiguous
- * along k, but has few columns or rows, it is transposed into the workspace.
+ * Other kernels have a vector of columns of B, or of rows of A if C is transposed: with few columns or rows
+ * some lanes, or most, are unused, a k iteration takes the latency of its sums at least, and one operand is
+ * transposed. Vectors along k are full, whatever m and n are, but their lanes have to be added up (TREE cycles
+ * for each group of rows), and where rows or columns do not begin with lines each load may cost more (split in
+ * cost.h). If one operand is not contiguous along k, but has few columns or rows, it is transposed into the
+ * workspace.
  *
- * This decision is part of every small product's time: it has no divisions, and takes sizes in registers.
+ * This decision is part of every small product's time: it has no divisions, and its arguments are in registers.
  */
 #include "cost.h"
 #include "direct.h"
 
 enum { TREE = 45, PLAN = 500 };
-/* Cycles per byte that is transposed, of operands in near caches; and the factor by which inner products of operands in far caches
- * take longer: blocks of four rows or columns are more streams than panels. Measured on Emerald Rapids. */
+/* Cycles per byte that is transposed, of operands in L1 or L2; and the factor by which inner products of
+ * operands in a far last-level cache take longer: blocks of four rows or columns are more streams than panels. */
 static const double TRANSPOSE = 0.12, FAR = 1.45;
-/* Cycles per byte of transposing a few columns of a row-major B, or rows of a column-major A, an element at a time; and cycles of
- * the plan that this takes. */
+/* Cycles per byte of transposing a few columns of a row-major B, or rows of a column-major A, an element at a
+ * time; and cycles of the plan that this requires. */
 static const double COPY = 0.4;
 
 static double vectors(const struct gemm_type *t, int64_t n) {

@@ -54,7 +54,7 @@ static void call_prefetching(const struct gemm_tile_row *s, const ELEMENT *b, EL
     next->parts--;
 }
 
-/* A tile, by the kernel of the last columns if these fit into it. */
+/* Computes a tile, by the kernel of the last columns if these fit into it. */
 static void call(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t ldc, int64_t acc,
                  int64_t nr) {
     const bool is_tail = s->tail && nr <= s->tail->nr;
@@ -141,7 +141,8 @@ static void finish(int64_t m, int64_t n, ELEMENT *c, int64_t ldc, const struct g
     }
 }
 
-/* One tile at c, for any alpha. Not inlined, as every function with scratch: their stack frames would add up. */
+/* Computes a tile at c for any alpha. Like every function with scratch it is not inlined, as their stack frames
+ * would add up. */
 __attribute__((noinline)) static void scaled_tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c,
                                                   int64_t nr) {
     ELEMENT scratch[GEMM_SCRATCH] __attribute__((aligned(64)));
@@ -151,7 +152,7 @@ __attribute__((noinline)) static void scaled_tile(const struct gemm_tile_row *s,
     merge(s->rows, nr, (ELEMENT)s->alpha, scratch, width, (ELEMENT)s->beta, c, s->ldc);
 }
 
-/* Where alpha is 1, the kernel writes it in place. */
+/* Computes a tile; where alpha is 1, the kernel writes C itself. */
 static void tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, int64_t nr) {
     if (s->alpha != 1) {
         scaled_tile(s, b, c, nr);
@@ -164,7 +165,7 @@ static void tile(const struct gemm_tile_row *s, const ELEMENT *b, ELEMENT *c, in
 
 struct gemm_type TYPE;
 
-/* d[j] = s[j], by vectors of 16 bytes of which the last two may overlap: there are some 14. */
+/* d[j] = s[j] for few j, by vectors of 16 bytes, the last two of which may overlap. */
 static void copy_few(int64_t n, const ELEMENT *s, ELEMENT *d) {
     enum { LANES = 16 / sizeof(ELEMENT) };
 
@@ -181,7 +182,7 @@ static void copy_few(int64_t n, const ELEMENT *s, ELEMENT *d) {
 static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *source, int64_t step,
                  int64_t across, int w, void *to);
 
-/* One tile of a column-major C, whose first column is `column`; with the epilogue. */
+/* Computes a tile of a column-major C, whose first column is `column`, with the epilogue. */
 __attribute__((noinline)) static void transposed_tile(const struct gemm_tile_row *s, const ELEMENT *b,
                                                       ELEMENT *c, int64_t nr, int64_t column) {
     ELEMENT scratch[GEMM_TILE_MOST] __attribute__((aligned(64))),
@@ -279,7 +280,8 @@ static void vector_n(const struct gemm_vector *v) {
     }
 }
 
-/* In equal parts: a short part would be summed in another order. The parts are summed in y itself where that is all that is done. */
+/* In equal parts of columns: a short part would be summed in another order. The sums are made in y itself where
+ * nothing else is to be done. */
 static void vector_t(const struct gemm_vector *v) {
     enum { MOST = 8192 / sizeof(ELEMENT), LANES = 64 / sizeof(ELEMENT) };
     gemv_t_function *f = (gemv_t_function *)v->kernel->function;
@@ -364,7 +366,7 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
     }
 }
 
-/* By blocks of 16 x 16, so that each line that is touched is used up while it is in the first cache. */
+/* By blocks of 16 x 16, so that each cache line is used completely while it is in L1. */
 static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const void *source, int64_t row,
                       int64_t step, void *to, int64_t ldd) {
     enum { BLOCK = 16 };

@@ -3,25 +3,27 @@
  * What operands in place and copies cost tiles beside their multiply-adds: two sets of figures that were measured with products,
  * and which of them a machine takes by the facts of its row.
  *
- * A last cache is far if a line comes from it more slowly, with as many under way as the first cache allows, than a tile's
- * least step takes, the latency of a multiply-add: tiles then wait for operands that lie there, unless they are prefetched or
- * packed. So it is behind a ring or a mesh of slices; in a complex of eight cores, 50 cycles away, it is near.
+ * A last-level cache is far if a line comes from it more slowly, with as many in flight as L1 allows, than the
+ * shortest k iteration of a tile takes, the latency of a multiply-add: tiles then wait for operands that lie
+ * there, unless they are prefetched or packed. It is far behind a ring or a mesh of slices, and near in a
+ * complex of eight cores, 50 cycles away.
  *
  * The near figures were measured on Zen 5, the far ones on Granite Rapids in a virtual machine: AVX-512's tiles
- * of 14 rows, sums over 512, rows of B 1, 2, 4 and 8 KB apart or a line or half of one more, two to 32 panels of rows, all
- * of B in place, packed by the first panel, or packed beforehand. Of 14 cycles a step, lines from the far cache took 7 more for
- * the two of a row, translations of
- * rows in pages of their own 0.8 and rows that cross lines 0.4; the copy took 2 to 6 for the 128 bytes of a row. A line of
- * A took 2 to 4 more than where tiles prefetch it, of 3136 or 12544 rows of 32 to 256 elements. Rows of A a multiple of 4 KB
- * apart, for which there are 12 ways, took 0.01 to 0.045 a step: of 49 to 1024 of them those of products with 768 or 1024
- * columns were faster copied, with up to 512 in place. Their lines wait in the second cache, 16 cycles away.
+ * of 14 rows, sums over 512, rows of B 1, 2, 4 and 8 KB apart or a line or half of one more, two to 32 panels
+ * of rows, all of B in place, packed by the first panel, or packed beforehand. In a k iteration of 14 cycles,
+ * lines from the far cache took 7 more for the two of a row, translations of rows in pages of their own 0.8 and
+ * rows that cross lines 0.4; the copy took 2 to 6 for the 128 bytes of a row. A line of A took 2 to 4 more than
+ * where tiles prefetch it, of 3136 or 12544 rows of 32 to 256 elements. Rows of A a multiple of 4 KB apart, for
+ * which there are 12 ways, took 0.01 to 0.045 a k iteration: of 49 to 1024 of them those of products with 768
+ * or 1024 columns were faster copied, with up to 512 in place. Their lines wait in L2, 16 cycles away.
  *
- * On Emerald Rapids A's copy took tiles that make it beside their steps 0.04 cycles a byte of doubles, 0.06 of floats: rows
- * of 56 and 28 KB, 8 tiles. Without it rows of doubles 4 KB apart took 0.04 a step.
+ * On Emerald Rapids packing A beside the k iterations of tiles took 0.04 cycles a byte of doubles, 0.06 of
+ * floats: rows of 56 and 28 KB, 8 tiles. In place rows of doubles 4 KB apart took 0.04 a k iteration.
  *
- * A column-major A in place had no measurable cost on Zen 5. On Granite Rapids, sums over 512 and 256 of 504 rows, 4 and 16
- * tiles to a row, steps 2 to 8 KB apart: the copy took 12 cycles for the 56 bytes of a step. In place its two lines took each
- * tile 0.4 cycles where they lie in few pages, 1.0 to 1.6 in many, and 3 where they share too few sets of the second cache.
+ * A column-major A in place had no measurable cost on Zen 5. On Granite Rapids, sums over 512 and 256 of 504
+ * rows, 4 and 16 tiles to a row, columns 2 to 8 KB apart: packing took 12 cycles for the 56 bytes of a k
+ * iteration. In place its two lines took each tile 0.4 cycles where they lie in few pages, 1.0 to 1.6 in many,
+ * and 3 where they share too few sets of L2.
  *
  * Where C was transposed instead of B, Granite Rapids gained what was estimated to within 4 %, or more; other CPUs have not been
  * measured.

@@ -27,7 +27,7 @@
 #include "ukernels.h"
 
 /*
- * What a kernel takes. All kernels of one tile are in one family, whatever they take.
+ * How a kernel reads its operands. All kernels of one tile size are one struct gemm_tile.
  *
  *              A                      B
  *     PANELS   panels                 panels
@@ -35,7 +35,7 @@
  *     RAB      rows, any stride       rows, any stride
  *     SAB      any two strides        rows, any stride
  *     RAP      rows, any stride       rows, any stride, which it also packs
- *     SMALL    as RAB, and any number of rows in one call; of no tile
+ *     SMALL    as RAB, but any number of rows in one call; not part of a tile
  */
 enum gemm_form { GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB, GEMM_RAP, GEMM_FORMS, GEMM_SMALL = GEMM_FORMS };
 
@@ -43,10 +43,10 @@ struct gemm_tile {
     int mr, nr;
     int lanes; /* elements of a vector */
     const struct uk_core *core;
-    const struct uk_vectors *vectors;               /* of that width, as the core has them */
+    const struct uk_vectors *vectors;               /* the core's vectors of that width */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
-    void (*prefetching[GEMM_FORMS])(void); /* those that also prefetch what the next tiles read; NULL: none */
-    void (*packing)(void); /* of PANELS, which also copies rows of the next panel; NULL: none */
+    void (*prefetching[GEMM_FORMS])(void); /* variants that prefetch what the next tiles read; or NULL */
+    void (*packing)(void); /* of PANELS: a variant that packs rows of the next micro-panel; or NULL */
 };
 
 /* From where a tile reads an operand. */
@@ -64,29 +64,29 @@ enum gemm_path {
     GEMM_DOTS,     /* inner products of rows of A and columns of B, all contiguous */
 };
 
-/* The last steps, in the product's own layout. Bias and bounds are of the product's type. */
+/* What is done with each element of C last, in the product's own layout. Bias and bounds are of the product's type. */
 struct gemm_epilogue {
     double scale, low, high;
     const void *row_bias, *column_bias;
 };
 
-/* Of the transposed C. */
+/* The epilogue of the transposed C. */
 static inline struct gemm_epilogue gemm_transposed_epilogue(const struct gemm_epilogue *e) {
     return (struct gemm_epilogue){e->scale, e->low, e->high, e->column_bias, e->row_bias};
 }
 
-/* What tiles prefetch from the caches behind the first, each a part: what is needed of B next. RA: GEMM_PREFETCHED_ROWS rows of a
- * column-major B, which is packed. RAB: a line of each row of B, which is read in place. Or the next panel of A, PANELS: a share
- * of it, twice; or two of the rows that the panel is packed from, which the tile then copies. */
+/* What tiles prefetch into L2, a part each. Of B, what is read next: with RA GEMM_PREFETCHED_ROWS columns of a
+ * column-major B, which is packed; with RAB a line of each row of B, which is read in place. Of A, with PANELS,
+ * the next micro-panel: two shares of it; or two of the rows that it is packed from, which the tile then packs. */
 enum { GEMM_PREFETCHED_ROWS = 3 };
 struct gemm_next {
-    void (*prefetching)(void); /* the tile's, of that name */
+    void (*prefetching)(void); /* the variant of the tile's kernel */
     const void *part;
     int64_t on;    /* elements from part to part */
-    int64_t parts; /* that are left; of rows that are copied, the rows */
+    int64_t parts; /* parts that are left; where rows are packed, the rows that are left */
     int64_t stride;
-    int64_t step; /* PANELS: from step to step of k */
-    void *copy;   /* PANELS: where the rows go; NULL: they are only prefetched */
+    int64_t step; /* PANELS: the stride from one k iteration's prefetch to the next */
+    void *copy;   /* PANELS: where the rows are packed to; NULL: they are only prefetched */
 };
 
 /* A row of tiles: C[rows, columns] of one block of k. */
@@ -98,7 +98,7 @@ struct gemm_tile_row {
     int64_t a_row, a_step;
     const void *b;
     int64_t b_step, b_tile; /* from row to row, from tile to tile */
-    void *packed;           /* RAP: where B's panels go */
+    void *packed;           /* RAP: where B's micro-panels are packed to */
     void *c;
     int64_t ldc;
     bool transposed;                      /* C is column-major, columns ldc apart */
@@ -120,9 +120,8 @@ struct gemm_vector {
     double alpha, beta;
     const struct gemm_epilogue *epilogue;
     int64_t row, column;
-    int64_t
-        ahead; /* how many bytes ahead kernels prefetch the matrix, which is in no near cache; 0: they do not */
-    bool is_row; /* y is a row of C, else a column */
+    int64_t ahead; /* the prefetch distance in bytes for a matrix that is neither in L1 nor in L2; 0: none */
+    bool is_row;   /* y is a row of C, else a column */
 };
 
 /* C[m, n] of inner products; strides from row to row of A, from column to column of B. */
@@ -148,18 +147,18 @@ enum {
     GEMM_FEW_COLUMNS = 4
 };
 
-/* Which kernels compute the columns of a small product: the first columns the first kernel, and so on. A kernel takes any
- * number of rows in one call; direct.h says which products, and why. */
+/* Which kernels compute the columns of a small product, which are split among them from the first column on. A
+ * kernel takes any number of rows in one call; direct.h says which products, and why. */
 struct gemm_direct {
     struct {
         const struct uk_kernel *kernel;
-        /* The first kernel of a call; its entry leads to the second one. */
+        /* Prepares a call of the kernel. */
         void (*prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t m,
                         int64_t n);
-        int columns; /* the last one's: as many as are left */
+        int columns; /* the last kernel takes the columns that are left */
     } column_split[GEMM_COLUMN_SPLITS];
     int column_splits; /* 0: there are no such kernels */
-    /* Those for so many rows and steps at least; NULL: the same. */
+    /* The kernels for at least so many rows and k iterations; NULL: the same ones. */
     int tall_rows, tall_iterations;
     const struct gemm_direct *tall;
 };
@@ -170,18 +169,18 @@ struct gemm_plan {
     int64_t m, n, k;                 /* of the row-major product that is computed */
     int64_t a_row, a_step;           /* strides of A along m and k */
     int64_t b_step, b_column;        /* of B along k and n */
-    int64_t ldc;                     /* C's rows, contiguous, are so far apart; or its columns */
+    int64_t ldc;                     /* row stride of C; if transposed, column stride */
     int64_t rows, mc, nc, kc;        /* a tile's rows; blocks */
     int64_t row_tasks, column_tasks; /* the grid that threads share */
     int64_t a_block, b_block;        /* elements of a task's packed blocks */
     int64_t a_leading;               /* of rows of A that are copied */
-    int64_t a_padding;               /* elements behind the first panel, which is rows; 0: it is none */
+    int64_t a_padding;               /* elements behind a first panel that is a copy in rows; or 0 */
     const struct gemm_type *type;
     const struct gemm_tile *tile;
     const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
-    const struct uk_kernel *first;    /* of the first rows, which packs B as it reads it; NULL: the tile's */
-    void (*prefetching)(void);        /* the tile that prefetches what is packed next; NULL: none does */
-    const struct gemm_direct *direct; /* a small product's kernels; NULL: it is none */
+    const struct uk_kernel *first;    /* of the first rows, with fused packing of B; NULL: the tile's */
+    void (*prefetching)(void);        /* the tile's variant that prefetches what is read next; or NULL */
+    const struct gemm_direct *direct; /* the kernels of a small product; NULL: it is not a small one */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
     int threads;
@@ -189,7 +188,7 @@ struct gemm_plan {
     bool swapped;    /* column-major, or transposed, but not both: A and B are exchanged */
     bool transposed; /* C's columns are contiguous, not its rows */
     bool a_packed, b_packed;
-    bool whole; /* k is not cut */
+    bool whole; /* k is not split into blocks */
     /* The function that computes a product of floats, or of doubles, where alpha is 1 and beta 0 or 1, without looking at the
      * plan again; NULL: there is none. And the same where A and B are exchanged. */
     int (*resolved[2])(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
@@ -203,7 +202,7 @@ static inline const struct gemm_plan *gemm_plan_in(const struct uk_gemm_plan *ca
     return (const struct gemm_plan *)(const void *)callers;
 }
 
-/* Neither NULL nor one that nothing has filled in. */
+/* Whether the plan is filled in, and not NULL. */
 static inline bool gemm_is_plan(const struct gemm_plan *plan) {
     return plan && plan->type;
 }
@@ -239,38 +238,37 @@ struct gemm_type {
     const struct gemm_tile *small_for_columns[GEMM_WIDTHS];
     struct gemm_tile small[GEMM_TILES_MOST];
     int smalls;
-    /* Kernels of any number of rows, and which of them n columns take: with A in rows, with A in columns; and of a product
-     * with no more rows either. */
+    /* Kernels of any number of rows, and which of them n columns take, for a row-major A and for a column-major
+     * one; direct_few: for products that also have few rows. */
     const struct uk_kernel *whole[2][GEMM_TILES_MOST];
     int wholes[2];
     struct gemm_direct direct[2][GEMM_WIDTHS], direct_few[2][GEMM_FEW_COLUMNS + 1];
     struct gemm_direct tall[2][GEMM_WIDTHS]; /* what some of direct point to */
-    int many; /* columns, from which on there are more kernels than those: GEMM_WIDTHS or less */
+    int many; /* from so many columns on they take several blocks of columns; GEMM_WIDTHS at most */
     const struct uk_kernel *transpose,
-        *transpose_few[2]; /* B's columns, or NULL; pack_t of a vector of them, and of two */
-    const struct uk_kernel
-        *panel_first;       /* rows that pack two vectors of columns of B as they read them; or NULL */
-    int64_t way;            /* bytes of a way of the first cache, a power of two */
-    int few_rows;           /* its associativity: how many lines a set holds */
-    int64_t near, last;     /* elements of a quarter of the second cache; of the last one */
-    int64_t second_way;     /* bytes of a way of the second cache */
-    int64_t prefetch_ahead; /* bytes, uk_gemm_ahead */
-    bool last_is_far;       /* cost.h's is_far */
-    const struct uk_vectors *vectors; /* the widest of its tiles */
-    double fma_cycles;                /* a multiply-add of the widest vectors, one after another */
-    int fma_latency;                  /* of one that waits for the one before */
-    _Atomic bool ready;               /* all is filled in */
+        *transpose_few[2]; /* transposes B's columns, or NULL; pack_t of one vector of columns, and of two */
+    const struct uk_kernel *panel_first; /* fused packing of two vectors of columns of B; or NULL */
+    int64_t way;                         /* bytes of a way of L1, a power of two */
+    int few_rows;                        /* its associativity: how many lines a set holds */
+    int64_t near, last;                  /* elements of a quarter of L2, and of the last-level cache */
+    int64_t second_way;                  /* bytes of a way of L2 */
+    int64_t prefetch_ahead;              /* bytes, uk_gemm_ahead */
+    bool last_is_far;                    /* cost.h's is_far */
+    const struct uk_vectors *vectors;    /* the widest of its tiles */
+    double fma_cycles;                   /* of an independent multiply-add of the widest vectors */
+    int fma_latency;                     /* of one that waits for the one before */
+    _Atomic bool ready;                  /* all is filled in */
     const struct uk_kernel *gemv_n, *gemv_t, *nt;
     int nt_shift; /* nt's vectors have 2^nt_shift elements */
     const struct uk_kernel *pack_n[GEMM_PACKS_MOST], *pack_t[GEMM_PACKS_MOST];
     int packs_n, packs_t;
 };
 
-/* The longest sum that is not split into blocks of k for its length alone. */
+/* The largest k that is not split into blocks for its length alone. */
 enum { GEMM_K_WHOLE = 800 };
 
-/* Scratch is on the stack, of which a call takes 16 KB at most: the most elements of a tile, two of which a tile of a
- * column-major C needs, and of rows of several tiles. */
+/* Scratch is on the stack, of which a call takes 16 KB at most: the most elements of a tile (a tile of a
+ * column-major C needs two), and of scratch for several tiles. */
 enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
 /* ---- f32.c, f64.c ---- */
@@ -318,10 +316,10 @@ bool uk_gemm_run_direct(const struct gemm_plan *plan, const struct gemm_operands
  * which takes as long as 10000 multiply-adds. */
 bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
                         double beta, void *c);
-/* And if it is best computed as inner products. */
+/* The same if it is best computed as inner products. */
 bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
                       double beta, void *c);
-/* Whether an operand that would be touched is missing. */
+/* Whether an operand that would be read or written is NULL. */
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 /* Runs `count` tasks on the plan's threads. */
 void uk_gemm_parallel(const struct gemm_plan *plan,
@@ -330,19 +328,19 @@ void uk_gemm_parallel(const struct gemm_plan *plan,
 
 /* ---- pack.c ---- */
 
-/* From row to row of a copy of rows of n elements. */
+/* The row stride of a copy of rows of n elements. */
 int64_t uk_gemm_leading(int64_t n, int size);
 /* Bytes of so many elements; SIZE_MAX: more than can be addressed, which every allocation refuses. */
 size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements);
 /* Bytes of the whole operand, packed. */
 size_t uk_gemm_packed_a(const struct gemm_plan *plan);
 size_t uk_gemm_packed_b(const struct gemm_plan *plan);
-/* Packs rows [i, i + m) and steps [p, p + k) of A, as the plan's source says, or columns of B. */
+/* Packs rows [i, i + m) and elements [p, p + k) of each of A, as the plan's source says, or columns of B. */
 void uk_gemm_pack_a(const struct gemm_plan *plan, const void *a, int64_t i, int64_t m, int64_t p, int64_t k,
                     void *packed);
 void uk_gemm_pack_b(const struct gemm_plan *plan, const void *b, int64_t j, int64_t n, int64_t p, int64_t k,
                     void *packed);
-/* The whole operand. */
+/* Packs the whole operand. */
 void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *packed);
 void uk_gemm_pack_whole_b(const struct gemm_plan *plan, const void *b, void *packed);
 

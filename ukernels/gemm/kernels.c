@@ -7,7 +7,7 @@
 #include "cost.h"
 #include "direct.h"
 
-/* The weight of an instruction set: a kernel of a higher one replaces one of the same tile. */
+/* The rank of an instruction set: a kernel of a higher one replaces one of the same tile. */
 static int level(const struct uk_kernel *k) {
     static const char *const isas[] = {
 #define UK_ISA_ROW(name, ...) #name,
@@ -113,7 +113,7 @@ static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
     }
 }
 
-/* Those of the highest instruction set only: each has kernels for any number of columns. */
+/* Only kernels of the highest instruction set: each instruction set has kernels for any number of columns. */
 static void take_whole(struct gemm_type *t, const struct uk_kernel *k, int form) {
     const int higher = t->wholes[form] ? level(k) - level(t->whole[form][0]) : 0;
 
@@ -162,7 +162,7 @@ static bool runs(const struct gemm_type *t, const struct uk_kernel *k) {
 static void take_kernels(struct gemm_type *t) {
     int count;
     const struct uk_kernel *rows = uk_kernels(&count);
-    const char *isa = NULL; /* of the row before: those of one instruction set are the same text */
+    const char *isa = NULL; /* of the row before: rows of one instruction set share the string */
     bool has = false;
 
     for (int i = 0; i < count; i++) {
@@ -199,7 +199,7 @@ static void take_kernels(struct gemm_type *t) {
     }
 }
 
-/* What inner products and small ones are estimated by, without a division. */
+/* Sets what inner products and small products are estimated by, without a division. */
 static void set_fma(struct gemm_type *t) {
     const struct uk_core *core = &t->machine->core;
     const struct uk_vectors *widest = core->vectors;
@@ -237,7 +237,7 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
 }
 
 static void look_up_all(void) {
-    uk_count_threads(); /* which small products look at without a call */
+    uk_count_threads(); /* sets the number that small products read without a call */
     look_up(&uk_gemm_f32, uk_machine());
     look_up(&uk_gemm_f64, uk_machine());
 }

@@ -2,8 +2,9 @@
 /*
  * Operands, packed: a block while computing, or whole and beforehand.
  *
- * Of a product by tiles, B is packed in panels of the tile's width, [n/NR][k][NR], and A in panels of its height,
- * [m/rows][k][MR], or in rows, [m][k]. The matrix of a matrix-vector product is copied in its order, without the gaps between rows.
+ * For a product by tiles, B is packed in panels of the tile's width, [n/NR][k][NR], and A in panels of its
+ * height, [m/rows][k][MR], or in rows, [m][k]. The matrix of a matrix-vector product is copied in its order,
+ * without the gaps between rows.
  */
 #include "gemm.h"
 
@@ -12,11 +13,12 @@ static const char *at(const struct gemm_plan *plan, const void *base, int64_t in
 }
 
 int64_t uk_gemm_leading(int64_t n, int size) {
-    /* Rows that are a power of two apart, 512 bytes or more, share few sets of the first cache. */
+    /* Rows whose stride is a multiple of 512 bytes map to few sets of L1. */
     return n * size % 512 ? n : n + 64 / size;
 }
 
-/* Whether the copy's rows run along k: of A, and of B where the product is not computed by tiles. */
+/* Whether the operand has to be transposed so that the copy's rows run along k: A, and B where the product is
+ * not computed by tiles. */
 static bool a_is_columns(const struct gemm_plan *plan) {
     return plan->path != GEMM_TILES && plan->path != GEMM_DOTS && plan->a_step != 1;
 }
@@ -65,8 +67,8 @@ struct panels {
     int64_t step, across;
 };
 
-/* Where the lines of a panel are contiguous in the source, some steps of one panel after those of another: the page and the line
- * that the next panel shares are then still in the caches. */
+/* Where the elements of a panel's k iteration are contiguous in the source, ITERATIONS k iterations of one
+ * panel, then of the next: the page and the cache line that the panels share are then still in the caches. */
 static void pack_panels(const struct gemm_type *t, const struct panels *s, char *to) {
     enum { ITERATIONS = 32 };
     const int64_t most = s->across == 1 ? ITERATIONS : s->k;

@@ -3,8 +3,9 @@
  * Which path, kernel, blocking and threads a product takes: the least of the costs that cost.c estimates.
  * Column-major products are computed as the row-major product of the transposes: C' = B' A'.
  *
- * A column-major B can be used without a copy: it is the row-major A of the product of the transposes, whose tiles are transposed as
- * they are stored to C: GEMM_TRANSPOSE per byte of C instead of GEMM_COPY per byte of B, where k is one block.
+ * A column-major B can be used without a copy: it is the row-major A of the product of the transposes, whose
+ * tiles are transposed when they are stored to C: GEMM_TRANSPOSE per byte of C instead of GEMM_COPY per byte of
+ * B, where k is one block.
  *
  * What decides the order in which an element's products are added (the tile, kc, the kernel's form) depends on shape and
  * strides only: not on threads, nor on what has been packed beforehand. The width of the tile depends on n alone, or on m
@@ -37,8 +38,8 @@ struct choice {
     double cycles;
 };
 
-/* The cheapest form and sources of the operands for this tile; the search ends at one that costs nothing beside the tiles.
- * Of equal ones the form with fewer strides. */
+/* The cheapest form and sources of the operands for this tile; the search ends at one that costs nothing beside
+ * the tiles. Among equal ones the form with fewer strides. */
 static void consider(const struct gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
     static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
     const int64_t kc = uk_gemm_k_block(p, t);
@@ -112,7 +113,7 @@ static void split(struct gemm_plan *p) {
     }
 }
 
-/* Whether the first rows of tiles read B where it lies, and make the panels: its copy then costs little time of its own. */
+/* Whether the first row of tiles reads B in place and packs it while it computes (fused packing). */
 static bool has_fused_packing(const struct gemm_plan *p) {
     return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
            uk_gemm_fuses_packing(p, p->tile, (enum gemm_source)p->a_source);
@@ -138,8 +139,8 @@ static void block(struct gemm_plan *p, const struct choice *c) {
     if (p->row_tasks * p->column_tasks > p->type->machine->cores)
         room /= 2; /* two tasks to a core */
     p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
-    /* Where A is packed it is kept for all blocks of columns, which read its panels from the third cache or from memory. More rows
-     * than this, 4096 x 512 doubles, are another block of rows, which packs B again. */
+    /* Where A is packed it is kept for all blocks of columns, which read its panels from L3 or from memory.
+     * More rows than this, 4096 x 512 doubles, are another block of rows, which packs B again. */
     p->mc = (17 << 20) / size / p->kc / p->rows * p->rows;
     p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
     p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
@@ -189,8 +190,9 @@ static struct gemm_plan transposed(const struct gemm_plan *p) {
     return q;
 }
 
-/* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read in place. That saves the
- * copy of B, and costs transposing C tile by tile; once, where k is one block. A tile whose width suits m may be better, too. */
+/* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read in
+ * place. That saves packing B, and costs transposing C tile by tile, once where k is one block. A tile whose
+ * width suits m may be better, too. */
 static enum uk_status plan_either(struct gemm_plan *p) {
     struct gemm_plan q = transposed(p);
     const enum uk_status status = plan_tiles(p);
@@ -205,8 +207,8 @@ static enum uk_status plan_either(struct gemm_plan *p) {
     return UK_OK;
 }
 
-/* Small products, whose plan may not cost much beside their flops: what plan_tiles comes to where all operands stay in
- * the first two caches and can be read in place, which then costs nothing beside the tiles. */
+/* Small products, whose plan may not cost much beside their flops: what plan_tiles finds where all operands
+ * stay in L1 and L2 and can be read in place, which then costs nothing beside the tiles. */
 static bool plan_small(struct gemm_plan *p) {
     if (p->n >= GEMM_WIDTHS || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_column != 1)
         return false;
@@ -251,7 +253,8 @@ static bool plan_vector(struct gemm_plan *p) {
     p->cycles = (double)p->k * (double)count * p->type->size / 16;
     p->nc = along == 1 ? k->mr : 64;
     p->row_tasks = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
-    /* Kernels of one or two vectors of columns have more sums each, and so another order: no part of a longer row may be so short. */
+    /* Kernels of one or two vectors of columns have more sums each, and so another order of sums: no part of a
+     * longer row may be so short. */
     p->row_tasks = gemm_least(p->row_tasks, gemm_parts(count, p->nc) / (along == 1 ? 1 : 2));
     p->row_tasks = p->row_tasks < 1 ? 1 : p->row_tasks;
     p->column_tasks = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a plan. Each task computes a rectangle of whole tiles of C, by itself and in its own workspace: blocks of k
- * outermost, within a block of rows a block of B that stays in the second cache, and along it rows of tiles:
+ * Runs a plan. Each task computes a rectangle of whole tiles of C, by itself and in its own workspace: blocks
+ * of k outermost, within a block of rows a block of B that stays in L2, and along it rows of tiles:
  *
  *     for p in blocks of k (kc), i0 in blocks of rows (mc), j0 in blocks of columns (nc):
  *         pack B[p, j0] if the plan says so, and the first panel of rows does not while it computes
@@ -31,13 +31,13 @@ struct task {
     char *work;
 };
 
-/* What a rectangle's loops have reached. */
+/* The current block of a rectangle's loops. */
 struct block {
     int64_t p, k, i0, m, j0, n;
     void *a, *b; /* packed */
 };
 
-/* Where the panel of rows i lies. */
+/* Sets where the panel of rows that begins with row i lies. */
 static void find_a(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                    int64_t i, struct gemm_tile_row *s) {
     const int mr = plan->tile->mr;
@@ -83,8 +83,8 @@ static void find_b(const struct gemm_plan *plan, const struct gemm_operands *o, 
     }
 }
 
-/* The first panel of rows of a block of B: it reads B in place, and stores B's rows to panels as they are read. A is in place too, or
- * a copy in rows if it is column-major or its rows share sets. */
+/* Sets what the first panel of rows reads of a block of B: it reads B in place and packs it while it computes
+ * (fused packing). A is in place too, or a copy in rows if it is column-major or its rows share sets. */
 static void pack_b_fused(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                          struct gemm_tile_row *s) {
     s->kernel = plan->first;
@@ -104,7 +104,7 @@ static void pack_b_fused(const struct gemm_plan *plan, const struct gemm_operand
     s->packed = w->b;
 }
 
-/* What is needed of B after this block, if it is worth prefetching. */
+/* What is read of B after this block, if it is worth prefetching. */
 static struct gemm_next find_next(const struct gemm_plan *plan, const struct gemm_operands *o,
                                   const struct block *w, int64_t j_begin, int64_t j_end) {
     const bool is_last = w->j0 + w->n >= j_end;
@@ -125,8 +125,8 @@ static struct gemm_next find_next(const struct gemm_plan *plan, const struct gem
                               .stride = plan->b_column};
 }
 
-/* The panel of A after row i, or after the last one the first, for the next block of columns: a part of it for each tile, so that
- * few lines are in flight at once. */
+/* The micro-panel of A after row i, or after the last one the first, for the next block of columns: each tile
+ * prefetches a part of it, so that few lines are in flight at once. */
 static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
                                        const struct block *w, int64_t i) {
     const int64_t tiles = (w->n + plan->tile->nr - 1) / plan->tile->nr, mr = plan->tile->mr;
@@ -142,7 +142,7 @@ static struct gemm_next prefetch_panel(const struct gemm_plan *plan, const struc
                               .step = share};
 }
 
-/* The same panel, to be packed by these tiles. */
+/* The same micro-panel, which these tiles pack. */
 static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct gemm_operands *o,
                                    const struct block *w, int64_t i) {
     const int64_t after = i + plan->rows;
@@ -157,7 +157,7 @@ static struct gemm_next copy_panel(const struct gemm_plan *plan, const struct ge
                               .copy = (void *)s.a};
 }
 
-/* Whether the tiles of a row, which are whole, can pack the next panel of A, two rows each. */
+/* Whether the full tiles of a row can pack the next micro-panel of A, two rows each. */
 static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
     const struct gemm_tile *t = plan->tile;
 
@@ -165,8 +165,8 @@ static bool can_copy(const struct gemm_plan *plan, const struct block *w) {
            plan->rows == t->mr && w->n >= t->mr / 2 * t->nr;
 }
 
-/* The panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack B, is rows, or stays
- * where it is. */
+/* Packs the panels of rows that begin with row i, as their tiles read them. The first one, if its tiles pack B,
+ * is copied in rows, or stays in place. */
 static void pack_a(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                    int64_t i, int64_t rows, void *to) {
     if (!plan->first || i > w->i0 || plan->a_source != GEMM_COPIED)
@@ -176,13 +176,13 @@ static void pack_a(const struct gemm_plan *plan, const struct gemm_operands *o, 
                               to, uk_gemm_leading(w->k, plan->type->size));
 }
 
-/* Rows of tiles of one block. A is packed panel by panel, right before its first tiles; but a column-major A several panels at a
- * time, since they share the lines and pages of their source. */
+/* Computes the rows of tiles of one block. A is packed panel by panel, right before its first tiles; a
+ * column-major A several panels at a time, since they share the lines and pages of their source. */
 static void run_block(const struct gemm_plan *plan, const struct gemm_operands *o, const struct block *w,
                       bool packs_a, struct gemm_next *next) {
     const int64_t group = plan->a_row == 1 && plan->a_step != 1 ? 8 * plan->rows : plan->rows;
     const bool copies = packs_a && can_copy(plan, w);
-    bool is_packed = false; /* this panel, by the tiles of the one before */
+    bool is_packed = false; /* whether the tiles of the row before have packed this micro-panel */
     struct gemm_tile_row s = {
         .kernel = plan->tile->kernel[plan->form],
         .form = (enum gemm_form)plan->form,
@@ -267,7 +267,7 @@ static void run_tiles(void *context, int64_t index, int64_t thread) {
     }
 }
 
-/* How far ahead kernels prefetch a matrix of that many elements: not at all if it can stay in the second cache. */
+/* The prefetch distance for a matrix of that many elements: 0 if it can stay in L2. */
 static int64_t ahead_in(const struct gemm_type *type, int64_t elements) {
     return elements * type->size > type->machine->part[1].size ? type->prefetch_ahead / type->size : 0;
 }
@@ -416,7 +416,7 @@ bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, c
     return true;
 }
 
-/* x, made contiguous. */
+/* Copies x so that it is contiguous. */
 static void pack_vector(const struct gemm_plan *plan, const struct gemm_operands *o, void *x) {
     const struct gemm_type *t = plan->type;
 

@@ -172,7 +172,7 @@ enum uk_status uk_gpu_free(struct uk_gpu *gpu, uk_gpu_address address) {
     return address ? gpu->driver->free(gpu->device, address, gpu->message) : UK_OK;
 }
 
-/* Is there something to copy or fill? If not, *status says what to return. */
+/* Whether there is something to copy or fill; if not, *status is what to return. */
 static bool copies(struct uk_gpu *gpu, const char *name, uk_gpu_address device, const void *host,
                    size_t bytes, enum uk_status *status) {
     *status = UK_OK;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "ukernels.h"
 
-/* What a row leaves out is not there. */
+/* Fields that a row leaves out are 0, which means that there is no such thing. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define KIB(n) ((int64_t)(n) << 10)
@@ -52,7 +52,7 @@ bool uk_core_has(const struct uk_core *core, const char *isa) {
            (all[wanted].arch == UK_ARCH_any || all[wanted].arch == core->arch);
 }
 
-/* What a core has of its caches if all others that share them take as much. */
+/* Divides shared caches: each core's part if all cores that share them take as much. */
 static void divide(struct uk_machine *m) {
     m->part[0] = m->core.l1;
     m->part[1] = m->core.l2;

@@ -36,7 +36,7 @@ struct uk_cache {
     int ways;
     double latency; /* from a load's address to its value */
     double bytes;   /* a cycle, into the cache above or a register */
-    int lines;      /* misses that may be under way at once */
+    int lines;      /* misses that may be in flight at once */
 };
 
 /* A GPU: the resources that a kernel may use; all 0: the target has no blocks and threads. */
@@ -64,9 +64,9 @@ struct uk_core {
     int fma_latency;
     struct uk_vectors vectors[UK_WIDTHS]; /* the narrower ones first; bytes of 0: there are none */
     struct uk_cache l1, l2;
-    int l2_cores; /* that share the second cache */
+    int l2_cores; /* that share L2 */
     struct {
-        int streams;   /* that are followed at once */
+        int streams;   /* streams that are followed at once */
         int64_t ahead; /* bytes from a stream's load to the farthest line that is fetched for it */
         bool past_page;
     } prefetch;
@@ -78,7 +78,7 @@ struct uk_core {
     struct {
         int first, second; /* entries; second of 0: there is one level */
         double latency;    /* cycles that a load takes longer where only the second level has its page */
-        double walk;       /* and where none has, with the page's table in the second cache */
+        double walk;       /* and where none has, with the page's table in L2 */
         int64_t page;
     } tlb;
     struct uk_device device;
@@ -102,11 +102,11 @@ struct uk_machine {
     int cores;
 };
 
-/* Every row of this name's, as it stands there; NULL: there is none. */
+/* The row of this name, of any architecture, unchanged; NULL: there is none. */
 const struct uk_core *uk_core_find(const char *name);
 /* The i-th row of cores.def; NULL: there are fewer. */
 const struct uk_core *uk_core_at(int i);
-/* The row whose cores report themselves so: "amd", 0x19, 0x01, as `cpus` has them; NULL: none does. */
+/* The row whose cores report these numbers: "amd", 0x19, 0x01, as `cpus` has them; NULL: none does. */
 const struct uk_core *uk_core_of(int arch, const char *vendor, unsigned family, unsigned model);
 /* Whether its cores run kernels of that instruction set. */
 bool uk_core_has(const struct uk_core *core, const char *isa);

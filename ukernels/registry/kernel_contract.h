@@ -61,9 +61,10 @@ void UK_SYMBOL UK_PARAMETERS;
 struct uk_small_call {
     /* Returns 0, which is UK_OK, so that uk_sgemm can end in a jump to it. */
     int (*run)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    /* The same for many rows of A from a far cache; kernels that have none do not set it. */
+    /* The same for many rows of A from the LLC or memory, which it prefetches; NULL where the kernel has no
+     * such variant. */
     int (*ahead)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
-    /* The same for a C from behind the first cache, which it prefetches; likewise. */
+    /* The same for a C that is not in L1, which it prefetches; NULL likewise. */
     int (*prefetching)(const struct uk_small_call *s, const void *a, const void *b, void *c, int acc);
     int64_t unrolled, lda, ldb, ldc, m, rows, longer, before, b_before, iterations;
     int64_t a1, a2, a3, c1, c2, c3, a_last, c_last;

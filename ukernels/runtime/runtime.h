@@ -33,7 +33,7 @@ void uk_pool_for(struct pthreadpool *pool, void (*task)(void *context, int64_t i
 
 /* Memory aligned to 64 bytes, which may have been used before; NULL: there is none. */
 void *uk_take_memory(size_t size);
-/* NULL: nothing. */
+/* Gives the memory back. NULL: does nothing. */
 void uk_give_memory(void *memory);
 
 #endif
