@@ -95,7 +95,8 @@ static LLVMValueRef byte_of(struct uk_codegen *g, enum uk_type to, const struct 
 static bool counts_by_one(const struct uk_index *e, const struct uk_var *i) {
     return (e->op == UK_I_VAR && e->var == i) ||
            (e->op == UK_I_ADD && ((counts_by_one(e->a, i) && !uk_mentions(e->b, i)) ||
-                                  (counts_by_one(e->b, i) && !uk_mentions(e->a, i))));
+                                  (counts_by_one(e->b, i) && !uk_mentions(e->a, i)))) ||
+           (e->op == UK_I_SUB && counts_by_one(e->a, i) && !uk_mentions(e->b, i));
 }
 
 static bool reads_bytes(const struct uk_expr *e) {

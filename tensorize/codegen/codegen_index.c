@@ -215,6 +215,10 @@ static void add_parts(struct uk_codegen *g, const struct uk_index *e, LLVMValueR
         add_parts(g, e->b, times, sum);
         return;
     }
+    if (own && e->op == UK_I_NEG) {
+        add_parts(g, e->a, uk_cg_arithmetic(g, UK_I_SUB, uk_cg_int(g, 0), times), sum);
+        return;
+    }
     if (own && e->op == UK_I_MUL && e->a->op == UK_I_INT) {
         add_parts(g, e->b, uk_cg_arithmetic(g, UK_I_MUL, uk_cg_index(g, e->a), times), sum);
         return;

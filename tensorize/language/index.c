@@ -168,19 +168,69 @@ static bool scaled(const struct uk_index *e, int64_t *c, struct uk_index **x) {
     return uk_index_is_int(e->b, c);
 }
 
-/* x + c with the constants of nested sums joined; x - c where c is negative. */
-static struct uk_index *add_constant(struct uk_arena *a, struct uk_index *x, int64_t c) {
+static struct uk_index *add_constant(struct uk_arena *a, struct uk_index *x, int64_t c);
+
+/* -e, where e is a negation or a product with a negative constant; else NULL. */
+static struct uk_index *negated(struct uk_arena *a, const struct uk_index *e) {
+    struct uk_index *x;
+    int64_t c;
+
+    if (e->op == UK_I_NEG)
+        return e->a;
+    if (!scaled(e, &c, &x) || c >= 0 || c == INT64_MIN)
+        return NULL;
+    return c == -1 ? x : uk_index_node(a, UK_I_MUL, uk_index_int(a, -c), x);
+}
+
+/* The constant that x ends with, as a summand; false: it ends with none. */
+static bool last_constant(const struct uk_index *x, int64_t *c) {
+    if ((x->op != UK_I_ADD && x->op != UK_I_SUB) || !uk_index_is_int(x->b, c) || *c == INT64_MIN)
+        return false;
+    *c = x->op == UK_I_ADD ? *c : -*c;
+    return true;
+}
+
+/*
+ * x + c as one constant less, where x has one among its last terms or begins with one, or as one sign less, where x
+ * begins with a negation; else NULL. No more than so many terms are looked at, so that long sums are built in
+ * linear time.
+ */
+static struct uk_index *join_constant(struct uk_arena *a, struct uk_index *x, int64_t c, int terms) {
+    struct uk_index *l;
     int64_t inner, sum;
 
-    if (x->op == UK_I_ADD && uk_index_is_int(x->b, &inner) && !__builtin_add_overflow(inner, c, &sum))
-        return add_constant(a, x->a, sum);
-    if (x->op == UK_I_SUB && uk_index_is_int(x->b, &inner) && !__builtin_sub_overflow(c, inner, &sum))
-        return add_constant(a, x->a, sum);
+    if (uk_index_is_int(x, &inner))
+        return __builtin_add_overflow(inner, c, &sum) ? NULL : uk_index_int(a, sum);
+    if (last_constant(x, &inner))
+        return __builtin_add_overflow(inner, c, &sum) ? NULL : add_constant(a, x->a, sum);
+    if ((l = negated(a, x)))
+        return uk_index_node(a, UK_I_SUB, uk_index_int(a, c), l);
+    if ((x->op != UK_I_ADD && x->op != UK_I_SUB) || terms == 1)
+        return NULL;
+    l = join_constant(a, x->a, c, terms - 1);
+    return l ? uk_index_op(a, x->op, l, x->b) : NULL;
+}
+
+/* x + c, with the constants that x ends with joined; x - c where c is negative. */
+static struct uk_index *append_constant(struct uk_arena *a, struct uk_index *x, int64_t c) {
+    int64_t inner, sum;
+
+    while (last_constant(x, &inner) && !__builtin_add_overflow(inner, c, &sum)) {
+        x = x->a;
+        c = sum;
+    }
     if (c == 0)
         return x;
     if (c < 0 && c > INT64_MIN)
         return uk_index_node(a, UK_I_SUB, x, uk_index_int(a, -c));
     return uk_index_node(a, UK_I_ADD, x, uk_index_int(a, c));
+}
+
+static struct uk_index *add_constant(struct uk_arena *a, struct uk_index *x, int64_t c) {
+    enum { MOST_TERMS = 16 };
+    struct uk_index *joined = x && c ? join_constant(a, x, c, MOST_TERMS) : NULL;
+
+    return joined || !x ? joined : append_constant(a, x, c);
 }
 
 static struct uk_index *fold_product(struct uk_arena *a, struct uk_index *l, struct uk_index *r) {
@@ -189,14 +239,14 @@ static struct uk_index *fold_product(struct uk_arena *a, struct uk_index *l, str
     if (uk_index_is_int(l, &c)) {
         if (c == 0)
             return l;
-        if (c == 1)
-            return r;
+        if (c == 1 || c == -1)
+            return c == 1 ? r : uk_index_op(a, UK_I_NEG, r, NULL);
     }
     if (uk_index_is_int(r, &c)) {
         if (c == 0)
             return r;
-        if (c == 1)
-            return l;
+        if (c == 1 || c == -1)
+            return c == 1 ? l : uk_index_op(a, UK_I_NEG, l, NULL);
     }
     return uk_index_node(a, UK_I_MUL, l, r);
 }
@@ -249,8 +299,11 @@ static struct uk_index *fold_equal(struct uk_arena *a, enum uk_index_op op, stru
     }
 }
 
+/* Constants come last or first, and a difference is written as one: x - -y, x + -y and -x + y have one sign less. */
 static struct uk_index *fold_sum(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
                                  struct uk_index *r) {
+    enum uk_index_op other = op == UK_I_ADD ? UK_I_SUB : UK_I_ADD;
+    struct uk_index *x;
     int64_t c;
 
     if (uk_index_is_int(r, &c) && c > INT64_MIN)
@@ -261,9 +314,31 @@ static struct uk_index *fold_sum(struct uk_arena *a, enum uk_index_op op, struct
         if (op == UK_I_ADD)
             return add_constant(a, r, c);
     }
-    if (op == UK_I_ADD && r->op == UK_I_NEG)
-        return uk_index_node(a, UK_I_SUB, l, r->a);
+    if ((x = negated(a, r)))
+        return uk_index_op(a, other, l, x);
+    if (last_constant(r, &c))
+        return add_constant(a, uk_index_op(a, op, l, r->a), op == UK_I_ADD ? c : -c);
+    if (r->op == UK_I_SUB && uk_index_is_int(r->a, &c) && c > INT64_MIN)
+        return add_constant(a, uk_index_op(a, other, l, r->b), op == UK_I_ADD ? c : -c);
+    if (op == UK_I_ADD && (x = negated(a, l)))
+        return uk_index_op(a, UK_I_SUB, r, x);
     return uk_index_node(a, op, l, r);
+}
+
+/* -x as a difference or with the sign at a constant. */
+static struct uk_index *fold_negation(struct uk_arena *a, struct uk_index *x) {
+    struct uk_index *factor;
+    int64_t c;
+
+    if (x->op == UK_I_NEG)
+        return x->a;
+    if (scaled(x, &c, &factor) && c > INT64_MIN)
+        return fold_product(a, uk_index_int(a, -c), factor);
+    if (x->op == UK_I_SUB)
+        return uk_index_op(a, UK_I_SUB, x->b, x->a);
+    if (last_constant(x, &c))
+        return uk_index_op(a, UK_I_SUB, uk_index_int(a, -c), x->a);
+    return uk_index_node(a, UK_I_NEG, x, NULL);
 }
 
 struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
@@ -282,7 +357,7 @@ struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_
         return uk_index_node(a, op, l, r);
     }
     if (unary)
-        return l->op == op && op == UK_I_NEG ? l->a : uk_index_node(a, op, l, NULL);
+        return op == UK_I_NEG ? fold_negation(a, l) : uk_index_node(a, op, l, NULL);
     struct uk_index *same = uk_index_equal(l, r) ? fold_equal(a, op, l) : NULL;
 
     if (same)
@@ -302,6 +377,36 @@ struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_
     default:
         return uk_index_node(a, op, l, r);
     }
+}
+
+/* A sum or a negation, of which one part is not a constant. */
+static struct uk_index *sum_written(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                                    struct uk_index *r) {
+    struct uk_index *x;
+    int64_t c;
+
+    if (op == UK_I_NEG)
+        return l->op == UK_I_NEG   ? l->a
+               : scaled(l, &c, &x) ? fold_negation(a, l)
+                                   : uk_index_node(a, op, l, NULL);
+    if (uk_index_is_int(r, &c) && c > INT64_MIN)
+        return append_constant(a, l, op == UK_I_ADD ? c : -c);
+    if (uk_index_is_int(l, &c) && (c == 0 || op == UK_I_ADD))
+        return op == UK_I_ADD ? append_constant(a, r, c) : sum_written(a, UK_I_NEG, r, NULL);
+    if (op == UK_I_ADD && r->op == UK_I_NEG)
+        return uk_index_node(a, UK_I_SUB, l, r->a);
+    return uk_index_node(a, op, l, r);
+}
+
+struct uk_index *uk_index_written(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                                  struct uk_index *r) {
+    bool is_sum = op == UK_I_NEG || op == UK_I_ADD || op == UK_I_SUB;
+    bool has_both = l && (r || op == UK_I_NEG);
+
+    if (!is_sum || !has_both || (uk_index_is_int(l, NULL) && (!r || uk_index_is_int(r, NULL))) ||
+        (op == UK_I_SUB && uk_index_equal(l, r)))
+        return uk_index_op(a, op, l, r);
+    return sum_written(a, op, l, r);
 }
 
 struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l,

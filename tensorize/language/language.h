@@ -74,11 +74,15 @@ struct uk_index {
     struct uk_position at;
 };
 
-/* Builders fold constants and 0/1 identities; they return NULL when memory runs out or an argument is NULL.
- */
+/* Builders fold constants and 0/1 identities; they return NULL when memory runs out or an argument is NULL. A sum is
+ * built with as few signs and constants as its terms allow in their order: x - -y is x + y, -x + 1 is 1 - x,
+ * x - (y - 1) + 2 is x - y + 3. */
 struct uk_index *uk_index_int(struct uk_arena *a, int64_t value);
 struct uk_index *uk_index_var(struct uk_arena *a, struct uk_var *v);
 struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_index *l, struct uk_index *r);
+/* As uk_index_op, for what a program says: the terms of its sums stay where they were written. */
+struct uk_index *uk_index_written(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
+                                  struct uk_index *r);
 /* As uk_index_op, but nothing is folded: relations stay as they were written. */
 struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct uk_index *l,
                                struct uk_index *r);

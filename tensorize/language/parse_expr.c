@@ -73,7 +73,7 @@ static struct uk_index *affine_factor(struct uk_parser *ps) {
         if (!deeper(ps) || !(e = affine_factor(ps)))
             return NULL;
         ps->nesting--;
-        e = uk_program_made(ps->p, uk_index_op(&ps->p->arena, UK_I_NEG, e, NULL));
+        e = uk_program_made(ps->p, uk_index_written(&ps->p->arena, UK_I_NEG, e, NULL));
         if (e && !e->at.line)
             e->at = at;
         return e;

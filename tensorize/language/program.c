@@ -336,7 +336,7 @@ static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struc
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "a relation is no integer; join relations by uk_both only");
     struct uk_index *e =
-        op >= UK_I_EQ ? uk_index_node(&p->arena, op, a, b) : uk_index_op(&p->arena, op, a, b);
+        op >= UK_I_EQ ? uk_index_node(&p->arena, op, a, b) : uk_index_written(&p->arena, op, a, b);
 
     if (e && e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR && (op == UK_I_ADD || op == UK_I_SUB))
         e = offset_of_zero(p, e);

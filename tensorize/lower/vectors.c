@@ -23,6 +23,8 @@ static bool step_of(const struct uk_index *e, const struct uk_var *v, int64_t *s
     case UK_I_SUB:
         return step_of(e->a, v, &a) && step_of(e->b, v, &b) &&
                !(e->op == UK_I_ADD ? __builtin_add_overflow(a, b, step) : __builtin_sub_overflow(a, b, step));
+    case UK_I_NEG:
+        return step_of(e->a, v, &a) && !__builtin_sub_overflow((int64_t)0, a, step);
     case UK_I_MUL:
         if (uk_index_is_int(e->a, &c))
             return step_of(e->b, v, &b) && !__builtin_mul_overflow(b, c, step);
@@ -41,6 +43,8 @@ static bool is_multiple(const struct uk_index *e, const struct uk_var *v, int64_
     switch (e->op) {
     case UK_I_VAR:
         return e->var == v;
+    case UK_I_NEG:
+        return is_multiple(e->a, v, n);
     case UK_I_ADD:
     case UK_I_SUB:
         return is_multiple(e->a, v, n) && is_multiple(e->b, v, n);
