@@ -12,7 +12,7 @@
 enum { UK_EXIT_OK = 0, UK_EXIT_WRONG = 1, UK_EXIT_USAGE = 2 };
 
 /* --define M=784 makes a constant, --size M=784 is a value that the function is called with. */
-struct uk_binding {
+struct uk_size_value {
     char name[64];
     int64_t value;
     bool constant;
@@ -24,17 +24,17 @@ struct uk_arguments {
     const char **positional;
     int positionals;
     int programs; /* how many are compiled together; 0: one */
-    struct uk_binding *binding;
+    struct uk_size_value *binding;
     int bindings;
     const char *target, *device, *emit, *out, *schedule, *workspace, *name;
     const char *form; /* of uk show: "doc", "asm", ... */
     int64_t threads;  /* 0: not given */
     int64_t seed;     /* of random choices */
     const char *log;
-    int64_t time_limit, trial_limit, trials;                       /* 0: not given */
+    int64_t time_limit, trial_limit, trials;                              /* 0: not given */
     const char *set, *shapes, *type, *peers, *compare, *plot, *json_file; /* of uk bench */
     bool time, check, count, histogram, cycles, require_kernels, all, json, explain, is_static, completion;
-    bool list, measure; /* of uk machine */
+    bool list, measure;                     /* of uk machine */
     const char *layout, *ta, *tb, *machine; /* of uk gemm */
 };
 

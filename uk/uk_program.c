@@ -43,7 +43,7 @@ static int no_size(const struct uk_program *p, const char *file, const char *nam
  */
 static int bind_sizes(struct uk_job *job, const struct uk_arguments *a) {
     for (int i = 0; i < a->bindings; i++) {
-        const struct uk_binding *b = &a->binding[i];
+        const struct uk_size_value *b = &a->binding[i];
         struct uk_var *v = find_size(job->program, b->name);
         if (!v && a->programs > 1) /* another one may */
             continue;

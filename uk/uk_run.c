@@ -156,7 +156,7 @@ static double multiply_adds(const struct uk_program *p, const int64_t *sizes) {
     return n;
 }
 
-static int print_counts(const struct run *r, const struct uk_counts *counts, bool histogram) {
+static int print_counts(const struct run *r, const struct uk_emulated_counts *counts, bool histogram) {
     const double n = multiply_adds(r->job.program, r->sizes);
 
     printf("count: %" PRId64 " instructions", counts->instructions);
@@ -168,7 +168,7 @@ static int print_counts(const struct run *r, const struct uk_counts *counts, boo
 
 static int call_emulated(struct run *r, const struct uk_arguments *a) {
     const bool counting = a->count || a->histogram;
-    struct uk_counts counts = {0};
+    struct uk_emulated_counts counts = {0};
     int32_t refused;
     uk_progress_begin("the code runs under an emulator, which is hundreds of times slower than a machine");
     int status = counting

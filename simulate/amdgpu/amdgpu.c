@@ -191,7 +191,7 @@ const struct uk_amdgpu_kernel *uk_amdgpu_find(const struct uk_amdgpu_object *obj
 }
 
 /* Refuses a launch that cannot be simulated, before anything is executed. */
-static enum uk_amdgpu_status uk_check_launch(struct uk_amdgpu *gpu, const struct uk_kernel_inside *k,
+static enum uk_amdgpu_status uk_check_launch(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel_inside *k,
                                              const struct uk_amdgpu_launch *launch, uint32_t n_arguments) {
     const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     const char *name = k->kernel.name;
@@ -216,9 +216,9 @@ static enum uk_amdgpu_status uk_check_launch(struct uk_amdgpu *gpu, const struct
     if (k->kernel.scratch_bytes > SCRATCH_MOST)
         return uk_amdgpu_fail(gpu, UK_AMDGPU_INVALID, "%u bytes of scratch for %.100s; a thread has %u",
                               k->kernel.scratch_bytes, name, SCRATCH_MOST);
-    if (k->kernel.wave != LANES)
+    if (k->kernel.wave != UK_AMDGPU_LANES)
         return uk_amdgpu_fail(gpu, UK_AMDGPU_UNSUPPORTED, "%.100s has waves of %u lanes; simulated are %d",
-                              name, k->kernel.wave, LANES);
+                              name, k->kernel.wave, UK_AMDGPU_LANES);
     if ((k->descriptor.rsrc1 >> 12 & MODE) != MODE_KEEPS_SUBNORMALS)
         return uk_amdgpu_fail(gpu, UK_AMDGPU_UNSUPPORTED,
                               "%.100s flushes subnormal numbers, or does not round to nearest (FLOAT_MODE "
@@ -257,7 +257,7 @@ static void uk_hidden(uint8_t *to, const struct uk_amdgpu_argument *a,
 /* The segment of arguments, and the packet that starts a kernel (hsa_kernel_dispatch_packet_t), as constant buffers. */
 static bool uk_arguments(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *k,
                          const struct uk_amdgpu_launch *launch, const void *const *arguments,
-                         struct uk_run_state *run) {
+                         struct uk_amdgpu_run_state *run) {
     uint8_t *to;
     uint16_t sizes[3];
     uint32_t grid[3];
@@ -295,9 +295,9 @@ static void uk_forget_shadows(struct uk_amdgpu *gpu) {
 enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *gpu, const struct uk_amdgpu_kernel *kernel,
                                        const struct uk_amdgpu_launch *launch, const void *const *arguments,
                                        uint32_t n_arguments, struct uk_amdgpu_counts *counts) {
-    struct uk_kernel_inside *k = (struct uk_kernel_inside *)kernel;
+    struct uk_amdgpu_kernel_inside *k = (struct uk_amdgpu_kernel_inside *)kernel;
     struct uk_amdgpu_counts unused;
-    struct uk_run_state run = {.gpu = gpu, .kernel = kernel, .launch = launch};
+    struct uk_amdgpu_run_state run = {.gpu = gpu, .kernel = kernel, .launch = launch};
     enum uk_amdgpu_status status;
 
     run.counts = counts ? counts : &unused;
@@ -325,12 +325,12 @@ enum uk_amdgpu_status uk_amdgpu_launch(struct uk_amdgpu *gpu, const struct uk_am
 
 /* The last one of the array reports a wave that runs past the end. */
 uint32_t uk_amdgpu_n_instructions(const struct uk_amdgpu_kernel *kernel) {
-    const struct uk_code *code = ((const struct uk_kernel_inside *)kernel)->code;
+    const struct uk_amdgpu_code *code = ((const struct uk_amdgpu_kernel_inside *)kernel)->code;
 
     return code ? code->n - 1 : 0;
 }
 struct uk_amdgpu_instruction uk_amdgpu_instruction(const struct uk_amdgpu_kernel *kernel, uint32_t i) {
-    const struct uk_inst *inst = &((const struct uk_kernel_inside *)kernel)->code->inst[i];
+    const struct uk_amdgpu_inst *inst = &((const struct uk_amdgpu_kernel_inside *)kernel)->code->inst[i];
 
     return (struct uk_amdgpu_instruction){
         inst->text,

@@ -8,7 +8,7 @@
 
 enum { TEXT = 256, MAX_CODE = 16 << 20 };
 
-void uk_amdgpu_code_free(struct uk_code *code) {
+void uk_amdgpu_code_free(struct uk_amdgpu_code *code) {
     if (!code)
         return;
     for (uint32_t i = 0; i < code->n; ++i)
@@ -18,25 +18,25 @@ void uk_amdgpu_code_free(struct uk_code *code) {
     free(code);
 }
 
-static enum uk_step uk_run_unknown(struct uk_wave *w, const struct uk_inst *i) {
+static enum uk_amdgpu_step uk_run_unknown(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     return uk_unsupported(w, i, "%s is not simulated", i->why);
 }
-static enum uk_step uk_run_past(struct uk_wave *w, const struct uk_inst *i) {
+static enum uk_amdgpu_step uk_run_past(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     return uk_report(w, i, -1, "the wave ran past the end of its kernel's code");
 }
 
-static void uk_decode_registers(struct uk_code *code, const struct uk_inst *inst) {
-    for (unsigned k = 0; k < MAX_OPERANDS; ++k) {
-        const struct uk_operand *o = &inst->o[k];
+static void uk_decode_registers(struct uk_amdgpu_code *code, const struct uk_amdgpu_inst *inst) {
+    for (unsigned k = 0; k < UK_AMDGPU_MAX_OPERANDS; ++k) {
+        const struct uk_amdgpu_operand *o = &inst->o[k];
 
-        if (o->kind == OPERAND_V && (uint32_t)o->index + o->words > code->v_registers)
+        if (o->kind == UK_AMDGPU_OPERAND_V && (uint32_t)o->index + o->words > code->v_registers)
             code->v_registers = (uint32_t)o->index + o->words;
     }
 }
 
 /* One instruction of at most `bytes` bytes. false: no memory. */
 static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, uint64_t offset,
-                          struct uk_inst *inst) {
+                          struct uk_amdgpu_inst *inst) {
     char text[TEXT], *kept;
     uint32_t word;
     size_t size = LLVMDisasmInstruction(gpu->disassembler, at, bytes, offset, text, sizeof text);
@@ -63,7 +63,7 @@ static bool uk_decode_one(struct uk_amdgpu *gpu, uint8_t *at, uint64_t bytes, ui
 }
 
 /* Targets of jumps become instructions; of a jump elsewhere, the one that reports it. */
-static void uk_decode_targets(struct uk_code *code) {
+static void uk_decode_targets(struct uk_amdgpu_code *code) {
     for (uint32_t i = 0; i < code->n; ++i) {
         const int64_t at =
             (int64_t)code->inst[i].offset + code->inst[i].size + 4 * (int64_t)code->inst[i].address_offset;
@@ -75,11 +75,11 @@ static void uk_decode_targets(struct uk_code *code) {
     }
 }
 
-enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *gpu, struct uk_kernel_inside *kernel) {
+enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *gpu, struct uk_amdgpu_kernel_inside *kernel) {
     const struct uk_amdgpu_object *object = kernel->kernel.object;
     uint8_t *bytes = uk_simt_near(&gpu->memory, object->image)->bytes + kernel->descriptor.entry;
     const uint64_t n = kernel->code_bytes / 4;
-    struct uk_code *code;
+    struct uk_amdgpu_code *code;
 
     if (kernel->code)
         return UK_AMDGPU_OK;
@@ -96,7 +96,7 @@ enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *gpu, struct uk_kernel_i
     code->address = object->image + kernel->descriptor.entry;
     memset(code->at, -1, (n + 1) * sizeof *code->at);
     for (uint64_t offset = 0; offset < 4 * n; offset += code->inst[code->n++].size) {
-        struct uk_inst *inst = &code->inst[code->n];
+        struct uk_amdgpu_inst *inst = &code->inst[code->n];
 
         code->at[offset / 4] = (int32_t)code->n;
         if (!uk_decode_one(gpu, bytes + offset, 4 * n - offset, offset, inst)) {
@@ -106,7 +106,7 @@ enum uk_amdgpu_status uk_amdgpu_decode(struct uk_amdgpu *gpu, struct uk_kernel_i
         uk_decode_registers(code, inst);
     }
     code->inst[code->n] =
-        (struct uk_inst){.run = uk_run_past, .offset = code->bytes, .text = strdup("end of the code")};
+        (struct uk_amdgpu_inst){.run = uk_run_past, .offset = code->bytes, .text = strdup("end of the code")};
     ++code->n;
     uk_decode_targets(code);
     kernel->code = code;

@@ -11,7 +11,7 @@
  * guide of AMD's SHARK. gfx906 and gfx90a are taken to be the same, which nothing here can measure.
  */
 enum { BANKS = 32 };
-static const uint8_t uk_read_16[LANES] = {
+static const uint8_t uk_read_16[UK_AMDGPU_LANES] = {
     0,  1,  2,  3,  20, 21, 22, 23, 4,  5,  6,  7,  16, 17, 18, 19, 8,  9,  10, 11, 28, 29,
     30, 31, 12, 13, 14, 15, 24, 25, 26, 27, 32, 33, 34, 35, 52, 53, 54, 55, 36, 37, 38, 39,
     48, 49, 50, 51, 40, 41, 42, 43, 60, 61, 62, 63, 44, 45, 46, 47, 56, 57, 58, 59,
@@ -42,25 +42,25 @@ static unsigned uk_phase_cycles(const uint32_t *words, unsigned n) {
     return most;
 }
 
-static void uk_count_banks(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                           const struct uk_event *e) {
+static void uk_count_banks(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
+                           const struct uk_amdgpu_event *e) {
     const unsigned total = e->parts * (e->part_bytes < 4 ? 4 : e->part_bytes);
     struct uk_amdgpu_counts *counts = w->block->run->counts;
-    struct uk_inst *inst = &w->block->run->code->inst[i->number];
+    struct uk_amdgpu_inst *inst = &w->block->run->code->inst[i->number];
     const bool write = i->op->flags & F_WRITE;
     unsigned row = 0, cycles = 0, phases = 0;
 
     while (uk_phases[row].bytes < total && row < 2)
         ++row;
-    for (unsigned first = 0; first < LANES; first += uk_phases[row].lanes) {
+    for (unsigned first = 0; first < UK_AMDGPU_LANES; first += uk_phases[row].lanes) {
         uint32_t words[64];
         unsigned n = 0, worst;
 
-        for (unsigned k = first, before = LANES; k < first + uk_phases[row].lanes; ++k) {
+        for (unsigned k = first, before = UK_AMDGPU_LANES; k < first + uk_phases[row].lanes; ++k) {
             /* The order of reads of 16 bytes is that of ds_read_b128; two reads of 8 are taken in lanes' order. */
             const unsigned l = !write && uk_phases[row].read && e->parts == 1 ? uk_phases[row].read[k] : k;
 
-            if (!(exec >> l & 1) || (before < LANES && e->address[0][l] == e->address[0][before]))
+            if (!(exec >> l & 1) || (before < UK_AMDGPU_LANES && e->address[0][l] == e->address[0][before]))
                 continue;
             before = l;
             for (unsigned part = 0; part < e->parts; ++part)
@@ -83,11 +83,11 @@ static void uk_count_banks(struct uk_wave *w, const struct uk_inst *i, uint64_t 
 }
 
 /* The addresses of the one or two accesses of each active lane, into the event. */
-static enum uk_step uk_lds_addresses(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                                     struct uk_event *e) {
+static enum uk_amdgpu_step uk_lds_addresses(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                            uint64_t exec, struct uk_amdgpu_event *e) {
     const unsigned a = i->o[!(i->op->flags & F_WRITE)].index, size = i->op->types[0];
     const unsigned scale = size * (i->op->flags & F_ST64 ? 64 : 1);
-    enum uk_step step = uk_use_v(w, i, a, 1, exec, "used");
+    enum uk_amdgpu_step step = uk_use_v(w, i, a, 1, exec, "used");
 
     if (step)
         return step;
@@ -97,7 +97,7 @@ static enum uk_step uk_lds_addresses(struct uk_wave *w, const struct uk_inst *i,
     e->parts = i->op->flags & F_TWO ? 2 : 1;
     e->part_bytes = size;
     for (unsigned part = 0; part < e->parts; ++part)
-        for (int l = 0; l < LANES; ++l) {
+        for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
             const uint64_t offset = e->parts == 2 ? (uint64_t)scale * (part ? i->offset1 : i->offset0)
                                                   : (uint64_t)i->address_offset;
 
@@ -108,17 +108,17 @@ static enum uk_step uk_lds_addresses(struct uk_wave *w, const struct uk_inst *i,
                                  i->op->flags & F_WRITE ? "a write" : "a read", size,
                                  (unsigned long long)e->address[part][l], w->block->lds_bytes);
         }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
-static enum uk_step uk_lds_touch(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                                 const struct uk_event *e) {
+static enum uk_amdgpu_step uk_lds_touch(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                        uint64_t exec, const struct uk_amdgpu_event *e) {
     const bool write = i->op->flags & F_WRITE;
     const struct uk_simt_access me = {w->block->number, w->block->epoch, w->number, i->number, write};
     struct uk_simt_access other;
 
     for (unsigned part = 0; part < e->parts; ++part)
-        for (int l = 0, before = -1; l < LANES; ++l) {
+        for (int l = 0, before = -1; l < UK_AMDGPU_LANES; ++l) {
             int result;
 
             if (!(exec >> l & 1) || (before >= 0 && e->address[part][l] == e->address[part][before]))
@@ -135,22 +135,22 @@ static enum uk_step uk_lds_touch(struct uk_wave *w, const struct uk_inst *i, uin
                                  other.wave, other.write ? "writes" : "reads",
                                  uk_name(&w->block->run->code->inst[other.instruction]).text);
         }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
 /* Undefined bits of registers become those of bytes. */
-static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                                 const struct uk_event *e) {
+static enum uk_amdgpu_step uk_lds_write(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                        uint64_t exec, const struct uk_amdgpu_event *e) {
     const unsigned size = e->part_bytes < 4 ? e->part_bytes : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
 
     for (unsigned part = 0; part < e->parts; ++part)
         for (unsigned k = 0; k < i->op->types[1]; ++k) {
             const unsigned r = i->o[1 + part].index + k;
-            const enum uk_step step = uk_use_v(w, i, r, 1, exec, "used");
+            const enum uk_amdgpu_step step = uk_use_v(w, i, r, 1, exec, "used");
 
             if (step)
                 return step;
-            for (unsigned l = 0; l < LANES; ++l) {
+            for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l) {
                 const uint32_t value = w->v[r][l] >> shift, undefined = uk_undefined_bits(w, r, l) >> shift;
                 const uint64_t at = e->address[part][l] + 4 * k;
 
@@ -160,15 +160,15 @@ static enum uk_step uk_lds_write(struct uk_wave *w, const struct uk_inst *i, uin
                 }
             }
         }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
 /* Reads of one register of whole words, which are the most common. */
-static uint64_t uk_lds_read_words(const struct uk_block *block, const uint64_t *address, unsigned offset,
-                                  uint64_t exec, uint32_t *to, uint32_t *undefined) {
+static uint64_t uk_lds_read_words(const struct uk_amdgpu_block *block, const uint64_t *address,
+                                  unsigned offset, uint64_t exec, uint32_t *to, uint32_t *undefined) {
     uint64_t lanes = 0;
 
-    for (int l = 0; l < LANES; ++l) {
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         if (!(exec >> l & 1))
             continue;
         memcpy(&undefined[l], block->lds_undefined + address[l] + offset, 4);
@@ -178,7 +178,8 @@ static uint64_t uk_lds_read_words(const struct uk_block *block, const uint64_t *
     return lanes;
 }
 
-static void uk_lds_read(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, struct uk_event *e) {
+static void uk_lds_read(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
+                        struct uk_amdgpu_event *e) {
     const unsigned size = e->part_bytes < 4 ? e->part_bytes : 4;
 
     e->first = i->o[0].index;
@@ -192,7 +193,7 @@ static void uk_lds_read(struct uk_wave *w, const struct uk_inst *i, uint64_t exe
                                                 w->v[r], w->undefined_bits[r]);
             continue;
         }
-        for (unsigned l = 0; l < LANES; ++l) {
+        for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l) {
             const uint64_t at = e->address[part][l];
             uint32_t undefined;
 
@@ -206,15 +207,16 @@ static void uk_lds_read(struct uk_wave *w, const struct uk_inst *i, uint64_t exe
     }
 }
 
-static enum uk_step uk_lds_do(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, struct uk_event *e) {
+static enum uk_amdgpu_step uk_lds_do(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
+                                     struct uk_amdgpu_event *e) {
     const bool write = i->op->flags & F_WRITE;
-    const struct uk_operand *data = &i->o[0];
-    enum uk_step step = uk_lds_addresses(w, i, exec, e);
+    const struct uk_amdgpu_operand *data = &i->o[0];
+    enum uk_amdgpu_step step = uk_lds_addresses(w, i, exec, e);
 
     if (!step && !write && i->op->flags & (F_HIGH | F_LOW))
         step = uk_use_v(w, i, data->index, data->words, exec, "used");
     if (!step && !write)
-        step = uk_reload(w, i, data->index, data->words, exec, QUEUE_LGKM);
+        step = uk_reload(w, i, data->index, data->words, exec, UK_AMDGPU_QUEUE_LGKM);
     if (!step)
         step = uk_lds_touch(w, i, exec, e);
     if (!step && write)
@@ -224,10 +226,10 @@ static enum uk_step uk_lds_do(struct uk_wave *w, const struct uk_inst *i, uint64
     return step;
 }
 
-enum uk_step uk_run_lds(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_lds(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const uint64_t exec = uk_exec(w);
-    struct uk_event *e = uk_event_new(w, QUEUE_LGKM, i);
-    const enum uk_step step = uk_lds_do(w, i, exec, e);
+    struct uk_amdgpu_event *e = uk_event_new(w, UK_AMDGPU_QUEUE_LGKM, i);
+    const enum uk_amdgpu_step step = uk_lds_do(w, i, exec, e);
 
     if (step)
         return step;
@@ -237,5 +239,5 @@ enum uk_step uk_run_lds(struct uk_wave *w, const struct uk_inst *i) {
     uk_count_banks(w, i, exec, e);
     if (!e->write)
         uk_event_marks(w, e);
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }

@@ -184,7 +184,7 @@ static uint32_t uk_elf_u32(const uint8_t *bytes) {
 }
 
 /* Offsets within the descriptor: AMDGPUUsage, "Kernel Descriptor". */
-static enum uk_amdgpu_status uk_elf_kernel(struct uk_elf *elf, struct uk_kernel_inside *kernel) {
+static enum uk_amdgpu_status uk_elf_kernel(struct uk_elf *elf, struct uk_amdgpu_kernel_inside *kernel) {
     struct uk_amdgpu *gpu = elf->object->gpu;
     const char *name = kernel->kernel.name;
     const uint8_t *bytes;
@@ -203,7 +203,7 @@ static enum uk_amdgpu_status uk_elf_kernel(struct uk_elf *elf, struct uk_kernel_
         return uk_elf_bad(elf, "a kernel's descriptor lies outside the segments");
     bytes = elf->image + symbol.st_value;
     memcpy(&entry, bytes + 16, 8);
-    kernel->descriptor = (struct uk_descriptor){
+    kernel->descriptor = (struct uk_amdgpu_descriptor){
         uk_elf_u32(bytes + 48),          uk_elf_u32(bytes + 52),       uk_elf_u32(bytes + 44),
         uk_elf_u32(bytes + 56) & 0xffff, uk_elf_u32(bytes + 56) >> 16, symbol.st_value + (uint64_t)entry,
     };

@@ -5,8 +5,8 @@
 #include "state.h"
 
 /* An address in a message: its place relative to the nearest buffer. */
-static enum uk_step uk_outside(struct uk_wave *w, const struct uk_inst *i, int lane, uint64_t address,
-                               unsigned size, const char *use) {
+static enum uk_amdgpu_step uk_outside(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, int lane,
+                                      uint64_t address, unsigned size, const char *use) {
     const struct uk_simt_buffer *b = uk_simt_near(&w->block->run->gpu->memory, address);
 
     if (!b)
@@ -17,10 +17,10 @@ static enum uk_step uk_outside(struct uk_wave *w, const struct uk_inst *i, int l
                      (long long)(address - b->address));
 }
 
-static enum uk_step uk_race(struct uk_wave *w, const struct uk_inst *i, int lane, bool write,
-                            const struct uk_simt_buffer *b, uint64_t address,
-                            const struct uk_simt_access *other) {
-    const struct uk_inst *by = &w->block->run->code->inst[other->instruction];
+static enum uk_amdgpu_step uk_race(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, int lane,
+                                   bool write, const struct uk_simt_buffer *b, uint64_t address,
+                                   const struct uk_simt_access *other) {
+    const struct uk_amdgpu_inst *by = &w->block->run->code->inst[other->instruction];
 
     if (other->block != w->block->number)
         return uk_report(w, i, lane, "race: %s byte %llu of a buffer, which another block %s by %s",
@@ -32,9 +32,9 @@ static enum uk_step uk_race(struct uk_wave *w, const struct uk_inst *i, int lane
                      other->write ? "writes" : "reads", uk_name(by).text);
 }
 
-static enum uk_step uk_smem_read(struct uk_wave *w, const struct uk_inst *i, uint64_t address,
-                                 unsigned size) {
-    struct uk_run_state *run = w->block->run;
+static enum uk_amdgpu_step uk_smem_read(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                        uint64_t address, unsigned size) {
+    struct uk_amdgpu_run_state *run = w->block->run;
     const struct uk_simt_buffer *b = uk_simt_near(&run->gpu->memory, address);
     const struct uk_simt_access me = {run->block.number, run->block.epoch, w->number, i->number, false};
     struct uk_simt_access other = me;
@@ -53,13 +53,13 @@ static enum uk_step uk_smem_read(struct uk_wave *w, const struct uk_inst *i, uin
         }
     }
     memcpy(&w->s[i->o[0].index], b->bytes + (address - b->address), size);
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
-enum uk_step uk_run_smem(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_smem(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     uint64_t base, offset, undefined[2];
-    struct uk_event *e;
-    enum uk_step step = uk_scalar_source(w, i, &i->o[1], &base, &undefined[0]);
+    struct uk_amdgpu_event *e;
+    enum uk_amdgpu_step step = uk_scalar_source(w, i, &i->o[1], &base, &undefined[0]);
 
     if (!step)
         step = uk_scalar_source(w, i, &i->o[2], &offset, &undefined[1]);
@@ -72,22 +72,22 @@ enum uk_step uk_run_smem(struct uk_wave *w, const struct uk_inst *i) {
         step = uk_smem_read(w, i, (base + offset) & ~(uint64_t)3, i->op->types[0]);
     if (step)
         return step;
-    e = uk_event_new(w, QUEUE_LGKM, i);
+    e = uk_event_new(w, UK_AMDGPU_QUEUE_LGKM, i);
     e->scalar = true;
     e->first = i->o[0].index;
     e->n = i->op->types[1];
     memset(e->undefined, 0, sizeof e->undefined);
     uk_event_marks(w, e);
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
 /* Each active lane's address; a report if one is undefined. */
-static enum uk_step uk_addresses(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                                 uint64_t *address) {
-    const struct uk_operand *a = &i->o[!(i->op->flags & F_WRITE)], *s = &i->o[2];
-    const bool scalar = s->kind == OPERAND_S;
+static enum uk_amdgpu_step uk_addresses(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                        uint64_t exec, uint64_t *address) {
+    const struct uk_amdgpu_operand *a = &i->o[!(i->op->flags & F_WRITE)], *s = &i->o[2];
+    const bool scalar = s->kind == UK_AMDGPU_OPERAND_S;
     uint64_t base = 0, undefined = 0;
-    enum uk_step step = STEP_NEXT;
+    enum uk_amdgpu_step step = UK_AMDGPU_STEP_NEXT;
 
     if (scalar)
         step = uk_scalar_source(w, i, s, &base, &undefined);
@@ -100,25 +100,26 @@ static enum uk_step uk_addresses(struct uk_wave *w, const struct uk_inst *i, uin
     if (undefined)
         return uk_report(w, i, scalar ? -1 : __builtin_ctzll(undefined),
                          "the address is undefined: what it is made of was never written");
-    for (int l = 0; l < LANES; ++l) {
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         const uint64_t high = scalar ? 0 : w->v[a->index + 1][l];
 
         address[l] = base + (w->v[a->index][l] | high << 32) + (uint64_t)(int64_t)i->address_offset;
     }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
 /* The bytes of these lanes; the buffer of the lane before is likely that of the next. `shared`: those that waves can write. */
-static enum uk_step uk_touch_global(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                                    const uint64_t *address, struct uk_places *places, uint64_t *shared) {
+static enum uk_amdgpu_step uk_touch_global(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                           uint64_t exec, const uint64_t *address,
+                                           struct uk_amdgpu_places *places, uint64_t *shared) {
     const bool write = i->op->flags & F_WRITE;
-    struct uk_run_state *run = w->block->run;
+    struct uk_amdgpu_run_state *run = w->block->run;
     const struct uk_simt_access me = {run->block.number, run->block.epoch, w->number, i->number, write};
     const unsigned size = i->op->types[0];
     struct uk_simt_buffer *b = NULL;
     struct uk_simt_access other;
 
-    for (int l = 0; l < LANES; ++l) {
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         int result;
 
         if (!(exec >> l & 1))
@@ -141,25 +142,25 @@ static enum uk_step uk_touch_global(struct uk_wave *w, const struct uk_inst *i, 
         if (result)
             return result < 0 ? uk_no_memory(w, i) : uk_race(w, i, l, write, b, address[l], &other);
     }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
 /* To scratch undefined bits are stored too. */
-static enum uk_step uk_store(struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
-                             const struct uk_places *places) {
-    const struct uk_operand *data = &i->o[1];
+static enum uk_amdgpu_step uk_store(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
+                                    const struct uk_amdgpu_places *places) {
+    const struct uk_amdgpu_operand *data = &i->o[1];
     const unsigned size = i->op->types[0] < 4 ? i->op->types[0] : 4, shift = i->op->flags & F_HIGH ? 16 : 0;
     const uint32_t stored = (uint32_t)((UINT64_C(1) << 8 * size) - 1) << shift;
 
     for (unsigned k = 0; k < data->words; ++k) {
         const unsigned r = data->index + k;
 
-        for (int l = 0; l < LANES && w->undefined[r] & exec; ++l)
+        for (int l = 0; l < UK_AMDGPU_LANES && w->undefined[r] & exec; ++l)
             if (exec >> l & 1 && !places->undefined[l] && uk_undefined_bits(w, r, (unsigned)l) & stored)
                 return uk_report(w, i, l,
                                  "%s, which is stored, is undefined: what it is made of was never written",
                                  uk_register_name(true, r).text);
-        for (int l = 0; l < LANES; ++l) {
+        for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
             const uint32_t value = w->v[r][l] >> shift;
             const uint32_t undefined = uk_undefined_bits(w, r, (unsigned)l) >> shift;
 
@@ -169,10 +170,10 @@ static enum uk_step uk_store(struct uk_wave *w, const struct uk_inst *i, uint64_
                 memcpy(places->undefined[l] + 4 * k, &undefined, size);
         }
     }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
-uint32_t uk_loaded(const struct uk_inst *i, uint32_t before, const uint8_t *bytes) {
+uint32_t uk_loaded(const struct uk_amdgpu_inst *i, uint32_t before, const uint8_t *bytes) {
     const uint32_t flags = i->op->flags, size = i->op->types[0];
     uint32_t value = 0;
 
@@ -185,8 +186,8 @@ uint32_t uk_loaded(const struct uk_inst *i, uint32_t before, const uint8_t *byte
 }
 
 /* What buffers have is defined; of a register of which a half is loaded the other one may not be. */
-static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, const struct uk_places *places,
-                    struct uk_event *e) {
+static void uk_load(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
+                    const struct uk_amdgpu_places *places, struct uk_amdgpu_event *e) {
     static const uint8_t defined[4];
 
     e->first = i->o[0].index;
@@ -195,7 +196,7 @@ static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, c
         const unsigned r = i->o[0].index + k;
 
         e->undefined[k] = 0;
-        for (unsigned l = 0; l < LANES; ++l)
+        for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l)
             if (exec >> l & 1) {
                 const uint8_t *bits = places->undefined[l] ? places->undefined[l] + 4 * k : defined;
                 const uint32_t undefined = uk_loaded(i, uk_undefined_bits(w, r, l), bits);
@@ -208,15 +209,15 @@ static void uk_load(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, c
 }
 
 /* Where each lane's bytes are: in buffers, at `address`, or in scratch. */
-static enum uk_step uk_find(struct uk_wave *w, const struct uk_inst *i, uint64_t exec, uint64_t *address,
-                            struct uk_places *places, uint64_t *shared) {
+static enum uk_amdgpu_step uk_find(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
+                                   uint64_t *address, struct uk_amdgpu_places *places, uint64_t *shared) {
     uint64_t own = 0;
-    enum uk_step step;
+    enum uk_amdgpu_step step;
 
     if (i->op->flags & (F_BUFFER | F_PRIVATE))
         return uk_scratch_places(w, i, exec, places);
     step = uk_addresses(w, i, exec, address);
-    for (int l = 0; l < LANES && !step && i->op->flags & F_FLAT; ++l)
+    for (int l = 0; l < UK_AMDGPU_LANES && !step && i->op->flags & F_FLAT; ++l)
         own |= (uint64_t)uk_is_private(address[l]) << l;
     own &= exec;
     if (!step && own)
@@ -224,19 +225,19 @@ static enum uk_step uk_find(struct uk_wave *w, const struct uk_inst *i, uint64_t
     return step ? step : uk_touch_global(w, i, exec & ~own, address, places, shared);
 }
 
-enum uk_step uk_run_global(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_global(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const bool write = i->op->flags & F_WRITE;
-    const struct uk_operand *data = &i->o[write];
+    const struct uk_amdgpu_operand *data = &i->o[write];
     const uint64_t exec = uk_exec(w), moved = (uint64_t)__builtin_popcountll(exec) * i->op->types[0];
-    uint64_t address[LANES], shared = 0;
-    struct uk_places places;
-    struct uk_event *e;
-    enum uk_step step = STEP_NEXT;
+    uint64_t address[UK_AMDGPU_LANES], shared = 0;
+    struct uk_amdgpu_places places;
+    struct uk_amdgpu_event *e;
+    enum uk_amdgpu_step step = UK_AMDGPU_STEP_NEXT;
 
     if (write || i->op->flags & (F_HIGH | F_LOW))
         step = uk_use_v(w, i, data->index, data->words, exec, "used");
     if (!step && !write)
-        step = uk_reload(w, i, data->index, data->words, exec, QUEUE_VM);
+        step = uk_reload(w, i, data->index, data->words, exec, UK_AMDGPU_QUEUE_VM);
     if (!step)
         step = uk_find(w, i, exec, address, &places, &shared);
     if (!step && write)
@@ -244,7 +245,7 @@ enum uk_step uk_run_global(struct uk_wave *w, const struct uk_inst *i) {
     if (step)
         return step;
     *(write ? &w->block->run->counts->store_bytes : &w->block->run->counts->load_bytes) += moved;
-    e = uk_event_new(w, QUEUE_VM, i);
+    e = uk_event_new(w, UK_AMDGPU_QUEUE_VM, i);
     e->write = write;
     e->shared = shared;
     if (shared) {
@@ -253,8 +254,8 @@ enum uk_step uk_run_global(struct uk_wave *w, const struct uk_inst *i) {
         memcpy(e->address[0], address, sizeof address);
     }
     if (write)
-        return STEP_NEXT;
+        return UK_AMDGPU_STEP_NEXT;
     uk_load(w, i, exec, &places, e);
     uk_event_marks(w, e);
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }

@@ -14,7 +14,7 @@ struct uk_pack {
 
 enum uk_pack_kind { PACK_INTEGER, PACK_TEXT, PACK_LIST, PACK_MAP, PACK_OTHER };
 /* An integer, the number of a list's or map's elements, or the length of a text. */
-struct uk_value {
+struct uk_amdgpu_value {
     enum uk_pack_kind kind;
     uint64_t n;
     const char *text;
@@ -32,8 +32,8 @@ static uint64_t uk_pack_number(struct uk_pack *p, unsigned bytes) {
     return value;
 }
 
-static struct uk_value uk_pack_bytes(struct uk_pack *p, enum uk_pack_kind kind, uint64_t n) {
-    const struct uk_value value = {kind, n, (const char *)p->at};
+static struct uk_amdgpu_value uk_pack_bytes(struct uk_pack *p, enum uk_pack_kind kind, uint64_t n) {
+    const struct uk_amdgpu_value value = {kind, n, (const char *)p->at};
 
     if (n > (uint64_t)(p->end - p->at))
         p->bad = true;
@@ -42,22 +42,22 @@ static struct uk_value uk_pack_bytes(struct uk_pack *p, enum uk_pack_kind kind, 
     return value;
 }
 
-static struct uk_value uk_pack_next(struct uk_pack *p) {
+static struct uk_amdgpu_value uk_pack_next(struct uk_pack *p) {
     const uint8_t tag = (uint8_t)uk_pack_number(p, 1);
 
     if (tag < 0x80)
-        return (struct uk_value){PACK_INTEGER, tag, NULL};
+        return (struct uk_amdgpu_value){PACK_INTEGER, tag, NULL};
     if (tag < 0x90)
-        return (struct uk_value){PACK_MAP, tag & 15, NULL};
+        return (struct uk_amdgpu_value){PACK_MAP, tag & 15, NULL};
     if (tag < 0xa0)
-        return (struct uk_value){PACK_LIST, tag & 15, NULL};
+        return (struct uk_amdgpu_value){PACK_LIST, tag & 15, NULL};
     if (tag < 0xc0)
         return uk_pack_bytes(p, PACK_TEXT, tag & 31);
     switch (tag) {
     case 0xc0: /* nil, false, true */
     case 0xc2:
     case 0xc3:
-        return (struct uk_value){PACK_OTHER, tag == 0xc3, NULL};
+        return (struct uk_amdgpu_value){PACK_OTHER, tag == 0xc3, NULL};
     case 0xc4:
     case 0xc5:
     case 0xc6:
@@ -69,7 +69,7 @@ static struct uk_value uk_pack_next(struct uk_pack *p) {
     case 0xcd:
     case 0xce:
     case 0xcf:
-        return (struct uk_value){PACK_INTEGER, uk_pack_number(p, 1u << (tag - 0xcc)), NULL};
+        return (struct uk_amdgpu_value){PACK_INTEGER, uk_pack_number(p, 1u << (tag - 0xcc)), NULL};
     case 0xd0: /* no value that is needed is signed */
     case 0xd1:
     case 0xd2:
@@ -81,20 +81,20 @@ static struct uk_value uk_pack_next(struct uk_pack *p) {
         return uk_pack_bytes(p, PACK_TEXT, uk_pack_number(p, 1u << (tag - 0xd9)));
     case 0xdc:
     case 0xdd:
-        return (struct uk_value){PACK_LIST, uk_pack_number(p, tag == 0xdc ? 2 : 4), NULL};
+        return (struct uk_amdgpu_value){PACK_LIST, uk_pack_number(p, tag == 0xdc ? 2 : 4), NULL};
     case 0xde:
     case 0xdf:
-        return (struct uk_value){PACK_MAP, uk_pack_number(p, tag == 0xde ? 2 : 4), NULL};
+        return (struct uk_amdgpu_value){PACK_MAP, uk_pack_number(p, tag == 0xde ? 2 : 4), NULL};
     default:
         if (tag >= 0xe0)
-            return (struct uk_value){PACK_OTHER, 0, NULL};
+            return (struct uk_amdgpu_value){PACK_OTHER, 0, NULL};
         p->bad = true;
-        return (struct uk_value){PACK_OTHER, 0, NULL};
+        return (struct uk_amdgpu_value){PACK_OTHER, 0, NULL};
     }
 }
 
 /* Passes the rest of a value whose beginning was read. */
-static void uk_pack_skip(struct uk_pack *p, struct uk_value value, unsigned depth) {
+static void uk_pack_skip(struct uk_pack *p, struct uk_amdgpu_value value, unsigned depth) {
     uint64_t n = value.kind == PACK_LIST ? value.n : value.kind == PACK_MAP ? 2 * value.n : 0;
 
     if (depth > 16)
@@ -103,19 +103,19 @@ static void uk_pack_skip(struct uk_pack *p, struct uk_value value, unsigned dept
         uk_pack_skip(p, uk_pack_next(p), depth + 1);
 }
 
-static bool uk_is(struct uk_value value, const char *text) {
+static bool uk_is(struct uk_amdgpu_value value, const char *text) {
     return value.kind == PACK_TEXT && value.n == strlen(text) && memcmp(value.text, text, value.n) == 0;
 }
 
 /* What is filled in; in the first pass the pointers are NULL. */
 struct uk_filled {
-    struct uk_kernel_inside *kernels;
+    struct uk_amdgpu_kernel_inside *kernels;
     struct uk_amdgpu_argument *arguments;
     char *names;
     size_t n_kernels, n_arguments, n_names;
 };
 
-static const char *uk_keep(struct uk_filled *f, struct uk_value value) {
+static const char *uk_keep(struct uk_filled *f, struct uk_amdgpu_value value) {
     char *kept = f->names ? f->names + f->n_names : NULL;
 
     if (value.kind != PACK_TEXT)
@@ -128,7 +128,7 @@ static const char *uk_keep(struct uk_filled *f, struct uk_value value) {
     return kept;
 }
 
-static enum uk_amdgpu_argument_kind uk_kind_of(struct uk_value value) {
+static enum uk_amdgpu_argument_kind uk_kind_of(struct uk_amdgpu_value value) {
     return uk_is(value, "by_value")                 ? UK_AMDGPU_BY_VALUE
            : uk_is(value, "global_buffer")          ? UK_AMDGPU_BUFFER
            : uk_is(value, "dynamic_shared_pointer") ? UK_AMDGPU_LDS_POINTER
@@ -137,13 +137,13 @@ static enum uk_amdgpu_argument_kind uk_kind_of(struct uk_value value) {
 }
 
 static void uk_pack_argument(struct uk_pack *p, struct uk_filled *f) {
-    const struct uk_value map = uk_pack_next(p);
+    const struct uk_amdgpu_value map = uk_pack_next(p);
     struct uk_amdgpu_argument argument = {.name = "", .value_kind = ""};
 
     if (map.kind != PACK_MAP)
         p->bad = true;
     for (uint64_t i = 0; i < map.n && !p->bad; ++i) {
-        const struct uk_value key = uk_pack_next(p), value = uk_pack_next(p);
+        const struct uk_amdgpu_value key = uk_pack_next(p), value = uk_pack_next(p);
 
         if (uk_is(key, ".name"))
             argument.name = uk_keep(f, value);
@@ -163,7 +163,7 @@ static void uk_pack_argument(struct uk_pack *p, struct uk_filled *f) {
 }
 
 /* The numbers of a kernel that need no conversion. */
-static uint32_t *uk_number_of(struct uk_amdgpu_kernel *k, struct uk_value key) {
+static uint32_t *uk_number_of(struct uk_amdgpu_kernel *k, struct uk_amdgpu_value key) {
     const struct {
         const char *name;
         uint32_t *to;
@@ -187,13 +187,13 @@ static uint32_t *uk_number_of(struct uk_amdgpu_kernel *k, struct uk_value key) {
 }
 
 static void uk_pack_kernel(struct uk_pack *p, struct uk_filled *f) {
-    const struct uk_value map = uk_pack_next(p);
+    const struct uk_amdgpu_value map = uk_pack_next(p);
     struct uk_amdgpu_kernel kernel = {.name = ""};
 
     if (map.kind != PACK_MAP)
         p->bad = true;
     for (uint64_t i = 0; i < map.n && !p->bad; ++i) {
-        const struct uk_value key = uk_pack_next(p), value = uk_pack_next(p);
+        const struct uk_amdgpu_value key = uk_pack_next(p), value = uk_pack_next(p);
         uint32_t *number = uk_number_of(&kernel, key);
 
         if (number && (value.kind != PACK_INTEGER || value.n > UINT32_MAX))
@@ -217,12 +217,12 @@ static void uk_pack_kernel(struct uk_pack *p, struct uk_filled *f) {
 }
 
 static void uk_pack_all(struct uk_pack *p, struct uk_filled *f) {
-    const struct uk_value map = uk_pack_next(p);
+    const struct uk_amdgpu_value map = uk_pack_next(p);
 
     if (map.kind != PACK_MAP)
         p->bad = true;
     for (uint64_t i = 0; i < map.n && !p->bad; ++i) {
-        const struct uk_value key = uk_pack_next(p), value = uk_pack_next(p);
+        const struct uk_amdgpu_value key = uk_pack_next(p), value = uk_pack_next(p);
 
         if (!uk_is(key, "amdhsa.kernels") || value.kind != PACK_LIST)
             uk_pack_skip(p, value, 0);

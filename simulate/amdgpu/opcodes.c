@@ -47,17 +47,17 @@ static inline _Float16 uk_get_f16(const uint32_t *const *s, int l) {
 #define GET_i64(s, l) (int64_t) uk_get_u64(s, l)
 #define GET_f64(s, l) uk_double(uk_get_u64(s, l))
 
-static inline void uk_put_u64(uint32_t (*d)[LANES], int l, uint64_t a) {
+static inline void uk_put_u64(uint32_t (*d)[UK_AMDGPU_LANES], int l, uint64_t a) {
     d[0][l] = (uint32_t)a;
     d[1][l] = (uint32_t)(a >> 32);
 }
-static inline void uk_put_f64(uint32_t (*d)[LANES], int l, double a) {
+static inline void uk_put_f64(uint32_t (*d)[UK_AMDGPU_LANES], int l, double a) {
     uint64_t bits;
 
     memcpy(&bits, &a, 8);
     uk_put_u64(d, l, bits);
 }
-static inline void uk_put_f16(uint32_t (*d)[LANES], int l, _Float16 a) {
+static inline void uk_put_f16(uint32_t (*d)[UK_AMDGPU_LANES], int l, _Float16 a) {
     uint16_t bits;
 
     memcpy(&bits, &a, 2);
@@ -79,23 +79,23 @@ static inline void uk_put_f16(uint32_t (*d)[LANES], int l, _Float16 a) {
     const t_##B b = GET_##B(s + 2, l); \
     const t_##C c = GET_##C(s + 4, l); \
     (void)a, (void)b, (void)c
-#define PARAMETERS                                                                     \
-    uint32_t(*restrict d)[LANES], const uint32_t *const *restrict s, uint64_t mask_in, \
+#define PARAMETERS                                                                               \
+    uint32_t(*restrict d)[UK_AMDGPU_LANES], const uint32_t *const *restrict s, uint64_t mask_in, \
         uint64_t *restrict mask_out
 
-#define V(name, D, A, B, C, flags, ...)      \
-    static void LANES_OF(name)(PARAMETERS) { \
-        (void)mask_in, (void)mask_out;       \
-        for (int l = 0; l < LANES; ++l) {    \
-            SOURCES(A, B, C);                \
-            PUT_##D(d, l, (__VA_ARGS__));    \
-        }                                    \
+#define V(name, D, A, B, C, flags, ...)             \
+    static void LANES_OF(name)(PARAMETERS) {        \
+        (void)mask_in, (void)mask_out;              \
+        for (int l = 0; l < UK_AMDGPU_LANES; ++l) { \
+            SOURCES(A, B, C);                       \
+            PUT_##D(d, l, (__VA_ARGS__));           \
+        }                                           \
     }
 /* Integers without their types' ends; the most and least numbers of a type. */
 #define EXACT(function, D, A, B, C, result, ...)                                           \
     static void function(PARAMETERS) {                                                     \
         (void)mask_in, (void)mask_out;                                                     \
-        for (int l = 0; l < LANES; ++l) {                                                  \
+        for (int l = 0; l < UK_AMDGPU_LANES; ++l) {                                        \
             const int64_t a = GET_##A(s, l), b = GET_##B(s + 2, l), c = GET_##C(s + 4, l), \
                           exact = (__VA_ARGS__);                                           \
             (void)c;                                                                       \
@@ -113,36 +113,36 @@ static inline void uk_put_f16(uint32_t (*d)[LANES], int l, _Float16 a) {
 #define VS(name, D, A, B, C, flags, ...)                  \
     EXACT(LANES_OF(name), D, A, B, C, exact, __VA_ARGS__) \
     EXACT(uk_clamped_##name, D, A, B, C, uk_middle(exact, LEAST_##D, MOST_##D), __VA_ARGS__)
-#define VM(name, D, A, B, C, flags, ...)     \
-    static void LANES_OF(name)(PARAMETERS) { \
-        uint64_t out = 0;                    \
-        for (int l = 0; l < LANES; ++l) {    \
-            const bool m = mask_in >> l & 1; \
-            bool k = false;                  \
-            SOURCES(A, B, C);                \
-            (void)m;                         \
-            PUT_##D(d, l, (__VA_ARGS__));    \
-            out |= (uint64_t)k << l;         \
-        }                                    \
-        *mask_out = out;                     \
+#define VM(name, D, A, B, C, flags, ...)            \
+    static void LANES_OF(name)(PARAMETERS) {        \
+        uint64_t out = 0;                           \
+        for (int l = 0; l < UK_AMDGPU_LANES; ++l) { \
+            const bool m = mask_in >> l & 1;        \
+            bool k = false;                         \
+            SOURCES(A, B, C);                       \
+            (void)m;                                \
+            PUT_##D(d, l, (__VA_ARGS__));           \
+            out |= (uint64_t)k << l;                \
+        }                                           \
+        *mask_out = out;                            \
     }
-#define VC(name, A, B, ...)                      \
-    static void LANES_OF(name)(PARAMETERS) {     \
-        uint64_t out = 0;                        \
-        (void)mask_in, (void)d;                  \
-        for (int l = 0; l < LANES; ++l) {        \
-            SOURCES(A, B, none);                 \
-            out |= (uint64_t)(__VA_ARGS__) << l; \
-        }                                        \
-        *mask_out = out;                         \
+#define VC(name, A, B, ...)                         \
+    static void LANES_OF(name)(PARAMETERS) {        \
+        uint64_t out = 0;                           \
+        (void)mask_in, (void)d;                     \
+        for (int l = 0; l < UK_AMDGPU_LANES; ++l) { \
+            SOURCES(A, B, none);                    \
+            out |= (uint64_t)(__VA_ARGS__) << l;    \
+        }                                           \
+        *mask_out = out;                            \
     }
 #include "opcodes.def"
 
 /* Most instructions that are executed are FMAs of f32: the host's instruction is used where it has one. */
 #ifdef __x86_64__
-__attribute__((target("avx2,fma"))) static void uk_lanes_fma_avx2(uint32_t (*restrict d)[LANES],
+__attribute__((target("avx2,fma"))) static void uk_lanes_fma_avx2(uint32_t (*restrict d)[UK_AMDGPU_LANES],
                                                                   const uint32_t *const *restrict s) {
-    for (int l = 0; l < LANES; ++l)
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         d[0][l] = uk_bits(__builtin_fmaf(uk_float(s[0][l]), uk_float(s[2][l]), uk_float(s[4][l])));
 }
 #endif
@@ -154,7 +154,7 @@ static void uk_lanes_fma(PARAMETERS) {
         return;
     }
 #endif
-    for (int l = 0; l < LANES; ++l)
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         d[0][l] = uk_bits(fmaf(uk_float(s[0][l]), uk_float(s[2][l]), uk_float(s[4][l])));
 }
 
@@ -191,7 +191,7 @@ static void uk_lanes_fma(PARAMETERS) {
 #include "opcodes.def"
 
 #define KIND_OF(flags) ((flags)&F_FMA ? UK_AMDGPU_FMA : UK_AMDGPU_VALU)
-static const struct uk_opcode uk_opcodes[] = {
+static const struct uk_amdgpu_opcode uk_opcodes[] = {
 #define V(name, D, A, B, C, flags, ...) \
     {#name, uk_run_valu, KIND_OF(flags), {T_##D, T_##A, T_##B, T_##C}, flags, uk_lanes_##name, NULL, NULL},
 #define VS(name, D, A, B, C, flags, ...)                                      \
@@ -225,7 +225,7 @@ static const struct uk_opcode uk_opcodes[] = {
 #include "opcodes.def"
 };
 
-const struct uk_opcode *uk_amdgpu_opcode(const char *name) {
+const struct uk_amdgpu_opcode *uk_amdgpu_opcode(const char *name) {
     for (size_t i = 0; i < sizeof uk_opcodes / sizeof uk_opcodes[0]; ++i)
         if (strcmp(uk_opcodes[i].name, name) == 0)
             return &uk_opcodes[i];
@@ -238,12 +238,12 @@ static const uint8_t uk_type_words[] = {
     [T_b1] = 1,  [T_b2] = 1,  [T_b3] = 1,  [T_n4] = 1,   [T_n5] = 1,  [T_n6] = 1,  [T_n32] = 1,
 };
 
-static bool uk_is_float(enum uk_type type) {
+static bool uk_is_float(enum uk_amdgpu_type type) {
     return type == T_f32 || type == T_f64 || type == T_f16;
 }
 
 /* The bits of a constant: of a float as the operand's type has it; the 32 bits of a literal are f64's upper ones. */
-static void uk_constant(struct uk_operand *o, enum uk_type type) {
+static void uk_constant(struct uk_amdgpu_operand *o, enum uk_amdgpu_type type) {
     if (!o->is_float) {
         if (type == T_f64 && o->value[0] > 64 && o->value[0] < UINT32_MAX - 16)
             o->value[1] = o->value[0], o->value[0] = 0;
@@ -263,18 +263,19 @@ static void uk_constant(struct uk_operand *o, enum uk_type type) {
 }
 
 /* A source of the row's type. */
-static const char *uk_source(struct uk_inst *i, unsigned n, bool vector) {
+static const char *uk_source(struct uk_amdgpu_inst *i, unsigned n, bool vector) {
     const uint32_t flags = i->op->flags;
-    struct uk_operand *o = &i->o[n];
-    const enum uk_type type = flags & F_MIX && o->select_high ? T_f16 : i->op->types[n];
+    struct uk_amdgpu_operand *o = &i->o[n];
+    const enum uk_amdgpu_type type = flags & F_MIX && o->select_high ? T_f16 : i->op->types[n];
 
     if (type == T_none)
         return NULL;
-    if (o->kind == OPERAND_NONE || o->kind == OPERAND_OFF || (o->kind == OPERAND_V && !vector))
+    if (o->kind == UK_AMDGPU_OPERAND_NONE || o->kind == UK_AMDGPU_OPERAND_OFF ||
+        (o->kind == UK_AMDGPU_OPERAND_V && !vector))
         return "an operand of this instruction";
-    if (o->kind == OPERAND_CONSTANT)
+    if (o->kind == UK_AMDGPU_OPERAND_CONSTANT)
         uk_constant(o, type);
-    else if (o->kind != OPERAND_SCC && o->words != uk_type_words[type])
+    else if (o->kind != UK_AMDGPU_OPERAND_SCC && o->words != uk_type_words[type])
         return "the size of an operand of this instruction";
     if ((o->negative || o->absolute) && !uk_is_float(type) && !(flags & F_SELECT))
         return "a sign of this instruction";
@@ -282,19 +283,19 @@ static const char *uk_source(struct uk_inst *i, unsigned n, bool vector) {
 }
 
 /* In the order of the text: the destination, a mask, the sources, a mask; into o[0], sources from o[1], masks at o[4], o[5]. */
-static const char *uk_operands_valu(struct uk_inst *i) {
-    struct uk_operand in[MAX_OPERANDS], zero = {0};
+static const char *uk_operands_valu(struct uk_amdgpu_inst *i) {
+    struct uk_amdgpu_operand in[UK_AMDGPU_MAX_OPERANDS], zero = {0};
     const uint32_t flags = i->op->flags;
     const bool by_half = flags & (F_PK | F_HALVES | F_PK_HALF | F_MIX);
     unsigned at = 1, n = 1;
 
     memcpy(in, i->o, sizeof in);
-    for (unsigned k = 1; k < MAX_OPERANDS; ++k)
+    for (unsigned k = 1; k < UK_AMDGPU_MAX_OPERANDS; ++k)
         i->o[k] = zero;
     if (flags & F_MASK_OUT)
         i->o[4] = in[at++];
     for (; n <= 3 && i->op->types[n] && !(n == 3 && flags & F_ACC); ++n, ++at) {
-        const struct uk_operand bits = in[n];
+        const struct uk_amdgpu_operand bits = in[n];
 
         if (at >= i->n)
             return "the number of operands of this instruction";
@@ -307,7 +308,7 @@ static const char *uk_operands_valu(struct uk_inst *i) {
             i->o[n].sdwa = i->source_sdwa[n - 1];
     }
     /* Behind the sources' bits of op_sel is the destination's. */
-    i->upper = flags & F_WRITE_HI || (n < MAX_OPERANDS && in[n].select_low && !by_half);
+    i->upper = flags & F_WRITE_HI || (n < UK_AMDGPU_MAX_OPERANDS && in[n].select_low && !by_half);
     if (i->upper && !(flags & F_KEEP))
         return "a modifier of this instruction";
     if (flags & F_ACC)
@@ -315,7 +316,7 @@ static const char *uk_operands_valu(struct uk_inst *i) {
     if (flags & F_MASK_IN && at < i->n)
         i->o[5] = in[at++];
     for (unsigned k = 1; k <= 3 && !by_half; ++k) {
-        struct uk_operand *o = &i->o[k];
+        struct uk_amdgpu_operand *o = &i->o[k];
 
         if (o->select_high || o->negative_high || (o->select_low && !(flags & F_OP_SEL)))
             return "a modifier of this instruction";
@@ -324,48 +325,50 @@ static const char *uk_operands_valu(struct uk_inst *i) {
         o->select_low = false;
     }
     if (flags & F_VCC_IN)
-        i->o[5] = (struct uk_operand){.kind = OPERAND_S, .index = VCC, .words = 2};
+        i->o[5] = (struct uk_amdgpu_operand){.kind = UK_AMDGPU_OPERAND_S, .index = VCC, .words = 2};
     return at == i->n ? NULL : "the number of operands of this instruction";
 }
 
-static bool uk_is_mask(const struct uk_operand *o) {
-    return o->kind == OPERAND_S && o->words == 2;
+static bool uk_is_mask(const struct uk_amdgpu_operand *o) {
+    return o->kind == UK_AMDGPU_OPERAND_S && o->words == 2;
 }
 
 /* v_pk_mov_b32 takes one half of each source; the others a low and a high half for each result. */
-static const char *uk_operands_packed(struct uk_inst *i) {
+static const char *uk_operands_packed(struct uk_amdgpu_inst *i) {
     for (unsigned n = 1; n <= 3; ++n) {
-        struct uk_operand *o = &i->o[n];
+        struct uk_amdgpu_operand *o = &i->o[n];
 
         if (!i->op->types[n])
             continue;
-        if (o->absolute || (o->kind == OPERAND_CONSTANT && o->select_low != o->select_high))
+        if (o->absolute || (o->kind == UK_AMDGPU_OPERAND_CONSTANT && o->select_low != o->select_high))
             return "a modifier of this instruction";
-        if (o->kind == OPERAND_CONSTANT)
+        if (o->kind == UK_AMDGPU_OPERAND_CONSTANT)
             uk_constant(o, T_f32);
         else if (o->words != 2)
             return "the size of an operand of this instruction";
         /* A constant has a lower half only: taking its upper half is refused. */
-        if (o->kind == OPERAND_CONSTANT && o->select_high)
+        if (o->kind == UK_AMDGPU_OPERAND_CONSTANT && o->select_high)
             return "a constant whose upper half is taken";
     }
-    return i->o[0].kind == OPERAND_V && i->o[0].words == 2 ? NULL
-                                                           : "the size of an operand of this instruction";
+    return i->o[0].kind == UK_AMDGPU_OPERAND_V && i->o[0].words == 2
+               ? NULL
+               : "the size of an operand of this instruction";
 }
 
 /* Of 16-bit halves: a constant has a lower one only, so its upper one is taken of 0 alone. */
-static const char *uk_operands_halves(struct uk_inst *i) {
+static const char *uk_operands_halves(struct uk_amdgpu_inst *i) {
     for (unsigned n = 1; n <= 3; ++n) {
-        const struct uk_operand *o = &i->o[n];
+        const struct uk_amdgpu_operand *o = &i->o[n];
 
-        if (o->absolute || (o->kind == OPERAND_CONSTANT && (o->select_low || o->select_high) && o->value[0]))
+        if (o->absolute ||
+            (o->kind == UK_AMDGPU_OPERAND_CONSTANT && (o->select_low || o->select_high) && o->value[0]))
             return "a modifier of this instruction";
     }
     return NULL;
 }
 
-static const char *uk_check_valu(struct uk_inst *i) {
-    const struct uk_opcode *op = i->op;
+static const char *uk_check_valu(struct uk_amdgpu_inst *i) {
+    const struct uk_amdgpu_opcode *op = i->op;
     const char *why = uk_operands_valu(i);
     const unsigned d = op->flags & F_COMPARE ? 2 : uk_type_words[op->types[0]];
 
@@ -388,7 +391,8 @@ static const char *uk_check_valu(struct uk_inst *i) {
     }
     if (why)
         return why;
-    if (op->flags & F_COMPARE ? !uk_is_mask(&i->o[0]) : i->o[0].kind != OPERAND_V || i->o[0].words != d)
+    if (op->flags & F_COMPARE ? !uk_is_mask(&i->o[0])
+                              : i->o[0].kind != UK_AMDGPU_OPERAND_V || i->o[0].words != d)
         return "the destination of this instruction";
     if (i->clamp && !op->clamped && !uk_is_float(op->types[0]))
         return "the modifier clamp of this instruction";
@@ -397,20 +401,20 @@ static const char *uk_check_valu(struct uk_inst *i) {
     return NULL;
 }
 
-static const char *uk_check_salu(struct uk_inst *i) {
-    const struct uk_opcode *op = i->op;
-    struct uk_operand zero = {0};
+static const char *uk_check_salu(struct uk_amdgpu_inst *i) {
+    const struct uk_amdgpu_opcode *op = i->op;
+    struct uk_amdgpu_operand zero = {0};
     const bool d = !(op->flags & F_NO_D);
     const char *why = NULL;
     unsigned n;
 
     if (!d) {
-        memmove(i->o + 1, i->o, (MAX_OPERANDS - 1) * sizeof i->o[0]);
+        memmove(i->o + 1, i->o, (UK_AMDGPU_MAX_OPERANDS - 1) * sizeof i->o[0]);
         i->o[0] = zero;
         ++i->n;
     }
     if (op->flags & F_ACC_S) {
-        memmove(i->o + 2, i->o + 1, (MAX_OPERANDS - 2) * sizeof i->o[0]);
+        memmove(i->o + 2, i->o + 1, (UK_AMDGPU_MAX_OPERANDS - 2) * sizeof i->o[0]);
         i->o[1] = i->o[0];
         ++i->n;
     }
@@ -418,43 +422,45 @@ static const char *uk_check_salu(struct uk_inst *i) {
         why = uk_source(i, n, false);
     if (!why && i->n != n)
         why = "the number of operands of this instruction";
-    if (!why && d && (i->o[0].kind != OPERAND_S || i->o[0].words != uk_type_words[op->types[0]]))
+    if (!why && d && (i->o[0].kind != UK_AMDGPU_OPERAND_S || i->o[0].words != uk_type_words[op->types[0]]))
         why = "the destination of this instruction";
     return why;
 }
 
 /* The registers of a memory instruction: where its data and its address are, of which sizes. */
-static const char *uk_check_memory(struct uk_inst *i) {
-    const struct uk_opcode *op = i->op;
+static const char *uk_check_memory(struct uk_amdgpu_inst *i) {
+    const struct uk_amdgpu_opcode *op = i->op;
     const bool write = op->flags & F_WRITE, two = op->flags & F_TWO;
     const unsigned n = op->types[1] * (two && !write ? 2 : 1);
-    const struct uk_operand *data = &i->o[write], *address = &i->o[!write];
+    const struct uk_amdgpu_operand *data = &i->o[write], *address = &i->o[!write];
 
     if (op->run == uk_run_smem)
-        return i->n == 3 && i->o[0].kind == OPERAND_S && i->o[0].words == n && uk_is_mask(&i->o[1]) &&
-                       (i->o[2].kind == OPERAND_CONSTANT || (i->o[2].kind == OPERAND_S && i->o[2].words == 1))
+        return i->n == 3 && i->o[0].kind == UK_AMDGPU_OPERAND_S && i->o[0].words == n &&
+                       uk_is_mask(&i->o[1]) &&
+                       (i->o[2].kind == UK_AMDGPU_OPERAND_CONSTANT ||
+                        (i->o[2].kind == UK_AMDGPU_OPERAND_S && i->o[2].words == 1))
                    ? NULL
                    : "an operand of this instruction";
     if (op->flags & (F_BUFFER | F_PRIVATE))
         return uk_check_scratch(i);
-    if (i->offen || data->kind != OPERAND_V || data->words != n || address->kind != OPERAND_V ||
-        address->index >= AGPR)
+    if (i->offen || data->kind != UK_AMDGPU_OPERAND_V || data->words != n ||
+        address->kind != UK_AMDGPU_OPERAND_V || address->index >= AGPR)
         return "an operand of this instruction";
     if (op->run == uk_run_lds)
         return address->words == 1 && i->n == 2u + (write && two) &&
-                       (!(write && two) || (i->o[2].kind == OPERAND_V && i->o[2].words == n))
+                       (!(write && two) || (i->o[2].kind == UK_AMDGPU_OPERAND_V && i->o[2].words == n))
                    ? NULL
                    : "an operand of this instruction";
     if (op->flags & F_FLAT)
         return i->n == 2 && address->words == 2 ? NULL : "an operand of this instruction";
-    return i->n == 3 && ((i->o[2].kind == OPERAND_OFF && address->words == 2) ||
+    return i->n == 3 && ((i->o[2].kind == UK_AMDGPU_OPERAND_OFF && address->words == 2) ||
                          (uk_is_mask(&i->o[2]) && address->words == 1))
                ? NULL
                : "an operand of this instruction";
 }
 
-const char *uk_amdgpu_operands(struct uk_inst *i) {
-    const struct uk_opcode *op = i->op;
+const char *uk_amdgpu_operands(struct uk_amdgpu_inst *i) {
+    const struct uk_amdgpu_opcode *op = i->op;
 
     if (op->run == uk_run_valu)
         return uk_check_valu(i);
@@ -463,18 +469,19 @@ const char *uk_amdgpu_operands(struct uk_inst *i) {
     if (op->run == uk_run_global || op->run == uk_run_lds || op->run == uk_run_smem)
         return uk_check_memory(i);
     if (op->run == uk_run_branch) {
-        if (i->n != 1 || i->o[0].kind != OPERAND_CONSTANT)
+        if (i->n != 1 || i->o[0].kind != UK_AMDGPU_OPERAND_CONSTANT)
             return "the target of this jump";
         i->address_offset = (int16_t)i->o[0].value[0];
     }
     if ((op->run == uk_run_getpc || op->run == uk_run_setpc) && (i->n != 1 || !uk_is_mask(&i->o[0])))
         return "an operand of this instruction";
     if (op->run == uk_run_readlane &&
-        (i->n != (op->flags & F_ANY_LANE ? 3 : 2) || i->o[0].kind != OPERAND_S || i->o[0].words != 1 ||
-         i->o[1].kind != OPERAND_V || i->o[1].words != 1))
+        (i->n != (op->flags & F_ANY_LANE ? 3 : 2) || i->o[0].kind != UK_AMDGPU_OPERAND_S ||
+         i->o[0].words != 1 || i->o[1].kind != UK_AMDGPU_OPERAND_V || i->o[1].words != 1))
         return "an operand of this instruction";
-    if (op->run == uk_run_writelane && (i->n != 3 || i->o[0].kind != OPERAND_V || i->o[0].words != 1 ||
-                                        i->o[1].kind == OPERAND_V || i->o[2].kind == OPERAND_V))
+    if (op->run == uk_run_writelane &&
+        (i->n != 3 || i->o[0].kind != UK_AMDGPU_OPERAND_V || i->o[0].words != 1 ||
+         i->o[1].kind == UK_AMDGPU_OPERAND_V || i->o[2].kind == UK_AMDGPU_OPERAND_V))
         return "an operand of this instruction";
     return NULL;
 }

@@ -17,24 +17,24 @@ static const struct {
     const char *name;
     uint8_t kind, index, words;
 } uk_named[] = {
-    {"vcc_lo", OPERAND_S, VCC, 1},
-    {"vcc_hi", OPERAND_S, VCC + 1, 1},
-    {"vcc", OPERAND_S, VCC, 2},
-    {"exec_lo", OPERAND_S, EXEC, 1},
-    {"exec_hi", OPERAND_S, EXEC + 1, 1},
-    {"exec", OPERAND_S, EXEC, 2},
-    {"m0", OPERAND_S, M0, 1},
-    {"src_scc", OPERAND_SCC, 0, 1},
-    {"scc", OPERAND_SCC, 0, 1},
-    {"off", OPERAND_OFF, 0, 0},
-    {"flat_scratch_lo", OPERAND_S, FLAT_SCRATCH, 1},
-    {"flat_scratch_hi", OPERAND_S, FLAT_SCRATCH + 1, 1},
-    {"flat_scratch", OPERAND_S, FLAT_SCRATCH, 2},
-    {"src_private_base", OPERAND_S, PRIVATE_BASE, 2},
+    {"vcc_lo", UK_AMDGPU_OPERAND_S, VCC, 1},
+    {"vcc_hi", UK_AMDGPU_OPERAND_S, VCC + 1, 1},
+    {"vcc", UK_AMDGPU_OPERAND_S, VCC, 2},
+    {"exec_lo", UK_AMDGPU_OPERAND_S, EXEC, 1},
+    {"exec_hi", UK_AMDGPU_OPERAND_S, EXEC + 1, 1},
+    {"exec", UK_AMDGPU_OPERAND_S, EXEC, 2},
+    {"m0", UK_AMDGPU_OPERAND_S, M0, 1},
+    {"src_scc", UK_AMDGPU_OPERAND_SCC, 0, 1},
+    {"scc", UK_AMDGPU_OPERAND_SCC, 0, 1},
+    {"off", UK_AMDGPU_OPERAND_OFF, 0, 0},
+    {"flat_scratch_lo", UK_AMDGPU_OPERAND_S, FLAT_SCRATCH, 1},
+    {"flat_scratch_hi", UK_AMDGPU_OPERAND_S, FLAT_SCRATCH + 1, 1},
+    {"flat_scratch", UK_AMDGPU_OPERAND_S, FLAT_SCRATCH, 2},
+    {"src_private_base", UK_AMDGPU_OPERAND_S, PRIVATE_BASE, 2},
 };
 
 /* "v7", "a[0:3]", "s[4:5]". */
-static bool uk_parse_register(struct uk_operand *o, const char *text) {
+static bool uk_parse_register(struct uk_amdgpu_operand *o, const char *text) {
     const unsigned limit = *text == 's' ? 102 : 256;
     const bool list = text[1] == '[';
     char *end;
@@ -49,13 +49,13 @@ static bool uk_parse_register(struct uk_operand *o, const char *text) {
         return false;
     if (*end || last < first || last >= limit || last - first >= 16)
         return false;
-    o->kind = *text == 's' ? OPERAND_S : OPERAND_V;
+    o->kind = *text == 's' ? UK_AMDGPU_OPERAND_S : UK_AMDGPU_OPERAND_V;
     o->index = (uint16_t)(first + (*text == 'a' ? AGPR : 0));
     o->words = (uint8_t)(last - first + 1);
     return true;
 }
 
-static bool uk_parse_plain(struct uk_operand *o, const char *text) {
+static bool uk_parse_plain(struct uk_amdgpu_operand *o, const char *text) {
     char *end;
 
     for (size_t i = 0; i < sizeof uk_named / sizeof uk_named[0]; ++i)
@@ -67,7 +67,7 @@ static bool uk_parse_plain(struct uk_operand *o, const char *text) {
         }
     if (uk_parse_register(o, text))
         return true;
-    o->kind = OPERAND_CONSTANT;
+    o->kind = UK_AMDGPU_OPERAND_CONSTANT;
     if (*text && strpbrk(text, ".") && !uk_begins(text, "0x")) {
         o->is_float = true;
         o->number = strtod(text, &end);
@@ -82,7 +82,7 @@ static bool uk_parse_plain(struct uk_operand *o, const char *text) {
     return !*end && number >= INT32_MIN && number <= UINT32_MAX;
 }
 
-static bool uk_parse_operand(struct uk_operand *o, char *text) {
+static bool uk_parse_operand(struct uk_amdgpu_operand *o, char *text) {
     size_t n = strlen(text);
 
     if (uk_begins(text, "sext(") && text[n - 1] == ')') {
@@ -118,7 +118,7 @@ static bool uk_parse_sdwa(uint8_t *sdwa, const char *text) {
 }
 
 /* "[0,1,1]" of op_sel and the like, for the sources after the destination; behind them op_sel may have one for that. */
-static bool uk_parse_bits(struct uk_inst *inst, const char *text, size_t field) {
+static bool uk_parse_bits(struct uk_amdgpu_inst *inst, const char *text, size_t field) {
     unsigned n = 0;
 
     if (*text++ != '[')
@@ -130,7 +130,7 @@ static bool uk_parse_bits(struct uk_inst *inst, const char *text, size_t field) 
     return *text == ']';
 }
 
-static bool uk_parse_wait(struct uk_inst *inst, const char *text) {
+static bool uk_parse_wait(struct uk_amdgpu_inst *inst, const char *text) {
     char *end;
     const unsigned long n = strtoul(strchr(text, '(') + 1, &end, 10);
 
@@ -148,7 +148,7 @@ static bool uk_parse_offset(const char *text, long least, long most, long *value
     return !*end && *value >= least && *value <= most;
 }
 
-static bool uk_parse_modifier(struct uk_inst *inst, const char *text) {
+static bool uk_parse_modifier(struct uk_amdgpu_inst *inst, const char *text) {
     const char *value = strchr(text, ':');
     long number;
 
@@ -171,13 +171,13 @@ static bool uk_parse_modifier(struct uk_inst *inst, const char *text) {
         return true;
     }
     if (uk_begins(text, "op_sel:"))
-        return uk_parse_bits(inst, value, offsetof(struct uk_operand, select_low));
+        return uk_parse_bits(inst, value, offsetof(struct uk_amdgpu_operand, select_low));
     if (uk_begins(text, "op_sel_hi:"))
-        return uk_parse_bits(inst, value, offsetof(struct uk_operand, select_high));
+        return uk_parse_bits(inst, value, offsetof(struct uk_amdgpu_operand, select_high));
     if (uk_begins(text, "neg_lo:"))
-        return uk_parse_bits(inst, value, offsetof(struct uk_operand, negative));
+        return uk_parse_bits(inst, value, offsetof(struct uk_amdgpu_operand, negative));
     if (uk_begins(text, "neg_hi:"))
-        return uk_parse_bits(inst, value, offsetof(struct uk_operand, negative_high));
+        return uk_parse_bits(inst, value, offsetof(struct uk_amdgpu_operand, negative_high));
     if (uk_begins(text, "dst_sel:"))
         return uk_parse_sdwa(&inst->sdwa, value);
     if (uk_begins(text, "src0_sel:"))
@@ -203,7 +203,7 @@ static char *uk_parse_part(char **text, const char *ends) {
 }
 
 /* The name without the suffix of its encoding. */
-static const char *uk_parse_name(struct uk_inst *inst, char *name) {
+static const char *uk_parse_name(struct uk_amdgpu_inst *inst, char *name) {
     static const char *const endings[] = {"_e32", "_e64", "_sdwa"};
     const size_t n = strlen(name);
 
@@ -221,7 +221,7 @@ static const char *uk_parse_name(struct uk_inst *inst, char *name) {
     return inst->op ? NULL : "this opcode";
 }
 
-const char *uk_amdgpu_parse(struct uk_inst *inst, char *text) {
+const char *uk_amdgpu_parse(struct uk_amdgpu_inst *inst, char *text) {
     char *name = uk_parse_part(&text, " \t"), *comment = strstr(name, "//");
     bool more = *text != 0;
     const char *why;
@@ -249,7 +249,7 @@ const char *uk_amdgpu_parse(struct uk_inst *inst, char *text) {
         if (!*part)
             break;
         *text = 0;
-        if (inst->n >= MAX_OPERANDS || !uk_parse_operand(&inst->o[inst->n], part))
+        if (inst->n >= UK_AMDGPU_MAX_OPERANDS || !uk_parse_operand(&inst->o[inst->n], part))
             return "an operand of this instruction";
         ++inst->n;
         more = end == ',';

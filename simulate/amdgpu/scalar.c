@@ -2,27 +2,28 @@
 /* SALU, branches, waits. Each scalar register has a mask of its undefined bits. */
 #include "state.h"
 
-enum uk_step uk_scalar_source(struct uk_wave *w, const struct uk_inst *i, const struct uk_operand *o,
-                              uint64_t *value, uint64_t *undefined) {
+enum uk_amdgpu_step uk_scalar_source(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                     const struct uk_amdgpu_operand *o, uint64_t *value,
+                                     uint64_t *undefined) {
     *undefined = 0;
     switch (o->kind) {
-    case OPERAND_S:
+    case UK_AMDGPU_OPERAND_S:
         *value = o->words == 2 ? uk_s64(w->s, o->index) : w->s[o->index];
         *undefined = o->words == 2 ? uk_s64(w->s_undefined, o->index) : w->s_undefined[o->index];
-        return *undefined ? uk_use_s(w, i, o->index, o->words, "used") : STEP_NEXT;
-    case OPERAND_SCC:
+        return *undefined ? uk_use_s(w, i, o->index, o->words, "used") : UK_AMDGPU_STEP_NEXT;
+    case UK_AMDGPU_OPERAND_SCC:
         *value = w->scc;
         *undefined = w->scc_undefined ? UINT64_MAX : 0;
-        return STEP_NEXT;
+        return UK_AMDGPU_STEP_NEXT;
     default:
         *value = o->value[0] | (uint64_t)o->value[1] << 32;
-        return STEP_NEXT;
+        return UK_AMDGPU_STEP_NEXT;
     }
 }
 
-enum uk_step uk_scalar_write(struct uk_wave *w, const struct uk_inst *i, unsigned index, unsigned words,
-                             uint64_t value, uint64_t undefined) {
-    const enum uk_step step = uk_use_s(w, i, index, words, "overwritten");
+enum uk_amdgpu_step uk_scalar_write(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned index,
+                                    unsigned words, uint64_t value, uint64_t undefined) {
+    const enum uk_amdgpu_step step = uk_use_s(w, i, index, words, "overwritten");
 
     if (step)
         return step;
@@ -34,7 +35,7 @@ enum uk_step uk_scalar_write(struct uk_wave *w, const struct uk_inst *i, unsigne
         w->s[index + 1] = (uint32_t)(value >> 32);
         w->s_undefined[index + 1] = (uint32_t)(undefined >> 32);
     }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
 /* Which bits of the result are undefined. Of AND and OR, a known 0 or 1 decides; else one undefined bit makes all so. */
@@ -53,26 +54,26 @@ static uint64_t uk_undefined(uint32_t flags, const uint64_t *value, const uint64
     return (ua | ub) & all;
 }
 
-static enum uk_step uk_run_saveexec(struct uk_wave *w, const struct uk_inst *i, uint64_t a,
-                                    uint64_t undefined) {
+static enum uk_amdgpu_step uk_run_saveexec(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                           uint64_t a, uint64_t undefined) {
     const uint64_t exec = uk_exec(w);
-    enum uk_step step;
+    enum uk_amdgpu_step step;
 
     w->scc_undefined = false;
     step = uk_scalar_write(w, i, EXEC, 2, i->op->scalar(a, 0, exec, &w->scc), undefined);
     return step ? step : uk_scalar_write(w, i, i->o[0].index, 2, exec, 0);
 }
 
-enum uk_step uk_run_salu(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_salu(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const uint32_t flags = i->op->flags;
     uint64_t value[3] = {0}, undefined[3] = {0}, result, unknown;
-    enum uk_step step;
+    enum uk_amdgpu_step step;
 
     for (unsigned n = 0; n < 3; ++n) {
-        const struct uk_operand *o = &i->o[n == 2 ? 0 : 1 + n];
+        const struct uk_amdgpu_operand *o = &i->o[n == 2 ? 0 : 1 + n];
 
         /* The destination's old value, which only some instructions need. */
-        if (o->kind == OPERAND_NONE || (n == 2 && !(flags & F_ACC)))
+        if (o->kind == UK_AMDGPU_OPERAND_NONE || (n == 2 && !(flags & F_ACC)))
             continue;
         step = uk_scalar_source(w, i, o, &value[n], &undefined[n]);
         if (step)
@@ -89,11 +90,12 @@ enum uk_step uk_run_salu(struct uk_wave *w, const struct uk_inst *i) {
     result = i->op->scalar(value[0], value[1], value[2], &w->scc);
     if (flags & F_SCC_OUT)
         w->scc_undefined = unknown || (!(flags & F_BITS) && (undefined[0] | undefined[1]));
-    return flags & F_NO_D ? STEP_NEXT : uk_scalar_write(w, i, i->o[0].index, i->o[0].words, result, unknown);
+    return flags & F_NO_D ? UK_AMDGPU_STEP_NEXT
+                          : uk_scalar_write(w, i, i->o[0].index, i->o[0].words, result, unknown);
 }
 
 /* The name has the condition: s_cbranch_vccnz branches if VCC is not 0. */
-enum uk_step uk_run_branch(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_branch(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const char *on = i->op->name[2] == 'c' ? i->op->name + 10 : "";
     bool taken = true;
 
@@ -104,7 +106,7 @@ enum uk_step uk_run_branch(struct uk_wave *w, const struct uk_inst *i) {
     } else if (on[0]) {
         const unsigned index = on[0] == 'v' ? VCC : EXEC;
         const bool nonzero = on[on[0] == 'v' ? 3 : 4] == 'n';
-        const enum uk_step step = uk_use_s(w, i, index, 2, "used");
+        const enum uk_amdgpu_step step = uk_use_s(w, i, index, 2, "used");
 
         if (step)
             return step;
@@ -113,20 +115,20 @@ enum uk_step uk_run_branch(struct uk_wave *w, const struct uk_inst *i) {
         taken = (uk_s64(w->s, index) != 0) == nonzero;
     }
     if (!taken)
-        return STEP_NEXT;
+        return UK_AMDGPU_STEP_NEXT;
     w->pc = i->target;
-    return STEP_JUMPED;
+    return UK_AMDGPU_STEP_JUMPED;
 }
 
-enum uk_step uk_run_getpc(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_getpc(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     return uk_scalar_write(w, i, i->o[0].index, 2, w->block->run->code->address + i->offset + i->size, 0);
 }
 
 /* A jump that is too far for a branch's 16 bits. */
-enum uk_step uk_run_setpc(struct uk_wave *w, const struct uk_inst *i) {
-    const struct uk_code *code = w->block->run->code;
+enum uk_amdgpu_step uk_run_setpc(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
+    const struct uk_amdgpu_code *code = w->block->run->code;
     uint64_t address, undefined;
-    enum uk_step step = uk_scalar_source(w, i, &i->o[0], &address, &undefined);
+    enum uk_amdgpu_step step = uk_scalar_source(w, i, &i->o[0], &address, &undefined);
 
     if (step)
         return step;
@@ -136,32 +138,32 @@ enum uk_step uk_run_setpc(struct uk_wave *w, const struct uk_inst *i) {
     if (address % 4 || address >= code->bytes || code->at[address / 4] < 0)
         return uk_report(w, i, -1, "a jump to where no instruction of the kernel begins");
     w->pc = (uint32_t)code->at[address / 4];
-    return STEP_JUMPED;
+    return UK_AMDGPU_STEP_JUMPED;
 }
 
-enum uk_step uk_run_waitcnt(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_waitcnt(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     for (int queue = 0; queue < 2; ++queue)
         if (i->waits[queue] != 255)
             w->block->run->code->inst[i->number].waited[queue] +=
-                uk_wait(w, (enum uk_queue)queue, i->waits[queue]);
-    return STEP_NEXT;
+                uk_wait(w, (enum uk_amdgpu_queue)queue, i->waits[queue]);
+    return UK_AMDGPU_STEP_NEXT;
 }
 
-enum uk_step uk_run_nop(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_nop(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     (void)w, (void)i;
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
-enum uk_step uk_run_barrier(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_barrier(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     if (uk_exec(w) != w->alive)
         return uk_report(w, i, -1,
                          "a barrier in divergent code: EXEC is 0x%llx, and the wave's threads are 0x%llx",
                          (unsigned long long)uk_exec(w), (unsigned long long)w->alive);
     w->barrier = i;
-    return STEP_BARRIER;
+    return UK_AMDGPU_STEP_BARRIER;
 }
 
-enum uk_step uk_run_end(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_end(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     w->barrier = i;
-    return STEP_ENDED;
+    return UK_AMDGPU_STEP_ENDED;
 }

@@ -21,25 +21,25 @@ static const uint32_t uk_read_bits[] = {
 /* The sources' undefined bits; those of what selects bits apart from those of data. */
 struct uk_undefined {
     const uint32_t *word[6];
-    uint32_t copy[6][LANES];
-    uint64_t data[LANES];
+    uint32_t copy[6][UK_AMDGPU_LANES];
+    uint64_t data[UK_AMDGPU_LANES];
     bool is_control[3];
     uint64_t control; /* lanes */
 };
 
-static void uk_gather(const struct uk_wave *w, const struct uk_inst *i, unsigned part,
+static void uk_gather(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned part,
                       struct uk_undefined *u) {
     u->control = 0;
     memset(u->data, 0, sizeof u->data);
     for (unsigned k = 0; k < 3; ++k) {
-        const enum uk_type type = i->op->types[1 + k];
+        const enum uk_amdgpu_type type = i->op->types[1 + k];
         const bool two = type == T_u64 || type == T_i64 || type == T_f64 || i->op->flags & F_HALVES;
 
         u->is_control[k] = type >= T_n4;
-        if (i->o[1 + k].kind == OPERAND_NONE)
+        if (i->o[1 + k].kind == UK_AMDGPU_OPERAND_NONE)
             continue;
         uk_source_words(w, i, k, part, true, u->word + 2 * k, u->copy + 2 * k);
-        for (unsigned l = 0; l < LANES; ++l) {
+        for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l) {
             const uint64_t bits =
                 (u->word[2 * k][l] & uk_read_bits[type]) | (two ? (uint64_t)u->word[2 * k + 1][l] << 32 : 0);
 
@@ -52,10 +52,10 @@ static void uk_gather(const struct uk_wave *w, const struct uk_inst *i, unsigned
 }
 
 /* What changes in the result when the undefined bits of sources do, in any combination of sources. */
-static void uk_by_change(const struct uk_inst *i, const struct uk_sources *from, const struct uk_undefined *u,
-                         uint32_t (*result)[LANES]) {
+static void uk_by_change(const struct uk_amdgpu_inst *i, const struct uk_amdgpu_sources *from,
+                         const struct uk_undefined *u, uint32_t (*result)[UK_AMDGPU_LANES]) {
     const unsigned words = i->o[0].words == 2 && !(i->op->flags & F_PK) ? 2 : 1;
-    uint32_t changed[6][LANES], first[2][LANES], other[2][LANES];
+    uint32_t changed[6][UK_AMDGPU_LANES], first[2][UK_AMDGPU_LANES], other[2][UK_AMDGPU_LANES];
     uint64_t mask;
 
     i->op->lanes(first, from->s, from->mask, &mask);
@@ -64,16 +64,16 @@ static void uk_by_change(const struct uk_inst *i, const struct uk_sources *from,
 
         memcpy(s, from->s, sizeof s);
         for (unsigned k = 0; k < 6; ++k) {
-            if (!(sources >> k / 2 & 1) || i->o[1 + k / 2].kind == OPERAND_NONE || u->is_control[k / 2] ||
-                (k % 2 && i->o[1 + k / 2].words != 2))
+            if (!(sources >> k / 2 & 1) || i->o[1 + k / 2].kind == UK_AMDGPU_OPERAND_NONE ||
+                u->is_control[k / 2] || (k % 2 && i->o[1 + k / 2].words != 2))
                 continue;
-            for (unsigned l = 0; l < LANES; ++l)
+            for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l)
                 changed[k][l] = from->s[k][l] ^ u->word[k][l];
             s[k] = changed[k];
         }
         i->op->lanes(other, s, from->mask, &mask);
         for (unsigned word = 0; word < words; ++word)
-            for (unsigned l = 0; l < LANES; ++l)
+            for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l)
                 result[word][l] |= first[word][l] ^ other[word][l];
     }
 }
@@ -83,7 +83,7 @@ static uint64_t uk_from_lowest(uint64_t bits) {
 }
 
 /* The one that the mask selects; of an undefined bit of the mask, where both differ or are undefined. */
-static uint32_t uk_selected(const struct uk_sources *from, const struct uk_undefined *u, unsigned l) {
+static uint32_t uk_selected(const struct uk_amdgpu_sources *from, const struct uk_undefined *u, unsigned l) {
     const uint32_t a = u->word[0][l], b = u->word[2][l];
 
     if (from->mask_undefined >> l & 1)
@@ -91,23 +91,24 @@ static uint32_t uk_selected(const struct uk_sources *from, const struct uk_undef
     return from->mask >> l & 1 ? b : a;
 }
 
-uint64_t uk_undefined_result(const struct uk_wave *w, const struct uk_inst *i, const struct uk_sources *from,
-                             unsigned part, uint32_t (*result)[LANES]) {
+uint64_t uk_undefined_result(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                             const struct uk_amdgpu_sources *from, unsigned part,
+                             uint32_t (*result)[UK_AMDGPU_LANES]) {
     const uint32_t flags = i->op->flags;
-    const enum uk_type type = i->op->types[0];
+    const enum uk_amdgpu_type type = i->op->types[0];
     const uint64_t all = type == T_none || i->o[0].words == 2 ? UINT64_MAX : uk_read_bits[type];
     uint64_t lanes = from->mask_undefined;
     struct uk_undefined u;
 
     uk_gather(w, i, part, &u);
     lanes |= u.control;
-    for (unsigned l = 0; l < LANES; ++l)
+    for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l)
         lanes |= (uint64_t)(u.data[l] != 0) << l;
     if (flags & F_COMPARE)
         return lanes;
     if (flags & F_BITS)
         uk_by_change(i, from, &u, result);
-    for (unsigned l = 0; l < LANES; ++l) {
+    for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l) {
         uint64_t bits = u.data[l] ? all : 0;
 
         if (flags & F_SELECT) {

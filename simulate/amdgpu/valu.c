@@ -10,12 +10,12 @@
 
 /* The results of both parts: words, and their undefined bits in the lanes where there are any. */
 struct uk_results {
-    uint32_t word[3][LANES], bits[3][LANES];
+    uint32_t word[3][UK_AMDGPU_LANES], bits[3][UK_AMDGPU_LANES];
     bool undefined;
 };
 
 static void uk_fill(uint32_t *lanes, uint32_t value) {
-    for (int l = 0; l < LANES; ++l)
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         lanes[l] = value;
 }
 
@@ -23,7 +23,7 @@ static void uk_fill(uint32_t *lanes, uint32_t value) {
 static void uk_select(uint32_t *to, const uint32_t *from, uint8_t sdwa, bool sign) {
     const unsigned shift = 8 * (sdwa >> 4), bits = 8 * (sdwa & 15);
 
-    for (int l = 0; l < LANES; ++l) {
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         const uint32_t value = bits ? from[l] >> shift & ((1u << bits) - 1) : from[l];
 
         to[l] = sign && bits ? uk_sign(value, bits) : value;
@@ -32,68 +32,72 @@ static void uk_select(uint32_t *to, const uint32_t *from, uint8_t sdwa, bool sig
 
 /* The sign's word is the last of the operand's. */
 static void uk_change_sign(uint32_t *to, const uint32_t *from, bool absolute, bool negative, uint32_t sign) {
-    for (int l = 0; l < LANES; ++l)
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         to[l] = (absolute ? from[l] & ~sign : from[l]) ^ (negative ? sign : 0);
 }
 
 /* One word of an operand, or its undefined bits. */
-static const uint32_t *uk_word(const struct uk_wave *w, const struct uk_operand *o, unsigned word, bool bits,
-                               uint32_t *copy) {
+static const uint32_t *uk_word(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_operand *o,
+                               unsigned word, bool bits, uint32_t *copy) {
     const unsigned r = o->index + word;
 
-    if (o->kind == OPERAND_V && !bits)
+    if (o->kind == UK_AMDGPU_OPERAND_V && !bits)
         return w->v[r];
-    if (o->kind == OPERAND_V)
-        for (unsigned l = 0; l < LANES; ++l)
+    if (o->kind == UK_AMDGPU_OPERAND_V)
+        for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l)
             copy[l] = uk_undefined_bits(w, r, l);
     else if (bits)
-        uk_fill(copy, o->kind == OPERAND_S ? w->s_undefined[r] : o->kind == OPERAND_SCC && w->scc_undefined);
+        uk_fill(copy, o->kind == UK_AMDGPU_OPERAND_S ? w->s_undefined[r]
+                                                     : o->kind == UK_AMDGPU_OPERAND_SCC && w->scc_undefined);
     else
-        uk_fill(copy, o->kind == OPERAND_S ? w->s[r] : o->kind == OPERAND_SCC ? w->scc : o->value[word]);
+        uk_fill(copy, o->kind == UK_AMDGPU_OPERAND_S     ? w->s[r]
+                      : o->kind == UK_AMDGPU_OPERAND_SCC ? w->scc
+                                                         : o->value[word]);
     return copy;
 }
 
 /* The lanes in which one of the operand's words has undefined bits; a report if a load of it is outstanding. */
-static enum uk_step uk_source_undefined(struct uk_wave *w, const struct uk_inst *i,
-                                        const struct uk_operand *o, unsigned word, uint64_t exec,
-                                        uint64_t *undefined) {
+static enum uk_amdgpu_step uk_source_undefined(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                               const struct uk_amdgpu_operand *o, unsigned word,
+                                               uint64_t exec, uint64_t *undefined) {
     const unsigned r = o->index + word;
 
-    if (o->kind == OPERAND_V && w->undefined[r] & exec) {
+    if (o->kind == UK_AMDGPU_OPERAND_V && w->undefined[r] & exec) {
         *undefined |= w->undefined[r] & exec;
         return uk_use_v(w, i, r, 1, exec, "used");
     }
-    if (o->kind == OPERAND_S && w->s_undefined[r]) {
+    if (o->kind == UK_AMDGPU_OPERAND_S && w->s_undefined[r]) {
         *undefined |= exec;
         return uk_use_s(w, i, r, 1, "used");
     }
-    *undefined |= o->kind == OPERAND_SCC && w->scc_undefined ? exec : 0;
-    return STEP_NEXT;
+    *undefined |= o->kind == UK_AMDGPU_OPERAND_SCC && w->scc_undefined ? exec : 0;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
-static bool uk_is_wide(enum uk_type type) {
+static bool uk_is_wide(enum uk_amdgpu_type type) {
     return type == T_u64 || type == T_i64 || type == T_f64;
 }
 
 /* The first word of an operand that a part takes. */
-static unsigned uk_first_word(const struct uk_inst *i, const struct uk_operand *o, unsigned part) {
+static unsigned uk_first_word(const struct uk_amdgpu_inst *i, const struct uk_amdgpu_operand *o,
+                              unsigned part) {
     const uint32_t flags = i->op->flags;
 
-    if (o->kind == OPERAND_CONSTANT)
+    if (o->kind == UK_AMDGPU_OPERAND_CONSTANT)
         return 0;
     return flags & F_HALVES ? o->select_low : flags & F_PK ? (part ? o->select_high : o->select_low) : 0;
 }
 
 /* A float of 16 bits as one of 32, and its undefined bits: any makes all so. */
 static void uk_widen(uint32_t *to, const uint32_t *from, bool bits) {
-    for (int l = 0; l < LANES; ++l)
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         to[l] = bits ? -(uint32_t)(from[l] != 0) : uk_bits(uk_half(from[l]));
 }
 
-void uk_source_words(const struct uk_wave *w, const struct uk_inst *i, unsigned k, unsigned part, bool bits,
-                     const uint32_t **words, uint32_t (*copy)[LANES]) {
-    const struct uk_operand *o = &i->o[1 + k];
-    const enum uk_type type = i->op->types[1 + k];
+void uk_source_words(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned k,
+                     unsigned part, bool bits, const uint32_t **words, uint32_t (*copy)[UK_AMDGPU_LANES]) {
+    const struct uk_amdgpu_operand *o = &i->o[1 + k];
+    const enum uk_amdgpu_type type = i->op->types[1 + k];
     const uint32_t flags = i->op->flags;
     const bool two = uk_is_wide(type) && !(flags & F_HALVES), half = flags & F_MIX && o->select_high;
     const bool negative = flags & (F_PK | F_PK_HALF) && part ? o->negative_high : o->negative;
@@ -124,14 +128,14 @@ void uk_source_words(const struct uk_wave *w, const struct uk_inst *i, unsigned 
     }
 }
 
-static enum uk_step uk_source_k(struct uk_wave *w, const struct uk_inst *i, unsigned k, unsigned part,
-                                uint64_t exec, struct uk_sources *from) {
-    const struct uk_operand *o = &i->o[1 + k];
+static enum uk_amdgpu_step uk_source_k(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned k,
+                                       unsigned part, uint64_t exec, struct uk_amdgpu_sources *from) {
+    const struct uk_amdgpu_operand *o = &i->o[1 + k];
     const unsigned first = uk_first_word(i, o, part);
-    enum uk_step step;
+    enum uk_amdgpu_step step;
 
-    if (o->kind == OPERAND_NONE)
-        return STEP_NEXT;
+    if (o->kind == UK_AMDGPU_OPERAND_NONE)
+        return UK_AMDGPU_STEP_NEXT;
     step = uk_source_undefined(w, i, o, first, exec, &from->undefined);
     if (!step && uk_is_wide(i->op->types[1 + k]) && !(i->op->flags & F_HALVES))
         step = uk_source_undefined(w, i, o, first + 1, exec, &from->undefined);
@@ -140,9 +144,9 @@ static enum uk_step uk_source_k(struct uk_wave *w, const struct uk_inst *i, unsi
     return step;
 }
 
-static enum uk_step uk_sources(struct uk_wave *w, const struct uk_inst *i, unsigned part, uint64_t exec,
-                               struct uk_sources *from) {
-    enum uk_step step = STEP_NEXT;
+static enum uk_amdgpu_step uk_sources(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned part,
+                                      uint64_t exec, struct uk_amdgpu_sources *from) {
+    enum uk_amdgpu_step step = UK_AMDGPU_STEP_NEXT;
 
     from->undefined = from->mask = from->mask_undefined = 0;
     for (unsigned k = 0; k < 3 && !step; ++k)
@@ -153,13 +157,13 @@ static enum uk_step uk_sources(struct uk_wave *w, const struct uk_inst *i, unsig
 }
 
 /* The destination's part, by SDWA. */
-static void uk_place(const struct uk_inst *i, uint32_t *result, const uint32_t *before) {
+static void uk_place(const struct uk_amdgpu_inst *i, uint32_t *result, const uint32_t *before) {
     const unsigned shift = 8 * (i->sdwa >> 4), bits = 8 * (i->sdwa & 15);
     const uint32_t mask = bits ? ((1u << bits) - 1) << shift : UINT32_MAX;
 
     if (!bits)
         return;
-    for (int l = 0; l < LANES; ++l) {
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         const uint32_t value = result[l] << shift & mask;
         const uint32_t sign =
             result[l] >> (bits - 1) & 1 ? ~((mask >> shift) << shift | ((1u << shift) - 1)) : 0;
@@ -170,37 +174,37 @@ static void uk_place(const struct uk_inst *i, uint32_t *result, const uint32_t *
 
 static void uk_merge(uint32_t *to, const uint32_t *from, uint64_t exec) {
     if (exec == UINT64_MAX) {
-        memcpy(to, from, sizeof(uint32_t[LANES]));
+        memcpy(to, from, sizeof(uint32_t[UK_AMDGPU_LANES]));
         return;
     }
-    for (int l = 0; l < LANES; ++l)
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l)
         to[l] = exec >> l & 1 ? from[l] : to[l];
 }
 
 /* `bits` is NULL where all of the result is defined. */
-static void uk_write_v(struct uk_wave *w, unsigned r, const uint32_t *result, uint64_t exec,
+static void uk_write_v(struct uk_amdgpu_wave *w, unsigned r, const uint32_t *result, uint64_t exec,
                        const uint32_t *bits) {
     uint64_t undefined = 0;
 
     uk_merge(w->v[r], result, exec);
     if (bits) {
         uk_merge(w->undefined_bits[r], bits, exec);
-        for (int l = 0; l < LANES; ++l)
+        for (int l = 0; l < UK_AMDGPU_LANES; ++l)
             undefined |= (uint64_t)(bits[l] != 0) << l;
     }
     w->undefined[r] = (w->undefined[r] & ~exec) | (undefined & exec);
 }
 
-static enum uk_step uk_write_compare(struct uk_wave *w, const struct uk_inst *i, uint64_t bits,
-                                     uint64_t undefined) {
+static enum uk_amdgpu_step uk_write_compare(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i,
+                                            uint64_t bits, uint64_t undefined) {
     const uint64_t exec = uk_exec(w);
 
     return uk_scalar_write(w, i, i->o[0].index, 2, bits & exec, undefined & exec);
 }
 
 /* Floats: 0 to 1, NaN becomes 0. */
-static void uk_clamp(enum uk_type type, uint32_t (*result)[LANES]) {
-    for (int l = 0; l < LANES; ++l) {
+static void uk_clamp(enum uk_amdgpu_type type, uint32_t (*result)[UK_AMDGPU_LANES]) {
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         const uint64_t wide = result[0][l] | (uint64_t)result[type == T_f64][l] << 32;
         const double a = type == T_f64   ? uk_double(wide)
                          : type == T_f16 ? (double)uk_half(result[0][l])
@@ -217,10 +221,11 @@ static void uk_clamp(enum uk_type type, uint32_t (*result)[LANES]) {
 }
 
 /* Both halves of a register, or one with what was in the other. */
-static void uk_join(const struct uk_inst *i, uint32_t (*word)[LANES], const uint32_t *before) {
+static void uk_join(const struct uk_amdgpu_inst *i, uint32_t (*word)[UK_AMDGPU_LANES],
+                    const uint32_t *before) {
     const bool both = i->op->flags & F_PK_HALF, upper = i->upper;
 
-    for (int l = 0; l < LANES; ++l) {
+    for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
         const uint32_t low = word[0][l] & 0xffff;
 
         word[0][l] = both    ? low | word[1][l] << 16
@@ -230,7 +235,7 @@ static void uk_join(const struct uk_inst *i, uint32_t (*word)[LANES], const uint
 }
 
 /* What the rest of the destination's register becomes. */
-static void uk_complete(const struct uk_wave *w, const struct uk_inst *i, uint64_t exec,
+static void uk_complete(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, uint64_t exec,
                         struct uk_results *results) {
     const unsigned r = i->o[0].index;
     const bool halves = i->op->flags & (F_KEEP | F_PK_HALF);
@@ -244,9 +249,9 @@ static void uk_complete(const struct uk_wave *w, const struct uk_inst *i, uint64
     else if (i->sdwa)
         uk_place(i, results->word[0], w->v[r]);
     if (results->undefined) {
-        uint32_t before[LANES];
+        uint32_t before[UK_AMDGPU_LANES];
 
-        for (unsigned l = 0; l < LANES; ++l)
+        for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l)
             before[l] = uk_undefined_bits(w, r, l);
         if (halves)
             uk_join(i, results->bits, before);
@@ -255,7 +260,7 @@ static void uk_complete(const struct uk_wave *w, const struct uk_inst *i, uint64
     }
 }
 
-enum uk_step uk_run_valu(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_valu(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const uint32_t flags = i->op->flags;
     const unsigned parts = flags & (F_PK | F_PK_HALF) ? 2 : 1, words = flags & F_PK        ? 2
                                                                        : flags & F_PK_HALF ? 1
@@ -263,8 +268,8 @@ enum uk_step uk_run_valu(struct uk_wave *w, const struct uk_inst *i) {
     const uint64_t exec = uk_exec(w);
     uint64_t mask_out = 0, mask_undefined = 0;
     struct uk_results results;
-    struct uk_sources from;
-    enum uk_step step;
+    struct uk_amdgpu_sources from;
+    enum uk_amdgpu_step step;
 
     results.undefined = false;
     for (unsigned part = 0; part < parts; ++part) {
@@ -295,18 +300,18 @@ enum uk_step uk_run_valu(struct uk_wave *w, const struct uk_inst *i) {
         uk_complete(w, i, exec, &results);
     for (unsigned r = 0; r < words; ++r)
         uk_write_v(w, i->o[0].index + r, results.word[r], exec, results.undefined ? results.bits[r] : NULL);
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
 /* v_readfirstlane_b32, and v_readlane_b32 with a lane's number. */
-enum uk_step uk_run_readlane(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_readlane(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     const uint64_t exec = uk_exec(w);
     uint64_t lane = exec ? (uint64_t)__builtin_ctzll(exec) : 0, undefined = 0, unknown;
-    enum uk_step step = STEP_NEXT;
+    enum uk_amdgpu_step step = UK_AMDGPU_STEP_NEXT;
 
     if (i->op->flags & F_ANY_LANE)
         step = uk_scalar_source(w, i, &i->o[2], &lane, &undefined);
-    lane %= LANES;
+    lane %= UK_AMDGPU_LANES;
     if (!step)
         step = uk_use_v(w, i, i->o[1].index, 1, (uint64_t)1 << lane, "used");
     if (step)
@@ -315,13 +320,13 @@ enum uk_step uk_run_readlane(struct uk_wave *w, const struct uk_inst *i) {
     return uk_scalar_write(w, i, i->o[0].index, 1, w->v[i->o[1].index][lane], unknown);
 }
 
-enum uk_step uk_run_writelane(struct uk_wave *w, const struct uk_inst *i) {
+enum uk_amdgpu_step uk_run_writelane(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
     uint64_t value, lane = 0, undefined, lane_undefined = 0;
-    enum uk_step step = uk_scalar_source(w, i, &i->o[1], &value, &undefined);
+    enum uk_amdgpu_step step = uk_scalar_source(w, i, &i->o[1], &value, &undefined);
 
     if (!step)
         step = uk_scalar_source(w, i, &i->o[2], &lane, &lane_undefined);
-    lane %= LANES;
+    lane %= UK_AMDGPU_LANES;
     if (!step)
         step = uk_use_v(w, i, i->o[0].index, 1, (uint64_t)1 << lane, "overwritten");
     if (step)
@@ -331,5 +336,5 @@ enum uk_step uk_run_writelane(struct uk_wave *w, const struct uk_inst *i) {
     w->undefined[i->o[0].index] &= ~((uint64_t)1 << lane);
     if (w->undefined_bits[i->o[0].index][lane])
         w->undefined[i->o[0].index] |= (uint64_t)1 << lane;
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }

@@ -9,13 +9,13 @@
 
 /* The last load of the vector register under way, for some of these lanes, but `not`; or NULL. Lanes that branched differently
  * may load one register by different instructions. */
-static const struct uk_event *uk_event_of(const struct uk_wave *w, unsigned r, uint64_t exec,
-                                          const struct uk_event * not ) {
-    const struct uk_event *last = NULL;
+static const struct uk_amdgpu_event *uk_event_of(const struct uk_amdgpu_wave *w, unsigned r, uint64_t exec,
+                                                 const struct uk_amdgpu_event * not ) {
+    const struct uk_amdgpu_event *last = NULL;
 
     for (int queue = 0; queue < 2; ++queue)
         for (unsigned k = 0; k < w->events[queue].n; ++k) {
-            const struct uk_event *e = &w->events[queue].slot[w->events[queue].order[k]];
+            const struct uk_amdgpu_event *e = &w->events[queue].slot[w->events[queue].order[k]];
 
             if (e != not &&!e->scalar && r - e->first < e->n && e->exec & exec && (!last || e->id > last->id))
                 last = e;
@@ -24,12 +24,12 @@ static const struct uk_event *uk_event_of(const struct uk_wave *w, unsigned r, u
 }
 
 /* The lanes of e's register that no later load of it writes. */
-static uint64_t uk_event_lanes(const struct uk_wave *w, const struct uk_event *e, unsigned r) {
+static uint64_t uk_event_lanes(const struct uk_amdgpu_wave *w, const struct uk_amdgpu_event *e, unsigned r) {
     uint64_t lanes = e->exec;
 
     for (int queue = 0; queue < 2; ++queue)
         for (unsigned k = 0; k < w->events[queue].n; ++k) {
-            const struct uk_event *o = &w->events[queue].slot[w->events[queue].order[k]];
+            const struct uk_amdgpu_event *o = &w->events[queue].slot[w->events[queue].order[k]];
 
             if (o->id > e->id && !o->scalar && r - o->first < o->n)
                 lanes &= ~o->exec;
@@ -37,7 +37,7 @@ static uint64_t uk_event_lanes(const struct uk_wave *w, const struct uk_event *e
     return lanes;
 }
 
-static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
+static void uk_event_end(struct uk_amdgpu_wave *w, const struct uk_amdgpu_event *e) {
     for (unsigned k = 0; k < e->n; ++k) {
         const unsigned r = e->first + k;
 
@@ -45,7 +45,7 @@ static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
             w->s_pending[r] = 0;
             w->s_undefined[r] = (uint32_t)e->undefined[k];
         } else if (!e->scalar) {
-            const struct uk_event *other = uk_event_of(w, r, UINT64_MAX, e);
+            const struct uk_amdgpu_event *other = uk_event_of(w, r, UINT64_MAX, e);
             const uint64_t lanes = other ? uk_event_lanes(w, e, r) : e->exec;
 
             w->pending[r] = other ? other->id : 0;
@@ -55,7 +55,7 @@ static void uk_event_end(struct uk_wave *w, const struct uk_event *e) {
 }
 
 /* Completes the access at this place of the queue. */
-static void uk_event_take(struct uk_wave *w, struct uk_events *q, unsigned place) {
+static void uk_event_take(struct uk_amdgpu_wave *w, struct uk_amdgpu_events *q, unsigned place) {
     const uint8_t slot = q->order[place];
 
     uk_event_end(w, &q->slot[slot]);
@@ -65,12 +65,13 @@ static void uk_event_take(struct uk_wave *w, struct uk_events *q, unsigned place
 }
 
 /* Hardware waits when a counter is full. */
-struct uk_event *uk_event_new(struct uk_wave *w, enum uk_queue queue, const struct uk_inst *inst) {
-    struct uk_events *q = &w->events[queue];
-    struct uk_event *e;
+struct uk_amdgpu_event *uk_event_new(struct uk_amdgpu_wave *w, enum uk_amdgpu_queue queue,
+                                     const struct uk_amdgpu_inst *inst) {
+    struct uk_amdgpu_events *q = &w->events[queue];
+    struct uk_amdgpu_event *e;
     unsigned slot;
 
-    if (q->n == QUEUE)
+    if (q->n == UK_AMDGPU_QUEUE)
         uk_event_take(w, q, 0);
     slot = (unsigned)__builtin_ctzll(~q->used);
     q->used |= (uint64_t)1 << slot;
@@ -86,7 +87,7 @@ struct uk_event *uk_event_new(struct uk_wave *w, enum uk_queue queue, const stru
     return e;
 }
 
-void uk_event_marks(struct uk_wave *w, const struct uk_event *e) {
+void uk_event_marks(struct uk_amdgpu_wave *w, const struct uk_amdgpu_event *e) {
     for (unsigned k = 0; k < e->n; ++k) {
         const unsigned r = e->first + k;
 
@@ -100,8 +101,8 @@ void uk_event_marks(struct uk_wave *w, const struct uk_event *e) {
     }
 }
 
-unsigned uk_wait(struct uk_wave *w, enum uk_queue queue, unsigned n) {
-    struct uk_events *q = &w->events[queue];
+unsigned uk_wait(struct uk_amdgpu_wave *w, enum uk_amdgpu_queue queue, unsigned n) {
+    struct uk_amdgpu_events *q = &w->events[queue];
     const unsigned before = q->n;
     unsigned in_order = 0;
 
@@ -120,13 +121,14 @@ unsigned uk_wait(struct uk_wave *w, enum uk_queue queue, unsigned n) {
     return before - q->n;
 }
 
-static bool uk_event_touch(struct uk_run_state *run, const struct uk_wave *w, const struct uk_event *e) {
+static bool uk_event_touch(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_wave *w,
+                           const struct uk_amdgpu_event *e) {
     const struct uk_simt_access access = {run->block.number, run->block.epoch, w->number, e->inst->number,
                                           e->write};
     struct uk_simt_access other;
 
     for (unsigned part = 0; part < e->parts; ++part)
-        for (int l = 0; l < LANES; ++l) {
+        for (int l = 0; l < UK_AMDGPU_LANES; ++l) {
             const uint64_t address = e->address[part][l];
             struct uk_simt_buffer *buffer = e->lds ? NULL : uk_simt_near(&run->gpu->memory, address);
             struct uk_simt_shadow *shadow = e->lds ? &run->block.shadow : &buffer->shadow;
@@ -138,11 +140,11 @@ static bool uk_event_touch(struct uk_run_state *run, const struct uk_wave *w, co
     return true;
 }
 
-bool uk_wait_barrier(struct uk_run_state *run) {
+bool uk_wait_barrier(struct uk_amdgpu_run_state *run) {
     for (uint32_t i = 0; i < run->block.n_waves; ++i)
         for (int queue = 0; queue < 2; ++queue)
             for (unsigned k = 0; k < run->waves[i]->events[queue].n; ++k) {
-                const struct uk_events *q = &run->waves[i]->events[queue];
+                const struct uk_amdgpu_events *q = &run->waves[i]->events[queue];
 
                 if (!uk_event_touch(run, run->waves[i], &q->slot[q->order[k]]))
                     return false;
@@ -150,10 +152,10 @@ bool uk_wait_barrier(struct uk_run_state *run) {
     return true;
 }
 
-static const struct uk_event *uk_event_find(const struct uk_wave *w, uint32_t id) {
+static const struct uk_amdgpu_event *uk_event_find(const struct uk_amdgpu_wave *w, uint32_t id) {
     for (int queue = 0; queue < 2; ++queue)
         for (unsigned k = 0; k < w->events[queue].n; ++k) {
-            const struct uk_event *e = &w->events[queue].slot[w->events[queue].order[k]];
+            const struct uk_amdgpu_event *e = &w->events[queue].slot[w->events[queue].order[k]];
 
             if (e->id == id)
                 return e;
@@ -161,46 +163,46 @@ static const struct uk_event *uk_event_find(const struct uk_wave *w, uint32_t id
     return NULL;
 }
 
-static enum uk_step uk_pending(struct uk_wave *w, const struct uk_inst *i, bool vector, unsigned index,
-                               const struct uk_event *e, const char *use) {
+static enum uk_amdgpu_step uk_pending(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, bool vector,
+                                      unsigned index, const struct uk_amdgpu_event *e, const char *use) {
     return uk_report(w, i, -1, "%s is %s before an s_waitcnt for %s", uk_register_name(vector, index).text,
                      use, uk_name(e->inst).text);
 }
 
-enum uk_step uk_use_v(struct uk_wave *w, const struct uk_inst *i, unsigned first, unsigned n, uint64_t exec,
-                      const char *use) {
+enum uk_amdgpu_step uk_use_v(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned first,
+                             unsigned n, uint64_t exec, const char *use) {
     for (unsigned r = first; r < first + n; ++r)
         if (w->pending[r]) {
-            const struct uk_event *e = uk_event_of(w, r, exec, NULL);
+            const struct uk_amdgpu_event *e = uk_event_of(w, r, exec, NULL);
 
             if (e)
                 return uk_pending(w, i, true, r, e, use);
         }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
-enum uk_step uk_use_s(struct uk_wave *w, const struct uk_inst *i, unsigned first, unsigned n,
-                      const char *use) {
+enum uk_amdgpu_step uk_use_s(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned first,
+                             unsigned n, const char *use) {
     for (unsigned r = first; r < first + n; ++r)
         if (w->s_pending[r]) {
-            const struct uk_event *e = uk_event_find(w, w->s_pending[r]);
+            const struct uk_amdgpu_event *e = uk_event_find(w, w->s_pending[r]);
 
             if (e)
                 return uk_pending(w, i, false, r, e, use);
         }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }
 
 /* A later load of the same queue may load the register again: they complete in order. */
-enum uk_step uk_reload(struct uk_wave *w, const struct uk_inst *i, unsigned first, unsigned n, uint64_t exec,
-                       enum uk_queue queue) {
+enum uk_amdgpu_step uk_reload(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i, unsigned first,
+                              unsigned n, uint64_t exec, enum uk_amdgpu_queue queue) {
     for (unsigned r = first; r < first + n; ++r)
         if (w->pending[r]) {
-            const struct uk_event *e = uk_event_of(w, r, exec, NULL);
+            const struct uk_amdgpu_event *e = uk_event_of(w, r, exec, NULL);
             const bool lds = e && e->lds;
 
-            if (e && lds != (queue == QUEUE_LGKM))
+            if (e && lds != (queue == UK_AMDGPU_QUEUE_LGKM))
                 return uk_pending(w, i, true, r, e, "overwritten");
         }
-    return STEP_NEXT;
+    return UK_AMDGPU_STEP_NEXT;
 }

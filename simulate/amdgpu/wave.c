@@ -24,14 +24,14 @@ static const struct {
     {PROPERTY_DISPATCH, 2}, {PROPERTY_SCRATCH, 2}, {PROPERTY_SIZE, 1},
 };
 
-static void uk_set_s(struct uk_wave *w, unsigned index, uint32_t value) {
+static void uk_set_s(struct uk_amdgpu_wave *w, unsigned index, uint32_t value) {
     w->s[index] = value;
     w->s_undefined[index] = 0;
 }
 
 /* Those that are not simulated (queue, dispatch) stay undefined. */
-static void uk_begin_scalars(struct uk_run_state *run, const struct uk_descriptor *descriptor,
-                             struct uk_wave *w) {
+static void uk_begin_scalars(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor,
+                             struct uk_amdgpu_wave *w) {
     unsigned at = 0;
 
     for (size_t i = 0; i < sizeof uk_user_registers / sizeof uk_user_registers[0]; ++i) {
@@ -65,17 +65,17 @@ static void uk_begin_scalars(struct uk_run_state *run, const struct uk_descripto
     uk_set_s(w, PRIVATE_BASE + 1, (uint32_t)(PRIVATE_APERTURE >> 32));
 }
 
-static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *descriptor, struct uk_wave *w,
-                          uint32_t number) {
+static void uk_begin_wave(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor,
+                          struct uk_amdgpu_wave *w, uint32_t number) {
     const uint32_t *size = run->launch->block;
-    const uint32_t threads = size[0] * size[1] * size[2], left = threads - LANES * number;
+    const uint32_t threads = size[0] * size[1] * size[2], left = threads - UK_AMDGPU_LANES * number;
     const unsigned axes = descriptor->rsrc2 >> 11 & 3;
 
     w->block = &run->block;
     w->number = number;
     w->pc = 0;
-    w->state = WAVE_READY;
-    w->alive = left >= LANES ? UINT64_MAX : ((uint64_t)1 << left) - 1;
+    w->state = UK_AMDGPU_WAVE_READY;
+    w->alive = left >= UK_AMDGPU_LANES ? UINT64_MAX : ((uint64_t)1 << left) - 1;
     w->scc_undefined = true;
     w->next_id = 0;
     memset(w->s_undefined, 255, sizeof w->s_undefined);
@@ -94,8 +94,8 @@ static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *
     for (unsigned axis = 0; axis < 3; ++axis)
         if (run->gpu->packed_ids ? axis == 0 : axis <= axes)
             w->undefined[axis] = 0;
-    for (uint32_t l = 0; l < LANES; ++l) {
-        const uint32_t thread = LANES * number + l;
+    for (uint32_t l = 0; l < UK_AMDGPU_LANES; ++l) {
+        const uint32_t thread = UK_AMDGPU_LANES * number + l;
         const uint32_t id[3] = {thread % size[0], thread / size[0] % size[1], thread / (size[0] * size[1])};
 
         if (run->gpu->packed_ids)
@@ -107,12 +107,12 @@ static void uk_begin_wave(struct uk_run_state *run, const struct uk_descriptor *
 }
 
 /* Runs one wave until it waits, ends, stops, or its time slice is over. */
-static void uk_turn(struct uk_run_state *run, struct uk_wave *w) {
+static void uk_turn(struct uk_amdgpu_run_state *run, struct uk_amdgpu_wave *w) {
     uint32_t left = 1 + uk_simt_random(&run->random) % TURN;
 
     while (left--) {
-        struct uk_inst *i = &run->code->inst[w->pc];
-        enum uk_step step;
+        struct uk_amdgpu_inst *i = &run->code->inst[w->pc];
+        enum uk_amdgpu_step step;
 
         if (run->steps++ == run->max_steps) {
             run->status = uk_amdgpu_fail(run->gpu, UK_AMDGPU_LIMIT,
@@ -122,31 +122,32 @@ static void uk_turn(struct uk_run_state *run, struct uk_wave *w) {
         }
         ++i->n_executed;
         step = i->run(w, i);
-        if (step == STEP_NEXT) {
+        if (step == UK_AMDGPU_STEP_NEXT) {
             ++w->pc;
-        } else if (step == STEP_BARRIER) {
+        } else if (step == UK_AMDGPU_STEP_BARRIER) {
             ++w->pc;
-            w->state = WAVE_AT_BARRIER;
+            w->state = UK_AMDGPU_WAVE_AT_BARRIER;
             return;
-        } else if (step == STEP_ENDED) {
-            w->state = WAVE_ENDED;
+        } else if (step == UK_AMDGPU_STEP_ENDED) {
+            w->state = UK_AMDGPU_WAVE_ENDED;
             return;
-        } else if (step == STEP_STOPPED) {
+        } else if (step == UK_AMDGPU_STEP_STOPPED) {
             return;
         }
     }
 }
 
 /* All waves wait, or have ended: they must be at the same barrier. */
-static void uk_meet(struct uk_run_state *run) {
-    const struct uk_block *block = &run->block;
-    struct uk_wave *first = run->waves[0];
+static void uk_meet(struct uk_amdgpu_run_state *run) {
+    const struct uk_amdgpu_block *block = &run->block;
+    struct uk_amdgpu_wave *first = run->waves[0];
 
     for (uint32_t i = 1; i < block->n_waves; ++i) {
-        struct uk_wave *w = run->waves[i];
+        struct uk_amdgpu_wave *w = run->waves[i];
 
         if (w->state != first->state) {
-            struct uk_wave *waits = w->state == WAVE_AT_BARRIER ? w : first, *ended = waits == w ? first : w;
+            struct uk_amdgpu_wave *waits = w->state == UK_AMDGPU_WAVE_AT_BARRIER ? w : first,
+                                  *ended = waits == w ? first : w;
 
             uk_report(waits, waits->barrier, -1, "a barrier that wave %u will not reach: it ended by %s",
                       ended->number, uk_name(ended->barrier).text);
@@ -162,18 +163,18 @@ static void uk_meet(struct uk_run_state *run) {
     if (!uk_wait_barrier(run))
         uk_no_memory(first, first->barrier);
     for (uint32_t i = 0; i < block->n_waves; ++i)
-        run->waves[i]->state = WAVE_READY;
+        run->waves[i]->state = UK_AMDGPU_WAVE_READY;
 }
 
-static void uk_run_block(struct uk_run_state *run) {
+static void uk_run_block(struct uk_amdgpu_run_state *run) {
     const uint32_t n = run->block.n_waves;
 
     for (;;) {
         uint32_t n_ready = 0, n_ended = 0, pick;
 
         for (uint32_t i = 0; i < n; ++i) {
-            n_ready += run->waves[i]->state == WAVE_READY;
-            n_ended += run->waves[i]->state == WAVE_ENDED;
+            n_ready += run->waves[i]->state == UK_AMDGPU_WAVE_READY;
+            n_ended += run->waves[i]->state == UK_AMDGPU_WAVE_ENDED;
         }
         if (n_ended == n)
             return;
@@ -182,7 +183,7 @@ static void uk_run_block(struct uk_run_state *run) {
         } else {
             pick = uk_simt_random(&run->random) % n_ready;
             for (uint32_t i = 0; i < n; ++i)
-                if (run->waves[i]->state == WAVE_READY && pick-- == 0) {
+                if (run->waves[i]->state == UK_AMDGPU_WAVE_READY && pick-- == 0) {
                     uk_turn(run, run->waves[i]);
                     break;
                 }
@@ -197,7 +198,7 @@ static uint64_t uk_gcd(uint64_t a, uint64_t b) {
 }
 
 /* Blocks in steps of a number that has no divisor in common with theirs. */
-static void uk_run_blocks(struct uk_run_state *run, const struct uk_descriptor *descriptor) {
+static void uk_run_blocks(struct uk_amdgpu_run_state *run, const struct uk_amdgpu_descriptor *descriptor) {
     const uint32_t *grid = run->launch->grid;
     const uint64_t n = (uint64_t)grid[0] * grid[1] * grid[2];
     uint64_t step = n ? 1 + uk_simt_random(&run->random) % n : 0,
@@ -224,21 +225,22 @@ static void uk_run_blocks(struct uk_run_state *run, const struct uk_descriptor *
     }
 }
 
-enum uk_amdgpu_status uk_amdgpu_run(struct uk_run_state *run, const struct uk_descriptor *descriptor) {
+enum uk_amdgpu_status uk_amdgpu_run(struct uk_amdgpu_run_state *run,
+                                    const struct uk_amdgpu_descriptor *descriptor) {
     const uint32_t *size = run->launch->block;
     bool memory = true;
 
     run->block.run = run;
-    run->block.n_waves = (size[0] * size[1] * size[2] + LANES - 1) / LANES;
+    run->block.n_waves = (size[0] * size[1] * size[2] + UK_AMDGPU_LANES - 1) / UK_AMDGPU_LANES;
     run->block.lds = malloc(run->block.lds_bytes + 1);
     run->block.lds_undefined = malloc(run->block.lds_bytes + 1);
-    run->scratch = malloc((size_t)2 * LANES * run->block.n_waves * run->kernel->scratch_bytes + 1);
+    run->scratch = malloc((size_t)2 * UK_AMDGPU_LANES * run->block.n_waves * run->kernel->scratch_bytes + 1);
     for (uint32_t i = 0; i < run->block.n_waves; ++i) {
         run->waves[i] = calloc(1, sizeof *run->waves[i]);
         memory = memory && run->waves[i];
     }
     for (uint32_t i = 0; i < run->code->n; ++i) {
-        struct uk_inst *inst = &run->code->inst[i];
+        struct uk_amdgpu_inst *inst = &run->code->inst[i];
 
         inst->n_executed = inst->lds_cycles = inst->lds_conflicts = inst->lds_ways = 0;
         inst->waited[0] = inst->waited[1] = 0;

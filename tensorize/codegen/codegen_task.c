@@ -15,8 +15,8 @@ struct capture {
 };
 
 /* The function that is written, inside of another one. */
-struct uk_frame {
-    struct uk_frame *outer;
+struct uk_cg_frame {
+    struct uk_cg_frame *outer;
     LLVMBasicBlockRef entry; /* reads the context; ends when the function does */
     unsigned fields;
     struct capture *captures;
@@ -73,7 +73,8 @@ static LLVMValueRef field_at(struct uk_codegen *g, LLVMValueRef context, unsigne
 
 /* The value in `function`, which frame f writes: its own, a constant, or one that its context brings. Only what is
  * used is brought, so that a function costs what is in it, and not what is in the program. */
-static LLVMValueRef local(struct uk_codegen *g, struct uk_frame *f, LLVMValueRef function, LLVMValueRef v) {
+static LLVMValueRef local(struct uk_codegen *g, struct uk_cg_frame *f, LLVMValueRef function,
+                          LLVMValueRef v) {
     LLVMValueRef of = v ? owner(v) : NULL;
     size_t length;
 
@@ -135,14 +136,14 @@ static void bind_grid(struct uk_codegen *g, const struct grid *grid, LLVMValueRe
 }
 
 /* Begins NAME.LABELn(context, ...), a function of the module's own. */
-static LLVMValueRef enter(struct uk_codegen *g, struct uk_frame *f, LLVMTypeRef type, const char *label) {
+static LLVMValueRef enter(struct uk_codegen *g, struct uk_cg_frame *f, LLVMTypeRef type, const char *label) {
     char *name = uk_format(&g->arena, "%s.%s%d", g->f->name, label, g->tasks++);
 
-    *f = (struct uk_frame){.outer = g->frame,
-                           .function = g->function,
-                           .thread = g->thread,
-                           .here = LLVMGetInsertBlock(g->b),
-                           .in_parallel = g->in_parallel};
+    *f = (struct uk_cg_frame){.outer = g->frame,
+                              .function = g->function,
+                              .thread = g->thread,
+                              .here = LLVMGetInsertBlock(g->b),
+                              .in_parallel = g->in_parallel};
     g->function = LLVMAddFunction(g->module, name ? name : "", type);
     g->frame = f;
     LLVMSetLinkage(g->function, LLVMInternalLinkage);
@@ -154,7 +155,7 @@ static LLVMValueRef enter(struct uk_codegen *g, struct uk_frame *f, LLVMTypeRef 
 }
 
 /* Ends it. Returns the context, which is written where the outer function goes on. */
-static LLVMValueRef leave(struct uk_codegen *g, struct uk_frame *f) {
+static LLVMValueRef leave(struct uk_codegen *g, struct uk_cg_frame *f) {
     LLVMValueRef inner = g->function, context;
 
     LLVMBuildRetVoid(g->b);
@@ -178,7 +179,7 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n) {
     LLVMTypeRef nothing = LLVMVoidTypeInContext(g->llvm), parameter[] = {g->ptr, g->i64, g->i64};
     LLVMTypeRef run_type = LLVMFunctionType(nothing, (LLVMTypeRef[]){g->ptr, g->ptr, g->i64}, 3, false);
     struct uk_binding *outside = g->bindings;
-    struct uk_frame f;
+    struct uk_cg_frame f;
     LLVMValueRef task = enter(g, &f, LLVMFunctionType(nothing, parameter, 3, false), grid.loop[0]->var->name);
 
     g->in_parallel = true;
@@ -194,7 +195,7 @@ void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n) {
 
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n) {
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
-    struct uk_frame f;
+    struct uk_cg_frame f;
     LLVMValueRef nest = enter(g, &f, type, "nest");
 
     uk_cg_attribute(g, nest, (unsigned)LLVMAttributeFunctionIndex, "noinline", 0);

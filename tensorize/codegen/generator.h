@@ -45,10 +45,10 @@ struct uk_codegen {
     LLVMModuleRef module;
     LLVMBuilderRef b;
     LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr;
-    LLVMTypeRef size;       /* size_t of the target */
-    LLVMValueRef function;  /* being written */
-    LLVMValueRef thread;    /* 0 outside a parallel loop */
-    struct uk_frame *frame; /* of a function inside another one; or NULL */
+    LLVMTypeRef size;          /* size_t of the target */
+    LLVMValueRef function;     /* being written */
+    LLVMValueRef thread;       /* 0 outside a parallel loop */
+    struct uk_cg_frame *frame; /* of a function inside another one; or NULL */
     bool in_parallel;
     struct uk_binding *bindings;
     struct uk_place *places;

@@ -75,7 +75,7 @@ struct uk_verdict {
 
 /* The values of operands. But for UK_ROUNDED, sums are exact in the declared type in any order; and, where the type has enough
  * bits, not exact in a narrower type. */
-enum uk_data {
+enum uk_data_kind {
     UK_SMALL,     /* small integers */
     UK_LARGE,     /* as many bits as the sums leave, in all operands alike */
     UK_ONE_LARGE, /* as many bits as there are in one operand, one bit in the others */
@@ -127,7 +127,7 @@ struct uk_verifier {
     int64_t *size;     /* of this case, by number */
     bool *negative;    /* which of the strides become negative for the call */
     double *scalar;
-    enum uk_data data;
+    enum uk_data_kind data;
     int scales; /* of the tensors, then of the scalars */
     struct uk_scale scale[UK_VERIFY_TENSORS + UK_VERIFY_WORDS];
     int64_t extreme[UK_VERIFY_TENSORS]; /* UK_EXTREME: what the tensor mostly holds */

@@ -189,18 +189,18 @@ static bool has_bf16(const struct uk_verifier *v) {
 }
 
 /* A few classes more often than others; of floats, whether subnormal bf16 are kept is not said. */
-static enum uk_data choose_data(struct uk_verifier *v) {
+static enum uk_data_kind choose_data(struct uk_verifier *v) {
     enum { FINITE = 6 };
-    static const enum uk_data often[] = {UK_SMALL,     UK_LARGE,   UK_LARGE,   UK_LARGE,   UK_ONE_LARGE,
-                                         UK_ONE_LARGE, UK_EXTREME, UK_TINY,    UK_SPECIAL, UK_SPECIAL,
-                                         UK_SPECIAL,   UK_ROUNDED, UK_ROUNDED, UK_ROUNDED, UK_ROUNDED};
+    static const enum uk_data_kind often[] = {UK_SMALL,     UK_LARGE,   UK_LARGE,   UK_LARGE,   UK_ONE_LARGE,
+                                              UK_ONE_LARGE, UK_EXTREME, UK_TINY,    UK_SPECIAL, UK_SPECIAL,
+                                              UK_SPECIAL,   UK_ROUNDED, UK_ROUNDED, UK_ROUNDED, UK_ROUNDED};
     const size_t most = v->is_large ? FINITE : sizeof often / sizeof *often; /* as exact sums are long */
-    enum uk_data data = often[uk_verify_random(v, most)];
+    enum uk_data_kind data = often[uk_verify_random(v, most)];
 
     return data == UK_TINY && has_bf16(v) ? UK_LARGE : data;
 }
 
-static int most_bits(struct uk_scale s, enum uk_data data) {
+static int most_bits(struct uk_scale s, enum uk_data_kind data) {
     if (!uk_type_is_float(s.type))
         return data != UK_SMALL || uk_integer_bits(s.type) <= 8 ? uk_integer_bits(s.type)
                                                                 : SMALL_INTEGER_BITS;

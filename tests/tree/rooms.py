@@ -3,7 +3,8 @@
 
     rooms.py NM SOURCE BUILD [--print]: every source lies in a room; what it includes and what its object refers to lies
     in the same room or in one before it; another room is included by the header of its name, which says what the room
-    does; kernels include their contract, templates and the compiler's own headers; folders of tests are rooms.
+    does; kernels include their contract, templates and the compiler's own headers; folders of tests are rooms. A tag that
+    begins with uk_ or stands in a header, and an enumerator of a header, means one thing in all of them.
     --print: the order, with files and lines.
 """
 
@@ -111,6 +112,21 @@ def objects():
             yield room, output
 
 
+def check_names():
+    """Tags of headers and of the whole project (uk_...), and enumerators of headers, are defined in one file each."""
+    tags, enumerators = {}, {}
+    for path in files(*ROOMS, "simulate"):
+        text = re.sub(r"/\*.*?\*/", " ", (source / path).read_text(encoding="utf-8"), flags=re.S)
+        for tag in re.findall(r"\b(?:struct|union|enum) (\w+) \{", text):
+            tags.setdefault(tag, set()).add(path)
+        for body in re.findall(r"\benum\b[^;{(]*\{([^}]*)\}", text) if path.suffix == ".h" else []:
+            for name in re.findall(r"(?:^|,)\s*(\w+)", body):
+                enumerators.setdefault(name, set()).add(path)
+    for name, where in sorted(tags.items()) + sorted(enumerators.items()):
+        if len(where) > 1 and (name in enumerators or name.startswith("uk_") or any(path.suffix == ".h" for path in where)):
+            failures.append(f"{name} is defined in {', '.join(sorted(map(str, where)))}: two things, one name")
+
+
 def check_symbols():
     room_at = {str(output): room for room, output in objects()}
     if len(set(room_at.values())) != len(order):
@@ -148,6 +164,7 @@ def print_order():
 check_includes()
 check_headers()
 check_kernels()
+check_names()
 check_symbols()
 check_tests()
 if "--print" in sys.argv:

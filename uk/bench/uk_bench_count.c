@@ -113,7 +113,7 @@ static double per_step(int64_t few, int64_t many) {
 }
 
 /* A row for every architecture states its instructions for none in particular. */
-static void print_steps(const struct uk_kernel *k, const struct uk_counts runs[RUNS]) {
+static void print_steps(const struct uk_kernel *k, const struct uk_emulated_counts runs[RUNS]) {
     const struct work w = work_of(k);
     const double step = per_step(runs[SOME].instructions, runs[ALL].instructions);
 
@@ -123,7 +123,7 @@ static void print_steps(const struct uk_kernel *k, const struct uk_counts runs[R
     printf("%8.5f for each %s; %" PRId64 " without steps\n", step / w.units, w.unit, runs[NONE].instructions);
 }
 
-static void print_histogram(const struct uk_counts runs[RUNS]) {
+static void print_histogram(const struct uk_emulated_counts runs[RUNS]) {
     const char *between = "    in a step: ";
 
     for (int i = 0; i < runs[ALL].lines; i++) {
@@ -138,7 +138,7 @@ static void print_histogram(const struct uk_counts runs[RUNS]) {
     printf("\n");
 }
 
-static void print_cycles(const struct uk_kernel *k, const struct uk_counts runs[RUNS]) {
+static void print_cycles(const struct uk_kernel *k, const struct uk_emulated_counts runs[RUNS]) {
     const double step = per_step(runs[SOME].cycles, runs[ALL].cycles);
 
     if (strcmp(k->isa, "rvp"))
@@ -149,7 +149,7 @@ static void print_cycles(const struct uk_kernel *k, const struct uk_counts runs[
 }
 
 static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, bool cycles,
-                      struct uk_counts runs[RUNS]) {
+                      struct uk_emulated_counts runs[RUNS]) {
     int status = UK_EXIT_OK;
 
     for (int i = 0; i < RUNS && !status; i++) {
@@ -164,7 +164,7 @@ static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, bool cy
 static int count_kernel(struct uk_context *c, const struct uk_kernel *k, const struct uk_arguments *a) {
     struct uk_text runner = {0};
     struct uk_emulation *e = NULL;
-    struct uk_counts runs[RUNS] = {{0}};
+    struct uk_emulated_counts runs[RUNS] = {{0}};
     char *assembly;
     size_t length;
     const enum uk_status s = uk_kernel_emit(c, k, a->target, UK_EMIT_ASM, &assembly, &length);

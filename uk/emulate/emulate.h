@@ -12,7 +12,7 @@ struct uk_count {
     char function[256], mnemonic[24];
 };
 
-struct uk_counts {
+struct uk_emulated_counts {
     int64_t instructions;
     int64_t cycles; /* estimated by the latencies of RISC-V P's instructions (rvp.def); 0: not asked for */
     int lines;
@@ -20,12 +20,12 @@ struct uk_counts {
 };
 
 /* Reads what the plugin (count.c) wrote to `path`. Exit status; free the counts in any case. */
-int uk_counts_read(struct uk_counts *c, const char *path, const char *emulator);
-void uk_counts_free(struct uk_counts *c);
+int uk_counts_read(struct uk_emulated_counts *c, const char *path, const char *emulator);
+void uk_counts_free(struct uk_emulated_counts *c);
 /* How many of this mnemonic, in all functions. */
-int64_t uk_counts_of(const struct uk_counts *c, const char *mnemonic);
+int64_t uk_counts_of(const struct uk_emulated_counts *c, const char *mnemonic);
 /* Prints them by function, and by mnemonic. Exit status. */
-int uk_counts_print(const struct uk_counts *c);
+int uk_counts_print(const struct uk_emulated_counts *c);
 
 /* ---- uk_emulate.c: a linked program, in a folder of its own until uk_emulation_end() ---- */
 
@@ -57,11 +57,11 @@ int uk_emulation_run(struct uk_emulation *e, const struct uk_data *data, int32_t
 /* The same, and counts the instructions executed until the function of that name returns, in whatever it calls. Code that
  * simulates an instruction counts as that one instruction. */
 int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
-                           int32_t *status, struct uk_counts *counts);
+                           int32_t *status, struct uk_emulated_counts *counts);
 /* Runs main with the argument, counts the instructions executed in the function `symbol`, and estimates their cycles if asked
  * to, where uk_is_simulated(). Exit status. */
 int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, bool cycles,
-                       struct uk_counts *counts);
+                       struct uk_emulated_counts *counts);
 /* The command that runs the program, ended by NULL. */
 char *const *uk_emulation_command(struct uk_emulation *e);
 /* The emulator's name, and which CPU it shows. */

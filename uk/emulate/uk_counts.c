@@ -6,7 +6,7 @@
 #include "emulate.h"
 
 /* One more line, to be filled in; NULL: out of memory. */
-static struct uk_count *add_line(struct uk_counts *c) {
+static struct uk_count *add_line(struct uk_emulated_counts *c) {
     if (!(c->lines & (c->lines + 1))) {
         struct uk_count *more = realloc(c->line, ((size_t)c->lines * 2 + 2) * sizeof *more);
 
@@ -17,7 +17,7 @@ static struct uk_count *add_line(struct uk_counts *c) {
     return &c->line[c->lines++];
 }
 
-int uk_counts_read(struct uk_counts *c, const char *path, const char *emulator) {
+int uk_counts_read(struct uk_emulated_counts *c, const char *path, const char *emulator) {
     FILE *f = fopen(path, "r");
     const bool begins = f && fscanf(f, "%" SCNd64 "%" SCNd64, &c->instructions, &c->cycles) == 2;
     struct uk_count one;
@@ -37,12 +37,12 @@ int uk_counts_read(struct uk_counts *c, const char *path, const char *emulator) 
     return status;
 }
 
-void uk_counts_free(struct uk_counts *c) {
+void uk_counts_free(struct uk_emulated_counts *c) {
     free(c->line);
-    *c = (struct uk_counts){0};
+    *c = (struct uk_emulated_counts){0};
 }
 
-int64_t uk_counts_of(const struct uk_counts *c, const char *mnemonic) {
+int64_t uk_counts_of(const struct uk_emulated_counts *c, const char *mnemonic) {
     int64_t n = 0;
 
     for (int i = 0; i < c->lines; i++)
@@ -57,7 +57,7 @@ static int by_count(const void *a, const void *b) {
 }
 
 /* The lines' sums by one of their names, which becomes the function's, the largest first. False: out of memory. */
-static bool add_up(const struct uk_counts *c, bool by_mnemonic, struct uk_counts *sums) {
+static bool add_up(const struct uk_emulated_counts *c, bool by_mnemonic, struct uk_emulated_counts *sums) {
     for (int i = 0; i < c->lines; i++) {
         const char *name = by_mnemonic ? c->line[i].mnemonic : c->line[i].function;
         int k = 0;
@@ -79,9 +79,9 @@ static bool add_up(const struct uk_counts *c, bool by_mnemonic, struct uk_counts
     return true;
 }
 
-int uk_counts_print(const struct uk_counts *c) {
+int uk_counts_print(const struct uk_emulated_counts *c) {
     for (int by_mnemonic = 0; by_mnemonic < 2; by_mnemonic++) {
-        struct uk_counts sums = {0};
+        struct uk_emulated_counts sums = {0};
 
         if (!add_up(c, by_mnemonic, &sums)) {
             uk_counts_free(&sums);

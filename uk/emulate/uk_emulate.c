@@ -482,7 +482,7 @@ char *const *uk_emulation_command(struct uk_emulation *e) {
 
 /* The runner with the plugin, which counts as the options say. Exit status. */
 static int count(const struct uk_emulation *e, const char *options, const char *argument,
-                 struct uk_counts *counts) {
+                 struct uk_emulated_counts *counts) {
     char plugin[1024];
 
     snprintf(plugin, sizeof plugin, "%s,%s,out=%s", e->path[PLUGIN], options, e->path[COUNT]);
@@ -491,7 +491,7 @@ static int count(const struct uk_emulation *e, const char *options, const char *
 }
 
 int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *argument, bool cycles,
-                       struct uk_counts *counts) {
+                       struct uk_emulated_counts *counts) {
     char options[300];
 
     snprintf(options, sizeof options, "symbol=%s%s", symbol, cycles ? ",cycles=on" : "");
@@ -499,7 +499,7 @@ int uk_emulation_count(struct uk_emulation *e, const char *symbol, const char *a
 }
 
 int uk_emulation_count_run(struct uk_emulation *e, const char *name, const struct uk_data *data,
-                           int32_t *status, struct uk_counts *counts) {
+                           int32_t *status, struct uk_emulated_counts *counts) {
     char options[300];
     int exit_status = uk_write_output(e->path[PLUGIN], (const char *)uk_count_plugin, uk_count_plugin_size);
 

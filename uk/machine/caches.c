@@ -40,7 +40,7 @@ static void read_all(const struct uk_micro *l, char *from, int64_t bytes) {
 }
 
 /* a: bytes; b: from memory. */
-static void fill(struct uk_lab *lab, const struct uk_point *p) {
+static void fill(struct uk_lab *lab, const struct uk_measured *p) {
     read_all(p->what, lab->large, p->a);
     for (int64_t i = 0; i < p->a && p->b; i += UK_LINE)
         uk_flush(lab->large + i);
@@ -49,7 +49,7 @@ static void fill(struct uk_lab *lab, const struct uk_point *p) {
         read_all(p->what, lab->large, p->a);
 }
 
-static double read_bytes(struct uk_lab *lab, const struct uk_point *p) {
+static double read_bytes(struct uk_lab *lab, const struct uk_measured *p) {
     const int64_t passes = p->a < 1 << 17 ? (1 << 17) / p->a : 1;
 
     for (int64_t i = 0; i < passes; i++)
@@ -64,7 +64,7 @@ static const struct uk_trial read = {.prepare = fill, .run = read_bytes};
 enum { LOADS = 2048 };
 
 /* b: from memory. */
-static void scatter(struct uk_lab *lab, const struct uk_point *p) {
+static void scatter(struct uk_lab *lab, const struct uk_measured *p) {
     uk_random_order(lab, p->a, uk_lines.window);
     for (int64_t i = 0; i < p->a; i++)
         lab->order[i] *= (uint32_t)uk_lines.stride;
@@ -76,7 +76,7 @@ static void scatter(struct uk_lab *lab, const struct uk_point *p) {
     uk_flush_end();
 }
 
-static double gather(struct uk_lab *lab, const struct uk_point *p) {
+static double gather(struct uk_lab *lab, const struct uk_measured *p) {
     const char *const base = lab->large;
 
     for (int i = 0; i < LOADS; i += 8) {

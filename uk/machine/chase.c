@@ -26,7 +26,7 @@ static char *follow(char *p, int64_t steps) {
 }
 
 /* The chain, and once through it: what is near is then where a further turn leaves it. */
-static void make_chain(struct uk_lab *lab, const struct uk_point *p) {
+static void make_chain(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_chain *c = p->what;
 
     uk_random_order(lab, p->a, c->window ? c->window : p->a);
@@ -40,7 +40,7 @@ static void make_chain(struct uk_lab *lab, const struct uk_point *p) {
 }
 
 /* A chain that was flushed has been followed to its end by then. */
-static double run_chain(struct uk_lab *lab, const struct uk_point *p) {
+static double run_chain(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_chain *c = p->what;
     const int64_t steps = c->flushed ? 2048 : p->a < 2048 ? 8192 : 4096;
 

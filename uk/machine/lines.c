@@ -8,7 +8,7 @@ enum { STEPS = 4096, STORES = 4096, ALIASED = 8192, ALONE = 8192 + 512 };
 /* ---- a load after a store ---- */
 
 /* a: bytes from a store to the load after it, whose address waits for the load before. */
-static double load_after_store(struct uk_lab *lab, const struct uk_point *p) {
+static double load_after_store(struct uk_lab *lab, const struct uk_measured *p) {
     volatile uint64_t *const stored = (volatile uint64_t *)(lab->large + UK_LINE + 8);
     const char *const loaded = (const char *)stored + p->a;
     uint64_t x = 0;
@@ -21,7 +21,7 @@ static double load_after_store(struct uk_lab *lab, const struct uk_point *p) {
     return STEPS;
 }
 
-static void clear(struct uk_lab *lab, const struct uk_point *p) {
+static void clear(struct uk_lab *lab, const struct uk_measured *p) {
     *(volatile uint64_t *)(lab->large + UK_LINE + 8 + p->a) = 0;
     load_after_store(lab, p);
 }
@@ -31,7 +31,7 @@ static const struct uk_trial after_store = {.prepare = clear, .run = load_after_
 /* ---- stores to lines that are far ---- */
 
 /* Lines that the last cache has, in the order of addresses, or at random if `a` is set; those stored to were read longest ago. */
-static void send_away(struct uk_lab *lab, const struct uk_point *p) {
+static void send_away(struct uk_lab *lab, const struct uk_measured *p) {
     const int64_t lines = uk_bytes_in(lab, 3) / UK_LINE;
 
     uk_random_order(lab, lines, uk_lines.window * 2);
@@ -42,7 +42,7 @@ static void send_away(struct uk_lab *lab, const struct uk_point *p) {
             *(volatile char *)(lab->large + lab->order[i]);
 }
 
-static double store_lines(struct uk_lab *lab, const struct uk_point *p) {
+static double store_lines(struct uk_lab *lab, const struct uk_measured *p) {
     for (int i = 0; i < STORES; i++)
         *(volatile uint64_t *)(lab->large + lab->order[i]) = 0;
     (void)p;

@@ -131,7 +131,7 @@ static long switches(void) {
 }
 
 /* A sample during which the clock changed, or another program ran, is taken again, three times at most. */
-static void take_sample(struct uk_lab *lab, struct uk_point *p) {
+static void take_sample(struct uk_lab *lab, struct uk_measured *p) {
     double before, after, seconds, operations;
     long switched;
     int tries = 0;
@@ -155,7 +155,7 @@ static int by_value(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static void settle(struct uk_point *p) {
+static void settle(struct uk_measured *p) {
     const int n = p->samples < UK_SAMPLES ? p->samples : UK_SAMPLES;
 
     qsort(p->sample, (size_t)n, sizeof *p->sample, by_value);
@@ -184,24 +184,24 @@ void uk_lab_measure(struct uk_lab *lab, double seconds) {
 
 /* ---- points and answers ---- */
 
-static struct uk_point *find(const struct uk_lab *lab, const struct uk_trial *trial, const void *what,
-                             int64_t a, int64_t b) {
+static struct uk_measured *find(const struct uk_lab *lab, const struct uk_trial *trial, const void *what,
+                                int64_t a, int64_t b) {
     for (int i = 0; i < lab->points; i++) {
-        const struct uk_point *p = &lab->point[i];
+        const struct uk_measured *p = &lab->point[i];
         if (p->trial == trial && p->what == what && p->a == a && p->b == b)
-            return (struct uk_point *)p;
+            return (struct uk_measured *)p;
     }
     return NULL;
 }
 
 void uk_point_add(struct uk_lab *lab, const struct uk_trial *trial, const void *what, int64_t a, int64_t b) {
     if (!find(lab, trial, what, a, b) && lab->points < UK_POINTS)
-        lab->point[lab->points++] = (struct uk_point){.trial = trial, .what = what, .a = a, .b = b};
+        lab->point[lab->points++] = (struct uk_measured){.trial = trial, .what = what, .a = a, .b = b};
 }
 
 double uk_point_cycles(const struct uk_lab *lab, const struct uk_trial *trial, const void *what, int64_t a,
                        int64_t b) {
-    const struct uk_point *p = find(lab, trial, what, a, b);
+    const struct uk_measured *p = find(lab, trial, what, a, b);
     return p ? p->cycles : NAN;
 }
 

@@ -75,19 +75,19 @@ extern const struct uk_micro uk_micros[];
 /* ---- measure.c ---- */
 
 struct uk_lab;
-struct uk_point;
+struct uk_measured;
 
 /* What a point does: `prepare` is not timed; `run` returns how many operations it did. */
 struct uk_trial {
-    void (*prepare)(struct uk_lab *, const struct uk_point *);
-    double (*run)(struct uk_lab *, const struct uk_point *);
+    void (*prepare)(struct uk_lab *, const struct uk_measured *);
+    double (*run)(struct uk_lab *, const struct uk_measured *);
     bool median; /* counts: what is tried goes well sometimes where it usually does not */
 };
 
 /* PASSES: over what is to be in the last cache; some keep only what comes by several times. */
 enum { UK_SAMPLES = 128, UK_POINTS = 400, UK_ANSWERS = 120, UK_LINE = 64, UK_PASSES = 16 };
 
-struct uk_point {
+struct uk_measured {
     const struct uk_trial *trial;
     const void *what; /* what these are, the trial knows */
     int64_t a, b;
@@ -114,7 +114,7 @@ struct uk_lab {
     char *at;        /* where a chain goes on */
     uint64_t random;
     int rounds, points, answers;
-    struct uk_point point[UK_POINTS];
+    struct uk_measured point[UK_POINTS];
     struct uk_answer answer[UK_ANSWERS];
 };
 

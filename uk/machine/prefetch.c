@@ -37,11 +37,11 @@ static uint64_t load(const struct uk_lab *lab, int64_t i, int64_t line, uint64_t
 /* ---- streams ---- */
 
 /* a: how many. */
-static void flush_streams(struct uk_lab *lab, const struct uk_point *p) {
+static void flush_streams(struct uk_lab *lab, const struct uk_measured *p) {
     flush_places(lab, p->a, WALKED);
 }
 
-static double walk_streams(struct uk_lab *lab, const struct uk_point *p) {
+static double walk_streams(struct uk_lab *lab, const struct uk_measured *p) {
     uint64_t zero = 0;
 
     for (int64_t j = 0; j < WALKED; j++)
@@ -56,7 +56,7 @@ static const struct uk_trial streams = {.prepare = flush_streams, .run = walk_st
 /* ---- reach ---- */
 
 /* a: lines that are read at each place, from a page's beginning on; b: the line that is tried then. */
-static void approach(struct uk_lab *lab, const struct uk_point *p) {
+static void approach(struct uk_lab *lab, const struct uk_measured *p) {
     uint64_t zero = 0;
 
     flush_places(lab, PLACES, 2 * PAGE_LINES);
@@ -67,7 +67,7 @@ static void approach(struct uk_lab *lab, const struct uk_point *p) {
     uk_hidden(zero);
 }
 
-static double try_next(struct uk_lab *lab, const struct uk_point *p) {
+static double try_next(struct uk_lab *lab, const struct uk_measured *p) {
     uint64_t zero = 0;
 
     for (int64_t i = 0; i < PLACES; i++)

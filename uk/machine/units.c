@@ -8,13 +8,13 @@
 #include "ukernels.h"
 
 /* b: bytes from the beginning of a line to the loop's memory. */
-static void warm_loop(struct uk_lab *lab, const struct uk_point *p) {
+static void warm_loop(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_micro *l = p->what;
 
     l->run(100, lab->large + p->b);
 }
 
-static double run_loop(struct uk_lab *lab, const struct uk_point *p) {
+static double run_loop(struct uk_lab *lab, const struct uk_measured *p) {
     const struct uk_micro *l = p->what;
     const long iterations = 2000;
 

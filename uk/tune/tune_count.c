@@ -36,7 +36,7 @@ static enum tune_outcome outcome_of(const char *message) {
 
 enum tune_outcome tune_count(struct tune_bench *b, const char *steps, double *count, char *message,
                              size_t size) {
-    struct uk_counts counts = {0};
+    struct uk_emulated_counts counts = {0};
     struct uk_emulation *e = NULL;
     int32_t refused = 0;
     int said = memfd_create("uk tune", 0);
