@@ -347,7 +347,7 @@ void uk_release_memory(void);
  *     free(packed);
  *
  * A packed operand is for plans of the same type, layout, ta, tb, m, n, k, lda, ldb and ldc; their options may differ. `packed` is
- * the caller's memory, of as many bytes as these functions return, and is best aligned to 64. 0 bytes: the operand is empty.
+ * the caller's memory, of as many bytes as these functions return, and is best aligned to 64. 0 bytes: the operand is not read.
  * SIZE_MAX: it is more than 32-bit addresses reach. The layout of packed operands may change between versions: do not store them. */
 size_t uk_gemm_packed_a_size(const struct uk_gemm_plan *plan);
 size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *plan);
@@ -355,6 +355,32 @@ enum uk_status uk_sgemm_pack_a(const struct uk_gemm_plan *plan, const float *a, 
 enum uk_status uk_sgemm_pack_b(const struct uk_gemm_plan *plan, const float *b, float *packed);
 enum uk_status uk_dgemm_pack_a(const struct uk_gemm_plan *plan, const double *a, double *packed);
 enum uk_status uk_dgemm_pack_b(const struct uk_gemm_plan *plan, const double *b, double *packed);
+
+/* ---- whole numbers ----
+ *
+ *   C = op(A) op(B) + beta C
+ *
+ * A of u8, B of i8, C of i32, in any layout, with the same conditions, errors and threads as products of f32. Nothing is rounded or
+ * saturated: sums of any length are exact modulo 2^32, and so they are in whatever order they are summed. k of up to 65,793 cannot
+ * leave an i32. Plans are made and packed for as above; those of uk_igemm_plan are uk_igemm_run's alone.
+ */
+enum uk_status uk_igemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m, int64_t n,
+                        int64_t k, const uint8_t *a, int64_t lda, const int8_t *b, int64_t ldb, int32_t beta,
+                        int32_t *c, int64_t ldc);
+enum uk_status uk_igemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                              int64_t n, int64_t k, const uint8_t *const *a, int64_t lda, const int8_t *const *b,
+                              int64_t ldb, int32_t beta, int32_t *const *c, int64_t ldc, int64_t count);
+enum uk_status uk_igemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                                      int64_t n, int64_t k, const uint8_t *a, int64_t lda, int64_t stride_a,
+                                      const int8_t *b, int64_t ldb, int64_t stride_b, int32_t beta, int32_t *c,
+                                      int64_t ldc, int64_t stride_c, int64_t count);
+enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
+                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                             int64_t ldc, const struct uk_gemm_options *options);
+enum uk_status uk_igemm_run(const struct uk_gemm_plan *plan, const uint8_t *a, const int8_t *b, int32_t beta,
+                            int32_t *c, void *workspace);
+enum uk_status uk_igemm_pack_a(const struct uk_gemm_plan *plan, const uint8_t *a, uint8_t *packed);
+enum uk_status uk_igemm_pack_b(const struct uk_gemm_plan *plan, const int8_t *b, int8_t *packed);
 
 /* Writes in English which path, kernel, blocking and threads a plan takes, line by line, into the caller's buffer of `size` bytes,
  * and returns the length without the closing NUL, as snprintf does: if that is >= size, the text was cut. */

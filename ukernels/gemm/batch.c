@@ -10,7 +10,7 @@ static struct gemm_operands item(const struct gemm_batch *t, int64_t i) {
 
     o.a = t->plan.swapped ? b : a;
     o.b = t->plan.swapped ? a : b;
-    o.c = t->c ? t->c[i] : t->first_c ? t->first_c + i * t->stride_c * size : NULL;
+    o.c = t->c ? t->c[i] : t->first_c ? t->first_c + i * t->stride_c * t->plan.type->c_size : NULL;
     return o;
 }
 
@@ -58,7 +58,7 @@ static bool has_places(const struct gemm_batch *t, const struct gemm_shape *shap
     if (!t->is_strided || count < 2)
         return !is_far(1, sizeof(void *), count);
     return !is_far(t->stride_a, size, count) && !is_far(t->stride_b, size, count) &&
-           !is_far(t->stride_c, size, count) && (t->stride_c <= -line || t->stride_c >= line);
+           !is_far(t->stride_c, t->plan.type->c_size, count) && (t->stride_c <= -line || t->stride_c >= line);
 }
 
 enum uk_status uk_gemm_run_batch(struct gemm_batch *t, const struct gemm_type *type,

@@ -50,7 +50,7 @@ DIRECT(run_any)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *a, c
     if (epilogue)
         e = epilogue_given(epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
                            epilogue->column_bias);
-    return run(plan, &TYPE, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
+    return uk_gemm_run_as(plan, &TYPE, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 
 __attribute__((noinline)) static enum uk_status
@@ -77,11 +77,11 @@ UK(gemm_run)(const struct uk_gemm_plan *callers, ELEMENT alpha, const ELEMENT *a
 }
 
 enum uk_status UK(gemm_pack_a)(const struct uk_gemm_plan *plan, const ELEMENT *a, ELEMENT *packed) {
-    return pack(gemm_plan_in(plan), &TYPE, false, a, packed);
+    return uk_gemm_pack_operand(gemm_plan_in(plan), &TYPE, false, a, packed);
 }
 
 enum uk_status UK(gemm_pack_b)(const struct uk_gemm_plan *plan, const ELEMENT *b, ELEMENT *packed) {
-    return pack(gemm_plan_in(plan), &TYPE, true, b, packed);
+    return uk_gemm_pack_operand(gemm_plan_in(plan), &TYPE, true, b, packed);
 }
 
 enum uk_status UK(gemm_batch)(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,

@@ -39,6 +39,7 @@
  * (direct.h) that is computed by tiles: it has one sum for each element.
  */
 #include "cost.h"
+#include <limits.h>
 
 enum { CALL = 40, KC = 512, PAGE = 4096, PAGES = 64, TRANSLATED = 3072, NEAR = 12, BLOCK = 512 << 10 };
 static const double COPY = GEMM_COPY, ROWS = 0.11, TRANSPOSE = GEMM_TRANSPOSE, WALK = 30, FLAT = 1.12;
@@ -79,6 +80,12 @@ double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, 
     if (low && narrow)
         cycles += iteration_cost(t, k->row_step, low, narrow);
     return cycles * (double)iterations + (double)(gemm_parts(m, rows) * gemm_parts(n, t->nr)) * CALL;
+}
+
+double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k) {
+    const struct uk_counts n = {.fma = k->fma, .load = k->loads, .other = k->other};
+
+    return uk_cost_cycles(core, uk_core_vectors(core, INT_MAX), &n);
 }
 
 int64_t uk_gemm_panel_rows(const struct uk_kernel *k, int64_t m) {
@@ -272,5 +279,7 @@ int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t) {
 
     if (p->whole || p->k <= gemm_least(room, whole) || p->k <= most + most / 4 || streams(p, t))
         return p->k;
-    return (gemm_parts(p->k, gemm_parts(p->k, most)) + 3) / 4 * 4;
+    const int64_t group = p->type->kr > 4 ? p->type->kr : 4;
+
+    return gemm_parts(gemm_parts(p->k, gemm_parts(p->k, most)), group) * group;
 }

@@ -58,6 +58,9 @@ int64_t uk_gemm_k_block(const struct gemm_plan *p, const struct gemm_tile *t);
 double uk_gemm_tiles_cost(const struct gemm_tile *t, const struct uk_kernel *k, int64_t rows, int64_t m,
                           int64_t n, int64_t iterations);
 
+/* A group of terms of a tile, of a kernel that reads such. */
+double uk_gemm_group_cycles(const struct uk_core *core, const struct uk_kernel *k);
+
 /* What reading or copying an operand costs beside the tiles, with blocks of k of kc, A and B from these sources. */
 double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int64_t kc, enum gemm_source a,
                       enum gemm_source b);

@@ -396,6 +396,8 @@ static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const voi
 struct gemm_type TYPE = {
     .name = NAME "gemm",
     .size = sizeof(ELEMENT),
+    .c_size = sizeof(ELEMENT),
+    .kr = 1,
     .tile_row = tile_row,
     .vector_n = vector_n,
     .vector_t = vector_t,

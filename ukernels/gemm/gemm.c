@@ -4,9 +4,9 @@
 #include "batch.h"
 #include "direct.h"
 
-static enum uk_status run(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
-                          const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
-                          void *workspace) {
+enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
+                              const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
+                              void *workspace) {
     struct gemm_operands o = {alpha, beta, plan->swapped ? b : a, plan->swapped ? a : b, c, e};
 
     if (plan->type != type)
@@ -29,7 +29,7 @@ static enum uk_status call(const struct gemm_type *type, const struct gemm_shape
         (uk_gemm_run_vector(type, s, a, b, beta, c) || uk_gemm_run_dots(type, s, a, b, beta, c)))
         return UK_OK;
     status = uk_gemm_resolve(&plan, type, s, NULL);
-    return status ? status : run(&plan, type, alpha, a, b, beta, c, NULL, NULL);
+    return status ? status : uk_gemm_run_as(&plan, type, alpha, a, b, beta, c, NULL, NULL);
 }
 
 /* What the caller's epilogue means: zeros change nothing. */
@@ -59,8 +59,8 @@ size_t uk_gemm_packed_b_size(const struct uk_gemm_plan *callers) {
     return !gemm_is_plan(plan) ? 0 : plan->swapped ? uk_gemm_packed_a(plan) : uk_gemm_packed_b(plan);
 }
 
-static enum uk_status pack(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
-                           const void *from, void *to) {
+enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
+                                    const void *from, void *to) {
     if (!gemm_is_plan(plan))
         return UK_INVALID_ARGUMENT;
     const bool b = is_b != plan->swapped;

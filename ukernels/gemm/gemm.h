@@ -4,6 +4,7 @@
  *
  *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; calls_element.h has those of a type
  *     plan.c             a call's path, kernel, blocks and threads: the least of what cost.c estimates
+ *     igemm.c, i32.c     the same of bytes
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
  *     run.c, pack.c      a plan, computed: blocks, panels, rows of tiles (struct gemm_tile_row)
  *     direct.c           small products, whose kernels take operands in place and all rows in one call
@@ -210,7 +211,9 @@ static inline bool gemm_is_plan(const struct gemm_plan *plan) {
 /* An element type: what depends on it, and its kernels that run on this CPU. */
 struct gemm_type {
     const char *name; /* "sgemm" */
-    int size;         /* of an element */
+    int size, c_size; /* of an element of A and B, and of C */
+    bool is_mixed;    /* A and B have different types, by kernels that read groups of terms */
+    int kr;           /* terms of a group; with is_mixed its kernel's */
     void (*tile_row)(const struct gemm_tile_row *s);
     void (*vector_n)(const struct gemm_vector *v);
     void (*vector_t)(const struct gemm_vector *v);
@@ -271,14 +274,20 @@ enum { GEMM_K_WHOLE = 800 };
  * column-major C needs two), and of scratch for several tiles. */
 enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 
-/* ---- f32.c, f64.c ---- */
-extern struct gemm_type uk_gemm_f32, uk_gemm_f64;
+/* ---- f32.c, f64.c, i32.c ---- */
+extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_i32;
+
+/* Terms of whole groups. */
+static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
+    return t->kr == 1 ? k : (k + t->kr - 1) / t->kr * t->kr;
+}
 
 /* ---- kernels.c ---- */
 
 /* The type with its kernels looked up. */
 const struct gemm_type *uk_gemm_type_f32(void);
 const struct gemm_type *uk_gemm_type_f64(void);
+const struct gemm_type *uk_gemm_type_i32(void);
 /* The same element type as `own`'s for the machine of this row, kept for the process: plans by it can be explained, and run nowhere.
  * UK_INVALID_ARGUMENT: there is no such row, or it is a GPU's. */
 enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, const struct gemm_type **type);
@@ -298,6 +307,14 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
 /* Bytes; 0: none. */
 size_t uk_gemm_workspace_of(const struct gemm_plan *plan);
+
+/* ---- gemm.c: what the calls of all types share; a, b: as the caller has them ---- */
+
+enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
+                              const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,
+                              void *workspace);
+enum uk_status uk_gemm_pack_operand(const struct gemm_plan *plan, const struct gemm_type *type, bool is_b,
+                                    const void *from, void *to);
 
 /* ---- run.c ---- */
 

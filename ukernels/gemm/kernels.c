@@ -236,10 +236,64 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
     atomic_store_explicit(&t->ready, true, memory_order_release);
 }
 
+/* The kernel of the highest instruction set that takes the least time for a term of a sum. */
+static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
+    const struct uk_kernel *best = NULL;
+    double least = 0;
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+
+    for (int i = 0; i < count; i++) {
+        const struct uk_kernel *k = &rows[i];
+
+        if (strcmp(k->op, t->form_op[GEMM_PANELS]) || k->cores || k->edges != UK_EDGES_ANY || k->a_over ||
+            k->a_align > t->size || k->b_align > t->size || k->c_align > t->c_size ||
+            k->mr * k->nr > GEMM_TILE_MOST || !runs(t, k))
+            continue;
+        const int higher = best ? level(k) - level(best) : 1;
+        const double cycles = uk_gemm_group_cycles(&t->machine->core, k) / (double)(k->mr * k->nr * k->kr);
+
+        if (higher > 0 || (higher == 0 && cycles < least)) {
+            best = k;
+            least = cycles;
+        }
+    }
+    return best;
+}
+
+/* The kernel that fills its panels: zeros are zeros in all types of a byte. */
+static const struct uk_kernel *group_pack_of(const struct gemm_type *t, const char *op) {
+    const struct uk_kernel *best = NULL;
+    int count;
+    const struct uk_kernel *rows = uk_kernels(&count);
+
+    for (int i = 0; i < count; i++)
+        if (!strcmp(rows[i].op, op) && rows[i].kr == t->kr && !rows[i].a_over && !rows[i].cores &&
+            runs(t, &rows[i]))
+            take_one(&best, &rows[i]);
+    return best;
+}
+
+static void look_up_groups(struct gemm_type *t, const struct uk_machine *machine) {
+    t->machine = machine;
+    t->figures = uk_gemm_figures_of(machine);
+    const struct uk_kernel *k = best_of_groups(t);
+
+    if (!k)
+        return;
+    t->kr = k->kr;
+    t->tile[0] = new_tile(t, k);
+    t->tile[0].kernel[GEMM_PANELS] = k;
+    t->pack_n[0] = group_pack_of(t, t->pack_n_op);
+    t->pack_t[0] = group_pack_of(t, t->pack_t_op);
+    t->tiles = t->pack_n[0] && t->pack_t[0];
+}
+
 static void look_up_all(void) {
     uk_count_threads(); /* sets the number that small products read without a call */
     look_up(&uk_gemm_f32, uk_machine());
     look_up(&uk_gemm_f64, uk_machine());
+    look_up_groups(&uk_gemm_i32, uk_machine());
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -254,12 +308,17 @@ const struct gemm_type *uk_gemm_type_f64(void) {
     return &uk_gemm_f64;
 }
 
+const struct gemm_type *uk_gemm_type_i32(void) {
+    pthread_once(&once, look_up_all);
+    return &uk_gemm_i32;
+}
+
 /* ---- other machines ---- */
 
 /* What plans are made by for a machine that is not this one. */
 struct elsewhere {
     struct uk_machine machine;
-    struct gemm_type f32, f64;
+    struct gemm_type f32, f64, i32;
     struct elsewhere *next;
 };
 
@@ -285,14 +344,16 @@ enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, co
         e->machine = uk_machine_of(core);
         begin(&e->f32, uk_gemm_type_f32());
         begin(&e->f64, uk_gemm_type_f64());
+        begin(&e->i32, uk_gemm_type_i32());
         look_up(&e->f32, &e->machine);
         look_up(&e->f64, &e->machine);
+        look_up_groups(&e->i32, &e->machine);
         e->next = all;
         all = e;
     }
     pthread_mutex_unlock(&lock);
     if (!e)
         return UK_OUT_OF_MEMORY;
-    *type = own == &uk_gemm_f32 ? &e->f32 : &e->f64;
+    *type = own == &uk_gemm_f32 ? &e->f32 : own == &uk_gemm_f64 ? &e->f64 : &e->i32;
     return UK_OK;
 }

@@ -3,7 +3,8 @@
  * Operands, packed: a block while computing, or whole and beforehand.
  *
  * For a product by tiles, B is packed in panels of the tile's width, [n/NR][k][NR], and A in panels of its
- * height, [m/rows][k][MR], or in rows, [m][k]. The matrix of a matrix-vector product is copied in its order,
+ * height, [m/rows][k][MR], or in rows, [m][k]. Where a kernel reads groups of KR terms, these lie together,
+ * [n/NR][k/KR][NR][KR], and 0 fills the last group. The matrix of a matrix-vector product is copied in its order,
  * without the gaps between rows.
  */
 #include "gemm.h"
@@ -40,10 +41,11 @@ size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements) {
 size_t uk_gemm_packed_a(const struct gemm_plan *plan) {
     const int size = plan->type->size;
 
-    if (!plan->m || !plan->k)
+    if (plan->path == GEMM_SCALE)
         return 0;
     if (plan->path == GEMM_TILES && plan->a_source == GEMM_COPIED)
-        return uk_gemm_bytes(plan, panels(plan->m, plan->rows) * plan->tile->mr * plan->k);
+        return uk_gemm_bytes(plan,
+                             panels(plan->m, plan->rows) * plan->tile->mr * gemm_padded(plan->type, plan->k));
     return uk_gemm_bytes(plan, a_is_columns(plan) ? plan->k * uk_gemm_leading(plan->m, size)
                                                   : plan->m * uk_gemm_leading(plan->k, size));
 }
@@ -51,10 +53,11 @@ size_t uk_gemm_packed_a(const struct gemm_plan *plan) {
 size_t uk_gemm_packed_b(const struct gemm_plan *plan) {
     const int size = plan->type->size;
 
-    if (!plan->n || !plan->k)
+    if (plan->path == GEMM_SCALE)
         return 0;
     if (plan->path == GEMM_TILES)
-        return uk_gemm_bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr * plan->k);
+        return uk_gemm_bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr *
+                                       gemm_padded(plan->type, plan->k));
     return uk_gemm_bytes(plan, b_is_rows(plan) ? plan->k * uk_gemm_leading(plan->n, size)
                                                : plan->n * uk_gemm_leading(plan->k, size));
 }
@@ -79,7 +82,7 @@ static void pack_panels(const struct gemm_type *t, const struct panels *s, char 
         for (int64_t i = 0, panel = 0; i < s->n; i += s->taken, panel++)
             t->pack(t, k, s->n - i < s->taken ? s->n - i : s->taken,
                     s->from + (p * s->step + i * s->across) * t->size, s->step, s->across, s->width,
-                    to + (panel * s->k + p) * s->width * t->size);
+                    to + (panel * gemm_padded(t, s->k) + p) * s->width * t->size);
     }
 }
 
@@ -111,7 +114,7 @@ void uk_gemm_pack_b(const struct gemm_plan *plan, const void *b, int64_t j, int6
 void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *packed) {
     const struct gemm_type *t = plan->type;
 
-    if (!plan->m || !plan->k)
+    if (plan->path == GEMM_SCALE)
         return;
     if (a_is_columns(plan)) {
         t->copy_rows(t, plan->k, plan->m, a, plan->a_step, plan->a_row, packed,
@@ -127,7 +130,7 @@ void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *pac
 void uk_gemm_pack_whole_b(const struct gemm_plan *plan, const void *b, void *packed) {
     const struct gemm_type *t = plan->type;
 
-    if (!plan->n || !plan->k)
+    if (plan->path == GEMM_SCALE)
         return;
     if (plan->path == GEMM_TILES)
         uk_gemm_pack_b(plan, b, 0, plan->n, 0, plan->k, packed);

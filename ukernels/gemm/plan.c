@@ -150,8 +150,8 @@ static void block(struct gemm_plan *p, const struct choice *c) {
         p->first && c->a == GEMM_COPIED && uk_gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
     p->a_block = c->a == GEMM_IN_PLACE ? 0
                  : c->a == GEMM_ROWS   ? p->mc * p->a_leading
-                                       : p->mc / p->rows * mr * p->kc + p->a_padding;
-    p->b_block = c->b == GEMM_IN_PLACE ? 0 : p->nc * p->kc;
+                                       : p->mc / p->rows * mr * gemm_padded(p->type, p->kc) + p->a_padding;
+    p->b_block = c->b == GEMM_IN_PLACE ? 0 : p->nc * gemm_padded(p->type, p->kc);
     p->a_block = gemm_parts(p->a_block * size, GEMM_LINE) * GEMM_LINE / size; /* each begins with a line */
     p->b_block = gemm_parts(p->b_block * size, GEMM_LINE) * GEMM_LINE / size;
 }
@@ -170,6 +170,21 @@ static enum uk_status plan_tiles(struct gemm_plan *p) {
     p->path = GEMM_TILES;
     block(p, &best);
     find_tail(p);
+    return UK_OK;
+}
+
+/* Kernels that read groups of terms: both operands in panels, by the one tile that there is. */
+static enum uk_status plan_groups(struct gemm_plan *p) {
+    const struct gemm_tile *t = p->type->tile;
+    struct choice c = {.tile = t, .form = GEMM_PANELS, .a = GEMM_COPIED, .b = GEMM_COPIED};
+
+    if (!p->type->tiles)
+        return UK_UNSUPPORTED;
+    c.rows = uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m);
+    c.cycles = (double)(gemm_parts(p->m, c.rows) * gemm_parts(p->n, t->nr)) *
+               (double)gemm_parts(p->k, p->type->kr) * uk_gemm_group_cycles(t->core, t->kernel[GEMM_PANELS]);
+    p->path = GEMM_TILES;
+    block(p, &c);
     return UK_OK;
 }
 
@@ -310,8 +325,9 @@ static bool stride_is_invalid(int64_t lines, int64_t length, int64_t ld, int siz
     return ld < 1 || ld < length || too_large(lines, ld, size);
 }
 
-static enum uk_status check(const struct gemm_shape *s, int size) {
+static enum uk_status check(const struct gemm_shape *s, const struct gemm_type *type) {
     const bool rows = s->layout == UK_ROW_MAJOR;
+    const int size = type->size;
     const bool a_rows = rows == (s->ta == UK_NO_TRANSPOSE), b_rows = rows == (s->tb == UK_NO_TRANSPOSE);
 
     if ((s->layout != UK_ROW_MAJOR && s->layout != UK_COLUMN_MAJOR) ||
@@ -322,7 +338,7 @@ static enum uk_status check(const struct gemm_shape *s, int size) {
         return UK_INVALID_SIZE;
     if (stride_is_invalid(a_rows ? s->m : s->k, a_rows ? s->k : s->m, s->lda, size) ||
         stride_is_invalid(b_rows ? s->k : s->n, b_rows ? s->n : s->k, s->ldb, size) ||
-        stride_is_invalid(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, size))
+        stride_is_invalid(rows ? s->m : s->n, rows ? s->n : s->m, s->ldc, type->c_size))
         return UK_INVALID_SIZE;
     return UK_OK;
 }
@@ -352,23 +368,38 @@ static struct gemm_plan normalized(const struct gemm_type *type, const struct ge
     };
 }
 
-enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
-                               const struct gemm_shape *shape, const struct uk_gemm_options *options) {
-    static const struct uk_gemm_options defaults = {0};
-    enum uk_status status = check(shape, type->size);
+/* A product whose A and B have types of their own, and cannot be exchanged: a column-major C is the transposed C of the tiles. */
+static enum uk_status resolve_mixed(struct gemm_plan *plan, const struct gemm_type *type,
+                                    const struct gemm_shape *s, const struct uk_gemm_options *options) {
+    const bool rows = s->layout == UK_ROW_MAJOR;
+    const struct gemm_product product = {s->m,
+                                         s->n,
+                                         s->k,
+                                         s->lda,
+                                         s->ldb,
+                                         s->ldc,
+                                         rows == (s->ta == UK_TRANSPOSE),
+                                         rows == (s->tb == UK_TRANSPOSE)};
+    struct gemm_plan p = normalized(type, &product, false);
+    enum uk_status status = UK_OK;
 
-    if (status)
-        return status;
-    if (!options)
-        options = &defaults;
-    if (options->threads < 0)
-        return UK_INVALID_ARGUMENT;
-    if (options->machine && (status = uk_gemm_type_on(options->machine, type, &type)))
-        return status;
+    p.transposed = !rows;
+    p.a_packed = options->a_packed;
+    p.b_packed = options->b_packed;
+    set_threads(&p, options);
+    if (p.m && p.n && p.k)
+        status = plan_groups(&p);
+    if (!status)
+        *plan = p;
+    return status;
+}
 
+static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_type *type,
+                                   const struct gemm_shape *shape, const struct uk_gemm_options *options) {
     const struct gemm_product product = gemm_product_of(shape);
     struct gemm_plan p = normalized(type, &product, shape->layout != UK_ROW_MAJOR);
     const struct gemm_direct *direct = gemm_direct_for(type, &product);
+    enum uk_status status = UK_OK;
 
     set_threads(&p, options);
     p.a_packed = p.swapped ? options->b_packed : options->a_packed;
@@ -387,6 +418,22 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
     if (!status)
         *plan = p;
     return status;
+}
+
+enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
+                               const struct gemm_shape *shape, const struct uk_gemm_options *options) {
+    static const struct uk_gemm_options defaults = {0};
+    enum uk_status status = check(shape, type);
+
+    if (status)
+        return status;
+    if (!options)
+        options = &defaults;
+    if (options->threads < 0)
+        return UK_INVALID_ARGUMENT;
+    if (options->machine && (status = uk_gemm_type_on(options->machine, type, &type)))
+        return status;
+    return (type->is_mixed ? resolve_mixed : resolve_real)(plan, type, shape, options);
 }
 
 size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {

@@ -22,7 +22,7 @@ static const void *at(const struct gemm_plan *plan, const void *base, int64_t in
 }
 
 static void *at_written(const struct gemm_plan *plan, void *base, int64_t index) {
-    return (char *)base + index * plan->type->size;
+    return (char *)base + index * plan->type->c_size;
 }
 
 struct task {
@@ -45,8 +45,9 @@ static void find_a(const struct gemm_plan *plan, const struct gemm_operands *o, 
     if (plan->a_source == GEMM_COPIED) {
         const int64_t behind = i > w->i0 ? plan->a_padding : 0;
 
-        s->a = plan->a_packed ? at(plan, o->a, i / plan->rows * mr * plan->k + w->p * mr)
-                              : at(plan, w->a, (i - w->i0) / plan->rows * mr * w->k + behind);
+        s->a = plan->a_packed
+                   ? at(plan, o->a, i / plan->rows * mr * gemm_padded(plan->type, plan->k) + w->p * mr)
+                   : at(plan, w->a, (i - w->i0) / plan->rows * mr * gemm_padded(plan->type, w->k) + behind);
         s->a_row = 1;
         s->a_step = mr;
     } else if (plan->a_packed) {
@@ -69,13 +70,13 @@ static void find_b(const struct gemm_plan *plan, const struct gemm_operands *o, 
     const int nr = plan->tile->nr;
 
     if (plan->b_packed) {
-        s->b = at(plan, o->b, w->j0 * plan->k + w->p * nr);
+        s->b = at(plan, o->b, w->j0 * gemm_padded(plan->type, plan->k) + w->p * nr);
         s->b_step = nr;
-        s->b_tile = plan->k * nr;
+        s->b_tile = gemm_padded(plan->type, plan->k) * nr;
     } else if (plan->b_source == GEMM_COPIED) {
         s->b = w->b;
         s->b_step = nr;
-        s->b_tile = w->k * nr;
+        s->b_tile = gemm_padded(plan->type, w->k) * nr;
     } else {
         s->b = at(plan, o->b, w->p * plan->b_step + w->j0);
         s->b_step = plan->b_step;
@@ -188,7 +189,7 @@ static void run_block(const struct gemm_plan *plan, const struct gemm_operands *
         .form = (enum gemm_form)plan->form,
         .tail = plan->tail,
         .tail_form = (enum gemm_form)plan->tail_form,
-        .k = w->k,
+        .k = gemm_padded(plan->type, w->k),
         .columns = w->n,
         .ldc = plan->ldc,
         .transposed = plan->transposed,

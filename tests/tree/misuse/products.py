@@ -13,12 +13,15 @@ class GemmOptions(ctypes.Structure):
     _fields_ = [("threads", ctypes.c_int), ("pool", ctypes.c_void_p), ("a_packed", ctypes.c_bool), ("b_packed", ctypes.c_bool), ("machine", ctypes.c_char_p)]
 
 
+ELEMENTS = {"uk_d": ctypes.c_double, "uk_i": ctypes.c_int32}
+
+
 class World:
     """Matrices of 4 x 4, and plans of their product."""
 
     def __init__(self, api, element):
         self.api, self.kept, self.element = api, [], element
-        self.letter = "s" if element is ctypes.c_float else "d"
+        self.letter = {ctypes.c_float: "s", ctypes.c_double: "d"}.get(element, "i")
 
     def keep(self, value):
         self.kept.append(value)
@@ -63,6 +66,23 @@ def strided(w):
     return 0, 0, 0, 4, 4, 4, 1, w.matrix(), 4, 16, w.matrix(), 4, 16, 1, w.matrix(), 4, 16, 2
 
 
+# Products of bytes have no alpha, and no epilogue.
+def bytes_product(w):
+    return 0, 0, 0, 4, 4, 4, w.matrix(), 4, w.matrix(), 4, 1, w.matrix(), 4
+
+
+def bytes_batch(w):
+    return 0, 0, 0, 4, 4, 4, w.matrices(), 4, w.matrices(), 4, 1, w.matrices(), 4, 2
+
+
+def bytes_strided(w):
+    return 0, 0, 0, 4, 4, 4, w.matrix(), 4, 16, w.matrix(), 4, 16, 1, w.matrix(), 4, 16, 2
+
+
+def bytes_run(w):
+    return w.plan(), w.matrix(), w.matrix(), 1, w.matrix(), None
+
+
 def planned(w):
     return w.keep((ctypes.c_char * 1280)()), 0, 0, 0, 4, 4, 4, 4, 4, 4, w.keep(GemmOptions())
 
@@ -75,6 +95,8 @@ OF_TYPES = {"": product, "_batch": batch, "_batch_strided": strided, "_plan": pl
             "_pack_a": lambda w: (w.plan(a_packed=True), w.matrix(), w.matrix()), "_pack_b": lambda w: (w.plan(b_packed=True), w.matrix(), w.matrix())}
 GOOD = {
     **{f"uk_{letter}gemm{rest}": arguments for letter in "sd" for rest, arguments in OF_TYPES.items()},
+    **{f"uk_igemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
+       for rest, arguments in OF_TYPES.items()},
     "uk_status_text": lambda w: (0,),
     "uk_kernels": lambda w: (w.keep(ctypes.c_int()),),
     "uk_kernel_find": lambda w: (b"uk_sgemm_4x8_generic_c",),
@@ -94,10 +116,11 @@ GOOD = {
 # What does no harm, by function and place of the argument.
 HARMLESS = {("uk_cpu_status", 0): ("NULL",), ("uk_kernels", 0): ("NULL",), ("uk_kernel_declaration", 1): ("NULL",), ("uk_gemm_explain", 1): ("NULL",)}
 HARMLESS.update({(f"uk_gemm_{what}", 0): ("one of the other type",) for what in ("workspace", "packed_a_size", "packed_b_size", "explain")})
-HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in "sd"})
+HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in "sdi"})
 HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in "sd" for i in (6, 7)})
 # The strides of A and B may be anything that stays within addresses.
 HARMLESS.update({(f"uk_{letter}gemm_batch_strided", i): ("-1",) for letter in "sd" for i in (9, 12)})
+HARMLESS.update({("uk_igemm_batch_strided", i): ("-1",) for i in (8, 11)} | {("uk_igemm_run", 5): ("NULL",)})
 # What the header says is not looked at; and what is right, but has no end.
 NOT_CALLED = {("uk_sgemm_run", 0): "NULL", ("uk_dgemm_run", 0): "NULL", ("uk_parallel_for", 2): str(INT64_MAX)}
 # What returns a number or a text has 0, false, NULL or "" for what there is not.
@@ -116,7 +139,7 @@ def judge(name, i, kind, value, result):
 
 
 def call(interface, name, i=None, number=None):
-    w = World(interface, ctypes.c_double if name.startswith("uk_d") else ctypes.c_float)
+    w = World(interface, ELEMENTS.get(name[:4], ctypes.c_float))
     arguments = list(GOOD[name](w))
     result, kinds = interface.functions[name]
     if i is None:
@@ -129,7 +152,7 @@ def call(interface, name, i=None, number=None):
 
 def cases(interface, name):
     yield "good arguments", lambda: call(interface, name)
-    w = World(interface, ctypes.c_double if name.startswith("uk_d") else ctypes.c_float)
+    w = World(interface, ELEMENTS.get(name[:4], ctypes.c_float))
     for i, kind in enumerate(interface.functions[name][1]):
         for number, value in enumerate(interface.bad(kind, w)):
             if NOT_CALLED.get((name, i)) == label(value):

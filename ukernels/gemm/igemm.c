@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrix products of bytes: the functions that programs call. */
+#include "batch.h"
+
+enum uk_status uk_igemm(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                        int64_t n, int64_t k, const uint8_t *a, int64_t lda, const int8_t *b, int64_t ldb,
+                        int32_t beta, int32_t *c, int64_t ldc) {
+    const struct gemm_type *type = uk_gemm_type_i32();
+    struct gemm_plan plan;
+    const enum uk_status status =
+        uk_gemm_resolve(&plan, type, &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, NULL);
+
+    return status ? status : uk_gemm_run_as(&plan, type, 1, a, b, beta, c, NULL, NULL);
+}
+
+enum uk_status uk_igemm_batch(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb, int64_t m,
+                              int64_t n, int64_t k, const uint8_t *const *a, int64_t lda,
+                              const int8_t *const *b, int64_t ldb, int32_t beta, int32_t *const *c,
+                              int64_t ldc, int64_t count) {
+    struct gemm_batch t = {.common = {.alpha = 1, .beta = beta},
+                           .a = (const void *)a,
+                           .b = (const void *)b,
+                           .c = (const void *)c};
+
+    return uk_gemm_run_batch(&t, uk_gemm_type_i32(),
+                             &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, count);
+}
+
+enum uk_status uk_igemm_batch_strided(enum uk_layout layout, enum uk_transpose ta, enum uk_transpose tb,
+                                      int64_t m, int64_t n, int64_t k, const uint8_t *a, int64_t lda,
+                                      int64_t stride_a, const int8_t *b, int64_t ldb, int64_t stride_b,
+                                      int32_t beta, int32_t *c, int64_t ldc, int64_t stride_c,
+                                      int64_t count) {
+    struct gemm_batch t = {.common = {.alpha = 1, .beta = beta},
+                           .is_strided = true,
+                           .first_a = (const char *)a,
+                           .first_b = (const char *)b,
+                           .first_c = (char *)c,
+                           .stride_a = stride_a,
+                           .stride_b = stride_b,
+                           .stride_c = stride_c};
+
+    return uk_gemm_run_batch(&t, uk_gemm_type_i32(),
+                             &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, count);
+}
+
+enum uk_status uk_igemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, enum uk_transpose ta,
+                             enum uk_transpose tb, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
+                             int64_t ldc, const struct uk_gemm_options *options) {
+    if (!plan)
+        return UK_INVALID_ARGUMENT;
+    return uk_gemm_resolve((struct gemm_plan *)(void *)plan, uk_gemm_type_i32(),
+                           &(struct gemm_shape){layout, ta, tb, m, n, k, lda, ldb, ldc}, options);
+}
+
+enum uk_status uk_igemm_run(const struct uk_gemm_plan *plan, const uint8_t *a, const int8_t *b, int32_t beta,
+                            int32_t *c, void *workspace) {
+    if (!gemm_is_plan(gemm_plan_in(plan)))
+        return UK_INVALID_ARGUMENT;
+    return uk_gemm_run_as(gemm_plan_in(plan), &uk_gemm_i32, 1, a, b, beta, c, NULL, workspace);
+}
+
+enum uk_status uk_igemm_pack_a(const struct uk_gemm_plan *plan, const uint8_t *a, uint8_t *packed) {
+    return uk_gemm_pack_operand(gemm_plan_in(plan), &uk_gemm_i32, false, a, packed);
+}
+
+enum uk_status uk_igemm_pack_b(const struct uk_gemm_plan *plan, const int8_t *b, int8_t *packed) {
+    return uk_gemm_pack_operand(gemm_plan_in(plan), &uk_gemm_i32, true, b, packed);
+}
