@@ -24,16 +24,9 @@ struct counting {
     struct condition condition[MOST_CONDITIONS];
 };
 
-static int number_of(const struct uk_statement *s, const struct uk_var *v) {
-    for (int i = 0; i < s->iterators; i++)
-        if (s->iterator[i] == v)
-            return i;
-    return -1;
-}
-
 static int64_t value_of(const struct uk_var *v, void *user) {
     const struct counting *c = user;
-    int i = v->kind == UK_VAR_ITERATOR ? number_of(c->s, v) : -1;
+    int i = v->kind == UK_VAR_ITERATOR ? uk_iterator_number(c->s, v) : -1;
 
     return i >= 0 ? c->value[i] : v->defined ? v->value : c->sizes[v->number];
 }
@@ -47,7 +40,7 @@ static int64_t evaluate(struct counting *c, const struct uk_index *e) {
 static unsigned iterators_in(const struct uk_statement *s, const struct uk_index *e) {
     if (!e)
         return 0;
-    int i = e->op == UK_I_VAR ? number_of(s, e->var) : -1;
+    int i = e->op == UK_I_VAR ? uk_iterator_number(s, e->var) : -1;
     return (i >= 0 ? 1u << i : 0) | iterators_in(s, e->a) | iterators_in(s, e->b) | iterators_in(s, e->c);
 }
 
@@ -70,10 +63,6 @@ static void add_where(struct counting *c, const struct uk_index *e) {
     }
 }
 
-static bool is_zero(const struct uk_expr *e) {
-    return e->op == UK_E_NUMBER && (e->is_integer ? e->integer == 0 : e->number == 0);
-}
-
 /* Of a product that is summed, the pads with 0 outside. */
 static void add_pads(struct counting *c, const struct uk_expr *e) {
     if (e->op == UK_E_MUL) {
@@ -81,7 +70,7 @@ static void add_pads(struct counting *c, const struct uk_expr *e) {
         add_pads(c, e->arg[1]);
     } else if (e->op == UK_E_CAST) {
         add_pads(c, e->arg[0]);
-    } else if (e->op == UK_E_PAD && is_zero(e->arg[1])) {
+    } else if (e->op == UK_E_PAD && uk_is_zero(e->arg[1])) {
         const struct uk_access *a = &e->arg[0]->access;
 
         for (int d = 0; d < a->tensor->dims; d++) {
@@ -142,20 +131,16 @@ static bool all_linear(const struct counting *c, unsigned iterator) {
     return true;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 /* first + step * x >= 0 holds for which x of [*low, *high)? */
 static void cut(int64_t first, int64_t step, int64_t *low, int64_t *high) {
     if (step == 0) {
         *high = first >= 0 ? *high : *low;
     } else if (step > 0) {
-        int64_t from = -floor_div(first, step);
+        int64_t from = -uk_floor_quotient(first, step);
 
         *low = from > *low ? from : *low;
     } else {
-        int64_t to = floor_div(first, -step) + 1;
+        int64_t to = uk_floor_quotient(first, -step) + 1;
 
         *high = to < *high ? to : *high;
     }

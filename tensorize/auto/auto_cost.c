@@ -130,13 +130,6 @@ static double rows_in_place(const struct uk_schedule *s, const struct uk_stage *
            (shares ? cycles * (one_set - 1) : 0);
 }
 
-static bool is_axis(const struct uk_fit *f, const struct uk_loop *l) {
-    for (int v = 0; v < f->axes; v++)
-        if (f->axis[v] == l)
-            return true;
-    return false;
-}
-
 /* Windows are read where they are: rows of A in panels would be copied once for each place in the window. */
 bool uk_packs_windows(const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_loop *columns = NULL;
@@ -168,7 +161,7 @@ static double calls(const struct uk_schedule *s, const struct uk_stage *st, cons
     double n = 1;
 
     for (int i = 0; i < st->loops; i++)
-        n *= is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
+        n *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
     for (int v = 0; v < f->axes; v++)
         n *= f->most[v] ? rounded(uk_values_estimate(s, st, f->axis[v]), (double)f->most[v], (double)f->most[v]) /
                               (double)f->most[v]
@@ -197,7 +190,7 @@ double uk_estimate(struct uk_schedule *s, const struct uk_stage *st, const struc
     for (int i = 0; i < st->loops; i++)
         all *= uk_values_estimate(s, st, st->loop[i]);
     for (int i = 0; i < st->loops; i++)
-        work *= is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
+        work *= uk_is_axis(f, st->loop[i]) ? 1 : uk_values_estimate(s, st, st->loop[i]);
     double cycles = work / size * uk_kernel_cycles(s->target, row);
     if (st->statement->reduce != UK_REDUCE_NONE)
         cycles += calls(s, st, f) * call_cycles;

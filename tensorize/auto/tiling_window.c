@@ -25,13 +25,6 @@ static const struct uk_operand *operand_of_columns(const struct uk_stage *st, co
     return NULL;
 }
 
-static bool is_axis(const struct uk_fit *f, const struct uk_loop *l) {
-    for (int v = 0; v < f->axes; v++)
-        if (f->axis[v] == l)
-            return true;
-    return false;
-}
-
 bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f) {
     const struct uk_operand *b = operand_of_columns(st, f);
     int axes = 0;
@@ -39,7 +32,7 @@ bool uk_is_window(const struct uk_stage *st, const struct uk_fit *f) {
     for (int v = 0; v < f->axes; v++)
         axes += !uk_is_reduced(st, f->axis[v]) && f->most[v];
     for (int i = 0; i < st->loops && b && axes == 2; i++)
-        if (!is_axis(f, st->loop[i]) && (uk_is_reduced(st, st->loop[i]) || !uk_depends(b, st->loop[i])))
+        if (!uk_is_axis(f, st->loop[i]) && (uk_is_reduced(st, st->loop[i]) || !uk_depends(b, st->loop[i])))
             return true;
     return false;
 }

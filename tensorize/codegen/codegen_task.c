@@ -31,10 +31,6 @@ struct grid {
     LLVMValueRef lower[2], count[2];
 };
 
-static bool uses(const struct uk_index *e, const struct uk_var *v) {
-    return e && ((e->op == UK_I_VAR && e->var == v) || uses(e->a, v) || uses(e->b, v) || uses(e->c, v));
-}
-
 static LLVMValueRef trip_count(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower) {
     LLVMValueRef span = uk_cg_arithmetic(g, UK_I_SUB, uk_cg_index(g, n->upper), lower);
 
@@ -47,8 +43,8 @@ static struct grid make_grid(struct uk_codegen *g, const struct uk_node *n) {
     const struct uk_node *in = n->body;
     struct grid grid = {.loop = {n, NULL}};
 
-    if (in && !in->next && in->op == UK_N_FOR && in->loop == UK_LOOP_PARALLEL && !uses(in->lower, n->var) &&
-        !uses(in->upper, n->var))
+    if (in && !in->next && in->op == UK_N_FOR && in->loop == UK_LOOP_PARALLEL &&
+        !uk_mentions(in->lower, n->var) && !uk_mentions(in->upper, n->var))
         grid.loop[1] = in;
     for (int i = 0; i < 2 && grid.loop[i]; i++) {
         grid.lower[i] = uk_cg_index(g, grid.loop[i]->lower);

@@ -5,26 +5,19 @@
 #include <string.h>
 #include "interpret.h"
 
-static bool refuse(struct uk_frame *f, enum uk_status status, struct uk_position at, const char *name,
-                   const char *what) {
-    if (!f->status)
-        f->status = uk_fail(f->context, status, at, "%s %s", name, what);
-    return false;
-}
-
 static bool check_shape(struct uk_frame *f, const struct uk_tensor *t) {
     bool overflow = false;
 
     for (int i = 0; i < t->dims; i++)
         if (uk_index_eval(t->shape[i], uk_frame_value, f, &overflow) < 0 || overflow)
-            return refuse(f, UK_INVALID_SIZE, t->at, t->name,
-                          "has an extent that is negative or overflows; take another size");
+            return uk_frame_fail(f, UK_INVALID_SIZE, t->at, t->name,
+                                 "has an extent that is negative or overflows; take another size");
     for (int i = 0; t->has_over && i < t->dims; i++)
         if (uk_index_eval(t->over[i], uk_frame_value, f, &overflow) <
                 uk_index_eval(t->shape[i], uk_frame_value, f, &overflow) ||
             overflow)
-            return refuse(f, UK_INVALID_SIZE, t->at, t->name,
-                          "has an `over` that is smaller than its shape; take other sizes");
+            return uk_frame_fail(f, UK_INVALID_SIZE, t->at, t->name,
+                                 "has an `over` that is smaller than its shape; take other sizes");
     return true;
 }
 
@@ -37,8 +30,8 @@ static bool add_storage(struct uk_frame *f, const struct uk_tensor *t, void *bas
     s->elements = uk_tensor_elements(t, uk_frame_value, f);
     s->base = base;
     if (s->elements < 0)
-        return refuse(f, UK_INVALID_SIZE, t->at, t->name,
-                      "has more elements than there are addresses; take smaller sizes");
+        return uk_frame_fail(f, UK_INVALID_SIZE, t->at, t->name,
+                             "has more elements than there are addresses; take smaller sizes");
     if (t->kind == UK_TENSOR_TEMP) {
         s->base = uk_alloc(&f->arena, (size_t)s->elements * uk_type_bytes(t->type) + 1);
         if (!s->base) {
@@ -47,7 +40,7 @@ static bool add_storage(struct uk_frame *f, const struct uk_tensor *t, void *bas
         }
     }
     if (!s->base && s->elements)
-        return refuse(f, UK_INVALID_ARGUMENT, t->at, t->name, "is NULL; pass its address");
+        return uk_frame_fail(f, UK_INVALID_ARGUMENT, t->at, t->name, "is NULL; pass its address");
     return true;
 }
 
@@ -59,7 +52,7 @@ static bool check_assumptions(struct uk_frame *f, const struct uk_program *p, en
         if (uk_index_eval(a->relation, uk_frame_value, f, &overflow) && !overflow)
             continue;
         uk_print_index(&t, a->relation);
-        refuse(f, broken, a->at, t.text ? t.text : "an assumption", "does not hold; take other sizes");
+        uk_frame_fail(f, broken, a->at, t.text ? t.text : "an assumption", "does not hold; take other sizes");
         uk_text_free(t.text);
         return false;
     }

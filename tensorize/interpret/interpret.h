@@ -132,6 +132,9 @@ static inline int64_t uk_touch(struct uk_frame *f, const struct uk_storage *s, i
     return s->is_private ? at + f->thread * s->elements : at;
 }
 
+/* "<name> <what>" as the run's failure, unless it has one. Returns false. */
+bool uk_frame_fail(struct uk_frame *f, enum uk_status status, struct uk_position at, const char *name,
+                   const char *what);
 int64_t uk_frame_value(const struct uk_var *v, void *frame);
 /* Adds coefficient * e; false: an integer overflowed. */
 bool uk_flatten(struct uk_frame *f, const struct uk_index *e, int64_t coefficient, struct uk_flat *out);

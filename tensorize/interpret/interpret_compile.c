@@ -98,8 +98,8 @@ static struct uk_index *substitute(struct uk_arena *a, const struct uk_map *m, s
     return uk_index_op(a, e->op, substitute(a, m, index, e->a), e->b ? substitute(a, m, index, e->b) : NULL);
 }
 
-static bool fail(struct uk_frame *f, enum uk_status status, struct uk_position at, const char *what,
-                 const char *name) {
+bool uk_frame_fail(struct uk_frame *f, enum uk_status status, struct uk_position at, const char *name,
+                   const char *what) {
     if (!f->status)
         f->status = uk_fail(f->context, status, at, "%s %s", name, what);
     return false;
@@ -121,8 +121,8 @@ bool uk_flatten_access(struct uk_frame *f, const struct uk_access *a, bool store
             return false;
         }
         if (overflow || !uk_flatten(f, e, stride, out))
-            return fail(f, UK_INVALID_SIZE, a->at,
-                        "has an address that overflows; take smaller sizes or strides", t->name);
+            return uk_frame_fail(f, UK_INVALID_SIZE, a->at, t->name,
+                                 "has an address that overflows; take smaller sizes or strides");
     }
     return true;
 }
@@ -131,7 +131,7 @@ struct uk_storage *uk_find_storage(struct uk_frame *f, const struct uk_tensor *t
     for (int i = 0; i < f->storages; i++)
         if (f->storage[i].tensor == t)
             return &f->storage[i];
-    fail(f, UK_INTERNAL, t->at, "has no storage; please report this", t->name);
+    uk_frame_fail(f, UK_INTERNAL, t->at, t->name, "has no storage; please report this");
     return NULL;
 }
 
@@ -150,8 +150,8 @@ static bool compile_pad(struct uk_frame *f, const struct uk_expr *e, struct uk_c
     for (int i = 0; i < c->dims; i++) {
         c->extent[i] = uk_index_eval(a->tensor->shape[i], uk_frame_value, f, &overflow);
         if (overflow || !uk_flatten(f, a->index[i], 1, &c->logical[i]))
-            return fail(f, UK_INVALID_SIZE, a->at, "has a subscript that overflows; take smaller sizes",
-                        a->tensor->name);
+            return uk_frame_fail(f, UK_INVALID_SIZE, a->at, a->tensor->name,
+                                 "has a subscript that overflows; take smaller sizes");
     }
     return true;
 }
@@ -185,7 +185,7 @@ struct uk_code *uk_compile_value(struct uk_frame *f, const struct uk_expr *e, bo
                                  !(c->storage = uk_find_storage(f, e->access.tensor))))
         return NULL;
     if (e->op == UK_E_INDEX && !uk_flatten(f, e->index, 1, &c->address)) {
-        fail(f, UK_INVALID_SIZE, e->at, "overflows; take smaller sizes", "index()");
+        uk_frame_fail(f, UK_INVALID_SIZE, e->at, "index()", "overflows; take smaller sizes");
         return NULL;
     }
     if (e->op == UK_E_PAD && !compile_pad(f, e, c))

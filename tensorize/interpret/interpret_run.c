@@ -93,17 +93,13 @@ static bool bound_value(struct run *r, const struct uk_expr *e) {
     return true;
 }
 
-static bool is_zero(const struct uk_expr *e) {
-    return e->op == UK_E_NUMBER && e->number == 0 && (!e->is_integer || e->integer == 0);
-}
-
 static void find_guards(struct run *r, const struct uk_expr *e, const struct uk_code *c) {
     if (e->op == UK_E_MUL) {
         find_guards(r, e->arg[0], c->arg[0]);
         find_guards(r, e->arg[1], c->arg[1]);
     } else if (e->op == UK_E_CAST) {
         find_guards(r, e->arg[0], c->arg[0]);
-    } else if (e->op == UK_E_PAD && is_zero(e->arg[1]) && r->guards < UK_MAX_GUARDS) {
+    } else if (e->op == UK_E_PAD && uk_is_zero(e->arg[1]) && r->guards < UK_MAX_GUARDS) {
         r->guard[r->guards++] = c;
     }
 }

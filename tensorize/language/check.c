@@ -10,13 +10,6 @@ static bool is_reduced(const struct uk_statement *s, const struct uk_var *v) {
     return false;
 }
 
-static int iterator_number(const struct uk_statement *s, const struct uk_var *v) {
-    for (int i = 0; i < s->iterators; i++)
-        if (s->iterator[i] == v)
-            return i;
-    return -1;
-}
-
 /* The iterator of a left subscript "i", "i + offset", "offset + i", "i - offset". */
 static struct uk_var *left_iterator(struct uk_program *p, const struct uk_index *e) {
     if (e->op == UK_I_VAR)
@@ -54,7 +47,7 @@ static bool find_left_iterators(struct uk_program *p, struct uk_statement *s) {
                 "subscript %d of %s on the left is no iterator, or iterator plus an offset of sizes; "
                 "write it as one",
                 i, t->name);
-        if (iterator_number(s, v) >= 0)
+        if (uk_iterator_number(s, v) >= 0)
             return uk_program_fail(p, UK_REFUSED, e->at,
                                    "%s stands twice on the left; use each iterator once", v->name);
         if (is_reduced(s, v) && !s->scan)
@@ -71,7 +64,7 @@ static bool find_left_iterators(struct uk_program *p, struct uk_statement *s) {
     for (int i = 0; i < s->reduced; i++) {
         struct uk_var *v = s->reduced_iterator[i];
 
-        if (s->scan && iterator_number(s, v) < 0)
+        if (s->scan && uk_iterator_number(s, v) < 0)
             return uk_program_fail(p, UK_REFUSED, s->at,
                                    "scan runs along %s, which is not on the left; add it there", v->name);
         if (!s->scan)
@@ -81,7 +74,7 @@ static bool find_left_iterators(struct uk_program *p, struct uk_statement *s) {
 }
 
 static bool all_known(struct uk_program *p, const struct uk_statement *s, const struct uk_index *e) {
-    if (e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR && iterator_number(s, e->var) < 0)
+    if (e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR && uk_iterator_number(s, e->var) < 0)
         return uk_program_fail(p, UK_REFUSED, e->at,
                                "%s is neither on the left nor reduced; add sum(%s), or a `size %s`",
                                e->var->name, e->var->name, e->var->name);
@@ -169,7 +162,7 @@ static bool is_given(const struct uk_statement *s, const struct uk_var *v) {
 
 static bool given_ranges(struct uk_program *p, struct uk_statement *s) {
     for (int i = 0; i < s->ranges; i++) {
-        int n = iterator_number(s, s->ranged[i]);
+        int n = uk_iterator_number(s, s->ranged[i]);
 
         if (n < 0)
             return uk_program_fail(p, UK_REFUSED, s->range[i]->at,
@@ -242,7 +235,7 @@ static bool take_ranges(struct uk_program *p, struct uk_statement *s, const stru
         const struct uk_index *e = a->index[i];
         const struct uk_index *smaller;
         const char *unequal;
-        int n = e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR ? iterator_number(s, e->var) : -1;
+        int n = e->op == UK_I_VAR && e->var->kind == UK_VAR_ITERATOR ? uk_iterator_number(s, e->var) : -1;
 
         if (n < 0 || is_given(s, e->var) || (a == &s->left && is_in_parts(p, a->tensor, i)))
             continue;
@@ -277,7 +270,7 @@ static bool range_of_padded(struct uk_program *p, struct uk_statement *s, struct
     (void)p;
     for (int i = 0; padded && i < e->access.tensor->dims; i++) {
         const struct uk_index *x = e->access.index[i];
-        int n = x->op == UK_I_VAR && x->var->kind == UK_VAR_ITERATOR ? iterator_number(s, x->var) : -1;
+        int n = x->op == UK_I_VAR && x->var->kind == UK_VAR_ITERATOR ? uk_iterator_number(s, x->var) : -1;
 
         if (n >= 0 && !s->extent[n])
             s->extent[n] = e->access.tensor->shape[i];
@@ -298,7 +291,7 @@ static void take_where(struct uk_statement *s, const struct uk_index *e) {
     }
     if (e->op != UK_I_LT || e->a->op != UK_I_VAR || e->a->var->kind != UK_VAR_ITERATOR)
         return;
-    n = iterator_number(s, e->a->var);
+    n = uk_iterator_number(s, e->a->var);
     if (n >= 0 && !s->extent[n] && uk_index_is_int(e->b, &extent) && extent > 0)
         s->extent[n] = e->b;
 }
@@ -308,7 +301,7 @@ static void take_where(struct uk_statement *s, const struct uk_index *e) {
 static void range_of_whole(struct uk_statement *s, bool offset) {
     for (int d = 0; d < s->left.tensor->dims; d++) {
         const struct uk_index *e = s->left.index[d];
-        int n = e->op == UK_I_VAR && e->is_offset == offset ? iterator_number(s, e->var) : -1;
+        int n = e->op == UK_I_VAR && e->is_offset == offset ? uk_iterator_number(s, e->var) : -1;
 
         if (n >= 0 && !s->extent[n])
             s->extent[n] = s->left.tensor->shape[d];

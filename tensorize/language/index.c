@@ -57,7 +57,11 @@ bool uk_index_equal(const struct uk_index *a, const struct uk_index *b) {
     return uk_index_equal(a->a, b->a) && uk_index_equal(a->b, b->b) && uk_index_equal(a->c, b->c);
 }
 
-static int64_t floor_div(int64_t l, int64_t r) {
+bool uk_mentions(const struct uk_index *e, const struct uk_var *v) {
+    return e && (e->var == v || uk_mentions(e->a, v) || uk_mentions(e->b, v) || uk_mentions(e->c, v));
+}
+
+int64_t uk_floor_quotient(int64_t l, int64_t r) {
     return l / r - (l % r != 0 && (l < 0) != (r < 0));
 }
 
@@ -80,7 +84,7 @@ static int64_t apply(enum uk_index_op op, int64_t l, int64_t r, bool *overflow) 
         return v;
     case UK_I_DIV:
         if (r > 0)
-            return floor_div(l, r);
+            return uk_floor_quotient(l, r);
         *overflow = true;
         return 0;
     case UK_I_MOD:

@@ -92,6 +92,9 @@ struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct 
 bool uk_index_is_int(const struct uk_index *e, int64_t *value);
 /* The same expression; numbers, and sizes that --define made numbers, by their values. */
 bool uk_index_equal(const struct uk_index *a, const struct uk_index *b);
+bool uk_mentions(const struct uk_index *e, const struct uk_var *v);
+/* l / r, rounded down; r > 0 or there is no remainder. */
+int64_t uk_floor_quotient(int64_t l, int64_t r);
 /* The expression's value; the callback gives that of a VAR. *overflow is set if an operation wraps. */
 int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk_var *, void *), void *user,
                       bool *overflow);
@@ -495,6 +498,16 @@ struct uk_expr *uk_literal(struct uk_program *p, int64_t value);
 extern const char *const uk_type_names[UK_TYPES];
 /* program_query.c: are there sizes that are no constants? */
 bool uk_has_size_arguments(const struct uk_program *p);
+/* -1: the statement has no such iterator. */
+static inline int uk_iterator_number(const struct uk_statement *s, const struct uk_var *v) {
+    for (int i = 0; i < s->iterators; i++)
+        if (s->iterator[i] == v)
+            return i;
+    return -1;
+}
+static inline bool uk_is_zero(const struct uk_expr *e) {
+    return e->op == UK_E_NUMBER && (e->is_integer ? e->integer == 0 : e->number == 0);
+}
 size_t uk_type_bytes(enum uk_type t);
 bool uk_type_is_float(enum uk_type t);
 

@@ -14,10 +14,6 @@ static const char *c_type(enum uk_type t) {
     return name[t];
 }
 
-static bool uses(const struct uk_index *e, const struct uk_var *v) {
-    return e && ((e->op == UK_I_VAR && e->var == v) || uses(e->a, v) || uses(e->b, v) || uses(e->c, v));
-}
-
 /* Where a size stands: "rows 0 of A" is what a reader of the program would look for. */
 static void describe_size(const struct uk_program *p, const struct uk_var *v, struct uk_text *t) {
     const char *between = "";
@@ -27,12 +23,12 @@ static void describe_size(const struct uk_program *p, const struct uk_var *v, st
         if (x->kind != UK_TENSOR_ARGUMENT)
             continue;
         for (int d = 0; d < x->dims; d++)
-            if (uses(x->shape[d], v)) {
+            if (uk_mentions(x->shape[d], v)) {
                 uk_put(t, "%sin the extent of dimension %d of %s", between, d, x->name);
                 between = ", ";
             }
         for (int d = 0; x->has_strides && d < x->stored_dims; d++)
-            if (uses(x->stride[d], v)) {
+            if (uk_mentions(x->stride[d], v)) {
                 uk_put(t, "%sin the stride (in elements) of dimension %d of %s", between, d, x->name);
                 between = ", ";
             }

@@ -375,3 +375,10 @@ enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_int
         uk_arena_release(s->arena, mark);
     return UK_OK;
 }
+
+bool uk_is_axis(const struct uk_fit *f, const struct uk_loop *l) {
+    for (int v = 0; v < f->axes; v++)
+        if (f->axis[v] == l)
+            return true;
+    return false;
+}

@@ -107,6 +107,8 @@ struct uk_fit {
 };
 enum uk_status uk_fits(struct uk_schedule *s, struct uk_stage *st, struct uk_intrinsic *i, struct uk_fit *out,
                        struct uk_text *why);
+/* Does the kernel have an axis for the loop? */
+bool uk_is_axis(const struct uk_fit *f, const struct uk_loop *l);
 
 /* ---- first_tile.c ---- */
 

@@ -143,13 +143,6 @@ const char *uk_shared_step(struct uk_attempt *t, const struct uk_pair *p) {
 
 /* ---- where to pack ---- */
 
-static bool steps_along(const struct uk_operand *o, const struct uk_loop *l) {
-    for (int d = 0; d < o->tensor->stored_dims; d++)
-        if (o->index[d].coefficient[l->id])
-            return true;
-    return false;
-}
-
 /* Inside the first `prefix` loops, the operand's part is a box: every index has its fine steps there. */
 static bool is_box_inside(const struct uk_stage *st, const struct uk_operand *o, int prefix) {
     for (int d = 0; d < o->tensor->stored_dims; d++) {
@@ -172,7 +165,7 @@ static bool is_box_inside(const struct uk_stage *st, const struct uk_operand *o,
 /* The innermost loop outside of the tile with which the operand changes, NULL: root. */
 static const struct uk_loop *place_of(const struct uk_attempt *t, const struct uk_operand *o) {
     for (int i = t->tile - 1; i >= 0; i--)
-        if (steps_along(o, t->st->loop[i]) && is_box_inside(t->st, o, i + 1))
+        if (uk_steps_along(o, t->st->loop[i]) && is_box_inside(t->st, o, i + 1))
             return t->st->loop[i];
     return NULL;
 }

@@ -175,13 +175,6 @@ bool uk_match_is_divided(const struct uk_attempt *t) {
 
 /* ---- zero extension ---- */
 
-static bool depends(const struct uk_operand *o, const struct uk_loop *l) {
-    for (int d = 0; d < o->tensor->stored_dims; d++)
-        if (o->index[d].coefficient[l->id])
-            return true;
-    return false;
-}
-
 /* Some stored dimension holds all remainders of the axis, so that whole groups are in memory. */
 static bool has_whole_groups(const struct uk_operand *o, const struct uk_loop *remainder, int64_t f) {
     for (int d = 0; d < o->tensor->stored_dims; d++) {
@@ -248,7 +241,7 @@ bool uk_match_may_extend(struct uk_attempt *t, int axis, int64_t multiple) {
     for (int i = 0; i < t->pairs; i++) {
         const struct uk_operand *o = &t->view->operand[t->pair[i].operand];
 
-        if (!depends(o, t->quotient[axis]) && !depends(o, t->remainder[axis]))
+        if (!uk_steps_along(o, t->quotient[axis]) && !uk_steps_along(o, t->remainder[axis]))
             continue;
         if (!has_whole_groups(o, t->remainder[axis], multiple))
             return false;

@@ -53,14 +53,6 @@ static enum uk_status check_producer(struct uk_attaching *a, int iterator[UK_MAX
     return UK_OK;
 }
 
-static bool has_guards(const struct uk_stage *st) {
-    bool any = st->is_filtered;
-
-    for (int b = 0; b < st->bounds; b++)
-        any |= st->bound[b].is_guard;
-    return any;
-}
-
 /* What all stages inside the place read of the tensor. */
 static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) {
     const struct uk_tensor *t = a->st->operand[0].tensor;
@@ -85,7 +77,7 @@ static enum uk_status find_read(struct uk_attaching *a, struct uk_region **out) 
                     "stage %s reads %s under a pad that is no factor of a sum; put `cache_read %s at %s.%s` "
                     "before it",
                     st->name, t->name, t->name, a->at->name, a->step->loop[0].loop);
-            a->clipped |= st->operand[o].pad != UK_PAD_NONE || has_guards(st);
+            a->clipped |= st->operand[o].pad != UK_PAD_NONE || uk_has_guards(st);
             if (!(r = uk_alloc(a->s->arena, sizeof *r)))
                 return uk_out_of_memory(a->s->context);
             enum uk_status status = uk_region_of(a->s, st, &st->operand[o], a->prefix, r, &why);

@@ -152,20 +152,12 @@ static enum uk_status add_edges(struct uk_packing_step *p, struct uk_operand *o,
     return status ? status : add_within(p, o, &f, p->from->shape[d]);
 }
 
-/* A guard says which elements are used; others that the region has may be outside of the tensor. */
-static bool has_guards(const struct uk_stage *st) {
-    bool any = st->is_filtered;
-
-    for (int b = 0; b < st->bounds; b++)
-        any |= st->bound[b].is_guard;
-    return any;
-}
-
 static enum uk_status connect_source(struct uk_packing_step *p) {
     struct uk_stage *c = p->copy;
     struct uk_operand *o = &c->operand[c->operands++];
     size_t most = (size_t)p->from->dims * (UK_MAX_PART_BOUNDS + 2);
-    bool edges = p->outside || has_guards(p->consumer);
+    /* a guard says which elements are used; others that the region has may be outside of the tensor */
+    bool edges = p->outside || uk_has_guards(p->consumer);
     enum uk_status status = UK_OK;
 
     *o = (struct uk_operand){

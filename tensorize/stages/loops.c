@@ -36,16 +36,27 @@ bool uk_is_prefix_of_copy(const struct uk_schedule *s, const struct uk_stage *st
     return false;
 }
 
-bool uk_mentions(const struct uk_index *e, const struct uk_var *v) {
-    return e && (e->var == v || uk_mentions(e->a, v) || uk_mentions(e->b, v) || uk_mentions(e->c, v));
-}
-
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l) {
     for (int d = 0; d < o->tensor->stored_dims; d++)
         if (o->index[d].coefficient[l->id] ||
             (o->index[d].general && uk_mentions(o->index[d].general, l->var)))
             return true;
     return false;
+}
+
+bool uk_steps_along(const struct uk_operand *o, const struct uk_loop *l) {
+    for (int d = 0; d < o->tensor->stored_dims; d++)
+        if (o->index[d].coefficient[l->id])
+            return true;
+    return false;
+}
+
+bool uk_has_guards(const struct uk_stage *st) {
+    bool any = st->is_filtered;
+
+    for (int b = 0; b < st->bounds; b++)
+        any |= st->bound[b].is_guard;
+    return any;
 }
 
 static bool is_scanned(const struct uk_stage *st, const struct uk_loop *l) {

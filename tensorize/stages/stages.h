@@ -101,10 +101,10 @@ struct uk_stage {
     struct uk_index *inside; /* loops were fused by a change of view: uk_inside_condition before that */
     bool is_filtered;        /* its `where` has relations that are no bounds: each instance tests them */
     bool is_copy;
-    const struct uk_copied *copied;    /* a copy of a tensor: what it holds (region.h) */
-    bool is_reset;                     /* the separate initialization of a reduction */
-    bool stores_part;                  /* cache_write's: a part of the tensor, which its iterators do not say */
-    const char *plain_why;             /* the automatic schedule found no kernel: why; or NULL */
+    const struct uk_copied *copied; /* a copy of a tensor: what it holds (region.h) */
+    bool is_reset;                  /* the separate initialization of a reduction */
+    bool stores_part;               /* cache_write's: a part of the tensor, which its iterators do not say */
+    const char *plain_why;          /* the automatic schedule found no kernel: why; or NULL */
     const struct uk_draft_name *draft; /* of an automatic schedule: what made the stage's nest; or NULL */
     bool is_gone; /* left out of the program: inlined, or stored by another stage's kernel */
     int attached; /* how many stages have it as their parent */
@@ -295,8 +295,11 @@ struct uk_stage *uk_stage_find(const struct uk_schedule *s, const char *name);
 /* "<iterator><suffix>", with a number behind it if that is the name of something already; NULL: no memory. */
 const char *uk_fresh_name(struct uk_schedule *s, const char *iterator, const char *suffix);
 
-bool uk_mentions(const struct uk_index *e, const struct uk_var *v);
 bool uk_depends(const struct uk_operand *o, const struct uk_loop *l);
+/* As uk_depends, of indices that are affine: a general one counts for nothing. */
+bool uk_steps_along(const struct uk_operand *o, const struct uk_loop *l);
+/* Does it leave out instances? */
+bool uk_has_guards(const struct uk_stage *st);
 /* A copy of the stage without guards, which leave out instances, not elements. NULL: no memory. */
 const struct uk_stage *uk_without_guards(struct uk_schedule *s, const struct uk_stage *st);
 
