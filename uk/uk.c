@@ -6,16 +6,6 @@
 #include <string.h>
 #include "uk_options.h"
 
-int uk_complain(int status, const char *format, ...) {
-    va_list ap;
-    va_start(ap, format);
-    fputs("uk: error: ", stderr);
-    vfprintf(stderr, format, ap);
-    fputc('\n', stderr);
-    va_end(ap);
-    return status;
-}
-
 static bool parse_integer(const char *text, int64_t *value) {
     char *end;
     errno = 0;

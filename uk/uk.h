@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the command uk: what its files share. */
+/*
+ * Inside the command uk: what its files share. It uses bench, gemm, verify and all that verify needs, and simulate/amdgpu as a
+ * device.
+ */
 #ifndef UK_UK_H
 #define UK_UK_H
 
@@ -38,7 +41,7 @@ struct uk_arguments {
     const char *layout, *ta, *tb, *machine; /* of uk gemm */
 };
 
-/* ---- uk.c ---- */
+/* ---- uk.c, uk_complain.c ---- */
 
 /* Prints "uk: error: ..." on standard error and returns the exit status. */
 int uk_complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));

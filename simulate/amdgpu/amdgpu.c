@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <elf.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <threads.h>
@@ -42,19 +40,6 @@ const char *uk_amdgpu_gfx(const void *image, size_t bytes) {
             (header.e_flags & FLAGS_MACH) == uk_gpus[i].mach)
             return uk_gpus[i].gfx;
     return NULL;
-}
-
-enum uk_amdgpu_status uk_amdgpu_fail(struct uk_amdgpu *gpu, enum uk_amdgpu_status status, const char *format,
-                                     ...) {
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(gpu->message, sizeof gpu->message, format, list);
-    va_end(list);
-    for (char *c = gpu->message; *c; ++c) /* names of a damaged object: a message is one line */
-        if ((unsigned char)*c < ' ' || *c == 127)
-            *c = '?';
-    return status;
 }
 
 const char *uk_amdgpu_message(const struct uk_amdgpu *gpu) {

@@ -13,7 +13,8 @@
  *
  * The library never prints or ends the process; closing a device frees all of its memory. A device is used by one
  * thread at a time; several devices may be used at once. Addresses are the device's: the host reads and writes them
- * by uk_amdgpu_read and _write only. Sizes are bytes.
+ * by uk_amdgpu_read and _write only. Sizes are bytes. It uses simulate (simt.h), gpu (driver.c, where it is one
+ * of the devices) and LLVM, which disassembles.
  *
  * A launch ends with UK_AMDGPU_REPORT at the first of these, and the message names the instructions, wave and lane:
  * - a register used, or overwritten, before the s_waitcnt that its load needs

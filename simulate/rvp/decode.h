@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a word of RISC-V P 0.9.11 is and does, by ukernels/registry/rvp.def. Nothing here needs a system: the emulation
- * under Linux (emulate.c), the one of programs without a system (bare.c) and tests on other machines share it.
+ * What a word of RISC-V P 0.9.11 is and does, by ukernels/registry/rvp.def; it uses registry alone. Nothing here needs a system:
+ * the emulation under Linux (emulate.c), the one of programs without a system (bare.c) and tests on other machines share it.
  */
 #ifndef UK_RVP_DECODE_H
 #define UK_RVP_DECODE_H

@@ -30,6 +30,9 @@ enum uk_status uk_apply_one(struct uk_schedule *s, struct uk_step *step);
 /* l -> outer, inner of `factor`; *l becomes the inner loop. NULL as outer: the loop is that short already. */
 enum uk_status uk_split_by(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
                            const char *suffix, struct uk_loop **outer);
+/* uk_split_by, however short the loop is. */
+enum uk_status uk_split_always(struct uk_schedule *s, struct uk_stage *st, struct uk_loop **l, int64_t factor,
+                               const char *suffix, struct uk_loop **outer);
 
 /* auto_copy.c: applies a pack or cache_read of the operand; step->layout or the panel is there already. place: NULL is the
  * whole program. A copy that another stage has made is taken again, or will be by stages that follow: `place` is none then. */

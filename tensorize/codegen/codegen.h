@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room codegen: loops to LLVM IR. It uses language, target, and the interpreter's arithmetic for constants. Data: struct
- * uk_build (one compilation); struct uk_codegen (generator.h).
+ * Room codegen: loops to LLVM IR. It uses language, target, stages, what lower knows of fused
+ * values, and of interpret the arithmetic for constants. Data: struct uk_build (one compilation); struct uk_codegen (generator.h).
  */
 #ifndef UK_CODEGEN_H
 #define UK_CODEGEN_H

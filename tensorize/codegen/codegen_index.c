@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code for integer expressions and addresses. */
-#include <string.h>
 #include "generator.h"
-
-LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v) {
-    return LLVMConstInt(g->i64, (unsigned long long)v, true);
-}
 
 void uk_cg_bind(struct uk_codegen *g, const struct uk_var *v, LLVMValueRef value, bool not_negative) {
     struct uk_binding *n = uk_alloc(&g->arena, sizeof *n);

@@ -35,6 +35,18 @@ struct uk_spread {
     struct uk_spread *outer;
 };
 
+/* The function that is written, inside of another one. */
+struct uk_cg_frame {
+    struct uk_cg_frame *outer;
+    LLVMBasicBlockRef entry; /* reads the context; ends when the function does */
+    unsigned fields;
+    struct uk_cg_capture *captures;
+    /* the outer function's state */
+    LLVMValueRef function, thread;
+    LLVMBasicBlockRef here;
+    bool in_parallel;
+};
+
 struct uk_codegen {
     struct uk_build *build;
     const struct uk_target *target; /* that of the build; or of the host's part of it */
@@ -68,7 +80,6 @@ struct uk_codegen {
 };
 
 /* codegen_index.c */
-LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v);
 LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e);
 LLVMValueRef uk_cg_condition(struct uk_codegen *g, const struct uk_index *e);
 bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e);
@@ -124,10 +135,15 @@ LLVMValueRef uk_cg_work_bytes(struct uk_codegen *g);
 void uk_cg_parallel(struct uk_codegen *g, const struct uk_node *n);
 /* A nest as a function of its own, and the call. */
 void uk_cg_nest(struct uk_codegen *g, const struct uk_node *n);
-/* A value of the function being written, or of one around it, in the former. NULL of NULL. */
+
+/* codegen_frame.c: a value of the function being written, or of one around it, in the former. NULL of NULL. */
 LLVMValueRef uk_cg_local(struct uk_codegen *g, LLVMValueRef v);
 /* Made in the entry block, so that a loop does not grow the stack. */
 LLVMValueRef uk_cg_variable(struct uk_codegen *g, LLVMTypeRef type, const char *name);
+/* Begins NAME.LABELn(context, ...), a function of the module's own. */
+LLVMValueRef uk_cg_enter(struct uk_codegen *g, struct uk_cg_frame *f, LLVMTypeRef type, const char *label);
+/* Ends it. Returns the context, which is written where the outer function goes on. */
+LLVMValueRef uk_cg_leave(struct uk_codegen *g, struct uk_cg_frame *f);
 
 /* codegen_launch.c: the kernel, and its launch by the host's function. */
 void uk_cg_launch(struct uk_codegen *g, const struct uk_node *n);
@@ -150,15 +166,19 @@ bool uk_cg_copies_words(const struct uk_codegen *g, const struct uk_node *n);
 LLVMValueRef uk_cg_copy_words(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef lower,
                               LLVMValueRef upper);
 
-/* codegen.c */
-void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
-/* A generator of the build's code into the module, with a builder that is to be disposed of. */
+/* codegen.c: a generator of the build's code into the module, with a builder that is to be disposed of. */
 struct uk_codegen uk_cg_begin(struct uk_build *build, const struct uk_target *target, LLVMModuleRef module);
+
+/* codegen_node.c */
+void uk_cg_node(struct uk_codegen *g, const struct uk_node *n);
+void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n);
+
+/* codegen_build.c */
+LLVMValueRef uk_cg_int(struct uk_codegen *g, int64_t v);
+void uk_cg_place(struct uk_codegen *g, const struct uk_tensor *t, LLVMValueRef base, LLVMValueRef stride);
 /* Returns `status` at once if `bad`; goes on in a block of that name. */
 void uk_cg_leave_if(struct uk_codegen *g, LLVMValueRef bad, LLVMValueRef status, const char *name);
 void uk_cg_fail(struct uk_codegen *g, enum uk_status status, const char *what, const char *name);
-void uk_cg_node(struct uk_codegen *g, const struct uk_node *n);
-void uk_cg_nodes(struct uk_codegen *g, const struct uk_node *n);
 LLVMBasicBlockRef uk_cg_block(struct uk_codegen *g, const char *name);
 LLVMValueRef uk_cg_declare(struct uk_codegen *g, const char *name, LLVMTypeRef type);
 LLVMValueRef uk_cg_intrinsic(struct uk_codegen *g, const char *name, LLVMTypeRef type, LLVMValueRef *arg,

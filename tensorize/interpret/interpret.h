@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room interpret: what a program means, statement by statement and loop by loop: the definition of right. It uses language.
+ * Room interpret: what a program means, statement by statement and loop by loop: the definition of right. It uses language
+ * and, for what programs must be, polyhedra.
  * Inside, expressions have their sizes filled in, and addresses are flat strides over numbered variables.
  * Data: struct uk_values (what a run is given), uk_frame (a run), uk_code (an expression ready to run).
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Room language: what a program is, before and after scheduling: read from text or built by calls, checked, printed. It uses
- * base and target.
+ * base.
  *
  * One expression form serves the text, the schedule, the loop IR and the code generator. A struct uk_index is
  * an integer expression (64 bits) over sizes, iterators and loop variables; a struct uk_expr is a value
@@ -457,7 +457,7 @@ void uk_print_steps(struct uk_text *t, const struct uk_program *p);
 void uk_print_program(struct uk_text *t, const struct uk_program *p);
 void uk_print_loops(struct uk_text *t, const struct uk_function *f);
 
-/* ---- building (program.c): what the parser and the C API share beside tensorize.h ---- */
+/* ---- building (program.c, program_fail.c): what the parser and the C API share beside tensorize.h ---- */
 
 /* Whether a building call may go on: there is a program, and no call before has failed. */
 static inline bool uk_may_build(const struct uk_program *p) {
@@ -475,6 +475,9 @@ void uk_program_keep_failure(struct uk_program *p, enum uk_status status);
 void *uk_program_made(struct uk_program *p, void *made);
 /* Whether the program made the handle, which is not NULL; fails the program if not. */
 bool uk_is_own(struct uk_program *p, const char *what, const void *handle);
+bool uk_is_own_tensor(struct uk_program *p, const char *function, const struct uk_tensor *t);
+/* 1 is the first one; behind the last one where it is none of them. */
+int uk_tensor_position(const struct uk_program *p, const struct uk_tensor *tensor);
 /* c_names.c: whether a name is a keyword, a type or a macro in C or C++; and whether a function of C may have it, which is then none
  * of those and of no function that compilers and generated code know. */
 bool uk_is_c_word(const char *name);

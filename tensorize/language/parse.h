@@ -24,7 +24,7 @@ struct uk_parser {
     int nesting;        /* of what the lexer does not count: signs, not */
 };
 
-/* A syntax error at the next token: "expected WHAT, found 'x'; HINT". Returns NULL. */
+/* parse_token.c: a syntax error at the next token: "expected WHAT, found 'x'; HINT". Returns NULL. */
 void *uk_expected(struct uk_parser *ps, const char *what, const char *hint);
 bool uk_next_is(const struct uk_parser *ps, const char *word);
 /* Takes the next token if it is `word`. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs built piece by piece: names and integers. The parser builds by these calls too. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "language.h"
@@ -9,18 +8,6 @@
 void uk_context_turn_to(struct uk_context *c, const struct uk_program *p) {
     c->file = p->file;
     c->schedule_file = p->schedule_file;
-}
-
-const char *const uk_type_names[UK_TYPES] = {"f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"};
-
-size_t uk_type_bytes(enum uk_type t) {
-    static const unsigned char bytes[UK_TYPES] = {8, 4, 2, 2, 8, 4, 2, 1, 1};
-
-    return bytes[t];
-}
-
-bool uk_type_is_float(enum uk_type t) {
-    return t <= UK_BF16;
 }
 
 static bool is_identifier(const char *s) {
@@ -91,95 +78,6 @@ struct uk_position uk_begin_item(struct uk_program *p, enum uk_item kind, int nu
     if (!before.line)
         p->at = (struct uk_position){-number, (int)kind};
     return before;
-}
-
-/* Where a call is that makes a part of a later statement. */
-static struct uk_position next_statement(const struct uk_program *p) {
-    int number = 1;
-
-    for (const struct uk_statement *s = p->statements; s; s = s->next)
-        number++;
-    return (struct uk_position){-number, UK_ITEM_NEXT};
-}
-
-void uk_program_keep_failure(struct uk_program *p, enum uk_status status) {
-    const char *message = p->context->message;
-
-    p->status = status;
-    p->failure = message ? uk_strdup(&p->arena, message) : NULL;
-}
-
-void *uk_program_fail(struct uk_program *p, enum uk_status status, struct uk_position at, const char *format,
-                      ...) {
-    char stack[512], *what = stack;
-    va_list ap;
-
-    if (!uk_may_build(p))
-        return NULL;
-    uk_context_enter(p->context, p->file);
-    va_start(ap, format);
-    int n = vsnprintf(stack, sizeof stack, format, ap);
-    va_end(ap);
-    if (n >= (int)sizeof stack && (what = uk_alloc(&p->arena, (size_t)n + 1))) {
-        va_start(ap, format);
-        vsnprintf(what, (size_t)n + 1, format, ap);
-        va_end(ap);
-    }
-    if (!at.line)
-        at = p->at.line ? p->at : next_statement(p);
-    uk_fail(p->context, status, at, "%s", what ? what : stack);
-    uk_program_keep_failure(p, status);
-    return NULL;
-}
-
-void *uk_program_made(struct uk_program *p, void *made) {
-    if (uk_may_build(p) && !made) {
-        uk_context_enter(p->context, p->file);
-        uk_program_keep_failure(p, uk_out_of_memory(p->context));
-    }
-    if (!uk_may_build(p))
-        return NULL;
-    p->checked = false;
-    return made;
-}
-
-bool uk_is_own(struct uk_program *p, const char *what, const void *handle) {
-    if (uk_arena_has(&p->arena, handle))
-        return true;
-    uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                    "%s is another program's, or of none; pass what the builders return for this program",
-                    what);
-    return false;
-}
-
-struct uk_var *uk_find_var(struct uk_var *list, const char *name) {
-    while (list && strcmp(list->name, name))
-        list = list->next;
-    return list;
-}
-
-struct uk_tensor *uk_find_tensor(const struct uk_program *p, const char *name) {
-    struct uk_tensor *t = p->tensors;
-
-    while (t && strcmp(t->name, name))
-        t = t->next;
-    return t;
-}
-
-struct uk_scalar *uk_find_scalar(const struct uk_program *p, const char *name) {
-    struct uk_scalar *s = p->scalars;
-
-    while (s && strcmp(s->name, name))
-        s = s->next;
-    return s;
-}
-
-int uk_scalar_number(const struct uk_scalar *list, const struct uk_scalar *s) {
-    int n = 0;
-
-    for (; list && list != s; list = list->next)
-        n++;
-    return n;
 }
 
 bool uk_name_is_free(struct uk_program *p, const char *name, const char *what) {

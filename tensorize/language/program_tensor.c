@@ -48,7 +48,7 @@ struct uk_tensor *uk_add_tensor(struct uk_program *p, enum uk_tensor_kind kind, 
 }
 
 /* The tensor's place among the program's, from 1; of one to come, if it is NULL. */
-static int tensor_number(const struct uk_program *p, const struct uk_tensor *tensor) {
+int uk_tensor_position(const struct uk_program *p, const struct uk_tensor *tensor) {
     int number = 1;
 
     for (const struct uk_tensor *t = p->tensors; t && t != tensor; t = t->next)
@@ -79,7 +79,7 @@ static struct uk_tensor *add_shaped(struct uk_program *p, enum uk_tensor_kind ki
                                     struct uk_index *const strides[]) {
     if (!uk_may_build(p))
         return NULL;
-    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, NULL));
+    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, uk_tensor_position(p, NULL));
     struct uk_tensor *t = make_shaped(p, kind, name, type, dims, shape, strides);
 
     p->at = before;
@@ -96,38 +96,15 @@ struct uk_tensor *uk_temp(struct uk_program *p, const char *name, enum uk_type t
     return add_shaped(p, UK_TENSOR_TEMP, name, type, dims, shape, strides);
 }
 
-static bool is_own_tensor(struct uk_program *p, const char *function, const struct uk_tensor *t) {
+bool uk_is_own_tensor(struct uk_program *p, const char *function, const struct uk_tensor *t) {
     if (t)
         return uk_is_own(p, "the tensor", t);
     uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "%s takes a tensor; it is NULL", function);
     return false;
 }
 
-void uk_tensor_layout(struct uk_program *p, struct uk_tensor *t, const char *map,
-                      struct uk_index *const strides[]) {
-    if (!uk_may_build(p))
-        return;
-    if (!is_own_tensor(p, "uk_tensor_layout", t))
-        return;
-    if (!map) {
-        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                        "the map of %s is NULL; give its text, as in (i) -> [i / 4, i %% 4]", t->name);
-        return;
-    }
-    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
-
-    if ((t->layout = uk_parse_map(p, map))) {
-        t->stored_dims = t->layout->to_count;
-        t->has_strides = strides != NULL;
-        if (strides)
-            uk_set_dims(p, "stride", t->stored_dims, strides, t->stride);
-    }
-    p->at = before;
-    p->checked = false;
-}
-
 void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes) {
-    if (!uk_may_build(p) || !is_own_tensor(p, "uk_tensor_align", t))
+    if (!uk_may_build(p) || !uk_is_own_tensor(p, "uk_tensor_align", t))
         return;
     if (bytes <= 0 || (bytes & (bytes - 1)) || bytes > 4096)
         uk_program_fail(p, UK_REFUSED, p->at, "align of %s is %d; take a power of two up to 4096", t->name,
@@ -140,9 +117,9 @@ void uk_tensor_align(struct uk_program *p, struct uk_tensor *t, int bytes) {
 void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *const over[]) {
     if (!uk_may_build(p))
         return;
-    if (!is_own_tensor(p, "uk_tensor_over", t))
+    if (!uk_is_own_tensor(p, "uk_tensor_over", t))
         return;
-    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, tensor_number(p, t));
+    struct uk_position before = uk_begin_item(p, UK_ITEM_TENSOR, uk_tensor_position(p, t));
 
     t->has_over = uk_set_dims(p, "extent", t->dims, over, t->over);
     p->at = before;
@@ -150,7 +127,7 @@ void uk_tensor_over(struct uk_program *p, struct uk_tensor *t, struct uk_index *
 }
 
 void uk_tensor_scope(struct uk_program *p, struct uk_tensor *t, enum uk_scope scope) {
-    if (!uk_may_build(p) || !is_own_tensor(p, "uk_tensor_scope", t))
+    if (!uk_may_build(p) || !uk_is_own_tensor(p, "uk_tensor_scope", t))
         return;
     if ((unsigned)scope > UK_SCOPE_REGISTER)
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
@@ -254,7 +231,7 @@ static void add_statement(struct uk_program *p, struct uk_statement **link, cons
                         (int)assign);
         return;
     }
-    if (!is_own_tensor(p, "uk_statement", t) || !uk_is_own(p, "the value", value))
+    if (!uk_is_own_tensor(p, "uk_statement", t) || !uk_is_own(p, "the value", value))
         return;
     if (label && !is_label(label)) {
         uk_program_fail(

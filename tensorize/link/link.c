@@ -41,10 +41,6 @@ static enum uk_status check_features(struct uk_build *b) {
 
 /* ---- linking one module ---- */
 
-LLVMAttributeRef uk_enum_attribute(LLVMContextRef llvm, const char *name) {
-    return LLVMCreateEnumAttribute(llvm, LLVMGetEnumAttributeKindForName(name, strlen(name)), 0);
-}
-
 /* Target features, CPU, builtins, probes: all that could keep LLVM from inlining, or says how to compile
  * alone. */
 static enum uk_status strip(LLVMContextRef llvm, LLVMValueRef f) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Room link: kernels' bitcode in, checked and inlined; optimization, assembly, objects, headers, and code in this process. It
- * uses codegen, lower and LLVM. Data: struct uk_backend (what a context keeps), uk_source, uk_batch, uk_cached.
+ * uses codegen, lower, LLVM, what generated code calls of runtime and gpu, and the names that simulate/rvp has for words. Data: struct uk_backend (what a context keeps), uk_source, uk_batch, uk_cached.
  */
 #ifndef UK_LINK_H
 #define UK_LINK_H
@@ -53,6 +53,8 @@ enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const st
 void uk_build_end(struct uk_build *b);
 /* Fails with LLVM's diagnostics as the reason, and empties them. */
 enum uk_status uk_build_fail(struct uk_build *b, enum uk_status status, const char *what, const char *error);
+/* What LLVM said so far is of no concern. */
+void uk_build_forget(struct uk_build *b);
 
 /* device.c: the host's module of a build for a GPU, with nothing in it yet. */
 enum uk_status uk_host_begin(struct uk_build *b);
@@ -65,7 +67,7 @@ bool uk_is_of_host(enum uk_emit what);
 
 /* link.c: gates, and the kernels' bodies as internal functions that must be inlined. */
 enum uk_status uk_link(struct uk_build *b);
-/* link.c: an attribute without a value. */
+/* build.c: an attribute without a value. */
 LLVMAttributeRef uk_enum_attribute(LLVMContextRef llvm, const char *name);
 /* optimize.c: LLVM's passes of that text over the module. */
 enum uk_status uk_run_passes(struct uk_build *b, const char *passes);
@@ -155,7 +157,13 @@ enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const stru
 
 /* emit_header.c: the C header of the functions. */
 enum uk_status uk_emit_header(const struct uk_batch *b, struct uk_text *t);
-/* module.c: a function that generated code may call. */
+/* runtime_symbols.c: the functions that generated code may call. */
+enum { UK_SYMBOLS = 18 };
+struct uk_symbol {
+    const char *name;
+    void (*address)(void);
+};
+extern const struct uk_symbol uk_symbols[];
 bool uk_is_runtime_symbol(const char *name);
 
 /* emit.c: whether there is code for the target, else a message. */

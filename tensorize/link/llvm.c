@@ -24,25 +24,6 @@ static void listen(LLVMDiagnosticInfoRef info, void *user) {
     LLVMDisposeMessage(text);
 }
 
-static void forget_diagnostics(struct uk_build *b) {
-    free(b->diagnostics.text);
-    b->diagnostics = (struct uk_text){0};
-}
-
-enum uk_status uk_build_fail(struct uk_build *b, enum uk_status status, const char *what, const char *error) {
-    struct uk_position nowhere = {0, 0};
-    const char *heard = b->diagnostics.text;
-    enum uk_status s;
-
-    if (error && *error)
-        s = uk_fail(b->context, status, nowhere, "%s: %s%s%s", what, error, heard ? "; " : "",
-                    heard ? heard : "");
-    else
-        s = uk_fail(b->context, status, nowhere, "%s: %s", what, heard ? heard : "LLVM gave no reason");
-    forget_diagnostics(b);
-    return s;
-}
-
 enum uk_status uk_build_begin(struct uk_build *b, struct uk_context *c, const struct uk_function *f,
                               const struct uk_target *t) {
     *b = (struct uk_build){.context = c, .function = f, .target = t};
@@ -74,7 +55,7 @@ void uk_build_end(struct uk_build *b) {
         LLVMDisposeModule(b->host_module);
     if (b->llvm)
         LLVMContextDispose(b->llvm);
-    forget_diagnostics(b);
+    uk_build_forget(b);
     uk_objects_free(b);
     b->module = b->host_module = NULL;
     b->llvm = NULL;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program as machine code in this process. */
-#define _GNU_SOURCE /* roundeven */
-#include <math.h>
+#define _GNU_SOURCE /* strdup */
 #include <stdlib.h>
 #include <string.h>
 #include "link.h"
@@ -33,41 +32,6 @@ static void empty(struct uk_module *m) {
 
 /* ---- the JIT: it only links the object, code generation is done by then ---- */
 
-/* All that generated code may refer to; nothing is looked up by name in the process. */
-static const struct {
-    const char *name;
-    void (*address)(void);
-} symbols[] = {
-#define UK_SYMBOL(name) \
-    { #name, (void (*)(void))name }
-    UK_SYMBOL(aligned_alloc),
-    UK_SYMBOL(free),
-    UK_SYMBOL(memcpy),
-    UK_SYMBOL(memset),
-    UK_SYMBOL(memmove),
-    UK_SYMBOL(expf),
-    UK_SYMBOL(exp),
-    UK_SYMBOL(tanhf),
-    UK_SYMBOL(tanh),
-    UK_SYMBOL(fmaf),
-    UK_SYMBOL(fma),
-    UK_SYMBOL(roundevenf),
-    UK_SYMBOL(roundeven),
-    UK_SYMBOL(uk_parallel_for),
-    UK_SYMBOL(uk_num_threads),
-    UK_SYMBOL(uk_gpu_use),
-    UK_SYMBOL(uk_gpu_workspace),
-    UK_SYMBOL(uk_gpu_launch),
-#undef UK_SYMBOL
-};
-
-bool uk_is_runtime_symbol(const char *name) {
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (!strcmp(symbols[i].name, name))
-            return true;
-    return false;
-}
-
 static enum uk_status jit_fail(struct uk_context *c, const char *what, LLVMErrorRef error) {
     char *text = LLVMGetErrorMessage(error);
     enum uk_status s = uk_fail(c, UK_LINK, (struct uk_position){0, 0}, "%s: %s", what, text);
@@ -77,16 +41,15 @@ static enum uk_status jit_fail(struct uk_context *c, const char *what, LLVMError
 }
 
 static LLVMErrorRef define_symbols(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef library) {
-    enum { COUNT = sizeof symbols / sizeof *symbols };
-    LLVMOrcCSymbolMapPair pair[COUNT];
+    LLVMOrcCSymbolMapPair pair[UK_SYMBOLS];
 
-    for (int i = 0; i < COUNT; i++) {
-        pair[i].Name = LLVMOrcLLJITMangleAndIntern(jit, symbols[i].name);
-        pair[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)symbols[i].address;
+    for (int i = 0; i < UK_SYMBOLS; i++) {
+        pair[i].Name = LLVMOrcLLJITMangleAndIntern(jit, uk_symbols[i].name);
+        pair[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)uk_symbols[i].address;
         pair[i].Sym.Flags =
             (LLVMJITSymbolFlags){LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable, 0};
     }
-    return LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pair, COUNT));
+    return LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pair, UK_SYMBOLS));
 }
 
 enum uk_status uk_jit_find(struct uk_context *c, LLVMOrcLLJITRef jit, const char *name,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Room lower: where temps and copies live, then schedules to loops: isl's AST, one leaf per tile, and the checks at entry. It
- * uses auto and all before it. Data: the loop IR of language.
+ * uses auto and interpret. Data: the loop IR of language.
  */
 #ifndef UK_LOWER_H
 #define UK_LOWER_H

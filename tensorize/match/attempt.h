@@ -49,6 +49,11 @@ struct uk_attempt {
     struct uk_text *why;
 };
 
+/* attempt.c: the stage's operand that is this expression, or -1. */
+int uk_match_operand_of(const struct uk_stage *st, const struct uk_expr *e);
+/* Does the value change with the loop? */
+bool uk_match_depends(struct uk_attempt *t, const struct uk_expr *e, const struct uk_loop *l);
+bool uk_match_scalars_depend(struct uk_attempt *t, const struct uk_loop *l);
 /* Notes the difference if this attempt got further than the others; false. */
 bool uk_differ(struct uk_attempt *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -66,7 +71,6 @@ bool uk_match_leaves_out(const struct uk_attempt *t, const struct uk_tensor *x);
 /* match_expr.c */
 bool uk_match_expression(struct uk_attempt *t);
 /* Does a value that is bound to a scalar of the declaration depend on the loop? */
-bool uk_match_scalars_depend(struct uk_attempt *t, const struct uk_loop *l);
 
 /* match_axis.c */
 bool uk_match_axes(struct uk_attempt *t);

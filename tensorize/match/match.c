@@ -14,31 +14,6 @@
 
 enum { MOST_SWAPS = 8 };
 
-/* Keeps the reason of the attempt that got furthest. */
-bool uk_differ(struct uk_attempt *t, const char *format, ...) {
-    va_list ap;
-    char text[512];
-
-    if (t->score <= t->best)
-        return false;
-    t->best = t->score;
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    t->why->length = 0;
-    uk_put(t->why, "%s", text);
-    return false;
-}
-
-int uk_tensor_number(const struct uk_program *p, const struct uk_tensor *t) {
-    int n = 0;
-
-    for (const struct uk_tensor *o = p->tensors; o; o = o->next, n++)
-        if (o == t)
-            return n;
-    return -1;
-}
-
 static bool pair_with(struct uk_attempt *t, const struct uk_match *empty, unsigned swap) {
     t->m = *empty;
     t->view = t->st;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Room match: the proof that a nest is what a kernel computes; which kernels there are, what they cost, and why one does not
- * fit; all steps in order, tensorize among them. It uses schedule.
+ * fit; all steps in order, tensorize among them. It uses schedule, registry and cost.
  * Data: struct uk_match, uk_fit, uk_packing, uk_candidate, uk_reason.
  */
 #ifndef UK_MATCH_H

@@ -41,13 +41,6 @@ static const char *operation_name(const struct uk_expr *e) {
     return name[e->op];
 }
 
-static int operand_of(const struct uk_stage *st, const struct uk_expr *e) {
-    for (int o = 1; o < st->operands; o++)
-        if (st->operand[o].expr == e)
-            return o;
-    return -1;
-}
-
 /* ---- operands ---- */
 
 /* The declaration's operand in the place of `operand`; a tensor that stands twice is one tensor here too. */
@@ -106,8 +99,8 @@ static bool same_value(const struct uk_stage *st, const struct uk_expr *a, const
     case UK_E_SCALAR:
         return a->scalar == b->scalar;
     case UK_E_ACCESS:
-        return a->access.tensor == b->access.tensor &&
-               same_operand(&st->operand[operand_of(st, a)], &st->operand[operand_of(st, b)]);
+        return a->access.tensor == b->access.tensor && same_operand(&st->operand[uk_match_operand_of(st, a)],
+                                                                    &st->operand[uk_match_operand_of(st, b)]);
     case UK_E_INDEX:
         return uk_index_equal(a->index, b->index);
     default:
@@ -116,36 +109,6 @@ static bool same_value(const struct uk_stage *st, const struct uk_expr *a, const
                 return false;
         return true;
     }
-}
-
-static bool form_depends(const struct uk_affine *f, const struct uk_loop *l) {
-    return f->coefficient[l->id] || (f->general && uk_mentions(f->general, l->var));
-}
-
-static bool depends(struct uk_attempt *t, const struct uk_expr *e, const struct uk_loop *l) {
-    struct uk_affine f;
-
-    if (e->op == UK_E_INDEX)
-        return uk_affine_of(t->s, t->st, e->index, &f) || form_depends(&f, l);
-    if (e->op == UK_E_ACCESS) {
-        const struct uk_operand *o = &t->st->operand[operand_of(t->st, e)];
-
-        for (int d = 0; d < o->tensor->stored_dims; d++)
-            if (form_depends(&o->index[d], l))
-                return true;
-        return false;
-    }
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i] && depends(t, e->arg[i], l))
-            return true;
-    return false;
-}
-
-bool uk_match_scalars_depend(struct uk_attempt *t, const struct uk_loop *l) {
-    for (int i = 0; i < t->m.scalars; i++)
-        if (t->m.scalar[i] && depends(t, t->m.scalar[i], l))
-            return true;
-    return false;
 }
 
 /* A value that one call can take: no pad, whose element may not exist, and nothing that the nest writes. */
@@ -168,7 +131,7 @@ static bool bind_scalar(struct uk_attempt *t, const struct uk_scalar *want, cons
         return uk_differ(t, "the scalar %s of the kernel would be %s, which changes within the nest",
                          want->name, e->op == UK_E_PAD ? "a pad" : "what the nest writes");
     for (int i = t->tile; i < t->st->loops && !t->whole; i++)
-        if (depends(t, e, t->st->loop[i]))
+        if (uk_match_depends(t, e, t->st->loop[i]))
             return uk_differ(t, "the scalar %s of the kernel is one number, but %s here depends on loop %s",
                              want->name, operation_name(e), t->st->loop[i]->var->name);
     if (t->m.scalar[n] && !same_value(t->st, t->m.scalar[n], e))
@@ -182,7 +145,7 @@ static bool bind_scalar(struct uk_attempt *t, const struct uk_scalar *want, cons
 
 /* A pad whose outside adds nothing to the sum: guards are all that is left of it. */
 static bool is_left_out(const struct uk_stage *st, const struct uk_expr *pad) {
-    int o = operand_of(st, pad->arg[0]);
+    int o = uk_match_operand_of(st, pad->arg[0]);
 
     return o >= 0 && st->operand[o].pad != UK_PAD_VALUE;
 }
@@ -201,7 +164,7 @@ static bool same_expression(struct uk_attempt *t, const struct uk_expr *k, const
     t->score++;
     switch (k->op) {
     case UK_E_ACCESS:
-        return pair(t, operand_of(t->declared, k), operand_of(t->st, e));
+        return pair(t, uk_match_operand_of(t->declared, k), uk_match_operand_of(t->st, e));
     case UK_E_NUMBER:
         return value_of(k) == value_of(e) ||
                uk_differ(t, "the number %g here is %g in the kernel", value_of(e), value_of(k));

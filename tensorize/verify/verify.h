@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside the check of kernels against their declarations: one form of one intrinsic at a time, in a child process. */
+/*
+ * Room verify: the check of kernels against their declarations: one form of one intrinsic at a time, in a child process. It uses
+ * link and interpret. Data: struct uk_verifier (a form that is checked), uk_memory (an operand).
+ */
 #ifndef UK_VERIFY_H
 #define UK_VERIFY_H
 
@@ -177,20 +180,21 @@ bool uk_verify_device_fits(struct uk_verifier *v);
  * declare, as a sentence about the kernel; nothing is added if there is none. */
 enum uk_status uk_verify_asm(LLVMModuleRef module, const char *symbol, struct uk_text *found);
 
-/* verify_case.c: a number below n; sizes, scales and scalars for the next case. False: none fulfils the assumptions. */
-uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
-/* Sets how many cases there are, `random` of them with sizes at random. */
+/* verify_case.c: sets how many cases there are, `random` of them with sizes at random. */
 void uk_verify_plan(struct uk_verifier *v, int random);
+/* Sizes, scales and scalars for the next case. False: none fulfils the assumptions. */
 bool uk_verify_choose(struct uk_verifier *v);
 /* Whether a case that could not be run with the sizes chosen is to be tried with others. */
 bool uk_verify_again(struct uk_verifier *v);
+/* The arguments of the form. */
+void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]);
+
+/* verify_size.c: a number below n. */
+uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n);
 /* What `var <= c` and `c <= var` among the assumptions say; *most is INT64_MAX if nothing bounds it. */
 void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most);
 int64_t uk_verify_size(const struct uk_var *var, void *verifier);
 int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e);
-bool uk_verify_mentions(const struct uk_index *e, const struct uk_var *var);
-/* The arguments of the form. */
-void uk_verify_words(struct uk_verifier *v, struct abi_value value[UK_VERIFY_WORDS]);
 
 /* verify_stride.c: names that stand only in strides become at least what keeps the rows of every tensor apart; beside
  * edges, most often so much that each row has pages of its own. */

@@ -28,54 +28,7 @@ static const struct limit {
 } limits[] = {[EDGES] = {1 << 16, 1 << 18}, [RANDOM] = {1 << 16, 1 << 18},   [LONG] = {1 << 18, 1 << 19},
               [FAR] = {1 << 26, 1 << 26},   [TOGETHER] = {1 << 22, 1 << 21}, [LARGE] = {1 << 30, 1 << 25}};
 
-/* splitmix64 */
-uint64_t uk_verify_random(struct uk_verifier *v, uint64_t n) {
-    uint64_t x = v->seed += 0x9e3779b97f4a7c15;
-
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-    return (x ^ (x >> 31)) % n;
-}
-
-int64_t uk_verify_size(const struct uk_var *var, void *verifier) {
-    return ((const struct uk_verifier *)verifier)->size[var->number];
-}
-
-int64_t uk_verify_value(struct uk_verifier *v, const struct uk_index *e) {
-    bool overflow = false;
-    int64_t n = uk_index_eval(e, uk_verify_size, v, &overflow);
-
-    return overflow ? -1 : n;
-}
-
 /* ---- extents ---- */
-
-void uk_verify_bounds(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
-    *least = 0;
-    *most = INT64_MAX;
-    for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
-        const struct uk_index *r = a->relation;
-        bool reversed = r->b && r->b->op == UK_I_VAR && r->b->var == var;
-        const struct uk_index *name = reversed ? r->b : r->a, *other = reversed ? r->a : r->b;
-        int64_t c;
-
-        if (!other || name->op != UK_I_VAR || name->var != var || !uk_index_is_int(other, &c))
-            continue;
-        enum uk_index_op op = r->op;
-        if (reversed)
-            op = op == UK_I_LE   ? UK_I_GE
-                 : op == UK_I_LT ? UK_I_GT
-                 : op == UK_I_GE ? UK_I_LE
-                 : op == UK_I_GT ? UK_I_LT
-                                 : op;
-        if ((op == UK_I_LE || op == UK_I_LT || op == UK_I_EQ) && c - (op == UK_I_LT) < *most)
-            *most = c - (op == UK_I_LT);
-        if ((op == UK_I_GE || op == UK_I_GT || op == UK_I_EQ) && c + (op == UK_I_GT) > *least)
-            *least = c + (op == UK_I_GT);
-    }
-    if (*most < *least)
-        *most = *least;
-}
 
 /* An edge goes from the one to the other. */
 static bool is_edge(const struct uk_verifier *v, const struct uk_var *var, int64_t *least, int64_t *most) {
@@ -224,11 +177,6 @@ static void choose_extents(struct uk_verifier *v, enum kind kind, int tries) {
                     kind == EDGES ? edge_extent(v, var, &edge, parity) : random_extent(v, var);
 }
 
-bool uk_verify_mentions(const struct uk_index *e, const struct uk_var *var) {
-    return e && ((e->op == UK_I_VAR && e->var == var) || uk_verify_mentions(e->a, var) ||
-                 uk_verify_mentions(e->b, var) || uk_verify_mentions(e->c, var));
-}
-
 /* `P == (H + 1) / 2` gives P its value. */
 static void follow_equalities(struct uk_verifier *v) {
     for (const struct uk_assume *a = v->intrinsic->declaration->assumes; a; a = a->next) {
@@ -236,9 +184,9 @@ static void follow_equalities(struct uk_verifier *v) {
 
         if (a->relation->op != UK_I_EQ)
             continue;
-        if (l->op == UK_I_VAR && !uk_verify_mentions(r, l->var))
+        if (l->op == UK_I_VAR && !uk_mentions(r, l->var))
             v->size[l->var->number] = uk_verify_value(v, r);
-        else if (r->op == UK_I_VAR && !uk_verify_mentions(l, r->var))
+        else if (r->op == UK_I_VAR && !uk_mentions(l, r->var))
             v->size[r->var->number] = uk_verify_value(v, l);
     }
 }

@@ -55,7 +55,7 @@ static bool has_few_rows(struct uk_verifier *v, const struct uk_var *var, int64_
         bool strided = false;
 
         for (int d = 0; d < t->stored_dims; d++) {
-            strided |= uk_verify_mentions(t->stride[d], var);
+            strided |= uk_mentions(t->stride[d], var);
             if (t->stride[d]->op == UK_I_VAR && rows <= most)
                 rows *= uk_verify_value(v, t->stored[d]);
         }
@@ -124,7 +124,7 @@ void uk_verify_overlap(struct uk_verifier *v) {
 
         for (const struct uk_tensor *t = v->intrinsic->declaration->tensors; t; t = t->next)
             for (int d = 0; d < t->stored_dims; d++)
-                written |= t->is_written && uk_verify_mentions(t->stride[d], var);
+                written |= t->is_written && uk_mentions(t->stride[d], var);
         if (!written && !uk_verify_random(v, 8) && v->size[var->number] < far_gap)
             v->size[var->number] = (int64_t)uk_verify_random(v, (uint64_t)v->size[var->number] + 1);
     }

@@ -3,8 +3,9 @@
 
     rooms.py NM SOURCE BUILD [--print]: every source lies in a room; what it includes and what its object refers to lies
     in the same room or in one before it; another room is included by the header of its name, which says what the room
-    does; kernels include their contract, templates and the compiler's own headers; folders of tests are rooms. A tag that
-    begins with uk_ or stands in a header, and an enumerator of a header, means one thing in all of them.
+    does and, after `uses`, which rooms it needs; kernels include their contract, templates and the compiler's own headers;
+    folders of tests are rooms. A tag that begins with uk_ or stands in a header, and an enumerator of a header, means one
+    thing in all of them. In a room no more than four files need one another in a circle.
     --print: the order, with files and lines.
 """
 
@@ -14,31 +15,48 @@ import re
 import subprocess
 import sys
 
-ROOMS = {
-    "ukernels": "machine registry cost gpu runtime gemm blas",
-    "bench": "",
-    "tensorize": "base target language stages polyhedra interpret schedule match auto lower codegen link verify",
-    "uk": "",
-}
+ROOMS = (
+    ("ukernels", "machine registry cost gpu runtime gemm blas"),
+    ("simulate", "rvp"),
+    ("bench", ""),
+    ("tensorize", "base target language stages polyhedra interpret schedule match auto lower codegen link verify"),
+    ("simulate", ""),
+    ("simulate", "amdgpu"),
+    ("uk", ""),
+)
+TOPS = tuple(dict.fromkeys(top for top, _ in ROOMS))
+# Headers that say what their room does and have another name.
+HEADS = {"simulate": "simt.h", "simulate/rvp": "decode.h"}
+# Other headers of these rooms that later ones take: the simulator as a device of libukernels; words of RISC-V P and their names.
+ALSO = {"simulate/amdgpu": ("driver.h",), "simulate/rvp": ("names.h",)}
+# Rooms of which this machine's build has no object: programs for RISC-V are linked with them.
+ELSEWHERE = {"simulate/rvp"}
+MOST_IN_A_CIRCLE = 4
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
 OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "rvp", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
 SHARED = re.compile(r"(ukernels|tensorize|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|gpu_kernel)\.h|machine/arch\.h")
-# Libraries that only these rooms of tensorize include.
-ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify")}
+# Libraries that only these rooms include.
+ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify", "amdgpu")}
 
 nm, source, build = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 order = []
-for top, names in ROOMS.items():
+for top, names in ROOMS:
     order += [f"{top}/{name}" for name in names.split()] or [top]
 rank = {room: i for i, room in enumerate(order)}
 failures = []
+used = {}  # by room, the rooms whose headers it includes or whose symbols it refers to
 
 
 def room_of(path):
     """The room of a file, by its path from the root of the sources."""
     parts = path.parts
-    return parts[0] if parts[0] in rank else "/".join(parts[:2])
+    room = "/".join(parts[:2])
+    return parts[0] if room not in rank and parts[0] in rank else room
+
+
+def head_of(room):
+    return HEADS.get(room, room.split("/")[-1] + ".h")
 
 
 def files(*tops):
@@ -55,14 +73,14 @@ def included(path):
 
 def find(path, name):
     """The file that an #include means; None: one that the build makes."""
-    for folder in (path.parent, pathlib.Path("ukernels"), pathlib.Path("tensorize"), pathlib.Path("bench"), pathlib.Path("uk")):
+    for folder in (path.parent, *map(pathlib.Path, ("ukernels", "tensorize", "bench", "uk", "simulate/amdgpu", "simulate/rvp"))):
         if (source / folder / name).is_file():
             return pathlib.Path((source / folder / name).resolve().relative_to(source.resolve()))
     return None
 
 
 def check_includes():
-    for path in files(*ROOMS):
+    for path in files(*TOPS):
         room = room_of(path)
         if len(path.parts) == 2 and room not in rank:  # a public header
             continue
@@ -77,15 +95,17 @@ def check_includes():
             if header is None or header.parent == path.parent or room_of(header) not in rank:
                 continue
             other = room_of(header)
+            if other != room and not header.suffix == ".def":
+                used.setdefault(room, set()).add(other)
             if rank[other] > rank[room]:
                 failures.append(f"{path} includes {name}: {other} stands after {room}")
-            elif other != room and header.stem != other.split("/")[-1] and not SHARED.fullmatch(name):
+            elif other != room and header.name not in (head_of(other), *ALSO.get(other, ())) and not SHARED.fullmatch(name):
                 failures.append(f"{path} includes {name}: of another room only the header of its name")
 
 
 def check_headers():
     for room in order:
-        header = source / room / (room.split("/")[-1] + ".h")
+        header = source / room / head_of(room)
         if not header.is_file():
             failures.append(f"{room} has no {header.name}")
         elif not re.match(r"/\* SPDX[^\n]*\n/\*", header.read_text(encoding="utf-8")):
@@ -105,17 +125,17 @@ def objects():
     for unit in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         path = (build / unit["file"]).resolve()
         output = pathlib.Path(unit["output"])
-        if not path.is_relative_to(source.resolve()) or output.parts[0] not in ROOMS:
+        if not path.is_relative_to(source.resolve()) or output.parts[0] not in TOPS:
             continue
         room = room_of(path.relative_to(source.resolve()))
         if room in rank and (build / output).is_file():
-            yield room, output
+            yield room, path, output
 
 
 def check_names():
     """Tags of headers and of the whole project (uk_...), and enumerators of headers, are defined in one file each."""
     tags, enumerators = {}, {}
-    for path in files(*ROOMS, "simulate"):
+    for path in files(*TOPS):
         text = re.sub(r"/\*.*?\*/", " ", (source / path).read_text(encoding="utf-8"), flags=re.S)
         for tag in re.findall(r"\b(?:struct|union|enum) (\w+) \{", text):
             tags.setdefault(tag, set()).add(path)
@@ -127,24 +147,75 @@ def check_names():
             failures.append(f"{name} is defined in {', '.join(sorted(map(str, where)))}: two things, one name")
 
 
-def check_symbols():
-    room_at = {str(output): room for room, output in objects()}
-    if len(set(room_at.values())) != len(order):
-        failures.append("there are no objects of " + ", ".join(set(order) - set(room_at.values())))
-    out = subprocess.run([nm, "--print-file-name", "--format=posix", *room_at], cwd=build, check=True, capture_output=True,
-                         text=True).stdout
-    first, uses = {}, set()
-    for line in out.splitlines():
+def symbols():
+    """(room, source, symbol, does it define it?, object) of the rooms' objects."""
+    of = {str(output): (room, path) for room, path, output in objects()}
+    missing = set(order) - {room for room, _ in of.values()} - ELSEWHERE
+    if missing:
+        failures.append("there are no objects of " + ", ".join(sorted(missing)))
+    out = subprocess.run([nm, "--print-file-name", "--format=posix", *of], cwd=build, check=True, capture_output=True, text=True)
+    for line in out.stdout.splitlines():
         output, symbol, kind = re.match(r"([^:]+): (\S+) (\S)", line).groups()
-        room = room_at[output]
-        if kind in "TDRBCVW":
+        if kind in "TDRBCVWU":
+            yield *of[output], symbol, kind != "U", output
+
+
+def check_symbols():
+    first, own, references = {}, {}, set()
+    for room, path, symbol, defined, output in symbols():
+        if defined:
+            own.setdefault((room, symbol), path)
             if symbol not in first or rank[room] < rank[first[symbol]]:
                 first[symbol] = room
-        elif kind == "U":
-            uses.add((room, symbol, output))
-    for room, symbol, output in sorted(uses):
-        if symbol in first and rank[first[symbol]] > rank[room]:
-            failures.append(f"{output} uses {symbol}: {first[symbol]} stands after {room}")
+        else:
+            references.add((room, symbol, path, output))
+    needs = {}
+    for room, symbol, path, output in sorted(references):
+        if (room, symbol) in own:
+            if own[room, symbol] != path:
+                needs.setdefault(room, {}).setdefault(path, set()).add(own[room, symbol])
+        elif symbol in first:
+            used.setdefault(room, set()).add(first[symbol])
+            if rank[first[symbol]] > rank[room]:
+                failures.append(f"{output} uses {symbol}: {first[symbol]} stands after {room}")
+    for room, graph in sorted(needs.items()):
+        check_circles(room, graph)
+
+
+def reached(graph, start):
+    """What is reached from there, by one step or more."""
+    seen, todo = set(), list(graph.get(start, ()))
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            todo += graph.get(node, ())
+    return seen
+
+
+def check_circles(room, graph):
+    """Files that need one another: each is reached from each."""
+    reach = {path: reached(graph, path) for path in graph}
+    for path in sorted(graph):
+        circle = sorted(other for other in reach[path] if path in reach.get(other, ()))
+        if len(circle) > MOST_IN_A_CIRCLE and path == circle[0]:
+            names = ", ".join(other.name for other in circle)
+            failures.append(f"{room}: {names} need one another; move what they share into a file of its own, below them")
+
+
+def check_heads():
+    """`uses` of a head names rooms that the room needs; what else it needs, those need."""
+    for room in order:
+        comment = re.match(r"/\*.*?\*/\s*/\*(.*?)\*/", (source / room / head_of(room)).read_text(encoding="utf-8"), re.S)
+        text = " ".join(re.findall(r"\b[Uu]ses (.*?)[.:](?:\s|$)", re.sub(r"\s*\n \*\s*", " ", comment[1] if comment else "")))
+        words = set(re.findall(r"[a-z]+(?:/[a-z]+)?", text))
+        named = {other for other in order if other != room and (other in words or ("/" in other and other.split("/")[1] in words))}
+        needed = used.get(room, set())
+        known = named.union(*(reached(used, other) for other in named))
+        for other in sorted(named - needed):
+            failures.append(f"{room}/{head_of(room)} says that it uses {other}, and it does not")
+        for other in sorted(needed - known):
+            failures.append(f"{room}/{head_of(room)} does not say that it uses {other}")
 
 
 def check_tests():
@@ -156,7 +227,7 @@ def check_tests():
 
 def print_order():
     for room in order:
-        sources = [path for path in files(*ROOMS) if room_of(path) == room]
+        sources = [path for path in files(*TOPS) if room_of(path) == room]
         lines = sum((source / path).read_text(encoding="utf-8").count("\n") for path in sources)
         print(f"{room:22} {len(sources):3} files {lines:6} lines")
 
@@ -166,6 +237,7 @@ check_headers()
 check_kernels()
 check_names()
 check_symbols()
+check_heads()
 check_tests()
 if "--print" in sys.argv:
     print_order()

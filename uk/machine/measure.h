@@ -72,7 +72,7 @@ struct uk_micro {
 /* The last row's function is NULL. An architecture without loops has none. */
 extern const struct uk_micro uk_micros[];
 
-/* ---- measure.c ---- */
+/* ---- measure.c, lab.c ---- */
 
 struct uk_lab;
 struct uk_measured;

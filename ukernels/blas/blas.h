@@ -3,7 +3,7 @@
  * libukblas: the names of BLAS and CBLAS for uk_sgemm and uk_dgemm. blas.c has them, by product.h once for each element type
  * and entries.h once for each width of integers; handlers.c finds the handlers of illegal arguments.
  *
- * Uses what ukernels.h declares, as any program does, and nothing else of libukernels.
+ * Uses what ukernels.h declares of gemm, as any program does, and nothing else of libukernels.
  */
 #ifndef UK_BLAS_H
 #define UK_BLAS_H

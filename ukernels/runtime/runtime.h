@@ -4,7 +4,7 @@
  * pthreadpool, and in serial.c for a build without threads, which works on the caller's thread alone; both also run loops on
  * the caller's pool. memory.c keeps a few blocks of memory for the next calls.
  *
- * Uses machine only.
+ * Uses no other room.
  */
 #ifndef UK_RUNTIME_H
 #define UK_RUNTIME_H
