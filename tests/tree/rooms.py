@@ -139,7 +139,7 @@ def check_names():
         text = re.sub(r"/\*.*?\*/", " ", (source / path).read_text(encoding="utf-8"), flags=re.S)
         for tag in re.findall(r"\b(?:struct|union|enum) (\w+) \{", text):
             tags.setdefault(tag, set()).add(path)
-        for body in re.findall(r"\benum\b[^;{(]*\{([^}]*)\}", text) if path.suffix == ".h" else []:
+        for body in re.findall(r"\benum(?: \w+)? \{([^}]*)\}", text) if path.suffix == ".h" else []:
             for name in re.findall(r"(?:^|,)\s*(\w+)", body):
                 enumerators.setdefault(name, set()).add(path)
     for name, where in sorted(tags.items()) + sorted(enumerators.items()):
