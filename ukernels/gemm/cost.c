@@ -20,16 +20,16 @@
  * k iteration). A micro-panel of B is read again by every panel of rows: if the block's lines do not fit into
  * the sets of L2 that they map to, they come from L3, and the kernels' prefetches hide only a part of that
  * (far, per line). Both are counted from the strides: rows a multiple of 2^s bytes apart reach 1/2^s of the
- * sets. If a block's rows lie in more pages than the first-level TLB has entries (PAGES), each new page costs
+ * sets. If a block's rows lie in more pages than the first-level TLB has entries, each new page costs
  * its translation (translate); rows that do not begin with cache lines cost more, too (crossing). figures.c has
  * these figures. Tiles that read B in place prefetch its next rows; tiles that read a packed B prefetch the
  * next rows of A, which the hardware prefetcher does not see as streams if they are short. That is worth
  * something (unprefetched) where not all operands fit into L2, and where a full tile's columns are among the
  * product's: the narrower tile of the last columns prefetches nothing. Rows of A that each begin in a page of
- * their own, more pages than the second-level TLB has entries for beside those of C (TRANSLATED: it has 2048 to
- * 4096), cost a page walk each (WALK) for every block of columns. Where A is column-major, the elements of a k
- * iteration are in one line or two. If L1 keeps too few of a block's lines, each comes again for every tile of
- * the row (columns.near, or .far if L2 loses it too), and so do translations.
+ * their own, more pages than the second-level TLB has entries, cost a page walk each for every block of columns.
+ * Where A is column-major, the elements of a k iteration are in one line or two. If L1 keeps too few of a block's
+ * lines, each comes again for every tile of the row (columns.near, or .far if L2 loses it too), and so do
+ * translations.
  *
  * Blocks. A block of B, kc x nc, takes half of L2, or BLOCK bytes of a larger one: the packed operands pass
  * through L2 as well. k is split into equal blocks of about KC if it is longer than GEMM_K_WHOLE: C is read and
@@ -41,8 +41,8 @@
 #include "cost.h"
 #include <limits.h>
 
-enum { CALL = 40, KC = 512, PAGE = 4096, PAGES = 64, TRANSLATED = 3072, NEAR = 12, BLOCK = 512 << 10 };
-static const double COPY = GEMM_COPY, ROWS = 0.11, TRANSPOSE = GEMM_TRANSPOSE, WALK = 30, FLAT = 1.12;
+enum { CALL = 40, KC = 512, NEAR = 12, BLOCK = 512 << 10 };
+static const double COPY = GEMM_COPY, ROWS = 0.11, TRANSPOSE = GEMM_TRANSPOSE, FLAT = 1.12;
 
 /* How many lines that are `stride` bytes apart the cache keeps. */
 static int64_t kept(const struct uk_cache *c, int64_t stride) {
@@ -51,6 +51,18 @@ static int64_t kept(const struct uk_cache *c, int64_t stride) {
     const int64_t sets = step >= way ? 1 : step <= GEMM_LINE ? way / GEMM_LINE : way / step;
 
     return sets * c->ways;
+}
+
+/* Whether rows that reach so far have more pages than the first TLB has entries. */
+static bool misses_tlb(const struct gemm_type *t, int64_t bytes) {
+    return bytes > t->machine->core.tlb.first * t->machine->core.tlb.page;
+}
+
+/* New pages for each row, `stride` bytes after the one before: at most one. */
+static double pages_of(const struct gemm_type *t, int64_t stride) {
+    const int64_t page = t->machine->core.tlb.page;
+
+    return (double)gemm_least(stride, page) / (double)page;
 }
 
 static double larger(double a, double b) {
@@ -128,8 +140,8 @@ static double columns_again(const struct gemm_plan *p, const struct gemm_tile *t
     const double block = (double)kc * lines;
     double iteration = 0;
 
-    if (kc * stride > PAGES * PAGE)
-        iteration += f->columns.translate * (double)gemm_least(stride, PAGE) / PAGE;
+    if (misses_tlb(p->type, kc * stride))
+        iteration += f->columns.translate * pages_of(p->type, stride);
     if (block > (double)kept(&p->type->machine->part[1], stride))
         iteration += f->columns.far * lines;
     else if (block > (double)kept(&p->type->machine->part[0], stride) / 2)
@@ -159,6 +171,7 @@ double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
                       enum gemm_source source, enum gemm_source b) {
     const int size = p->type->size;
     const struct gemm_figures *f = p->type->figures;
+    const struct uk_core *core = &p->type->machine->core;
     const double elements = (double)p->m * (double)p->k, copy = f->columns.copy;
     double cycles = 0;
 
@@ -168,11 +181,12 @@ double uk_gemm_a_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
         return elements * size * (p->a_step == 1 ? COPY : copy);
     if (source == GEMM_ROWS)
         return elements * size * (p->a_step == 1 ? ROWS : TRANSPOSE - COPY + copy);
-    if (p->a_step == 1 && p->m > TRANSLATED && p->a_row * size >= PAGE)
-        cycles += elements * (double)p->n * size / (double)(p->type->machine->part[1].size / 2) * WALK;
+    if (p->a_step == 1 && p->m > core->tlb.second && p->a_row * size >= core->tlb.page)
+        cycles +=
+            elements * (double)p->n * size / (double)(p->type->machine->part[1].size / 2) * core->tlb.walk;
     if (uk_gemm_conflicts(p, t))
         cycles += elements * (double)gemm_parts(p->n, t->nr) * f->conflict;
-    if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * PAGE &&
+    if (p->a_step == 1 && b == GEMM_IN_PLACE && 2 * p->n > t->nr && p->k * size < 2 * core->tlb.page &&
         ((p->m + p->n) * p->k + p->m * p->n) * size > p->type->machine->part[1].size)
         cycles += elements * size / GEMM_LINE * f->unprefetched;
     if (p->a_step != 1)
@@ -213,8 +227,8 @@ double uk_gemm_b_cost(const struct gemm_plan *p, const struct gemm_tile *t, int6
         return elements * size * (uk_gemm_fuses_packing(p, t, a) ? f->fused_packing : COPY);
     if (kc > kept(&p->type->machine->part[1], stride) / (f->is_far ? 1 : 2))
         cycles += elements * size / GEMM_LINE * f->far;
-    if (kc * stride > PAGES * PAGE)
-        cycles += elements / t->nr * (double)gemm_least(stride, PAGE) / PAGE * f->translate;
+    if (misses_tlb(p->type, kc * stride))
+        cycles += elements / t->nr * pages_of(p->type, stride) * f->translate;
     if (stride % GEMM_LINE)
         cycles += elements / t->nr * f->crossing;
     return cycles * again;

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { CALL = 20, PAGE = 4096 };
+enum { CALL = 20 };
 
 /* The parts of resolved calls, which are compiled from the kernels' sources. */
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
@@ -390,8 +390,8 @@ int64_t uk_gemm_transposed_leading(const struct gemm_type *t, int64_t columns, i
 }
 
 int uk_gemm_direct_width(const struct gemm_type *t, bool a_columns, int64_t m, int64_t ldc) {
-    const bool shares =
-        t->last_is_far && m > 2 * GEMM_TALL && ldc * t->size >= 2 * PAGE && gemm_shares_sets(t, ldc, 4);
+    const bool shares = t->last_is_far && m > 2 * GEMM_TALL &&
+                        ldc * t->size >= 2 * t->machine->core.tlb.page && gemm_shares_sets(t, ldc, 4);
     int64_t least = INT64_MAX;
     int width = t->whole[a_columns][0]->nr;
 
