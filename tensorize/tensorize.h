@@ -65,6 +65,9 @@ struct uk_context *uk_context_create(void);
 /* Frees the context, after everything that was made with it. */
 void uk_context_destroy(struct uk_context *c);
 /* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. For a program made
+/* The version of the library that is loaded, as uk_version() is that of libukernels: "0.2.0". */
+const char *uk_tensorize_version(void);
+
  * by calls the message has the function's name in place of the file, and the item that the call makes in place of the line:
  * "matmul: step 2: error: ...". Items are counted from 1 by kind (statement, step, tensor, scalar, assumption, intrinsic,
  * import); "before statement 2" is an expression that is made before that statement. */
@@ -364,7 +367,7 @@ enum uk_emit {
     UK_EMIT_OBJECT,
     UK_EMIT_HEADER,
     UK_EMIT_SHARED, /* a shared object, linked by clang and lld; it names the libraries that it needs: libc, libm, and
-                     * libukernels.so.0 where a loop is parallel or the target a GPU */
+                     * libukernels where a loop is parallel or the target a GPU */
     /* Of programs for GPUs; UK_EMIT_LLVM to UK_EMIT_ASM are of their kernels, and objects and headers of the host's part. */
     UK_EMIT_DEVICE, /* what the device's driver loads: AMD's code object */
     UK_EMIT_HOST,   /* LLVM IR of the function that launches the kernels, optimized */

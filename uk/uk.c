@@ -159,7 +159,7 @@ static int dispatch(int argc, char **argv) {
     }
     const struct uk_command *c = uk_command_named(argv[1]);
     if (!strcmp(argv[1], "--version")) {
-        puts("uk " UK_VERSION);
+        printf("uk %s\n", uk_tensorize_version());
         return UK_EXIT_OK;
     }
     bool is_help = !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h");

@@ -57,6 +57,10 @@ enum uk_status {
  */
 const char *uk_status_text(enum uk_status status);
 
+/* The version of the library that is loaded, "0.2.0": MAJOR.MINOR.PATCH. Libraries of one MAJOR.MINOR have the same soname; a later
+ * one only adds. */
+const char *uk_version(void);
+
 /* ---- the kernels ----
  *
  * A kernel computes one tile of its operation, MR rows by NR columns. The registry has a row for each: what it computes, what it

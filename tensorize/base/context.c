@@ -5,6 +5,10 @@
 #include <string.h>
 #include "base.h"
 
+const char *uk_tensorize_version(void) {
+    return UK_VERSION;
+}
+
 struct uk_context *uk_context_create(void) {
     return calloc(1, sizeof(struct uk_context));
 }

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include "link.h"
 
-#define UKERNELS "libukernels.so.0" /* as libukernels names itself */
+#define UKERNELS "libukernels.so." UK_SOVERSION /* as libukernels names itself */
 
 static const struct uk_position nowhere = {0, 0};
 

@@ -93,10 +93,11 @@ check() {
         cc -std=c17 -Werror -I. "$examples/gpu_gemm.c" matmul.o "${flags[@]}" "-Wl,-rpath,$libraries" -o program
         prints 'gfx90a, simulated: 0 of 60 elements are wrong' env -u LD_LIBRARY_PATH ./program sim 60 1
         if [[ $1 != "$stage" ]]; then
-            mv "$libraries/libukgpusim.so.0" "$libraries/elsewhere"
+            simulator=$(readlink "$libraries/libukgpusim.so")
+            mv "$libraries/$simulator" "$libraries/elsewhere"
             ! ./program sim 60 1 2>out
-            mv "$libraries/elsewhere" "$libraries/libukgpusim.so.0"
-            grep -qF 'the simulator is not installed: libukgpusim.so.0' out
+            mv "$libraries/elsewhere" "$libraries/$simulator"
+            grep -qF "the simulator is not installed: $simulator" out
         fi
         read -ra flags < <(pkg-config --cflags --libs ukgpusim)
         cc -std=c17 -Werror -I. "$examples/gpu_gemm.c" matmul.o "${flags[@]}" -o program
@@ -115,7 +116,7 @@ check() {
         cat >project/CMakeLists.txt <<TEXT
 cmake_minimum_required(VERSION 3.20)
 project(uses C)
-find_package(ukernels 0.1 REQUIRED COMPONENTS tensorize)
+find_package(ukernels 0.2 REQUIRED COMPONENTS tensorize)
 foreach(program use_kernel:ukernels ${archive[@]} use_blas:ukblas compile_program:uktensorize)
   string(REPLACE ":" ";" words \${program})
   list(GET words 0 file)
@@ -137,7 +138,7 @@ TEXT
         sed -i 's/COMPONENTS tensorize/COMPONENTS nothing/' project/CMakeLists.txt
         ! cmake -G Ninja -S project -B project/other -DCMAKE_PREFIX_PATH="$1" >log 2>&1
         grep -q 'has no component nothing' log
-        sed -i 's/0\.1 REQUIRED COMPONENTS nothing/0.2 REQUIRED/' project/CMakeLists.txt
+        sed -i 's/0\.2 REQUIRED COMPONENTS nothing/0.3 REQUIRED/' project/CMakeLists.txt
         ! cmake -G Ninja -S project -B project/newer -DCMAKE_PREFIX_PATH="$1" >log 2>&1
     )
 }

@@ -246,3 +246,9 @@ int main(void) {
 
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
 }
+static void library_has_the_version(void **state) {
+    (void)state;
+    assert_string_equal(uk_version(), UK_VERSION);
+}
+
+        cmocka_unit_test(library_has_the_version),

@@ -58,7 +58,7 @@ def common():
     made = []
     for path in COMMON:
         made.append(folder / (pathlib.Path(path).stem + ".o"))
-        run(*GCC, "-std=gnu17", "-O2", "-DUK_ARCH_HERE=UK_ARCH_riscv64", *INCLUDES, "-c", source / path, "-o", made[-1])
+        run(*GCC, "-std=gnu17", "-O2", "-DUK_ARCH_HERE=UK_ARCH_riscv64", '-DUK_VERSION=""', *INCLUDES, "-c", source / path, "-o", made[-1])
     return made
 
 

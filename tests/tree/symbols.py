@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the built files refer to and show to others.
 
-    symbols.py NM READELF BUILD: every kernel's bitcode and object is freestanding; the libraries show uk_ names only,
-    their text needs no relocation, isl is inside, and who only calls kernels loads no LLVM.
+    symbols.py NM READELF BUILD VERSION: every kernel's bitcode and object is freestanding; the libraries show uk_ names only,
+    their text needs no relocation, isl is inside, and who only calls kernels loads no LLVM. Their names have the version up to
+    where interfaces may change.
 """
 
 import pathlib
 import subprocess
 import sys
 
-nm, readelf, build = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+nm, readelf, build, version = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
 failures = []
 
 
@@ -70,6 +71,13 @@ for name in shown ^ wanted:
 for line in subprocess.run([readelf, "-dW", blas], check=True, capture_output=True, text=True).stdout.splitlines():
     if "(NEEDED)" in line and not line.split("[")[1].startswith(("libukernels.", *light)):
         failures.append(f"{blas.name} needs {line.split('[')[1].rstrip(']')}")
+
+# Before 1.0 a minor version may change interfaces (CHANGELOG.md).
+major, minor, _ = version.split(".")
+for path in (build / "ukernels/libukernels.so", blas, build / "tensorize/libuktensorize.so", simulator):
+    wanted_name = f"{path.name}.{major}" + (f".{minor}" if major == "0" else "")
+    if path.exists() and f"[{wanted_name}]" not in subprocess.run([readelf, "-dW", path], check=True, capture_output=True, text=True).stdout:
+        failures.append(f"{path.name} does not name itself {wanted_name}")
 
 print("\n".join(failures) or f"{len(bitcode)} kernels, all freestanding")
 sys.exit(1 if failures else 0)

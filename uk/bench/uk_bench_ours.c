@@ -71,6 +71,6 @@ void uk_bench_ours(struct bench_library *libraries, int isa, int threads) {
                                           .repeat = repeat_plan,
                                           .end = end_plan};
     for (int i = 0; i < 2; i++)
-        snprintf(libraries[i].detail, sizeof libraries[i].detail, "ukernels %s, %s, %d thread%s", UK_VERSION,
-                 bench_isas[isa].name, threads, threads > 1 ? "s" : "");
+        snprintf(libraries[i].detail, sizeof libraries[i].detail, "ukernels %s, %s, %d thread%s",
+                 uk_version(), bench_isas[isa].name, threads, threads > 1 ? "s" : "");
 }

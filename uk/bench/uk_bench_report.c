@@ -46,7 +46,7 @@ cJSON *uk_bench_json(void) {
         cJSON_AddItemToObject(context, "load_avg", cJSON_CreateDoubleArray(load, 3));
     if (f)
         fclose(f);
-    cJSON_AddStringToObject(context, "library_version", UK_VERSION);
+    cJSON_AddStringToObject(context, "library_version", uk_version());
     cJSON_AddArrayToObject(all, "benchmarks");
     return all;
 }

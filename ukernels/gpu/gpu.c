@@ -54,7 +54,7 @@ static const struct uk_gpu_driver *find_driver(const char *kind) {
     return NULL;
 }
 
-static const char simulator[] = "sim", simulator_library[] = "libukgpusim.so.0";
+static const char simulator[] = "sim", simulator_library[] = "libukgpusim.so." UK_SOVERSION;
 
 /* The installed simulator; NULL: it cannot be loaded, and `why` says so. In a program that has libukernels as an archive, the
  * library registers itself elsewhere. */

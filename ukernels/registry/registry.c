@@ -175,3 +175,7 @@ const char *uk_status_text(enum uk_status status) {
 
     return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
+const char *uk_version(void) {
+    return UK_VERSION;
+}
+

@@ -98,6 +98,7 @@ GOOD = {
     **{f"uk_igemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
        for rest, arguments in OF_TYPES.items()},
     "uk_status_text": lambda w: (0,),
+    "uk_version": lambda w: (),
     "uk_kernels": lambda w: (w.keep(ctypes.c_int()),),
     "uk_kernel_find": lambda w: (b"uk_sgemm_4x8_generic_c",),
     "uk_kernel_runs_here": lambda w: (w.api.uk_kernel_find(b"uk_sgemm_4x8_generic_c"),),
