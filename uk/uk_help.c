@@ -66,10 +66,8 @@ static void print_words(const char *command, const char *option, const char *wor
         if (!strcmp(word, "<file>")) {
             files = true;
         } else if (!strcmp(word, "<kernel>")) {
-            int count;
-            const struct uk_kernel *k = uk_kernels(&count);
-            for (int i = 0; i < count; i++)
-                printf("%s ", k[i].symbol);
+            for (int i = 0; i < uk_kernel_count(); i++)
+                printf("%s ", uk_kernel_symbol(uk_kernel_at(i)));
         } else if (!strcmp(word, "<target>")) {
             printf("native ");
             for (const struct uk_target *t = uk_targets; t->name; t++)

@@ -11,10 +11,10 @@ static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, co
     lacking[0] = 0;
     if (target)
         return uk_kernel_fits(c, k, target, lacking, size);
-    if (!k->function)
-        snprintf(lacking, size, "%s", k->arch);
+    if (!uk_kernel_function(k))
+        snprintf(lacking, size, "%s", uk_kernel_arch(k));
     else
-        uk_cpu_lacks(k->features, lacking, size);
+        uk_cpu_lacks(uk_kernel_features(k), lacking, size);
     return uk_kernel_runs_here(k) ? UK_OK : UK_UNSUPPORTED;
 }
 
@@ -22,19 +22,17 @@ static enum uk_status usable(const struct uk_kernel *k, struct uk_context *c, co
 static void print_kernel(const struct uk_kernel *k, bool yes, const char *lacking, double share) {
     char tile[32], counts[48], bound[16] = "-";
 
-    snprintf(tile, sizeof tile, "%dx%d", k->mr, k->nr);
-    snprintf(counts, sizeof counts, "%g/%g/%g", k->fma, k->loads, k->other);
+    snprintf(tile, sizeof tile, "%dx%d", uk_kernel_mr(k), uk_kernel_nr(k));
+    snprintf(counts, sizeof counts, "%g/%g/%g", uk_kernel_fma(k), uk_kernel_loads(k), uk_kernel_other(k));
     if (yes && share > 0)
         snprintf(bound, sizeof bound, "%.0f %%", 100 * share);
-    printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", k->symbol, k->op, tile, k->isa, k->impl, counts,
-           bound, yes ? "yes" : "no: ", lacking);
+    printf("%-34s %-9s %-7s %-10s %-8s %18s %7s  %s%s\n", uk_kernel_symbol(k), uk_kernel_op(k), tile,
+           uk_kernel_isa(k), uk_kernel_impl(k), counts, bound, yes ? "yes" : "no: ", lacking);
 }
 
 static int list_kernels(const struct uk_job *job, const char *target) {
-    int count;
-    const struct uk_kernel *k = uk_kernels(&count);
-
-    for (int i = 0; i < count; i++, k++) {
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
         char lacking[64];
         double share = 0;
         enum uk_status s = usable(k, job->context, target, lacking, sizeof lacking);
@@ -88,11 +86,9 @@ const struct uk_kernel *uk_kernel_named(const char *name) {
     const struct uk_kernel *k = uk_kernel_find(name);
     if (k)
         return k;
-    int count;
-    const struct uk_kernel *all = uk_kernels(&count);
     struct uk_near near = {.word = name};
-    for (int i = 0; i < count; i++)
-        uk_nearer(&near, all[i].symbol);
+    for (int i = 0; i < uk_kernel_count(); i++)
+        uk_nearer(&near, uk_kernel_symbol(uk_kernel_at(i)));
     if (near.name)
         uk_complain(0, "unknown kernel '%s'; did you mean '%s'? 'uk kernels' lists them", name, near.name);
     else
@@ -102,9 +98,9 @@ const struct uk_kernel *uk_kernel_named(const char *name) {
 
 static int show_doc(const struct uk_kernel *k, const char *out) {
     for (const struct uk_kernel_doc *d = uk_kernel_docs; d->symbol; d++)
-        if (!strcmp(d->symbol, k->symbol))
+        if (!strcmp(d->symbol, uk_kernel_symbol(k)))
             return uk_write_output(out, d->text, strlen(d->text));
-    return uk_complain(UK_EXIT_WRONG, "%s: this build has no documentation of it", k->symbol);
+    return uk_complain(UK_EXIT_WRONG, "%s: this build has no documentation of it", uk_kernel_symbol(k));
 }
 
 static int show_declaration(const struct uk_kernel *k, const char *out) {

@@ -61,16 +61,16 @@ static int verify(const struct uk_job *job, const struct uk_arguments *a, const 
 
 /* All goes on after one that is wrong. */
 static int verify_all(const struct uk_job *job, const struct uk_arguments *a) {
-    int count, status = UK_EXIT_OK;
-    const struct uk_kernel *k = uk_kernels(&count);
+    int status = UK_EXIT_OK;
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
         char lacking[64];
-        const enum uk_status s = uk_kernel_fits(job->context, &k[i], a->target, lacking, sizeof lacking);
+        const enum uk_status s = uk_kernel_fits(job->context, k, a->target, lacking, sizeof lacking);
 
         if (s && !*lacking)
             return uk_job_failed(job, s);
-        if (!s && verify(job, a, &k[i]))
+        if (!s && verify(job, a, k))
             status = UK_EXIT_WRONG;
     }
     return status;

@@ -19,6 +19,11 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
+/* For each row of ops.def the type of its kernels' functions: typedef void uk_sgemm_function(int64_t k, ...); and so on. */
+#define UK_OP_ROW(name, parameters, declaration) typedef void uk_##name##_function parameters;
+#include "registry/ops.def"
+#undef UK_OP_ROW
+
 /* The attributes of a row are not needed here. */
 #define UK_KERNEL(op, mr, nr, isa, impl, ...) uk_##op##_function uk_##op##_##mr##x##nr##_##isa##_##impl;
 #include "registry/kernels.def"

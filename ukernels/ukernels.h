@@ -64,73 +64,69 @@ const char *uk_version(void);
 /* ---- the kernels ----
  *
  * A kernel computes one tile of its operation, MR rows by NR columns. The registry has a row for each: what it computes, what it
- * needs of the CPU, and its function, which is called through a pointer of the type uk_<op>_function. c[i][j] = sum over p < K
- * of a[p*6 + i] * b[p*16 + j], for 6 rows and 16 columns, where the rows of c are ldc elements apart:
+ * needs of the CPU, and its function, which is called through a pointer of the type uk_<op>_function of kernels.h.
+ * c[i][j] = sum over p < K of a[p*6 + i] * b[p*16 + j], for 6 rows and 16 columns, where the rows of c are ldc elements apart:
  *
+ *     #include <ukernels/kernels.h>
  *     const struct uk_kernel *k = uk_kernel_find("uk_sgemm_6x16_avx2_asm");
  *     if (k && uk_kernel_runs_here(k)) {
- *         uk_sgemm_function *sgemm = (uk_sgemm_function *)k->function;
+ *         uk_sgemm_function *sgemm = (uk_sgemm_function *)uk_kernel_function(k);
  *         sgemm(K, a, b, c, ldc, 0, 6, 16);
  *     }
  *
  * Kernels do not check their arguments, report no errors, and keep no state between calls.
  */
 
-/* Which edge tiles a kernel takes. */
-enum uk_edges {
-    UK_EDGES_ANY,  /* 1 <= mr <= MR, 1 <= nr <= NR */
-    UK_EDGES_ROWS, /* fewer rows; nr = NR */
-    UK_EDGES_COLS, /* fewer columns; mr = MR */
-    UK_EDGES_FULL, /* neither */
-};
+/* A row of the registry. Rows are the library's, and constant; the functions below read them. Of NULL they return NULL, 0 or the
+ * first value of an enum. */
+struct uk_kernel;
+
+/* How many rows there are, those of other architectures included; and the i-th, from 0 on: NULL if there is none. */
+int uk_kernel_count(void);
+const struct uk_kernel *uk_kernel_at(int i);
+/* The row of that symbol, or NULL. */
+const struct uk_kernel *uk_kernel_find(const char *symbol);
+/* "uk_sgemm_6x16_avx2_asm". */
+const char *uk_kernel_symbol(const struct uk_kernel *kernel);
+/* "sgemm": a row of registry/ops.def, which says what it computes. */
+const char *uk_kernel_op(const struct uk_kernel *kernel);
+/* "avx2". */
+const char *uk_kernel_isa(const struct uk_kernel *kernel);
+/* "asm", "intrin", "c", "peachpy"; "asm_a53" where several rows differ in nothing else. */
+const char *uk_kernel_impl(const struct uk_kernel *kernel);
+/* "x86_64", "aarch64", "arm", ...; or "any". */
+const char *uk_kernel_arch(const struct uk_kernel *kernel);
+/* What it needs of the CPU, separated by commas: "avx2,fma". "" is nothing. */
+const char *uk_kernel_features(const struct uk_kernel *kernel);
+/* The cores, separated by commas ("cortex-a53"), that the order of its instructions is chosen for, where another row has the same
+ * operation and tile for all cores; else NULL. Schedules made for such a core prefer it. Other schedules take it by name only, and
+ * uk_sgemm, whose threads may run on cores of two kinds, does not take it. */
+const char *uk_kernel_cores(const struct uk_kernel *kernel);
+/* Of its C prototype, "(int64_t k, ...)". */
+const char *uk_kernel_parameters(const struct uk_kernel *kernel);
+/* Its tile has mr rows and nr columns; panels are in groups of kr elements of k, one where the operation has no groups. */
+int uk_kernel_mr(const struct uk_kernel *kernel);
+int uk_kernel_nr(const struct uk_kernel *kernel);
+int uk_kernel_kr(const struct uk_kernel *kernel);
+/* An edge tile takes the time of one whose rows are rounded up to a multiple of this: MR, where it is that of a whole tile. */
+int uk_kernel_row_step(const struct uk_kernel *kernel);
+/* Vector instructions of the inner loop, per k iteration: per group of kr (per call, if there is no k). Where it is made for cores
+ * that load halves of vectors beside FMAs, these loads are counted as other. */
+double uk_kernel_fma(const struct uk_kernel *kernel);
+double uk_kernel_loads(const struct uk_kernel *kernel);
+double uk_kernel_other(const struct uk_kernel *kernel);
 
 /* Which threads run one call of a kernel together: one thread (always so on CPUs), a wave (warp), or a block of a GPU. */
 enum uk_exec_scope { UK_EXEC_THREAD, UK_EXEC_WAVE, UK_EXEC_BLOCK };
-/* The address space of an operand, on GPUs: any; or the memory of all threads, of a block's threads, or of one thread. */
+enum uk_exec_scope uk_kernel_scope(const struct uk_kernel *kernel);
+/* The address space of an operand, on GPUs: any; or the memory of all threads, of a block's threads, or of one thread. Operands are
+ * counted from 0, in the order of the declaration. */
 enum uk_space { UK_SPACE_GENERIC, UK_SPACE_GLOBAL, UK_SPACE_SHARED, UK_SPACE_PRIVATE };
+enum uk_space uk_kernel_space(const struct uk_kernel *kernel, int operand);
 
-/* A row of the registry. Rows are the library's, and constant. */
-struct uk_kernel {
-    const char *symbol; /* "uk_sgemm_6x16_avx2_asm" */
-    const char *op;     /* "sgemm": a row of ops.def */
-    const char *isa;    /* "avx2": a row of archs.def */
-    const char *impl;   /* "asm", "intrin", "c", "peachpy"; "asm_a53" where several rows differ in nothing else */
-    const char *arch;   /* "x86_64", "aarch64", "arm", ...: a file of archs.def; or "any" */
-    /* The source, if the row shares it with others: "intrinsics/any/name.c"; else NULL. */
-    const char *file;
-    /* What it needs of the CPU, separated by commas; default: the isa's. "" is nothing. */
-    const char *features;
-    /* The cores, separated by commas ("cortex-a53"), that the order of its instructions is chosen for, where another row has the
-     * same operation and tile for all cores. Default NULL: any core. Schedules made for such a core prefer it. Other schedules take
-     * it by name only, and uk_sgemm, whose threads may run on cores of two kinds, does not take it. */
-    const char *cores;
-    const char *parameters;  /* of its C prototype, "(int64_t k, ...)" */
-    const char *declaration; /* its op's, with words in capitals to be replaced: uk_kernel_declaration does that */
-    /* Cast it to uk_<op>_function. NULL: a kernel of another architecture than this build's. */
-    void (*function)(void);
-    int mr, nr;          /* the tile */
-    int kr;              /* k elements per group of a panel; default 1 */
-    enum uk_edges edges; /* default UK_EDGES_ANY */
-    /* An edge tile takes the time of one whose rows are rounded up to a multiple of this; default MR: that of a whole tile. */
-    int row_step;
-    int a_over;                    /* elements of the first operand it may read past the end of a row */
-    int a_align, b_align, c_align; /* bytes; default 1: the elements' own alignment suffices */
-    /* Vector instructions of the inner loop, per k iteration: per group of kr (per call, if there is no k). Where .cores load
-     * halves of vectors beside FMAs, these are other. */
-    double fma, loads, other;
-    enum uk_exec_scope scope;                /* default UK_EXEC_THREAD */
-    enum uk_space a_space, b_space, c_space; /* of its first three operands; default UK_SPACE_GENERIC */
-};
-
-/* For each row of ops.def the type of `function`: typedef void uk_sgemm_function(int64_t k, ...); and so on. */
-#define UK_OP_ROW(name, parameters, declaration) typedef void uk_##name##_function parameters;
-#include "registry/ops.def"
-#undef UK_OP_ROW
-
-/* All rows, *count of them, those of other architectures included, whose `function` is NULL. count may be NULL. */
-const struct uk_kernel *uk_kernels(int *count);
-/* The row of that symbol, or NULL. */
-const struct uk_kernel *uk_kernel_find(const char *symbol);
+/* Any kernel's function: cast it to uk_<op>_function. NULL: a kernel of another architecture than this build's. */
+typedef void uk_function(void);
+uk_function *uk_kernel_function(const struct uk_kernel *kernel);
 /* Whether the kernel is in this build, and this CPU has its features and UK_ISA does not hide them. */
 bool uk_kernel_runs_here(const struct uk_kernel *kernel);
 /* Writes the kernel's declaration, an `intrinsic ... end` of the .uk language, into the caller's buffer of `size` bytes, and

@@ -56,8 +56,9 @@ static bool stands_in(const struct plan *first, const struct plan *p) {
     const struct uk_kernel *x = first->fit.intrinsic ? first->fit.intrinsic->row : NULL,
                            *y = p->fit.intrinsic->row;
 
-    return x && y && !strcmp(x->op, y->op) && x->mr == y->mr && x->nr == y->nr &&
-           first->fills_plainly == p->fills_plainly && !strcmp(x->arch, "any") == !strcmp(y->arch, "any") &&
+    return x && y && !strcmp(uk_kernel_op(x), uk_kernel_op(y)) && uk_kernel_mr(x) == uk_kernel_mr(y) &&
+           uk_kernel_nr(x) == uk_kernel_nr(y) && first->fills_plainly == p->fills_plainly &&
+           !strcmp(uk_kernel_arch(x), "any") == !strcmp(uk_kernel_arch(y), "any") &&
            p->cycles >= first->cycles * same_tile_margin;
 }
 
@@ -76,9 +77,9 @@ static enum uk_status pack_if_cheaper(struct uk_schedule *s, const struct uk_sta
 
 /* Rows of the registry that fill groups do so in panels of any width; the others have a width each. */
 static bool fills(const struct uk_kernel *row, const struct uk_panel *p) {
-    if (p->group || row->kr > 1)
-        return row->kr == p->group;
-    return row->mr == p->width || (row->mr == 1 && row->nr == p->width);
+    if (p->group || uk_kernel_kr(row) > 1)
+        return uk_kernel_kr(row) == p->group;
+    return uk_kernel_mr(row) == p->width || (uk_kernel_mr(row) == 1 && uk_kernel_nr(row) == p->width);
 }
 
 /* Is there a kernel that fills such panels? */

@@ -182,9 +182,9 @@ double uk_estimate(struct uk_schedule *s, const struct uk_stage *st, const struc
         double n = v < f->axes ? uk_values_estimate(s, st, f->axis[v]) : 1;
         int64_t most = v < f->axes ? f->most[v] : f->unit[v - f->axes];
 
-        if (v >= f->axes && most == row->mr && most >= ROW_OF_LATENCY)
+        if (v >= f->axes && most == uk_kernel_mr(row) && most >= ROW_OF_LATENCY)
             n = ROW_OF_LATENCY;
-        work *= rounded(n, (double)most, most == row->mr ? row->row_step : (double)most);
+        work *= rounded(n, (double)most, most == uk_kernel_mr(row) ? uk_kernel_row_step(row) : (double)most);
         size *= most ? (double)most : 1;
     }
     for (int i = 0; i < st->loops; i++)

@@ -180,8 +180,8 @@ static bool is_variable(const struct uk_schedule *s, const struct uk_stage *st) 
     const struct uk_match *m = st->match;
     int64_t bytes = (int64_t)uk_type_bytes(st->operand[0].tensor->type);
 
-    if (!m->intrinsic->row || !strncmp(m->intrinsic->row->impl, "asm", 3) || s->target->vectors.bytes >= 16 ||
-        s->options->threads > 1)
+    if (!m->intrinsic->row || !strncmp(uk_kernel_impl(m->intrinsic->row), "asm", 3) ||
+        s->target->vectors.bytes >= 16 || s->options->threads > 1)
         return false;
     for (int v = 0; v < m->axes; v++)
         if (m->axis[v] && !uk_is_reduced(st, m->axis[v]) &&

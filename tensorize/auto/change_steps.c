@@ -224,27 +224,26 @@ static bool is_tensorize(const struct uk_step *step) {
 
 /* Another implementation of the same tile. */
 static bool is_alike(const struct uk_draft *d, const struct uk_kernel *k, const struct uk_kernel *now) {
-    return k != now && uk_target_takes(d->s->target, k) && uk_same_name(k->op, now->op) && k->mr == now->mr &&
-           k->nr == now->nr;
+    return k != now && uk_target_takes(d->s->target, k) && uk_same_name(uk_kernel_op(k), uk_kernel_op(now)) &&
+           uk_kernel_mr(k) == uk_kernel_mr(now) && uk_kernel_nr(k) == uk_kernel_nr(now);
 }
 
 static enum uk_status other_kernel(struct uk_draft *d, uint64_t *random) {
-    int k = uk_draft_pick_step(d, random, is_tensorize), count, alike = 0;
-    const struct uk_kernel *rows = uk_kernels(&count),
-                           *now = k < 0 ? NULL : uk_kernel_find(d->step[k]->subject);
+    int k = uk_draft_pick_step(d, random, is_tensorize), alike = 0;
+    const struct uk_kernel *now = k < 0 ? NULL : uk_kernel_find(d->step[k]->subject);
 
-    for (int i = 0; now && i < count; i++)
-        alike += is_alike(d, &rows[i], now);
+    for (int i = 0; now && i < uk_kernel_count(); i++)
+        alike += is_alike(d, uk_kernel_at(i), now);
     if (!alike)
         return UK_REFUSED;
     int i = 0;
     for (int left = (int)uk_draw(random, (uint64_t)alike);; i++)
-        if (is_alike(d, &rows[i], now) && !left--)
+        if (is_alike(d, uk_kernel_at(i), now) && !left--)
             break;
     struct uk_step *step = uk_draft_own(d, k);
     if (!step)
         return UK_OUT_OF_MEMORY;
-    step->subject = rows[i].symbol;
+    step->subject = uk_kernel_symbol(uk_kernel_at(i));
     return UK_OK;
 }
 

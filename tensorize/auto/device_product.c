@@ -230,15 +230,15 @@ static bool choose_tile(const struct product *p, struct tile *out) {
     struct choice best = {.cycles = DBL_MAX};
     bool has_kernels = false;
     char lacks[64];
-    int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
 
-    for (const struct uk_kernel *k = rows; k < rows + count && is_f32; k++) {
-        if (strcmp(k->op, "sgemm_s") || uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
+    for (int i = 0; i < uk_kernel_count() && is_f32; i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
+
+        if (strcmp(uk_kernel_op(k), "sgemm_s") || uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;
         has_kernels = true;
-        if (m >= k->mr * FEW && n >= k->nr * FEW)
-            offer(p, k->mr, k->nr, k->fma + k->other, &best);
+        if (m >= uk_kernel_mr(k) * FEW && n >= uk_kernel_nr(k) * FEW)
+            offer(p, uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_fma(k) + uk_kernel_other(k), &best);
     }
     if (!has_kernels && m >= LARGE * FEW && n >= LARGE * FEW)
         offer(p, LARGE, LARGE, LARGE * LARGE, &best);

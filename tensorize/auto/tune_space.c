@@ -140,15 +140,16 @@ static enum uk_status give_steps(const struct uk_schedule *s, char **text) {
 
 /* The program's own, then those of the target's architecture. */
 static const char *kernel_number(const struct visit *v, int i) {
-    int count;
-    const struct uk_kernel *row = uk_kernels(&count), *end = row + count;
     const struct uk_intrinsic *own = v->p->intrinsics;
+    const struct uk_kernel *row;
 
     for (; own && i; i--)
         own = own->next;
-    for (; row < end && (!uk_target_takes(v->target, row) || i); row++)
+    if (own)
+        return own->name;
+    for (int at = 0; (row = uk_kernel_at(at)) && (!uk_target_takes(v->target, row) || i); at++)
         i -= uk_target_takes(v->target, row);
-    return own ? own->name : row < end ? row->symbol : NULL;
+    return uk_kernel_symbol(row);
 }
 
 static const struct uk_statement *statement_number(const struct uk_program *p, int i) {
@@ -298,7 +299,7 @@ static double peak_of(const struct visit *v) {
 static double kernel_operations(const struct visit *v, const struct uk_draft *d, const struct uk_stage *st) {
     const struct uk_kernel *row = st->match ? st->match->intrinsic->row : NULL;
 
-    return row && row->fma > 0 && !st->is_copy
+    return row && uk_kernel_fma(row) > 0 && !st->is_copy
                ? 2 * terms_of(d, st) / uk_kernel_bound(v->target, row) * peak_of(v)
                : 0;
 }

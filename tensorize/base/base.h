@@ -115,7 +115,7 @@ struct uk_context {
         *refused_code;               /* whose loops no code could be made of, where others may do; or NULL */
     struct isl_ctx *isl;             /* made on first use by the scheduler */
     struct uk_arena arena;           /* of the registry's parsed declarations */
-    struct uk_intrinsic **parsed;    /* by row, NULL until used */
+    struct uk_intrinsic *parsed;     /* of the registry's rows, those that were used */
     struct uk_known_target *targets; /* that were asked for (target) */
     struct uk_backend *backend;      /* LLVM side: target machines, bitcode seen so far; made on first use */
     struct uk_times *times;          /* of the current compilation, or NULL */

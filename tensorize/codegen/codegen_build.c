@@ -44,7 +44,7 @@ static enum uk_space space_of(const struct uk_intrinsic *in, const struct uk_ten
     for (const struct uk_tensor *t = in->declaration->tensors; t && t != tensor; t = t->next)
         i++;
     if (in->row && i < 3)
-        return (enum uk_space[]){in->row->a_space, in->row->b_space, in->row->c_space}[i];
+        return uk_kernel_space(in->row, i);
     return tensor->scope == UK_SCOPE_SHARED     ? UK_SPACE_SHARED
            : tensor->scope == UK_SCOPE_REGISTER ? UK_SPACE_PRIVATE
                                                 : UK_SPACE_GENERIC;

@@ -22,7 +22,7 @@ static enum uk_status copy(struct uk_context *c, const char *from, size_t size, 
 
 /* As where it is inlined: a function of a GPU that may be in blocks of 1,024 threads has too few registers for a tile. */
 static void set_block_size(const struct uk_kernel *k, LLVMModuleRef module) {
-    LLVMValueRef f = LLVMGetNamedFunction(module, k->symbol);
+    LLVMValueRef f = LLVMGetNamedFunction(module, uk_kernel_symbol(k));
 
     if (uk_arch_of(k)->is_device && f)
         LLVMAddTargetDependentFunctionAttr(f, "amdgpu-flat-work-group-size", "1,256");
@@ -39,12 +39,12 @@ static enum uk_status make_machine(struct uk_context *c, const struct uk_kernel 
     *own = !t;
     if (t)
         return uk_target_machine(c, t, machine);
-    uk_llvm_features(uk_arch_of(k), k->features, features, sizeof features);
+    uk_llvm_features(uk_arch_of(k), uk_kernel_features(k), features, sizeof features);
     uk_initialize_llvm();
     if (LLVMGetTargetFromTriple(triple, &target, &error)) {
         LLVMDisposeMessage(error);
-        return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: LLVM has no code generator for %s", k->symbol,
-                       triple);
+        return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: LLVM has no code generator for %s",
+                       uk_kernel_symbol(k), triple);
     }
     *machine = LLVMCreateTargetMachine(target, triple, device ? device->cpu : "", features,
                                        LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
@@ -63,7 +63,7 @@ static enum uk_status assemble(struct uk_context *c, const struct uk_kernel *k, 
         return s;
     set_block_size(k, module);
     if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMAssemblyFile, &error, &text)) {
-        s = uk_fail(c, UK_LINK, nowhere, "%s: its bitcode does not compile: %s", k->symbol, error);
+        s = uk_fail(c, UK_LINK, nowhere, "%s: its bitcode does not compile: %s", uk_kernel_symbol(k), error);
         LLVMDisposeMessage(error);
     } else {
         s = uk_name_words(c, t ? t->arch : uk_arch_of(k), LLVMGetBufferStart(text), LLVMGetBufferSize(text),
@@ -80,12 +80,12 @@ static enum uk_status emit_module(struct uk_context *c, const struct uk_kernel *
                                   size_t *length) {
     LLVMContextRef llvm = LLVMContextCreate();
     LLVMMemoryBufferRef buffer =
-        LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)b->data, b->size, k->symbol);
+        LLVMCreateMemoryBufferWithMemoryRangeCopy((const char *)b->data, b->size, uk_kernel_symbol(k));
     LLVMModuleRef module;
     enum uk_status s;
 
     if (LLVMParseBitcodeInContext2(llvm, buffer, &module)) {
-        s = uk_fail(c, UK_LINK, nowhere, "%s: its bitcode cannot be read", k->symbol);
+        s = uk_fail(c, UK_LINK, nowhere, "%s: its bitcode cannot be read", uk_kernel_symbol(k));
     } else {
         if (what == UK_EMIT_LLVM) {
             char *text = LLVMPrintModuleToString(module);
@@ -115,8 +115,8 @@ enum uk_status uk_kernel_fits(struct uk_context *c, const struct uk_kernel *k, c
         s = uk_target_find(c, target, &t);
     if (s || !uk_target_lacks_for(t, k, lacking, size))
         return s;
-    return uk_fail(c, UK_UNSUPPORTED, nowhere, "kernel %s is for %s, which target %s %s", k->symbol, lacking,
-                   t->name, uk_target_takes(t, k) ? "lacks" : "is not");
+    return uk_fail(c, UK_UNSUPPORTED, nowhere, "kernel %s is for %s, which target %s %s", uk_kernel_symbol(k),
+                   lacking, t->name, uk_target_takes(t, k) ? "lacks" : "is not");
 }
 
 enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, const char *target,
@@ -140,9 +140,10 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, c
         return s;
     if (t && t->interpreted)
         return uk_fail(c, UK_UNSUPPORTED, nowhere, "target %s has no code; name a machine", target);
-    const struct uk_bitcode *b = uk_bitcode_find((t ? t->arch : uk_arch_of(k))->name, k->symbol);
+    const struct uk_bitcode *b = uk_bitcode_find((t ? t->arch : uk_arch_of(k))->name, uk_kernel_symbol(k));
     if (!b)
-        return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: this build has no bitcode of it", k->symbol);
+        return uk_fail(c, UK_UNSUPPORTED, nowhere, "%s: this build has no bitcode of it",
+                       uk_kernel_symbol(k));
     if (what == UK_EMIT_LINKED)
         return copy(c, (const char *)b->data, b->size, bytes, length);
     if (what != UK_EMIT_LLVM && what != UK_EMIT_ASM)
@@ -150,6 +151,6 @@ enum uk_status uk_kernel_emit(struct uk_context *c, const struct uk_kernel *k, c
             c, UK_INVALID_ARGUMENT, nowhere,
             "%s: a kernel is emitted as UK_EMIT_LINKED (bitcode), UK_EMIT_LLVM or UK_EMIT_ASM, not "
             "as stage %d",
-            k->symbol, (int)what);
+            uk_kernel_symbol(k), (int)what);
     return emit_module(c, k, t, what, b, bytes, length);
 }

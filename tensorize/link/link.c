@@ -27,7 +27,7 @@ static enum uk_status check_features(struct uk_build *b) {
             return uk_fail(b->context, UK_UNSUPPORTED, in->at,
                            "kernel %s is for %s, and target %s is %s; take a kernel or a target of the same "
                            "architecture",
-                           in->name, in->row->arch, b->target->name, b->target->arch->name);
+                           in->name, uk_kernel_arch(in->row), b->target->name, b->target->arch->name);
         for (int k = 0; k < in->required; k++)
             if (!uk_target_has(b->target, in->requires_feature[k]))
                 return uk_fail(

@@ -117,7 +117,7 @@ static bool adds_one(struct folding *f, const struct uk_node *n) {
 static bool can_add(const struct uk_node *call, const struct uk_tensor *tile) {
     const struct uk_intrinsic *k = call->intrinsic;
 
-    return call->form == UK_FORM_COMPUTE && k->row && strncmp(k->row->impl, "asm", 3) &&
+    return call->form == UK_FORM_COMPUTE && k->row && strncmp(uk_kernel_impl(k->row), "asm", 3) &&
            k->computes->reduce == UK_REDUCE_SUM && k->form[UK_FORM_UPDATE].given && is_operand(call, tile);
 }
 

@@ -382,7 +382,8 @@ static struct uk_node *guard_tile(struct uk_schedule *s, const struct uk_stage *
 static bool wants_full_call(const struct uk_stage *st) {
     const struct uk_kernel *row = st->match->intrinsic->row;
 
-    return !st->is_copy && !(row && (!strncmp(row->impl, "asm", 3) || !strcmp(row->impl, "peachpy")));
+    return !st->is_copy &&
+           !(row && (!strncmp(uk_kernel_impl(row), "asm", 3) || !strcmp(uk_kernel_impl(row), "peachpy")));
 }
 
 static struct uk_index *both(struct uk_schedule *s, struct uk_index *all, struct uk_index *x) {

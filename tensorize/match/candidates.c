@@ -12,7 +12,8 @@ static struct uk_intrinsic *parse_row(struct uk_context *c, const struct uk_kern
     size_t n = uk_kernel_declaration(row, text, sizeof text);
 
     if (n >= sizeof text) {
-        uk_fail(c, UK_INTERNAL, (struct uk_position){0}, "the declaration of %s is too long", row->symbol);
+        uk_fail(c, UK_INTERNAL, (struct uk_position){0}, "the declaration of %s is too long",
+                uk_kernel_symbol(row));
         return NULL;
     }
     if (uk_parse_intrinsic(c, &c->arena, text, &i))
@@ -23,16 +24,16 @@ static struct uk_intrinsic *parse_row(struct uk_context *c, const struct uk_kern
 
 enum uk_status uk_context_intrinsic(struct uk_context *c, const struct uk_kernel *row,
                                     struct uk_intrinsic **out) {
-    int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
+    struct uk_intrinsic *i = c->parsed;
 
-    *out = NULL;
-    if (!c->parsed && !(c->parsed = uk_alloc(&c->arena, sizeof(struct uk_intrinsic *) * (size_t)count)))
-        return uk_out_of_memory(c);
-    if (!c->parsed[row - rows])
-        c->parsed[row - rows] = parse_row(c, row);
-    *out = c->parsed[row - rows];
-    return *out ? UK_OK : uk_failure(c);
+    while (i && i->row != row)
+        i = i->next;
+    if (!i && (i = parse_row(c, row))) {
+        i->next = c->parsed;
+        c->parsed = i;
+    }
+    *out = i;
+    return i ? UK_OK : uk_failure(c);
 }
 
 const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i) {
@@ -55,15 +56,14 @@ const char *uk_lacking(const struct uk_schedule *s, const struct uk_intrinsic *i
 static bool is_for_others(const struct uk_target *t, const struct uk_kernel *row) {
     const size_t length = strlen(t->row);
 
-    for (const char *core = row->cores; core; core = strchr(core, ',') ? strchr(core, ',') + 1 : NULL)
+    for (const char *core = uk_kernel_cores(row); core;
+         core = strchr(core, ',') ? strchr(core, ',') + 1 : NULL)
         if (!strncmp(core, t->row, length) && (!core[length] || core[length] == ','))
             return false;
-    return row->cores;
+    return uk_kernel_cores(row);
 }
 
 enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct uk_candidate *c) {
-    int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
     char lacks[64], why[256];
 
     for (;;) {
@@ -77,9 +77,9 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
             c->intrinsic = c->own;
             name = c->own->name;
             missing = uk_lacking(s, c->own);
-        } else if (c->row < count) {
-            row = &rows[c->row++];
-            name = row->symbol;
+        } else if ((row = uk_kernel_at(c->row))) {
+            c->row++;
+            name = uk_kernel_symbol(row);
             missing = uk_target_lacks_for(s->target, row, lacks, sizeof lacks) ? lacks : NULL;
         } else {
             return UK_OK;
@@ -91,7 +91,7 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
                 continue;
             c->seen++;
             snprintf(c->refused, sizeof c->refused, "%s is a kernel of %s, which the target %s is not", name,
-                     row->arch, s->target->name);
+                     uk_kernel_arch(row), s->target->name);
             continue;
         }
         c->seen++;
@@ -111,7 +111,8 @@ enum uk_status uk_next_candidate(struct uk_schedule *s, const char *only, struct
 
 /* Of a step by the row's instruction counts; 0: it states none. */
 static double counted_cycles(const struct uk_target *t, const struct uk_kernel *k) {
-    const struct uk_counts n = {.fma = k->fma, .load = k->loads, .other = k->other};
+    const struct uk_counts n = {
+        .fma = uk_kernel_fma(k), .load = uk_kernel_loads(k), .other = uk_kernel_other(k)};
 
     return uk_cost_cycles(&t->core, &t->vectors, &n);
 }
@@ -121,14 +122,14 @@ double uk_kernel_cycles(const struct uk_target *t, const struct uk_kernel *k) {
 
     /* Portable C's counts are of one compiler on one machine, with vectors of 16 bytes: a kernel that was made for the target
      * wins a tie, and a target without such vectors takes an instruction for each of four elements at least. */
-    if (!strcmp(k->arch, "any"))
+    if (!strcmp(uk_kernel_arch(k), "any"))
         most *= t->vectors.bytes < 16 ? 4 : 1.05;
-    return most > 0 ? most / k->kr
-                    : (double)k->mr * k->nr; /* portable C states no counts: one element at a time */
+    /* Portable C may state no counts: one element at a time. */
+    return most > 0 ? most / uk_kernel_kr(k) : (double)uk_kernel_mr(k) * uk_kernel_nr(k);
 }
 
 double uk_kernel_bound(const struct uk_target *t, const struct uk_kernel *k) {
-    return 2.0 * k->mr * k->nr / uk_kernel_cycles(t, k);
+    return 2.0 * uk_kernel_mr(k) * uk_kernel_nr(k) / uk_kernel_cycles(t, k);
 }
 
 enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel *k, const char *target,
@@ -145,8 +146,8 @@ enum uk_status uk_kernel_peak_share(struct uk_context *c, const struct uk_kernel
         s = uk_require(c, share, "the place for the share");
     if (!s)
         s = uk_target_find(c, target, &t);
-    if (!s && k->fma > 0)
-        *share = k->fma / uk_ports_rate(&t->vectors.fma) / counted_cycles(t, k);
+    if (!s && uk_kernel_fma(k) > 0)
+        *share = uk_kernel_fma(k) / uk_ports_rate(&t->vectors.fma) / counted_cycles(t, k);
     return s;
 }
 
@@ -161,7 +162,8 @@ int64_t uk_l2_share(const struct uk_schedule *s) {
 
 /* Of the kernel's extent `most`, the tiles use n; what it computes for each element of them. */
 static double waste(const struct uk_kernel *row, int64_t most, int64_t n) {
-    int64_t step = most == row->mr && row->row_step > 0 ? (int64_t)row->row_step : most;
+    int64_t step =
+        most == uk_kernel_mr(row) && uk_kernel_row_step(row) > 0 ? (int64_t)uk_kernel_row_step(row) : most;
 
     return most <= 0 || n <= 0 || n >= most ? 1 : (double)((n + step - 1) / step * step) / (double)n;
 }
@@ -179,7 +181,9 @@ static double waste_of(const struct uk_stage *st, const struct uk_match *m) {
 static double cost(const struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *m) {
     const struct uk_kernel *row = m->intrinsic->row;
 
-    return row ? uk_kernel_cycles(s->target, row) / ((double)row->mr * row->nr) * waste_of(st, m) : 0;
+    return row ? uk_kernel_cycles(s->target, row) / ((double)uk_kernel_mr(row) * uk_kernel_nr(row)) *
+                     waste_of(st, m)
+               : 0;
 }
 
 static void report_taken(struct uk_schedule *s, const struct uk_stage *st, const struct uk_match *best) {
@@ -196,13 +200,11 @@ static void report_taken(struct uk_schedule *s, const struct uk_stage *st, const
 
 static enum uk_status no_kernel(struct uk_schedule *s, struct uk_position at, const char *name) {
     struct uk_near near = {.word = name};
-    int count;
-    const struct uk_kernel *row = uk_kernels(&count);
 
     for (const struct uk_intrinsic *i = s->program->intrinsics; i; i = i->next)
         uk_nearer(&near, i->name);
-    for (int k = 0; k < count; k++)
-        uk_nearer(&near, row[k].symbol);
+    for (int k = 0; k < uk_kernel_count(); k++)
+        uk_nearer(&near, uk_kernel_symbol(uk_kernel_at(k)));
     return uk_fail(s->context, UK_REFUSED, at,
                    "tensorize: there is no kernel %s%s%s; `uk kernels` lists those there are", name,
                    near.name ? "; did you mean " : "", near.name ? near.name : "");

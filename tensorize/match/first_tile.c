@@ -326,7 +326,8 @@ enum uk_status uk_has_packing(struct uk_schedule *s, const struct uk_fit *fit, b
     s->report = NULL;
     while (row && panels == 1 && !*has && !(status = uk_next_candidate(s, NULL, &c)) && c.intrinsic)
         *has = c.intrinsic->declaration->statements != c.intrinsic->computes && c.intrinsic->row &&
-               c.intrinsic->row->mr == row->mr && c.intrinsic->row->nr == row->nr &&
+               uk_kernel_mr(c.intrinsic->row) == uk_kernel_mr(row) &&
+               uk_kernel_nr(c.intrinsic->row) == uk_kernel_nr(row) &&
                c.intrinsic->computes->left.tensor->type == fit->intrinsic->computes->left.tensor->type;
     s->report = report;
     return status;

@@ -20,7 +20,8 @@ int64_t uk_target_most_bytes(const struct uk_target *t) {
 }
 
 bool uk_target_takes(const struct uk_target *t, const struct uk_kernel *row) {
-    return strcmp(row->arch, "any") ? !strcmp(row->arch, t->arch->name) : !t->arch->is_device;
+    return strcmp(uk_kernel_arch(row), "any") ? !strcmp(uk_kernel_arch(row), t->arch->name)
+                                              : !t->arch->is_device;
 }
 
 const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope scope) {
@@ -31,16 +32,16 @@ const char *uk_target_lacks_scope(const struct uk_target *t, enum uk_exec_scope 
 
 bool uk_target_lacks_for(const struct uk_target *t, const struct uk_kernel *row, char *name, size_t size) {
     if (!uk_target_takes(t, row)) {
-        snprintf(name, size, "%s", strcmp(row->arch, "any") ? row->arch : "a CPU");
+        snprintf(name, size, "%s", strcmp(uk_kernel_arch(row), "any") ? uk_kernel_arch(row) : "a CPU");
         return true;
     }
-    const char *scope = uk_target_lacks_scope(t, row->scope);
+    const char *scope = uk_target_lacks_scope(t, uk_kernel_scope(row));
 
     if (scope) {
         snprintf(name, size, "%s", scope);
         return true;
     }
-    for (const char *f = row->features; *f; f += strcspn(f, ","), f += *f == ',') {
+    for (const char *f = uk_kernel_features(row); *f; f += strcspn(f, ","), f += *f == ',') {
         snprintf(name, size, "%.*s", (int)strcspn(f, ","), f);
         if (!uk_target_has(t, name))
             return true;

@@ -88,7 +88,7 @@ void uk_llvm_features(const struct uk_arch *arch, const char *features, char *ou
 const struct uk_arch *uk_arch_of(const struct uk_kernel *k) {
     const struct uk_arch *const *a = uk_archs;
 
-    while (*a && strcmp((*a)->name, k->arch))
+    while (*a && strcmp((*a)->name, uk_kernel_arch(k)))
         a++;
     return *a ? *a : uk_own_arch();
 }

@@ -30,7 +30,7 @@ static void check_one(void **state) {
 
     assert_non_null(row);
     if (!uk_kernel_runs_here(row)) {
-        uk_cpu_lacks(row->features, message, sizeof message);
+        uk_cpu_lacks(uk_kernel_features(row), message, sizeof message);
         print_message("%s inlined: skipped, this CPU lacks %s\n", f->symbol, message);
         skip();
     }

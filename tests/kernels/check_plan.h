@@ -5,7 +5,7 @@
 
 #include "verify/abi.h"
 #include "check_element.h"
-#include "ukernels.h"
+#include "registry/registry.h"
 
 enum { OPERANDS = 4, MAX_K = 257, GAP = 5, SOME_COLUMNS = 2 * 16 + 3 /* two vectors and some */ };
 enum placement { AT_END, AT_START, MISALIGNED, PLACEMENTS };

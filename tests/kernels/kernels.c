@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "check_kernel.h"
+#include "registry/registry.h"
 
 static void check_row(void **state) {
     const struct uk_kernel *row = *state;
@@ -22,16 +23,19 @@ static void check_row(void **state) {
 }
 
 int main(int argc, char **argv) {
-    int count, own = 0;
-    const struct uk_kernel *rows = uk_kernels(&count);
+    const int count = uk_kernel_count();
+    int own = 0;
     struct CMUnitTest *tests = calloc((size_t)count, sizeof *tests);
 
     if (!tests)
         return 1;
-    for (int i = 0; i < count; i++)
-        if (rows[i].function)
+    for (int i = 0; i < count; i++) {
+        const struct uk_kernel *row = uk_kernel_at(i);
+
+        if (row->function)
             tests[own++] = (struct CMUnitTest){
-                .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
+                .name = row->symbol, .test_func = check_row, .initial_state = (void *)row};
+    }
     if (own < count)
         print_message("%d kernels of other architectures left out\n", count - own);
     if (argc > 1)

@@ -23,6 +23,7 @@
 #include <cmocka.h>
 #include "link/link.h"
 #include "check_kernel.h"
+#include "registry/registry.h"
 
 static struct uk_context *context;
 static bool all;
@@ -306,14 +307,14 @@ static const struct uk_target *core_target(const struct uk_kernel *row, const ch
 }
 
 /* For the plain target and a core in turn: an emulator takes long for each. */
-static int write_objects(const char *arch, const char *folder, const struct uk_kernel *rows, int count) {
+static int write_objects(const char *arch, const char *folder) {
     char path[4096];
 
     snprintf(path, sizeof path, "%s/inlined.def", folder);
     FILE *table = fopen(path, "w");
 
-    for (int i = 0, n = 0; table && i < count; i++) {
-        const struct uk_kernel *row = &rows[i];
+    for (int i = 0, n = 0; table && i < uk_kernel_count(); i++) {
+        const struct uk_kernel *row = uk_kernel_at(i);
 
         if (strcmp(row->arch, "any") && strcmp(row->arch, arch))
             continue;
@@ -337,20 +338,22 @@ static int write_objects(const char *arch, const char *folder, const struct uk_k
 }
 
 int main(int argc, char **argv) {
-    int count, own = 0;
-    const struct uk_kernel *rows = uk_kernels(&count);
+    const int count = uk_kernel_count();
+    int own = 0;
     struct CMUnitTest *tests = calloc((size_t)count, sizeof *tests);
 
     context = uk_context_create();
     if (!tests || !context)
         return 1;
     for (int i = 0; i < count; i++) {
-        tests[i] = (struct CMUnitTest){
-            .name = rows[i].symbol, .test_func = check_row, .initial_state = (void *)&rows[i]};
-        own += rows[i].function != NULL;
+        const struct uk_kernel *row = uk_kernel_at(i);
+
+        tests[i] =
+            (struct CMUnitTest){.name = row->symbol, .test_func = check_row, .initial_state = (void *)row};
+        own += row->function != NULL;
     }
     if (argc == 4 && !strcmp(argv[1], "--objects"))
-        return write_objects(argv[2], argv[3], rows, count);
+        return write_objects(argv[2], argv[3]);
     if (own < count)
         print_message("%d kernels of other architectures are compiled, not run\n", count - own);
     if (argc > 1 && !strcmp(argv[1], "--all"))

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include "codegen/codegen.h"
 #include "link/link.h"
+#include "registry/registry.h"
 #include "loop_maker.h"
 #include "test_context.h"
 

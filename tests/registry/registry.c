@@ -10,17 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "ukernels.h"
+#include "registry/registry.h"
 
 static void rows_are_sound(void **state) {
-    int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
+    const int count = uk_kernel_count();
     char symbol[128];
 
     (void)state;
     assert_true(count > 0);
     for (int i = 0; i < count; i++) {
-        const struct uk_kernel *k = &rows[i];
+        const struct uk_kernel *k = uk_kernel_at(i);
 
         snprintf(symbol, sizeof symbol, "uk_%s_%dx%d_%s_%s", k->op, k->mr, k->nr, k->isa, k->impl);
         assert_string_equal(k->symbol, symbol);
@@ -31,26 +30,78 @@ static void rows_are_sound(void **state) {
         assert_true(k->kr >= 1 && k->row_step >= 1 && k->mr % k->row_step == 0);
         assert_true(k->fma >= 0 && k->loads > 0);
         for (int j = 0; j < i; j++)
-            assert_string_not_equal(k->symbol, rows[j].symbol);
+            assert_string_not_equal(k->symbol, uk_kernel_at(j)->symbol);
     }
+    assert_null(uk_kernel_at(count));
+    assert_null(uk_kernel_at(-1));
     assert_null(uk_kernel_find("uk_sgemm_0x0_avx2_asm"));
+}
+
+/* A row whose fields all differ, read by the functions that programs have. */
+static void fields_are_read(void **state) {
+    static const struct uk_kernel k = {.symbol = "s",
+                                       .op = "o",
+                                       .isa = "i",
+                                       .impl = "m",
+                                       .arch = "a",
+                                       .features = "f",
+                                       .cores = "c",
+                                       .parameters = "(void)",
+                                       .function = (uk_function *)fields_are_read,
+                                       .mr = 1,
+                                       .nr = 2,
+                                       .kr = 3,
+                                       .row_step = 4,
+                                       .fma = 5,
+                                       .loads = 6,
+                                       .other = 7,
+                                       .scope = UK_EXEC_BLOCK,
+                                       .a_space = UK_SPACE_GLOBAL,
+                                       .b_space = UK_SPACE_SHARED,
+                                       .c_space = UK_SPACE_PRIVATE};
+
+    (void)state;
+    assert_string_equal(uk_kernel_symbol(&k), "s");
+    assert_string_equal(uk_kernel_op(&k), "o");
+    assert_string_equal(uk_kernel_isa(&k), "i");
+    assert_string_equal(uk_kernel_impl(&k), "m");
+    assert_string_equal(uk_kernel_arch(&k), "a");
+    assert_string_equal(uk_kernel_features(&k), "f");
+    assert_string_equal(uk_kernel_cores(&k), "c");
+    assert_string_equal(uk_kernel_parameters(&k), "(void)");
+    assert_true(uk_kernel_function(&k) == k.function);
+    assert_int_equal(uk_kernel_mr(&k), 1);
+    assert_int_equal(uk_kernel_nr(&k), 2);
+    assert_int_equal(uk_kernel_kr(&k), 3);
+    assert_int_equal(uk_kernel_row_step(&k), 4);
+    assert_true(uk_kernel_fma(&k) == 5 && uk_kernel_loads(&k) == 6 && uk_kernel_other(&k) == 7);
+    assert_int_equal(uk_kernel_scope(&k), UK_EXEC_BLOCK);
+    for (int i = -1; i < 5; i++)
+        assert_int_equal(uk_kernel_space(&k, i), i == 0   ? UK_SPACE_GLOBAL
+                                                 : i == 1 ? UK_SPACE_SHARED
+                                                 : i == 2 ? UK_SPACE_PRIVATE
+                                                          : UK_SPACE_GENERIC);
 }
 
 /* Others have the tile too: a row of the same operation for all cores. */
 static void rows_of_cores_have_one_for_all(void **state) {
-    int count, of_cores = 0;
-    const struct uk_kernel *rows = uk_kernels(&count);
+    const int count = uk_kernel_count();
+    int of_cores = 0;
 
     (void)state;
     for (int i = 0; i < count; i++) {
-        bool found = !rows[i].cores;
+        const struct uk_kernel *k = uk_kernel_at(i);
+        bool found = !k->cores;
 
-        of_cores += rows[i].cores != NULL;
-        for (int j = 0; j < count && !found; j++)
-            found = !rows[j].cores && !strcmp(rows[i].op, rows[j].op) && rows[i].mr == rows[j].mr &&
-                    rows[i].nr == rows[j].nr && !strcmp(rows[i].isa, rows[j].isa);
+        of_cores += k->cores != NULL;
+        for (int j = 0; j < count && !found; j++) {
+            const struct uk_kernel *other = uk_kernel_at(j);
+
+            found = !other->cores && !strcmp(k->op, other->op) && k->mr == other->mr && k->nr == other->nr &&
+                    !strcmp(k->isa, other->isa);
+        }
         if (!found)
-            fail_msg("%s: no row for all cores", rows[i].symbol);
+            fail_msg("%s: no row for all cores", k->symbol);
     }
     assert_true(of_cores > 0);
 }
@@ -206,16 +257,15 @@ static void environment_hides_features(void **state) {
 
 static void features_are_listed(void **state) {
     char name[32], cut[4];
-    int count;
-    const struct uk_kernel *kernel = uk_kernels(&count);
 
     (void)state;
-    for (int i = 0; i < count; i++) { /* a name that is cut is looked up whole */
-        const bool lacks = uk_cpu_lacks(kernel[i].features, name, sizeof name);
+    for (int i = 0; i < uk_kernel_count(); i++) { /* a name that is cut is looked up whole */
+        const char *features = uk_kernel_features(uk_kernel_at(i));
+        const bool lacks = uk_cpu_lacks(features, name, sizeof name);
 
-        assert_int_equal(uk_cpu_lacks(kernel[i].features, cut, sizeof cut), lacks);
+        assert_int_equal(uk_cpu_lacks(features, cut, sizeof cut), lacks);
         assert_memory_equal(cut, name, strlen(cut));
-        assert_int_equal(uk_cpu_lacks(kernel[i].features, NULL, 0), lacks);
+        assert_int_equal(uk_cpu_lacks(features, NULL, 0), lacks);
     }
     assert_false(uk_cpu_lacks("", name, sizeof name));
     assert_string_equal(name, "");
@@ -231,24 +281,25 @@ static void every_status_has_a_text(void **state) {
     assert_string_equal(uk_status_text((enum uk_status)99), "unknown status");
 }
 
+static void library_has_the_version(void **state) {
+    (void)state;
+    assert_string_equal(uk_version(), UK_VERSION);
+}
+
 int main(void) {
     /* First what must begin in a process that has not looked at UK_ISA. */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environment_hides_features),
+        cmocka_unit_test(fields_are_read),
         cmocka_unit_test(rows_are_sound),
         cmocka_unit_test(rows_of_cores_have_one_for_all),
         cmocka_unit_test(declaration_is_filled_in),
         cmocka_unit_test(groups_are_filled_in),
         cmocka_unit_test(declaration_follows_attributes),
         cmocka_unit_test(features_are_listed),
+        cmocka_unit_test(library_has_the_version),
         cmocka_unit_test(every_status_has_a_text),
     };
 
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
 }
-static void library_has_the_version(void **state) {
-    (void)state;
-    assert_string_equal(uk_version(), UK_VERSION);
-}
-
-        cmocka_unit_test(library_has_the_version),

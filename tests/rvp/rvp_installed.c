@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <registry/rvp.h>
-#include <ukernels.h>
+#include <kernels.h>
 
 enum { M = 4, N = 5, K = 64 };
 static sigjmp_buf back;
@@ -22,7 +22,7 @@ static int product_is_wrong(void) {
     char lacks[32];
 
     if (!row || !uk_kernel_runs_here(row)) {
-        uk_cpu_lacks(row ? row->features : "", lacks, sizeof lacks);
+        uk_cpu_lacks(row ? uk_kernel_features(row) : "", lacks, sizeof lacks);
         printf("uk_igemm_4x5_rvp_asm does not run here: %s is missing\n", lacks);
         return 1;
     }
@@ -31,7 +31,7 @@ static int product_is_wrong(void) {
         a[i] = (uint8_t)(37 * i + 11);
     for (int i = 0; i < N * K; i++)
         b[i] = (int8_t)(53 * i - 7);
-    ((uk_igemm_function *)row->function)(K, a, b, c, N, 0, M, N);
+    ((uk_igemm_function *)uk_kernel_function(row))(K, a, b, c, N, 0, M, N);
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             int32_t sum = 0;

@@ -38,18 +38,20 @@ int main(int argc, char **argv) {
 }
 #else
 int main(void) {
-    int count, failed = 0, own = 0;
-    const struct uk_kernel *rows = uk_kernels(&count);
+    int failed = 0, own = 0;
     char message[512];
 
-    for (int i = 0; i < count; i++)
-        if (!strcmp(rows[i].arch, "riscv64")) {
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *row = uk_kernel_at(i);
+
+        if (!strcmp(uk_kernel_arch(row), "riscv64")) {
             own++;
-            if (!check_kernel(&rows[i], rows[i].function, message, sizeof message)) {
+            if (!check_kernel(row, uk_kernel_function(row), message, sizeof message)) {
                 printf("%s\n", message);
                 failed++;
             }
         }
+    }
     printf("%d kernels, %d failed\n", own, failed);
     return failed || !own;
 }

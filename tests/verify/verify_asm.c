@@ -15,12 +15,12 @@
 static LLVMContextRef llvm;
 
 static LLVMModuleRef module_of(const struct uk_kernel *k) {
-    const struct uk_bitcode *b = uk_bitcode_find(k->arch, k->symbol);
+    const struct uk_bitcode *b = uk_bitcode_find(uk_kernel_arch(k), uk_kernel_symbol(k));
     LLVMModuleRef module;
 
     assert_non_null(b);
     LLVMMemoryBufferRef buffer =
-        LLVMCreateMemoryBufferWithMemoryRange((const char *)b->data, b->size, k->symbol, false);
+        LLVMCreateMemoryBufferWithMemoryRange((const char *)b->data, b->size, uk_kernel_symbol(k), false);
     assert_false(LLVMParseBitcodeInContext2(llvm, buffer, &module));
     LLVMDisposeMemoryBuffer(buffer);
     return module;
@@ -36,17 +36,18 @@ static char *found_in(LLVMModuleRef module, const char *symbol) {
 }
 
 static void registry(void **state) {
-    int count, wrong = 0;
-    const struct uk_kernel *k = uk_kernels(&count);
+    int wrong = 0;
 
     (void)state;
-    for (int i = 0; i < count; i++) {
-        if (!strcmp(k[i].arch, "any"))
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
+
+        if (!strcmp(uk_kernel_arch(k), "any"))
             continue;
-        char *found = found_in(module_of(&k[i]), k[i].symbol);
+        char *found = found_in(module_of(k), uk_kernel_symbol(k));
 
         if (found) {
-            print_message("%s %s\n", k[i].symbol, found);
+            print_message("%s %s\n", uk_kernel_symbol(k), found);
             wrong++;
         }
         uk_text_free(found);
@@ -64,7 +65,8 @@ static LLVMModuleRef without(const struct uk_kernel *k, const char *reg) {
     for (char *at; (at = strstr(text, clobber));)
         memmove(at, at + n, strlen(at + n) + 1);
     LLVMDisposeModule(module);
-    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), k->symbol);
+    LLVMMemoryBufferRef buffer =
+        LLVMCreateMemoryBufferWithMemoryRangeCopy(text, strlen(text), uk_kernel_symbol(k));
 
     assert_false(LLVMParseIRInContext(llvm, buffer, &module, &error));
     LLVMDisposeMessage(text);
@@ -89,9 +91,9 @@ static void clobbers(void **state) {
 
             assert_non_null(k);
             snprintf(reg, sizeof reg, "%s%d", kernels[i].file, r);
-            found = found_in(without(k, reg), k->symbol);
+            found = found_in(without(k, reg), uk_kernel_symbol(k));
             if (!found)
-                fail_msg("%s without its clobber %s was not found out", k->symbol, reg);
+                fail_msg("%s without its clobber %s was not found out", uk_kernel_symbol(k), reg);
             uk_text_free(found);
         }
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "emulate/emulate.h"
+#include "kernels.h"
 #include "uk_bench.h"
 
 /* The panels lie in the first two levels of cache, and the loop is so long that little but its speed counts.
@@ -16,6 +17,8 @@ enum { WIDTH = 4096, MATRIX = 64 << 20, VECTOR = MATRIX / 2 };
 
 struct operands {
     const struct uk_kernel *kernel;
+    uk_function *function; /* what a row says, read beforehand */
+    int mr, nr, kr;
     void *a, *b, *c;
     int64_t ldc;
 };
@@ -35,38 +38,34 @@ struct operands {
 /* The same few rows for all k: they stay in the first cache. sdw_r has the same parameters. */
 static void run_sdw(void *user) {
     const struct operands *o = user;
-    const struct uk_kernel *k = o->kernel;
-    ((uk_sdw_function *)k->function)(K, o->a, k->nr, 0, o->b, 0, o->c, o->ldc, 1, k->mr, k->nr);
+    ((uk_sdw_function *)o->function)(K, o->a, o->nr, 0, o->b, 0, o->c, o->ldc, 1, o->mr, o->nr);
 }
 
 /* A window over rows that stay in the first cache. All have the same parameters but for the type of x. */
 static void run_u8dw(void *user) {
     const struct operands *o = user;
-    const struct uk_kernel *k = o->kernel;
-    const int64_t step = strstr(k->op, "_s2") ? 2 : 1;
-    ((uk_u8dw3_function *)k->function)((const uint8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
-                                       (int32_t *)o->c, o->ldc, 1, k->mr, k->nr);
+    const int64_t step = strstr(uk_kernel_op(o->kernel), "_s2") ? 2 : 1;
+    ((uk_u8dw3_function *)o->function)((const uint8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
+                                       (int32_t *)o->c, o->ldc, 1, o->mr, o->nr);
 }
 
 static void run_i8dw(void *user) {
     const struct operands *o = user;
-    const struct uk_kernel *k = o->kernel;
-    const int64_t step = strstr(k->op, "_s2") ? 2 : 1;
-    ((uk_i8dw3_function *)k->function)((const int8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
-                                       (int32_t *)o->c, o->ldc, 1, k->mr, k->nr);
+    const int64_t step = strstr(uk_kernel_op(o->kernel), "_s2") ? 2 : 1;
+    ((uk_i8dw3_function *)o->function)((const int8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
+                                       (int32_t *)o->c, o->ldc, 1, o->mr, o->nr);
 }
 
 static void run_spack_s(void *user) {
     const struct operands *o = user;
-    ((uk_spack_s_function *)o->kernel->function)(K, o->a, 1, LD, o->b, o->kernel->nr);
+    ((uk_spack_s_function *)o->function)(K, o->a, 1, LD, o->b, o->nr);
 }
 
 /* Panels of groups, whatever their types. */
 #define RUN_GROUPS(op)                                                                     \
     static void run_##op(void *user) {                                                     \
         const struct operands *o = user;                                                   \
-        const struct uk_kernel *k = o->kernel;                                             \
-        ((uk_##op##_function *)k->function)(K, o->a, o->b, o->c, o->ldc, 1, k->mr, k->nr); \
+        ((uk_##op##_function *)o->function)(K, o->a, o->b, o->c, o->ldc, 1, o->mr, o->nr); \
     }
 RUN_GROUPS(igemm)
 RUN_GROUPS(i8gemm)
@@ -77,8 +76,7 @@ RUN_GROUPS(hgemm)
 #define RUN_GROUPS_RA(op)                                                                      \
     static void run_##op(void *user) {                                                         \
         const struct operands *o = user;                                                       \
-        const struct uk_kernel *k = o->kernel;                                                 \
-        ((uk_##op##_function *)k->function)(K, o->a, LD, o->b, o->c, o->ldc, 1, k->mr, k->nr); \
+        ((uk_##op##_function *)o->function)(K, o->a, LD, o->b, o->c, o->ldc, 1, o->mr, o->nr); \
     }
 RUN_GROUPS_RA(igemm_ra)
 RUN_GROUPS_RA(i8gemm_ra)
@@ -88,62 +86,55 @@ RUN_GROUPS_RA(bgemm_ra)
 
 static void run_hpack(void *user) {
     const struct operands *o = user;
-    ((uk_hpack_t_function *)o->kernel->function)(K, o->a, LD, o->b,
-                                                 o->kernel->op[6] == 't' ? o->kernel->mr : o->kernel->nr);
+    ((uk_hpack_t_function *)o->function)(K, o->a, LD, o->b,
+                                         uk_kernel_op(o->kernel)[6] == 't' ? o->mr : o->nr);
 }
 
 /* A group of each of 64 rows or columns. */
 enum { GROUPS = 64 };
 static void run_u8pack_t(void *user) {
     const struct operands *o = user;
-    ((uk_u8pack_t_function *)o->kernel->function)(o->kernel->kr, (const uint8_t *)o->a, LD, (uint8_t *)o->b,
-                                                  GROUPS, GROUPS);
+    ((uk_u8pack_t_function *)o->function)(o->kr, (const uint8_t *)o->a, LD, (uint8_t *)o->b, GROUPS, GROUPS);
 }
 
 static void run_i8pack_t(void *user) {
     const struct operands *o = user;
-    ((uk_i8pack_t_function *)o->kernel->function)(o->kernel->kr, (const int8_t *)o->a, LD, (int8_t *)o->b,
-                                                  GROUPS, GROUPS);
+    ((uk_i8pack_t_function *)o->function)(o->kr, (const int8_t *)o->a, LD, (int8_t *)o->b, GROUPS, GROUPS);
 }
 
 /* A panel of K / 8 groups of 8 rows or columns; bytes of either sign. */
 static void run_u8panel(void *user) {
     const struct operands *o = user;
-    ((uk_u8panel_t_function *)o->kernel->function)(K, (const uint8_t *)o->a, LD, (uint8_t *)o->b, 64, 8, 8,
-                                                   K / 8);
+    ((uk_u8panel_t_function *)o->function)(K, (const uint8_t *)o->a, LD, (uint8_t *)o->b, 64, 8, 8, K / 8);
 }
 
 static void run_i8panel(void *user) {
     const struct operands *o = user;
-    ((uk_i8panel_t_function *)o->kernel->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b, 64, 8, 8,
-                                                   K / 8);
+    ((uk_i8panel_t_function *)o->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b, 64, 8, 8, K / 8);
 }
 
 static void run_bpack(void *user) {
     const struct operands *o = user;
-    ((uk_bpack_t_function *)o->kernel->function)(o->kernel->kr, o->a, LD, o->b, GROUPS, GROUPS);
+    ((uk_bpack_t_function *)o->function)(o->kr, o->a, LD, o->b, GROUPS, GROUPS);
 }
 
 /* Rows that are longer than a block. */
 static void run_u8transpose(void *user) {
     const struct operands *o = user;
-    ((uk_u8transpose_function *)o->kernel->function)(K, (const uint8_t *)o->a, LD, (uint8_t *)o->b,
-                                                     o->kernel->mr, o->kernel->mr);
+    ((uk_u8transpose_function *)o->function)(K, (const uint8_t *)o->a, LD, (uint8_t *)o->b, o->mr, o->mr);
 }
 
 static void run_i8transpose(void *user) {
     const struct operands *o = user;
-    ((uk_i8transpose_function *)o->kernel->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b,
-                                                     o->kernel->mr, o->kernel->mr);
+    ((uk_i8transpose_function *)o->function)(K, (const int8_t *)o->a, LD, (int8_t *)o->b, o->mr, o->mr);
 }
 
 /* 3 x 3 windows of a pixel. */
 #define RUN_WINDOW(op, element, result)                                                                 \
     static void run_##op(void *user) {                                                                  \
         const struct operands *o = user;                                                                \
-        const struct uk_kernel *k = o->kernel;                                                          \
-        ((uk_##op##_function *)k->function)(3, 3, (const element *)o->a, LD, LD, k->nr, (result *)o->c, \
-                                            o->ldc, 0, k->mr, k->nr);                                   \
+        ((uk_##op##_function *)o->function)(3, 3, (const element *)o->a, LD, LD, o->nr, (result *)o->c, \
+                                            o->ldc, 0, o->mr, o->nr);                                   \
     }
 RUN_WINDOW(u8max, uint8_t, uint8_t)
 RUN_WINDOW(i8max, int8_t, int8_t)
@@ -153,13 +144,12 @@ RUN_WINDOW(i8sum, int8_t, int32_t)
 
 static void run_vadd(void *user) {
     const struct operands *o = user;
-    ((uk_vadd_function *)o->kernel->function)(o->a, o->b, o->c, o->kernel->nr);
+    ((uk_vadd_function *)o->function)(o->a, o->b, o->c, o->nr);
 }
 
 static void run_i32add(void *user) {
     const struct operands *o = user;
-    ((uk_i32add_function *)o->kernel->function)((const int32_t *)o->a, (const int32_t *)o->b, (int32_t *)o->c,
-                                                o->kernel->nr);
+    ((uk_i32add_function *)o->function)((const int32_t *)o->a, (const int32_t *)o->b, (int32_t *)o->c, o->nr);
 }
 
 /* How an operation is called, and what one call computes or moves. */
@@ -247,7 +237,7 @@ static const struct operation {
 
 static const struct operation *operation_of(const struct uk_kernel *k) {
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
-        if (!strcmp(operations[i].name, k->op))
+        if (!strcmp(operations[i].name, uk_kernel_op(k)))
             return &operations[i];
     return NULL;
 }
@@ -287,7 +277,12 @@ static void *operand(size_t count, bool f64, uint32_t seed) {
 
 /* Operands of so many elements, and the measurement. */
 static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c, const struct operation *op) {
-    struct operands o = {.kernel = r->kernel, .ldc = r->kernel->nr};
+    struct operands o = {.kernel = r->kernel,
+                         .function = uk_kernel_function(r->kernel),
+                         .mr = uk_kernel_mr(r->kernel),
+                         .nr = uk_kernel_nr(r->kernel),
+                         .kr = uk_kernel_kr(r->kernel),
+                         .ldc = uk_kernel_nr(r->kernel)};
     bool streams = r->stream.run;
 
     o.a = operand(a, op->f64, 1);
@@ -310,26 +305,27 @@ static enum uk_status measure_on(struct result *r, size_t a, size_t b, size_t c,
 }
 
 static enum uk_status measure(const struct uk_kernel *k, const struct operation *op, struct result *r) {
-    size_t widest = (size_t)(k->mr > k->nr ? k->mr : k->nr), rows = (size_t)(k->mr > K ? k->mr : K);
+    const int mr = uk_kernel_mr(k), nr = uk_kernel_nr(k);
+    size_t widest = (size_t)(mr > nr ? mr : nr), rows = (size_t)(mr > K ? mr : K);
 
     *r = (struct result){
         .kernel = k,
-        .time = {.name = k->symbol, .run = op->run},
-        .plan = {.isa = bench_isa_of(k->isa), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
+        .time = {.name = uk_kernel_symbol(k), .run = op->run},
+        .plan = {.isa = bench_isa_of(uk_kernel_isa(k)), .threads = 1, .sample_time = 2e-3, .rounds = 15}};
     if (op->kind == STREAMS) {
         r->stream = (struct bench_contender){.name = "stream", .run = run_stream};
         r->bytes = (op->stores ? 1.5 : 1) * MATRIX;
         return measure_on(r, MATRIX / (op->f64 ? sizeof(double) : sizeof(float)), WIDTH, WIDTH, op);
     }
     if (op->kind == MULTIPLIES)
-        r->plan.flops = 2.0 * k->mr * k->nr * K;
-    r->bytes = ((double)op->rows * k->mr + (double)op->columns * k->nr) * op->k;
-    return measure_on(r, (rows > widest ? rows : widest) * LD, widest * K, (size_t)k->mr * (size_t)k->nr, op);
+        r->plan.flops = 2.0 * mr * nr * K;
+    r->bytes = ((double)op->rows * mr + (double)op->columns * nr) * op->k;
+    return measure_on(r, (rows > widest ? rows : widest) * LD, widest * K, (size_t)mr * (size_t)nr, op);
 }
 
 static void print_result(const struct result *r) {
     const struct bench_contender *t = &r->time;
-    printf("%-34s %10.1f ns (%.1f..%.1f)", r->kernel->symbol, 1e9 * t->seconds, 1e9 * t->fastest,
+    printf("%-34s %10.1f ns (%.1f..%.1f)", uk_kernel_symbol(r->kernel), 1e9 * t->seconds, 1e9 * t->fastest,
            1e9 * t->slowest);
     if (r->plan.flops > 0)
         printf("  %7.1f GFLOP/s  %5.1f %% of the %s peak beside it (%.1f)\n",
@@ -343,7 +339,7 @@ static void print_result(const struct result *r) {
 }
 
 static void add_record(cJSON *all, const struct result *r) {
-    cJSON *b = uk_bench_record(all, r->kernel->symbol, &r->time, 1);
+    cJSON *b = uk_bench_record(all, uk_kernel_symbol(r->kernel), &r->time, 1);
     if (r->plan.flops > 0) {
         cJSON_AddNumberToObject(b, "FLOPS", r->plan.flops / r->time.seconds);
     } else {
@@ -358,19 +354,19 @@ static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a,
                         int *count) {
     char lacking[32];
     const struct operation *op = operation_of(k);
-    if (!k->function)
+    if (!uk_kernel_function(k))
         return uk_complain(UK_EXIT_WRONG, "%s is a kernel for %s, and this CPU is of another architecture",
-                           k->symbol, k->arch);
-    if (uk_cpu_lacks(k->features, lacking, sizeof lacking)) {
-        fprintf(stderr, "%s: skipped, this CPU has no %s\n", k->symbol, lacking);
+                           uk_kernel_symbol(k), uk_kernel_arch(k));
+    if (uk_cpu_lacks(uk_kernel_features(k), lacking, sizeof lacking)) {
+        fprintf(stderr, "%s: skipped, this CPU has no %s\n", uk_kernel_symbol(k), lacking);
         return UK_EXIT_OK;
     }
     if (!op)
         return uk_complain(UK_EXIT_WRONG, "%s: operation %s has no benchmark; add one to uk_bench.c",
-                           k->symbol, k->op);
+                           uk_kernel_symbol(k), uk_kernel_op(k));
     enum uk_status s = measure(k, op, &results[*count]);
     if (s)
-        return uk_complain(UK_EXIT_WRONG, "%s: %s", k->symbol, uk_status_text(s));
+        return uk_complain(UK_EXIT_WRONG, "%s: %s", uk_kernel_symbol(k), uk_status_text(s));
     if (!a->json || a->json_file)
         print_result(&results[*count]);
     ++*count;
@@ -378,9 +374,8 @@ static int bench_kernel(const struct uk_kernel *k, const struct uk_arguments *a,
 }
 
 static int bench_kernels(const struct uk_arguments *a) {
-    int rows, count = 0, foreign = 0, status = UK_EXIT_OK;
-    const struct uk_kernel *all = uk_kernels(&rows);
-    int wanted = a->positionals ? a->positionals : rows;
+    int count = 0, foreign = 0, status = UK_EXIT_OK;
+    int wanted = a->positionals ? a->positionals : uk_kernel_count();
     struct result *results = calloc((size_t)wanted + 1, sizeof *results);
     if (!results)
         return uk_complain(UK_EXIT_WRONG, "out of memory");
@@ -388,8 +383,8 @@ static int bench_kernels(const struct uk_arguments *a) {
         if (!uk_kernel_named(a->positional[i]))
             status = UK_EXIT_USAGE;
     for (int i = 0; i < wanted && !status; i++) {
-        const struct uk_kernel *k = a->positionals ? uk_kernel_find(a->positional[i]) : &all[i];
-        if (a->positionals || k->function)
+        const struct uk_kernel *k = a->positionals ? uk_kernel_find(a->positional[i]) : uk_kernel_at(i);
+        if (a->positionals || uk_kernel_function(k))
             status = bench_kernel(k, a, results, &count);
         else
             foreign++;

@@ -25,25 +25,25 @@ struct work {
 };
 
 static struct work work_of(const struct uk_kernel *k) {
-    const char *op = k->op;
-    struct work w = {"k", k->kr, "multiply-add", 0};
+    const char *op = uk_kernel_op(k);
+    struct work w = {"k", uk_kernel_kr(k), "multiply-add", 0};
 
     if (strstr(op, "dw3"))
-        w = (struct work){NULL, 1, "multiply-add", 9.0 * k->mr * k->nr};
+        w = (struct work){NULL, 1, "multiply-add", 9.0 * uk_kernel_mr(k) * uk_kernel_nr(k)};
     else if (strstr(op, "dw5"))
-        w = (struct work){NULL, 1, "multiply-add", 25.0 * k->mr * k->nr};
+        w = (struct work){NULL, 1, "multiply-add", 25.0 * uk_kernel_mr(k) * uk_kernel_nr(k)};
     else if (strstr(op, "gemv_n"))
-        w.units = k->mr;
+        w.units = uk_kernel_mr(k);
     else if (strstr(op, "gemv_t"))
-        w.units = k->nr;
+        w.units = uk_kernel_nr(k);
     else if (strstr(op, "gemm") || strstr(op, "dw"))
-        w.units = (double)k->mr * k->nr * k->kr;
+        w.units = (double)uk_kernel_mr(k) * uk_kernel_nr(k) * uk_kernel_kr(k);
     else if (!strcmp(op, "sdot") || !strcmp(op, "ddot"))
         w.units = 1;
     else if (strstr(op, "axpy"))
         w = (struct work){"n", 1, "multiply-add", 1};
     else if (!strcmp(op, "vadd"))
-        w = (struct work){NULL, 1, "element", k->nr};
+        w = (struct work){NULL, 1, "element", uk_kernel_nr(k)};
     else if (!strcmp(op, "i32add") || !strcmp(op, "i32kadd"))
         w = (struct work){"n", 1, "element", 1};
     return w;
@@ -53,7 +53,7 @@ static struct work work_of(const struct uk_kernel *k) {
 static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const char *begin, const char *end,
                          int *pointers) {
     static const char *const names[] = {"m", "mr", "n", "nr", "acc", "ahead", "alpha"};
-    const int64_t values[] = {k->mr, k->mr, k->nr, k->nr, 1, 0, 2};
+    const int64_t values[] = {uk_kernel_mr(k), uk_kernel_mr(k), uk_kernel_nr(k), uk_kernel_nr(k), 1, 0, 2};
     const char *parameter = work_of(k).parameter;
     const char *name = end;
 
@@ -81,22 +81,22 @@ static bool put_argument(struct uk_text *t, const struct uk_kernel *k, const cha
 
 /* A program that calls the kernel, on zeros, with its argument for the parameter of its steps, or so often. */
 static int put_runner(struct uk_text *t, const struct uk_kernel *k) {
-    const char *p = k->parameters + 1, *between = "";
+    const char *p = uk_kernel_parameters(k) + 1, *between = "";
     int pointers = 0;
 
     uk_put(t,
            "#include <stdint.h>\n#include <stdlib.h>\nvoid %s%s;\n"
            "static _Alignas(64) char memory[6][16 << 20];\nint main(int argc, char **argv) {\n"
            "    const int64_t steps = argc == 2 ? atoll(argv[1]) : 0;\n    %s%s(",
-           k->symbol, k->parameters,
-           work_of(k).parameter ? "" : "for (int64_t i = 0; i < steps; i++)\n        ", k->symbol);
+           uk_kernel_symbol(k), uk_kernel_parameters(k),
+           work_of(k).parameter ? "" : "for (int64_t i = 0; i < steps; i++)\n        ", uk_kernel_symbol(k));
     for (size_t n; (n = strcspn(p, ",)")); p += n + 1, p += strspn(p, " ")) {
         uk_put(t, "%s", between);
         between = ", ";
         if (!put_argument(t, k, p, p + n, &pointers))
             return uk_complain(UK_EXIT_WRONG,
                                "%s: no value for its parameter '%.*s'; add one to uk_bench_count.c",
-                               k->symbol, (int)n, p);
+                               uk_kernel_symbol(k), (int)n, p);
         if (p[n] == ')')
             break;
     }
@@ -117,9 +117,9 @@ static void print_steps(const struct uk_kernel *k, const struct uk_emulated_coun
     const struct work w = work_of(k);
     const double step = per_step(runs[SOME].instructions, runs[ALL].instructions);
 
-    printf("%-34s %9.3f instructions a step, ", k->symbol, step);
-    if (strcmp(k->arch, "any") && k->fma > 0)
-        printf("%5.1f %% of them multiply-adds, ", 100 * k->fma / step);
+    printf("%-34s %9.3f instructions a step, ", uk_kernel_symbol(k), step);
+    if (strcmp(uk_kernel_arch(k), "any") && uk_kernel_fma(k) > 0)
+        printf("%5.1f %% of them multiply-adds, ", 100 * uk_kernel_fma(k) / step);
     printf("%8.5f for each %s; %" PRId64 " without steps\n", step / w.units, w.unit, runs[NONE].instructions);
 }
 
@@ -141,7 +141,7 @@ static void print_histogram(const struct uk_emulated_counts runs[RUNS]) {
 static void print_cycles(const struct uk_kernel *k, const struct uk_emulated_counts runs[RUNS]) {
     const double step = per_step(runs[SOME].cycles, runs[ALL].cycles);
 
-    if (strcmp(k->isa, "rvp"))
+    if (strcmp(uk_kernel_isa(k), "rvp"))
         printf("    no estimate of cycles: rvp.def has no latencies of its instructions\n");
     else
         printf("    estimate by the example core of the draft: %.3f cycles a step, %.5f for each %s\n", step,
@@ -156,7 +156,7 @@ static int count_runs(struct uk_emulation *e, const struct uk_kernel *k, bool cy
         char argument[32];
 
         snprintf(argument, sizeof argument, "%d", steps_of[i] * work_of(k).step);
-        status = uk_emulation_count(e, k->symbol, argument, cycles, &runs[i]);
+        status = uk_emulation_count(e, uk_kernel_symbol(k), argument, cycles, &runs[i]);
     }
     return status;
 }
@@ -202,7 +202,8 @@ static int count_row(struct uk_context *c, const struct uk_kernel *k, const stru
     if (work_of(k).units == 0 && a->positionals)
         return uk_complain(
             UK_EXIT_WRONG,
-            "%s is neither a product nor one of vectors, whose instructions a step are counted", k->symbol);
+            "%s is neither a product nor one of vectors, whose instructions a step are counted",
+            uk_kernel_symbol(k));
     if (work_of(k).units > 0 && (a->positionals || !uk_kernel_fits(c, k, a->target, lacking, sizeof lacking)))
         return count_kernel(c, k, a);
     ++*left_out;
@@ -216,12 +217,12 @@ int uk_bench_count(const struct uk_arguments *a) {
                            "--target=riscv64-p, or for cores that LLVM models --static");
 
     struct uk_context *c = uk_context_create();
-    int rows, left_out = 0, status = c ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
-    const struct uk_kernel *all = uk_kernels(&rows);
-    const int wanted = a->positionals ? a->positionals : rows;
+    int left_out = 0, status = c ? UK_EXIT_OK : uk_complain(UK_EXIT_WRONG, "out of memory");
+    const int wanted = a->positionals ? a->positionals : uk_kernel_count();
 
     for (int i = 0; i < wanted && !status; i++)
-        status = count_row(c, a->positionals ? uk_kernel_named(a->positional[i]) : &all[i], a, &left_out);
+        status =
+            count_row(c, a->positionals ? uk_kernel_named(a->positional[i]) : uk_kernel_at(i), a, &left_out);
     if (left_out)
         fprintf(stderr, "%d kernels left out: neither products nor of vectors, or not for %s\n", left_out,
                 a->target);

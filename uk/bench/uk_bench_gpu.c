@@ -390,7 +390,7 @@ static int compile_with(struct gpu_report *r, const struct uk_arguments *a, cons
         if (s)
             return uk_job_failed(&r->job, s);
         for (int i = 0; uk_module_kernel(r->module, i); i++)
-            if (!strcmp(uk_module_kernel(r->module, i), k->symbol))
+            if (!strcmp(uk_module_kernel(r->module, i), uk_kernel_symbol(k)))
                 return UK_EXIT_OK;
         uk_module_destroy(r->module);
         r->module = NULL;
@@ -413,8 +413,8 @@ static int begin_kernel(struct gpu_report *r, const struct uk_arguments *a, cons
     if (!status)
         status = compile_with(r, a, k);
     if (!status && !r->module)
-        printf("%s: no automatic schedule for %s takes it; name a program whose schedule does\n", k->symbol,
-               a->target);
+        printf("%s: no automatic schedule for %s takes it; name a program whose schedule does\n",
+               uk_kernel_symbol(k), a->target);
     for (struct uk_var *v = status ? NULL : r->job.program->sizes; v; v = v->next)
         v->has_default = is_given(a, v);
     return status;
@@ -455,14 +455,16 @@ static int report(const struct uk_arguments *a, const struct uk_target *t, const
 }
 
 static int report_all(const struct uk_arguments *a, const struct uk_target *t) {
-    int rows, status = UK_EXIT_OK;
-    const struct uk_kernel *k = uk_kernels(&rows);
+    int status = UK_EXIT_OK;
     struct uk_context *c = uk_context_create();
     char lacking[64];
 
-    for (int i = 0; i < rows && !status && c; i++)
-        if (!uk_kernel_fits(c, &k[i], t->name, lacking, sizeof lacking))
-            status = report(a, t, k[i].symbol, &k[i]);
+    for (int i = 0; i < uk_kernel_count() && !status && c; i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
+
+        if (!uk_kernel_fits(c, k, t->name, lacking, sizeof lacking))
+            status = report(a, t, uk_kernel_symbol(k), k);
+    }
     if (!c)
         status = uk_complain(UK_EXIT_WRONG, "out of memory");
     uk_context_destroy(c);

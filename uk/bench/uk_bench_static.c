@@ -180,7 +180,7 @@ static const char *mca_path(void) {
 static void attributes(const struct uk_kernel *k, char *out, size_t size) {
     const size_t n = (size_t)snprintf(out, size, "-mattr=");
 
-    uk_llvm_features(uk_arch_of(k), k->features, out + n, size - n);
+    uk_llvm_features(uk_arch_of(k), uk_kernel_features(k), out + n, size - n);
 }
 
 /* Runs it on the input, with its output in `out`. An error number, or 0. */
@@ -217,7 +217,7 @@ static int run_mca(const struct uk_kernel *k, const char *core, FILE *input, dou
     snprintf(cpu, sizeof cpu, "-mcpu=%s", core);
     snprintf(iterations, sizeof iterations, "-iterations=%d", ITERATIONS);
     attributes(k, mattr, sizeof mattr);
-    if (!strcmp(k->arch, "x86_64"))
+    if (!strcmp(uk_kernel_arch(k), "x86_64"))
         argv[4] = NULL; /* its cores have all of it */
     if (!error)
         error = spawn(argv, input, out, &result);
@@ -254,7 +254,7 @@ static int cycles_of(const struct uk_kernel *k, const char *core, const struct c
 /* A line for each core; `only` is the single core to print, or NULL. */
 static int print_rows(const struct uk_kernel *k, const struct code *c, const struct loop *l,
                       const char *only) {
-    const double steps = k->fma > 0 && l->multiplies ? l->multiplies / k->fma : 1;
+    const double steps = uk_kernel_fma(k) > 0 && l->multiplies ? l->multiplies / uk_kernel_fma(k) : 1;
     int status = UK_EXIT_OK;
 
     for (const char *const *core = c->rules->cores; *core && !status; core++) {
@@ -267,7 +267,7 @@ static int print_rows(const struct uk_kernel *k, const struct code *c, const str
             status = cycles_of(k, *core, c, l, false, &least);
         if (status)
             break;
-        printf("%-34s %-15s ", k->symbol, *core);
+        printf("%-34s %-15s ", uk_kernel_symbol(k), *core);
         if (whole <= 0)
             printf("%9s  its model lacks an instruction of the loop, or there is none\n", "-");
         else if (least <= 0)
@@ -281,7 +281,7 @@ static int print_rows(const struct uk_kernel *k, const struct code *c, const str
 
 /* Whether the kernel has instructions of a feature that LLVM does not know, so that they are in no model; which one. */
 static bool is_unknown_to_llvm(const struct uk_kernel *k, const char **feature, size_t *length) {
-    for (*feature = k->features; **feature; *feature += *length, *feature += **feature == ',') {
+    for (*feature = uk_kernel_features(k); **feature; *feature += *length, *feature += **feature == ',') {
         *length = strcspn(*feature, ",");
         if (uk_is_private(uk_arch_of(k), *feature, *length))
             return true;
@@ -299,14 +299,14 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
                                    "%s: LLVM's models know no memory of GPUs; with a --target of one, as "
                                    "amdgcn-gfx90a, the "
                                    "simulator counts",
-                                   k->symbol)
+                                   uk_kernel_symbol(k))
                      : UK_EXIT_OK;
     if (is_unknown_to_llvm(k, &feature, &length))
         return named ? uk_complain(
                            UK_EXIT_WRONG,
                            "%s: no model of LLVM's has the instructions of %.*s; uk bench --target counts "
                            "what is executed",
-                           k->symbol, (int)length, feature)
+                           uk_kernel_symbol(k), (int)length, feature)
                      : UK_EXIT_OK;
     enum uk_status s = uk_kernel_emit(job->context, k, NULL, UK_EMIT_ASM, &text, &length);
     struct code *c = s ? NULL : calloc(1, sizeof *c);
@@ -322,11 +322,12 @@ static int bench_static(struct uk_job *job, const struct uk_kernel *k, const cha
         const struct loop l = find_loop(c);
 
         if (c->lines == LINES)
-            status = uk_complain(UK_EXIT_WRONG, "%s: more than %d lines of assembly", k->symbol, LINES);
+            status =
+                uk_complain(UK_EXIT_WRONG, "%s: more than %d lines of assembly", uk_kernel_symbol(k), LINES);
         else if (l.instructions)
             status = print_rows(k, c, &l, only);
         else if (named)
-            status = uk_complain(UK_EXIT_WRONG, "%s: there is no loop in it", k->symbol);
+            status = uk_complain(UK_EXIT_WRONG, "%s: there is no loop in it", uk_kernel_symbol(k));
         fflush(stdout);
     }
     free(c);
@@ -364,8 +365,7 @@ static bool is_asked_for(struct uk_job *job, const struct uk_kernel *k, const ch
 int uk_bench_static(const struct uk_arguments *a) {
     if (uk_gpu_kind_of(a->target))
         return uk_bench_gpu(a);
-    int rows, status = UK_EXIT_OK;
-    const struct uk_kernel *all = uk_kernels(&rows);
+    int status = UK_EXIT_OK;
     const struct uk_arch *arch = NULL;
     const char *core = core_named(a->target, &arch);
     struct uk_job job = {.context = uk_context_create()};
@@ -377,8 +377,8 @@ int uk_bench_static(const struct uk_arguments *a) {
             status = UK_EXIT_USAGE;
     if (!status)
         printf("%-34s %-15s %9s %9s %7s %10s\n", "kernel", "core", "cycles/k", "bound", "ratio", "fma share");
-    for (int i = 0; i < (a->positionals ? a->positionals : rows) && !status; i++) {
-        const struct uk_kernel *k = a->positionals ? uk_kernel_find(a->positional[i]) : &all[i];
+    for (int i = 0; i < (a->positionals ? a->positionals : uk_kernel_count()) && !status; i++) {
+        const struct uk_kernel *k = a->positionals ? uk_kernel_find(a->positional[i]) : uk_kernel_at(i);
 
         if (is_asked_for(&job, k, a->target, core, arch, &status))
             status = bench_static(&job, k, core, a->positionals);

@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 #include "machine/machine.h"
 #include "registry/kernel_contract.h"
+#include "registry/registry.h"
 #include "runtime/runtime.h"
 #include "ukernels.h"
 

@@ -160,13 +160,11 @@ static bool runs(const struct gemm_type *t, const struct uk_kernel *k) {
 }
 
 static void take_kernels(struct gemm_type *t) {
-    int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
     const char *isa = NULL; /* of the row before: rows of one instruction set share the string */
     bool has = false;
 
-    for (int i = 0; i < count; i++) {
-        const struct uk_kernel *k = &rows[i];
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
 
         if (k->op[0] != t->name[0] || k->cores)
             continue;
@@ -240,11 +238,9 @@ static void look_up(struct gemm_type *t, const struct uk_machine *machine) {
 static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
     const struct uk_kernel *best = NULL;
     double least = 0;
-    int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
 
-    for (int i = 0; i < count; i++) {
-        const struct uk_kernel *k = &rows[i];
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
 
         if (strcmp(k->op, t->form_op[GEMM_PANELS]) || k->cores || k->edges != UK_EDGES_ANY || k->a_over ||
             k->a_align > t->size || k->b_align > t->size || k->c_align > t->c_size ||
@@ -264,13 +260,13 @@ static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
 /* The kernel that fills its panels: zeros are zeros in all types of a byte. */
 static const struct uk_kernel *group_pack_of(const struct gemm_type *t, const char *op) {
     const struct uk_kernel *best = NULL;
-    int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
 
-    for (int i = 0; i < count; i++)
-        if (!strcmp(rows[i].op, op) && rows[i].kr == t->kr && !rows[i].a_over && !rows[i].cores &&
-            runs(t, &rows[i]))
-            take_one(&best, &rows[i]);
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
+
+        if (!strcmp(k->op, op) && k->kr == t->kr && !k->a_over && !k->cores && runs(t, k))
+            take_one(&best, k);
+    }
     return best;
 }
 

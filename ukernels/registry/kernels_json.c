@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ukernels.h"
+#include "registry.h"
 
 /* Adds the first n characters of s; 0 if there was memory for it. */
 static int add_word(cJSON *list, const char *s, size_t n) {
@@ -155,15 +155,16 @@ int main(void) {
 #define UK_DEVICE_ROW(name, ...) {#name, true},
 #include "machine/archs.def"
     };
-    int count;
-    const struct uk_kernel *rows = uk_kernels(&count);
     cJSON *all = cJSON_CreateArray();
 
     for (size_t a = 0; a < sizeof archs / sizeof *archs; a++)
-        for (int i = 0; i < count; i++)
-            if ((strcmp(rows[i].arch, "any") ? !strcmp(rows[i].arch, archs[a].name) : !archs[a].is_device) &&
-                add_kernel(all, &rows[i], archs[a].name))
+        for (int i = 0; i < uk_kernel_count(); i++) {
+            const struct uk_kernel *k = uk_kernel_at(i);
+
+            if ((strcmp(k->arch, "any") ? !strcmp(k->arch, archs[a].name) : !archs[a].is_device) &&
+                add_kernel(all, k, archs[a].name))
                 return 1;
+        }
     char *text = cJSON_Print(all);
 
     return !text || puts(text) < 0 || fflush(stdout);

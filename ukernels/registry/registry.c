@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "machine/arch.h"
-#include "kernels.h"
+#include "registry.h"
 
 /* Rows override the defaults that UK_KERNEL gives in the same initializer, which is intended. */
 #pragma GCC diagnostic ignored "-Woverride-init"
@@ -24,40 +24,79 @@
 /* Only a row of this architecture refers to its kernel: the conditional is a constant. */
 #define UK_SYMBOL_OF(op, mr, nr, isa, impl) uk_##op##_##mr##x##nr##_##isa##_##impl
 
-#define UK_KERNEL(op_, mr_, nr_, isa_, impl_, ...)                                             \
-    {.symbol = UK_STRING(UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_)),                            \
-     .op = #op_,                                                                               \
-     .isa = #isa_,                                                                             \
-     .impl = #impl_,                                                                           \
-     .arch = arch_##isa_,                                                                      \
-     .features = features_##isa_,                                                              \
-     .parameters = parameters_##op_,                                                           \
-     .declaration = declaration_##op_,                                                         \
-     .function = own_##isa_ ? (void (*)(void))UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_) : NULL, \
-     .mr = mr_,                                                                                \
-     .nr = nr_,                                                                                \
-     .kr = 1,                                                                                  \
-     .row_step = mr_,                                                                          \
-     .a_align = 1,                                                                             \
-     .b_align = 1,                                                                             \
-     .c_align = 1,                                                                             \
+#define UK_KERNEL(op_, mr_, nr_, isa_, impl_, ...)                                            \
+    {.symbol = UK_STRING(UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_)),                           \
+     .op = #op_,                                                                              \
+     .isa = #isa_,                                                                            \
+     .impl = #impl_,                                                                          \
+     .arch = arch_##isa_,                                                                     \
+     .features = features_##isa_,                                                             \
+     .parameters = parameters_##op_,                                                          \
+     .declaration = declaration_##op_,                                                        \
+     .function = own_##isa_ ? (uk_function *)UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_) : NULL, \
+     .mr = mr_,                                                                               \
+     .nr = nr_,                                                                               \
+     .kr = 1,                                                                                 \
+     .row_step = mr_,                                                                         \
+     .a_align = 1,                                                                            \
+     .b_align = 1,                                                                            \
+     .c_align = 1,                                                                            \
      __VA_ARGS__},
 static const struct uk_kernel rows[] = {
 #include "kernels.def"
 };
 #undef UK_KERNEL
 
-const struct uk_kernel *uk_kernels(int *count) {
-    if (count)
-        *count = (int)(sizeof rows / sizeof *rows);
-    return rows;
+enum { ROWS = sizeof rows / sizeof *rows };
+
+int uk_kernel_count(void) {
+    return ROWS;
+}
+
+const struct uk_kernel *uk_kernel_at(int i) {
+    return i >= 0 && i < ROWS ? &rows[i] : NULL;
 }
 
 const struct uk_kernel *uk_kernel_find(const char *symbol) {
-    for (size_t i = 0; symbol && i < sizeof rows / sizeof *rows; i++)
+    for (size_t i = 0; symbol && i < ROWS; i++)
         if (!strcmp(rows[i].symbol, symbol))
             return &rows[i];
     return NULL;
+}
+
+#define READ(type, field)                                    \
+    type uk_kernel_##field(const struct uk_kernel *kernel) { \
+        return kernel ? kernel->field : 0;                   \
+    }
+READ(const char *, symbol)
+READ(const char *, op)
+READ(const char *, isa)
+READ(const char *, impl)
+READ(const char *, arch)
+READ(const char *, features)
+READ(const char *, cores)
+READ(const char *, parameters)
+READ(uk_function *, function)
+READ(int, mr)
+READ(int, nr)
+READ(int, kr)
+READ(int, row_step)
+READ(double, fma)
+READ(double, loads)
+READ(double, other)
+READ(enum uk_exec_scope, scope)
+
+enum uk_space uk_kernel_space(const struct uk_kernel *kernel, int operand) {
+    switch (kernel ? operand : -1) {
+    case 0:
+        return kernel->a_space;
+    case 1:
+        return kernel->b_space;
+    case 2:
+        return kernel->c_space;
+    default:
+        return UK_SPACE_GENERIC;
+    }
 }
 
 bool uk_kernel_runs_here(const struct uk_kernel *kernel) {
@@ -110,9 +149,8 @@ static const char *space_of(const struct uk_kernel *k, int tensor) {
                                         [UK_SPACE_GLOBAL] = "",
                                         [UK_SPACE_SHARED] = " in shared",
                                         [UK_SPACE_PRIVATE] = " in register"};
-    const enum uk_space spaces[] = {UK_SPACE_GENERIC, k->a_space, k->b_space, k->c_space};
 
-    return texts[spaces[tensor > 3 ? 0 : tensor]];
+    return texts[uk_kernel_space(k, tensor - 1)];
 }
 
 /* The word in capitals that begins at s, one of a fixed list (so that SYMBOLREQUIRES is two); 0: none. */
@@ -155,6 +193,10 @@ size_t uk_kernel_declaration(const struct uk_kernel *kernel, char *buffer, size_
     return length;
 }
 
+const char *uk_version(void) {
+    return UK_VERSION;
+}
+
 const char *uk_status_text(enum uk_status status) {
     static const char *const texts[] = {
         [UK_OK] = "ok",
@@ -175,7 +217,3 @@ const char *uk_status_text(enum uk_status status) {
 
     return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
-const char *uk_version(void) {
-    return UK_VERSION;
-}
-

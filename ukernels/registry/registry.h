@@ -2,7 +2,7 @@
 /*
  * Which kernels there are and what each computes. kernels.def has a row for each kernel, ops.def for each operation: its C
  * parameters and its declaration, a text of the .uk language. registry.c makes the array of struct uk_kernel from them, which
- * ukernels.h describes; rows.py reads the same rows for the build, bitcode.py compiles their sources to bitcode, kernels_json.c
+ * programs read by functions; rows.py reads the same rows for the build, bitcode.py compiles their sources to bitcode, kernels_json.c
  * prints the list that importers read. reference.c computes each operation in plain loops: kernels are tested against it.
  * half.h converts f16 and bf16.
  *
@@ -13,7 +13,41 @@
 #ifndef UK_REGISTRY_H
 #define UK_REGISTRY_H
 
-#include "ukernels.h"
+#include "kernels.h"
+
+/* Which edge tiles a kernel takes. */
+enum uk_edges {
+    UK_EDGES_ANY,  /* 1 <= mr <= MR, 1 <= nr <= NR */
+    UK_EDGES_ROWS, /* fewer rows; nr = NR */
+    UK_EDGES_COLS, /* fewer columns; mr = MR */
+    UK_EDGES_FULL, /* neither */
+};
+
+/* A row of kernels.def. Programs and libuktensorize read it by the functions of ukernels.h, so that it may get fields: what has such
+ * a function is described there. */
+struct uk_kernel {
+    const char *symbol;
+    const char *op;
+    const char *isa;
+    const char *impl;
+    const char *arch;
+    /* The source, if the row shares it with others: "intrinsics/any/name.c"; else NULL. */
+    const char *file;
+    const char *features; /* default: the isa's */
+    const char *cores;    /* default NULL */
+    const char *parameters;
+    const char *declaration; /* its op's, in which uk_kernel_declaration replaces the words in capitals */
+    uk_function *function;
+    int mr, nr;
+    int kr;                        /* default 1 */
+    enum uk_edges edges;           /* default UK_EDGES_ANY */
+    int row_step;                  /* default MR */
+    int a_over;                    /* elements of the first operand it may read past the end of a row */
+    int a_align, b_align, c_align; /* bytes; default 1: the elements' own alignment suffices */
+    double fma, loads, other;
+    enum uk_exec_scope scope;                /* default UK_EXEC_THREAD */
+    enum uk_space a_space, b_space, c_space; /* of its first three operands; default UK_SPACE_GENERIC */
+};
 
 #define UK_REFERENCE_PARAMETERS(...) __VA_ARGS__
 #define UK_OP_ROW(name, parameters, declaration) \

@@ -88,18 +88,23 @@ def planned(w):
 
 
 def run(w):
-    return w.plan(), 1, w.matrix(), w.matrix(), 1, w.matrix(), w.keep((ctypes.c_double * 5)()), None
+    return w.plan(), 1, w.matrix(), w.matrix(), 1, w.matrix(), w.keep((ctypes.c_double * 6)()), None
 
 
 OF_TYPES = {"": product, "_batch": batch, "_batch_strided": strided, "_plan": planned, "_run": run,
             "_pack_a": lambda w: (w.plan(a_packed=True), w.matrix(), w.matrix()), "_pack_b": lambda w: (w.plan(b_packed=True), w.matrix(), w.matrix())}
+FIELDS = {"symbol": None, "op": None, "isa": None, "impl": None, "arch": None, "features": None, "cores": None, "parameters": None, "function": None,
+          "mr": 0, "nr": 0, "kr": 0, "row_step": 0, "fma": 0, "loads": 0, "other": 0, "scope": 0}
 GOOD = {
     **{f"uk_{letter}gemm{rest}": arguments for letter in "sd" for rest, arguments in OF_TYPES.items()},
     **{f"uk_igemm{rest}": {"": bytes_product, "_batch": bytes_batch, "_batch_strided": bytes_strided, "_run": bytes_run}.get(rest, arguments)
        for rest, arguments in OF_TYPES.items()},
     "uk_status_text": lambda w: (0,),
     "uk_version": lambda w: (),
-    "uk_kernels": lambda w: (w.keep(ctypes.c_int()),),
+    "uk_kernel_count": lambda w: (),
+    "uk_kernel_at": lambda w: (0,),
+    **{f"uk_kernel_{field}": lambda w: (w.api.uk_kernel_find(b"uk_sgemm_4x8_generic_c"),) for field in FIELDS},
+    "uk_kernel_space": lambda w: (w.api.uk_kernel_find(b"uk_sgemm_4x8_generic_c"), 0),
     "uk_kernel_find": lambda w: (b"uk_sgemm_4x8_generic_c",),
     "uk_kernel_runs_here": lambda w: (w.api.uk_kernel_find(b"uk_sgemm_4x8_generic_c"),),
     "uk_kernel_declaration": lambda w: (w.api.uk_kernel_find(b"uk_sgemm_4x8_generic_c"), w.text(), 64),
@@ -115,7 +120,7 @@ GOOD = {
 }
 
 # What does no harm, by function and place of the argument.
-HARMLESS = {("uk_cpu_status", 0): ("NULL",), ("uk_kernels", 0): ("NULL",), ("uk_kernel_declaration", 1): ("NULL",), ("uk_gemm_explain", 1): ("NULL",)}
+HARMLESS = {("uk_cpu_status", 0): ("NULL",), ("uk_kernel_declaration", 1): ("NULL",), ("uk_gemm_explain", 1): ("NULL",)}
 HARMLESS.update({(f"uk_gemm_{what}", 0): ("one of the other type",) for what in ("workspace", "packed_a_size", "packed_b_size", "explain")})
 HARMLESS.update({(f"uk_{letter}gemm_plan", 10): ("NULL",) for letter in "sdi"})
 HARMLESS.update({(f"uk_{letter}gemm_run", i): ("NULL",) for letter in "sd" for i in (6, 7)})
@@ -125,7 +130,7 @@ HARMLESS.update({("uk_igemm_batch_strided", i): ("-1",) for i in (8, 11)} | {("u
 # What the header says is not looked at; and what is right, but has no end.
 NOT_CALLED = {("uk_sgemm_run", 0): "NULL", ("uk_dgemm_run", 0): "NULL", ("uk_parallel_for", 2): str(INT64_MAX)}
 # What returns a number or a text has 0, false, NULL or "" for what there is not.
-RETURNED = {"uk_kernel_find": None, "uk_kernel_runs_here": False, "uk_kernel_declaration": 0, "uk_cpu_has": False,
+RETURNED = {"uk_kernel_find": None, "uk_kernel_at": None, "uk_kernel_space": 0, **{f"uk_kernel_{field}": none for field, none in FIELDS.items()}, "uk_kernel_runs_here": False, "uk_kernel_declaration": 0, "uk_cpu_has": False,
             "uk_gemm_workspace": 0, "uk_gemm_packed_a_size": 0, "uk_gemm_packed_b_size": 0, "uk_gemm_explain": 0}
 
 
