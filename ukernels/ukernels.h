@@ -264,7 +264,7 @@ enum uk_status uk_dgemm_batch_strided(enum uk_layout layout, enum uk_transpose t
  *         uk_sgemm_plan(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, m, n, k, lda, ldb, ldc, NULL);
  *     size_t bytes = status ? 0 : uk_gemm_workspace(&plan);
  *     void *workspace = bytes ? aligned_alloc(64, (bytes + 63) / 64 * 64) : NULL;
- *     struct uk_sgemm_epilogue relu = {.low = 0, .high = INFINITY, .column_bias = bias};
+ *     struct uk_sgemm_epilogue relu = {.flags = UK_EPILOGUE_CLAMP, .low = 0, .high = INFINITY, .column_bias = bias};
  *     if (!status)
  *         status = uk_sgemm_run(&plan, 1, a, b, 0, c, &relu, workspace); // c = max(a b + bias, 0)
  *     free(workspace);
@@ -301,15 +301,22 @@ enum uk_status uk_dgemm_plan(struct uk_gemm_plan *plan, enum uk_layout layout, e
  *
  *   c = min(max(scale * c + row_bias[i] + column_bias[j], low), high)
  *
- * i and j are the row and column of C in the caller's layout. A NaN in c is kept. Zero-initialize; every zero means that
- * nothing is done: a scale of 0 counts as 1, and low and high that are both 0 do not clamp. To clamp, set both. */
+ * i and j are the row and column of C in the caller's layout. Zero-initialize: what has no flag and no pointer is not done.
+ * A scale of 0 is as a beta of 0: the product and C are not read, and every element becomes its biases, clamped, also where it would
+ * have been NaN. Otherwise a NaN is kept. */
+enum uk_epilogue_flag {
+    UK_EPILOGUE_SCALE = 1, /* multiplies by scale */
+    UK_EPILOGUE_CLAMP = 2, /* to [low, high]; relu: 0 and INFINITY */
+};
 struct uk_sgemm_epilogue {
-    float scale;              /* 0 or 1: none */
-    float low, high;          /* relu: 0 and INFINITY; no clamp: both 0, or -INFINITY and INFINITY */
+    unsigned flags;           /* UK_EPILOGUE_SCALE | UK_EPILOGUE_CLAMP, or one of them, or 0 */
+    float scale;              /* 0 without its flag */
+    float low, high;          /* both 0 without their flag */
     const float *row_bias;    /* m elements, or NULL */
     const float *column_bias; /* n elements, or NULL */
 };
 struct uk_dgemm_epilogue {
+    unsigned flags;
     double scale;
     double low, high;
     const double *row_bias;
@@ -320,8 +327,8 @@ struct uk_dgemm_epilogue {
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan);
 /* Computes the plan's product, in the sense above. epilogue may be NULL. workspace is uk_gemm_workspace(plan) bytes aligned to 64,
  * used by one call at a time: nothing is allocated then. If it is NULL, the call takes memory that an earlier one kept, or allocates.
- * UK_INVALID_ARGUMENT: the plan is of the other type, or was not made. It may not be NULL, which alone is not looked at: a small
- * product takes ten cycles. */
+ * UK_INVALID_ARGUMENT: the plan is of the other type, or was not made; the epilogue has an unknown flag, or a scale or bounds
+ * without their flag. The plan may not be NULL, which alone is not looked at: a small product takes ten cycles. */
 enum uk_status uk_sgemm_run(const struct uk_gemm_plan *plan, float alpha, const float *a, const float *b,
                             float beta, float *c, const struct uk_sgemm_epilogue *epilogue, void *workspace);
 enum uk_status uk_dgemm_run(const struct uk_gemm_plan *plan, double alpha, const double *a, const double *b,

@@ -333,6 +333,8 @@ static void same_bits_of_small(void **state) {
 
 static void epilogues(void **state) {
     (void)state;
+    sepilogue_flags();
+    depilogue_flags();
     for (int64_t i = 0; i < part_of(300); i++) {
         struct shape s = draw(i);
 

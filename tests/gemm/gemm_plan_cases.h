@@ -89,17 +89,18 @@ static void F(identical)(const struct shape *s) {
 
 /* ---- epilogues ---- */
 
-/* Every 12th i is a zeroed epilogue, of which nothing may be seen. */
+/* Every 60th i is a zeroed epilogue, of which nothing may be seen; every third scales by 0, and nothing of A, B and C may. */
 static void F(epilogue)(const struct shape *s, int64_t i) {
     struct F(data) d;
     struct uk_gemm_plan plan;
     ELEMENT *rows = malloc((size_t)s->m * sizeof *rows), *columns = malloc((size_t)s->n * sizeof *columns);
+    static const double bounds[][2] = {{0, 0}, {0, INFINITY}, {-INFINITY, INFINITY}, {0, 6}, {0, 0}};
+    const bool scales = i % 3, clamps = i / 3 % 5;
     const struct UK(gemm_epilogue) e = {
-        .scale = (ELEMENT)(i % 3),
-        .low = i / 3 % 4 == 2 ? (ELEMENT)-INFINITY : 0,
-        .high = i / 3 % 4 == 3   ? 6
-                : i / 3 % 4 == 0 ? 0
-                                 : (ELEMENT)INFINITY,
+        .flags = (scales ? UK_EPILOGUE_SCALE : 0) | (clamps ? UK_EPILOGUE_CLAMP : 0),
+        .scale = i % 3 == 2 ? 2 : 0,
+        .low = (ELEMENT)bounds[i / 3 % 5][0],
+        .high = (ELEMENT)bounds[i / 3 % 5][1],
         .row_bias = i % 4 & 1 ? rows : NULL,
         .column_bias = i % 4 & 2 ? columns : NULL,
     };
@@ -113,11 +114,14 @@ static void F(epilogue)(const struct shape *s, int64_t i) {
         for (int64_t c = 0; c < s->n; c++) {
             ELEMENT *x = &d.expected[at(&d.c, r, c)];
 
-            *x = (e.scale != 0 ? e.scale : 1) * *x + (e.row_bias ? rows[r] : 0) +
-                 (e.column_bias ? columns[c] : 0);
-            if (e.low != 0 || e.high != 0)
+            *x = (scales ? e.scale : 1) * *x + (e.row_bias ? rows[r] : 0) + (e.column_bias ? columns[c] : 0);
+            if (clamps)
                 *x = *x < e.low ? e.low : *x > e.high ? e.high : *x;
         }
+    if (i % 3 == 1 && s->k)
+        d.pa[at(&d.a, s->m - 1, s->k - 1)] = d.pb[at(&d.b, 0, s->n - 1)] = (ELEMENT)NAN;
+    if (i % 3 == 1)
+        d.pc[at(&d.c, 0, 0)] = (ELEMENT)NAN;
     assert_int_equal(
         UK(gemm_plan)(&plan, s->layout, s->ta, s->tb, s->m, s->n, s->k, d.a.ld, d.b.ld, d.c.ld, NULL), UK_OK);
     assert_int_equal(UK(gemm_run)(&plan, (ELEMENT)s->alpha, d.pa, d.pb, (ELEMENT)s->beta, d.pc, &e, NULL),
@@ -126,6 +130,32 @@ static void F(epilogue)(const struct shape *s, int64_t i) {
     F(unmake)(&d);
     free(rows);
     free(columns);
+}
+
+/* Values without their flag, and flags that are none, are refused; a clamp keeps NaN. */
+static void F(epilogue_flags)(void) {
+    static const struct UK(gemm_epilogue) wrong[] = {{.flags = 4},
+                                                     {.flags = ~0u},
+                                                     {.scale = 1},
+                                                     {.high = 1},
+                                                     {.flags = UK_EPILOGUE_SCALE, .low = -1},
+                                                     {.flags = UK_EPILOGUE_CLAMP, .scale = 2}};
+    const struct UK(gemm_epilogue) zero = {.flags = UK_EPILOGUE_CLAMP};
+    const ELEMENT a[4] = {1, 2, 3, (ELEMENT)NAN};
+    struct uk_gemm_plan plan;
+
+    assert_int_equal(
+        UK(gemm_plan)(&plan, UK_ROW_MAJOR, UK_NO_TRANSPOSE, UK_NO_TRANSPOSE, 2, 2, 2, 2, 2, 2, NULL), UK_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ELEMENT c[4] = {5, 5, 5, 5};
+
+        assert_int_equal(UK(gemm_run)(&plan, 1, a, a, 0, c, &wrong[i], NULL), UK_INVALID_ARGUMENT);
+        assert_true(c[0] == 5 && c[3] == 5);
+    }
+    ELEMENT c[4] = {5, 5, 5, 5};
+
+    assert_int_equal(UK(gemm_run)(&plan, 1, a, a, 0, c, &zero, NULL), UK_OK);
+    assert_true(c[0] == 0 && isnan(c[1]) && isnan(c[2]) && isnan(c[3]));
 }
 
 /* ---- batches ---- */

@@ -47,9 +47,9 @@ DIRECT(run_any)(const struct gemm_plan *plan, ELEMENT alpha, const ELEMENT *a, c
 
     if (!epilogue && DIRECT(call_plan)(plan, alpha, a, b, beta, c, workspace))
         return UK_OK;
-    if (epilogue)
-        e = epilogue_given(epilogue->scale, epilogue->low, epilogue->high, epilogue->row_bias,
-                           epilogue->column_bias);
+    if (epilogue && !epilogue_given(epilogue->flags, epilogue->scale, epilogue->low, epilogue->high,
+                                    epilogue->row_bias, epilogue->column_bias, &e))
+        return UK_INVALID_ARGUMENT;
     return uk_gemm_run_as(plan, &TYPE, alpha, a, b, beta, c, epilogue ? &e : NULL, workspace);
 }
 

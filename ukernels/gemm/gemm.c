@@ -11,6 +11,8 @@ enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_ty
 
     if (plan->type != type)
         return UK_INVALID_ARGUMENT;
+    if (e && e->scale == 0) /* what is scaled is not read */
+        o.alpha = o.beta = 0;
     if (e && plan->swapped) {
         const void *rows = e->row_bias;
 
@@ -32,13 +34,15 @@ static enum uk_status call(const struct gemm_type *type, const struct gemm_shape
     return status ? status : uk_gemm_run_as(&plan, type, alpha, a, b, beta, c, NULL, NULL);
 }
 
-/* What the caller's epilogue means: zeros change nothing. */
-static struct gemm_epilogue epilogue_given(double scale, double low, double high, const void *row_bias,
-                                           const void *column_bias) {
-    const bool clamps = low != 0 || high != 0;
+/* What the caller's epilogue means; false: a flag is unknown, or missing where there is a value. */
+static bool epilogue_given(unsigned flags, double scale, double low, double high, const void *row_bias,
+                           const void *column_bias, struct gemm_epilogue *e) {
+    const bool scales = flags & UK_EPILOGUE_SCALE, clamps = flags & UK_EPILOGUE_CLAMP;
 
-    return (struct gemm_epilogue){scale != 0 ? scale : 1, clamps ? low : -HUGE_VAL, clamps ? high : HUGE_VAL,
-                                  row_bias, column_bias};
+    *e = (struct gemm_epilogue){scales ? scale : 1, clamps ? low : -HUGE_VAL, clamps ? high : HUGE_VAL,
+                                row_bias, column_bias};
+    return !(flags & ~(unsigned)(UK_EPILOGUE_SCALE | UK_EPILOGUE_CLAMP)) && (scales || scale == 0) &&
+           (clamps || (low == 0 && high == 0));
 }
 
 size_t uk_gemm_workspace(const struct uk_gemm_plan *plan) {

@@ -49,6 +49,8 @@ class World:
             return [None, ("one that is not made", zero), ("one of the other type", self.plan("d" if self.letter == "s" else "s"))]
         if kind == "const struct uk_gemm_options *":
             return [(str(n) + " threads", self.keep(GemmOptions(threads=n))) for n in (-1, INT_MIN)]
+        if kind.endswith("gemm_epilogue *"):
+            return [None, ("an unknown flag", self.keep((ctypes.c_uint * 12)(4))), ("a bias beside an unknown flag", self.keep((ctypes.c_uint * 12)(8, *[1] * 11)))]
         if kind.endswith("*const *"):
             return [None, ("NULLs", self.keep((ctypes.c_void_p * 2)()))]
         return [None]
