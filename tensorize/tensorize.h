@@ -28,6 +28,13 @@
  * Units: sizes, strides and offsets count elements; only alignments and workspaces count bytes. A tensor's address is
  * that of its origin, the element whose indices are all 0. f16 and bf16 elements and scalars are passed as their bits,
  * in uint16_t.
+ * GPUs: the function of a program that is compiled for one launches kernels. It has the device, opened by uk_gpu_open() of gpu.h,
+ * as its first argument, and device addresses in place of pointers, the workspace's among them:
+ *
+ *     int matmul(struct uk_gpu *gpu, int64_t M, int64_t K, int64_t N, uk_gpu_address A, uk_gpu_address B, uk_gpu_address C);
+ *
+ * It may return before the kernels have run: uk_gpu_wait() and downloads wait for them. The image is loaded at the first call
+ * with a device.
  * Threads: a context and all that was made with it belong to one thread at a time; different contexts are
  * independent. The generated function may be called from many threads at once.
  * Ownership: programs and modules are destroyed before their context, in any order among themselves; a module of the
@@ -58,6 +65,9 @@ struct uk_options;
 
 enum uk_type { UK_F64, UK_F32, UK_F16, UK_BF16, UK_I64, UK_I32, UK_I16, UK_I8, UK_U8, UK_TYPES };
 
+/* The version of the library that is loaded, as uk_version() is that of libukernels: "0.2.0". */
+const char *uk_tensorize_version(void);
+
 /* ---- context ---- */
 
 /* Makes a context. NULL: no memory. */
@@ -65,9 +75,6 @@ struct uk_context *uk_context_create(void);
 /* Frees the context, after everything that was made with it. */
 void uk_context_destroy(struct uk_context *c);
 /* The last error, "FILE:LINE:COLUMN: error: what; what to do", or "". Valid until the next call with c. For a program made
-/* The version of the library that is loaded, as uk_version() is that of libukernels: "0.2.0". */
-const char *uk_tensorize_version(void);
-
  * by calls the message has the function's name in place of the file, and the item that the call makes in place of the line:
  * "matmul: step 2: error: ...". Items are counted from 1 by kind (statement, step, tensor, scalar, assumption, intrinsic,
  * import); "before statement 2" is an expression that is made before that statement. */
@@ -169,6 +176,8 @@ enum uk_status uk_program_create(struct uk_context *c, const char *name, struct 
  * no sticky failures. */
 enum uk_status uk_program_check(struct uk_program *p);
 
+/* Operators have the same name for integers and for values: uk_index_add(), uk_add(). */
+
 /* A size: an int64_t argument of the function. The first use fixes its place among the arguments. */
 struct uk_index *uk_size(struct uk_program *p, const char *name);
 /* The same with a default, which `uk run` uses and automatic schedules assume. */
@@ -176,18 +185,19 @@ struct uk_index *uk_size_default(struct uk_program *p, const char *name, int64_t
 /* An iterator of statements; its range follows from the dimensions that it alone indexes. */
 struct uk_index *uk_iterator(struct uk_program *p, const char *name);
 struct uk_index *uk_integer(struct uk_program *p, int64_t value);
-struct uk_index *uk_plus(struct uk_program *p, struct uk_index *a, struct uk_index *b);
-struct uk_index *uk_minus(struct uk_program *p, struct uk_index *a, struct uk_index *b);
+struct uk_index *uk_index_add(struct uk_program *p, struct uk_index *a, struct uk_index *b);
+struct uk_index *uk_index_subtract(struct uk_program *p, struct uk_index *a, struct uk_index *b);
 /* The product. One side must be a constant, except in strides, where sizes may be multiplied. */
-struct uk_index *uk_times(struct uk_program *p, struct uk_index *a, struct uk_index *b);
+struct uk_index *uk_index_multiply(struct uk_program *p, struct uk_index *a, struct uk_index *b);
 /* The quotient rounded down, and its remainder (>= 0), for a constant divisor > 0. */
-struct uk_index *uk_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor);
-struct uk_index *uk_mod(struct uk_program *p, struct uk_index *a, int64_t divisor);
+struct uk_index *uk_index_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor);
+struct uk_index *uk_index_mod(struct uk_program *p, struct uk_index *a, int64_t divisor);
 
 enum uk_relation { UK_EQUAL, UK_NOT_EQUAL, UK_LESS, UK_LESS_EQUAL, UK_GREATER, UK_GREATER_EQUAL };
-struct uk_index *uk_relate(struct uk_program *p, enum uk_relation r, struct uk_index *a, struct uk_index *b);
+struct uk_index *uk_index_compare(struct uk_program *p, enum uk_relation r, struct uk_index *a,
+                                  struct uk_index *b);
 /* True where both relations are. */
-struct uk_index *uk_both(struct uk_program *p, struct uk_index *a, struct uk_index *b);
+struct uk_index *uk_index_and(struct uk_program *p, struct uk_index *a, struct uk_index *b);
 /* Assumes the relation, which the function tests at entry: UK_INVALID_SIZE. */
 void uk_assume(struct uk_program *p, struct uk_index *relation);
 
@@ -241,7 +251,7 @@ struct uk_expr *uk_and(struct uk_program *p, struct uk_expr *a, struct uk_expr *
 struct uk_expr *uk_or(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_not(struct uk_program *p, struct uk_expr *a);
 
-enum uk_assign { UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MUL, UK_ASSIGN_MAX, UK_ASSIGN_MIN };
+enum uk_assign { UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MULTIPLY, UK_ASSIGN_MAX, UK_ASSIGN_MIN };
 enum uk_reduce { UK_REDUCE_NONE, UK_REDUCE_SUM, UK_REDUCE_PROD, UK_REDUCE_MAX, UK_REDUCE_MIN };
 struct uk_reduction {
     enum uk_reduce kind;
@@ -293,7 +303,7 @@ void uk_vectorize(struct uk_program *p, const char *loop);
 /* Runs the iterations of the loops, which are directly nested, in parallel by uk_parallel_for(). They must be independent. */
 void uk_parallel(struct uk_program *p, int n, const char *const loops[]);
 /* Makes the loop's iterations, which must be independent, blocks of a GPU's grid or threads of a block. axis: "block.x" ...
- * "thread.z". Of the targets here, "interp" alone has any. */
+ * "thread.z". Targets of GPUs have them, and "interp". */
 void uk_bind(struct uk_program *p, const char *loop, const char *axis);
 /* Software pipelining: buffers in UK_SCOPE_SHARED that each iteration of the loop fills get 2 to 4 slots, and the data of a later
  * iteration is loaded while this one's is read. */
@@ -338,8 +348,9 @@ void uk_tensorize(struct uk_program *p, const char *loop, const char *kernel);
 
 /* Zero-initialize; every zero means the default. NULL in place of the options: all defaults. */
 struct uk_options {
-    /* "native" (default), "x86_64-avx2", "x86_64-avx512", "aarch64-neon", "armv7-neon", "riscv64", each with "+feature..." in
-     * LLVM's spelling ("+f16" is "+fullfp16"); a core, "cortex-a53", "cortex-a76", "neoverse-n1", ...; or "interp". */
+    /* "native" (default), which is this CPU; or a name that uk_target_name() lists: an instruction set ("x86_64-avx2"), a core
+     * ("cortex-a53"), a GPU ("amdgcn-gfx90a"), each with "+feature..." in LLVM's spelling ("+f16" is "+fullfp16"); or "interp", whose
+     * modules interpret the loops. */
     const char *target;
     /* A stage that no kernel computes runs as plain loops, and a note says which and why; if this is set it is
      * UK_NO_MATCH instead, except for cheap copies, which uk_explain names: those that take less time than the tensorized
@@ -379,8 +390,9 @@ enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options
 void uk_module_destroy(struct uk_module *m);
 /* The generated function; cast it to the type that UK_EMIT_HEADER prints. Lives as long as the module. */
 void *uk_module_function(const struct uk_module *m);
-/* Calls it with arguments in arrays, of which only those may be NULL that are empty: sizes that are not defined, scalars, tensors (and after them the workspace, if that is
- * an argument), each in order; returns its status. */
+/* Calls it with arguments in arrays, of which only those may be NULL that are empty: sizes that are not defined, scalars, tensors
+ * (and after them the workspace, if that is an argument), each in order; returns its status. On GPUs the device stands before the
+ * tensors, whose addresses are converted to pointers. */
 int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
                    void *const *tensors);
 /* The i-th phase of the compilation and its milliseconds, for i = 0, 1, ... until the name is NULL. */
@@ -421,6 +433,8 @@ const char *uk_context_time(const struct uk_context *c, int i, double *milliseco
 /* A text that lists, for every stage and tensorize step, the kernels that were considered: those that fit, the cheapest first,
  * then the others with their first difference, those that got furthest first, ten of them or all_candidates; and the chosen one. */
 enum uk_status uk_explain(struct uk_program *p, const struct uk_options *options, char **text);
+/* The i-th target's name, i = 0, 1, ..., those of one architecture side by side and "interp" last; NULL where there are no more. */
+const char *uk_target_name(int i);
 /* UK_OK if this process can run code for the target (as in struct uk_options), or interpret its loops; UK_UNSUPPORTED, with
  * a message, if it is for another architecture or for features that this CPU lacks. */
 enum uk_status uk_target_runs(struct uk_context *c, const char *target);

@@ -148,11 +148,11 @@ static void add_statement(struct checking *c, const struct uk_statement *s, stru
     /* The last operation may be one with the addition. */
     if (real && s->assign == UK_ASSIGN_ADD && (s->right->op == UK_E_MUL || s->reduce == UK_REDUCE_SUM))
         k.differs |= k.rounds || left->rounds || k.largest + left->largest > exact_to(type);
-    if (s->assign == UK_ASSIGN_MUL)
+    if (s->assign == UK_ASSIGN_MULTIPLY)
         k.steps = k.steps > 0 || left->steps > 0 ? HUGE_VAL : 0;
     else if (s->assign == UK_ASSIGN_ADD)
         k.steps += left->steps;
-    if (s->assign == UK_ASSIGN_MUL || s->assign == UK_ASSIGN_ADD)
+    if (s->assign == UK_ASSIGN_MULTIPLY || s->assign == UK_ASSIGN_ADD)
         k.largest = s->assign == UK_ASSIGN_ADD ? k.largest + left->largest : HUGE_VAL;
     /* Another statement may have written other elements. */
     *left = either(k, *left);

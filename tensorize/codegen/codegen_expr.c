@@ -502,7 +502,7 @@ static LLVMValueRef reduced(struct uk_codegen *g, bool any_order, enum uk_expr_o
 
 void uk_cg_store(struct uk_codegen *g, const struct uk_node *n) {
     static const enum uk_expr_op op[] = {[UK_ASSIGN_ADD] = UK_E_ADD,
-                                         [UK_ASSIGN_MUL] = UK_E_MUL,
+                                         [UK_ASSIGN_MULTIPLY] = UK_E_MUL,
                                          [UK_ASSIGN_MAX] = UK_E_MAX,
                                          [UK_ASSIGN_MIN] = UK_E_MIN};
     enum uk_type type = n->target.tensor->type;

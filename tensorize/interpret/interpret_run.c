@@ -304,7 +304,7 @@ static bool prepare_ranges(struct run *r) {
 
 /* reset writes what an empty reduction gives; update adds to what is there. */
 static enum uk_assign assign_of(const struct uk_statement *s, enum uk_form_kind form) {
-    static const enum uk_assign updates[] = {UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MUL, UK_ASSIGN_MAX,
+    static const enum uk_assign updates[] = {UK_ASSIGN, UK_ASSIGN_ADD, UK_ASSIGN_MULTIPLY, UK_ASSIGN_MAX,
                                              UK_ASSIGN_MIN};
 
     if (form == UK_FORM_RESET)

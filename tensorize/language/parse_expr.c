@@ -105,7 +105,7 @@ static struct uk_index *affine_term(struct uk_parser *ps) {
             return uk_program_fail(ps->p, UK_SYNTAX, ps->t->at,
                                    "%.*s after an integer times an operand; write (2*p) / 3, not 2*p / 3",
                                    (int)ps->t->n, ps->t->s);
-        return x ? uk_times(ps->p, e, x) : NULL;
+        return x ? uk_index_multiply(ps->p, e, x) : NULL;
     }
     while (e && times_ahead(ps)) {
         char op = *ps->t++->s;
@@ -117,9 +117,9 @@ static struct uk_index *affine_term(struct uk_parser *ps) {
         if (!uk_expect_int(ps, "an integer", &value))
             return NULL;
         if (op == '*')
-            e = uk_times(ps->p, e, uk_integer(ps->p, value));
+            e = uk_index_multiply(ps->p, e, uk_integer(ps->p, value));
         else
-            e = op == '/' ? uk_floordiv(ps->p, e, value) : uk_mod(ps->p, e, value);
+            e = op == '/' ? uk_index_floordiv(ps->p, e, value) : uk_index_mod(ps->p, e, value);
     }
     return e;
 }
@@ -133,7 +133,7 @@ struct uk_index *uk_parse_affine(struct uk_parser *ps) {
 
         if (!r)
             return NULL;
-        e = plus ? uk_plus(ps->p, e, r) : uk_minus(ps->p, e, r);
+        e = plus ? uk_index_add(ps->p, e, r) : uk_index_subtract(ps->p, e, r);
     }
     return e;
 }
@@ -168,11 +168,11 @@ struct uk_index *uk_parse_relations(struct uk_parser *ps) {
         while (l && r >= 0) {
             ps->t++;
             struct uk_index *right = uk_parse_affine(ps);
-            struct uk_index *e = right ? uk_relate(ps->p, (enum uk_relation)r, l, right) : NULL;
+            struct uk_index *e = right ? uk_index_compare(ps->p, (enum uk_relation)r, l, right) : NULL;
 
             if (!e)
                 return NULL;
-            all = all ? uk_both(ps->p, all, e) : e;
+            all = all ? uk_index_and(ps->p, all, e) : e;
             l = right;
             r = relation_ahead(ps);
         }

@@ -21,7 +21,7 @@ static struct uk_index *one_stride(struct uk_parser *ps) {
         }
         if (!factor)
             return NULL;
-        e = e ? uk_times(ps->p, e, factor) : factor;
+        e = e ? uk_index_multiply(ps->p, e, factor) : factor;
     } while (e && uk_accept(ps, "*"));
     return e;
 }

@@ -232,7 +232,7 @@ static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struc
         return NULL;
     if ((op == UK_I_AND) != (a->op >= UK_I_EQ) || (op == UK_I_AND) != (b->op >= UK_I_EQ))
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "a relation is no integer; join relations by uk_both only");
+                               "a relation is no integer; join relations by uk_index_and only");
     struct uk_index *e =
         op >= UK_I_EQ ? uk_index_node(&p->arena, op, a, b) : uk_index_written(&p->arena, op, a, b);
 
@@ -246,15 +246,15 @@ static struct uk_index *combine(struct uk_program *p, enum uk_index_op op, struc
     return uk_program_made(p, e);
 }
 
-struct uk_index *uk_plus(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
+struct uk_index *uk_index_add(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
     return combine(p, UK_I_ADD, a, b);
 }
 
-struct uk_index *uk_minus(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
+struct uk_index *uk_index_subtract(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
     return combine(p, UK_I_SUB, a, b);
 }
 
-struct uk_index *uk_times(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
+struct uk_index *uk_index_multiply(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
     return combine(p, UK_I_MUL, a, b);
 }
 
@@ -267,22 +267,23 @@ static struct uk_index *by_constant(struct uk_program *p, enum uk_index_op op, s
     return combine(p, op, a, uk_integer(p, divisor));
 }
 
-struct uk_index *uk_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor) {
+struct uk_index *uk_index_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor) {
     return by_constant(p, UK_I_DIV, a, divisor);
 }
 
-struct uk_index *uk_mod(struct uk_program *p, struct uk_index *a, int64_t divisor) {
+struct uk_index *uk_index_mod(struct uk_program *p, struct uk_index *a, int64_t divisor) {
     return by_constant(p, UK_I_MOD, a, divisor);
 }
 
-struct uk_index *uk_relate(struct uk_program *p, enum uk_relation r, struct uk_index *a, struct uk_index *b) {
+struct uk_index *uk_index_compare(struct uk_program *p, enum uk_relation r, struct uk_index *a,
+                                  struct uk_index *b) {
     if (uk_may_build(p) && (unsigned)r > UK_GREATER_EQUAL)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                                "there is no relation %d; take one of enum uk_relation", (int)r);
     return combine(p, (enum uk_index_op)(UK_I_EQ + (int)r), a, b);
 }
 
-struct uk_index *uk_both(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
+struct uk_index *uk_index_and(struct uk_program *p, struct uk_index *a, struct uk_index *b) {
     return combine(p, UK_I_AND, a, b);
 }
 
@@ -302,7 +303,8 @@ static void add_assumption(struct uk_program *p, struct uk_index *relation) {
     struct uk_position before = uk_begin_item(p, UK_ITEM_ASSUMPTION, number);
 
     if (!relation || relation->op < UK_I_EQ || relation->op > UK_I_GE)
-        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at, "uk_assume takes a relation%s; make it by uk_relate",
+        uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                        "uk_assume takes a relation%s; make it by uk_index_compare",
                         relation ? "" : ", and it is NULL");
     else if ((assume = uk_program_made(p, uk_alloc(&p->arena, sizeof *assume)))) {
         assume->relation = relation;

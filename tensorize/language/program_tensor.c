@@ -183,7 +183,7 @@ static bool set_reduction(struct uk_program *p, struct uk_statement *s, const st
         return false;
     if (r->where && r->where->op < UK_I_EQ)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "`where` takes relations; make them by uk_relate");
+                               "`where` takes relations; make them by uk_index_compare");
     for (int i = 0; i < r->iterators; i++) {
         struct uk_index *e = r->iterator[i];
 

@@ -64,8 +64,9 @@ static struct uk_expr *expression_at(struct uk_schedule *s, const struct uk_stag
 
 static enum uk_assign assignment(const struct uk_stage *st) {
     static const enum uk_assign of[] = {
-        [UK_REDUCE_NONE] = UK_ASSIGN,    [UK_REDUCE_SUM] = UK_ASSIGN_ADD, [UK_REDUCE_PROD] = UK_ASSIGN_MUL,
-        [UK_REDUCE_MAX] = UK_ASSIGN_MAX, [UK_REDUCE_MIN] = UK_ASSIGN_MIN,
+        [UK_REDUCE_NONE] = UK_ASSIGN,          [UK_REDUCE_SUM] = UK_ASSIGN_ADD,
+        [UK_REDUCE_PROD] = UK_ASSIGN_MULTIPLY, [UK_REDUCE_MAX] = UK_ASSIGN_MAX,
+        [UK_REDUCE_MIN] = UK_ASSIGN_MIN,
     };
 
     return st->statement->assign == UK_ASSIGN ? of[st->statement->reduce] : st->statement->assign;

@@ -15,7 +15,7 @@ static const char *reduction_name(enum uk_reduce r) {
 static const char *assignment_name(enum uk_assign a) {
     static const char *const name[] = {[UK_ASSIGN] = "=",
                                        [UK_ASSIGN_ADD] = "+=",
-                                       [UK_ASSIGN_MUL] = "*=",
+                                       [UK_ASSIGN_MULTIPLY] = "*=",
                                        [UK_ASSIGN_MAX] = "max=",
                                        [UK_ASSIGN_MIN] = "min="};
 
@@ -26,7 +26,7 @@ bool uk_match_forms(struct uk_attempt *t) {
     const struct uk_statement *p = t->st->statement;
     const struct uk_form *f = t->k->form;
     static const enum uk_assign adds[] = {[UK_REDUCE_SUM] = UK_ASSIGN_ADD,
-                                          [UK_REDUCE_PROD] = UK_ASSIGN_MUL,
+                                          [UK_REDUCE_PROD] = UK_ASSIGN_MULTIPLY,
                                           [UK_REDUCE_MAX] = UK_ASSIGN_MAX,
                                           [UK_REDUCE_MIN] = UK_ASSIGN_MIN};
     bool outer_sum = false, guarded = false;

@@ -7,7 +7,7 @@
 
 static bool grows_in_place(const struct uk_statement *t) {
     static const enum uk_reduce of[] = {[UK_ASSIGN_ADD] = UK_REDUCE_SUM,
-                                        [UK_ASSIGN_MUL] = UK_REDUCE_PROD,
+                                        [UK_ASSIGN_MULTIPLY] = UK_REDUCE_PROD,
                                         [UK_ASSIGN_MAX] = UK_REDUCE_MAX,
                                         [UK_ASSIGN_MIN] = UK_REDUCE_MIN};
 

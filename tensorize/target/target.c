@@ -310,6 +310,16 @@ static enum uk_status find_base(struct uk_context *c, const char *name, size_t n
     return UK_OK;
 }
 
+const char *uk_target_name(int i) {
+    const struct uk_target *t = uk_targets;
+
+    while (i > 0 && t->name) {
+        t++;
+        i--;
+    }
+    return i ? NULL : t->name;
+}
+
 enum uk_status uk_target_find(struct uk_context *c, const char *name, const struct uk_target **out) {
     if (!name)
         name = "native";

@@ -159,7 +159,7 @@ static struct weighing weigh(struct uk_verifier *v, int64_t terms) {
     r = as_type(&w, left->type, r);
     if (s->reduce == UK_REDUCE_SUM)
         r.bound *= (long double)terms;
-    if (uk_verify_reads(v, left) && (s->assign == UK_ASSIGN_MUL || s->reduce == UK_REDUCE_PROD))
+    if (uk_verify_reads(v, left) && (s->assign == UK_ASSIGN_MULTIPLY || s->reduce == UK_REDUCE_PROD))
         r = (struct range){r.bound * old.bound, r.quantum * old.quantum};
     else if (uk_verify_reads(v, left))
         r = (struct range){r.bound + old.bound, fminl(r.quantum, old.quantum)};

@@ -21,7 +21,7 @@ struct parts {
 static struct parts declare(struct uk_program *p) {
     struct parts b = {.n = uk_size(p, "N"), .m = uk_integer(p, 7), .i = uk_iterator(p, "i")};
 
-    b.relation = uk_relate(p, UK_GREATER, b.n, uk_integer(p, 0));
+    b.relation = uk_index_compare(p, UK_GREATER, b.n, uk_integer(p, 0));
     b.X = uk_tensor(p, "X", UK_F32, 1, &b.n, NULL);
     b.Y = uk_tensor(p, "Y", UK_F32, 1, &b.n, NULL);
     b.T = uk_temp(p, "T", UK_F32, 1, &b.n, NULL);
@@ -53,14 +53,14 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_size(p, NULL))                                                                            \
     CALL(uk_size_default(p, "N", -1))                                                                 \
     CALL(uk_iterator(p, "sum"))                                                                       \
-    CALL(uk_plus(p, b->n, NULL))                                                                      \
-    CALL(uk_minus(p, b->relation, b->n))                                                              \
-    CALL(uk_times(p, NULL, NULL))                                                                     \
-    CALL(uk_floordiv(p, b->n, 0))                                                                     \
-    CALL(uk_mod(p, b->n, -1))                                                                         \
-    CALL(uk_relate(p, ANY_RELATION, b->n, b->n))                                                      \
-    CALL(uk_relate(p, UK_LESS, b->n, NULL))                                                           \
-    CALL(uk_both(p, b->n, b->relation))                                                               \
+    CALL(uk_index_add(p, b->n, NULL))                                                                 \
+    CALL(uk_index_subtract(p, b->relation, b->n))                                                     \
+    CALL(uk_index_multiply(p, NULL, NULL))                                                            \
+    CALL(uk_index_floordiv(p, b->n, 0))                                                               \
+    CALL(uk_index_mod(p, b->n, -1))                                                                   \
+    CALL(uk_index_compare(p, ANY_RELATION, b->n, b->n))                                               \
+    CALL(uk_index_compare(p, UK_LESS, b->n, NULL))                                                    \
+    CALL(uk_index_and(p, b->n, b->relation))                                                          \
     CALL(uk_assume(p, NULL))                                                                          \
     CALL(uk_assume(p, b->n))                                                                          \
     CALL(uk_tensor(p, "Z", UK_F32, 9, NINE, NULL))                                                    \
@@ -137,14 +137,15 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_tensorize(p, "Y.i", NULL))
 
 /* Rules that a program breaks as a whole: the calls succeed, every use of the program fails. */
-#define BROKEN_RULES(CALL)                                                                                   \
-    CALL(uk_statement(p, NULL, b->X, &b->i, UK_ASSIGN, NULL,                                                 \
-                      uk_element(p, uk_tensor(p, "Z", UK_F32, 1, &b->m, NULL), &b->i)))                      \
-    CALL(uk_statement(p, NULL, b->Y, (struct uk_index *[]){uk_times(p, b->n, b->i)}, UK_ASSIGN, NULL, b->x)) \
-    CALL(uk_statement(p, NULL, b->X, &b->i, UK_ASSIGN_ADD, NULL,                                             \
-                      uk_element(p, uk_temp(p, "U", UK_F32, 1, &b->n, NULL), &b->i)))                        \
-    CALL(uk_tensor_layout(p, b->X, "(i, j) -> [i, j]", NULL))                                                \
-    CALL(uk_assume(p, uk_relate(p, UK_EQUAL, uk_times(p, b->n, b->n), b->n)))                                \
+#define BROKEN_RULES(CALL)                                                                               \
+    CALL(uk_statement(p, NULL, b->X, &b->i, UK_ASSIGN, NULL,                                             \
+                      uk_element(p, uk_tensor(p, "Z", UK_F32, 1, &b->m, NULL), &b->i)))                  \
+    CALL(uk_statement(p, NULL, b->Y, (struct uk_index *[]){uk_index_multiply(p, b->n, b->i)}, UK_ASSIGN, \
+                      NULL, b->x))                                                                       \
+    CALL(uk_statement(p, NULL, b->X, &b->i, UK_ASSIGN_ADD, NULL,                                         \
+                      uk_element(p, uk_temp(p, "U", UK_F32, 1, &b->n, NULL), &b->i)))                    \
+    CALL(uk_tensor_layout(p, b->X, "(i, j) -> [i, j]", NULL))                                            \
+    CALL(uk_assume(p, uk_index_compare(p, UK_EQUAL, uk_index_multiply(p, b->n, b->n), b->n)))            \
     CALL(uk_split(p, "Y.i", 4, "X", "ii"))
 
 /* Makes the call of that number; returns its text, or NULL if there is none. */
@@ -476,7 +477,8 @@ static void no_program_is_harmless(void **state) {
 /* What a message says of the place: an item of a text, or one that a call made, by its kind and number. */
 static void messages_name_the_item(void **state) {
     static const char *const expected[][2] = {
-        {"uk_floordiv(p, b->n, 0)", "broken: before statement 1: error: the divisor 0 is not positive; "},
+        {"uk_index_floordiv(p, b->n, 0)",
+         "broken: before statement 1: error: the divisor 0 is not positive; "},
         {"uk_tensor(p, \"Z\", UK_F32, 9,", "broken: tensor 4: error: Z has 9 dimensions; "},
         {"uk_scalar(p, \"s\", UK_TYPES)", "broken: scalar 1: error: a scalar has no such type as 9; "},
         {"uk_assume(p, NULL)", "broken: assumption 1: error: uk_assume takes a relation, and it is NULL; "},

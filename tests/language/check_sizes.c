@@ -113,7 +113,7 @@ static struct uk_program *built(const char *index_of_x) {
     struct uk_index *N = uk_size(p, "N"), *M = uk_size(p, "M"), *i = uk_iterator(p, "i");
     struct uk_tensor *x = uk_tensor(p, "X", UK_F32, 1, (struct uk_index *[]){N}, NULL);
     struct uk_tensor *y = uk_tensor(p, "Y", UK_F32, 1, (struct uk_index *[]){M}, NULL);
-    struct uk_index *at = uk_plus(p, i, !strcmp(index_of_x, "N") ? N : uk_integer(p, 3));
+    struct uk_index *at = uk_index_add(p, i, !strcmp(index_of_x, "N") ? N : uk_integer(p, 3));
 
     uk_statement(p, NULL, y, &i, UK_ASSIGN, NULL, uk_element(p, x, &at));
     return p;

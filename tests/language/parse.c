@@ -266,7 +266,7 @@ static struct uk_program *matmul_by_calls(struct uk_context *c) {
     struct uk_expr *product = uk_multiply(p, uk_element(p, A, (struct uk_index *[]){m, k}),
                                           uk_element(p, B, (struct uk_index *[]){k, n}));
 
-    uk_assume(p, uk_relate(p, UK_EQUAL, uk_mod(p, N, 32), uk_integer(p, 0)));
+    uk_assume(p, uk_index_compare(p, UK_EQUAL, uk_index_mod(p, N, 32), uk_integer(p, 0)));
     uk_statement(p, NULL, C, (struct uk_index *[]){m, n}, UK_ASSIGN_ADD,
                  &(struct uk_reduction){.kind = UK_REDUCE_SUM, .iterators = 1, .iterator = {k}}, product);
     uk_split(p, "C.n", 2048, "nc", "n1");

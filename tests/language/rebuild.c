@@ -34,23 +34,23 @@ static struct uk_index *make_index(struct maker *m, const struct uk_index *e) {
 
     switch (e->op) {
     case UK_I_NEG:
-        return uk_minus(p, uk_integer(p, 0), a);
+        return uk_index_subtract(p, uk_integer(p, 0), a);
     case UK_I_ADD:
-        return uk_plus(p, a, b);
+        return uk_index_add(p, a, b);
     case UK_I_SUB:
-        return uk_minus(p, a, b);
+        return uk_index_subtract(p, a, b);
     case UK_I_MUL:
-        return uk_times(p, a, b);
+        return uk_index_multiply(p, a, b);
     case UK_I_DIV:
-        return uk_floordiv(p, a, e->b->value);
+        return uk_index_floordiv(p, a, e->b->value);
     case UK_I_MOD:
-        return uk_mod(p, a, e->b->value);
+        return uk_index_mod(p, a, e->b->value);
     case UK_I_AND:
-        return uk_both(p, a, b);
+        return uk_index_and(p, a, b);
     default:
         if (e->op < UK_I_EQ || e->op > UK_I_GE)
             fail_msg("no call makes the integer operator %d", e->op);
-        return uk_relate(p, (enum uk_relation)(e->op - UK_I_EQ), a, b);
+        return uk_index_compare(p, (enum uk_relation)(e->op - UK_I_EQ), a, b);
     }
 }
 
@@ -192,7 +192,7 @@ static void make_statement(struct maker *m, const struct uk_statement *s) {
         r.where = make_index(m, s->where);
     for (int d = 0; d < s->left.tensor->dims; d++)
         if (s->left.index[d]->is_offset)
-            left[d] = uk_plus(m->p, left[d], uk_integer(m->p, 0));
+            left[d] = uk_index_add(m->p, left[d], uk_integer(m->p, 0));
     uk_statement(m->p, s->has_label ? s->label : NULL, find_tensor(m, s->left.tensor), index, s->assign,
                  s->reduce ? &r : NULL, make_value(m, s->right));
     for (int i = 0; i < s->ranges; i++)

@@ -414,6 +414,24 @@ static void broken_files(void **state) {
     refused(UK_IMPORT_FILE, "kernel.rs", UK_UNSUPPORTED, WORDS("kernel.rs", ".bc"));
 }
 
+/* All of archs.def and the interpreter's, none of which is unknown. */
+static void targets_are_listed(void **state) {
+    static const char *const names[] = {
+#define UK_TARGET_ROW(name, ...) name,
+#include "machine/archs.def"
+        "interp", NULL};
+    const int count = sizeof names / sizeof *names;
+
+    (void)state;
+    for (int i = 0; i < count - 1; i++) {
+        assert_string_equal(uk_target_name(i), names[i]);
+        assert_int_not_equal(uk_target_runs(context, names[i]), UK_INVALID_ARGUMENT);
+    }
+    assert_null(uk_target_name(count - 1));
+    assert_null(uk_target_name(-1));
+    assert_string_equal(uk_tensorize_version(), uk_version());
+}
+
 static void unsuitable_targets(void **state) {
     struct sum s;
 
@@ -487,6 +505,7 @@ int main(void) {
         cmocka_unit_test(duplicate_symbol),
         cmocka_unit_test(newer_llvm),
         cmocka_unit_test(broken_files),
+        cmocka_unit_test(targets_are_listed),
         cmocka_unit_test(unsuitable_targets),
         cmocka_unit_test(address_spaces),
     };

@@ -97,7 +97,7 @@ static void handles(void **state) {
     assert_int_equal(uk_program_status(other), UK_OK);
     for (int use = 0; use < 12; use++) {
         p = parse(ADD);
-        struct uk_index *own = uk_iterator(p, "j"), *relation = uk_relate(other, UK_LESS, M, M);
+        struct uk_index *own = uk_iterator(p, "j"), *relation = uk_index_compare(other, UK_LESS, M, M);
         struct uk_tensor *Z = uk_tensor(p, "Z", UK_F32, 1, (struct uk_index *[]){uk_size(p, "N")}, NULL);
         struct uk_expr *one = uk_number(p, 1);
         const struct uk_reduction sum = {.kind = UK_REDUCE_SUM, .iterators = 1, .iterator = {j}};
@@ -107,7 +107,7 @@ static void handles(void **state) {
         assert_int_equal(uk_program_status(p), UK_OK);
         switch (use) {
         case 0:
-            uk_plus(p, own, j);
+            uk_index_add(p, own, j);
             break;
         case 1:
             uk_element(p, A, &own);

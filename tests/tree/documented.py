@@ -102,10 +102,11 @@ def check_library_headers():
 
 
 def check_compiler_header():
-    text, calls, emitted, several, verified, search = header_examples(source / "tensorize/tensorize.h")
+    text, on_gpu, calls, emitted, several, verified, search = header_examples(source / "tensorize/tensorize.h")
     libraries = ["-luktensorize", "-lukernels"]
     use = "#include <ukernels/tensorize.h>\n"
     run_c("from_text", f"{FACTORS}\nfloat result[4];\nint status = 1;", use + text, f"return status || !({PRODUCT});", libraries)
+    run_c("prototype_on_gpu", "", "#include <ukernels/gpu.h>\n" + on_gpu, "return 0;", libraries)
     run_c(
         "by_calls", "struct uk_context *c = uk_context_create();\nstruct uk_module *module = NULL;", use + calls,
         f"""{FACTORS}

@@ -181,7 +181,7 @@ def logical(w):
 
 
 def relation(w):
-    return w.api.uk_relate(w.p, 5, w.size(), w.api.uk_integer(w.p, 1))
+    return w.api.uk_index_compare(w.p, 5, w.size(), w.api.uk_integer(w.p, 1))
 
 
 def sizes(w):
@@ -203,6 +203,7 @@ def compiled(*rest):
 
 GOOD = {
     "uk_tensorize_version": Good(lambda w: ()),
+    "uk_target_name": Good(lambda w: (0,)),
     "uk_context_create": Good(lambda w: ()),
     "uk_context_destroy": Good(lambda w: (w.api.uk_context_create(),)),
     "uk_context_message": Good(lambda w: (w.c,)),
@@ -227,15 +228,15 @@ GOOD = {
     "uk_size_default": Good(lambda w: (w.p, b"M", 64)),
     "uk_iterator": Good(lambda w: (w.p, b"m")),
     "uk_integer": Good(lambda w: (w.p, 1)),
-    **{f"uk_{op}": Good(lambda w: (w.p, w.size(), w.api.uk_integer(w.p, 2))) for op in ("plus", "minus", "times")},
-    **{f"uk_{op}": Good(lambda w: (w.p, w.size(), 2)) for op in ("floordiv", "mod")},
-    "uk_relate": Good(lambda w: (w.p, 5, w.size(), w.api.uk_integer(w.p, 1))),
-    "uk_both": Good(lambda w: (w.p, relation(w), relation(w))),
+    **{f"uk_{op}": Good(lambda w: (w.p, w.size(), w.api.uk_integer(w.p, 2))) for op in ("index_add", "index_subtract", "index_multiply")},
+    **{f"uk_{op}": Good(lambda w: (w.p, w.size(), 2)) for op in ("index_floordiv", "index_mod")},
+    "uk_index_compare": Good(lambda w: (w.p, 5, w.size(), w.api.uk_integer(w.p, 1))),
+    "uk_index_and": Good(lambda w: (w.p, relation(w), relation(w))),
     "uk_assume": Good(lambda w: (w.p, relation(w))),
     **{name: Good(lambda w: (w.p, b"Z", 1, 1, w.array(w.size()), w.array(w.api.uk_integer(w.p, 2)))) for name in ("uk_tensor", "uk_temp")},
     "uk_tensor_layout": Good(lambda w: (w.p, w.tensor(), b"(i) -> [i / 4, i % 4]", w.array(w.api.uk_integer(w.p, 8), w.api.uk_integer(w.p, 2)))),
     "uk_tensor_align": Good(lambda w: (w.p, w.tensor(), 16)),
-    "uk_tensor_over": Good(lambda w: (w.p, w.tensor(), w.array(w.api.uk_plus(w.p, w.size(), w.api.uk_integer(w.p, 1))))),
+    "uk_tensor_over": Good(lambda w: (w.p, w.tensor(), w.array(w.api.uk_index_add(w.p, w.size(), w.api.uk_integer(w.p, 1))))),
     "uk_tensor_scope": Good(lambda w: (w.p, w.api.uk_temp(w.p, b"Z", 1, 1, w.array(w.size()), None), 0)),
     "uk_scalar": Good(lambda w: (w.p, b"beta", 1)),
     "uk_element": Good(lambda w: (w.p, w.tensor(), w.array(w.iterator()))),
@@ -309,7 +310,7 @@ HARMLESS = {
     ("uk_context_destroy", 0): ANY, ("uk_text_free", 0): ANY, ("uk_program_destroy", 0): ANY, ("uk_module_destroy", 0): ANY,
     ("uk_context_time", 2): ANY, ("uk_module_time", 2): ANY,
     # Any integer is one; what is too large is refused where it is used.
-    ("uk_integer", 1): ANY, ("uk_integer_number", 1): ("-1", *MOST), ("uk_floordiv", 2): MOST, ("uk_mod", 2): MOST, ("uk_size_default", 2): MOST,
+    ("uk_integer", 1): ANY, ("uk_integer_number", 1): ("-1", *MOST), ("uk_index_floordiv", 2): MOST, ("uk_index_mod", 2): MOST, ("uk_size_default", 2): MOST,
     ("uk_program_define", 2): MOST, ("uk_split_parts", 2): MOST, ("uk_split", 2): MOST, ("uk_tile", 3): MOST, ("uk_tile", 4): MOST,
     # Row-major; the tensor's name; a name that is chosen.
     ("uk_tensor", 5): NULL, ("uk_temp", 5): NULL, ("uk_tensor_layout", 3): NULL, ("uk_statement", 1): (*NULL, *A_LONG_NAME),
