@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room target: architectures, targets, what their cores can do. It uses base, and the rows of cores (ukernels/machine). Data:
- * struct uk_arch, uk_target.
+ * Room target: architectures, targets, what their cores can do. It uses base, the rows of cores (ukernels/machine) and those of
+ * kernels (ukernels/registry). Data: struct uk_arch, uk_target.
  */
 #ifndef UK_TARGET_H
 #define UK_TARGET_H
