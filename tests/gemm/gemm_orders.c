@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "gemm/gemm.h"
+#include "gemm/path.h"
 #include "random.h"
 
 enum { SHAPES = 40000 };
@@ -44,7 +44,7 @@ static int64_t round_up(int64_t n) {
 
 struct order {
     int64_t block; /* of k */
-    unsigned char path;
+    const void *path;
 };
 
 /* Of the index-th shape; small products: each element is one sum, as of tiles with one block. */
@@ -68,7 +68,7 @@ static struct order order_of(int64_t index, bool packed) {
     assert_int_equal(status, UK_OK);
     const struct gemm_plan *plan = gemm_plan_in(&p);
 
-    return (struct order){plan->direct && plan->path == GEMM_TILES ? k : plan->kc, plan->path};
+    return (struct order){plan->direct && plan->path == &uk_gemm_tiles ? k : plan->kc, plan->path};
 }
 
 /* In a process that has not called before, with so many threads. */

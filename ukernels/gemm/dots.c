@@ -11,8 +11,7 @@
  *
  * This decision is part of every small product's time: it has no divisions, and its arguments are in registers.
  */
-#include "cost.h"
-#include "direct.h"
+#include "path.h"
 
 enum { TREE = 45, PLAN = 500 };
 /* Cycles per byte that is transposed, of operands in L1 or L2; and the factor by which inner products of
@@ -86,3 +85,113 @@ int64_t uk_gemm_dots_block(const struct gemm_type *t, int64_t m, int64_t k) {
         return k;
     return gemm_parts(gemm_parts(k, gemm_parts(k, most)), 16) * 16;
 }
+
+/* ---- the path ---- */
+
+/* Inner products, if they are faster; at most one operand is transposed. */
+static enum uk_status plan_dots(struct gemm_plan *p, bool is_small) {
+    const struct uk_kernel *k = p->type->nt;
+    const bool transposes_a = p->a_step != 1, transposes_b = p->b_step != 1;
+    const int64_t leading = uk_gemm_leading(p->k, p->type->size);
+
+    if (is_small || (transposes_a && transposes_b) ||
+        !(transposes_a || transposes_b
+              ? uk_gemm_suits_transposed_dots(p->type, p->m, p->n, p->k,
+                                              transposes_a ? p->b_column : p->a_row, transposes_a)
+              : uk_gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
+        return UK_NO_MATCH;
+    p->cycles = uk_gemm_dots_cycles(p->type, p->m, p->n, p->k, transposes_a ? leading : p->a_row,
+                                    transposes_b ? leading : p->b_column);
+    p->a_block = transposes_a && !p->a_packed ? p->m * leading : 0;
+    p->b_block = transposes_b && !p->b_packed ? p->n * leading : 0;
+    p->kc = uk_gemm_dots_block(p->type, p->m, p->k);
+    /* Of rows, or of columns. */
+    const int64_t threads =
+        p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
+    const int64_t rows = gemm_parts(p->m, k->mr), columns = gemm_parts(p->n, k->nr);
+    int64_t *tasks = rows > columns ? &p->row_tasks : &p->column_tasks;
+
+    p->rows = k->mr;
+    *tasks = gemm_least(threads, rows > columns ? rows : columns);
+    *tasks = *tasks < 1 ? 1 : *tasks;
+    return UK_OK;
+}
+
+/* Packed operands are copies in the same order, without the gaps between rows. */
+static void run_dots(void *context, int64_t index, int64_t thread) {
+    const struct gemm_task *t = context;
+    const struct gemm_plan *plan = t->plan;
+    const struct gemm_operands *o = t->o;
+    const int64_t leading = uk_gemm_leading(plan->k, plan->type->size);
+    struct gemm_dots d = {.kernel = plan->type->nt,
+                          .k = plan->k,
+                          .k_block = plan->kc,
+                          .lda = plan->a_packed || plan->a_block ? leading : plan->a_row,
+                          .ldb = plan->b_packed || plan->b_block ? leading : plan->b_column,
+                          .ldc = plan->ldc,
+                          .alpha = o->alpha,
+                          .beta = o->beta,
+                          .epilogue = o->epilogue};
+    int64_t rows, columns;
+
+    (void)thread;
+    gemm_share(plan->row_tasks == 1 ? 0 : index, plan->row_tasks, plan->m, d.kernel->mr, &d.row, &rows);
+    gemm_share(plan->row_tasks == 1 ? index : 0, plan->column_tasks, plan->n, d.kernel->nr, &d.column,
+               &columns);
+    d.m = rows - d.row;
+    d.n = columns - d.column;
+    d.a = gemm_at(plan, plan->a_block ? t->work : o->a, d.row * d.lda);
+    d.b = gemm_at(plan, plan->b_block ? t->work : o->b, d.column * d.ldb);
+    d.c = gemm_at_written(plan, o->c, d.row * d.ldc + d.column);
+    plan->type->dots(&d);
+}
+
+bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
+                      double beta, void *c) {
+    const struct gemm_product p = gemm_product_of(s);
+    const bool swapped = s->layout != UK_ROW_MAJOR;
+
+    GEMM_REQUIRE((uint64_t)(p.m - 2) < GEMM_MOST && (uint64_t)(p.n - 2) < GEMM_MOST);
+    GEMM_REQUIRE((uint64_t)(p.k - 1) < GEMM_MOST);
+    GEMM_REQUIRE(s->layout == UK_ROW_MAJOR || s->layout == UK_COLUMN_MAJOR);
+    GEMM_REQUIRE(((unsigned)s->ta | (unsigned)s->tb) <= 1);
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.lda, p.k) && !gemm_leading_is_invalid(p.ldb, p.k));
+    GEMM_REQUIRE(!gemm_leading_is_invalid(p.ldc, p.n));
+    GEMM_REQUIRE(a && b && c && !p.a_columns && p.b_columns);
+    GEMM_REQUIRE(uk_gemm_suits_dots(t, p.m, p.n, p.k, p.lda, p.ldb));
+    GEMM_REQUIRE(uk_is_alone() || uk_gemm_dots_cycles(t, p.m, p.n, p.k, p.lda, p.ldb) < 2 * GEMM_TASK);
+    t->dots(&(struct gemm_dots){.kernel = t->nt,
+                                .m = p.m,
+                                .n = p.n,
+                                .k = p.k,
+                                .k_block = uk_gemm_dots_block(t, p.m, p.k),
+                                .a = swapped ? b : a,
+                                .lda = p.lda,
+                                .b = swapped ? a : b,
+                                .ldb = p.ldb,
+                                .c = c,
+                                .ldc = p.ldc,
+                                .alpha = 1,
+                                .beta = beta});
+    return true;
+}
+
+static void run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+    struct gemm_task task = {plan, o, workspace};
+
+    if (plan->a_block)
+        uk_gemm_pack_whole_a(plan, o->a, workspace);
+    if (plan->b_block)
+        uk_gemm_pack_whole_b(plan, o->b, workspace);
+    uk_gemm_parallel(plan, run_dots, &task, plan->row_tasks * plan->column_tasks);
+}
+
+static void explain(struct gemm_text *t, const struct gemm_plan *p) {
+    uk_gemm_add(t, "path: inner products of rows of A and columns of B%s\nkernel: %s\nblocks: kc %lld\n",
+                p->a_block   ? ", A transposed first"
+                : p->b_block ? ", B transposed first"
+                             : "",
+                p->type->nt->symbol, (long long)p->kc);
+}
+
+const struct gemm_path uk_gemm_dots = {"dots", plan_dots, run, explain};

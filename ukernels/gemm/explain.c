@@ -3,13 +3,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include "direct.h"
+#include "path.h"
 
-struct text {
-    char *buffer;
-    size_t size, length;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...) {
+void uk_gemm_add(struct gemm_text *t, const char *format, ...) {
     va_list ap;
 
     va_start(ap, format);
@@ -19,23 +15,17 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *t, const char
     t->length += n > 0 ? (size_t)n : 0;
 }
 
-static const char *source(int source, bool packed, bool is_b) {
-    static const char *const texts[] = {"read in place", "copied in rows", "packed in panels"};
-
-    return packed && is_b ? "packed beforehand, in panels" : packed ? "packed beforehand" : texts[source];
-}
-
-static void add_kernels(struct text *t, const struct gemm_direct *d) {
+static void add_kernels(struct gemm_text *t, const struct gemm_direct *d) {
     int64_t from = 0;
 
     for (int i = 0; i < d->column_splits; i++) {
-        add(t, "kernel of columns %lld to %lld: %s\n", (long long)from,
-            (long long)(from + d->column_split[i].columns - 1), d->column_split[i].kernel->symbol);
+        uk_gemm_add(t, "kernel of columns %lld to %lld: %s\n", (long long)from,
+                    (long long)(from + d->column_split[i].columns - 1), d->column_split[i].kernel->symbol);
         from += d->column_split[i].columns;
     }
 }
 
-static void add_direct(struct text *t, const struct gemm_plan *p) {
+static void add_direct(struct gemm_text *t, const struct gemm_plan *p) {
     const struct gemm_type *type = p->type;
     const bool transposed = p->b_column != 1, a_columns = p->a_step != 1;
     const struct gemm_product product = gemm_product_of_plan(p);
@@ -50,40 +40,27 @@ static void add_direct(struct text *t, const struct gemm_plan *p) {
     const bool in_blocks = n >= type->many;
     const struct gemm_direct *direct = type->direct[a_columns];
 
-    add(t, "path: small, %s, A read in place, B %s\n", by_rows ? "along rows of C" : "all rows in one call",
-        transposed  ? "transposed first"
-        : by_panels ? "packed in panels first"
-                    : "read in place");
+    uk_gemm_add(t, "path: small, %s, A read in place, B %s\n",
+                by_rows ? "along rows of C" : "all rows in one call",
+                transposed  ? "transposed first"
+                : by_panels ? "packed in panels first"
+                            : "read in place");
     if (by_panels)
-        add(t, "kernel of the first rows, which packs B: %s\n", type->panel_first->symbol);
+        uk_gemm_add(t, "kernel of the first rows, which packs B: %s\n", type->panel_first->symbol);
     if (n < p->n)
-        add(t, "B: %lld columns at a time\n", (long long)n);
+        uk_gemm_add(t, "B: %lld columns at a time\n", (long long)n);
     if (in_blocks)
-        add(t, "blocks: %lld columns each\n", (long long)most);
+        uk_gemm_add(t, "blocks: %lld columns each\n", (long long)most);
     add_kernels(t, in_blocks || transposed ? &direct[in_blocks ? most : n] : p->direct);
     if (in_blocks && n % most) {
-        add(t, "last block: %lld columns\n", (long long)(n % most));
+        uk_gemm_add(t, "last block: %lld columns\n", (long long)(n % most));
         add_kernels(t, gemm_direct_of(&direct[n % most], p->m, p->k));
     }
 }
 
-static void add_tiles(struct text *t, const struct gemm_plan *p) {
-    const struct uk_kernel *k = p->tile->kernel[p->form];
-
-    add(t, "path: tiles of %lld x %d\n", (long long)p->rows, k->nr);
-    add(t, "kernel: %s%s\n", k->symbol, p->transposed ? ", transposed on the way to C" : "");
-    if (p->tail)
-        add(t, "kernel of the last columns: %s\n", p->tail->symbol);
-    if (p->first)
-        add(t, "kernel of the first rows, which packs B: %s\n", p->first->symbol);
-    add(t, "A: %s\n", source(p->a_source, p->a_packed, false));
-    add(t, "B: %s\n", source(p->b_source, p->b_packed, true));
-    add(t, "blocks: mc %lld, nc %lld, kc %lld\n", (long long)p->mc, (long long)p->nc, (long long)p->kc);
-}
-
 size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t size) {
     const struct gemm_plan *p = gemm_plan_in(plan);
-    struct text t = {buffer, buffer ? size : 0, 0};
+    struct gemm_text t = {buffer, buffer ? size : 0, 0};
 
     if (t.size)
         buffer[0] = 0;
@@ -91,26 +68,16 @@ size_t uk_gemm_explain(const struct uk_gemm_plan *plan, char *buffer, size_t siz
         return 0;
     const long long tasks = p->row_tasks * p->column_tasks;
 
-    add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->type->name, (long long)p->m, (long long)p->n,
-        (long long)p->k, p->swapped ? ", of the transposes: A and B are exchanged" : "");
+    uk_gemm_add(&t, "product: %s, %lld x %lld x %lld, row-major%s\n", p->type->name, (long long)p->m,
+                (long long)p->n, (long long)p->k,
+                p->swapped ? ", of the transposes: A and B are exchanged" : "");
     if (p->direct)
         add_direct(&t, p);
-    else if (p->path == GEMM_TILES)
-        add_tiles(&t, p);
-    else if (p->path == GEMM_SCALE)
-        add(&t, "path: C is scaled, A and B are not read\n");
-    else if (p->path == GEMM_DOTS)
-        add(&t, "path: inner products of rows of A and columns of B%s\nkernel: %s\nblocks: kc %lld\n",
-            p->a_block   ? ", A transposed first"
-            : p->b_block ? ", B transposed first"
-                         : "",
-            p->type->nt->symbol, (long long)p->kc);
     else
-        add(&t, "path: matrix times vector, by %s\nkernel: %s\n",
-            p->path == GEMM_VECTOR_N ? "inner products along contiguous rows" : "sums of contiguous rows",
-            (p->path == GEMM_VECTOR_N ? p->type->gemv_n : p->type->gemv_t)->symbol);
-    add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks, (long long)p->column_tasks);
-    add(&t, "workspace: %zu bytes\n", uk_gemm_workspace_of(p));
-    add(&t, "estimate: %.0f cycles on one thread\n", p->cycles);
+        p->path->explain(&t, p);
+    uk_gemm_add(&t, "threads: %lld (%lld x %lld)\n", tasks, (long long)p->row_tasks,
+                (long long)p->column_tasks);
+    uk_gemm_add(&t, "workspace: %zu bytes\n", uk_gemm_workspace_of(p));
+    uk_gemm_add(&t, "estimate: %.0f cycles on one thread\n", p->cycles);
     return t.length;
 }

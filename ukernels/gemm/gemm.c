@@ -2,7 +2,7 @@
 /* Matrix products: what the calls of both element types share, and then the functions that programs call. */
 #include <math.h>
 #include "batch.h"
-#include "direct.h"
+#include "path.h"
 
 enum uk_status uk_gemm_run_as(const struct gemm_plan *plan, const struct gemm_type *type, double alpha,
                               const void *a, const void *b, double beta, void *c, struct gemm_epilogue *e,

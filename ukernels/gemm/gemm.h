@@ -3,12 +3,13 @@
  * Matrix products of any size and layout on the kernels of the registry: uk_sgemm, uk_dgemm, their batches and plans.
  *
  *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; calls_element.h has those of a type
- *     plan.c             a call's path, kernel, blocks and threads: the least of what cost.c estimates
  *     igemm.c, i32.c     the same of bytes
+ *     plan.c             a call's path; and by tiles its kernel, blocks and threads: the least of what cost.c estimates
+ *     path.h, paths.c    the paths that a product can take, a table; running a plan
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
- *     run.c, pack.c      a plan, computed: blocks, panels, rows of tiles (struct gemm_tile_row)
+ *     run.c, pack.c      the path of tiles: blocks, panels, rows of tiles (struct gemm_tile_row)
+ *     vector.c, dots.c   the paths of matrix-vector products, and of products computed as inner products
  *     direct.c           small products, whose kernels take operands in place and all rows in one call
- *     dots.c             products computed as inner products
  *     element.h          what depends on the element type: f32.c and f64.c include it; direct_element.h likewise, for gemm.c
  *     explain.c          a plan in words
  *
@@ -58,13 +59,7 @@ enum gemm_source {
     GEMM_COPIED, /* a copy in panels */
 };
 
-enum gemm_path {
-    GEMM_SCALE,    /* k = 0, or nothing to do: C = beta C */
-    GEMM_TILES,    /* by tiles */
-    GEMM_VECTOR_N, /* m or n is 1: inner products along contiguous rows of the matrix */
-    GEMM_VECTOR_T, /* m or n is 1: sums of contiguous rows */
-    GEMM_DOTS,     /* inner products of rows of A and columns of B, all contiguous */
-};
+struct gemm_path;
 
 /* What is done with each element of C last, in the product's own layout. Bias and bounds are of the product's type. */
 struct gemm_epilogue {
@@ -186,7 +181,8 @@ struct gemm_plan {
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */
     int threads;
-    unsigned char path, form, tail_form, a_source, b_source;
+    const struct gemm_path *path;
+    unsigned char form, tail_form, a_source, b_source;
     bool swapped;    /* column-major, or transposed, but not both: A and B are exchanged */
     bool transposed; /* C's columns are contiguous, not its rows */
     bool a_packed, b_packed;
@@ -278,6 +274,15 @@ enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 /* ---- f32.c, f64.c, i32.c ---- */
 extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_i32;
 
+/* Element `index` of A or B, and of C. */
+static inline const void *gemm_at(const struct gemm_plan *plan, const void *base, int64_t index) {
+    return (const char *)base + index * plan->type->size;
+}
+
+static inline void *gemm_at_written(const struct gemm_plan *plan, void *base, int64_t index) {
+    return (char *)base + index * plan->type->c_size;
+}
+
 /* Terms of whole groups. */
 static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
     return t->kr == 1 ? k : (k + t->kr - 1) / t->kr * t->kr;
@@ -304,6 +309,8 @@ struct gemm_shape {
     int64_t m, n, k, lda, ldb, ldc;
 };
 
+/* The path of tiles, as path.h has it. */
+enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p, bool is_small);
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
 /* Bytes; 0: none. */
@@ -330,13 +337,6 @@ struct gemm_operands {
 enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
 /* The same if the product is small; false: it is not, and nothing has been done. */
 bool uk_gemm_run_direct(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace);
-/* The same if it is a matrix-vector product, alpha being 1, for one thread and without a workspace. It saves making a plan,
- * which takes as long as 10000 multiply-adds. */
-bool uk_gemm_run_vector(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
-                        double beta, void *c);
-/* The same if it is best computed as inner products. */
-bool uk_gemm_run_dots(const struct gemm_type *t, const struct gemm_shape *s, const void *a, const void *b,
-                      double beta, void *c);
 /* Whether an operand that would be read or written is NULL. */
 bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o);
 /* Runs `count` tasks on the plan's threads. */

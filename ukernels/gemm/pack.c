@@ -7,11 +7,7 @@
  * [n/NR][k/KR][NR][KR], and 0 fills the last group. The matrix of a matrix-vector product is copied in its order,
  * without the gaps between rows.
  */
-#include "gemm.h"
-
-static const char *at(const struct gemm_plan *plan, const void *base, int64_t index) {
-    return (const char *)base + index * plan->type->size;
-}
+#include "path.h"
 
 int64_t uk_gemm_leading(int64_t n, int size) {
     /* Rows whose stride is a multiple of 512 bytes map to few sets of L1. */
@@ -21,11 +17,11 @@ int64_t uk_gemm_leading(int64_t n, int size) {
 /* Whether the operand has to be transposed so that the copy's rows run along k: A, and B where the product is
  * not computed by tiles. */
 static bool a_is_columns(const struct gemm_plan *plan) {
-    return plan->path != GEMM_TILES && plan->path != GEMM_DOTS && plan->a_step != 1;
+    return plan->path != &uk_gemm_tiles && plan->path != &uk_gemm_dots && plan->a_step != 1;
 }
 
 static bool b_is_rows(const struct gemm_plan *plan) {
-    return plan->path != GEMM_DOTS && plan->b_column == 1;
+    return plan->path != &uk_gemm_dots && plan->b_column == 1;
 }
 
 static int64_t panels(int64_t n, int64_t width) {
@@ -41,9 +37,9 @@ size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements) {
 size_t uk_gemm_packed_a(const struct gemm_plan *plan) {
     const int size = plan->type->size;
 
-    if (plan->path == GEMM_SCALE)
+    if (plan->path == &uk_gemm_scale)
         return 0;
-    if (plan->path == GEMM_TILES && plan->a_source == GEMM_COPIED)
+    if (plan->path == &uk_gemm_tiles && plan->a_source == GEMM_COPIED)
         return uk_gemm_bytes(plan,
                              panels(plan->m, plan->rows) * plan->tile->mr * gemm_padded(plan->type, plan->k));
     return uk_gemm_bytes(plan, a_is_columns(plan) ? plan->k * uk_gemm_leading(plan->m, size)
@@ -53,9 +49,9 @@ size_t uk_gemm_packed_a(const struct gemm_plan *plan) {
 size_t uk_gemm_packed_b(const struct gemm_plan *plan) {
     const int size = plan->type->size;
 
-    if (plan->path == GEMM_SCALE)
+    if (plan->path == &uk_gemm_scale)
         return 0;
-    if (plan->path == GEMM_TILES)
+    if (plan->path == &uk_gemm_tiles)
         return uk_gemm_bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr *
                                        gemm_padded(plan->type, plan->k));
     return uk_gemm_bytes(plan, b_is_rows(plan) ? plan->k * uk_gemm_leading(plan->n, size)
@@ -91,13 +87,14 @@ void uk_gemm_pack_a(const struct gemm_plan *plan, const void *a, int64_t i, int6
     const struct gemm_type *t = plan->type;
 
     if (plan->a_source != GEMM_COPIED) {
-        t->copy_rows(t, m, k, at(plan, a, i * plan->a_row + p * plan->a_step), plan->a_row, plan->a_step,
+        t->copy_rows(t, m, k, gemm_at(plan, a, i * plan->a_row + p * plan->a_step), plan->a_row, plan->a_step,
                      packed, plan->a_leading);
         return;
     }
     pack_panels(t,
                 &(struct panels){k, m, plan->rows, plan->tile->mr,
-                                 at(plan, a, i * plan->a_row + p * plan->a_step), plan->a_step, plan->a_row},
+                                 gemm_at(plan, a, i * plan->a_row + p * plan->a_step), plan->a_step,
+                                 plan->a_row},
                 packed);
 }
 
@@ -106,7 +103,7 @@ void uk_gemm_pack_b(const struct gemm_plan *plan, const void *b, int64_t j, int6
     const int width = plan->tile->nr;
 
     pack_panels(plan->type,
-                &(struct panels){k, n, width, width, at(plan, b, j * plan->b_column + p * plan->b_step),
+                &(struct panels){k, n, width, width, gemm_at(plan, b, j * plan->b_column + p * plan->b_step),
                                  plan->b_step, plan->b_column},
                 packed);
 }
@@ -114,12 +111,12 @@ void uk_gemm_pack_b(const struct gemm_plan *plan, const void *b, int64_t j, int6
 void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *packed) {
     const struct gemm_type *t = plan->type;
 
-    if (plan->path == GEMM_SCALE)
+    if (plan->path == &uk_gemm_scale)
         return;
     if (a_is_columns(plan)) {
         t->copy_rows(t, plan->k, plan->m, a, plan->a_step, plan->a_row, packed,
                      uk_gemm_leading(plan->m, t->size));
-    } else if (plan->path == GEMM_TILES && plan->a_source == GEMM_COPIED) {
+    } else if (plan->path == &uk_gemm_tiles && plan->a_source == GEMM_COPIED) {
         uk_gemm_pack_a(plan, a, 0, plan->m, 0, plan->k, packed);
     } else {
         t->copy_rows(t, plan->m, plan->k, a, plan->a_row, plan->a_step, packed,
@@ -130,9 +127,9 @@ void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *pac
 void uk_gemm_pack_whole_b(const struct gemm_plan *plan, const void *b, void *packed) {
     const struct gemm_type *t = plan->type;
 
-    if (plan->path == GEMM_SCALE)
+    if (plan->path == &uk_gemm_scale)
         return;
-    if (plan->path == GEMM_TILES)
+    if (plan->path == &uk_gemm_tiles)
         uk_gemm_pack_b(plan, b, 0, plan->n, 0, plan->k, packed);
     else if (b_is_rows(plan))
         t->copy_rows(t, plan->k, plan->n, b, plan->b_step, 1, packed, uk_gemm_leading(plan->n, t->size));

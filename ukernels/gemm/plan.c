@@ -11,8 +11,7 @@
  * strides only: not on threads, nor on what has been packed beforehand. The width of the tile depends on n alone, or on m
  * where C is transposed.
  */
-#include "cost.h"
-#include "direct.h"
+#include "path.h"
 
 /* Forms that take B in place take panels too. */
 static bool form_takes(enum gemm_form form, const struct gemm_plan *p, enum gemm_source a,
@@ -167,7 +166,6 @@ static enum uk_status plan_tiles(struct gemm_plan *p) {
             consider(p, &type->tile[i], &best);
     if (!best.tile)
         return UK_UNSUPPORTED;
-    p->path = GEMM_TILES;
     block(p, &best);
     find_tail(p);
     return UK_OK;
@@ -183,7 +181,6 @@ static enum uk_status plan_groups(struct gemm_plan *p) {
     c.rows = uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m);
     c.cycles = (double)(gemm_parts(p->m, c.rows) * gemm_parts(p->n, t->nr)) *
                (double)gemm_parts(p->k, p->type->kr) * uk_gemm_group_cycles(t->core, t->kernel[GEMM_PANELS]);
-    p->path = GEMM_TILES;
     block(p, &c);
     return UK_OK;
 }
@@ -243,7 +240,6 @@ static bool plan_small(struct gemm_plan *p) {
     const unsigned panels = (m + high - 1) / high, even = (m + panels - 1) / panels;
     const unsigned step = (unsigned)k->row_step;
 
-    p->path = GEMM_TILES;
     p->tile = t;
     p->form = (unsigned char)form;
     p->rows = step == 1 ? even : (even + step - 1) / step * step;
@@ -256,56 +252,10 @@ static bool plan_small(struct gemm_plan *p) {
     return true;
 }
 
-/* m or n is 1: the kernels of matrix-vector products, if there are any. Memory bounds the time: an element is used once. */
-static bool plan_vector(struct gemm_plan *p) {
-    const bool is_row = p->m == 1;
-    const int64_t along = is_row ? p->b_step : p->a_step, count = is_row ? p->n : p->m;
-    const struct uk_kernel *k = along == 1 ? p->type->gemv_n : p->type->gemv_t;
-
-    if (!k)
-        return false;
-    p->path = along == 1 ? GEMM_VECTOR_N : GEMM_VECTOR_T;
-    p->cycles = (double)p->k * (double)count * p->type->size / 16;
-    p->nc = along == 1 ? k->mr : 64;
-    p->row_tasks = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
-    /* Kernels of one or two vectors of columns have more sums each, and so another order of sums: no part of a
-     * longer row may be so short. */
-    p->row_tasks = gemm_least(p->row_tasks, gemm_parts(count, p->nc) / (along == 1 ? 1 : 2));
-    p->row_tasks = p->row_tasks < 1 ? 1 : p->row_tasks;
-    p->column_tasks = 1;
-    if ((is_row ? p->a_step : p->b_step) != 1)
-        p->b_block = gemm_parts(p->k * p->type->size, GEMM_LINE) * GEMM_LINE / p->type->size;
-    return true;
-}
-
-/* Inner products, if they are faster; at most one operand is transposed. */
-static bool plan_dots(struct gemm_plan *p) {
-    const struct uk_kernel *k = p->type->nt;
-    const bool transposes_a = p->a_step != 1, transposes_b = p->b_step != 1;
-    const int64_t leading = uk_gemm_leading(p->k, p->type->size);
-
-    if ((transposes_a && transposes_b) ||
-        !(transposes_a || transposes_b
-              ? uk_gemm_suits_transposed_dots(p->type, p->m, p->n, p->k,
-                                              transposes_a ? p->b_column : p->a_row, transposes_a)
-              : uk_gemm_suits_dots(p->type, p->m, p->n, p->k, p->a_row, p->b_column)))
-        return false;
-    p->path = GEMM_DOTS;
-    p->cycles = uk_gemm_dots_cycles(p->type, p->m, p->n, p->k, transposes_a ? leading : p->a_row,
-                                    transposes_b ? leading : p->b_column);
-    p->a_block = transposes_a && !p->a_packed ? p->m * leading : 0;
-    p->b_block = transposes_b && !p->b_packed ? p->n * leading : 0;
-    p->kc = uk_gemm_dots_block(p->type, p->m, p->k);
-    /* Of rows, or of columns. */
-    const int64_t threads =
-        p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
-    const int64_t rows = gemm_parts(p->m, k->mr), columns = gemm_parts(p->n, k->nr);
-    int64_t *tasks = rows > columns ? &p->row_tasks : &p->column_tasks;
-
-    p->rows = k->mr;
-    *tasks = gemm_least(threads, rows > columns ? rows : columns);
-    *tasks = *tasks < 1 ? 1 : *tasks;
-    return true;
+enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p, bool is_small) {
+    if (plan_small(p))
+        return UK_OK;
+    return is_small ? plan_tiles(p) : plan_either(p);
 }
 
 /* ---- arguments ---- */
@@ -387,7 +337,8 @@ static enum uk_status resolve_mixed(struct gemm_plan *plan, const struct gemm_ty
     p.a_packed = options->a_packed;
     p.b_packed = options->b_packed;
     set_threads(&p, options);
-    if (p.m && p.n && p.k)
+    p.path = p.m && p.n && p.k ? &uk_gemm_tiles : &uk_gemm_scale;
+    if (p.path == &uk_gemm_tiles)
         status = plan_groups(&p);
     if (!status)
         *plan = p;
@@ -405,11 +356,11 @@ static enum uk_status resolve_real(struct gemm_plan *plan, const struct gemm_typ
     p.a_packed = p.swapped ? options->b_packed : options->a_packed;
     p.b_packed = p.swapped ? options->a_packed : options->b_packed;
     p.whole = uk_gemm_is_whole(type, &product);
-    if (!p.m || !p.n || !p.k)
-        p.path = GEMM_SCALE;
-    else if (((p.m != 1 && p.n != 1) || direct || !plan_vector(&p)) && (direct || !plan_dots(&p)) &&
-             !plan_small(&p))
-        status = direct ? plan_tiles(&p) : plan_either(&p);
+    for (const struct gemm_path *const *path = uk_gemm_paths; *path; path++) {
+        p.path = *path;
+        if ((status = p.path->plan(&p, direct != NULL)) != UK_NO_MATCH)
+            break;
+    }
     if (direct && !p.a_packed && !p.b_packed) {
         p.direct = gemm_direct_of(direct, p.m, p.k);
         if (!options->machine)
@@ -437,7 +388,7 @@ enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *t
 }
 
 size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {
-    const int64_t tasks = plan->path == GEMM_TILES ? plan->row_tasks * plan->column_tasks : 1;
+    const int64_t tasks = plan->path == &uk_gemm_tiles ? plan->row_tasks * plan->column_tasks : 1;
     const size_t blocks = uk_gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
     const struct gemm_product p = gemm_product_of_plan(plan);
     const int64_t copy = plan->direct ? gemm_direct_copy(plan->type, &p) : 0;

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The paths, and running the one that a plan has. */
+#include "path.h"
+
+static enum uk_status plan_scale(struct gemm_plan *p, bool is_small) {
+    (void)is_small;
+    return p->m && p->n && p->k ? UK_NO_MATCH : UK_OK;
+}
+
+static void run_scale(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+    (void)workspace;
+    if (plan->transposed) {
+        struct gemm_epilogue e;
+
+        if (o->epilogue)
+            e = gemm_transposed_epilogue(o->epilogue);
+        plan->type->scale(plan->n, plan->m, o->c, plan->ldc, o->beta, o->epilogue ? &e : NULL);
+    } else {
+        plan->type->scale(plan->m, plan->n, o->c, plan->ldc, o->beta, o->epilogue);
+    }
+}
+
+static void explain_scale(struct gemm_text *t, const struct gemm_plan *plan) {
+    (void)plan;
+    uk_gemm_add(t, "path: C is scaled, A and B are not read\n");
+}
+
+const struct gemm_path uk_gemm_scale = {"scale", plan_scale, run_scale, explain_scale};
+
+const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_vector, &uk_gemm_dots,
+                                                 &uk_gemm_tiles, NULL};
+
+void uk_gemm_parallel(const struct gemm_plan *plan,
+                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                      int64_t count) {
+    if (count == 1)
+        task(context, 0, 0);
+    else if (plan->pool)
+        uk_pool_for(plan->pool, task, context, count);
+    else
+        uk_parallel_for(task, context, count);
+}
+
+bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
+    return plan->m && plan->n && (!o->c || (plan->k && o->alpha != 0 && (!o->a || !o->b)));
+}
+
+/* A workspace of few bytes. */
+enum { ON_STACK = 2048 };
+__attribute__((noinline)) static void run_near(const struct gemm_plan *plan, const struct gemm_operands *o) {
+    char memory[ON_STACK] __attribute__((aligned(64)));
+
+    plan->path->run(plan, o, memory);
+}
+
+enum uk_status uk_gemm_run(const struct gemm_plan *plan, const struct gemm_operands *o, void *workspace) {
+    const size_t size = uk_gemm_workspace_of(plan);
+
+    if (uk_gemm_lacks_operand(plan, o))
+        return UK_INVALID_ARGUMENT;
+    if (plan->path == &uk_gemm_scale || o->alpha == 0) {
+        run_scale(plan, o, NULL);
+    } else if (!size || workspace) {
+        plan->path->run(plan, o, workspace);
+    } else if (size <= ON_STACK) {
+        run_near(plan, o);
+    } else {
+        void *memory = uk_take_memory(size);
+
+        if (!memory)
+            return UK_OUT_OF_MEMORY;
+        plan->path->run(plan, o, memory);
+        uk_give_memory(memory);
+    }
+    return UK_OK;
+}
