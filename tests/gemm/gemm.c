@@ -242,16 +242,18 @@ static void nothing_outside_the_smallest(void **state) {
 }
 
 /* Of 1500 x 1028 x 100 the first rows pack B, and the last columns are few, of both types by AVX2 and AVX-512. Of 16 x 1003 x
- * 300 C is transposed, if B is stored by columns. Of 80 columns, 16 would be summed up otherwise. The
- * last ones are inner products, where rows and columns are contiguous, or one operand is transposed. */
+ * 300 C is transposed, if B is stored by columns. Of 80 columns, 16 would be summed up otherwise. Then there are
+ * inner products, where rows and columns are contiguous, or one operand is transposed. Of the last one A's rows share sets of
+ * the first cache, and are packed, fewer to a panel than a tile has. */
 static void same_bits(void **state) {
-    int64_t shape[][3] = {
-        {300, 310, 320},   {14, 33, 77},    {1, 5000, 700},    {5000, 1, 700},   {6, 1000, 1000},
-        {1000, 6, 1000},   {64, 64, 4096},  {129, 1100, 1200}, {1100, 129, 900}, {1, 1, 5000},
-        {31, 31, 31},      {512, 512, 512}, {97, 17, 1030},    {700, 1500, 4},   {1024, 80, 2048},
-        {1500, 1028, 100}, {28, 1031, 700}, {33, 1100, 1031},  {16, 1003, 300},  {1, 80, 20000},
-        {5, 700, 1500},    {900, 6, 3000},  {9, 11, 5000},     {700, 5, 1500},   {4, 300, 2000},
-        {1, 128, 700},     {1, 1024, 900},  {512, 1, 1100},    {100, 4096, 512}, {13, 600, 1100}};
+    int64_t shape[][3] = {{300, 310, 320},  {14, 33, 77},     {1, 5000, 700},   {5000, 1, 700},
+                          {6, 1000, 1000},  {1000, 6, 1000},  {64, 64, 4096},   {129, 1100, 1200},
+                          {1100, 129, 900}, {1, 1, 5000},     {31, 31, 31},     {512, 512, 512},
+                          {97, 17, 1030},   {700, 1500, 4},   {1024, 80, 2048}, {1500, 1028, 100},
+                          {28, 1031, 700},  {33, 1100, 1031}, {16, 1003, 300},  {1, 80, 20000},
+                          {5, 700, 1500},   {900, 6, 3000},   {9, 11, 5000},    {700, 5, 1500},
+                          {4, 300, 2000},   {1, 128, 700},    {1, 1024, 900},   {512, 1, 1100},
+                          {100, 4096, 512}, {13, 600, 1100},  {20, 1100, 1024}};
 
     (void)state;
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
@@ -342,6 +344,10 @@ static void epilogues(void **state) {
         s.n = larger(s.n, 1);
         sepilogue(&s, i);
         depilogue(&s, i);
+        if (i % 3 == 1) { /* which scales by 0 */
+            sepilogue(&s, i + 1);
+            depilogue(&s, i + 1);
+        }
     }
     /* Several threads: vectors, inner products (by any CPU, of so few rows), tiles by rows and by columns. */
     int64_t shape[][3] = {{1, 3000, 2000}, {3000, 1, 2000}, {3, 700, 5000},
@@ -360,10 +366,11 @@ static void epilogues(void **state) {
                                     1,
                                     form % 2};
 
-            /* With both biases. */
-            sepilogue(&s, 4 * form + 3);
+            /* With both biases, and a scale of 2 or none. */
+            sepilogue(&s, 12 * form + 3);
+            sepilogue(&s, 12 * form + 11);
             if (form % 3 == 0)
-                depilogue(&s, 4 * form + 3);
+                depilogue(&s, 12 * form + 11);
         }
     }
     /* C is transposed. */
@@ -380,6 +387,10 @@ static void epilogues(void **state) {
 
         sepilogue(&s, i);
         depilogue(&s, i);
+        if (i % 3 == 1) {
+            sepilogue(&s, i + 1);
+            depilogue(&s, i + 1);
+        }
     }
 }
 

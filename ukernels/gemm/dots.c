@@ -194,4 +194,4 @@ static void explain(struct gemm_text *t, const struct gemm_plan *p) {
                 p->type->nt->symbol, (long long)p->kc);
 }
 
-const struct gemm_path uk_gemm_dots = {"dots", plan_dots, run, explain};
+const struct gemm_path uk_gemm_dots = {"dots", GEMM_PACKS_ALONG_K, plan_dots, run, explain};

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan does, in words. */
-#include <stdarg.h>
 #include <stdio.h>
 #include "direct.h"
 #include "path.h"
-
-void uk_gemm_add(struct gemm_text *t, const char *format, ...) {
-    va_list ap;
-
-    va_start(ap, format);
-    const size_t room = t->length < t->size ? t->size - t->length : 0;
-    const int n = vsnprintf(room ? t->buffer + t->length : NULL, room, format, ap);
-    va_end(ap);
-    t->length += n > 0 ? (size_t)n : 0;
-}
 
 static void add_kernels(struct gemm_text *t, const struct gemm_direct *d) {
     int64_t from = 0;

@@ -4,8 +4,9 @@
  *
  *     gemm.c, batch.c    the calls: what is illegal, what is short enough to be computed at once; calls_element.h has those of a type
  *     igemm.c, i32.c     the same of bytes
- *     plan.c             a call's path; and by tiles its kernel, blocks and threads: the least of what cost.c estimates
- *     path.h, paths.c    the paths that a product can take, a table; running a plan
+ *     plan.c             a call's path
+ *     path.h, paths.c    the paths that a product can take, a table; running a plan; task.c has what all of them need
+ *     plan_tiles.c       kernel, blocks and threads of a product by tiles: the least of what cost.c estimates
  *     kernels.c          the registry's kernels by element type and form (struct gemm_type, struct gemm_tile)
  *     run.c, pack.c      the path of tiles: blocks, panels, rows of tiles (struct gemm_tile_row)
  *     vector.c, dots.c   the paths of matrix-vector products, and of products computed as inner products
@@ -274,15 +275,6 @@ enum { GEMM_TILE_MOST = 512, GEMM_SCRATCH = 2 * GEMM_TILE_MOST };
 /* ---- f32.c, f64.c, i32.c ---- */
 extern struct gemm_type uk_gemm_f32, uk_gemm_f64, uk_gemm_i32;
 
-/* Element `index` of A or B, and of C. */
-static inline const void *gemm_at(const struct gemm_plan *plan, const void *base, int64_t index) {
-    return (const char *)base + index * plan->type->size;
-}
-
-static inline void *gemm_at_written(const struct gemm_plan *plan, void *base, int64_t index) {
-    return (char *)base + index * plan->type->c_size;
-}
-
 /* Terms of whole groups. */
 static inline int64_t gemm_padded(const struct gemm_type *t, int64_t k) {
     return t->kr == 1 ? k : (k + t->kr - 1) / t->kr * t->kr;
@@ -298,6 +290,12 @@ const struct gemm_type *uk_gemm_type_i32(void);
  * UK_INVALID_ARGUMENT: there is no such row, or it is a GPU's. */
 enum uk_status uk_gemm_type_on(const char *name, const struct gemm_type *own, const struct gemm_type **type);
 
+/* ---- plan_tiles.c ---- */
+
+/* The path of tiles, as path.h has it; and of types that are mixed. */
+enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p, bool is_small);
+enum uk_status uk_gemm_plan_groups(struct gemm_plan *p);
+
 /* ---- plan.c ---- */
 
 /* Cycles of work below which a thread is not worth waking: some 20 us. */
@@ -309,8 +307,6 @@ struct gemm_shape {
     int64_t m, n, k, lda, ldb, ldc;
 };
 
-/* The path of tiles, as path.h has it. */
-enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p, bool is_small);
 enum uk_status uk_gemm_resolve(struct gemm_plan *plan, const struct gemm_type *type,
                                const struct gemm_shape *shape, const struct uk_gemm_options *options);
 /* Bytes; 0: none. */

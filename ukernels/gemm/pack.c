@@ -17,11 +17,11 @@ int64_t uk_gemm_leading(int64_t n, int size) {
 /* Whether the operand has to be transposed so that the copy's rows run along k: A, and B where the product is
  * not computed by tiles. */
 static bool a_is_columns(const struct gemm_plan *plan) {
-    return plan->path != &uk_gemm_tiles && plan->path != &uk_gemm_dots && plan->a_step != 1;
+    return plan->path->packs == GEMM_PACKS_AS_STORED && plan->a_step != 1;
 }
 
 static bool b_is_rows(const struct gemm_plan *plan) {
-    return plan->path != &uk_gemm_dots && plan->b_column == 1;
+    return plan->path->packs == GEMM_PACKS_AS_STORED && plan->b_column == 1;
 }
 
 static int64_t panels(int64_t n, int64_t width) {
@@ -37,9 +37,9 @@ size_t uk_gemm_bytes(const struct gemm_plan *plan, int64_t elements) {
 size_t uk_gemm_packed_a(const struct gemm_plan *plan) {
     const int size = plan->type->size;
 
-    if (plan->path == &uk_gemm_scale)
+    if (plan->path->packs == GEMM_PACKS_NOTHING)
         return 0;
-    if (plan->path == &uk_gemm_tiles && plan->a_source == GEMM_COPIED)
+    if (plan->path->packs == GEMM_PACKS_PANELS && plan->a_source == GEMM_COPIED)
         return uk_gemm_bytes(plan,
                              panels(plan->m, plan->rows) * plan->tile->mr * gemm_padded(plan->type, plan->k));
     return uk_gemm_bytes(plan, a_is_columns(plan) ? plan->k * uk_gemm_leading(plan->m, size)
@@ -49,9 +49,9 @@ size_t uk_gemm_packed_a(const struct gemm_plan *plan) {
 size_t uk_gemm_packed_b(const struct gemm_plan *plan) {
     const int size = plan->type->size;
 
-    if (plan->path == &uk_gemm_scale)
+    if (plan->path->packs == GEMM_PACKS_NOTHING)
         return 0;
-    if (plan->path == &uk_gemm_tiles)
+    if (plan->path->packs == GEMM_PACKS_PANELS)
         return uk_gemm_bytes(plan, panels(plan->n, plan->tile->nr) * plan->tile->nr *
                                        gemm_padded(plan->type, plan->k));
     return uk_gemm_bytes(plan, b_is_rows(plan) ? plan->k * uk_gemm_leading(plan->n, size)
@@ -111,12 +111,12 @@ void uk_gemm_pack_b(const struct gemm_plan *plan, const void *b, int64_t j, int6
 void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *packed) {
     const struct gemm_type *t = plan->type;
 
-    if (plan->path == &uk_gemm_scale)
+    if (plan->path->packs == GEMM_PACKS_NOTHING)
         return;
     if (a_is_columns(plan)) {
         t->copy_rows(t, plan->k, plan->m, a, plan->a_step, plan->a_row, packed,
                      uk_gemm_leading(plan->m, t->size));
-    } else if (plan->path == &uk_gemm_tiles && plan->a_source == GEMM_COPIED) {
+    } else if (plan->path->packs == GEMM_PACKS_PANELS && plan->a_source == GEMM_COPIED) {
         uk_gemm_pack_a(plan, a, 0, plan->m, 0, plan->k, packed);
     } else {
         t->copy_rows(t, plan->m, plan->k, a, plan->a_row, plan->a_step, packed,
@@ -127,9 +127,9 @@ void uk_gemm_pack_whole_a(const struct gemm_plan *plan, const void *a, void *pac
 void uk_gemm_pack_whole_b(const struct gemm_plan *plan, const void *b, void *packed) {
     const struct gemm_type *t = plan->type;
 
-    if (plan->path == &uk_gemm_scale)
+    if (plan->path->packs == GEMM_PACKS_NOTHING)
         return;
-    if (plan->path == &uk_gemm_tiles)
+    if (plan->path->packs == GEMM_PACKS_PANELS)
         uk_gemm_pack_b(plan, b, 0, plan->n, 0, plan->k, packed);
     else if (b_is_rows(plan))
         t->copy_rows(t, plan->k, plan->n, b, plan->b_step, 1, packed, uk_gemm_leading(plan->n, t->size));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ways to compute a product, each in a file of its own: paths.c (no product at all, and the table), vector.c, dots.c, run.c (tiles,
- * planned in plan.c). Small products take one of them, too, for what their own kernels cannot do (direct.h).
+ * planned in plan_tiles.c). Small products take one of them, too, for what their own kernels cannot do (direct.h).
  */
 #ifndef GEMM_PATH_H
 #define GEMM_PATH_H
@@ -16,8 +16,26 @@ struct gemm_text {
 };
 void uk_gemm_add(struct gemm_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Element `index` of A or B, and of C. */
+static inline const void *gemm_at(const struct gemm_plan *plan, const void *base, int64_t index) {
+    return (const char *)base + index * plan->type->size;
+}
+
+static inline void *gemm_at_written(const struct gemm_plan *plan, void *base, int64_t index) {
+    return (char *)base + index * plan->type->c_size;
+}
+
+/* How operands are packed beforehand. */
+enum gemm_packs {
+    GEMM_PACKS_NOTHING,
+    GEMM_PACKS_PANELS,
+    GEMM_PACKS_ALONG_K,  /* rows of A, and columns of B */
+    GEMM_PACKS_AS_STORED /* in its order, without the gaps between rows */
+};
+
 struct gemm_path {
     const char *name;
+    enum gemm_packs packs;
     /* Completes the plan; UK_NO_MATCH: this is no path for the product, of which only strides, sizes, threads and what is packed are
      * set. is_small: it is a small product, whose sums this path has to add up in the order of its kernels. */
     enum uk_status (*plan)(struct gemm_plan *p, bool is_small);

@@ -25,24 +25,18 @@ static void explain_scale(struct gemm_text *t, const struct gemm_plan *plan) {
     uk_gemm_add(t, "path: C is scaled, A and B are not read\n");
 }
 
-const struct gemm_path uk_gemm_scale = {"scale", plan_scale, run_scale, explain_scale};
+const struct gemm_path uk_gemm_scale = {"scale", GEMM_PACKS_NOTHING, plan_scale, run_scale, explain_scale};
 
 const struct gemm_path *const uk_gemm_paths[] = {&uk_gemm_scale, &uk_gemm_vector, &uk_gemm_dots,
                                                  &uk_gemm_tiles, NULL};
 
-void uk_gemm_parallel(const struct gemm_plan *plan,
-                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
-                      int64_t count) {
-    if (count == 1)
-        task(context, 0, 0);
-    else if (plan->pool)
-        uk_pool_for(plan->pool, task, context, count);
-    else
-        uk_parallel_for(task, context, count);
-}
+size_t uk_gemm_workspace_of(const struct gemm_plan *plan) {
+    const int64_t tasks = plan->path == &uk_gemm_tiles ? plan->row_tasks * plan->column_tasks : 1;
+    const size_t blocks = uk_gemm_bytes(plan, tasks * (plan->a_block + plan->b_block));
+    const struct gemm_product p = gemm_product_of_plan(plan);
+    const int64_t copy = plan->direct ? gemm_direct_copy(plan->type, &p) : 0;
 
-bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
-    return plan->m && plan->n && (!o->c || (plan->k && o->alpha != 0 && (!o->a || !o->b)));
+    return copy > GEMM_COPY_ON_STACK && (size_t)copy > blocks ? (size_t)copy : blocks;
 }
 
 /* A workspace of few bytes. */

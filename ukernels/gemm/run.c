@@ -269,4 +269,4 @@ static void explain(struct gemm_text *t, const struct gemm_plan *p) {
                 (long long)p->kc);
 }
 
-const struct gemm_path uk_gemm_tiles = {"tiles", uk_gemm_plan_tiles, run, explain};
+const struct gemm_path uk_gemm_tiles = {"tiles", GEMM_PACKS_PANELS, uk_gemm_plan_tiles, run, explain};

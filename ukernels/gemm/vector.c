@@ -143,4 +143,4 @@ static void explain(struct gemm_text *t, const struct gemm_plan *p) {
                 (is_along(p) ? p->type->gemv_n : p->type->gemv_t)->symbol);
 }
 
-const struct gemm_path uk_gemm_vector = {"vector", plan_vector, run, explain};
+const struct gemm_path uk_gemm_vector = {"vector", GEMM_PACKS_AS_STORED, plan_vector, run, explain};

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which kernel, blocking and threads a product by tiles takes: the least of the costs that cost.c estimates.
+ *
+ * A column-major B can be used without a copy: it is the row-major A of the product of the transposes, whose
+ * tiles are transposed when they are stored to C: GEMM_TRANSPOSE per byte of C instead of GEMM_COPY per byte of
+ * B, where k is one block. The width of the tile depends on n alone, or on m where C is transposed.
+ */
+#include "cost.h"
+#include "direct.h"
+
+/* Forms that take B in place take panels too. */
+static bool form_takes(enum gemm_form form, const struct gemm_plan *p, enum gemm_source a,
+                       enum gemm_source b) {
+    if (b == GEMM_IN_PLACE ? form == GEMM_PANELS || form == GEMM_RA || p->b_column != 1 : false)
+        return false;
+    switch (form) {
+    case GEMM_PANELS:
+        return a == GEMM_COPIED;
+    case GEMM_RA:
+    case GEMM_RAB:
+        return a == GEMM_ROWS || (a == GEMM_IN_PLACE && p->a_step == 1);
+    default:
+        return true;
+    }
+}
+
+struct choice {
+    const struct gemm_tile *tile;
+    enum gemm_form form;
+    enum gemm_source a, b;
+    int64_t rows;
+    double cycles;
+};
+
+/* The cheapest form and sources of the operands for this tile; the search ends at one that costs nothing beside
+ * the tiles. Among equal ones the form with fewer strides. */
+static void consider(const struct gemm_plan *p, const struct gemm_tile *t, struct choice *best) {
+    static const enum gemm_form forms[] = {GEMM_PANELS, GEMM_RA, GEMM_RAB, GEMM_SAB};
+    const int64_t kc = uk_gemm_k_block(p, t);
+    struct choice c = {.tile = t};
+    double tiles = 0;
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const enum gemm_form f = c.form = forms[i];
+
+        if (!t->kernel[f])
+            continue;
+        if (!c.rows) {
+            c.rows = uk_gemm_panel_rows(t->kernel[f], p->m);
+            tiles = uk_gemm_tiles_cost(t, t->kernel[f], c.rows, p->m, p->n, p->k);
+        }
+        for (int a = GEMM_IN_PLACE; a <= GEMM_COPIED; a++)
+            for (int b = GEMM_IN_PLACE; b <= GEMM_COPIED; b += GEMM_COPIED) {
+                c.a = (enum gemm_source)a;
+                c.b = (enum gemm_source)b;
+                if (!form_takes(c.form, p, c.a, c.b) ||
+                    (c.a == GEMM_COPIED && p->b_column != 1 && uk_gemm_prefetches(p, t, GEMM_RA)))
+                    continue;
+                c.cycles = tiles + uk_gemm_a_cost(p, t, kc, c.a, c.b) + uk_gemm_b_cost(p, t, kc, c.a, c.b);
+                if (!best->tile || c.cycles < best->cycles)
+                    *best = c;
+                if (c.cycles == tiles)
+                    return;
+            }
+    }
+}
+
+/* The kernel of the last columns, if there is a narrower tile whose kernel takes A in the same form. */
+static void find_tail(struct gemm_plan *p) {
+    const int64_t last =
+        p->n < GEMM_WIDTHS ? (int64_t)((unsigned)p->n % (unsigned)p->tile->nr) : p->n % p->tile->nr;
+    const enum gemm_form form = p->form == GEMM_PANELS || p->form == GEMM_SAB ? GEMM_SAB : GEMM_RAB;
+    const struct gemm_type *type = p->type;
+
+    for (int i = 0; i < type->tiles && last; i++) {
+        const struct gemm_tile *t = &type->tile[i];
+        const enum gemm_form f = t->kernel[form] ? form : GEMM_SAB;
+
+        if (t->kernel[f] && t->lanes == p->tile->lanes && t->mr >= p->rows && last <= t->nr &&
+            t->nr < (p->tail ? p->tail->nr : p->tile->nr)) {
+            p->tail = t->kernel[f];
+            p->tail_form = (unsigned char)f;
+        }
+    }
+}
+
+/* How many tasks, and in which grid: the one whose largest rectangle is the least work, packing included. */
+static void split(struct gemm_plan *p) {
+    const int nr = p->tile->nr;
+    const int64_t row_panels = gemm_parts(p->m, p->rows), column_panels = gemm_parts(p->n, nr);
+    const double area = (double)(row_panels * column_panels);
+    double best = 1;
+    int64_t threads = p->cycles / GEMM_TASK < p->threads ? (int64_t)(p->cycles / GEMM_TASK) : p->threads;
+
+    p->row_tasks = p->column_tasks = 1;
+    for (int64_t r = 1; r <= threads && r <= row_panels; r++) {
+        const int64_t c = gemm_least(threads / r, column_panels);
+        const double h = (double)gemm_parts(row_panels, r), w = (double)gemm_parts(column_panels, c);
+        /* A panel of A packed again costs as GEMM_COPY does beside its tiles. */
+        const double again = 0.02 * ((double)(r - 1) * w / area + (double)(c - 1) * h / area);
+
+        if (h * w / area + again < best) {
+            best = h * w / area + again;
+            p->row_tasks = r;
+            p->column_tasks = c;
+        }
+    }
+}
+
+/* Whether the first row of tiles reads B in place and packs it while it computes (fused packing). */
+static bool has_fused_packing(const struct gemm_plan *p) {
+    return p->b_source == GEMM_COPIED && !p->b_packed && !p->a_packed &&
+           uk_gemm_fuses_packing(p, p->tile, (enum gemm_source)p->a_source);
+}
+
+static void block(struct gemm_plan *p, const struct choice *c) {
+    const int nr = c->tile->nr, mr = c->tile->mr, size = p->type->size;
+    int64_t columns, rows, room = uk_gemm_room(p);
+
+    p->tile = c->tile;
+    p->form = (unsigned char)c->form;
+    p->a_source = (unsigned char)c->a;
+    p->b_source = (unsigned char)c->b;
+    p->rows = c->rows;
+    p->cycles = c->cycles;
+    p->kc = uk_gemm_k_block(p, c->tile);
+    split(p);
+    p->prefetching = uk_gemm_prefetches(p, c->tile, c->form) ? c->tile->prefetching[c->form] : NULL;
+    if (p->prefetching && c->form != GEMM_PANELS)
+        room /= 2; /* the other half is for what is prefetched */
+    columns = gemm_parts(gemm_parts(p->n, nr), p->column_tasks) * nr;
+    rows = gemm_parts(gemm_parts(p->m, p->rows), p->row_tasks) * p->rows;
+    if (p->row_tasks * p->column_tasks > p->type->machine->cores)
+        room /= 2; /* two tasks to a core */
+    p->nc = uk_gemm_columns(c->tile, columns, p->kc, room);
+    /* Where A is packed it is kept for all blocks of columns, which read its panels from L3 or from memory.
+     * More rows than this, 4096 x 512 doubles, are another block of rows, which packs B again. */
+    p->mc = (17 << 20) / size / p->kc / p->rows * p->rows;
+    p->mc = p->mc < 4 * p->rows ? 4 * p->rows : p->mc;
+    p->mc = gemm_parts(gemm_parts(rows, gemm_parts(rows, p->mc)), p->rows) * p->rows;
+    p->a_leading = uk_gemm_leading(p->kc, size);
+    p->first = has_fused_packing(p) ? p->tile->kernel[GEMM_RAP] : NULL;
+    p->a_padding =
+        p->first && c->a == GEMM_COPIED && uk_gemm_conflicts(p, p->tile) ? mr * (GEMM_LINE / size) : 0;
+    p->a_block = c->a == GEMM_IN_PLACE ? 0
+                 : c->a == GEMM_ROWS   ? p->mc * p->a_leading
+                                       : p->mc / p->rows * mr * gemm_padded(p->type, p->kc) + p->a_padding;
+    p->b_block = c->b == GEMM_IN_PLACE ? 0 : p->nc * gemm_padded(p->type, p->kc);
+    p->a_block = gemm_parts(p->a_block * size, GEMM_LINE) * GEMM_LINE / size; /* each begins with a line */
+    p->b_block = gemm_parts(p->b_block * size, GEMM_LINE) * GEMM_LINE / size;
+}
+
+static enum uk_status plan_tiles(struct gemm_plan *p) {
+    const struct gemm_type *type = p->type;
+    const struct gemm_tile *suits =
+        p->n < GEMM_WIDTHS ? type->for_columns[p->n] : uk_gemm_width_for(type, p->n, false);
+    struct choice best = {0};
+
+    for (int i = 0; i < type->tiles && suits; i++)
+        if (type->tile[i].nr == suits->nr && type->tile[i].lanes == suits->lanes)
+            consider(p, &type->tile[i], &best);
+    if (!best.tile)
+        return UK_UNSUPPORTED;
+    block(p, &best);
+    find_tail(p);
+    return UK_OK;
+}
+
+/* Kernels that read groups of terms: both operands in panels, by the one tile that there is. */
+enum uk_status uk_gemm_plan_groups(struct gemm_plan *p) {
+    const struct gemm_tile *t = p->type->tile;
+    struct choice c = {.tile = t, .form = GEMM_PANELS, .a = GEMM_COPIED, .b = GEMM_COPIED};
+
+    if (!p->type->tiles)
+        return UK_UNSUPPORTED;
+    c.rows = uk_gemm_panel_rows(t->kernel[GEMM_PANELS], p->m);
+    c.cycles = (double)(gemm_parts(p->m, c.rows) * gemm_parts(p->n, t->nr)) *
+               (double)gemm_parts(p->k, p->type->kr) * uk_gemm_group_cycles(t->core, t->kernel[GEMM_PANELS]);
+    block(p, &c);
+    return UK_OK;
+}
+
+/* The product of the transposes. */
+static struct gemm_plan transposed(const struct gemm_plan *p) {
+    struct gemm_plan q = *p;
+
+    q.m = p->n;
+    q.n = p->m;
+    q.a_row = p->b_column;
+    q.a_step = p->b_step;
+    q.b_step = p->a_step;
+    q.b_column = p->a_row;
+    q.a_packed = p->b_packed;
+    q.b_packed = p->a_packed;
+    q.swapped = !p->swapped;
+    q.transposed = true;
+    return q;
+}
+
+/* Takes the product of the transposes if it is faster: a column-major B is its row-major A, which tiles read in
+ * place. That saves packing B, and costs transposing C tile by tile, once where k is one block. A tile whose
+ * width suits m may be better, too. */
+static enum uk_status plan_either(struct gemm_plan *p) {
+    struct gemm_plan q = transposed(p);
+    const enum uk_status status = plan_tiles(p);
+    const double c = (double)p->m * (double)p->n * p->type->size * GEMM_TRANSPOSE;
+
+    if (status || p->b_source == GEMM_IN_PLACE || p->b_column == 1 || p->m >= p->n ||
+        c >= (double)p->n * (double)p->k * p->type->size * GEMM_COPY || plan_tiles(&q) || q.kc < q.k)
+        return status;
+    q.cycles += c;
+    if (q.cycles * p->type->figures->transposed < p->cycles)
+        *p = q;
+    return UK_OK;
+}
+
+/* Small products, whose plan may not cost much beside their flops: what plan_tiles finds where all operands
+ * stay in L1 and L2 and can be read in place, which then costs nothing beside the tiles. */
+static bool plan_small(struct gemm_plan *p) {
+    if (p->n >= GEMM_WIDTHS || p->m >= GEMM_WIDTHS || p->k >= GEMM_WIDTHS || p->b_column != 1)
+        return false;
+    const struct gemm_tile *whole = p->a_step == 1 ? p->type->small_for_columns[p->n] : NULL;
+    const struct gemm_tile *t = whole ? whole : p->type->in_place_for_columns[p->n];
+    const struct uk_cache *first = &p->type->machine->part[0];
+    const int form = whole ? GEMM_SMALL : p->a_step == 1 && t && t->kernel[GEMM_RAB] ? GEMM_RAB : GEMM_SAB;
+
+    if (!t || !t->kernel[form])
+        return false;
+    if (p->a_step == 1 && p->m > first->ways / 2 &&
+        p->a_row * p->type->size % (first->size / first->ways) == 0)
+        return false; /* rows that share a set: a_cost has this included */
+    const struct uk_kernel *k = t->kernel[form];
+    /* One call takes as many rows as there is scratch for. */
+    const unsigned m = (unsigned)p->m, high = (unsigned)(whole ? GEMM_SCRATCH / k->nr : k->mr);
+    const unsigned panels = (m + high - 1) / high, even = (m + panels - 1) / panels;
+    const unsigned step = (unsigned)k->row_step;
+
+    p->tile = t;
+    p->form = (unsigned char)form;
+    p->rows = step == 1 ? even : (even + step - 1) / step * step;
+    p->mc = p->rows * panels;
+    p->nc = p->n;
+    p->kc = p->k;
+    p->cycles = (double)(p->m * p->n * p->k) / t->lanes;
+    if (!whole)
+        find_tail(p);
+    return true;
+}
+
+enum uk_status uk_gemm_plan_tiles(struct gemm_plan *p, bool is_small) {
+    if (plan_small(p))
+        return UK_OK;
+    return is_small ? plan_tiles(p) : plan_either(p);
+}

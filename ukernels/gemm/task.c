@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all paths need: threads, operands that are missing, words. */
+#include <stdarg.h>
+#include <stdio.h>
+#include "path.h"
+
+void uk_gemm_parallel(const struct gemm_plan *plan,
+                      void (*task)(void *context, int64_t index, int64_t thread), void *context,
+                      int64_t count) {
+    if (count == 1)
+        task(context, 0, 0);
+    else if (plan->pool)
+        uk_pool_for(plan->pool, task, context, count);
+    else
+        uk_parallel_for(task, context, count);
+}
+
+bool uk_gemm_lacks_operand(const struct gemm_plan *plan, const struct gemm_operands *o) {
+    return plan->m && plan->n && (!o->c || (plan->k && o->alpha != 0 && (!o->a || !o->b)));
+}
+
+void uk_gemm_add(struct gemm_text *t, const char *format, ...) {
+    va_list ap;
+
+    va_start(ap, format);
+    const size_t room = t->length < t->size ? t->size - t->length : 0;
+    const int n = vsnprintf(room ? t->buffer + t->length : NULL, room, format, ap);
+    va_end(ap);
+    t->length += n > 0 ? (size_t)n : 0;
+}
