@@ -20,7 +20,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* For each row of ops.def the type of its kernels' functions: typedef void uk_sgemm_function(int64_t k, ...); and so on. */
-#define UK_OP_ROW(name, parameters, declaration) typedef void uk_##name##_function parameters;
+#define UK_OP_ROW(name, parameters, declaration, ...) typedef void uk_##name##_function parameters;
 #include "registry/ops.def"
 #undef UK_OP_ROW
 

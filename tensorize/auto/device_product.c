@@ -7,6 +7,7 @@
 #include <float.h>
 #include <string.h>
 #include "device.h"
+#include "registry/operation.h"
 
 enum {
     K_BLOCK = 8, /* of the sum in shared memory: long enough that a block of k hides the loads of the next */
@@ -234,7 +235,9 @@ static bool choose_tile(const struct product *p, struct tile *out) {
     for (int i = 0; i < uk_kernel_count() && is_f32; i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
 
-        if (strcmp(uk_kernel_op(k), "sgemm_s") || uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
+        if (uk_kernel_operation(k)->form != UK_OP_SHARED ||
+            uk_kernel_operation(k)->element != UK_ELEMENT_F32 ||
+            uk_target_lacks_for(p->s->target, k, lacks, sizeof lacks))
             continue;
         has_kernels = true;
         if (m >= uk_kernel_mr(k) * FEW && n >= uk_kernel_nr(k) * FEW)

@@ -144,7 +144,7 @@ static void plan_gemm_sab(const struct uk_kernel *row, const struct shape *s, st
 static void plan_sdw(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
     const int64_t step = 1 + s->k % 2;
     struct operand x = rows_in_place(row, s->mr + step * (s->k - 1), s->nr, s);
-    struct operand f = rows_in_place(row, s->k, strcmp(row->op, "sdw_r") ? s->nr : 1, s);
+    struct operand f = rows_in_place(row, s->k, row->operation->form == UK_OP_DEPTHWISE_ROW ? 1 : s->nr, s);
 
     x.rows = s->k ? x.rows : 0;
     f.align = row->b_align;
@@ -159,7 +159,7 @@ static void plan_sdw(const struct uk_kernel *row, const struct shape *s, struct 
 
 /* A window over a plane: rows of outputs as far apart in it as their columns, or farther; weights together, or each on its own. */
 static void plan_byte_dw(const struct uk_kernel *row, const struct shape *s, struct plan *p) {
-    const int64_t window = row->op[4] - '0', step = strstr(row->op, "_s2") ? 2 : 1;
+    const int64_t window = row->operation->window, step = row->operation->stride;
     const int64_t apart = step + !s->acc, between = 1 + s->gap;
     struct operand x = rows_in_place(row, apart * (s->mr - 1) + window, step * (s->nr - 1) + window, s);
 

@@ -17,9 +17,12 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "filecheck"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "ukernels", "machine"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "ukernels", "registry"))
 import archs  # noqa: E402
 import k_loops  # noqa: E402
+import ops  # noqa: E402
 
+PRODUCTS = ("PANELS", "RA", "RAB", "SAB", "RAP", "SMALL", "SMALL_TA", "NT", "SHARED", "DOT", "AXPY", "GEMV_N", "GEMV_T")
 ARCHS, ISAS = archs.architectures(), archs.isas()
 
 
@@ -28,10 +31,10 @@ def run(*command):
 
 
 def rows(uk, names):
+    products = [name for name, op in ops.operations().items() if op["form"] in PRODUCTS]
+    isas = [name for name in ISAS if name != "generic" and not ARCHS[ISAS[name]["arch"]]["is_device"]]
     for line in run(uk, "kernels").splitlines():
-        op, isa = r"(?:[sdhb]|[iu]8?)(?:gemm|dot|axpy|gemv)\w*", "|".join(
-            name for name in ISAS if name != "generic" and not ARCHS[ISAS[name]["arch"]]["is_device"])
-        found = re.match(rf"(\S+)\s+{op}\s+\S+\s+({isa})\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
+        found = re.match(rf"(\S+)\s+(?:{'|'.join(products)})\s+\S+\s+({'|'.join(isas)})\s+\S+\s+([\d.]+)/([\d.]+)/([\d.]+)\s", line)
         if found and (not names or found[1] in names):
             yield found[1], found[2], tuple(float(found[i]) for i in (3, 4, 5))
 

@@ -106,6 +106,27 @@ static void rows_of_cores_have_one_for_all(void **state) {
     assert_true(of_cores > 0);
 }
 
+/* The element type that a row of ops.def states, and what its declaration says of the first tensor. */
+static void elements_are_declared(void **state) {
+    static const char *const types[] = {
+        [UK_ELEMENT_F16] = "f16",  [UK_ELEMENT_BF16] = "bf16", [UK_ELEMENT_F32] = "f32",
+        [UK_ELEMENT_F64] = "f64",  [UK_ELEMENT_I8] = "i8",     [UK_ELEMENT_U8] = "u8",
+        [UK_ELEMENT_U8_I8] = "u8", [UK_ELEMENT_I32] = "i32"};
+
+    (void)state;
+    for (int i = 0; i < uk_kernel_count(); i++) {
+        const struct uk_kernel *k = uk_kernel_at(i);
+        const struct uk_operation *o = k->operation;
+        const char *b = strstr(k->declaration, "tensor b ");
+        const bool mixes = b && !strncmp(b, "tensor b i8", 11) && strstr(k->declaration, "tensor a u8");
+        char type[8] = "";
+
+        assert_int_equal(sscanf(strstr(k->declaration, "tensor "), "tensor %*s %7s", type), 1);
+        if (strcmp(type, types[o->element]) || (mixes && o->element != UK_ELEMENT_U8_I8))
+            fail_msg("%s: its element in ops.def is not its first tensor's, %s", k->op, type);
+    }
+}
+
 static void groups_are_filled_in(void **state) {
     static const char expected[] =
         "intrinsic uk_igemm_8x12_dotprod_asm requires dotprod\n"
@@ -293,6 +314,7 @@ int main(void) {
         cmocka_unit_test(fields_are_read),
         cmocka_unit_test(rows_are_sound),
         cmocka_unit_test(rows_of_cores_have_one_for_all),
+        cmocka_unit_test(elements_are_declared),
         cmocka_unit_test(declaration_is_filled_in),
         cmocka_unit_test(groups_are_filled_in),
         cmocka_unit_test(declaration_follows_attributes),

@@ -35,7 +35,7 @@ MOST_IN_A_CIRCLE = 4
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
 OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "rvp", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
-SHARED = re.compile(r"(ukernels|tensorize|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|gpu_kernel)\.h|machine/arch\.h")
+SHARED = re.compile(r"(ukernels|tensorize|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|gpu_kernel|operation)\.h|machine/arch\.h")
 # Libraries that only these rooms include.
 ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify", "amdgpu")}
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "emulate/emulate.h"
 #include "kernels.h"
+#include "registry/operation.h"
 #include "uk_bench.h"
 
 /* The panels lie in the first two levels of cache, and the loop is so long that little but its speed counts.
@@ -44,14 +45,14 @@ static void run_sdw(void *user) {
 /* A window over rows that stay in the first cache. All have the same parameters but for the type of x. */
 static void run_u8dw(void *user) {
     const struct operands *o = user;
-    const int64_t step = strstr(uk_kernel_op(o->kernel), "_s2") ? 2 : 1;
+    const int64_t step = uk_kernel_operation(o->kernel)->stride;
     ((uk_u8dw3_function *)o->function)((const uint8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
                                        (int32_t *)o->c, o->ldc, 1, o->mr, o->nr);
 }
 
 static void run_i8dw(void *user) {
     const struct operands *o = user;
-    const int64_t step = strstr(uk_kernel_op(o->kernel), "_s2") ? 2 : 1;
+    const int64_t step = uk_kernel_operation(o->kernel)->stride;
     ((uk_i8dw3_function *)o->function)((const int8_t *)o->a, step * LD, LD, (const int8_t *)o->b, 5, 1,
                                        (int32_t *)o->c, o->ldc, 1, o->mr, o->nr);
 }
@@ -86,8 +87,8 @@ RUN_GROUPS_RA(bgemm_ra)
 
 static void run_hpack(void *user) {
     const struct operands *o = user;
-    ((uk_hpack_t_function *)o->function)(K, o->a, LD, o->b,
-                                         uk_kernel_op(o->kernel)[6] == 't' ? o->mr : o->nr);
+    ((uk_hpack_t_function *)o->function)(
+        K, o->a, LD, o->b, uk_kernel_operation(o->kernel)->form == UK_OP_PACK_T ? o->mr : o->nr);
 }
 
 /* A group of each of 64 rows or columns. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "emulate/emulate.h"
+#include "registry/operation.h"
 #include "uk_bench.h"
 
 /* Multiples of every kernel's steps a turn; LD: elements between rows, of all matrices. */
@@ -25,27 +26,48 @@ struct work {
 };
 
 static struct work work_of(const struct uk_kernel *k) {
-    const char *op = uk_kernel_op(k);
+    const int window = uk_kernel_operation(k)->window;
     struct work w = {"k", uk_kernel_kr(k), "multiply-add", 0};
 
-    if (strstr(op, "dw3"))
-        w = (struct work){NULL, 1, "multiply-add", 9.0 * uk_kernel_mr(k) * uk_kernel_nr(k)};
-    else if (strstr(op, "dw5"))
-        w = (struct work){NULL, 1, "multiply-add", 25.0 * uk_kernel_mr(k) * uk_kernel_nr(k)};
-    else if (strstr(op, "gemv_n"))
+    switch (uk_kernel_operation(k)->form) {
+    case UK_OP_DEPTHWISE_WINDOW:
+        w = (struct work){NULL, 1, "multiply-add",
+                          (double)window * window * uk_kernel_mr(k) * uk_kernel_nr(k)};
+        break;
+    case UK_OP_GEMV_N:
         w.units = uk_kernel_mr(k);
-    else if (strstr(op, "gemv_t"))
+        break;
+    case UK_OP_GEMV_T:
         w.units = uk_kernel_nr(k);
-    else if (strstr(op, "gemm") || strstr(op, "dw"))
+        break;
+    case UK_OP_PANELS:
+    case UK_OP_RA:
+    case UK_OP_RAB:
+    case UK_OP_SAB:
+    case UK_OP_RAP:
+    case UK_OP_SMALL:
+    case UK_OP_SMALL_TA:
+    case UK_OP_NT:
+    case UK_OP_SHARED:
+    case UK_OP_DEPTHWISE:
+    case UK_OP_DEPTHWISE_ROW:
         w.units = (double)uk_kernel_mr(k) * uk_kernel_nr(k) * uk_kernel_kr(k);
-    else if (!strcmp(op, "sdot") || !strcmp(op, "ddot"))
+        break;
+    case UK_OP_DOT:
         w.units = 1;
-    else if (strstr(op, "axpy"))
+        break;
+    case UK_OP_AXPY:
         w = (struct work){"n", 1, "multiply-add", 1};
-    else if (!strcmp(op, "vadd"))
+        break;
+    case UK_OP_ADD_VECTOR:
         w = (struct work){NULL, 1, "element", uk_kernel_nr(k)};
-    else if (!strcmp(op, "i32add") || !strcmp(op, "i32kadd"))
+        break;
+    case UK_OP_ADD:
         w = (struct work){"n", 1, "element", 1};
+        break;
+    default:
+        break;
+    }
     return w;
 }
 

@@ -57,7 +57,7 @@ static double larger(double a, double b) {
 static double merging_loads(const struct uk_kernel *k) {
     const double a = k->loads - 1;
 
-    if (strstr(k->op, "_ta"))
+    if (k->operation->form == UK_OP_SMALL_TA)
         return k->row_step == 2 ? a : 0;
     return k->row_step > 1 ? a - a / k->row_step : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What depends on the element type: included with ELEMENT (float or double), TYPE (the gemm_type to define), NAME,
- * and the registry's names of its operations. */
+/* What depends on the element type: included with ELEMENT (float or double), REGISTERED (its enum uk_element), TYPE (the
+ * gemm_type to define) and NAME. */
 #include <string.h>
 #include "gemm.h"
 
@@ -394,7 +394,8 @@ static void copy_rows(const struct gemm_type *t, int64_t m, int64_t k, const voi
 }
 
 struct gemm_type TYPE = {
-    .name = NAME "gemm",
+    .name = NAME,
+    .element = REGISTERED,
     .size = sizeof(ELEMENT),
     .c_size = sizeof(ELEMENT),
     .kr = 1,
@@ -405,13 +406,4 @@ struct gemm_type TYPE = {
     .scale = scale,
     .pack = pack,
     .copy_rows = copy_rows,
-    .form_op = {NAME "gemm", NAME "gemm_ra", NAME "gemm_rab", NAME "gemm_sab", NAME "gemm_rap"},
-    .small_op = NAME "gemm_small",
-    .small_ta_op = NAME "gemm_small_ta",
-    .nt_op = NAME "gemm_nt",
-    .gemv_n_op = NAME "gemv_n",
-    .gemv_t_op = NAME "gemv_t",
-    .pack_n_op = NAME "pack_n",
-    .pack_t_op = NAME "pack_t",
-    .transpose_op = NAME "transpose",
 };

@@ -2,5 +2,6 @@
 /* Matrix products of f32. */
 #define ELEMENT float
 #define TYPE uk_gemm_f32
-#define NAME "s"
+#define NAME "sgemm"
+#define REGISTERED UK_ELEMENT_F32
 #include "element.h"

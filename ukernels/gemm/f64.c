@@ -2,5 +2,6 @@
 /* Matrix products of f64. */
 #define ELEMENT double
 #define TYPE uk_gemm_f64
-#define NAME "d"
+#define NAME "dgemm"
+#define REGISTERED UK_ELEMENT_F64
 #include "element.h"

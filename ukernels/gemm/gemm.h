@@ -209,6 +209,8 @@ static inline bool gemm_is_plan(const struct gemm_plan *plan) {
 /* An element type: what depends on it, and its kernels that run on this CPU. */
 struct gemm_type {
     const char *name; /* "sgemm" */
+    enum uk_element element; /* of the kernels that the registry has for it */
+    enum uk_element group;   /* with is_mixed: of the kernels that pack groups of terms of A and of B */
     int size, c_size; /* of an element of A and B, and of C */
     bool is_mixed;    /* A and B have different types, by kernels that read groups of terms */
     int kr;           /* terms of a group; with is_mixed its kernel's */
@@ -224,9 +226,6 @@ struct gemm_type {
     /* d[i*ldd + p] = s[i*row + p*step] */
     void (*copy_rows)(const struct gemm_type *t, int64_t m, int64_t k, const void *s, int64_t row,
                       int64_t step, void *d, int64_t ldd);
-    /* The registry's names of what it has for this type, and the rows found. */
-    const char *form_op[GEMM_FORMS], *small_op, *small_ta_op, *nt_op;
-    const char *gemv_n_op, *gemv_t_op, *pack_n_op, *pack_t_op, *transpose_op;
     /* The machine that products are planned for, and what is looked up for it. */
     const struct uk_machine *machine;
     const struct gemm_figures *figures;

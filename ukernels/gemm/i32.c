@@ -80,13 +80,12 @@ static void pack(const struct gemm_type *t, int64_t k, int64_t n, const void *so
 
 struct gemm_type uk_gemm_i32 = {
     .name = "igemm",
+    .element = UK_ELEMENT_U8_I8,
+    .group = UK_ELEMENT_U8, /* zeros are zeros in all types of a byte */
     .size = 1,
     .c_size = sizeof(int32_t),
     .is_mixed = true,
     .tile_row = tile_row,
     .scale = scale,
     .pack = pack,
-    .form_op = {"igemm"},
-    .pack_n_op = "u8pack_n",
-    .pack_t_op = "u8pack_t",
 };

@@ -131,6 +131,8 @@ static void take_one(const struct uk_kernel **slot, const struct uk_kernel *k) {
 }
 
 static void take_pack(const struct uk_kernel **rows, int *count, const struct uk_kernel *k, bool by_mr) {
+    if (k->a_over)
+        return;
     for (int i = 0; i < *count; i++)
         if (by_mr ? rows[i]->mr == k->mr : rows[i]->nr == k->nr) {
             take_one(&rows[i], k);
@@ -159,6 +161,53 @@ static bool runs(const struct gemm_type *t, const struct uk_kernel *k) {
     return t->machine == uk_machine() ? uk_kernel_runs_here(k) : uk_core_has(&t->machine->core, k->isa);
 }
 
+static void take(struct gemm_type *t, const struct uk_kernel *k) {
+    switch (k->operation->form) {
+    case UK_OP_PANELS:
+        take_form(t, k, GEMM_PANELS);
+        break;
+    case UK_OP_RA:
+        take_form(t, k, GEMM_RA);
+        break;
+    case UK_OP_RAB:
+        take_form(t, k, GEMM_RAB);
+        break;
+    case UK_OP_SAB:
+        take_form(t, k, GEMM_SAB);
+        break;
+    case UK_OP_RAP:
+        take_form(t, k, GEMM_RAP);
+        break;
+    case UK_OP_SMALL:
+        take_small(t, k);
+        take_whole(t, k, 0);
+        break;
+    case UK_OP_SMALL_TA:
+        take_whole(t, k, 1);
+        break;
+    case UK_OP_NT:
+        take_one(&t->nt, k);
+        break;
+    case UK_OP_GEMV_N:
+        take_one(&t->gemv_n, k);
+        break;
+    case UK_OP_GEMV_T:
+        take_one(&t->gemv_t, k);
+        break;
+    case UK_OP_TRANSPOSE:
+        take_one(&t->transpose, k);
+        break;
+    case UK_OP_PACK_N:
+        take_pack(t->pack_n, &t->packs_n, k, false);
+        break;
+    case UK_OP_PACK_T:
+        take_pack(t->pack_t, &t->packs_t, k, true);
+        break;
+    default:
+        break;
+    }
+}
+
 static void take_kernels(struct gemm_type *t) {
     const char *isa = NULL; /* of the row before: rows of one instruction set share the string */
     bool has = false;
@@ -166,7 +215,7 @@ static void take_kernels(struct gemm_type *t) {
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
 
-        if (k->op[0] != t->name[0] || k->cores)
+        if (k->operation->element != t->element || k->cores)
             continue;
         if (k->isa != isa) {
             isa = k->isa;
@@ -174,26 +223,7 @@ static void take_kernels(struct gemm_type *t) {
         }
         if (!has)
             continue;
-        for (int f = 0; f < GEMM_FORMS; f++)
-            if (!strcmp(k->op, t->form_op[f]))
-                take_form(t, k, (enum gemm_form)f);
-        if (!strcmp(k->op, t->small_op)) {
-            take_small(t, k);
-            take_whole(t, k, 0);
-        } else if (!strcmp(k->op, t->small_ta_op)) {
-            take_whole(t, k, 1);
-        } else if (!strcmp(k->op, t->gemv_n_op))
-            take_one(&t->gemv_n, k);
-        else if (!strcmp(k->op, t->gemv_t_op))
-            take_one(&t->gemv_t, k);
-        else if (!strcmp(k->op, t->nt_op))
-            take_one(&t->nt, k);
-        else if (!strcmp(k->op, t->transpose_op))
-            take_one(&t->transpose, k);
-        else if (!strcmp(k->op, t->pack_n_op) && !k->a_over)
-            take_pack(t->pack_n, &t->packs_n, k, false);
-        else if (!strcmp(k->op, t->pack_t_op) && !k->a_over)
-            take_pack(t->pack_t, &t->packs_t, k, true);
+        take(t, k);
     }
 }
 
@@ -242,9 +272,9 @@ static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
 
-        if (strcmp(k->op, t->form_op[GEMM_PANELS]) || k->cores || k->edges != UK_EDGES_ANY || k->a_over ||
-            k->a_align > t->size || k->b_align > t->size || k->c_align > t->c_size ||
-            k->mr * k->nr > GEMM_TILE_MOST || !runs(t, k))
+        if (k->operation->element != t->element || k->operation->form != UK_OP_PANELS || k->cores ||
+            k->edges != UK_EDGES_ANY || k->a_over || k->a_align > t->size || k->b_align > t->size ||
+            k->c_align > t->c_size || k->mr * k->nr > GEMM_TILE_MOST || !runs(t, k))
             continue;
         const int higher = best ? level(k) - level(best) : 1;
         const double cycles = uk_gemm_group_cycles(&t->machine->core, k) / (double)(k->mr * k->nr * k->kr);
@@ -257,14 +287,15 @@ static const struct uk_kernel *best_of_groups(const struct gemm_type *t) {
     return best;
 }
 
-/* The kernel that fills its panels: zeros are zeros in all types of a byte. */
-static const struct uk_kernel *group_pack_of(const struct gemm_type *t, const char *op) {
+/* The kernel that fills its panels. */
+static const struct uk_kernel *group_pack_of(const struct gemm_type *t, enum uk_op_form form) {
     const struct uk_kernel *best = NULL;
 
     for (int i = 0; i < uk_kernel_count(); i++) {
         const struct uk_kernel *k = uk_kernel_at(i);
 
-        if (!strcmp(k->op, op) && k->kr == t->kr && !k->a_over && !k->cores && runs(t, k))
+        if (k->operation->element == t->group && k->operation->form == form && k->kr == t->kr && !k->a_over &&
+            !k->cores && runs(t, k))
             take_one(&best, k);
     }
     return best;
@@ -280,8 +311,8 @@ static void look_up_groups(struct gemm_type *t, const struct uk_machine *machine
     t->kr = k->kr;
     t->tile[0] = new_tile(t, k);
     t->tile[0].kernel[GEMM_PANELS] = k;
-    t->pack_n[0] = group_pack_of(t, t->pack_n_op);
-    t->pack_t[0] = group_pack_of(t, t->pack_t_op);
+    t->pack_n[0] = group_pack_of(t, UK_OP_PACK_N);
+    t->pack_t[0] = group_pack_of(t, UK_OP_PACK_T);
     t->tiles = t->pack_n[0] && t->pack_t[0];
 }
 

@@ -16,8 +16,9 @@
     enum { own_##name = UK_IS_HERE(arch) };
 #include "machine/archs.def"
 
-#define UK_OP_ROW(name, parameters, declaration) \
-    static const char parameters_##name[] = UK_STRING(parameters), declaration_##name[] = declaration;
+#define UK_OP_ROW(name, parameters, declaration, ...)                                                  \
+    static const char parameters_##name[] = UK_STRING(parameters), declaration_##name[] = declaration; \
+    static const struct uk_operation operation_##name = {__VA_ARGS__};
 #include "ops.def"
 #undef UK_OP_ROW
 
@@ -27,6 +28,7 @@
 #define UK_KERNEL(op_, mr_, nr_, isa_, impl_, ...)                                            \
     {.symbol = UK_STRING(UK_SYMBOL_OF(op_, mr_, nr_, isa_, impl_)),                           \
      .op = #op_,                                                                              \
+     .operation = &operation_##op_,                                                           \
      .isa = #isa_,                                                                            \
      .impl = #impl_,                                                                          \
      .arch = arch_##isa_,                                                                     \
@@ -77,6 +79,7 @@ READ(const char *, features)
 READ(const char *, cores)
 READ(const char *, parameters)
 READ(uk_function *, function)
+READ(const struct uk_operation *, operation)
 READ(int, mr)
 READ(int, nr)
 READ(int, kr)

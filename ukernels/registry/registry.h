@@ -4,7 +4,7 @@
  * parameters and its declaration, a text of the .uk language. registry.c makes the array of struct uk_kernel from them, which
  * programs read by functions; rows.py reads the same rows for the build, bitcode.py compiles their sources to bitcode, kernels_json.c
  * prints the list that importers read. reference.c computes each operation in plain loops: kernels are tested against it.
- * half.h converts f16 and bf16.
+ * operation.h says what code may ask of an operation, half.h converts f16 and bf16.
  *
  * Uses machine only.
  *
@@ -14,6 +14,7 @@
 #define UK_REGISTRY_H
 
 #include "kernels.h"
+#include "operation.h"
 
 /* Which edge tiles a kernel takes. */
 enum uk_edges {
@@ -28,6 +29,7 @@ enum uk_edges {
 struct uk_kernel {
     const char *symbol;
     const char *op;
+    const struct uk_operation *operation;
     const char *isa;
     const char *impl;
     const char *arch;
@@ -50,7 +52,7 @@ struct uk_kernel {
 };
 
 #define UK_REFERENCE_PARAMETERS(...) __VA_ARGS__
-#define UK_OP_ROW(name, parameters, declaration) \
+#define UK_OP_ROW(name, parameters, declaration, ...) \
     void uk_reference_##name(int64_t MR, int64_t NR, int64_t KR, UK_REFERENCE_PARAMETERS parameters);
 #include "ops.def"
 #undef UK_OP_ROW

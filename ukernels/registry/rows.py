@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "machine"))
 import archs as machine  # noqa: E402
+import ops  # noqa: E402
 
 rooms = sys.argv[1]
 archs, isas, private = machine.architectures(), machine.isas(), machine.private_features()
@@ -22,26 +23,13 @@ def flags_of(isa, own):
     return isas[isa]["flags"] + [flag + f for f in more]
 
 
-def parameters_of():
-    """The C parameters of each row of ops.def: a list in parentheses, or a macro of the file, NAME_PARAMETERS(types), that is one."""
-    text = open(f"{rooms}/registry/ops.def", encoding="utf-8").read().replace("\\\n", "")
-    macros = dict(re.findall(r"^#define (\w+_PARAMETERS\([^)]*\)) *(\(.*\))$", text, re.M))
-    macros = {name.split("(")[0]: (re.findall(r"\w+", name.split("(")[1]), " ".join(body.split())) for name, body in macros.items()}
-    for op, macro, types in re.findall(r"^UK_OP_ROW\((\w+),\s*(\w*)(\([^)]*\)),", text, re.M):
-        if macro:
-            names, body = macros[macro]
-            given = dict(zip(names, re.findall(r"\w+", types)))
-            types = re.sub(r"\w+", lambda word: given.get(word[0], word[0]), body)
-        yield op, " ".join(types.split())
-
-
-parameters = dict(parameters_of())
+operations = ops.operations()
 
 for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="utf-8"), 1):
     if not line.startswith("UK_KERNEL("):
         continue
     row = re.fullmatch(r"UK_KERNEL\((\w+), *(\d+), *(\d+), *(\w+), *(\w+)(,.*)?\)", line.rstrip())
-    if not row or row[4] not in isas or row[1] not in parameters:
+    if not row or row[4] not in isas or row[1] not in operations:
         sys.exit(f"{rooms}/registry/kernels.def:{number}: expected UK_KERNEL(op of ops.def, mr, nr, isa of archs.def, impl, attributes)")
     op, mr, nr, isa, impl, attributes = row.groups(default="")
     arch = isas[isa]["arch"]
@@ -55,7 +43,7 @@ for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="ut
         sizes = {"MR": mr, "NR": nr, "KR": kr[1] if kr else 1}
         names = [f"-DUK_OP_{op}", f"-DUK_ISA_{isa}"]
         names += [f"-DUK_{size}={n}" for size, n in sizes.items()]
-        names += ["-DUK_DOUBLE"] if op.startswith("d") else []
+        names += ["-DUK_DOUBLE"] if operations[op]["element"] == "F64" else []
     else:
         folder = "asm" if impl.startswith("asm") else "intrinsics"
         source = "asm/peachpy/" + symbol + ".py" if impl == "peachpy" else f"{folder}/{arch}/{symbol}.c"
@@ -64,4 +52,4 @@ for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="ut
         names += [f"-DUK_IMPL_{impl}"]
     flags = " ".join([*flags_of(isa, own), f"-DUK_SYMBOL={symbol}", *names])
     for name in [a for a in archs if not archs[a]["is_device"]] if arch == "any" else [arch]:
-        print(symbol, isa, impl, source, flags, name, archs[name]["triple"], parameters[op], sep="\t")
+        print(symbol, isa, impl, source, flags, name, archs[name]["triple"], operations[op]["parameters"], sep="\t")
