@@ -9,7 +9,7 @@
  *     PREPARE_WHOLE(s, ...)        for a resolved call, with prepare's arguments: if the kernel has code for such a product
  *                                  alone, sets s and its run, and returns true
  * This file makes the whole call of it or, with UK_RESOLVED, the two parts of calls that are repeated with the
- * same sizes and strides: UK_SYMBOL_prepare, which also chooses the function for the groups' rows, and those
+ * same sizes and strides: UK_SYMBOL_resolved, which also chooses the function for the groups' rows, and those
  * functions.
  */
 #define PASTE_(a, b) a##b
@@ -51,10 +51,10 @@ static int run_groups(const struct uk_small_call *s, const void *a, const void *
     return 0;
 }
 
-void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
-                                int64_t m, int64_t n);
-void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
-                                int64_t m, int64_t n) {
+void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                 int64_t m, int64_t n);
+void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                 int64_t m, int64_t n) {
 #ifdef PREPARE_WHOLE
     if (PREPARE_WHOLE(s, k, lda, ldb, ldc, m, n))
         return;

@@ -407,10 +407,10 @@ static int run_groups(const struct uk_small_call *s, const void *a, const void *
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 
-void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
-                                int64_t m, int64_t n);
-void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
-                                int64_t m, int64_t n) {
+void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                 int64_t m, int64_t n);
+void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                 int64_t m, int64_t n) {
     prepare(s, k, lda, ldb, ldc, m, n);
     s->run = s->longer ? run_groups : run_group[s->rows - 1][s->half != 0];
 #if NV != 3

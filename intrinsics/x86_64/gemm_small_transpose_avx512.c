@@ -393,10 +393,10 @@ static int (*const run[UK_NR])(const struct uk_small_call *s, const void *a, con
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
 
-void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
-                                int64_t m, int64_t n);
-void PASTE(UK_SYMBOL, _prepare)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
-                                int64_t m, int64_t n) {
+void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                 int64_t m, int64_t n);
+void PASTE(UK_SYMBOL, _resolved)(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
+                                 int64_t m, int64_t n) {
     prepare(s, k, lda, ldb, ldc, m, n);
     s->run = run[n - 1];
 }

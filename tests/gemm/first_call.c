@@ -13,7 +13,7 @@
 #include "cost/cost.h"
 #include "gemm/gemm.h"
 
-enum { COMPARISONS_MOST = 20000, ESTIMATES_MOST = 60000 };
+enum { COMPARISONS_MOST = 2000, ESTIMATES_MOST = 60000 };
 
 static int64_t comparisons, estimates;
 

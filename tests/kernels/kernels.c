@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of the registry, called natively. */
+/* Every row of the registry and its variants, called natively. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,24 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "check_kernel.h"
-#include "registry/registry.h"
+#include "check_variant.h"
+
+static void check_variants(const struct uk_kernel *row) {
+    static const struct {
+        int variant;
+        const char *name;
+    } all[] = {{UK_PREFETCHING, "prefetching"}, {UK_PACKING, "packing"}, {UK_RESOLVED, "resolved"}};
+    char message[512];
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        void (*function)(void) = variant_function(row, all[i].variant);
+
+        if (function && !check_kernel(row, function, message, sizeof message))
+            fail_msg("variant %s: %s", all[i].name, message);
+        if (function && !variant_packed())
+            fail_msg("%s, variant %s: what it has packed or returned is wrong", row->symbol, all[i].name);
+    }
+}
 
 static void check_row(void **state) {
     const struct uk_kernel *row = *state;
@@ -20,6 +37,7 @@ static void check_row(void **state) {
     }
     if (!check_kernel(row, row->function, message, sizeof message))
         fail_msg("%s", message);
+    check_variants(row);
 }
 
 int main(int argc, char **argv) {

@@ -26,26 +26,11 @@
 #include "direct.h"
 
 #include <stddef.h>
-#include <string.h>
 
 enum { CALL = 20 };
 
-/* The parts of resolved calls, which are compiled from the kernels' sources. */
 typedef void prepare_function(struct uk_small_call *s, int64_t k, int64_t lda, int64_t ldb, int64_t ldc,
                               int64_t m, int64_t n);
-#define SMALL_KERNEL(symbol) prepare_function symbol##_prepare;
-#include "gemm_small.def"
-#undef SMALL_KERNEL
-
-static const struct {
-    const char *symbol;
-    prepare_function *prepare;
-} parts[] = {
-#define SMALL_KERNEL(symbol) {#symbol, symbol##_prepare},
-#include "gemm_small.def"
-#undef SMALL_KERNEL
-    {NULL, NULL},
-};
 
 static double larger(double a, double b) {
     return a > b ? a : b;
@@ -444,13 +429,6 @@ static void fill_columns(struct gemm_type *t, int form, int n, prepare_function 
     find_best(&s, &t->direct_few[form][n]);
 }
 
-static prepare_function *prepare_of(const struct uk_kernel *k) {
-    for (int j = 0; parts[j].symbol; j++)
-        if (!strcmp(parts[j].symbol, k->symbol))
-            return parts[j].prepare;
-    return NULL;
-}
-
 void uk_gemm_direct_fill(struct gemm_type *t) {
     /* Kernels whose lanes are rows exist for vectors of GEMM_VECTOR bytes only. */
     const int lanes = GEMM_VECTOR / t->size;
@@ -466,7 +444,7 @@ void uk_gemm_direct_fill(struct gemm_type *t) {
         prepare_function *prepare[GEMM_TILES_MOST];
 
         for (int i = 0; i < t->wholes[form]; i++)
-            prepare[i] = prepare_of(t->whole[form][i]);
+            prepare[i] = (prepare_function *)uk_kernel_variant(t->whole[form][i], UK_RESOLVED)->function;
         for (int n = 1; n < GEMM_WIDTHS; n++)
             fill_columns(t, form, n, prepare);
     }

@@ -37,19 +37,20 @@ static void call_prefetching(const struct gemm_tile_row *s, const ELEMENT *b, EL
     struct gemm_next *next = s->next;
 
     if (next->copy) {
-        ((panels_packing_function *)next->prefetching)(s->k, s->a, b, c, ldc, acc, s->rows, nr, next->part,
-                                                       next->parts > 1 ? next->stride : 0, next->copy);
+        ((panels_packing_function *)next->prefetching->function)(
+            s->k, s->a, b, c, ldc, acc, s->rows, nr, next->part, next->parts > 1 ? next->stride : 0,
+            next->copy);
         next->copy = (ELEMENT *)next->copy + 2;
         next->parts--;
     } else if (s->form == GEMM_PANELS)
-        ((panels_prefetching_function *)next->prefetching)(s->k, s->a, b, c, ldc, acc, s->rows, nr,
-                                                           next->part, next->stride, next->step);
+        ((panels_prefetching_function *)next->prefetching->function)(s->k, s->a, b, c, ldc, acc, s->rows, nr,
+                                                                     next->part, next->stride, next->step);
     else if (s->form == GEMM_RA)
-        ((ra_prefetching_function *)next->prefetching)(s->k, s->a, s->a_row, b, c, ldc, acc, s->rows, nr,
-                                                       next->part, next->stride);
+        ((ra_prefetching_function *)next->prefetching->function)(s->k, s->a, s->a_row, b, c, ldc, acc,
+                                                                 s->rows, nr, next->part, next->stride);
     else
-        ((rab_prefetching_function *)next->prefetching)(s->k, s->a, s->a_row, b, s->b_step, c, ldc, acc,
-                                                        s->rows, nr, next->part);
+        ((rab_prefetching_function *)next->prefetching->function)(s->k, s->a, s->a_row, b, s->b_step, c, ldc,
+                                                                  acc, s->rows, nr, next->part);
     next->part = (const ELEMENT *)next->part + next->on;
     next->parts--;
 }

@@ -49,8 +49,8 @@ struct gemm_tile {
     const struct uk_core *core;
     const struct uk_vectors *vectors;               /* the core's vectors of that width */
     const struct uk_kernel *kernel[GEMM_FORMS + 1]; /* by form; NULL: none */
-    void (*prefetching[GEMM_FORMS])(void); /* variants that prefetch what the next tiles read; or NULL */
-    void (*packing)(void); /* of PANELS: a variant that packs rows of the next micro-panel; or NULL */
+    const struct uk_variant *prefetching[GEMM_FORMS]; /* that prefetch what the next tiles read; or NULL */
+    const struct uk_variant *packing; /* of PANELS: that packs rows of the next micro-panel; or NULL */
 };
 
 /* From where a tile reads an operand. */
@@ -78,7 +78,7 @@ static inline struct gemm_epilogue gemm_transposed_epilogue(const struct gemm_ep
  * the next micro-panel: two shares of it; or two of the rows that it is packed from, which the tile then packs. */
 enum { GEMM_PREFETCHED_ROWS = 3 };
 struct gemm_next {
-    void (*prefetching)(void); /* the variant of the tile's kernel */
+    const struct uk_variant *prefetching; /* of the tile's kernel */
     const void *part;
     int64_t on;    /* elements from part to part */
     int64_t parts; /* parts that are left; where rows are packed, the rows that are left */
@@ -177,7 +177,7 @@ struct gemm_plan {
     const struct gemm_tile *tile;
     const struct uk_kernel *tail;     /* of the last columns; NULL: the tile's */
     const struct uk_kernel *first;    /* of the first rows, with fused packing of B; NULL: the tile's */
-    void (*prefetching)(void);        /* the tile's variant that prefetches what is read next; or NULL */
+    const struct uk_variant *prefetching; /* the tile's variant that prefetches what is read next; or NULL */
     const struct gemm_direct *direct; /* the kernels of a small product; NULL: it is not a small one */
     struct pthreadpool *pool;
     double cycles; /* estimated, on one thread */

@@ -44,39 +44,6 @@ static struct gemm_tile *tile_of(struct gemm_type *t, const struct uk_kernel *k)
     return &t->tile[i];
 }
 
-/* Variants of kernels that also prefetch or pack what is needed next, compiled from the same source. */
-#define PREFETCHING_KERNEL(symbol) void symbol##_prefetching(void);
-#define PACKING_KERNEL(symbol) void symbol##_packing(void);
-#include "gemm_variants.def"
-#undef PREFETCHING_KERNEL
-#undef PACKING_KERNEL
-
-struct variant {
-    const char *symbol;
-    void (*function)(void);
-};
-#define PREFETCHING_KERNEL(symbol) {#symbol, symbol##_prefetching},
-#define PACKING_KERNEL(symbol)
-static const struct variant prefetching[] = {
-#include "gemm_variants.def"
-    {NULL, NULL},
-};
-#undef PREFETCHING_KERNEL
-#undef PACKING_KERNEL
-#define PREFETCHING_KERNEL(symbol)
-#define PACKING_KERNEL(symbol) {#symbol, symbol##_packing},
-static const struct variant packing[] = {
-#include "gemm_variants.def"
-    {NULL, NULL},
-};
-
-static void (*variant_of(const struct uk_kernel *k, const struct variant *all))(void) {
-    for (int i = 0; all[i].symbol; i++)
-        if (!strcmp(all[i].symbol, k->symbol))
-            return all[i].function;
-    return NULL;
-}
-
 static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_form form) {
     if (k->edges != UK_EDGES_ANY || k->kr != 1 || k->a_over || k->a_align > t->size || k->b_align > t->size ||
         k->c_align > t->size || k->mr * k->nr > GEMM_TILE_MOST)
@@ -86,9 +53,9 @@ static void take_form(struct gemm_type *t, const struct uk_kernel *k, enum gemm_
 
     if (tile && (!old || level(k) > level(old))) {
         tile->kernel[form] = k;
-        tile->prefetching[form] = variant_of(k, prefetching);
+        tile->prefetching[form] = uk_kernel_variant(k, UK_PREFETCHING);
         if (form == GEMM_PANELS)
-            tile->packing = variant_of(k, packing);
+            tile->packing = uk_kernel_variant(k, UK_PACKING);
     }
 }
 
@@ -113,11 +80,12 @@ static void take_small(struct gemm_type *t, const struct uk_kernel *k) {
     }
 }
 
-/* Only kernels of the highest instruction set: each instruction set has kernels for any number of columns. */
+/* Only kernels of the highest instruction set: each instruction set has kernels for any number of columns. Their calls are
+ * prepared. */
 static void take_whole(struct gemm_type *t, const struct uk_kernel *k, int form) {
     const int higher = t->wholes[form] ? level(k) - level(t->whole[form][0]) : 0;
 
-    if (k->edges != UK_EDGES_ANY || k->a_over || higher < 0)
+    if (k->edges != UK_EDGES_ANY || k->a_over || higher < 0 || !(k->variants & UK_RESOLVED))
         return;
     if (higher > 0)
         t->wholes[form] = 0;

@@ -49,6 +49,27 @@ static const struct uk_kernel rows[] = {
 };
 #undef UK_KERNEL
 
+#define UK_VARIANT(symbol, suffix, variant) void symbol##_##suffix(void);
+#include "variants.def"
+#undef UK_VARIANT
+
+#define UK_VARIANT(symbol, suffix, variant) {(uk_function *)symbol, symbol##_##suffix, variant},
+static const struct uk_variant variants[] = {
+#include "variants.def"
+    {NULL, NULL, 0}};
+#undef UK_VARIANT
+
+const struct uk_variant *uk_kernel_variant(const struct uk_kernel *kernel, int variant) {
+    const struct uk_variant *v = variants;
+
+    if (!(kernel->variants & variant))
+        return NULL;
+    /* The last one has no functions: it stands for those of other architectures' rows. */
+    while (v->kernel && (v->kernel != kernel->function || v->variant != variant))
+        v++;
+    return v;
+}
+
 enum { ROWS = sizeof rows / sizeof *rows };
 
 int uk_kernel_count(void) {

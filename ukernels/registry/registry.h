@@ -4,7 +4,7 @@
  * parameters and its declaration, a text of the .uk language. registry.c makes the array of struct uk_kernel from them, which
  * programs read by functions; rows.py reads the same rows for the build, bitcode.py compiles their sources to bitcode, kernels_json.c
  * prints the list that importers read. reference.c computes each operation in plain loops: kernels are tested against it.
- * operation.h says what code may ask of an operation, half.h converts f16 and bf16.
+ * operation.h has the columns of ops.def that code reads, half.h converts f16 and bf16.
  *
  * Uses machine only.
  *
@@ -49,7 +49,22 @@ struct uk_kernel {
     double fma, loads, other;
     enum uk_exec_scope scope;                /* default UK_EXEC_THREAD */
     enum uk_space a_space, b_space, c_space; /* of its first three operands; default UK_SPACE_GENERIC */
+    int variants;                            /* what else its source is compiled to; default 0 */
 };
+
+/* What else a kernel's source is compiled to: bits of .variants. The arguments of PREFETCHING and PACKING are the kernel's, and behind
+ * them what they prefetch or pack, which the source explains. RESOLVED prepares repeated calls: struct uk_small_call of
+ * kernel_contract.h. */
+enum { UK_PREFETCHING = 1, UK_PACKING = 2, UK_RESOLVED = 4 };
+
+struct uk_variant {
+    uk_function *kernel;   /* of the row */
+    uk_function *function; /* NULL: of a row of another architecture than this build's */
+    int variant;
+};
+
+/* One variant of a kernel; NULL: its row has none. */
+const struct uk_variant *uk_kernel_variant(const struct uk_kernel *kernel, int variant);
 
 #define UK_REFERENCE_PARAMETERS(...) __VA_ARGS__
 #define UK_OP_ROW(name, parameters, declaration, ...) \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints what the build needs of every row of kernels.def, once for each architecture that has it: symbol, isa, impl,
-source, compiler flags (separated by spaces), architecture, its triple, the operation's C parameters, separated by tabs."""
+source, compiler flags (separated by spaces), architecture, its triple, the operation's C parameters, its variants (separated by
+spaces), separated by tabs."""
 
 import pathlib
 import re
@@ -37,6 +38,7 @@ for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="ut
     features = re.search(r'\.features = "([^"]*)"', attributes)
     own = [f for f in features[1].split(",") if f] if features else []
     kr = re.search(r"\.kr = (\d+)", attributes)
+    variants = re.search(r"\.variants = (UK_\w+(?: \| UK_\w+)*)", attributes)
     shared = re.search(r'\.file = "([^"]*)"', attributes)
     if shared:
         source = shared[1]
@@ -52,4 +54,5 @@ for number, line in enumerate(open(rooms + "/registry/kernels.def", encoding="ut
         names += [f"-DUK_IMPL_{impl}"]
     flags = " ".join([*flags_of(isa, own), f"-DUK_SYMBOL={symbol}", *names])
     for name in [a for a in archs if not archs[a]["is_device"]] if arch == "any" else [arch]:
-        print(symbol, isa, impl, source, flags, name, archs[name]["triple"], operations[op]["parameters"], sep="\t")
+        print(symbol, isa, impl, source, flags, name, archs[name]["triple"], operations[op]["parameters"],
+              variants[1].replace(" | ", " ") if variants else "", sep="\t")
