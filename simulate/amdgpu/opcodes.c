@@ -355,13 +355,14 @@ static const char *uk_operands_packed(struct uk_amdgpu_inst *i) {
                : "the size of an operand of this instruction";
 }
 
-/* Of 16-bit halves: a constant has a lower one only, so its upper one is taken of 0 alone. */
+/* Of 16-bit halves. An integer constant is one of 32 bits with its sign, as LLVM counts on (SIFoldOperands, tryFoldImmWithOpSel): its
+ * upper half is 0, or -1. What floats have there differs by the instruction's type: it is refused. */
 static const char *uk_operands_halves(struct uk_amdgpu_inst *i) {
     for (unsigned n = 1; n <= 3; ++n) {
         const struct uk_amdgpu_operand *o = &i->o[n];
 
-        if (o->absolute ||
-            (o->kind == UK_AMDGPU_OPERAND_CONSTANT && (o->select_low || o->select_high) && o->value[0]))
+        if (o->absolute || (o->kind == UK_AMDGPU_OPERAND_CONSTANT && (o->select_low || o->select_high) &&
+                            o->is_float && o->value[0]))
             return "a modifier of this instruction";
     }
     return NULL;

@@ -62,6 +62,10 @@ def variants(name, n, kept, changed):
                    changed(lambda e: {"S0": e["S0"] ^ 0x8000} | {f"S{k}": e[f"S{k}"] ^ 0x80000000 for k in range(1, n)}))
             yield f"{name} v26, {sources.replace('v20', '1.0')} op_sel_hi:{bits('0', '1')}\n", changed(lambda e: {"S0": 0x3c003c00})
             yield f"{name} v26, {sources.replace('v20', '0')}\n", changed(lambda e: {"S0": 0})
+        else:  # an integer constant has 32 bits
+            yield (f"{name} v26, {sources.replace('v20', '5')} op_sel:{bits('1', '0')} op_sel_hi:{bits('0', '1')}\n", changed(lambda e: {"S0": 5 << 16}))
+            yield f"{name} v26, {sources.replace('v20', '5')}\n", changed(lambda e: {"S0": 5})
+            yield f"{name} v26, {sources.replace('v20', '-3')} op_sel:{bits('1', '0')}\n", changed(lambda e: {"S0": 0xffffffff})
     elif kept:
         zeros = ",0" * (n - 1)
         yield f"{name} v26, {sources} op_sel:[1{zeros},0]\n", changed(lambda e: {"S0": half(e["WIDE0"], 1)})
