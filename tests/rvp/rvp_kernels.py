@@ -39,7 +39,7 @@ def run(*command, env=None, check=True):
 def rows():
     text = run(sys.executable, source / "ukernels/registry/rows.py", source / "ukernels").stdout
     for line in text.splitlines():
-        symbol, isa, _, path, flags, arch, _, parameters = line.split("\t")
+        symbol, isa, _, path, flags, arch, _, parameters, _ = line.split("\t")
         if arch == "riscv64" and isa != "generic":
             yield symbol, path, [*flags.split(), "-DUK_PARAMETERS=" + parameters]
 
@@ -56,9 +56,10 @@ def objects(compiler, name, options=()):
 
 def common():
     made = []
+    (folder / "variants.def").write_text("", encoding="utf-8")  # the build's: rows of riscv64 have none
     for path in COMMON:
         made.append(folder / (pathlib.Path(path).stem + ".o"))
-        run(*GCC, "-std=gnu17", "-O2", "-DUK_ARCH_HERE=UK_ARCH_riscv64", '-DUK_VERSION=""', *INCLUDES, "-c", source / path, "-o", made[-1])
+        run(*GCC, "-std=gnu17", "-O2", "-DUK_ARCH_HERE=UK_ARCH_riscv64", '-DUK_VERSION=""', *INCLUDES, f"-I{folder}", "-c", source / path, "-o", made[-1])
     return made
 
 

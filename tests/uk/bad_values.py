@@ -17,14 +17,14 @@ uk, source = sys.argv[1:]
 PROGRAM, KERNEL = source + "/examples/vadd.uk", "uk_sgemm_4x8_generic_c"
 # What each command is given besides.
 GIVEN = {"run": [PROGRAM], "compile": [PROGRAM, "--emit=schedule"], "explain": [PROGRAM], "tune": [PROGRAM, "--trials=1"], "verify": [KERNEL],
-         "kernels": [], "show": [KERNEL], "gemm": ["4", "4", "4"], "bench": ["gemm", "--peers=none", "--set=small", "--time-limit=1"], "help": []}
+         "kernels": [], "show": [KERNEL], "gemm": ["4", "4", "4", "--explain"], "bench": ["gemm", "--peers=none", "--set=small", "--time-limit=1"], "help": []}
 NUMBERS = ["", "0", "-1", "1.5", "many", "0x10", "99999999999999999999", "1 2"]
 FILES = ["", "no/such/file", "/", "/dev/null/x"]
 WORDS = ["", "none-such", "=", "interp,gpu"]
 # By how the help calls the value.
 VALUES = {"NAME=VALUE": ["", "=", "N", "N=", "=4", "N=-1", "N=1x", "N=1.5", "N=99999999999999999999", "NONE=4", "n=4=5"],
           "TARGET": ["", "+", "riscv46", "x86_64-avx2+none", "x86_64-avx2+", "+avx2", "native,interp"],
-          "N": NUMBERS, "SECONDS": NUMBERS, "WHERE": WORDS, "WHAT": WORDS, "TYPE": WORDS, "LAYOUT": WORDS, "T": WORDS,
+          "N": NUMBERS, "SECONDS": NUMBERS, "WHERE": WORDS, "WHAT": WORDS, "TYPE": WORDS, "LAYOUT": WORDS, "T": WORDS, "ROW": WORDS,
           "FILE": FILES, "OUT": ["", "no/such/file", "/", "/dev/null/x"], "NAME": ["", "not a name", "9a", "a-b", "int", "free", "\xe9"],
           "NAME,...": ["", "none-such", ","], "FILE.json": FILES, "FILE.svg": FILES, "OLD.json": FILES}
 # Values that are good here.
