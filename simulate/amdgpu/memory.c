@@ -68,6 +68,8 @@ enum uk_amdgpu_step uk_run_smem(struct uk_amdgpu_wave *w, const struct uk_amdgpu
     if (undefined[0] | undefined[1])
         return uk_report(w, i, -1, "the address is undefined: what it is made of was never written");
     step = uk_use_s(w, i, i->o[0].index, i->op->types[1], "overwritten");
+    /* Beside a register's there may be an immediate offset. */
+    offset += (uint64_t)(int64_t)i->address_offset;
     if (!step)
         step = uk_smem_read(w, i, (base + offset) & ~(uint64_t)3, i->op->types[0]);
     if (step)
