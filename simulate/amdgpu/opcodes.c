@@ -480,6 +480,10 @@ const char *uk_amdgpu_operands(struct uk_amdgpu_inst *i) {
         (i->n != (op->flags & F_ANY_LANE ? 3 : 2) || i->o[0].kind != UK_AMDGPU_OPERAND_S ||
          i->o[0].words != 1 || i->o[1].kind != UK_AMDGPU_OPERAND_V || i->o[1].words != 1))
         return "an operand of this instruction";
+    if (op->run == uk_run_swap &&
+        (i->n != 2 || i->o[0].kind != UK_AMDGPU_OPERAND_V || i->o[1].kind != UK_AMDGPU_OPERAND_V ||
+         i->o[0].words != 1 || i->o[1].words != 1))
+        return "an operand of this instruction";
     if (op->run == uk_run_writelane &&
         (i->n != 3 || i->o[0].kind != UK_AMDGPU_OPERAND_V || i->o[0].words != 1 ||
          i->o[1].kind == UK_AMDGPU_OPERAND_V || i->o[2].kind == UK_AMDGPU_OPERAND_V))

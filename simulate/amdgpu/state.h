@@ -356,7 +356,8 @@ uint64_t uk_undefined_result(const struct uk_amdgpu_wave *, const struct uk_amdg
                              const struct uk_amdgpu_sources *, unsigned part,
                              uint32_t (*result)[UK_AMDGPU_LANES]);
 /* valu.c, memory.c, lds.c */
-uk_amdgpu_function uk_run_valu, uk_run_readlane, uk_run_writelane, uk_run_smem, uk_run_global, uk_run_lds;
+uk_amdgpu_function uk_run_valu, uk_run_readlane, uk_run_writelane, uk_run_swap, uk_run_smem, uk_run_global,
+    uk_run_lds;
 /* scratch.c: memory that is each lane's own. */
 enum { SCRATCH_MOST = 131056 }; /* bytes of a thread: 8191 units of 1 KiB of a wave */
 /* Where it begins: behind the regions of all buffers. */

@@ -338,3 +338,24 @@ enum uk_amdgpu_step uk_run_writelane(struct uk_amdgpu_wave *w, const struct uk_a
         w->undefined[i->o[0].index] |= (uint64_t)1 << lane;
     return UK_AMDGPU_STEP_NEXT;
 }
+
+/* v_swap_b32: each register gets the other's value, and what of that is undefined. */
+enum uk_amdgpu_step uk_run_swap(struct uk_amdgpu_wave *w, const struct uk_amdgpu_inst *i) {
+    const unsigned r[2] = {i->o[0].index, i->o[1].index};
+    uint32_t value[2][UK_AMDGPU_LANES], bits[2][UK_AMDGPU_LANES];
+    const uint64_t exec = uk_exec(w);
+    enum uk_amdgpu_step step = uk_use_v(w, i, r[0], 1, exec, "used");
+
+    if (!step)
+        step = uk_use_v(w, i, r[1], 1, exec, "used");
+    if (step)
+        return step;
+    for (int k = 0; k < 2; ++k)
+        for (unsigned l = 0; l < UK_AMDGPU_LANES; ++l) {
+            value[k][l] = w->v[r[k]][l];
+            bits[k][l] = uk_undefined_bits(w, r[k], l);
+        }
+    for (int k = 0; k < 2; ++k)
+        uk_write_v(w, r[k], value[!k], exec, bits[!k]);
+    return UK_AMDGPU_STEP_NEXT;
+}
