@@ -293,6 +293,7 @@ BITS = {
     "bits_of_scalar": (STORED, 64, stored("s_or_b32 s8, s20, 0xff\nv_mov_b32 v6, s8", "short"), instead("store_short", "store_byte")),
     "bits_written_to_lane": (STORED, 64, stored("v_mov_b32 v6, 0\ns_or_b32 s8, s20, 0xff\nv_writelane_b32 v6, s8, 3", "short"),
                              instead("store_short", "store_byte")),
+    "bits_swapped": (STORED, 64, stored("v_mov_b32 v6, 1\nv_swap_b32 v6, v5"), instead("v6, v5", "v6, v5\nv_swap_b32 v6, v5")),
     "bits_in_lds": (STORED, 64, stored(BYTE + "ds_write_b32 v10, v6\nds_read_b32 v6, v10\ns_waitcnt lgkmcnt(0)\nv_and_b32 v6, 0x1ff, v6"),
                     instead("0x1ff", "0xff")),
     "bits_of_lds_byte": (STORED, 64, stored("v_lshl_or_b32 v6, v5, 7, v0\nds_write_b8 v10, v6\nds_read_i8 v6, v10\ns_waitcnt lgkmcnt(0)"),
