@@ -376,6 +376,7 @@ static LLVMValueRef choose(struct uk_codegen *g, LLVMValueRef c, const struct uk
                       join = uk_cg_block(g, "chosen");
     LLVMValueRef value[2];
 
+    g->chooses = true;
     LLVMBuildCondBr(g->b, c, block[0], block[1]);
     for (int i = 0; i < 2; i++) {
         LLVMPositionBuilderAtEnd(g->b, block[i]);

@@ -106,6 +106,7 @@ static LLVMMetadataRef flag(struct uk_codegen *g, const char *text) {
 LLVMMetadataRef uk_cg_enter_loop(struct uk_codegen *g, const struct uk_node *n) {
     LLVMMetadataRef outer = g->group;
 
+    g->chooses = false;
     g->group = n->loop == UK_LOOP_VECTOR && n->independent ? access_group(g) : NULL;
     return outer;
 }
@@ -119,15 +120,18 @@ static bool is_row_of_tile(const struct uk_codegen *g, const struct uk_node *n) 
            n->lower->op == UK_I_INT && n->upper->op == UK_I_INT && n->upper->value - n->lower->value <= MOST;
 }
 
-/* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. */
+/* An edge fits into few vectors: masked ones are better than a loop of scalars for the rest. Where a GPU's loop reads behind a branch,
+ * its vectors would be of conditions, at some of which LLVM 19 ends the process (SIFixSGPRCopies), and read one by one anyway. */
 void uk_cg_leave_loop(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef branch,
                       LLVMMetadataRef outer) {
-    LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)), operand[5] = {NULL};
+    LLVMMetadataRef yes = LLVMValueAsMetadata(LLVMConstInt(g->i1, 1, false)),
+                    no = LLVMValueAsMetadata(LLVMConstInt(g->i1, 0, false)), operand[5] = {NULL};
+    const bool is_scalar = g->target->arch->is_device && g->chooses;
     size_t count = 1;
 
-    if (n->loop == UK_LOOP_VECTOR)
-        operand[count++] = pair(g, "llvm.loop.vectorize.enable", yes);
-    if (n->full && g->in_edge)
+    if (n->loop == UK_LOOP_VECTOR || is_scalar)
+        operand[count++] = pair(g, "llvm.loop.vectorize.enable", is_scalar ? no : yes);
+    if (n->full && g->in_edge && !is_scalar)
         operand[count++] = pair(g, "llvm.loop.vectorize.predicate.enable", yes);
     if (g->group)
         operand[count++] = pair(g, "llvm.loop.parallel_accesses", g->group);

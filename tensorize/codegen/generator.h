@@ -77,6 +77,7 @@ struct uk_codegen {
     bool is_one_each;      /* each thread that gets here has an iteration of its own */
     bool in_edge;          /* in the version of a loop that is for less than its full extent */
     LLVMMetadataRef group; /* of accesses in a loop whose iterations are independent, or NULL */
+    bool chooses;          /* the innermost loop reads memory behind a branch */
 };
 
 /* codegen_index.c */

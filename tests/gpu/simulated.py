@@ -122,6 +122,11 @@ def programs():
                                        "Y[n, c, p, q] = sum(r, s) i32(X[n, c, p + r, q + s]) * i32(F[c, r, s])\n"), "N=1 C=2 H=3 W=5"
     # A scalar load at a register's offset, of the block's number, and an immediate one.
     yield "block_offset", "tensor X f32 [4, 4]\ntensor Y f32 [D, 1, 6]\nY[l, k, i] = X[l % 4, 3]\n", "D=5"
+    # Reads behind conditions, in a loop of halves, at which LLVM's pass over scalar registers ended the process.
+    yield "chosen_i16", ("tensor A f16 []\ntensor B f16 [4, 3 + 3 * C]\ntensor D i16 []\ntensor E i16 [4, J]\ntensor F i16 []\n"
+                         "tensor T i16 [C, 3, J]\nscalar q i16\nscalar r i64\n"
+                         "T[k, i, j] max= select(not (min(F[], q) < (q << q)) or (min(-3, i64(index(k + 0))) != r * r), "
+                         "(select(A[] <= B[3, i + 3 * k], 1, q) - D[]), E[3, j])\n"), "C=3 J=11"
     for kind in ("i8", "u8", "i16", "f16"):
         yield f"crossed_{kind}", crossed(kind), "N=70"
     for a, b, c in (("f16", "f16", "f32"), ("bf16", "bf16", "f32"), ("i8", "i8", "i32"), ("u8", "i8", "i32"), ("u8", "u8", "i32"),
@@ -132,7 +137,7 @@ def programs():
 
 
 SHORT = ("exact_f32", "inexact_f32", "exact_f16", "inexact_f16", "inexact_f64", "exact_i8", "cast_f16", "cast_i8", "product_i16", "conv_f16_f16_f32",
-         "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8", "block_offset", "crossed_u8")
+         "swiglu_f32", "reduce_i16", "pool_max_u8", "bytes_depthwise_i8", "block_offset", "chosen_i16", "crossed_u8")
 failed, passed = 0, 0
 
 
