@@ -355,14 +355,14 @@ static const char *uk_operands_packed(struct uk_amdgpu_inst *i) {
                : "the size of an operand of this instruction";
 }
 
-/* Of 16-bit halves. An integer constant is one of 32 bits with its sign, as LLVM counts on (SIFoldOperands, tryFoldImmWithOpSel): its
- * upper half is 0, or -1. What floats have there differs by the instruction's type: it is refused. */
+/* Of 16-bit halves. A constant has 32 bits, as LLVM counts on (SIFoldOperands, tryFoldImmWithOpSel): an integer's upper half is 0, or
+ * -1, and that of a float is 0 where the instruction is one of floats. Of integers, a float's constant is another: it is refused. */
 static const char *uk_operands_halves(struct uk_amdgpu_inst *i) {
     for (unsigned n = 1; n <= 3; ++n) {
         const struct uk_amdgpu_operand *o = &i->o[n];
 
-        if (o->absolute || (o->kind == UK_AMDGPU_OPERAND_CONSTANT && (o->select_low || o->select_high) &&
-                            o->is_float && o->value[0]))
+        if (o->absolute ||
+            (o->kind == UK_AMDGPU_OPERAND_CONSTANT && o->is_float && o->value[0] && i->op->types[n] != T_f16))
             return "a modifier of this instruction";
     }
     return NULL;

@@ -62,6 +62,9 @@ def variants(name, n, kept, changed):
                    changed(lambda e: {"S0": e["S0"] ^ 0x8000} | {f"S{k}": e[f"S{k}"] ^ 0x80000000 for k in range(1, n)}))
             yield f"{name} v26, {sources.replace('v20', '1.0')} op_sel_hi:{bits('0', '1')}\n", changed(lambda e: {"S0": 0x3c003c00})
             yield f"{name} v26, {sources.replace('v20', '0')}\n", changed(lambda e: {"S0": 0})
+            yield (f"{name} v26, {sources.replace('v20', '2.0')} op_sel:{bits('1', '0')} op_sel_hi:{bits('0', '1')}\n",
+                   changed(lambda e: {"S0": 0x40000000}))
+            yield f"{name} v26, {sources.replace('v20', '2.0')}\n", changed(lambda e: {"S0": 0x4000})
         else:  # an integer constant has 32 bits
             yield (f"{name} v26, {sources.replace('v20', '5')} op_sel:{bits('1', '0')} op_sel_hi:{bits('0', '1')}\n", changed(lambda e: {"S0": 5 << 16}))
             yield f"{name} v26, {sources.replace('v20', '5')}\n", changed(lambda e: {"S0": 5})
