@@ -176,7 +176,7 @@ bool uk_verify_device_case(struct uk_verifier *v);
 /* Whether shared memory has room for one tile of each operand. */
 bool uk_verify_device_fits(struct uk_verifier *v);
 
-/* verify_asm.c: the first register that an asm statement in the function, or in one that it calls, changes and does not
+/* asm/verify_asm.c: the first register that an asm statement in the function, or in one that it calls, changes and does not
  * declare, as a sentence about the kernel; nothing is added if there is none. */
 enum uk_status uk_verify_asm(LLVMModuleRef module, const char *symbol, struct uk_text *found);
 

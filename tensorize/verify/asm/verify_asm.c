@@ -9,7 +9,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "verify.h"
+#include "verify/verify.h"
 #include "verify_asm.h"
 
 enum { DECLARED = 160, OPERANDS = 64, DEPTH = 8, SHOWN = 60 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the readers of instructions of all architectures take. */
 #include <string.h>
-#include "verify.h"
+#include "verify/verify.h"
 #include "verify_asm.h"
 
 bool uk_asm_is_one(struct uk_asm_text text, const char *words) {
