@@ -427,8 +427,63 @@ void *uk_module_find(const struct uk_module *m, const char *name);
 enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
                                 const struct uk_options *options, enum uk_emit what, char **bytes,
                                 size_t *length);
-/* As uk_module_time(), of the context's last uk_compile() or uk_emit(). */
+/* As uk_module_time(), of the context's last uk_compile() or uk_emit(), or of those of programs and bundles. */
 const char *uk_context_time(const struct uk_context *c, int i, double *milliseconds);
+
+/* ---- programs, constants and C as one ----
+ *
+ * Functions in C that call those of programs, with read-only data; what they have is seen from outside, and nothing else:
+ *
+ *     struct uk_options as_argument = {.workspace_argument = true};
+ *     struct uk_constant ones = {.name = "ones", .bytes = (const float[]){1, 1, 1}, .length = 3 * sizeof(float)};
+ *     struct uk_bundle bundle = {
+ *         .programs = &first,
+ *         .count = 1,
+ *         .constants = &ones,
+ *         .constant_count = 1,
+ *         .source = "int add_one(const float *x, float *y) { return first(3, x, (const void *)ones, y, 0); }\n",
+ *         .exported = (const char *const[]){"add_one"},
+ *         .exported_count = 1,
+ *     };
+ *     if (uk_compile_bundle(&bundle, &as_argument, &m))
+ *         fprintf(stderr, "%s\n", uk_context_message(c));
+ *     else
+ *         address = uk_module_find(m, "add_one");
+ */
+
+/* `const unsigned char NAME[length]` in the source. */
+struct uk_constant {
+    const char *name;
+    const void *bytes;
+    size_t length;
+    size_t alignment; /* a power of two, at most 4096; 0: 64 */
+};
+
+/* Zero-initialize. Without source, constants and exported names it is what uk_emit_programs() makes of the programs. */
+struct uk_bundle {
+    struct uk_program *const *programs; /* of one context; at least one */
+    int count;
+    const struct uk_constant *constants; /* 1 GiB in all; those that the source names are in the code */
+    int constant_count;
+    /* C, or NULL. In front of it stand the header that UK_EMIT_HEADER prints for the programs, and the constants. It is compiled as
+     * `pragma import c` is: for the target, freestanding, with the headers of the compiler alone. It may call the programs'
+     * functions, their NAME_workspace, and what code of programs calls of the C library and libukernels: memcpy, memset, memmove,
+     * expf, exp, tanhf, tanh, fmaf, fma, roundevenf, roundeven, uk_parallel_for, uk_num_threads. */
+    const char *source;
+    /* The functions of the source and of programs that others can call. Two bundles that export different names may be linked into
+     * one program. */
+    const char *const *exported;
+    int exported_count;
+};
+
+/* The bundle as code in this process: uk_module_find() has the exported functions, uk_module_function() the first of them. For CPUs.
+ * The constants' bytes are not needed afterwards. A bundle with a source is not called by uk_module_call(). */
+enum uk_status uk_compile_bundle(const struct uk_bundle *bundle, const struct uk_options *options,
+                                 struct uk_module **out);
+/* The same as an object, a shared object, or as text; schedules and loops are those of the programs. No UK_EMIT_HEADER, unless it
+ * is programs alone: what the source exports its author declares. */
+enum uk_status uk_emit_bundle(const struct uk_bundle *bundle, const struct uk_options *options,
+                              enum uk_emit what, char **bytes, size_t *length);
 
 /* A text that lists, for every stage and tensorize step, the kernels that were considered: those that fit, the cheapest first,
  * then the others with their first difference, those that got furthest first, ten of them or all_candidates; and the chosen one. */
@@ -498,7 +553,7 @@ struct uk_verify_runner {
 struct uk_verify_options {
     const char *target; /* as in struct uk_options; this CPU must run it, or the runner */
     uint64_t seed;      /* of sizes, strides, places and values; the same seed makes the same cases */
-    int cases;   /* for each form, at random, after up to four times as many edges and large sizes; 500, for GPUs 100 */
+    int cases; /* for each form, at random, after up to four times as many edges and large sizes; 500, for GPUs 100 */
     int seconds; /* of CPU time for one call, and on the clock 20 times as many: then it is endless; 60 */
     const struct uk_verify_runner *runner; /* NULL: other architectures' targets and GPUs' are refused */
 };

@@ -34,6 +34,8 @@ struct uk_build {
     struct uk_object *objects;  /* those that kernels are called in */
     bool trampoline;            /* also emit NAME.call, which takes its arguments in arrays */
     bool uses_library;          /* one of the functions calls libukernels; set by uk_build_all */
+    const struct uk_bundle
+        *bundle; /* whose constants are zeros in the module, and are put into the object; or NULL */
 };
 
 /* Before a failure that other loops of the same program may not have. */

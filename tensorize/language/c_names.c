@@ -49,6 +49,15 @@ static const char functions[] =
     "wcslen wcsncmp wmemchr "
     "wmemcmp wmemcpy wmemmove uk_gpu_launch uk_gpu_use uk_gpu_workspace uk_num_threads uk_parallel_for ";
 
+bool uk_is_identifier(const char *s) {
+    if (!s || !*s || (*s >= '0' && *s <= '9'))
+        return false;
+    for (; *s; s++)
+        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
+            return false;
+    return true;
+}
+
 static bool has_word(const char *list, const char *name, size_t n) {
     for (const char *at = list; n && (at = strchr(at, ' ')); at++)
         if (!strncmp(at + 1, name, n) && at[n + 1] == ' ')

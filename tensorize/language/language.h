@@ -387,8 +387,9 @@ bool uk_is_own(struct uk_program *p, const char *what, const void *handle);
 bool uk_is_own_tensor(struct uk_program *p, const char *function, const struct uk_tensor *t);
 /* 1 is the first one; behind the last one where it is none of them. */
 int uk_tensor_position(const struct uk_program *p, const struct uk_tensor *tensor);
-/* c_names.c: whether a name is a keyword, a type or a macro in C or C++; and whether a function of C may have it, which is then none
+/* c_names.c: whether a text is an identifier; whether a name is a keyword, a type or a macro in C or C++; and whether a function of C may have it, which is then none
  * of those and of no function that compilers and generated code know. */
+bool uk_is_identifier(const char *s);
 bool uk_is_c_word(const char *name);
 bool uk_may_name_function(const char *name);
 struct uk_var *uk_find_var(struct uk_var *list, const char *name);
@@ -469,7 +470,7 @@ enum uk_status uk_check_relation(const struct uk_program *p, const struct uk_ind
 enum uk_status uk_parse_intrinsic(struct uk_context *c, struct uk_arena *a, const char *text,
                                   struct uk_intrinsic **out);
 
-/* Later messages name this program. */
+/* Later messages name this program; NULL: none. */
 void uk_context_turn_to(struct uk_context *c, const struct uk_program *p);
 
 #endif

@@ -6,17 +6,8 @@
 #include "lex.h"
 
 void uk_context_turn_to(struct uk_context *c, const struct uk_program *p) {
-    c->file = p->file;
-    c->schedule_file = p->schedule_file;
-}
-
-static bool is_identifier(const char *s) {
-    if (!s || !*s || (*s >= '0' && *s <= '9'))
-        return false;
-    for (; *s; s++)
-        if (!((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_'))
-            return false;
-    return true;
+    c->file = p ? p->file : NULL;
+    c->schedule_file = p ? p->schedule_file : NULL;
 }
 
 enum uk_status uk_program_create(struct uk_context *c, const char *name, struct uk_program **out) {
@@ -27,7 +18,7 @@ enum uk_status uk_program_create(struct uk_context *c, const char *name, struct 
     uk_context_enter(c, NULL);
     if (!out)
         return uk_require(c, out, "the place for the program");
-    if (!is_identifier(name))
+    if (!uk_is_identifier(name))
         return uk_fail(
             c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
             "the program's name, %s%s%s, is no C identifier; give the name of the function to make",
@@ -83,7 +74,7 @@ struct uk_position uk_begin_item(struct uk_program *p, enum uk_item kind, int nu
 bool uk_name_is_free(struct uk_program *p, const char *name, const char *what) {
     const char *other = NULL;
 
-    if (!is_identifier(name)) {
+    if (!uk_is_identifier(name)) {
         uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
                         "the name of a %s, %s%s%s, is no identifier; take letters, digits and _", what,
                         name ? "\"" : "", name ? name : "NULL", name ? "\"" : "");

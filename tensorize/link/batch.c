@@ -35,9 +35,11 @@ static enum uk_status check_names(struct uk_context *c, struct uk_program *const
     return UK_OK;
 }
 
-enum uk_status uk_batch_check(struct uk_program *const programs[], int count) {
-    if (!programs || count < 1 || !programs[0])
+enum uk_status uk_batch_check(const struct uk_bundle *bundle) {
+    if (!bundle || !bundle->programs || bundle->count < 1 || !bundle->programs[0])
         return UK_INVALID_ARGUMENT; /* no context can have the message */
+    struct uk_program *const *programs = bundle->programs;
+    const int count = bundle->count;
     struct uk_context *c = programs[0]->context;
     enum uk_status s = UK_OK;
 
@@ -104,14 +106,18 @@ bool uk_batch_again(struct uk_batch *b, enum uk_status *s) {
     return !*s;
 }
 
-enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
+enum uk_status uk_batch_begin(struct uk_batch *b, const struct uk_bundle *bundle,
                               const struct uk_options *options) {
     static const struct uk_options none;
     const struct uk_options *o = options ? options : &none;
+    struct uk_program *const *programs = bundle->programs;
+    const int count = bundle->count;
     struct uk_context *c = programs[0]->context;
 
     uk_context_enter(c, programs[count - 1]->file);
     *b = (struct uk_batch){.context = c, .program = programs, .count = count, .options = o};
+    if (bundle->source || bundle->constant_count || bundle->exported_count)
+        b->bundle = bundle;
     c->spent = (struct uk_times){0};
     c->times = &c->spent;
     b->function = calloc((size_t)count, sizeof *b->function);
@@ -124,6 +130,8 @@ enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const progr
         s = check_all(programs, count);
     if (!s)
         s = uk_target_chosen(c, o, &b->target);
+    if (!s && b->bundle)
+        s = uk_bundle_check(b);
     return s ? s : lower_all(b);
 }
 
@@ -184,6 +192,7 @@ static enum uk_status check_module(struct uk_build *b, const struct uk_function 
 
 /* b's module into that of `all`, through bitcode: each has an LLVM context of its own. */
 static enum uk_status merge(struct uk_build *all, const struct uk_build *b) {
+    double since = uk_now();
     LLVMMemoryBufferRef bitcode = LLVMWriteBitcodeToMemoryBuffer(b->module);
     LLVMModuleRef module;
     LLVMBool failed = LLVMParseBitcodeInContext2(all->llvm, bitcode, &module);
@@ -191,6 +200,7 @@ static enum uk_status merge(struct uk_build *all, const struct uk_build *b) {
     LLVMDisposeMemoryBuffer(bitcode);
     if (!failed)
         failed = LLVMLinkModules2(all->module, module);
+    uk_time(all->context->times, "merge", since);
     return failed ? uk_build_fail(all, UK_LINK, b->function->name, "does not link with the other functions")
                   : UK_OK;
 }
@@ -214,24 +224,28 @@ static enum uk_status add(struct uk_build *all, const struct uk_function *const 
     return s;
 }
 
-enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[],
-                            int count, const struct uk_target *t, enum uk_emit what, bool trampoline) {
-    uk_context_turn_to(c, f[0]->program);
-    enum uk_status s = uk_build_begin(b, c, f[0], t);
+enum uk_status uk_build_all(struct uk_build *build, const struct uk_batch *b, enum uk_emit what,
+                            bool trampoline) {
+    const struct uk_function *const *f = b->function;
+
+    uk_context_turn_to(b->context, f[0]->program);
+    enum uk_status s = uk_build_begin(build, b->context, f[0], b->target);
 
     if (s)
         return s;
-    b->trampoline = trampoline;
-    for (int i = 0; i < count; i++)
-        b->uses_library |= f[i]->is_parallel;
-    s = advance(b, what);
+    build->trampoline = trampoline;
+    for (int i = 0; i < b->count; i++)
+        build->uses_library |= f[i]->is_parallel;
+    s = advance(build, what);
     if (!s)
-        s = check_module(b, f, count);
-    for (int i = 1; i < count && !s; i++) {
-        uk_context_turn_to(c, f[i]->program);
-        s = add(b, f, count, i, t, what);
+        s = check_module(build, f, b->count);
+    for (int i = 1; i < b->count && !s; i++) {
+        uk_context_turn_to(b->context, f[i]->program);
+        s = add(build, f, b->count, i, b->target, what);
     }
+    if (!s && b->bundle)
+        s = uk_bundle_join(build, b, what);
     if (s)
-        uk_build_end(b);
+        uk_build_end(build);
     return s;
 }

@@ -17,7 +17,7 @@ static enum uk_status link_failed(struct uk_context *c, const struct uk_target *
                        "cannot start the linker " UK_LLD ": %s; install lld-" UK_LLVM, strerror(errno));
     if (end == UK_TOOL_TOO_LONG)
         return uk_fail(c, UK_LINK, nowhere, "the linker took more than %d seconds", UK_TOOL_SECONDS);
-    char *said = uk_read_all(messages, &length);
+    char *said = uk_read_all(messages, SIZE_MAX, &length);
     enum uk_status s = uk_fail(c, UK_LINK, nowhere, "the code object for %s does not link: %s", t->name,
                                said && *said ? said : "the linker gave no reason");
 
@@ -42,7 +42,7 @@ enum uk_status uk_link_code_object(struct uk_context *c, const struct uk_target 
         if (end != UK_TOOL_DONE)
             s = link_failed(c, t, end, fd[2]);
     }
-    if (!s && !(*bytes = uk_read_all(fd[1], length)))
+    if (!s && !(*bytes = uk_read_all(fd[1], SIZE_MAX, length)))
         s = errno == ENOMEM
                 ? uk_out_of_memory(c)
                 : uk_fail(c, UK_IO, nowhere, "cannot read the linker's output: %s", strerror(errno));

@@ -49,25 +49,25 @@ enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t) {
     return UK_OK;
 }
 
-enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
-                            const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length) {
-    struct uk_build b;
+enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **bytes, size_t *length) {
+    const struct uk_target *t = b->target;
+    struct uk_build build;
 
-    enum uk_status s = uk_has_code(c, t);
+    enum uk_status s = uk_has_code(b->context, t);
     if (!s && !t->arch->is_device && (what == UK_EMIT_DEVICE || what == UK_EMIT_HOST))
-        s = uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
+        s = uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
                     "target %s is no GPU: all its code is the host's; take another stage", t->name);
     if (!s)
-        s = uk_build_all(&b, c, f, count, t, what, false);
+        s = uk_build_all(&build, b, what, false);
     if (s)
         return s;
     if (what == UK_EMIT_DEVICE)
-        s = uk_build_image(&b, bytes, length);
+        s = uk_build_image(&build, bytes, length);
     else if (what > UK_EMIT_OPTIMIZED && what != UK_EMIT_HOST)
-        s = assemble(&b, what, bytes, length);
+        s = assemble(&build, what, bytes, length);
     else
-        s = print_module(&b, bytes, length);
-    uk_build_end(&b);
+        s = print_module(&build, bytes, length);
+    uk_build_end(&build);
     return s;
 }
 
@@ -86,6 +86,10 @@ static enum uk_status give_text(struct uk_context *c, enum uk_status s, struct u
 
 /* What is a text of the scheduler's: schedules and loops one after the other, or the header. */
 static enum uk_status print_all(const struct uk_batch *b, enum uk_emit what, struct uk_text *t) {
+    if (what == UK_EMIT_HEADER && b->bundle)
+        return uk_fail(b->context, UK_UNSUPPORTED, (struct uk_position){0, 0},
+                       "there is no header of a bundle: what its source exports is declared by who wrote it; "
+                       "for a header of the programs emit those alone");
     for (int i = 0; i < b->count && what != UK_EMIT_HEADER; i++) {
         if (b->count > 1)
             uk_put(t, "%s# %s\n", i ? "\n" : "", b->function[i]->name);
@@ -97,9 +101,8 @@ static enum uk_status print_all(const struct uk_batch *b, enum uk_emit what, str
     return what == UK_EMIT_HEADER ? uk_emit_header(b, t) : UK_OK;
 }
 
-enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
-                                const struct uk_options *options, enum uk_emit what, char **bytes,
-                                size_t *length) {
+enum uk_status uk_emit_bundle(const struct uk_bundle *bundle, const struct uk_options *options,
+                              enum uk_emit what, char **bytes, size_t *length) {
     struct uk_context *c;
     struct uk_text text = {0};
     struct uk_batch b;
@@ -108,17 +111,17 @@ enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
         *bytes = NULL;
     if (length)
         *length = 0;
-    enum uk_status s = uk_batch_check(programs, count);
+    enum uk_status s = uk_batch_check(bundle);
     if (s)
         return s;
-    c = programs[0]->context;
+    c = bundle->programs[0]->context;
     if ((s = uk_require(c, bytes, "the place for the bytes")) ||
         (s = uk_require(c, length, "the place for the length")))
         return s;
     if ((unsigned)what > UK_EMIT_HOST)
         return uk_fail(c, UK_INVALID_ARGUMENT, (struct uk_position){0, 0},
                        "there is no stage %d; take one of enum uk_emit", (int)what);
-    s = uk_batch_begin(&b, programs, count, options);
+    s = uk_batch_begin(&b, bundle, options);
     if (!s && (what <= UK_EMIT_LLVM || what == UK_EMIT_HEADER))
         s = uk_batch_check_imports(&b);
     if (!s && (what <= UK_EMIT_LOOPS || what == UK_EMIT_HEADER)) {
@@ -126,11 +129,18 @@ enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
         s = give_text(c, s, &text, bytes, length);
     } else if (!s) {
         do
-            s = uk_emit_code(c, b.function, count, b.target, what, bytes, length);
+            s = uk_emit_code(&b, what, bytes, length);
         while (s && uk_batch_again(&b, &s));
     }
     uk_batch_end(&b);
     return s;
+}
+
+enum uk_status uk_emit_programs(struct uk_program *const programs[], int count,
+                                const struct uk_options *options, enum uk_emit what, char **bytes,
+                                size_t *length) {
+    return uk_emit_bundle(&(struct uk_bundle){.programs = programs, .count = count}, options, what, bytes,
+                          length);
 }
 
 enum uk_status uk_emit(struct uk_program *p, const struct uk_options *options, enum uk_emit what,

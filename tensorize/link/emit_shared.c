@@ -29,7 +29,7 @@ static enum uk_status link_failed(struct uk_build *b, enum uk_tool_end end, cons
                        strerror(errno));
     if (end == UK_TOOL_TOO_LONG)
         return uk_fail(b->context, UK_LINK, nowhere, "the linker took more than %d seconds", UK_TOOL_SECONDS);
-    char *said = uk_read_all(fd[2], &length);
+    char *said = uk_read_all(fd[2], SIZE_MAX, &length);
     enum uk_status s = uk_fail(b->context, UK_LINK, nowhere, "the shared object does not link%s%s%s: %s",
                                foreign ? " (it needs the C library for " : "", foreign ? arch->name : "",
                                foreign ? ")" : "", said && *said ? said : "the linker gave no reason");
@@ -109,7 +109,7 @@ enum uk_status uk_link_shared(struct uk_build *b, const char *object, size_t siz
 
     if (!s)
         s = link_object(b, fd);
-    if (!s && !(*bytes = uk_read_all(fd[1], length)))
+    if (!s && !(*bytes = uk_read_all(fd[1], SIZE_MAX, length)))
         s = errno == ENOMEM
                 ? uk_out_of_memory(b->context)
                 : uk_fail(b->context, UK_IO, nowhere, "cannot read the linker's output: %s", strerror(errno));

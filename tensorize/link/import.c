@@ -18,11 +18,13 @@ enum { MAX_OWN_ARGUMENTS = 40 }; /* of clang's, without features */
 
 /* Where the user's C begins for clang's messages and for `#include "..."`. */
 struct source {
-    const struct uk_import *import;
+    struct uk_position at;
     const char *const *language;
+    const char *kind; /* before the name in messages: "import ", or nothing */
     const char *name, *folder;
-    char *text;
+    const char *text;
     size_t length;
+    bool is_made; /* for this compilation, maybe: a message has the first error alone */
 };
 
 /* Languages: clang's -x, and what goes with each. */
@@ -43,21 +45,21 @@ static const char *const for_preprocessed[] = {"assembler-with-cpp", NULL};
 static const char *const for_bitcode[] = {"ir", "-O1", "-Wno-override-module", "-fno-crash-diagnostics",
                                           NULL};
 
-static enum uk_status io_error(struct uk_context *c, const struct uk_import *i, const char *what,
-                               const char *name) {
+static enum uk_status io_error(struct uk_context *c, const struct source *s, const char *what) {
     if (errno == ENOMEM)
         return uk_out_of_memory(c);
-    return uk_fail(c, UK_IO, i->at, "import %s: %s: %s", name, what, strerror(errno));
+    return uk_fail(c, UK_IO, s->at, "%s%s: %s: %s", s->kind, s->name, what, strerror(errno));
 }
 
 static enum uk_status read_file(struct uk_context *c, const struct uk_import *i, const char *path,
                                 char **bytes, size_t *length) {
+    const struct source s = {.at = i->at, .kind = "import ", .name = path};
     /* Not blocking: a pipe or a device is refused after the open, not waited for. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
     if (fd < 0)
-        return io_error(c, i, "cannot open", path);
-    *bytes = uk_read_all(fd, length);
+        return io_error(c, &s, "cannot open");
+    *bytes = uk_read_all(fd, UK_MAX_IMPORT, length);
     int error = errno;
     close(fd);
     if (*bytes)
@@ -67,7 +69,7 @@ static enum uk_status read_file(struct uk_context *c, const struct uk_import *i,
     if (error == EINVAL)
         return uk_fail(c, UK_IO, i->at, "import %s: not a regular file", path);
     errno = error;
-    return io_error(c, i, "cannot read", path);
+    return io_error(c, &s, "cannot read");
 }
 
 /* ---- clang ---- */
@@ -185,7 +187,7 @@ static enum uk_status no_instruction(struct uk_build *b, const struct source *s,
     if (said)
         said[strcspn(said, "\n")] = 0;
     return uk_fail(
-        b->context, UK_UNSUPPORTED, s->import->at,
+        b->context, UK_UNSUPPORTED, s->at,
         "%s: target %s has no instruction for what it names: %s; compile the kernel without it, or take a "
         "target that has it",
         s->name, b->target->name,
@@ -194,7 +196,19 @@ static enum uk_status no_instruction(struct uk_build *b, const struct source *s,
                : "no reason given");
 }
 
-static enum uk_status does_not_compile(struct uk_build *b, const struct source *s, const char *said) {
+/* The line of the first error; what comes before it are warnings. */
+static const char *first_error(char *said) {
+    char *error = strstr(said, "error: ");
+
+    if (!error)
+        return said;
+    error[strcspn(error, "\n")] = 0;
+    while (error > said && error[-1] != '\n')
+        error--;
+    return error;
+}
+
+static enum uk_status does_not_compile(struct uk_build *b, const struct source *s, char *said) {
     const char *at, *statement;
     size_t length;
     char where[600];
@@ -203,12 +217,12 @@ static enum uk_status does_not_compile(struct uk_build *b, const struct source *
         uk_said_insn(said, s->text, &at, &length, &statement)) {
         const bool named = !strncmp(at, s->name, strlen(s->name));
 
-        snprintf(where, sizeof where, "import %s%s%.*s", named ? "" : s->name, named ? "" : ": ", (int)length,
-                 at);
-        return uk_refuse_insn(b, s->import->at, where, statement, strlen(statement));
+        snprintf(where, sizeof where, "%s%s%s%.*s", s->kind, named ? "" : s->name, named ? "" : ": ",
+                 (int)length, at);
+        return uk_refuse_insn(b, s->at, where, statement, strlen(statement));
     }
-    return uk_fail(b->context, UK_LINK, s->import->at, "import %s: does not compile: %s", s->name,
-                   said && *said ? said : "the compiler gave no reason");
+    return uk_fail(b->context, UK_LINK, s->at, "%s%s: does not compile: %s", s->kind, s->name,
+                   said && *said ? s->is_made ? first_error(said) : said : "the compiler gave no reason");
 }
 
 static enum uk_status spawn(struct uk_build *b, const struct source *s, char **argv, const int fd[3]) {
@@ -218,15 +232,14 @@ static enum uk_status spawn(struct uk_build *b, const struct source *s, char **a
     if (end == UK_TOOL_DONE)
         return UK_OK;
     if (end == UK_TOOL_NOT_STARTED)
-        return uk_fail(c, UK_UNSUPPORTED, s->import->at,
-                       "import %s: cannot start the C compiler " UK_CLANG ": %s; install clang-" UK_LLVM
-                       ", or import bitcode",
-                       s->name, strerror(errno));
+        return uk_fail(c, UK_UNSUPPORTED, s->at,
+                       "%s%s: cannot start the C compiler " UK_CLANG ": %s; install clang-" UK_LLVM "%s",
+                       s->kind, s->name, strerror(errno), s->is_made ? "" : ", or import bitcode");
     if (end == UK_TOOL_TOO_LONG)
-        return uk_fail(c, UK_LINK, s->import->at, "import %s: the C compiler took more than %d seconds",
-                       s->name, UK_TOOL_SECONDS);
+        return uk_fail(c, UK_LINK, s->at, "%s%s: the C compiler took more than %d seconds", s->kind, s->name,
+                       UK_TOOL_SECONDS);
     size_t length;
-    char *said = uk_read_all(fd[2], &length);
+    char *said = uk_read_all(fd[2], SIZE_MAX, &length);
     enum uk_status status;
 
     if (s->language == for_bitcode)
@@ -248,12 +261,12 @@ static enum uk_status run_clang(struct uk_build *b, const struct source *s, char
         fd[1] = memfd_create("bitcode", MFD_CLOEXEC);
         fd[2] = memfd_create("messages", MFD_CLOEXEC);
         if (fd[0] < 0 || fd[1] < 0 || fd[2] < 0)
-            status = io_error(b->context, s->import, "cannot make a file in memory", s->name);
+            status = io_error(b->context, s, "cannot make a file in memory");
     }
     if (!status)
         status = spawn(b, s, argv, fd);
-    if (!status && !(*bytes = uk_read_all(fd[1], length)))
-        status = io_error(b->context, s->import, "cannot read the compiler's output", s->name);
+    if (!status && !(*bytes = uk_read_all(fd[1], SIZE_MAX, length)))
+        status = io_error(b->context, s, "cannot read the compiler's output");
     for (int i = 0; i < 3; i++)
         if (fd[i] >= 0)
             close(fd[i]);
@@ -263,8 +276,12 @@ static enum uk_status run_clang(struct uk_build *b, const struct source *s, char
 
 enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
                              size_t length) {
-    const struct uk_import import = {.at = at};
-    struct source s = {&import, for_bitcode, name, NULL, (char *)(uintptr_t)bitcode, length};
+    const struct source s = {.at = at,
+                             .language = for_bitcode,
+                             .kind = "import ",
+                             .name = name,
+                             .text = bitcode,
+                             .length = length};
     char *object = NULL;
     enum uk_status status = run_clang(b, &s, &object, &length);
 
@@ -426,7 +443,13 @@ static enum uk_status compile_file(struct uk_build *b, const struct uk_import *i
 
         if (slash)
             *slash = 0;
-        struct source s = {i, language_of(path), path, slash ? folder : ".", i->bytes, i->length};
+        const struct source s = {.at = i->at,
+                                 .language = language_of(path),
+                                 .kind = "import ",
+                                 .name = path,
+                                 .folder = slash ? folder : ".",
+                                 .text = i->bytes,
+                                 .length = i->length};
 
         status = compile_source(b, &s, bytes, length);
     } else {
@@ -449,16 +472,28 @@ enum uk_status uk_import_read(struct uk_build *b, struct uk_import *i, char **by
         *length = i->length;
         return *bytes ? UK_OK : uk_out_of_memory(b->context);
     }
-    struct source s = {i, for_c, "text", NULL, duplicate(i->text, strlen(i->text)), strlen(i->text)};
+    const struct source s = {.at = i->at,
+                             .language = for_c,
+                             .kind = "import ",
+                             .name = "text",
+                             .text = i->text,
+                             .length = strlen(i->text)};
+    if (i->kind != UK_IMPORT_LL_TEXT)
+        return compile_source(b, &s, bytes, length);
+    *bytes = duplicate(s.text, s.length);
+    *length = s.length;
+    return *bytes ? UK_OK : uk_out_of_memory(b->context);
+}
 
-    if (!s.text)
-        return uk_out_of_memory(b->context);
-    if (i->kind == UK_IMPORT_LL_TEXT) {
-        *bytes = s.text;
-        *length = s.length;
-        return UK_OK;
-    }
-    status = compile_source(b, &s, bytes, length);
-    free(s.text);
-    return status;
+enum uk_status uk_source_compile(struct uk_build *b, const char *name, const struct uk_text *text,
+                                 char **bytes, size_t *length) {
+    const struct source s = {.language = for_c,
+                             .kind = "",
+                             .name = name,
+                             .text = text->text,
+                             .length = text->length,
+                             .is_made = true};
+
+    *bytes = NULL;
+    return compile_source(b, &s, bytes, length);
 }

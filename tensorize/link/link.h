@@ -96,10 +96,16 @@ enum uk_status uk_imports_check(struct uk_context *c, struct uk_program *p, cons
 enum uk_status uk_import_try(struct uk_build *b, const char *name, struct uk_position at, const char *bitcode,
                              size_t length);
 
+/* import.c: C that is no import, of that name in messages, as bitcode; free(*bytes). */
+enum uk_status uk_source_compile(struct uk_build *b, const char *name, const struct uk_text *text,
+                                 char **bytes, size_t *length);
+
 /* object.c: whether an imported object has the function; all objects of a build in one, in place of its own; the
  * objects of one build to another that it becomes part of. */
 bool uk_objects_define(const struct uk_build *b, const char *symbol);
 enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object);
+/* object.c: where in the object's bytes that local variable of so many bytes lies; NULL: nowhere. */
+char *uk_object_variable(char *bytes, size_t length, const char *name, size_t size);
 void uk_objects_move(struct uk_build *to, struct uk_build *from);
 void uk_objects_free(struct uk_build *b);
 
@@ -113,8 +119,8 @@ enum uk_status uk_tool_files(struct uk_context *c, const char *input, size_t siz
 void uk_tool_files_close(const int fd[3]);
 /* Waits for a child; false if it had to be killed. */
 bool uk_wait_for(pid_t pid, int seconds, int *result);
-/* All of an open file, at most UK_MAX_IMPORT bytes; free it. NULL with errno set. */
-char *uk_read_all(int fd, size_t *length);
+/* All of an open file, if that is at most so many bytes; free it. NULL with errno set. */
+char *uk_read_all(int fd, size_t most, size_t *length);
 bool uk_write_all(int fd, const char *bytes, size_t n);
 
 /* module.c: an empty module, and f's machine code in it. f is not needed afterwards. */
@@ -133,6 +139,7 @@ void uk_jit_destroy(LLVMOrcLLJITRef jit);
 struct uk_batch {
     struct uk_context *context;
     struct uk_program *const *program;
+    const struct uk_bundle *bundle; /* that the programs are part of; NULL: there are only programs */
     int count, lowered;
     const struct uk_target *target;
     const struct uk_options *options;
@@ -142,8 +149,8 @@ struct uk_batch {
     struct uk_text *steps;  /* as applied */
 };
 /* Whether there are programs, of which none is NULL. */
-enum uk_status uk_batch_check(struct uk_program *const programs[], int count);
-enum uk_status uk_batch_begin(struct uk_batch *b, struct uk_program *const programs[], int count,
+enum uk_status uk_batch_check(const struct uk_bundle *bundle);
+enum uk_status uk_batch_begin(struct uk_batch *b, const struct uk_bundle *bundle,
                               const struct uk_options *options);
 /* What is emitted without linking needs whole imports, too. */
 enum uk_status uk_batch_check_imports(const struct uk_batch *b);
@@ -151,9 +158,15 @@ enum uk_status uk_batch_check_imports(const struct uk_batch *b);
  * another one in its place. If that fails, *s says so. */
 bool uk_batch_again(struct uk_batch *b, enum uk_status *s);
 void uk_batch_end(struct uk_batch *b);
-/* batch.c: the functions in one module, each as far as `what`; b as for uk_build_begin. */
-enum uk_status uk_build_all(struct uk_build *b, struct uk_context *c, const struct uk_function *const f[],
-                            int count, const struct uk_target *t, enum uk_emit what, bool trampoline);
+/* batch.c: the functions in one module, each as far as `what`, and the rest of the bundle; build as for uk_build_begin. */
+enum uk_status uk_build_all(struct uk_build *build, const struct uk_batch *b, enum uk_emit what,
+                            bool trampoline);
+
+/* bundle.c: names, lengths and so on of what is not a program; then this added to the module of all programs; the constants' bytes
+ * into the object. */
+enum uk_status uk_bundle_check(const struct uk_batch *b);
+enum uk_status uk_bundle_join(struct uk_build *build, const struct uk_batch *b, enum uk_emit what);
+enum uk_status uk_bundle_fill(struct uk_build *build, LLVMMemoryBufferRef object);
 
 /* emit_header.c: the C header of the functions. */
 enum uk_status uk_emit_header(const struct uk_batch *b, struct uk_text *t);
@@ -169,8 +182,7 @@ bool uk_is_runtime_symbol(const char *name);
 /* emit.c: whether there is code for the target, else a message. */
 enum uk_status uk_has_code(struct uk_context *c, const struct uk_target *t);
 /* emit.c: a stage from UK_EMIT_LLVM to UK_EMIT_SHARED; free(*bytes). */
-enum uk_status uk_emit_code(struct uk_context *c, const struct uk_function *const f[], int count,
-                            const struct uk_target *t, enum uk_emit what, char **bytes, size_t *length);
+enum uk_status uk_emit_code(const struct uk_batch *b, enum uk_emit what, char **bytes, size_t *length);
 /* name_words.c: a copy of assembly in which words that LLVM has no names for have theirs, as comments; uk_text_free(*bytes). */
 enum uk_status uk_name_words(struct uk_context *c, const struct uk_arch *arch, const char *text, size_t n,
                              char **bytes, size_t *length);

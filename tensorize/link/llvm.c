@@ -61,6 +61,17 @@ void uk_build_end(struct uk_build *b) {
     b->llvm = NULL;
 }
 
+/* The object with what LLVM has not put into it. */
+static enum uk_status complete(struct uk_build *b, LLVMMemoryBufferRef *object) {
+    enum uk_status s = b->bundle ? uk_bundle_fill(b, *object) : UK_OK;
+
+    if (!s)
+        return b->objects ? uk_objects_merge(b, object) : UK_OK;
+    LLVMDisposeMemoryBuffer(*object);
+    *object = NULL;
+    return s;
+}
+
 enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, LLVMMemoryBufferRef *out) {
     char *error = NULL;
 
@@ -68,7 +79,7 @@ enum uk_status uk_build_assemble(struct uk_build *b, LLVMCodeGenFileType type, L
     LLVMBool failed = LLVMTargetMachineEmitToMemoryBuffer(b->machine, b->module, type, &error, out);
 
     if (!failed && !b->diagnostics.length)
-        return type == LLVMObjectFile && b->objects ? uk_objects_merge(b, out) : UK_OK;
+        return type == LLVMObjectFile ? complete(b, out) : UK_OK;
     if (!failed && *out)
         LLVMDisposeMemoryBuffer(*out);
     *out = NULL;

@@ -90,27 +90,33 @@ enum uk_status uk_jit_load(struct uk_context *c, const char *name, LLVMMemoryBuf
     return s;
 }
 
-/* Takes the object over. */
-static enum uk_status load(struct uk_context *c, struct uk_module *m, const char *name,
-                           LLVMMemoryBufferRef object) {
-    LLVMOrcExecutorAddress code, call;
+static enum uk_status find_call(struct uk_context *c, struct uk_module *m, const char *name) {
+    LLVMOrcExecutorAddress call;
     struct uk_text trampoline = {0};
-    enum uk_status s = uk_jit_load(c, name, object, &m->jit);
 
-    if (s)
-        return s;
     uk_put(&trampoline, "%s.call", name);
     if (trampoline.failed)
         return uk_out_of_memory(c);
-    s = uk_jit_find(c, m->jit, name, &code);
-    if (!s)
-        s = uk_jit_find(c, m->jit, trampoline.text, &call);
+    enum uk_status s = uk_jit_find(c, m->jit, trampoline.text, &call);
+
     free(trampoline.text);
+    if (!s)
+        memcpy(&m->call, &call, sizeof m->call);
+    return s;
+}
+
+/* Takes the object over. */
+static enum uk_status load(struct uk_context *c, struct uk_module *m, const char *name, bool has_call,
+                           LLVMMemoryBufferRef object) {
+    LLVMOrcExecutorAddress code;
+    enum uk_status s = uk_jit_load(c, name, object, &m->jit);
+
+    if (!s)
+        s = uk_jit_find(c, m->jit, name, &code);
     if (s)
         return s;
     m->code = (void *)(uintptr_t)code;
-    memcpy(&m->call, &call, sizeof m->call);
-    return UK_OK;
+    return has_call ? find_call(c, m, name) : UK_OK;
 }
 
 /* ---- compiling ---- */
@@ -132,9 +138,12 @@ static bool keep_work_name(char **list, const char *function) {
     return kept;
 }
 
+/* Those of the functions that can be found, and of their kernels. exported: of the bundle; or NULL. */
 static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
-                                 const struct uk_function *const f[], int count) {
+                                 const struct uk_function *const f[], int count,
+                                 const struct uk_bundle *exported) {
     const struct uk_program *p = f[0]->program;
+    const size_t names = exported ? (size_t)exported->exported_count : 2 * (size_t)count;
     size_t most = 1;
     bool kept = true;
 
@@ -146,12 +155,15 @@ static enum uk_status keep_names(struct uk_context *c, struct uk_module *m,
     for (int i = 0; i < count; i++)
         most += (size_t)f[i]->intrinsics;
     m->kernel = calloc(most, sizeof *m->kernel);
-    m->name = calloc(2 * (size_t)count + 1, sizeof *m->name);
+    m->name = calloc(names + 1, sizeof *m->name);
     if (!m->kernel || !m->name)
         return uk_out_of_memory(c);
+    for (int i = 0; exported && i < exported->exported_count; i++)
+        kept &= keep_name(m->name, exported->exported[i]);
     for (int i = 0; i < count; i++) {
-        kept &=
-            keep_name(m->name, f[i]->name) && (!f[i]->work_argument || keep_work_name(m->name, f[i]->name));
+        if (!exported)
+            kept &= keep_name(m->name, f[i]->name) &&
+                    (!f[i]->work_argument || keep_work_name(m->name, f[i]->name));
         for (int k = 0; k < f[i]->intrinsics; k++)
             kept &= keep_name(m->kernel, f[i]->intrinsic[k]->name);
     }
@@ -206,7 +218,7 @@ enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f
     if (!s && !t->arch->is_device)
         s = uk_target_runnable(c, t);
     if (!s)
-        s = keep_names(c, m, (const struct uk_function *const[]){f}, 1);
+        s = keep_names(c, m, (const struct uk_function *const[]){f}, 1, NULL);
     if (!s)
         s = uk_build_begin(&b, c, f, t);
     if (s)
@@ -218,7 +230,7 @@ enum uk_status uk_module_build(struct uk_context *c, const struct uk_function *f
     if (s)
         return s;
     double since = uk_now();
-    s = load(c, m, f->name, object);
+    s = load(c, m, f->name, true, object);
     uk_time(c->times, "jit", since);
     m->times = c->spent;
     return s;
@@ -260,7 +272,7 @@ static enum uk_status compile(struct uk_program *p, const struct uk_options *o, 
     m->program = p;
     m->function = f;
     m->times = c->spent;
-    return keep_names(c, m, (const struct uk_function *const[]){f}, 1);
+    return keep_names(c, m, (const struct uk_function *const[]){f}, 1, NULL);
 }
 
 enum uk_status uk_compile(struct uk_program *p, const struct uk_options *options, struct uk_module **out) {
@@ -294,16 +306,16 @@ static enum uk_status compile_batch(const struct uk_batch *b, struct uk_module *
     LLVMMemoryBufferRef object = NULL;
     struct uk_build build;
 
-    if (b->target->interpreted)
+    if (b->target->interpreted || b->options->interpret)
         return uk_fail(c, UK_UNSUPPORTED, (struct uk_position){0, 0},
-                       "target interp runs one program at a time; compile each by itself");
+                       "%s runs one program at a time; compile each by itself",
+                       b->target->interpreted ? "target interp" : "the interpreter");
     enum uk_status s = b->target->arch->is_device ? UK_OK : uk_target_runnable(c, b->target);
     empty(m);
     if (!s)
-        s = keep_names(c, m, b->function, b->count);
+        s = keep_names(c, m, b->function, b->count, b->bundle);
     if (!s)
-        s = uk_build_all(&build, c, b->function, b->count, b->target,
-                         b->target->arch->is_device ? UK_EMIT_HOST : UK_EMIT_OPTIMIZED, true);
+        s = uk_build_all(&build, b, UK_EMIT_OBJECT, !b->bundle);
     if (s)
         return s;
     double since = uk_now();
@@ -312,25 +324,23 @@ static enum uk_status compile_batch(const struct uk_batch *b, struct uk_module *
     uk_build_end(&build);
     since = uk_now();
     if (!s)
-        s = load(c, m, b->function[0]->name, object);
+        s = load(c, m, b->bundle ? b->bundle->exported[0] : b->function[0]->name, !b->bundle, object);
     uk_time(c->times, "jit", since);
     return s;
 }
 
-enum uk_status uk_compile_programs(struct uk_program *const programs[], int count,
-                                   const struct uk_options *options, struct uk_module **out) {
+enum uk_status uk_compile_bundle(const struct uk_bundle *bundle, const struct uk_options *options,
+                                 struct uk_module **out) {
     struct uk_batch b;
 
     if (out)
         *out = NULL;
-    enum uk_status s = uk_batch_check(programs, count);
+    enum uk_status s = uk_batch_check(bundle);
     if (!s)
-        s = uk_require(programs[0]->context, out, "the place for the module");
+        s = uk_require(bundle->programs[0]->context, out, "the place for the module");
     if (s)
         return s;
-    if (count == 1)
-        return uk_compile(programs[0], options, out);
-    s = uk_batch_begin(&b, programs, count, options);
+    s = uk_batch_begin(&b, bundle, options);
     struct uk_module *m = s ? NULL : uk_module_create();
     if (!s && !m)
         s = uk_out_of_memory(b.context);
@@ -346,6 +356,13 @@ enum uk_status uk_compile_programs(struct uk_program *const programs[], int coun
     else
         *out = m;
     return s;
+}
+
+enum uk_status uk_compile_programs(struct uk_program *const programs[], int count,
+                                   const struct uk_options *options, struct uk_module **out) {
+    if (programs && count == 1 && out)
+        return uk_compile(programs[0], options, out);
+    return uk_compile_bundle(&(struct uk_bundle){.programs = programs, .count = count}, options, out);
 }
 
 /* ---- modules ---- */
@@ -423,7 +440,8 @@ static int interpret(const struct uk_module *m, const int64_t *sizes, const doub
 
 int uk_module_call(const struct uk_module *m, const int64_t *sizes, const double *scalars,
                    void *const *tensors) {
-    if (!m || (m->takes_sizes && !sizes) || (m->takes_scalars && !scalars) || (m->takes_tensors && !tensors))
+    if (!m || (!m->call && !m->program) || (m->takes_sizes && !sizes) || (m->takes_scalars && !scalars) ||
+        (m->takes_tensors && !tensors))
         return UK_INVALID_ARGUMENT;
     return m->call ? m->call(sizes, scalars, tensors) : interpret(m, sizes, scalars, tensors);
 }

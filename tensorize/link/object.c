@@ -177,6 +177,26 @@ enum uk_status uk_object_parse(struct uk_build *b, const struct uk_source *s) {
     return UK_OK;
 }
 
+char *uk_object_variable(char *bytes, size_t length, const char *name, size_t size) {
+    struct elf e;
+
+    if (!open_object(&e, bytes, length))
+        return NULL;
+    for (size_t i = 0; i < e.symbols; i++) {
+        const struct symbol s = symbol(&e, i);
+
+        if (s.type != STT_OBJECT || s.bind != STB_LOCAL || s.section >= e.sections ||
+            strcmp(s.name, name) != 0)
+            continue;
+        const struct section in = section(&e, s.section);
+        const bool is_whole = in.type == SHT_PROGBITS && s.value <= in.size && size <= in.size - s.value &&
+                              has(&e, in.at, in.size, 1);
+
+        return is_whole ? bytes + in.at + s.value : NULL;
+    }
+    return NULL;
+}
+
 /* ---- gates ---- */
 
 static enum uk_status gate_section(struct uk_build *b, const struct uk_source *s, const struct elf *e,
@@ -357,7 +377,7 @@ static enum uk_status run(struct uk_build *b, char *const argv[], int in, int *o
     } else {
         enum uk_tool_end end = uk_run_tool(argv, (int[]){in, *out, messages});
         size_t length;
-        char *said = end == UK_TOOL_FAILED ? uk_read_all(messages, &length) : NULL;
+        char *said = end == UK_TOOL_FAILED ? uk_read_all(messages, SIZE_MAX, &length) : NULL;
 
         if (end != UK_TOOL_DONE)
             s = uk_fail(c, end == UK_TOOL_NOT_STARTED ? UK_UNSUPPORTED : UK_LINK, nowhere,
@@ -441,7 +461,7 @@ enum uk_status uk_objects_merge(struct uk_build *b, LLVMMemoryBufferRef *object)
         s = hide(b, &a, joined, &hidden);
     LLVMDisposeMemoryBuffer(*object);
     *object = NULL;
-    if (!s && !(bytes = uk_read_all(hidden, &length)))
+    if (!s && !(bytes = uk_read_all(hidden, SIZE_MAX, &length)))
         s = uk_fail(b->context, UK_IO, (struct uk_position){0, 0}, "cannot read what the linker made: %s",
                     strerror(errno));
     if (!s)

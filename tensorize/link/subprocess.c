@@ -18,14 +18,14 @@
 
 extern char **environ;
 
-char *uk_read_all(int fd, size_t *length) {
+char *uk_read_all(int fd, size_t most, size_t *length) {
     struct stat st;
     size_t have = 0;
 
     errno = 0;
     if (fstat(fd, &st))
         return NULL;
-    if (!S_ISREG(st.st_mode) || st.st_size > UK_MAX_IMPORT) {
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > most) {
         errno = S_ISREG(st.st_mode) ? EFBIG : EINVAL;
         return NULL;
     }

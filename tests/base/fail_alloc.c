@@ -141,9 +141,27 @@ static const struct {
      "intrinsic twice\n  tensor x f32 [1]\n  tensor y f32 [1]\n  y[i] = x[i] + x[i]\n"
      "  compute void twice(ptr x, ptr y)\nend\ntensor X f32 [4]\ntensor Y f32 [4]\nY[i] = X[i] + X[i]\n"
      "schedule\nsplit Y.i 1 -> io ii\ntensorize ii twice\n"},
+    {"a bundle", "native", "tensor X f32 [4]\ntensor Y f32 [4]\nY[i] = X[i] + X[i]\n"},
 };
 
-enum { PROGRAMS = sizeof program / sizeof *program };
+enum { PROGRAMS = sizeof program / sizeof *program, BUNDLE = PROGRAMS - 1 };
+
+/* The program with a constant and a function in C. */
+static enum uk_status compile_bundle(struct uk_program *p, const struct uk_options *o, struct uk_module **m) {
+    static const float data[4];
+    const struct uk_constant constant = {"constant", data, sizeof data, 0};
+    const struct uk_bundle bundle = {
+        .programs = &p,
+        .count = 1,
+        .constants = &constant,
+        .constant_count = 1,
+        .source = "int run(float *y) { return f((const void *)constant, y); }\n",
+        .exported = (const char *const[]){"run"},
+        .exported_count = 1,
+    };
+
+    return uk_compile_bundle(&bundle, o, m);
+}
 
 static enum uk_status compile(struct uk_context *c, int n) {
     const struct uk_options o = {.target = program[n].target, .threads = 2};
@@ -155,7 +173,7 @@ static enum uk_status compile(struct uk_context *c, int n) {
 
     if (status)
         return status;
-    status = uk_compile(p, &o, &m);
+    status = n == BUNDLE ? compile_bundle(p, &o, &m) : uk_compile(p, &o, &m);
     if (!status) {
         uk_module_destroy(m);
         status = uk_emit(p, &o, UK_EMIT_LOOPS, &text, &length);

@@ -185,8 +185,11 @@ static void defined_sizes(void **state) {
         t.size[i]->value = fixed[i];
     }
     assert_int_equal(uk_target_find(context, "x86_64-avx2", &target), UK_OK);
-    if (uk_emit_code(context, (const struct uk_function *const[]){&t.m.function}, 1, target, UK_EMIT_LLVM,
-                     &text, &n))
+    if (uk_emit_code(&(struct uk_batch){.context = context,
+                                        .function = (const struct uk_function *[]){&t.m.function},
+                                        .count = 1,
+                                        .target = target},
+                     UK_EMIT_LLVM, &text, &n))
         fail_msg("%s", uk_context_message(context));
     assert_non_null(strstr(text, "i32 @matmul(ptr"));
     assert_null(strstr(text, "smul.with.overflow"));
@@ -205,7 +208,10 @@ static void same_bytes(void **state) {
     for (int pass = 0; pass < 2; pass++) {
         make_matmul(&t, UK_LOOP_PARALLEL, UK_F32);
         assert_int_equal(uk_target_find(context, "x86_64-avx512", &target), UK_OK);
-        if (uk_emit_code(context, (const struct uk_function *const[]){&t.m.function}, 1, target,
+        if (uk_emit_code(&(struct uk_batch){.context = context,
+                                            .function = (const struct uk_function *[]){&t.m.function},
+                                            .count = 1,
+                                            .target = target},
                          UK_EMIT_OBJECT, &object[pass], &length[pass]))
             fail_msg("%s", uk_context_message(context));
         make_end(&t.m);

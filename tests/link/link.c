@@ -192,7 +192,11 @@ static void no_call_is_left(void **state) {
         make_sum(&s);
         make_import(&s.m, UK_IMPORT_C_TEXT, ADD);
         assert_int_equal(uk_target_find(context, "x86_64-avx2", &t), UK_OK);
-        if (uk_emit_code(context, (const struct uk_function *const[]){&s.m.function}, 1, t, what, &text, &n))
+        if (uk_emit_code(&(struct uk_batch){.context = context,
+                                            .function = (const struct uk_function *[]){&s.m.function},
+                                            .count = 1,
+                                            .target = t},
+                         what, &text, &n))
             fail_msg("%s", uk_context_message(context));
         assert_int_equal(strlen(text), n);
         assert_true((strstr(text, "add16") != NULL) == (what <= UK_EMIT_LINKED));

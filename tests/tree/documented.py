@@ -102,7 +102,7 @@ def check_library_headers():
 
 
 def check_compiler_header():
-    text, on_gpu, calls, emitted, several, verified, search = header_examples(source / "tensorize/tensorize.h")
+    text, on_gpu, calls, emitted, several, bundle, verified, search = header_examples(source / "tensorize/tensorize.h")
     libraries = ["-luktensorize", "-lukernels"]
     use = "#include <ukernels/tensorize.h>\n"
     run_c("from_text", f"{FACTORS}\nfloat result[4];\nint status = 1;", use + text, f"return status || !({PRODUCT});", libraries)
@@ -118,6 +118,13 @@ def check_compiler_header():
         uk_module_destroy(module);
         uk_program_destroy(p);
         uk_context_destroy(c);""", libraries)
+    adds_one = """static bool adds_one(void *address) {
+    const float x[3] = {1, 2, 3};
+    float y[3] = {0};
+    int (*add_one)(const float *, float *);
+    memcpy(&add_one, &address, sizeof add_one);
+    return address && !add_one(x, y) && y[0] == 2 && y[2] == 4;
+    }"""
     programs = """static const char sum[] = "tensor A f32 [N]\\ntensor B f32 [N]\\ntensor C f32 [N]\\nC[i] = A[i] + B[i]\\n";
     struct uk_context *c = uk_context_create();
     struct uk_program *p = NULL, *first = NULL, *second = NULL;
@@ -138,11 +145,13 @@ def check_compiler_header():
     for name, example, right in (
         ("emitted", emitted, "object && header && strstr(header, \"int p(\") && object_bytes > 500 && header_bytes"),
         ("several", several, "address"),
+        ("bundle", bundle, "adds_one(address)"),
         ("verified", verified, "1"),
         ("searched", search, "1"),
     ):
         free = "uk_text_free(object);\nuk_text_free(header);\n" if name == "emitted" else ""
-        run_c(name, programs, use + example, f"const bool right = {right};\n{free}{end} || !right;", libraries)
+        outside = adds_one if name == "bundle" else ""
+        run_c(name, programs, use + example, f"const bool right = {right};\n{free}{end} || !right;", libraries, outside)
 
 
 with tempfile.TemporaryDirectory() as folder:

@@ -36,6 +36,7 @@ end
 """
 LLVM = b"define void @nothing() {\n  ret void\n}\n"
 STEPS = b"split C.m 4 -> mo mi\n"
+SOURCE = b"int run(const float *x, float *y) { return data[0] ? other(4, x, y) : 1; }\n"
 OWN = INTRINSIC + b"pragma import c \"\"\"\nvoid my_add(const float *a, float *b) {\n  for (int i = 0; i < 4; i++) b[i] = a[i] + a[i];\n}\n\"\"\"\n" + ADD
 UK_INTERNAL = 12
 
@@ -53,6 +54,15 @@ class VerifyOptions(ctypes.Structure):
 class Reduction(ctypes.Structure):
     _fields_ = [("kind", ctypes.c_int), ("scan", ctypes.c_bool), ("iterators", ctypes.c_int), ("iterator", ctypes.c_void_p * 8),
                 ("where", ctypes.c_void_p)]
+
+
+class Constant(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("bytes", ctypes.c_char_p), ("length", ctypes.c_size_t), ("alignment", ctypes.c_size_t)]
+
+
+class Bundle(ctypes.Structure):
+    _fields_ = [("programs", ctypes.c_void_p), ("count", ctypes.c_int), ("constants", ctypes.c_void_p), ("constant_count", ctypes.c_int),
+                ("source", ctypes.c_char_p), ("exported", ctypes.c_void_p), ("exported_count", ctypes.c_int)]
 
 
 class World:
@@ -89,6 +99,12 @@ class World:
 
     def options(self, **fields):
         return self.keep(Options(**fields))
+
+    def bundle(self, constant=(), **fields):
+        constant = self.keep(Constant(**{"name": b"data", "bytes": b"1234", "length": 4, **dict(constant)}))
+        given = {"programs": self.array(self.p, self.other), "count": 2, "constants": constant, "constant_count": 1, "source": SOURCE,
+                 "exported": self.names(b"run"), "exported_count": 1}
+        return self.keep(Bundle(**{**given, **fields}))
 
     def size(self, name=b"M", p=None):
         return self.api.uk_size(p or self.p, name)
@@ -148,6 +164,22 @@ class World:
                     ("another program's", self.reduction(iterator=self.iterator(p=self.other)), foreign),
                     ("no relation", self.reduction(where=self.size()), "relation"),
                     ("another's where", self.reduction(where=self.size(p=self.other)), foreign)]
+        if kind == "const struct uk_bundle *":
+            names = self.names
+            return [None, ("no programs", self.bundle(programs=None), ""), ("0 programs", self.bundle(count=0), ""),
+                    ("-1 programs", self.bundle(count=-1), ""), ("NULL in front", self.bundle(programs=self.array(None, self.p)), ""),
+                    ("NULL behind", self.bundle(programs=self.array(self.p, None)), null),
+                    ("one twice", self.bundle(programs=self.array(self.p, self.p)), "another name"),
+                    ("no constants", self.bundle(constants=None), null), ("-1 constants", self.bundle(constant_count=-1), "-1"),
+                    ("most constants", self.bundle(constant_count=INT_MAX), str(INT_MAX)), ("no source", self.bundle(source=None), null),
+                    ("a source that is none", self.bundle(source=b"no such thing"), "source:1:1"),
+                    ("an empty source", self.bundle(source=b""), "function run"), ("no names", self.bundle(exported=None), null),
+                    ("NULL names", self.bundle(exported=names(None)), null), ("-1 names", self.bundle(exported_count=-1), "-1"),
+                    ("most names", self.bundle(exported_count=INT_MAX), str(INT_MAX)), ("0 names", self.bundle(exported_count=0), "0"),
+                    ("unknown", self.bundle(exported=names(b"unknown")), "unknown"), ("empty", self.bundle(exported=names(b"")), '""'),
+                    *((f"a constant's {field}", self.bundle(constant={field: value}), expected) for field, value, expected in (
+                        ("name", None, null), ("name", b"", '""'), ("name", b"good", "good"), ("name", b"int", "int"), ("bytes", None, null),
+                        ("length", 2**64 - 1, str(2**64 - 1)), ("alignment", 3, "3"), ("alignment", 2**63, str(2**63))))]
         if kind == "const struct uk_options *":
             return [("no target", self.options(target=b""), "target"), ("unknown target", self.options(target=b"riscv46"), "riscv46"),
                     ("unknown feature", self.options(target=b"x86_64-avx2+none"), "none"), ("-1 threads", self.options(threads=-1), "-1"),
@@ -285,6 +317,8 @@ GOOD = {
     "uk_explain": Good(compiled("out")),
     "uk_compile_programs": Good(lambda w: (w.array(w.p, w.other), 2, w.options(target=b"x86_64-avx2"), w.out())),
     "uk_emit_programs": Good(lambda w: (w.array(w.p, w.other), 2, w.options(target=b"x86_64-avx2"), 0, w.out(), w.out())),
+    "uk_compile_bundle": Good(lambda w: (w.bundle(), w.options(target=b"x86_64-avx2"), w.out())),
+    "uk_emit_bundle": Good(lambda w: (w.bundle(), w.options(target=b"x86_64-avx2"), 6, w.out(), w.out())),
     "uk_module_destroy": Good(lambda w: (w.module(),)),
     "uk_module_function": Good(lambda w: (w.module(),)),
     "uk_module_call": Good(lambda w: (w.module(), sizes(w), scalars(w), data(w))),
@@ -330,7 +364,8 @@ CUES = {("uk_pack", 3): "panel", ("uk_pack", 4): "along", ("uk_pipeline", 2): "s
         ("uk_program_parse", 2): "no statement|'no'"}
 # Arguments with which no context is known, which could have the message.
 SILENT = {("uk_compile_programs", 0): ("NULL", "NULL in front"), ("uk_emit_programs", 0): ("NULL", "NULL in front"),
-          ("uk_compile_programs", 1): ("-1", str(INT_MIN)), ("uk_emit_programs", 1): ("-1", str(INT_MIN))}
+          ("uk_compile_programs", 1): ("-1", str(INT_MIN)), ("uk_emit_programs", 1): ("-1", str(INT_MIN)),
+          **{(name, 0): ("NULL", "no programs", "0 programs", "-1 programs", "NULL in front") for name in ("uk_compile_bundle", "uk_emit_bundle")}}
 
 
 def is_builder(interface, name):
