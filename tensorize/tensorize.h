@@ -238,8 +238,8 @@ struct uk_expr *uk_divide(struct uk_program *p, struct uk_expr *a, struct uk_exp
 struct uk_expr *uk_shift_left(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_shift_right(struct uk_program *p, struct uk_expr *a, struct uk_expr *b);
 struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a);
-/* A function of the language by its name: "min" and "max" of two or more; "exp", "tanh", "sqrt", "abs", "round" (to
- * the nearest, ties to even) of one. */
+/* A function of the language by its name: "min" and "max" of two or more; "pow" (C99's, a to the power of b) of two; "exp", "log"
+ * (natural), "tanh", "erf", "sqrt", "abs", "round" (to the nearest, ties to even), "floor", "ceil" of one. */
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]);
 /* Converts: integers wrap; floats that become integers are truncated toward zero and saturate; others are rounded to nearest. */
 struct uk_expr *uk_cast(struct uk_program *p, enum uk_type type, struct uk_expr *a);
@@ -559,7 +559,7 @@ struct uk_verify_options {
 };
 
 /* Runs the machine code of every form of every intrinsic that the program declares beside the interpreter of the
- * declaration and compares exactly (exp and tanh: within four units in the last place), on values whose sums are exact in
+ * declaration and compares exactly (exp, log, tanh, erf and pow: within four units in the last place), on values whose sums are exact in
  * the declared type, or of whose sums one addition rounds; infinities, NaN, zeros of both signs and subnormal numbers are among
  * them. Every edge that the assumptions bound is tried, each other size beyond 65536 with the others small, several of them together (of whose elements a sample is compared), then
  * random sizes and strides, long and negative ones among them; operands lie against pages that must not be touched and are

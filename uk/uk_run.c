@@ -211,7 +211,7 @@ static void print_checked(const struct uk_data *d, const struct uk_tolerance *ea
         if (each[t].roundings > 0)
             printf("%.0f roundings%s", each[t].roundings, each[t].steps > 0 ? " and " : "");
         if (each[t].steps > 0)
-            printf("%.0f, by integers that are rounded from sums of floats, exp or tanh at a tie,",
+            printf("%.0f, by integers that are rounded from sums of floats or functions at a tie,",
                    each[t].steps);
         printf(" of the interpreter's, every element of %s (%zu)\n", d->array[t].tensor->name,
                d->array[t].elements);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How far results may be from the interpreter's. Operations and conversions round alike wherever they are computed; a sum of floats
- * is computed in any order, a product that is added may be rounded before or not, and exp and tanh are a library's. These differ
- * where they round, which sums of small integers do not while the type has all integers of their size; all else is equal. An integer that is made of a value that differs may
+ * is computed in any order, a product that is added may be rounded before or not, and exp, log, tanh, erf and pow are computed by
+ * other means than the C library's, within APPROXIMATE units in the last place. These differ where they round, which sums of small integers do not while the type has all integers of their size; all else is equal. An integer that is made of a value that differs may
  * be the next one, where that value lies at a tie or at a limit.
  */
 #include <math.h>
@@ -11,6 +11,8 @@
 
 /* Operands are integers of at most this magnitude (uk_data_integers); the scalars are 2, 3, ... */
 enum { LARGEST_INTEGER = 4 };
+/* Units in the last place that generated code and the interpreter may be apart in exp, log, tanh, erf or pow (uk.5, Arithmetic). */
+enum { APPROXIMATE = 4 };
 
 /* What is known of a value, or of all elements of a tensor. */
 struct known {
@@ -60,7 +62,8 @@ static struct known number(const struct uk_expr *e) {
 
 /* Bytes are no larger than their type lets them be; what is rounded to an integer may become the next one. */
 static struct known converted(const struct uk_expr *e, struct known k) {
-    const bool whole = e->op == UK_E_ROUND || (!is_real(e->type) && is_real(e->arg[0]->type));
+    const bool whole = e->op == UK_E_ROUND || e->op == UK_E_FLOOR || e->op == UK_E_CEIL ||
+                       (!is_real(e->type) && is_real(e->arg[0]->type));
 
     if (whole)
         k = (struct known){.steps = k.steps + k.differs, .largest = k.largest + 1};
@@ -90,14 +93,19 @@ static struct known operation(const struct uk_expr *e, const struct known *a) {
         k.largest = HUGE_VAL;
         break;
     case UK_E_DIV:
+    case UK_E_POW:
     case UK_E_EXP:
+    case UK_E_LOG:
     case UK_E_TANH:
+    case UK_E_ERF:
     case UK_E_SQRT: /* steps become differences that nothing bounds */
-        k = (struct known){true, k.differs || e->op == UK_E_EXP || e->op == UK_E_TANH,
-                           k.steps > 0 ? HUGE_VAL : 0, e->op == UK_E_TANH ? 1 : HUGE_VAL};
+        k = (struct known){true, k.differs || uk_is_approximate(e->op), k.steps > 0 ? HUGE_VAL : 0,
+                           e->op == UK_E_TANH || e->op == UK_E_ERF ? 1 : HUGE_VAL};
         break;
     case UK_E_CAST:
     case UK_E_ROUND:
+    case UK_E_FLOOR:
+    case UK_E_CEIL:
         return converted(e, a[0]);
     default:
         break;
@@ -122,6 +130,15 @@ static struct known known(struct checking *c, const struct uk_expr *e) {
             a[i] = known(c, e->arg[i]);
         return operation(e, a);
     }
+}
+
+/* Beside one for each operation on the way to the value, what approximate ones may be apart beyond that. */
+static double apart(const struct uk_expr *e) {
+    double n = 0;
+
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        n += apart(e->arg[i]);
+    return n + (uk_is_approximate(e->op) ? APPROXIMATE - 1 : 0);
 }
 
 static double terms_of(const struct uk_statement *s, const int64_t *sizes) {
@@ -176,7 +193,7 @@ struct uk_tolerance *uk_tolerances(const struct uk_program *p, const int64_t *si
     for (int i = 0; i < count; i++)
         c.tensor[i].largest = LARGEST_INTEGER;
     for (const struct uk_statement *s = p->statements; s; s = s->next) {
-        roundings += terms_of(s, sizes) + s->right->depth;
+        roundings += terms_of(s, sizes) + s->right->depth + apart(s->right);
         add_statement(&c, s, known_of(&c, s->left.tensor));
     }
     int n = 0;

@@ -317,6 +317,12 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
         return rounded(g, type, uk_cg_intrinsic(g, "llvm.sqrt", t, &v, 1));
     case UK_E_ABS:
         return uk_cg_intrinsic(g, "llvm.fabs", t, &v, 1);
+    case UK_E_LOG:
+    case UK_E_ERF:
+    case UK_E_FLOOR:
+    case UK_E_CEIL:
+        uk_cg_fail(g, UK_UNSUPPORTED, "no code is generated for it", uk_function_names[op - UK_E_MIN]);
+        return v;
     default:
         return round_even(g, v);
     }
@@ -450,12 +456,19 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_SHR:
         l = uk_cg_expr(g, e->arg[0]);
         return shift(g, e, l, uk_cg_expr(g, e->arg[1]));
+    case UK_E_POW:
+        uk_cg_fail(g, UK_UNSUPPORTED, "no code is generated for it", "pow");
+        return uk_cg_expr(g, e->arg[0]);
     case UK_E_NEG:
     case UK_E_EXP:
     case UK_E_TANH:
     case UK_E_SQRT:
     case UK_E_ABS:
     case UK_E_ROUND:
+    case UK_E_LOG:
+    case UK_E_ERF:
+    case UK_E_FLOOR:
+    case UK_E_CEIL:
         return unary(g, e->op, e->type, uk_cg_expr(g, e->arg[0]));
     default:
         return LLVMBuildZExt(g->b, truth(g, e), register_type(g, e->type), "");

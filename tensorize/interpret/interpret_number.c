@@ -203,6 +203,9 @@ static union uk_value binary_float(enum uk_expr_op op, enum uk_type t, double a,
     case UK_E_DIV:
         r = a / b;
         break;
+    case UK_E_POW:
+        r = pow(a, b);
+        break;
     case UK_E_MIN:
         return (union uk_value){.d = a < b ? a : b};
     default:
@@ -251,24 +254,35 @@ union uk_value uk_reduced(enum uk_expr_op op, enum uk_type t, union uk_value sum
     return uk_binary(op, t, sum, term);
 }
 
-union uk_value uk_unary(enum uk_expr_op op, enum uk_type t, union uk_value a) {
-    if (!uk_type_is_float(t)) {
-        if (op == UK_E_NEG || a.i < 0)
-            return uk_wrap_to(t, -(uint64_t)a.i);
-        return a; /* abs */
-    }
+static double unary_float(enum uk_expr_op op, double a) {
     switch (op) {
     case UK_E_NEG:
-        return (union uk_value){.d = -a.d};
+        return -a;
     case UK_E_EXP:
-        return (union uk_value){.d = uk_round_to(t, exp(a.d))};
+        return exp(a);
+    case UK_E_LOG:
+        return log(a);
     case UK_E_TANH:
-        return (union uk_value){.d = uk_round_to(t, tanh(a.d))};
+        return tanh(a);
+    case UK_E_ERF:
+        return erf(a);
     case UK_E_SQRT:
-        return (union uk_value){.d = uk_round_to(t, sqrt(a.d))};
+        return sqrt(a);
     case UK_E_ROUND:
-        return (union uk_value){.d = nearbyint(a.d)};
+        return nearbyint(a);
+    case UK_E_FLOOR:
+        return floor(a);
+    case UK_E_CEIL:
+        return ceil(a);
     default:
-        return (union uk_value){.d = fabs(a.d)};
+        return fabs(a);
     }
+}
+
+union uk_value uk_unary(enum uk_expr_op op, enum uk_type t, union uk_value a) {
+    if (uk_type_is_float(t))
+        return (union uk_value){.d = uk_round_to(t, unary_float(op, a.d))};
+    if (op == UK_E_NEG || a.i < 0)
+        return uk_wrap_to(t, -(uint64_t)a.i);
+    return a; /* abs */
 }

@@ -17,19 +17,21 @@ static bool fits(const struct uk_expr *e, enum uk_type type) {
 }
 
 static const char *name_of(enum uk_expr_op op) {
-    static const char *const names[] = {"+",   "-",   "*",   "/",    "<<",   ">>",  "-",
-                                        "min", "max", "exp", "tanh", "sqrt", "abs", "round"};
+    static const char *const names[] = {"+", "-", "*", "/", "<<", ">>", "-"};
     static const char *const relations[] = {"==", "!=", "<", "<=", ">", ">="};
 
-    if (op >= UK_E_ADD && op <= UK_E_ROUND)
+    if (op >= UK_E_ADD && op <= UK_E_NEG)
         return names[op - UK_E_ADD];
+    if (uk_is_function(op))
+        return uk_function_names[op - UK_E_MIN];
     if (op >= UK_E_EQ && op <= UK_E_GE)
         return relations[op - UK_E_EQ];
     return op == UK_E_PAD ? "pad" : "select";
 }
 
 static bool floats_only(enum uk_expr_op op) {
-    return op == UK_E_DIV || op == UK_E_EXP || op == UK_E_TANH || op == UK_E_SQRT || op == UK_E_ROUND;
+    return op == UK_E_DIV ||
+           (uk_is_function(op) && op != UK_E_MIN && op != UK_E_MAX && op != UK_E_ABS);
 }
 
 static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_type type) {

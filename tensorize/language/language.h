@@ -163,13 +163,18 @@ enum uk_expr_op {
     UK_E_SHL,
     UK_E_SHR,
     UK_E_NEG,
-    UK_E_MIN,
+    UK_E_MIN, /* the first function; the last one is UK_E_CEIL */
     UK_E_MAX,
+    UK_E_POW, /* to UK_E_ERF: those that are not correctly rounded */
     UK_E_EXP,
+    UK_E_LOG,
     UK_E_TANH,
+    UK_E_ERF,
     UK_E_SQRT,
     UK_E_ABS,
     UK_E_ROUND,
+    UK_E_FLOOR,
+    UK_E_CEIL,
     UK_E_CAST,   /* to .type */
     UK_E_PAD,    /* arg[0] is an ACCESS; outside the tensor's shape the value is arg[1] */
     UK_E_SELECT, /* arg[0] ? arg[1] : arg[2] */
@@ -183,6 +188,19 @@ enum uk_expr_op {
     UK_E_OR,
     UK_E_NOT, /* only under SELECT */
 };
+
+/* The names of the functions: of UK_E_MIN + i at i. */
+enum { UK_FUNCTIONS = UK_E_CEIL - UK_E_MIN + 1 };
+extern const char *const uk_function_names[UK_FUNCTIONS];
+
+static inline bool uk_is_function(enum uk_expr_op op) {
+    return op >= UK_E_MIN && op <= UK_E_CEIL;
+}
+
+/* Whether results may be some units in the last place apart where they are computed by other means. */
+static inline bool uk_is_approximate(enum uk_expr_op op) {
+    return op >= UK_E_POW && op <= UK_E_ERF;
+}
 
 struct uk_expr {
     enum uk_expr_op op;

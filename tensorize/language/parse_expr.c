@@ -419,7 +419,6 @@ static struct uk_expr *function(struct uk_parser *ps, const char *name) {
 }
 
 static struct uk_expr *primary(struct uk_parser *ps) {
-    static const char *const functions[] = {"min", "max", "exp", "tanh", "sqrt", "abs", "round"};
     struct uk_position at = ps->p->at = ps->t->at;
     struct uk_expr *e, *list[1];
 
@@ -435,9 +434,9 @@ static struct uk_expr *primary(struct uk_parser *ps) {
         return select_value(ps);
     if (uk_accept(ps, "index"))
         return index_value(ps);
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (uk_next_is(ps, functions[i]))
-            return function(ps, functions[i]);
+    for (int i = 0; i < UK_FUNCTIONS; i++)
+        if (uk_next_is(ps, uk_function_names[i]))
+            return function(ps, uk_function_names[i]);
     if (uk_next_is(ps, "sum") || uk_next_is(ps, "prod") || uk_next_is(ps, "scan"))
         return uk_program_fail(ps->p, UK_SYNTAX, at,
                                "a reduction stands first on the right side; use a temp");

@@ -201,8 +201,6 @@ static void put_operator(struct uk_text *t, const struct uk_expr *e, int least) 
 }
 
 static void put_expr(struct uk_text *t, const struct uk_expr *e, int least) {
-    static const char *const functions[] = {"min", "max", "exp", "tanh", "sqrt", "abs", "round"};
-
     switch (e->op) {
     case UK_E_NUMBER:
         put_number(t, e);
@@ -226,8 +224,8 @@ static void put_expr(struct uk_text *t, const struct uk_expr *e, int least) {
         put_call(t, e->op == UK_E_PAD ? "pad" : "select", e);
         return;
     default:
-        if (e->op >= UK_E_MIN && e->op <= UK_E_ROUND)
-            put_call(t, functions[e->op - UK_E_MIN], e);
+        if (uk_is_function(e->op))
+            put_call(t, uk_function_names[e->op - UK_E_MIN], e);
         else
             put_operator(t, e, least);
     }

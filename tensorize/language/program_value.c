@@ -5,6 +5,9 @@
 #include <string.h>
 #include "language.h"
 
+const char *const uk_function_names[UK_FUNCTIONS] = {"min", "max",  "pow", "exp",   "log",   "tanh",
+                                                     "erf", "sqrt", "abs", "round", "floor", "ceil"};
+
 static struct uk_expr *leaf(struct uk_program *p, enum uk_expr_op op) {
     struct uk_expr *e = uk_may_build(p) ? uk_program_made(p, uk_alloc(&p->arena, sizeof *e)) : NULL;
 
@@ -159,36 +162,48 @@ struct uk_expr *uk_negate(struct uk_program *p, struct uk_expr *a) {
     return node(p, UK_E_NEG, 1, &a);
 }
 
+/* min and max of two or more, pow of two, all else of one. */
+static bool takes(struct uk_program *p, enum uk_expr_op op, int n) {
+    const bool any = op == UK_E_MIN || op == UK_E_MAX;
+    const int least = any || op == UK_E_POW ? 2 : 1;
+
+    if (n >= least && n <= (any ? UK_MAX_DEPTH : least))
+        return true;
+    return uk_program_fail(p, UK_REFUSED, p->at, "%s has %d argument%s; it takes %s",
+                           uk_function_names[op - UK_E_MIN], n, n == 1 ? "" : "s",
+                           any && n > UK_MAX_DEPTH ? "fewer than 4096"
+                           : any                   ? "two or more"
+                           : least == 2            ? "two"
+                                                   : "one");
+}
+
 struct uk_expr *uk_call(struct uk_program *p, const char *function, int n, struct uk_expr *const argument[]) {
-    static const char *const names[] = {"min", "max", "exp", "tanh", "sqrt", "abs", "round"};
     struct uk_near near = {.word = function ? function : ""};
     int f = 0;
 
     if (!uk_may_build(p))
         return NULL;
-    for (; f < 7 && strcmp(names[f], near.word); f++)
-        uk_nearer(&near, names[f]);
-    if (f == 7)
-        return uk_program_fail(
-            p, UK_INVALID_ARGUMENT, p->at,
-            "there is no function %s%s%s%s%s; there are min, max, exp, tanh, sqrt, abs and round",
-            function ? "\"" : "", function ? function : "NULL", function ? "\"" : "",
-            near.name ? "; did you mean " : "", near.name ? near.name : "");
+    for (; f < UK_FUNCTIONS && strcmp(uk_function_names[f], near.word); f++)
+        uk_nearer(&near, uk_function_names[f]);
+    if (f == UK_FUNCTIONS)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "there is no function %s%s%s%s%s; there are min, max, pow, exp, log, tanh, "
+                               "erf, sqrt, abs, round, floor and ceil",
+                               function ? "\"" : "", function ? function : "NULL", function ? "\"" : "",
+                               near.name ? "; did you mean " : "", near.name ? near.name : "");
+    const enum uk_expr_op op = (enum uk_expr_op)(UK_E_MIN + f);
+
     if (!argument)
         return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
-                               "the arguments of %s are NULL; pass an array of %d", names[f], n);
-    if (f < 2 ? n < 2 || n > UK_MAX_DEPTH : n != 1)
-        return uk_program_fail(p, UK_REFUSED, p->at, "%s has %d argument%s; it takes %s", names[f], n,
-                               n == 1 ? "" : "s",
-                               n > UK_MAX_DEPTH ? "fewer than 4096"
-                               : f < 2          ? "two or more"
-                                                : "one");
-    if (f >= 2)
-        return node(p, (enum uk_expr_op)(UK_E_MIN + f), 1, argument);
+                               "the arguments of %s are NULL; pass an array of %d", uk_function_names[f], n);
+    if (!takes(p, op, n))
+        return NULL;
+    if (n == 1)
+        return node(p, op, 1, argument);
     struct uk_expr *e = argument[0];
 
     for (int i = 1; i < n; i++)
-        e = binary(p, (enum uk_expr_op)(UK_E_MIN + f), e, argument[i]);
+        e = binary(p, op, e, argument[i]);
     return e;
 }
 

@@ -3,7 +3,7 @@
  * Which products of an imported kernel may be added without being rounded before. Clang allows it everywhere (import.c); the
  * language only where a product is a term of a sum (uk.5, Arithmetic). What is compiled for a declaration that computes more
  * than that, a requantize say, has each operation round by itself, as the interpreter and `uk run --check` have it. Where the
- * declaration calls exp or tanh there is no one right result, and nothing is taken away.
+ * declaration calls a function that is not correctly rounded there is no one right result, and nothing is taken away.
  */
 #include <llvm-c/Core.h>
 #include "link.h"
@@ -18,14 +18,15 @@ static bool has(const struct uk_expr *e, bool (*is)(const struct uk_expr *)) {
 }
 
 static bool has_no_one_result(const struct uk_expr *e) {
-    return e->op == UK_E_EXP || e->op == UK_E_TANH;
+    return uk_is_approximate(e->op);
 }
 
 /* Rounds a product by itself: what adds it, or makes an integer of it. */
 static bool needs_rounded(const struct uk_expr *e) {
     if (e->op == UK_E_CAST)
         return !uk_type_is_float(e->type) && uk_type_is_float(e->arg[0]->type);
-    return e->op == UK_E_ROUND || ((e->op == UK_E_ADD || e->op == UK_E_SUB) && uk_type_is_float(e->type));
+    return e->op == UK_E_ROUND || e->op == UK_E_FLOOR || e->op == UK_E_CEIL ||
+           ((e->op == UK_E_ADD || e->op == UK_E_SUB) && uk_type_is_float(e->type));
 }
 
 static bool may_contract(const struct uk_intrinsic *in) {

@@ -220,7 +220,7 @@ bool uk_verify_reads(const struct uk_verifier *v, const struct uk_tensor *t);
 union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *index);
 /* Only so many terms of the sum are not to be 0; false: no tensor decides that. */
 bool uk_verify_keep(struct uk_verifier *v, int count);
-/* Whether it calls exp or tanh, which have no one right result. */
+/* Whether it calls exp, log, tanh, erf or pow, which have no one right result. */
 bool uk_verify_is_inexact(const struct uk_expr *e);
 /* Whether `got` is as good as what is expected of an element of the tensor. */
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,

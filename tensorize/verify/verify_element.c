@@ -22,7 +22,10 @@ static bool vanishes(const struct uk_expr *e, const struct uk_tensor *t) {
     case UK_E_CAST:
     case UK_E_SQRT:
     case UK_E_TANH:
+    case UK_E_ERF:
     case UK_E_ROUND:
+    case UK_E_FLOOR:
+    case UK_E_CEIL:
         return vanishes(e->arg[0], t);
     default:
         return false;
@@ -251,7 +254,7 @@ union uk_value uk_verify_element(struct uk_verifier *v, int n, const int64_t *in
 /* ---- comparing ---- */
 
 bool uk_verify_is_inexact(const struct uk_expr *e) {
-    if (e->op == UK_E_EXP || e->op == UK_E_TANH)
+    if (uk_is_approximate(e->op))
         return true;
     for (int i = 0; i < 3; i++)
         if (e->arg[i] && uk_verify_is_inexact(e->arg[i]))
@@ -267,7 +270,7 @@ static bool has_free_zeros(const struct uk_verifier *v, const struct uk_tensor *
     return t == s->left.tensor && s->reduce == UK_REDUCE_SUM && v->form != UK_FORM_RESET;
 }
 
-/* Equal; for declarations with exp or tanh within four units in the last place, or the next integer. */
+/* Equal; for declarations with exp, log, tanh, erf or pow within four units in the last place, or the next integer. */
 bool uk_verify_same(const struct uk_verifier *v, const struct uk_tensor *t, union uk_value got,
                     union uk_value expected) {
     const bool inexact =

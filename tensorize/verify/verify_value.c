@@ -113,14 +113,19 @@ static struct range range_of_operator(struct weighing *w, const struct uk_expr *
     case UK_E_SELECT:
         return join(a[1], a[2]);
     case UK_E_ROUND:
+    case UK_E_FLOOR:
+    case UK_E_CEIL:
         return (struct range){a[0].bound + 1, fmaxl(a[0].quantum, 1)};
     case UK_E_NEG:
     case UK_E_ABS:
     case UK_E_CAST:
         return a[0];
     case UK_E_DIV:
+    case UK_E_POW:
     case UK_E_EXP:
+    case UK_E_LOG:
     case UK_E_TANH:
+    case UK_E_ERF:
     case UK_E_SQRT:
         w->rounds = true;
         return a[0];

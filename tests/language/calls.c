@@ -93,6 +93,9 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_call(p, "max", 1, &b->x))                                                                 \
     CALL(uk_call(p, "max", 2, NULL))                                                                  \
     CALL(uk_call(p, "exp", 1, NULL))                                                                  \
+    CALL(uk_call(p, "exp", 2, (struct uk_expr *[]){b->x, b->x}))                                      \
+    CALL(uk_call(p, "pow", 1, &b->x))                                                                 \
+    CALL(uk_call(p, "pow", 3, (struct uk_expr *[]){b->x, b->x, b->x}))                                \
     CALL(uk_cast(p, UK_TYPES, b->x))                                                                  \
     CALL(uk_cast(p, UK_I8, NULL))                                                                     \
     CALL(uk_select(p, b->x, b->x, b->x))                                                              \

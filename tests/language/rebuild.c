@@ -106,14 +106,13 @@ static struct uk_expr *make_operator(struct maker *m, const struct uk_expr *e) {
         [UK_E_DIV] = uk_divide, [UK_E_SHL] = uk_shift_left, [UK_E_SHR] = uk_shift_right,
         [UK_E_PAD] = uk_pad,    [UK_E_AND] = uk_and,        [UK_E_OR] = uk_or,
     };
-    static const char *const functions[] = {"min", "max", "exp", "tanh", "sqrt", "abs", "round"};
     struct uk_expr *arg[3] = {NULL};
     int n = 0;
 
     for (; n < 3 && e->arg[n]; n++)
         arg[n] = make_value(m, e->arg[n]);
-    if (e->op >= UK_E_MIN && e->op <= UK_E_ROUND)
-        return uk_call(m->p, functions[e->op - UK_E_MIN], n, arg);
+    if (uk_is_function(e->op))
+        return uk_call(m->p, uk_function_names[e->op - UK_E_MIN], n, arg);
     if (e->op >= UK_E_EQ && e->op <= UK_E_GE)
         return uk_compare(m->p, (enum uk_relation)(e->op - UK_E_EQ), arg[0], arg[1]);
     switch (e->op) {

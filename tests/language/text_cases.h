@@ -81,6 +81,7 @@ static const char *const canonical[] = {
     "I[i] = index(i / 2 * 3 - -(i + 1)) << 2 + 1 >> 1\n"
     "S[i] = max(alpha, beta) - (alpha - beta) - alpha * (beta / 2.5) / -B[i]\n"
     "S[i] = exp(tanh(sqrt(abs(round(min(B[i], inf))))))\n"
+    "S[i] = pow(log(erf(floor(ceil(B[i])))), -pow(alpha, 2))\n"
     "S[i] = f32(i8(I[i])) + select(B[i] < 1e-07 and (I[i] == 3 or not I[i] > 4), 1, 2.0)\n"
     "S[i] = select(not (B[i] < 1 or B[i] >= 2) and (alpha + 1) * 2 > 1, pad(B[i + 1], -inf), 0)\n",
     /* intrinsics */
