@@ -10,6 +10,7 @@
 #include "generator.h"
 #include "interpret/interpret.h"
 #include "lower/lower.h"
+#include "math/numbers.h"
 
 static bool is_small_float(enum uk_type t) {
     return t == UK_F16 || t == UK_BF16;
@@ -239,6 +240,7 @@ static LLVMValueRef shift(struct uk_codegen *g, const struct uk_expr *e, LLVMVal
 static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef l,
                                LLVMValueRef r) {
     bool real = uk_type_is_float(type);
+    const struct uk_math m = uk_math_of(g, LLVMTypeOf(l));
     LLVMValueRef v;
 
     switch (op) {
@@ -254,44 +256,13 @@ static LLVMValueRef arithmetic(struct uk_codegen *g, enum uk_expr_op op, enum uk
     case UK_E_DIV:
         v = LLVMBuildFDiv(g->b, l, r, "");
         break;
+    case UK_E_POW:
+        v = uk_math_pow(&m, l, r);
+        break;
     default:
         return least(g, op == UK_E_MIN, type, l, r);
     }
     return rounded(g, type, v);
-}
-
-static LLVMValueRef math_call(struct uk_codegen *g, const char *name, enum uk_type type, LLVMValueRef v) {
-    LLVMTypeRef t = LLVMTypeOf(v), function = LLVMFunctionType(t, &t, 1, false);
-
-    if (g->launch)
-        return *name == 'e' ? uk_cg_exp(g, v) : uk_cg_tanh(g, v);
-    char *symbol = uk_format(&g->arena, "%s%s", name, type == UK_F64 ? "" : "f");
-
-    if (!symbol) {
-        uk_cg_fail(g, UK_OUT_OF_MEMORY, NULL, NULL);
-        return v;
-    }
-    LLVMValueRef f = uk_cg_declare(g, symbol, function);
-
-    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "nounwind", 0);
-    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "willreturn", 0);
-    uk_cg_attribute(g, f, (unsigned)LLVMAttributeFunctionIndex, "memory", 0);
-    return LLVMBuildCall2(g->b, function, f, &v, 1, "");
-}
-
-/* To the nearest, ties to even. ARMv7 has no instruction, and LLVM 19 no code, for vectors of it: a number so large that
- * its last bit is 1, added and taken away again, leaves the sum rounded. */
-static LLVMValueRef round_even(struct uk_codegen *g, LLVMValueRef v) {
-    LLVMTypeRef t = LLVMTypeOf(v);
-
-    if (g->target->arch->bits == 64)
-        return uk_cg_intrinsic(g, "llvm.roundeven", t, &v, 1);
-    LLVMValueRef large = LLVMConstReal(t, t == g->f64 ? 0x1p52 : 0x1p23),
-                 size = uk_cg_intrinsic(g, "llvm.fabs", t, &v, 1);
-    LLVMValueRef whole = LLVMBuildFSub(g->b, LLVMBuildFAdd(g->b, size, large, ""), large, "");
-
-    whole = uk_cg_intrinsic(g, "llvm.copysign", t, (LLVMValueRef[]){whole, v}, 2);
-    return LLVMBuildSelect(g->b, LLVMBuildFCmp(g->b, LLVMRealOLT, size, large, ""), whole, v, "");
 }
 
 static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type type, LLVMValueRef v) {
@@ -306,25 +277,29 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
             return LLVMBuildSelect(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, v, zero, ""), minus, v, "");
         return v;
     }
+    const struct uk_math m = uk_math_of(g, t);
+
     switch (op) {
     case UK_E_NEG:
         return LLVMBuildFNeg(g->b, v, "");
     case UK_E_EXP:
-        return rounded(g, type, math_call(g, "exp", type, v));
+        return rounded(g, type, uk_math_exp(&m, (struct uk_pair){v, NULL}));
+    case UK_E_LOG:
+        return rounded(g, type, uk_math_log(&m, v));
     case UK_E_TANH:
-        return rounded(g, type, math_call(g, "tanh", type, v));
+        return rounded(g, type, uk_math_tanh(&m, v));
+    case UK_E_ERF:
+        return rounded(g, type, uk_math_erf(&m, v));
     case UK_E_SQRT:
         return rounded(g, type, uk_cg_intrinsic(g, "llvm.sqrt", t, &v, 1));
     case UK_E_ABS:
-        return uk_cg_intrinsic(g, "llvm.fabs", t, &v, 1);
-    case UK_E_LOG:
-    case UK_E_ERF:
+        return uk_math_size(&m, v);
     case UK_E_FLOOR:
+        return uk_math_floor(&m, v);
     case UK_E_CEIL:
-        uk_cg_fail(g, UK_UNSUPPORTED, "no code is generated for it", uk_function_names[op - UK_E_MIN]);
-        return v;
+        return uk_math_ceil(&m, v);
     default:
-        return round_even(g, v);
+        return uk_math_round(&m, v);
     }
 }
 
@@ -450,23 +425,21 @@ LLVMValueRef uk_cg_expr(struct uk_codegen *g, const struct uk_expr *e) {
     case UK_E_DIV:
     case UK_E_MIN:
     case UK_E_MAX:
+    case UK_E_POW:
         l = uk_cg_expr(g, e->arg[0]);
         return arithmetic(g, e->op, e->type, l, uk_cg_expr(g, e->arg[1]));
     case UK_E_SHL:
     case UK_E_SHR:
         l = uk_cg_expr(g, e->arg[0]);
         return shift(g, e, l, uk_cg_expr(g, e->arg[1]));
-    case UK_E_POW:
-        uk_cg_fail(g, UK_UNSUPPORTED, "no code is generated for it", "pow");
-        return uk_cg_expr(g, e->arg[0]);
     case UK_E_NEG:
     case UK_E_EXP:
+    case UK_E_LOG:
     case UK_E_TANH:
+    case UK_E_ERF:
     case UK_E_SQRT:
     case UK_E_ABS:
     case UK_E_ROUND:
-    case UK_E_LOG:
-    case UK_E_ERF:
     case UK_E_FLOOR:
     case UK_E_CEIL:
         return unary(g, e->op, e->type, uk_cg_expr(g, e->arg[0]));

@@ -100,10 +100,6 @@ void uk_cg_store(struct uk_codegen *g, const struct uk_node *n);
 LLVMValueRef uk_cg_to_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 LLVMValueRef uk_cg_from_memory(struct uk_codegen *g, enum uk_type type, LLVMValueRef v);
 
-/* codegen_math.c: of f32 and f64, in kernels. */
-LLVMValueRef uk_cg_exp(struct uk_codegen *g, LLVMValueRef x);
-LLVMValueRef uk_cg_tanh(struct uk_codegen *g, LLVMValueRef x);
-
 /* codegen_fused.c: the value by instructions that LLVM does not select by itself; NULL: there are none for it. */
 LLVMValueRef uk_cg_fused(struct uk_codegen *g, const struct uk_expr *e);
 /* A loop between constants, of such values, as words of several; false: it is none. */

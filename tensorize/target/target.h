@@ -56,6 +56,9 @@ struct uk_arch {
     const char *const
         *instructions;      /* the beginnings of intrinsics after that, each with the feature it needs */
     const char *half;       /* the feature that converts between half and single precision */
+    /* The features that add a product, and that round to an integer, in one instruction; NULL: all targets have it. LLVM would call
+     * the C library's fma and floor. */
+    const char *fused, *rounds;
     const char *cpu_option; /* clang's: "-mcpu=" */
     /* LLVM's for all of the process, as no call and no feature of a target says the same; or NULL. */
     const char *llvm_option;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exp(x) = 2^n exp(r), where n is x / ln 2 rounded and r = x - n ln 2 is at most ln 2 / 2, subtracted in two parts (Cody and Waite);
+ * exp(r) = 1 + r + r^2 p(r). tanh(x) = 1 - 2 / (exp(2x) + 1), and for |x| < 0.625, where that cancels, x + x^3 p(x^2).
+ */
+#include "numbers.h"
+
+/* 2^n: the bits of 1.5 * 2^23 + n (of f64, 2^52) have n in the lowest places, and nothing else there that stays when they become
+ * the exponent; so has n itself. */
+static LLVMValueRef power_of_two(const struct uk_math *m, LLVMValueRef bits) {
+    LLVMValueRef bias = uk_math_integer(m, m->is_double ? 1023 : 127),
+                 places = uk_math_integer(m, m->is_double ? 52 : 23);
+
+    return uk_math_from_bits(m, LLVMBuildShl(m->g->b, LLVMBuildAdd(m->g->b, bits, bias, ""), places, ""));
+}
+
+/* (exp(r) - 1 - r) / r^2 */
+static LLVMValueRef exp_series(const struct uk_math *m, LLVMValueRef r) {
+    static const double single[] = {0x1.6db47304cddf4p-10, 0x1.123b91da37cb5p-7, 0x1.55545d90ec147p-5,
+                                    0x1.55548e9bd0ca7p-3, 0x1.00000051efb9ap-1},
+                        twice[] = {0x1.af8565f16803fp-26, 0x1.28b06e60d9971p-22, 0x1.71dddfdd4966cp-19,
+                                   0x1.a019966e969a7p-16, 0x1.a01a01badd998p-13, 0x1.6c16c185b3a77p-10,
+                                   0x1.111111110d63ap-7,  0x1.555555554fffep-5,  0x1.5555555555561p-3,
+                                   0x1.000000000000cp-1};
+
+    return uk_math_polynomial(m, r, &UK_POLYNOMIAL(single, twice));
+}
+
+LLVMValueRef uk_math_exp(const struct uk_math *m, struct uk_pair x) {
+    /* Beyond these the result is infinite, or 0; so it is at them, by the same arithmetic. */
+    const double most = m->is_double ? 710 : 89, least = m->is_double ? -746 : -104;
+    LLVMValueRef large = uk_math_number(m, m->is_double ? 0x1.8p52 : 0x1.8p23), zero = uk_math_number(m, 0);
+    LLVMValueRef a = x.high, low = x.low;
+
+    if (low) {
+        low = uk_math_where(m, LLVMRealOGT, a, most, zero, low);
+        low = uk_math_where(m, LLVMRealOLT, a, least, zero, low);
+    }
+    a = uk_math_where(m, LLVMRealOGT, a, most, uk_math_number(m, most), a);
+    a = uk_math_where(m, LLVMRealOLT, a, least, uk_math_number(m, least), a);
+    LLVMValueRef shifted = uk_math_multiply_add(m, a, uk_math_number(m, 0x1.71547652b82fep+0), large);
+    LLVMValueRef n = uk_math_subtract(m, shifted, large);
+    /* The first part of ln 2 has so few bits that its product with n is exact. */
+    LLVMValueRef r = uk_math_multiply_add(
+        m, n, uk_math_number(m, m->is_double ? -0x1.62e42fee00000p-1 : -0x1.62e400p-1), a);
+
+    r = uk_math_multiply_add(m, n, uk_math_number(m, m->is_double ? -0x1.a39ef35793c76p-33 : -0x1.7f7d1cp-20),
+                             r);
+    if (low)
+        r = uk_math_add(m, r, low);
+    LLVMValueRef e = uk_math_multiply_add(m, uk_math_multiply(m, r, r), exp_series(m, r), r);
+    /* By two factors: one may be beyond what a normal number can be. */
+    LLVMValueRef half = uk_math_multiply_add(m, n, uk_math_number(m, 0.5), large);
+    LLVMValueRef rest = LLVMBuildSub(m->g->b, uk_math_bits(m, shifted), uk_math_bits(m, half), "");
+
+    e = uk_math_add(m, e, uk_math_number(m, 1));
+    e = uk_math_multiply(m, e, power_of_two(m, uk_math_bits(m, half)));
+    return uk_math_multiply(m, e, power_of_two(m, rest));
+}
+
+/* (tanh(x) - x) / x^3, of x^2 */
+static LLVMValueRef tanh_series(const struct uk_math *m, LLVMValueRef s) {
+    static const double single[] = {-0x1.76af7cfb7a136p-8, 0x1.52580abd1aac8p-6, -0x1.b8448ed72b497p-5,
+                                    0x1.11076baf5db12p-3, -0x1.5555343fa535ap-2},
+                        twice[] = {-0x1.0e3dad9ed82c7p-16, 0x1.43e1a0013d218p-14,  -0x1.df7a9d3dfc43cp-13,
+                                   0x1.336ae89f03a38p-11,  -0x1.7d696ae4ff6b7p-10, 0x1.d6cf3cb233dfdp-9,
+                                   -0x1.226e16da7a687p-7,  0x1.664f4781fc25cp-6,   -0x1.ba1ba1b531269p-5,
+                                   0x1.111111110b0cap-3,   -0x1.5555555555503p-2};
+
+    return uk_math_polynomial(m, s, &UK_POLYNOMIAL(single, twice));
+}
+
+LLVMValueRef uk_math_tanh(const struct uk_math *m, LLVMValueRef x) {
+    LLVMValueRef size = uk_math_size(m, x), s = uk_math_multiply(m, x, x), one = uk_math_number(m, 1);
+    LLVMValueRef small = uk_math_multiply_add(m, x, uk_math_multiply(m, s, tanh_series(m, s)), x);
+    LLVMValueRef large = uk_math_exp(m, (struct uk_pair){uk_math_add(m, size, size), NULL});
+
+    large = uk_math_divide(m, uk_math_number(m, 2), uk_math_add(m, large, one));
+    large = uk_math_subtract(m, one, large);
+    small = uk_math_where(m, LLVMRealOLT, size, 0.625, small, large);
+    return uk_math_with_sign(m, small, x); /* -0 too */
+}

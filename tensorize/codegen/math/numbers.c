@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers of one type: operations, exact sums and products, and rounding to integers. */
+#include "numbers.h"
+
+struct uk_math uk_math_of(struct uk_codegen *g, LLVMTypeRef type) {
+    const struct uk_arch *arch = g->target->arch;
+    const bool is_double = type == g->f64;
+
+    return (struct uk_math){.g = g,
+                            .type = type,
+                            .integer = is_double ? g->i64 : g->i32,
+                            .is_double = is_double,
+                            .fused = !arch->fused || uk_target_has(g->target, arch->fused),
+                            .rounds = !arch->rounds || uk_target_has(g->target, arch->rounds)};
+}
+
+LLVMValueRef uk_math_number(const struct uk_math *m, double v) {
+    return LLVMConstReal(m->type, v);
+}
+
+LLVMValueRef uk_math_add(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+    return LLVMBuildFAdd(m->g->b, a, b, "");
+}
+
+LLVMValueRef uk_math_subtract(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+    return LLVMBuildFSub(m->g->b, a, b, "");
+}
+
+LLVMValueRef uk_math_multiply(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+    return LLVMBuildFMul(m->g->b, a, b, "");
+}
+
+LLVMValueRef uk_math_divide(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+    return LLVMBuildFDiv(m->g->b, a, b, "");
+}
+
+LLVMValueRef uk_math_multiply_add(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+    if (m->fused)
+        return uk_cg_intrinsic(m->g, "llvm.fma", m->type, (LLVMValueRef[]){a, b, c}, 3);
+    return uk_math_add(m, uk_math_multiply(m, a, b), c);
+}
+
+LLVMValueRef uk_math_negate(const struct uk_math *m, LLVMValueRef a) {
+    return LLVMBuildFNeg(m->g->b, a, "");
+}
+
+LLVMValueRef uk_math_size(const struct uk_math *m, LLVMValueRef a) {
+    return uk_cg_intrinsic(m->g, "llvm.fabs", m->type, &a, 1);
+}
+
+LLVMValueRef uk_math_with_sign(const struct uk_math *m, LLVMValueRef a, LLVMValueRef sign) {
+    return uk_cg_intrinsic(m->g, "llvm.copysign", m->type, (LLVMValueRef[]){a, sign}, 2);
+}
+
+LLVMValueRef uk_math_where(const struct uk_math *m, LLVMRealPredicate is, LLVMValueRef a, double b,
+                           LLVMValueRef then, LLVMValueRef other) {
+    LLVMValueRef c = LLVMBuildFCmp(m->g->b, is, a, uk_math_number(m, b), "");
+
+    return LLVMBuildSelect(m->g->b, c, then, other, "");
+}
+
+LLVMValueRef uk_math_bits(const struct uk_math *m, LLVMValueRef a) {
+    return LLVMBuildBitCast(m->g->b, a, m->integer, "");
+}
+
+LLVMValueRef uk_math_from_bits(const struct uk_math *m, LLVMValueRef bits) {
+    return LLVMBuildBitCast(m->g->b, bits, m->type, "");
+}
+
+LLVMValueRef uk_math_integer(const struct uk_math *m, uint64_t v) {
+    return LLVMConstInt(m->integer, v, false);
+}
+
+LLVMValueRef uk_math_polynomial(const struct uk_math *m, LLVMValueRef x, const struct uk_polynomial *p) {
+    const double *coefficient = m->is_double ? p->twice : p->single;
+    const int n = m->is_double ? p->doubles : p->singles;
+    LLVMValueRef sum = uk_math_number(m, coefficient[0]);
+
+    for (int i = 1; i < n; i++)
+        sum = uk_math_multiply_add(m, sum, x, uk_math_number(m, coefficient[i]));
+    return sum;
+}
+
+struct uk_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+    LLVMValueRef high = uk_math_add(m, a, b);
+
+    return (struct uk_pair){high, uk_math_subtract(m, b, uk_math_subtract(m, high, a))};
+}
+
+/* The first half of its bits: the products of halves are exact. (That of two second halves of f64 may be rounded by one part in 2^53 of
+ * itself, far below what the pair can hold.) */
+static struct uk_pair halves(const struct uk_math *m, LLVMValueRef a) {
+    LLVMValueRef mask = uk_math_integer(m, m->is_double ? ~UINT64_C(0x7ffffff) : ~UINT32_C(0xfff));
+    LLVMValueRef high = uk_math_from_bits(m, LLVMBuildAnd(m->g->b, uk_math_bits(m, a), mask, ""));
+
+    return (struct uk_pair){high, uk_math_subtract(m, a, high)};
+}
+
+struct uk_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+    LLVMValueRef high = uk_math_multiply(m, a, b);
+
+    if (m->fused)
+        return (struct uk_pair){high, uk_math_multiply_add(m, a, b, uk_math_negate(m, high))};
+    const struct uk_pair x = halves(m, a), y = halves(m, b);
+    LLVMValueRef low = uk_math_subtract(m, uk_math_multiply(m, x.high, y.high), high);
+
+    low = uk_math_add(m, low, uk_math_multiply(m, x.high, y.low));
+    low = uk_math_add(m, low, uk_math_multiply(m, x.low, y.high));
+    return (struct uk_pair){high, uk_math_add(m, low, uk_math_multiply(m, x.low, y.low))};
+}
+
+/* A number so large that its last bit is 1, added and taken away again, leaves a sum rounded. */
+static double whole_from(const struct uk_math *m) {
+    return m->is_double ? 0x1p52 : 0x1p23;
+}
+
+static LLVMValueRef round_by_adding(const struct uk_math *m, LLVMValueRef x) {
+    LLVMValueRef large = uk_math_number(m, whole_from(m));
+    LLVMValueRef whole = uk_math_add(m, uk_math_size(m, x), large);
+
+    return uk_math_with_sign(m, uk_math_subtract(m, whole, large), x);
+}
+
+static LLVMValueRef where_not_whole(const struct uk_math *m, LLVMValueRef x, LLVMValueRef whole) {
+    return uk_math_where(m, LLVMRealOLT, uk_math_size(m, x), whole_from(m), whole, x);
+}
+
+LLVMValueRef uk_math_round(const struct uk_math *m, LLVMValueRef x) {
+    if (m->rounds)
+        return uk_cg_intrinsic(m->g, "llvm.roundeven", m->type, &x, 1);
+    return where_not_whole(m, x, round_by_adding(m, x));
+}
+
+LLVMValueRef uk_math_floor(const struct uk_math *m, LLVMValueRef x) {
+    if (m->rounds)
+        return uk_cg_intrinsic(m->g, "llvm.floor", m->type, &x, 1);
+    LLVMValueRef near = round_by_adding(m, x);
+    LLVMValueRef above = LLVMBuildFCmp(m->g->b, LLVMRealOGT, near, x, "");
+
+    near = LLVMBuildSelect(m->g->b, above, uk_math_subtract(m, near, uk_math_number(m, 1)), near, "");
+    return where_not_whole(m, x, near);
+}
+
+LLVMValueRef uk_math_ceil(const struct uk_math *m, LLVMValueRef x) {
+    if (m->rounds)
+        return uk_cg_intrinsic(m->g, "llvm.ceil", m->type, &x, 1);
+    return uk_math_negate(m, uk_math_floor(m, uk_math_negate(m, x)));
+}

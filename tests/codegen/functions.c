@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exp, log, tanh, erf, pow, floor, ceil and round as code in place, on targets with and without fused multiply-adds, against the C
+ * library's in the next wider type: f32 against f64, f64 against long double. Floats that are whole or not, zeros, infinities and
+ * NaN are as in C.
+ *
+ *     functions              a sample of all numbers, and special ones
+ *     functions NAME         all numbers of f32
+ */
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "random.h"
+#include "test_context.h"
+
+/* BLOCK numbers at a time. A sample takes those of f32 that are STEP apart, which is prime, and of f64 as many at random. */
+enum { BLOCK = 1 << 16, STEP = 2039, PAIRS = 1 << 21 };
+
+struct function {
+    const char *name;
+    double (*wide)(double);
+    long double (*widest)(long double);
+    double most, most_double; /* errors in units in the last place; 0: exact */
+};
+
+static const struct function functions[] = {
+    {"exp", exp, expl, 2, 2},     {"log", log, logl, 2, 2},       {"tanh", tanh, tanhl, 2, 2},
+    {"erf", erf, erfl, 2, 2},     {"floor", floor, floorl, 0, 0}, {"ceil", ceil, ceill, 0, 0},
+    {"round", rint, rintl, 0, 0},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static const char *const targets[] = {"x86_64-generic", NULL};
+static const char *chosen;
+static double worst;
+
+/* ---- one program on one target ---- */
+
+static struct uk_module *compiled(const char *type, const char *name, int arguments, const char *target) {
+    struct uk_options o = {.target = target};
+    struct uk_module *module = NULL;
+    struct uk_program *p;
+    char text[256];
+
+    snprintf(text, sizeof text, "tensor X %s [N]\n%s%s%sZ[i] = %s(X[i]%s)\n", type,
+             arguments == 2 ? "tensor Y " : "", arguments == 2 ? type : "", arguments == 2 ? " [N]\n" : "",
+             name, arguments == 2 ? ", Y[i]" : "");
+    char *at = strstr(text, "Z[i]");
+    char line[64];
+
+    snprintf(line, sizeof line, "%s", at);
+    snprintf(at, sizeof text - (size_t)(at - text), "tensor Z %s [N]\n%s", type, line);
+    assert_int_equal(uk_program_parse(context, "f.uk", text, strlen(text), &p), UK_OK);
+    if (uk_compile(p, &o, &module))
+        fail_msg("%s", uk_context_message(context));
+    uk_program_destroy(p);
+    return module;
+}
+
+/* How many units in the last place of a number with so many digits, the least of which is 2^least, `got` is from `wanted`. */
+static double error(double got, long double wanted, int digits, int least) {
+    int exponent;
+
+    if (isnan(wanted) || isinf(wanted) || wanted == 0)
+        return (isnan(wanted) ? isnan(got) : got == (double)wanted && !signbit(got) == !signbit(wanted))
+                   ? 0
+                   : INFINITY;
+    frexpl(wanted, &exponent);
+    exponent = exponent - digits < least ? least : exponent - digits;
+    if (isinf(got)) /* which the number beyond the largest is rounded to */
+        return signbit(got) == signbit(wanted)
+                   ? (double)((ldexpl(1, digits == DBL_MANT_DIG ? 1024 : 128) - fabsl(wanted)) /
+                              ldexpl(1, exponent))
+                   : INFINITY;
+    return signbit(got) == signbit(wanted) ? (double)(fabsl(got - wanted) / ldexpl(1, exponent)) : INFINITY;
+}
+
+static void check(double x, double y, double got, long double wanted, bool is_double, double most,
+                  const char *name, const char *target) {
+    const double e =
+        is_double ? error(got, wanted, DBL_MANT_DIG, -1074) : error(got, wanted, FLT_MANT_DIG, -149);
+
+    worst = e > worst ? e : worst;
+    if (!(e <= most))
+        fail_msg("%s of %s: %s(%a, %a) is %a, %g units from %La", is_double ? "f64" : "f32",
+                 target ? target : "this machine", name, x, y, got, e, wanted);
+}
+
+/* ---- one argument, f32 ---- */
+
+static void in_single(const struct function *f, uint64_t step) {
+    static float x[BLOCK], z[2][BLOCK];
+    static double wanted[BLOCK];
+    const int64_t n = BLOCK;
+    struct uk_module *module[2];
+
+    for (int t = 0; t < 2; t++)
+        module[t] = compiled("f32", f->name, 1, targets[t]);
+    worst = 0;
+    for (uint64_t at = 0; at <= UINT32_MAX; at += step * BLOCK) {
+        for (int i = 0; i < BLOCK; i++) {
+            const uint32_t bits = (uint32_t)(at + step * (uint64_t)i);
+
+            memcpy(&x[i], &bits, sizeof bits);
+            wanted[i] = f->wide((double)x[i]);
+        }
+        for (int t = 0; t < 2; t++) {
+            assert_int_equal(uk_module_call(module[t], &n, NULL, (void *[]){x, z[t]}), UK_OK);
+            for (int i = 0; i < BLOCK; i++)
+                if (z[t][i] != (float)wanted[i] || wanted[i] == 0)
+                    check((double)x[i], 0, (double)z[t][i], (long double)wanted[i], false, f->most, f->name,
+                          targets[t]);
+        }
+    }
+    print_message("%s of f32: at most %.3f units in the last place\n", f->name, worst);
+    for (int t = 0; t < 2; t++)
+        uk_module_destroy(module[t]);
+}
+
+static void singles(void **state) {
+    (void)state;
+    for (int f = 0; f < FUNCTIONS; f++)
+        in_single(&functions[f], STEP);
+}
+
+static void all_singles(void **state) {
+    (void)state;
+    for (int f = 0; f < FUNCTIONS; f++)
+        if (!strcmp(functions[f].name, chosen))
+            in_single(&functions[f], 1);
+}
+
+/* ---- f64 ---- */
+
+static const double special[] = {0.0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 0.5,
+                                 -0.5,
+                                 2,
+                                 -2,
+                                 3,
+                                 -3,
+                                 1.5,
+                                 -2.5,
+                                 INFINITY,
+                                 NAN,
+                                 0.625,
+                                 0x1p23,
+                                 0x1p24,
+                                 0x1p52,
+                                 0x1p53,
+                                 0x1.8p22,
+                                 88.7,
+                                 88.8,
+                                 -87.4,
+                                 -103.9,
+                                 -104.1,
+                                 709.7,
+                                 709.9,
+                                 -745.0,
+                                 -746.5,
+                                 0x1p-126,
+                                 0x1p-149,
+                                 0x1p-1022,
+                                 0x1p-1074,
+                                 0x1.fffffep127,
+                                 DBL_MAX,
+                                 16777215,
+                                 -16777215,
+                                 0x1.fffffep-1,
+                                 0x1.000002p0,
+                                 0x1.fffffffffffffp-1,
+                                 6,
+                                 4};
+enum { SPECIAL = sizeof special / sizeof *special };
+
+/* Any bits; or of a size where functions are not yet constant. */
+static double any(uint64_t *state) {
+    const uint64_t bits = random_next(state);
+    double d;
+
+    if (random_next(state) & 1)
+        return ldexp((double)(int64_t)bits, (int)(random_next(state) % 40) - 84);
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+static void doubles(void **state) {
+    static double x[BLOCK], z[BLOCK];
+    const int64_t n = BLOCK;
+
+    (void)state;
+    for (int f = 0; f < FUNCTIONS; f++) {
+        uint64_t seed = 1;
+
+        worst = 0;
+        for (int t = 0; t < 2; t++) {
+            struct uk_module *module = compiled("f64", functions[f].name, 1, targets[t]);
+
+            for (int round = 0; round < 16; round++) {
+                for (int i = 0; i < BLOCK; i++)
+                    x[i] = i < SPECIAL ? special[i] : any(&seed);
+                assert_int_equal(uk_module_call(module, &n, NULL, (void *[]){x, z}), UK_OK);
+                for (int i = 0; i < BLOCK; i++)
+                    check(x[i], 0, z[i], functions[f].widest((long double)x[i]), true,
+                          functions[f].most_double, functions[f].name, targets[t]);
+            }
+            uk_module_destroy(module);
+        }
+        print_message("%s of f64: at most %.3f units in the last place\n", functions[f].name, worst);
+    }
+}
+
+/* ---- pow ---- */
+
+/* A base, and an exponent that gives a result of any size; or whole, or half. */
+static double exponent_for(double x, uint64_t *state, bool is_double) {
+    const double log = fabs(log2(fabs(x))), most = is_double ? 1100 : 152;
+    const double y = ((double)(random_next(state) >> 11) * 0x1p-52 - 1) * most;
+
+    switch (random_next(state) % 4) {
+    case 0:
+        return rint(y / 8);
+    case 1:
+        return any(state);
+    default:
+        return log > 0 && log < HUGE_VAL ? y / log : y;
+    }
+}
+
+static void fill(double *x, double *y, int at, uint64_t *state, bool is_double) {
+    for (int i = 0; i < BLOCK; i++) {
+        const int k = at + i;
+
+        if (k < 4 * SPECIAL * SPECIAL) {
+            x[i] = special[k / 4 % SPECIAL] * (k & 1 ? -1 : 1);
+            y[i] = special[k / 4 / SPECIAL] * (k & 2 ? -1 : 1);
+        } else {
+            x[i] = random_next(state) % 8
+                       ? 1 + ldexp((double)(random_next(state) >> 11), -54 - (int)(random_next(state) % 40))
+                       : any(state);
+            if (!is_double)
+                x[i] = (double)(float)x[i];
+            y[i] = exponent_for(x[i], state, is_double);
+        }
+        if (!is_double) {
+            x[i] = (double)(float)x[i];
+            y[i] = (double)(float)y[i];
+        }
+    }
+}
+
+static void powers_in(bool is_double, const char *target) {
+    static double x[BLOCK], y[BLOCK], z[BLOCK];
+    static float single[3][BLOCK];
+    const int64_t n = BLOCK;
+    struct uk_module *module = compiled(is_double ? "f64" : "f32", "pow", 2, target);
+    uint64_t seed = 1;
+
+    for (int at = 0; at < PAIRS; at += BLOCK) {
+        fill(x, y, at, &seed, is_double);
+        for (int i = 0; i < BLOCK; i++) {
+            single[0][i] = (float)x[i];
+            single[1][i] = (float)y[i];
+        }
+        if (is_double)
+            assert_int_equal(uk_module_call(module, &n, NULL, (void *[]){x, y, z}), UK_OK);
+        else
+            assert_int_equal(uk_module_call(module, &n, NULL, (void *[]){single[0], single[1], single[2]}),
+                             UK_OK);
+        for (int i = 0; i < BLOCK; i++)
+            check(x[i], y[i], is_double ? z[i] : (double)single[2][i],
+                  is_double ? powl((long double)x[i], (long double)y[i]) : (long double)pow(x[i], y[i]),
+                  is_double, 2, "pow", target);
+    }
+    uk_module_destroy(module);
+}
+
+static void powers(void **state) {
+    (void)state;
+    for (int is_double = 0; is_double < 2; is_double++) {
+        worst = 0;
+        for (int t = 0; t < 2; t++)
+            powers_in(is_double, targets[t]);
+        print_message("pow of %s: at most %.3f units in the last place\n", is_double ? "f64" : "f32", worst);
+    }
+}
+
+int main(int count, char **words) {
+    const struct CMUnitTest sampled[] = {cmocka_unit_test(singles), cmocka_unit_test(doubles),
+                                         cmocka_unit_test(powers)},
+                            all[] = {cmocka_unit_test(all_singles)};
+    int status;
+
+    context = uk_context_create();
+    chosen = count > 1 ? words[1] : NULL;
+    status = chosen ? cmocka_run_group_tests_name("functions", all, NULL, NULL)
+                    : cmocka_run_group_tests_name("functions", sampled, NULL, NULL);
+    uk_context_destroy(context);
+    return status;
+}
