@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs, constants and C as one piece of code. The C is compiled by itself and linked with the programs' functions when these are
- * optimized already, so that each has the code that it has alone.
+ * Programs, constants and C as one piece of code. The C is compiled by itself and linked with the programs' functions
+ * when these are optimized already, so that each has the code that it has alone.
  *
  * Constants may be hundreds of megabytes, of which LLVM would make several copies on the way to an object. It is given zeros of the
  * same length, which it is not to take for the values, and the bytes are written into the object.
@@ -253,16 +253,22 @@ static enum uk_status check_source(struct uk_build *build, const struct names *c
     return s;
 }
 
-/* Takes the source's module over. */
+static bool has_assembly(LLVMModuleRef m) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(m); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef bb = LLVMGetFirstBasicBlock(f); bb; bb = LLVMGetNextBasicBlock(bb))
+            for (LLVMValueRef i = LLVMGetFirstInstruction(bb); i; i = LLVMGetNextInstruction(i))
+                if (LLVMIsACallInst(i) && LLVMIsAInlineAsm(LLVMGetCalledValue(i)))
+                    return true;
+    return false;
+}
+
+/* Takes the source's module over. Errors in assembly are found when all is one module, where programs would be to blame. */
 static enum uk_status link_source(struct uk_build *build, const struct names *constants, LLVMModuleRef m,
                                   const char *bitcode, size_t length) {
-    const struct uk_source whole = {.name = source_name, .bytes = bitcode, .length = length, .module = m};
     enum uk_status s = check_source(build, constants, m);
 
-    if (!s)
-        s = uk_try(build, &whole);
-    if (!s)
-        s = uk_gate_words(build, &whole);
+    if (!s && has_assembly(m))
+        s = uk_import_try(build, source_name, nowhere, bitcode, length);
     if (s) {
         LLVMDisposeModule(m);
         return s;

@@ -188,8 +188,7 @@ static enum uk_status no_instruction(struct uk_build *b, const struct source *s,
         said[strcspn(said, "\n")] = 0;
     return uk_fail(
         b->context, UK_UNSUPPORTED, s->at,
-        "%s: target %s has no instruction for what it names: %s; compile the kernel without it, or take a "
-        "target that has it",
+        "%s: target %s has no instruction for what it names: %s; leave it out, or take a target that has it",
         s->name, b->target->name,
         reason ? reason + strlen(before)
         : said ? said

@@ -28,7 +28,7 @@ exports() { # FILE NAME...: it defines these for others, and needs nothing but m
     fi
 }
 while read -r _ target qemu triple cpu; do
-    exports "$work/$target.first.o" bundle_run bundle_memory bundle_bytes bundle_far bundle_first_weight
+    exports "$work/$target.first.o" bundle_run bundle_memory bundle_bytes bundle_far bundle_weights
     exports "$work/$target.second.o" other_run
     "$clang" --target="$triple" -std=c17 -O1 -Wall -Wextra -static -fuse-ld=lld -o "$work/run" "$source/tests/cross/bundles.c" \
         "$work/$target.first.o" "$work/$target.second.o"
