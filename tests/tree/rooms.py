@@ -22,6 +22,7 @@ ROOMS = (
     ("tensorize", "base target language stages polyhedra interpret schedule match auto lower codegen link verify"),
     ("simulate", ""),
     ("simulate", "amdgpu"),
+    ("networks", "graph import layers plan emit"),
     ("uk", ""),
 )
 TOPS = tuple(dict.fromkeys(top for top, _ in ROOMS))
@@ -33,9 +34,9 @@ ALSO = {"simulate/amdgpu": ("driver.h",), "simulate/rvp": ("names.h",)}
 ELSEWHERE = {"simulate/rvp"}
 MOST_IN_A_CIRCLE = 4
 # Beside rooms in tests/: data for several of them, kernels, and what is not one room's.
-OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "rvp", "tree"}
+OTHER_TESTS = {"amdgpu", "builds", "cross", "data", "filecheck", "fuzz", "golden", "kernels", "networks", "rvp", "tree"}
 # Other headers that rooms take: the public ones, tables, and what kernels share with their references.
-SHARED = re.compile(r"(ukernels|tensorize|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|gpu_kernel|operation)\.h|machine/arch\.h")
+SHARED = re.compile(r"(ukernels|tensorize|networks|kernel|kernels)\.h|.*\.def|registry/(half|rvp|kernel_contract|gpu_kernel|operation)\.h|machine/arch\.h")
 # Libraries that only these rooms include.
 ONLY = {"isl/": ("polyhedra", "lower"), "llvm-c/": ("target", "codegen", "link", "verify", "amdgpu")}
 

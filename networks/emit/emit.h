@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room emit: the network as code. It uses graph, import, layers, plan and link. The layers' programs, the constants and a driver in C, which
+ * calls them in order, become one piece of code by libuktensorize's bundles.
+ */
+#ifndef UK_EMIT_H
+#define UK_EMIT_H
+
+#include "import/import.h"
+#include "plan/plan.h"
+
+struct uk_network {
+    struct uk_graph graph;
+    struct uk_plan plan;
+    struct uk_context *context;
+    struct uk_network_tensor *input, *output; /* as they are shown */
+    const char *name;
+    struct uk_module *module;
+    size_t (*memory)(void);
+    int (*run)(void *memory);
+    int (*step)(void *memory, int layer);
+    bool is_read;
+};
+
+/* ---- driver.c ---- */
+
+/* The driver's text: NAME_memory, NAME_input, NAME_output, NAME_run, and NAME_step if that is wanted; free it with free(). NULL: no
+ * memory. calls: only the calls of NAME_run. */
+char *uk_driver_text(const struct uk_network *n, bool with_step, bool calls);
+/* What the functions are, for C and C++. */
+char *uk_driver_header(const struct uk_network *n);
+
+/* ---- constants.c ---- */
+
+/* The constants that layers read, in the order of memory that they want. */
+struct uk_constants {
+    struct uk_constant *constant;
+    int count;
+    struct uk_arena arena; /* of those that had to be permuted, and names */
+};
+enum uk_status uk_constants_make(struct uk_network *n, struct uk_constants *c);
+void uk_constants_free(struct uk_constants *c);
+
+#endif

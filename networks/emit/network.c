@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public functions: a network is read, compiled and run. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "emit/emit.h"
+
+struct uk_network *uk_network_create(void) {
+    struct uk_network *n = calloc(1, sizeof *n);
+
+    if (!n)
+        return NULL;
+    uk_graph_begin(&n->graph);
+    n->context = uk_context_create();
+    if (!n->context) {
+        free(n);
+        return NULL;
+    }
+    return n;
+}
+
+void uk_network_destroy(struct uk_network *n) {
+    if (!n)
+        return;
+    uk_module_destroy(n->module);
+    uk_context_destroy(n->context);
+    uk_graph_end(&n->graph);
+    free(n);
+}
+
+const char *uk_network_message(const struct uk_network *n) {
+    return n && n->graph.message ? n->graph.message : n && n->graph.status ? "out of memory" : "";
+}
+
+/* Forgets the last error; NULL arguments are one. */
+static enum uk_status enter(struct uk_network *n, bool needs_read) {
+    if (!n)
+        return UK_INVALID_ARGUMENT;
+    n->graph.status = UK_OK;
+    free(n->graph.message);
+    n->graph.message = NULL;
+    return needs_read && !n->is_read
+               ? uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "no network has been read")
+               : UK_OK;
+}
+
+/* ---- reading ---- */
+
+static void show(struct uk_network_tensor *t, const struct uk_graph_value *v, const char *name) {
+    *t = (struct uk_network_tensor){.name = name, .type = v->type, .rank = v->rank};
+    memcpy(t->shape, v->extent, sizeof t->shape);
+    t->elements = (size_t)uk_value_elements(v);
+    t->bytes = t->elements * uk_element_bytes(v->type);
+}
+
+static enum uk_status show_all(struct uk_network *n) {
+    struct uk_graph *g = &n->graph;
+
+    n->input = uk_alloc(&g->arena, ((size_t)g->inputs + 1) * sizeof *n->input);
+    n->output = uk_alloc(&g->arena, ((size_t)g->outputs + 1) * sizeof *n->output);
+    if (!n->input || !n->output)
+        return uk_graph_no_memory(g);
+    for (int i = 0; i < g->inputs; i++)
+        show(&n->input[i], g->input[i], g->input[i]->name);
+    for (int i = 0; i < g->outputs; i++)
+        show(&n->output[i], g->output[i], g->output[i]->name);
+    return UK_OK;
+}
+
+/* The stem of the file's name, with _ for what is no letter or digit, and before a digit in front. */
+static enum uk_status name_functions(struct uk_network *n) {
+    const char *slash = strrchr(n->graph.name, '/'), *stem = slash ? slash + 1 : n->graph.name;
+    const char *dot = strrchr(stem, '.');
+    char *name = uk_strndup(&n->graph.arena, stem, dot ? (size_t)(dot - stem) : strlen(stem));
+
+    if (!name)
+        return uk_graph_no_memory(&n->graph);
+    for (char *c = name; *c; c++)
+        if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9')))
+            *c = '_';
+    n->name = !*name || (*name >= '0' && *name <= '9') ? uk_format(&n->graph.arena, "_%s", name) : name;
+    return n->name ? UK_OK : uk_graph_no_memory(&n->graph);
+}
+
+enum uk_status uk_network_read(struct uk_network *n, const char *name, const void *bytes, size_t length,
+                               const char *folder, const struct uk_network_options *o) {
+    static const struct uk_network_options none;
+    enum uk_status s = enter(n, false);
+
+    if (s)
+        return s;
+    struct uk_graph *g = &n->graph;
+    if (n->is_read || g->values)
+        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "the network has been read; make another one");
+    if (!name || (!bytes && length))
+        return uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s is NULL", name ? "bytes" : "name");
+    if (!(g->name = uk_strdup(&g->arena, name)))
+        return uk_graph_no_memory(g);
+    if ((s = name_functions(n)) || (s = uk_import(g, bytes, length, folder, o ? o : &none)) ||
+        (s = show_all(n)) || (s = uk_infer(g, uk_fold_by_interpreter, n->context)))
+        return s;
+    for (int i = 0; i < g->outputs; i++)
+        if (!g->output[i]->has_shape)
+            return uk_graph_fail(g, UK_REFUSED, NULL, "the shape of output %s is not known",
+                                 g->output[i]->name);
+    if ((s = show_all(n)) || (s = uk_plan(&n->plan, g, n->name)))
+        return s;
+    n->is_read = true;
+    return UK_OK;
+}
+
+enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
+                                    const struct uk_network_options *o) {
+    struct uk_mapped m;
+    enum uk_status s = enter(n, false);
+
+    if (!s && !path)
+        s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "path is NULL");
+    if (!s)
+        s = uk_file_map(&n->graph, path, &m);
+    if (s)
+        return s;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
+    s = folder ? uk_network_read(n, path, m.bytes, m.length, folder, o) : uk_graph_no_memory(&n->graph);
+    uk_file_unmap(&m);
+    free(folder);
+    return s;
+}
+
+enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, struct uk_network_tensor *t,
+                                      void **data) {
+    enum uk_status s = enter(n, false);
+
+    if (s)
+        return s;
+    if (!path || !t || !data)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "path, tensor or data is NULL");
+    struct uk_graph *g = &n->graph;
+    const struct uk_mark mark = uk_arena_mark(&g->arena);
+    struct uk_graph_value v = {.type = UK_TYPES};
+    char *name = NULL;
+    v.name = path;
+    *data = NULL;
+    s = uk_file_tensor(g, path, &v);
+    if (!s) {
+        show(t, &v, path);
+        *data = malloc(t->bytes + 1);
+        if (*data)
+            memcpy(*data, v.data, t->bytes);
+    }
+    uk_arena_release(&g->arena, mark);
+    if (!s && (!*data || !(name = uk_strdup(&g->arena, path)))) {
+        free(*data);
+        *data = NULL;
+        return uk_graph_no_memory(g);
+    }
+    t->name = name;
+    return s;
+}
+
+/* ---- what was read ---- */
+
+const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enum uk_network_role role,
+                                                 int i) {
+    const bool input = role == UK_NETWORK_INPUT;
+
+    if (!n || !n->is_read || i < 0 || i >= (input ? n->graph.inputs : n->graph.outputs))
+        return NULL;
+    return input ? &n->input[i] : &n->output[i];
+}
+
+const char *uk_network_name(const struct uk_network *n) {
+    return n && n->is_read ? n->name : "";
+}
+
+const char *uk_network_metadata(const struct uk_network *n, const char *key) {
+    for (int i = 0; n && key && i < n->graph.properties; i++)
+        if (!strcmp(n->graph.property[i].key, key))
+            return n->graph.property[i].value;
+    return NULL;
+}
+
+const struct uk_network_layer *uk_network_layer(const struct uk_network *n, int i) {
+    return n && n->is_read && i >= 0 && i < n->plan.count ? &n->plan.layer[i]->shown : NULL;
+}
+
+size_t uk_network_memory_bound(const struct uk_network *n) {
+    return n && n->is_read ? (size_t)n->plan.bound : 0;
+}
+
+/* ---- compiling ---- */
+
+static enum uk_status parse_all(struct uk_network *n, struct uk_program **program) {
+    enum uk_status s = UK_OK;
+    char file[256];
+
+    for (const struct uk_layer_function *f = n->plan.functions; f && !s; f = f->next) {
+        snprintf(file, sizeof file, "%s.uk", f->name);
+        s = uk_program_parse(n->context, file, f->text, strlen(f->text), &program[f->number]);
+    }
+    return s ? uk_graph_fail(&n->graph, s, NULL, "%s", uk_context_message(n->context)) : UK_OK;
+}
+
+/* What all ways of compiling need; `compile` is one of them. */
+struct compilation {
+    struct uk_bundle bundle;
+    struct uk_options options;
+    enum uk_emit what;
+    struct uk_module **module; /* or NULL, and: */
+    char **bytes;
+    size_t *length;
+};
+
+static enum uk_status compile_bundle(struct uk_network *n, struct compilation *c) {
+    struct uk_constants constants = {0};
+    const bool in_process = c->module;
+    char *source = uk_driver_text(n, in_process, false), name[5][288];
+    static const char *const suffix[] = {"memory", "input", "output", "run", "step"};
+    const char *exported[5];
+    enum uk_status s = source ? uk_constants_make(n, &constants) : uk_graph_no_memory(&n->graph);
+
+    for (int i = 0; i < 5; i++) {
+        snprintf(name[i], sizeof name[i], "%s_%s", n->name, suffix[i]);
+        exported[i] = name[i];
+    }
+    c->bundle.constants = constants.constant;
+    c->bundle.constant_count = constants.count;
+    c->bundle.source = source;
+    c->bundle.exported = exported;
+    c->bundle.exported_count = in_process ? 5 : 4;
+    if (!s) {
+        s = in_process ? uk_compile_bundle(&c->bundle, &c->options, c->module)
+                       : uk_emit_bundle(&c->bundle, &c->options, c->what, c->bytes, c->length);
+        if (s)
+            uk_graph_fail(&n->graph, s, NULL, "%s", uk_context_message(n->context));
+    }
+    uk_constants_free(&constants);
+    free(source);
+    return s;
+}
+
+static enum uk_status compile(struct uk_network *n, const struct uk_options *options, struct compilation *c) {
+    const int count = n->plan.function_count;
+    struct uk_program **program = calloc((size_t)count + 1, sizeof *program);
+    enum uk_status s = program ? parse_all(n, program) : uk_graph_no_memory(&n->graph);
+
+    c->options = options ? *options : (struct uk_options){0};
+    c->options.workspace_argument = true;
+    c->bundle.programs = program;
+    c->bundle.count = count;
+    if (!s && !count)
+        s = uk_graph_fail(&n->graph, UK_REFUSED, NULL, "the network computes nothing");
+    if (!s)
+        s = compile_bundle(n, c);
+    for (int i = 0; i < count && program; i++)
+        uk_program_destroy(program[i]);
+    free(program);
+    return s;
+}
+
+static void *find(const struct uk_network *n, const char *suffix) {
+    char name[288];
+
+    snprintf(name, sizeof name, "%s_%s", n->name, suffix);
+    return uk_module_find(n->module, name);
+}
+
+enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options *options) {
+    struct uk_module *module = NULL;
+    enum uk_status s = enter(n, true);
+
+    if (!s)
+        s = compile(n, options, &(struct compilation){.module = &module});
+    if (s)
+        return s;
+    uk_module_destroy(n->module);
+    n->module = module;
+    void *const found[] = {find(n, "memory"), find(n, "run"), find(n, "step")};
+    memcpy(&n->memory, &found[0], sizeof n->memory);
+    memcpy(&n->run, &found[1], sizeof n->run);
+    memcpy(&n->step, &found[2], sizeof n->step);
+    return UK_OK;
+}
+
+enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *options, enum uk_emit what,
+                               char **bytes, size_t *length) {
+    enum uk_status s = enter(n, true);
+
+    if (bytes)
+        *bytes = NULL;
+    if (s)
+        return s;
+    if (!bytes || !length)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "bytes or length is NULL");
+    if (what != UK_EMIT_HEADER && what != UK_EMIT_HOST)
+        return compile(n, options, &(struct compilation){.what = what, .bytes = bytes, .length = length});
+    *bytes = what == UK_EMIT_HEADER ? uk_driver_header(n) : uk_driver_text(n, false, true);
+    if (!*bytes)
+        return uk_graph_no_memory(&n->graph);
+    *length = strlen(*bytes);
+    return UK_OK;
+}
+
+/* ---- running ---- */
+
+size_t uk_network_memory(const struct uk_network *n) {
+    return n && n->memory ? n->memory() : 0;
+}
+
+static void *place(const struct uk_network *n, void *memory, struct uk_graph_value *v) {
+    (void)n;
+    return (char *)memory + uk_storage(v)->offset;
+}
+
+void *uk_network_input(const struct uk_network *n, void *memory, int i) {
+    return uk_network_value(n, UK_NETWORK_INPUT, i) && memory ? place(n, memory, n->graph.input[i]) : NULL;
+}
+
+void *uk_network_output(const struct uk_network *n, void *memory, int i) {
+    return uk_network_value(n, UK_NETWORK_OUTPUT, i) && memory ? place(n, memory, n->graph.output[i]) : NULL;
+}
+
+enum uk_status uk_network_run(const struct uk_network *n, void *memory) {
+    return n && n->run && memory ? (enum uk_status)n->run(memory) : UK_INVALID_ARGUMENT;
+}
+
+enum uk_status uk_network_run_layer(const struct uk_network *n, void *memory, int layer) {
+    return n && n->step && memory && uk_network_layer(n, layer) ? (enum uk_status)n->step(memory, layer)
+                                                                : UK_INVALID_ARGUMENT;
+}
+
+void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer) {
+    return uk_network_layer(n, layer) && memory ? place(n, memory, n->plan.layer[layer]->result) : NULL;
+}
+
+/* The constant in the order of memory that the layer reads. */
+static const void *constant_of(struct uk_network *n, const struct uk_graph_value *v, struct uk_arena *arena) {
+    void *data = uk_alloc(arena, (size_t)uk_value_elements(v) * uk_element_bytes(v->type) + 1);
+
+    if (data)
+        uk_permute(v, v->order, data);
+    else
+        uk_graph_no_memory(&n->graph);
+    return data;
+}
+
+enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memory, int layer, void *result) {
+    enum uk_status s = enter(n, true);
+
+    if (s)
+        return s;
+    if (!uk_network_layer(n, layer) || !memory || !result)
+        return uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "no layer %d, or no memory", layer);
+    const struct uk_layer *l = n->plan.layer[layer];
+    struct uk_arena arena = {0};
+    void **tensor = calloc((size_t)l->arguments + 1, sizeof *tensor);
+    struct uk_program *p = NULL;
+    if (!tensor)
+        return uk_graph_no_memory(&n->graph);
+    for (int i = 0; i < l->arguments && !s; i++) {
+        struct uk_graph_value *v = (struct uk_graph_value *)l->argument[i];
+        tensor[i] = i == l->arguments - 1 ? result
+                    : v->data             ? (void *)constant_of(n, v, &arena)
+                                          : place(n, (void *)memory, v);
+        s = n->graph.status;
+    }
+    if (!s && (uk_program_parse(n->context, "layer.uk", l->function->text, strlen(l->function->text), &p) ||
+               uk_program_interpret(p, NULL, NULL, tensor)))
+        s = uk_graph_fail(&n->graph, UK_REFUSED, NULL, "%s", uk_context_message(n->context));
+    uk_program_destroy(p);
+    uk_arena_free(&arena);
+    free(tensor);
+    return s;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values, nodes, attributes, and the message of the first error. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/graph.h"
+
+void uk_graph_begin(struct uk_graph *g) {
+    *g = (struct uk_graph){.name = ""};
+    g->end_of_values = &g->values;
+}
+
+void uk_graph_end(struct uk_graph *g) {
+    uk_arena_free(&g->arena);
+    free(g->message);
+}
+
+/* Messages are one line, whatever names hold. */
+static void one_line(char *text) {
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ')
+            *text = ' ';
+}
+
+enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct uk_graph_node *at,
+                             const char *format, ...) {
+    struct uk_text t = {0};
+    va_list ap;
+    char *what = NULL;
+
+    if (g->status)
+        return g->status;
+    g->status = s;
+    va_start(ap, format);
+    int length = vsnprintf(NULL, 0, format, ap);
+    va_end(ap);
+    if (length >= 0 && (what = malloc((size_t)length + 1))) {
+        va_start(ap, format);
+        vsnprintf(what, (size_t)length + 1, format, ap);
+        va_end(ap);
+        uk_put(&t, "%s: error: ", *g->name ? g->name : "network");
+        if (at)
+            uk_put(&t, "%s %.200s: ", at->type, at->name);
+        uk_put(&t, "%s", what);
+    }
+    free(what);
+    free(g->message);
+    g->message = t.text;
+    if (g->message)
+        one_line(g->message);
+    return s;
+}
+
+enum uk_status uk_graph_no_memory(struct uk_graph *g) {
+    return uk_graph_fail(g, UK_OUT_OF_MEMORY, NULL, "out of memory");
+}
+
+/* ---- values ---- */
+
+size_t uk_element_bytes(enum uk_type t) {
+    static const size_t bytes[UK_TYPES] = {
+        [UK_F64] = 8, [UK_F32] = 4, [UK_F16] = 2, [UK_BF16] = 2, [UK_I64] = 8,
+        [UK_I32] = 4, [UK_I16] = 2, [UK_I8] = 1,  [UK_U8] = 1};
+
+    return t < UK_TYPES ? bytes[t] : 0;
+}
+
+const char *uk_type_name(enum uk_type t) {
+    static const char *const name[UK_TYPES] = {
+        [UK_F64] = "f64", [UK_F32] = "f32", [UK_F16] = "f16", [UK_BF16] = "bf16", [UK_I64] = "i64",
+        [UK_I32] = "i32", [UK_I16] = "i16", [UK_I8] = "i8",   [UK_U8] = "u8"};
+
+    return t < UK_TYPES ? name[t] : "no type";
+}
+
+struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name) {
+    struct uk_graph_value *v = uk_alloc(&g->arena, sizeof *v);
+
+    if (!v || !(v->name = uk_strdup(&g->arena, name)))
+        return NULL;
+    v->number = g->value_count++;
+    v->type = UK_TYPES;
+    v->first = v->last = -1;
+    *g->end_of_values = v;
+    g->end_of_values = &v->next;
+    return v;
+}
+
+int64_t uk_value_elements(const struct uk_graph_value *v) {
+    int64_t n = 1;
+    bool empty = false;
+
+    for (int i = 0; i < v->rank; i++)
+        empty |= v->extent[i] == 0;
+    for (int i = 0; i < v->rank && !empty; i++)
+        if (__builtin_mul_overflow(n, v->extent[i], &n) || n > INT64_MAX / 16)
+            return -1;
+    return empty ? 0 : n;
+}
+
+void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
+                        const int64_t *extent) {
+    v->type = type;
+    v->has_shape = true;
+    v->rank = rank;
+    memcpy(v->extent, extent, (size_t)rank * sizeof *extent);
+    int64_t n = uk_value_elements(v);
+    void *data = n < 0 ? NULL : uk_alloc(&g->arena, (size_t)n * uk_element_bytes(type) + 1);
+
+    v->data = data;
+    return data;
+}
+
+const char *uk_value_shape(const struct uk_graph_value *v) {
+    static _Thread_local char text[4][UK_RANK * 21];
+    static _Thread_local int turn;
+    char *t = text[turn++ % 4];
+    size_t used = 0;
+
+    if (!v->has_shape)
+        return "unknown";
+    snprintf(t, sizeof text[0], "scalar");
+    for (int i = 0; i < v->rank; i++)
+        used += (size_t)snprintf(t + used, sizeof text[0] - used, "%s%" PRId64, i ? "x" : "", v->extent[i]);
+    return t;
+}
+
+/* ---- nodes ---- */
+
+const struct uk_attribute *uk_attribute_find(const struct uk_graph_node *n, const char *name) {
+    for (int i = 0; i < n->attributes; i++)
+        if (!strcmp(n->attribute[i].name, name))
+            return &n->attribute[i];
+    return NULL;
+}
+
+int64_t uk_attribute_int(const struct uk_graph_node *n, const char *name, int64_t otherwise) {
+    const struct uk_attribute *a = uk_attribute_find(n, name);
+
+    return a && a->kind == UK_A_INT ? a->i : otherwise;
+}
+
+double uk_attribute_float(const struct uk_graph_node *n, const char *name, double otherwise) {
+    const struct uk_attribute *a = uk_attribute_find(n, name);
+
+    return a && a->kind == UK_A_FLOAT ? a->f : otherwise;
+}
+
+const char *uk_attribute_string(const struct uk_graph_node *n, const char *name, const char *otherwise) {
+    const struct uk_attribute *a = uk_attribute_find(n, name);
+
+    return a && a->kind == UK_A_STRING ? a->s : otherwise;
+}
+
+struct uk_graph_value *uk_node_input(const struct uk_graph_node *n, int i) {
+    return i < n->inputs ? n->input[i] : NULL;
+}
+
+int64_t uk_constant_int(const struct uk_graph_value *v, int64_t i) {
+    switch (v->type) {
+    case UK_I64:
+        return ((const int64_t *)v->data)[i];
+    case UK_I32:
+        return ((const int32_t *)v->data)[i];
+    case UK_I16:
+        return ((const int16_t *)v->data)[i];
+    case UK_I8:
+        return ((const int8_t *)v->data)[i];
+    case UK_U8:
+        return ((const uint8_t *)v->data)[i];
+    default:
+        return 0;
+    }
+}
+
+double uk_constant_real(const struct uk_graph_value *v, int64_t i) {
+    switch (v->type) {
+    case UK_F64:
+        return ((const double *)v->data)[i];
+    case UK_F32:
+        return ((const float *)v->data)[i];
+    default:
+        return (double)uk_constant_int(v, i);
+    }
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room graph: the network as nodes and values, whatever it was read from. It uses base's arena and texts. Data: struct uk_graph,
+ * which owns all of it; uk_value, a tensor; uk_node, an operator with its attributes.
+ */
+#ifndef UK_GRAPH_H
+#define UK_GRAPH_H
+
+#include "networks.h"
+#include "base/base.h"
+
+enum { UK_RANK = UK_NETWORK_DIMENSIONS };
+
+struct uk_operator;
+
+/* A tensor. Its elements are in ONNX's order unless `order` says otherwise, once it is laid out. */
+struct uk_graph_value {
+    struct uk_graph_value *next; /* in the order in which they were made */
+    const char *name;
+    int number;
+    enum uk_type type; /* UK_TYPES: not known yet */
+    bool is_boolean;   /* bytes of 0 and 1 */
+    bool has_shape;
+    int rank;
+    int64_t extent[UK_RANK];
+    const void *data; /* of a constant, row-major; else NULL */
+    struct uk_graph_node *producer;
+    int uses; /* inputs of nodes and outputs of the network */
+    bool is_input, is_output;
+    /* Layout (plan): dimension order[i] is the i-th in memory, the last one contiguous. A view has its elements in the memory of
+     * another value. */
+    int order[UK_RANK];
+    bool is_laid_out;
+    struct uk_graph_value *storage;
+    /* Plan: where it lies in memory, and the first and the last layer that need it. */
+    int64_t offset;
+    int first, last;
+};
+
+enum uk_attribute_kind { UK_A_INT, UK_A_FLOAT, UK_A_STRING, UK_A_TENSOR, UK_A_INTS, UK_A_FLOATS, UK_A_OTHER };
+
+struct uk_attribute {
+    const char *name;
+    enum uk_attribute_kind kind;
+    int count; /* of ints or floats */
+    union {
+        int64_t i;
+        double f;
+        const char *s;
+        const int64_t *ints;
+        const double *floats;
+        struct uk_graph_value *tensor;
+    };
+};
+
+struct uk_graph_node {
+    struct uk_graph_node *next;
+    int number;
+    const char *name; /* of the node, or of its first output */
+    const char *type, *domain;
+    const struct uk_operator *op;
+    int version; /* of its domain's operator set */
+    int inputs, outputs;
+    struct uk_graph_value **input, **output; /* NULL: left out */
+    int attributes;
+    struct uk_attribute *attribute;
+    bool is_folded; /* its outputs are constants */
+};
+
+struct uk_property {
+    const char *key, *value;
+};
+
+struct uk_graph {
+    struct uk_arena arena;
+    char *message; /* the last error; owned by malloc */
+    enum uk_status status;
+    const char *name;
+    struct uk_graph_value *values, **end_of_values;
+    struct uk_graph_node *nodes;
+    int value_count, node_count;
+    int inputs, outputs;
+    struct uk_graph_value **input, **output;
+    int properties;
+    struct uk_property *property;
+};
+
+/* ---- graph.c ---- */
+
+void uk_graph_begin(struct uk_graph *g);
+void uk_graph_end(struct uk_graph *g);
+/* Records the message, of which the first counts, and returns the status. at: the node that it is about, or NULL. */
+enum uk_status uk_graph_fail(struct uk_graph *g, enum uk_status s, const struct uk_graph_node *at,
+                             const char *format, ...) __attribute__((format(printf, 4, 5)));
+enum uk_status uk_graph_no_memory(struct uk_graph *g);
+/* A new value; NULL: no memory. The name is copied. */
+struct uk_graph_value *uk_value_new(struct uk_graph *g, const char *name);
+/* Makes the value a constant of that shape with memory for its elements, which the caller fills. NULL: no memory, or too many. */
+void *uk_value_constant(struct uk_graph *g, struct uk_graph_value *v, enum uk_type type, int rank,
+                        const int64_t *extent);
+size_t uk_element_bytes(enum uk_type t);
+const char *uk_type_name(enum uk_type t);
+/* Elements; -1: more than an int64_t of bytes can count. */
+int64_t uk_value_elements(const struct uk_graph_value *v);
+/* The shape as text, "1x3x224x224", in one of a few buffers that later calls use again. */
+const char *uk_value_shape(const struct uk_graph_value *v);
+
+/* The attribute of that name, or NULL. */
+const struct uk_attribute *uk_attribute_find(const struct uk_graph_node *n, const char *name);
+int64_t uk_attribute_int(const struct uk_graph_node *n, const char *name, int64_t otherwise);
+double uk_attribute_float(const struct uk_graph_node *n, const char *name, double otherwise);
+const char *uk_attribute_string(const struct uk_graph_node *n, const char *name, const char *otherwise);
+/* The input, or NULL where it is left out. */
+struct uk_graph_value *uk_node_input(const struct uk_graph_node *n, int i);
+/* An element of a constant, as an integer or as a number. */
+int64_t uk_constant_int(const struct uk_graph_value *v, int64_t i);
+double uk_constant_real(const struct uk_graph_value *v, int64_t i);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files: models, and tensors as ONNX and NumPy store them. */
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "import/tensor.h"
+
+enum uk_status uk_file_map(struct uk_graph *g, const char *path, struct uk_mapped *m) {
+    struct stat st;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (file < 0 || fstat(file, &st)) {
+        enum uk_status s = uk_graph_fail(g, UK_INVALID_ARGUMENT, NULL, "%s: %s", path, strerror(errno));
+        if (file >= 0)
+            close(file);
+        return s;
+    }
+    const bool is_file = S_ISREG(st.st_mode) && st.st_size > 0;
+    void *bytes = is_file ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+    const int reason = errno;
+    close(file);
+    if (bytes == MAP_FAILED)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "%s: %s", path,
+                             is_file ? strerror(reason) : "not a regular file, or empty");
+    *m = (struct uk_mapped){bytes, (size_t)st.st_size};
+    return UK_OK;
+}
+
+void uk_file_unmap(struct uk_mapped *m) {
+    munmap((void *)m->bytes, m->length);
+}
+
+/* ---- .pb ---- */
+
+static enum uk_status read_pb(struct uk_graph *g, const char *path, const struct uk_mapped *m,
+                              struct uk_graph_value *v) {
+    const char *reason = uk_import_check(&onnx__tensor_proto__descriptor, m->bytes, m->length);
+    Onnx__TensorProto *t = reason ? NULL : onnx__tensor_proto__unpack(NULL, m->length, m->bytes);
+
+    if (!t)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "%s is no tensor of ONNX, or is cut off", path);
+    enum uk_status s = uk_import_tensor(g, t, NULL, v);
+    onnx__tensor_proto__free_unpacked(t, NULL);
+    return s;
+}
+
+/* ---- .npy: a magic number, the length of a header, which is a Python dictionary, and the elements ---- */
+
+static const struct {
+    enum uk_type type;
+    const char *descr;
+} descriptions[] = {{UK_F32, "<f4"}, {UK_F64, "<f8"}, {UK_F16, "<f2"}, {UK_I64, "<i8"}, {UK_I32, "<i4"},
+                    {UK_I16, "<i2"}, {UK_I8, "|i1"},  {UK_U8, "|u1"},  {UK_U8, "|b1"}};
+
+enum { DESCRIPTIONS = sizeof descriptions / sizeof descriptions[0], PREFIX = 10, LONGEST_HEADER = 4096 };
+
+static bool npy_header(const char *header, struct uk_graph_value *v) {
+    const char *descr = strstr(header, "'descr'"), *order = strstr(header, "'fortran_order'"),
+               *shape = strstr(header, "'shape'");
+    char *at;
+
+    if (!descr || !order || !shape || !(descr = strchr(descr + 7, '\'')) || !strstr(order, "False") ||
+        !(at = strchr(shape, '(')))
+        return false;
+    v->type = UK_TYPES;
+    for (int i = 0; i < DESCRIPTIONS; i++)
+        if (!strncmp(descr + 1, descriptions[i].descr, 3) && descr[4] == '\'') {
+            v->type = descriptions[i].type;
+            v->is_boolean = descr[2] == 'b';
+        }
+    for (at++; *at && *at != ')';) {
+        if (*at == ' ' || *at == ',') {
+            at++;
+            continue;
+        }
+        char *end;
+        if (v->rank == UK_RANK || (v->extent[v->rank++] = strtoll(at, &end, 10)) < 0 || end == at)
+            return false;
+        at = end;
+    }
+    return *at == ')' && v->type != UK_TYPES;
+}
+
+static enum uk_status read_npy(struct uk_graph *g, const char *path, const struct uk_mapped *m,
+                               struct uk_graph_value *v) {
+    const unsigned char *bytes = m->bytes;
+    char header[LONGEST_HEADER];
+    int64_t extent[UK_RANK];
+
+    if (m->length < PREFIX || memcmp(bytes, "\x93NUMPY\x01", 7) != 0)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "%s is no .npy file of version 1", path);
+    const size_t length = bytes[8] | (size_t)bytes[9] << 8;
+    if (length >= sizeof header || length + PREFIX > m->length)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "%s is cut off", path);
+    memcpy(header, bytes + PREFIX, length);
+    header[length] = 0;
+    if (!npy_header(header, v))
+        return uk_graph_fail(
+            g, UK_REFUSED, NULL,
+            "%s: a type, an order or a shape that is not supported; row-major arrays of numbers are", path);
+    memcpy(extent, v->extent, sizeof extent);
+    void *data = uk_value_constant(g, v, v->type, v->rank, extent);
+    const int64_t elements = uk_value_elements(v);
+    if (!data)
+        return elements < 0 ? uk_graph_fail(g, UK_REFUSED, NULL, "%s: its size overflows", path)
+                            : uk_graph_no_memory(g);
+    if (m->length - PREFIX - length != (size_t)elements * uk_element_bytes(v->type))
+        return uk_graph_fail(g, UK_REFUSED, NULL, "%s has %zu bytes of data for %s elements of %s", path,
+                             m->length - PREFIX - length, uk_value_shape(v), uk_type_name(v->type));
+    memcpy(data, bytes + PREFIX + length, m->length - PREFIX - length);
+    return UK_OK;
+}
+
+enum uk_status uk_file_tensor(struct uk_graph *g, const char *path, struct uk_graph_value *v) {
+    const size_t length = strlen(path);
+    struct uk_mapped m;
+    enum uk_status s = uk_file_map(g, path, &m);
+
+    if (s)
+        return s;
+    if (length > 4 && !strcmp(path + length - 4, ".npy"))
+        s = read_npy(g, path, &m, v);
+    else if (length > 3 && !strcmp(path + length - 3, ".pb"))
+        s = read_pb(g, path, &m, v);
+    else
+        s = uk_graph_fail(g, UK_REFUSED, NULL, "%s: tensors are read from .npy and .pb files", path);
+    uk_file_unmap(&m);
+    return s;
+}
+
+char *uk_network_npy(const struct uk_network_tensor *t, const void *data, size_t *length) {
+    struct uk_text header = {0};
+    const char *descr = "";
+
+    for (int i = DESCRIPTIONS; i--;)
+        if (descriptions[i].type == t->type)
+            descr = descriptions[i].descr;
+    uk_put(&header, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int i = 0; i < t->rank; i++)
+        uk_put(&header, "%lld, ", (long long)t->shape[i]);
+    uk_put(&header, "), }");
+    while (header.text && (header.length + PREFIX + 1) % 64)
+        uk_put(&header, " ");
+    uk_put(&header, "\n");
+    char *file = header.text ? malloc(PREFIX + header.length + t->bytes) : NULL;
+    if (file) {
+        memcpy(file, "\x93NUMPY\x01\x00", 8);
+        file[8] = (char)(header.length & 0xff);
+        file[9] = (char)(header.length >> 8);
+        memcpy(file + PREFIX, header.text, header.length);
+        memcpy(file + PREFIX + header.length, data, t->bytes);
+        *length = PREFIX + header.length + t->bytes;
+    }
+    free(header.text);
+    return file;
+}

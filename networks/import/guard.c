@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks tags and lengths of the wire format, as deep as messages are nested, before anything recurses over them. */
+#include <protobuf-c/protobuf-c.h>
+#include "import/import.h"
+
+enum { DEEPEST = 32 };
+
+struct reader {
+    const uint8_t *at, *end;
+};
+
+static bool varint(struct reader *r, uint64_t *v) {
+    *v = 0;
+    for (unsigned shift = 0; shift < 70; shift += 7) {
+        if (r->at == r->end)
+            return false;
+        uint8_t byte = *r->at++;
+        if (shift < 64)
+            *v |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return true;
+    }
+    return false;
+}
+
+static bool skip(struct reader *r, uint64_t bytes) {
+    if ((uint64_t)(r->end - r->at) < bytes)
+        return false;
+    r->at += bytes;
+    return true;
+}
+
+static const char *walk(const ProtobufCMessageDescriptor *d, struct reader r, int depth) {
+    static const char cut[] = "the file is no model of ONNX, or is cut off";
+
+    if (depth > DEEPEST)
+        return "messages are nested more than 32 deep";
+    while (r.at < r.end) {
+        uint64_t tag, length;
+        if (!varint(&r, &tag))
+            return cut;
+        const ProtobufCFieldDescriptor *f =
+            tag >> 3 <= UINT32_MAX ? protobuf_c_message_descriptor_get_field(d, (unsigned)(tag >> 3)) : NULL;
+        switch (tag & 7) {
+        case 0:
+            if (!varint(&r, &length))
+                return cut;
+            break;
+        case 1:
+            if (!skip(&r, 8))
+                return cut;
+            break;
+        case 5:
+            if (!skip(&r, 4))
+                return cut;
+            break;
+        case 2: {
+            const uint8_t *from;
+            const char *reason = NULL;
+            if (!varint(&r, &length))
+                return cut;
+            from = r.at;
+            if (!skip(&r, length))
+                return cut;
+            if (f && f->type == PROTOBUF_C_TYPE_MESSAGE)
+                reason = walk(f->descriptor, (struct reader){from, r.at}, depth + 1);
+            if (reason)
+                return reason;
+            break;
+        }
+        default: /* groups, which the schema has none of */
+            return cut;
+        }
+    }
+    return NULL;
+}
+
+const char *uk_import_check(const struct ProtobufCMessageDescriptor *d, const void *bytes, size_t length) {
+    return walk(d, (struct reader){bytes, (const uint8_t *)bytes + length}, 0);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Elements of tensors: as bytes in little-endian order, as lists of numbers, or in a file beside the model's. */
+#define _XOPEN_SOURCE 700
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "import/tensor.h"
+
+static const struct {
+    enum uk_type type;
+    const char *name;
+} types[] = {
+    [1] = {UK_F32, "float"},      [2] = {UK_U8, "uint8"},         [3] = {UK_I8, "int8"},
+    [4] = {UK_TYPES, "uint16"},   [5] = {UK_I16, "int16"},        [6] = {UK_I32, "int32"},
+    [7] = {UK_I64, "int64"},      [8] = {UK_TYPES, "string"},     [9] = {UK_U8, "bool"},
+    [10] = {UK_F16, "float16"},   [11] = {UK_F64, "double"},      [12] = {UK_TYPES, "uint32"},
+    [13] = {UK_TYPES, "uint64"},  [14] = {UK_TYPES, "complex64"}, [15] = {UK_TYPES, "complex128"},
+    [16] = {UK_BF16, "bfloat16"}, [17] = {UK_TYPES, "float8"},    [21] = {UK_TYPES, "uint4"},
+    [22] = {UK_TYPES, "int4"},
+};
+
+enum { KNOWN_TYPES = sizeof types / sizeof types[0] };
+
+enum uk_type uk_import_type(int data_type, bool *is_boolean) {
+    *is_boolean = data_type == 9;
+    return data_type > 0 && data_type < KNOWN_TYPES && types[data_type].name ? types[data_type].type
+                                                                             : UK_TYPES;
+}
+
+const char *uk_import_type_name(int data_type) {
+    return data_type > 0 && data_type < KNOWN_TYPES && types[data_type].name ? types[data_type].name
+                                                                             : "an unknown type";
+}
+
+/* ---- external data ---- */
+
+struct external {
+    const char *location;
+    int64_t offset, length; /* -1: to the end */
+};
+
+static bool number(const char *text, int64_t *n) {
+    char *end;
+
+    errno = 0;
+    *n = strtoll(text, &end, 10);
+    return !errno && end != text && !*end && *n >= 0;
+}
+
+/* Only files in the folder and below it. */
+static bool is_inside(const char *path) {
+    if (!*path || *path == '/')
+        return false;
+    for (const char *part = path; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (!strncmp(part, "..", 2) && (part[2] == '/' || !part[2]))
+            return false;
+    }
+    return true;
+}
+
+static enum uk_status read_at(struct uk_graph *g, int file, const struct external *e, int64_t bytes,
+                              void *data) {
+    struct stat s;
+
+    if (fstat(file, &s) || !S_ISREG(s.st_mode))
+        return uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: not a regular file", e->location);
+    if (e->length >= 0 && e->length != bytes)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %lld bytes for a tensor of %lld",
+                             e->location, (long long)e->length, (long long)bytes);
+    if (e->offset > s.st_size || bytes > s.st_size - e->offset)
+        return uk_graph_fail(g, UK_REFUSED, NULL,
+                             "external data %s: the file ends at byte %lld, before the tensor does",
+                             e->location, (long long)s.st_size);
+    for (int64_t done = 0; done < bytes;) {
+        ssize_t n = pread(file, (char *)data + done, (size_t)(bytes - done), e->offset + done);
+        if (n <= 0)
+            return uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %s", e->location,
+                                 n ? strerror(errno) : "cut off");
+        done += n;
+    }
+    return UK_OK;
+}
+
+static enum uk_status read_external(struct uk_graph *g, const Onnx__TensorProto *t, const char *folder,
+                                    int64_t bytes, void *data) {
+    struct external e = {NULL, 0, -1};
+    char path[4096];
+
+    for (size_t i = 0; i < t->n_external_data; i++) {
+        const char *key = t->external_data[i]->key, *value = t->external_data[i]->value;
+        if (!key || !value)
+            continue;
+        if (!strcmp(key, "location"))
+            e.location = value;
+        else if ((!strcmp(key, "offset") && !number(value, &e.offset)) ||
+                 (!strcmp(key, "length") && !number(value, &e.length)))
+            return uk_graph_fail(g, UK_REFUSED, NULL, "external data of %s: %s is %s",
+                                 t->name ? t->name : "a tensor", key, value);
+    }
+    if (!e.location || !is_inside(e.location) || !folder)
+        return uk_graph_fail(
+            g, UK_REFUSED, NULL,
+            "external data of %s: %s is not in the model's folder; only files there are read",
+            t->name ? t->name : "a tensor", e.location ? e.location : "no file");
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, e.location) >= sizeof path)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "external data: the path of %s is too long", e.location);
+    char *real = realpath(path, NULL), *root = realpath(folder, NULL);
+    const bool inside = real && root && !strncmp(real, root, strlen(root)) &&
+                        (real[strlen(root)] == '/' || !strcmp(root, "/"));
+    int file = inside ? open(real, O_RDONLY | O_CLOEXEC) : -1;
+    enum uk_status s = UK_OK;
+    if (file < 0)
+        s = uk_graph_fail(g, UK_REFUSED, NULL, "external data %s: %s", e.location,
+                          real && root && !inside ? "a link out of the model's folder" : strerror(errno));
+    free(real);
+    free(root);
+    if (s)
+        return s;
+    s = read_at(g, file, &e, bytes, data);
+    close(file);
+    return s;
+}
+
+/* ---- elements ---- */
+
+static void store_int(enum uk_type type, void *data, int64_t i, int64_t v) {
+    switch (type) {
+    case UK_I64:
+        ((int64_t *)data)[i] = v;
+        break;
+    case UK_I32:
+        ((int32_t *)data)[i] = (int32_t)v;
+        break;
+    case UK_I16:
+    case UK_F16:
+    case UK_BF16:
+        ((uint16_t *)data)[i] = (uint16_t)v;
+        break;
+    default:
+        ((uint8_t *)data)[i] = (uint8_t)v;
+    }
+}
+
+/* How many numbers the list that the type uses has. */
+static size_t listed(const Onnx__TensorProto *t, enum uk_type type) {
+    return type == UK_F32   ? t->n_float_data
+           : type == UK_F64 ? t->n_double_data
+           : type == UK_I64 ? t->n_int64_data
+                            : t->n_int32_data;
+}
+
+static void copy_list(const Onnx__TensorProto *t, enum uk_type type, void *data, int64_t n) {
+    if (type == UK_F32)
+        memcpy(data, t->float_data, (size_t)n * sizeof(float));
+    else if (type == UK_F64)
+        memcpy(data, t->double_data, (size_t)n * sizeof(double));
+    for (int64_t i = 0; i < n && type != UK_F32 && type != UK_F64; i++)
+        store_int(type, data, i, type == UK_I64 ? t->int64_data[i] : t->int32_data[i]);
+}
+
+static enum uk_status shape_of(struct uk_graph *g, const Onnx__TensorProto *t, const char *name,
+                               int64_t *extent) {
+    if (t->n_dims > UK_RANK)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: %zu dimensions; at most %d are supported", name,
+                             t->n_dims, UK_RANK);
+    for (size_t i = 0; i < t->n_dims; i++) {
+        if (t->dims[i] < 0)
+            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: extent %lld is negative", name,
+                                 (long long)t->dims[i]);
+        extent[i] = t->dims[i];
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_import_tensor(struct uk_graph *g, const Onnx__TensorProto *t, const char *folder,
+                                struct uk_graph_value *v) {
+    const bool external =
+        t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    enum uk_type type = uk_import_type(t->data_type, &v->is_boolean);
+    int64_t extent[UK_RANK] = {0};
+    enum uk_status s = shape_of(g, t, v->name, extent);
+
+    if (s)
+        return s;
+    if (type == UK_TYPES || t->segment)
+        return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: %s is not supported", v->name,
+                             t->segment ? "a segment of a tensor" : uk_import_type_name(t->data_type));
+    void *data = uk_value_constant(g, v, type, (int)t->n_dims, extent);
+    const int64_t n = uk_value_elements(v);
+    if (!data)
+        return n < 0 ? uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s: its size overflows", v->name)
+                     : uk_graph_no_memory(g);
+    if (external) {
+        s = read_external(g, t, folder, n * (int64_t)uk_element_bytes(type), data);
+    } else if (t->has_raw_data) {
+        if (t->raw_data.len != (size_t)n * uk_element_bytes(type))
+            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu bytes of data",
+                                 v->name, uk_value_shape(v), uk_type_name(type), t->raw_data.len);
+        memcpy(data, t->raw_data.data, t->raw_data.len);
+    } else {
+        if (listed(t, type) != (size_t)n)
+            return uk_graph_fail(g, UK_REFUSED, NULL, "tensor %s of %s elements of %s: %zu numbers", v->name,
+                                 uk_value_shape(v), uk_type_name(type), listed(t, type));
+        copy_list(t, type, data, n);
+    }
+    for (int64_t i = 0; !s && v->is_boolean && i < n; i++)
+        ((uint8_t *)data)[i] = ((uint8_t *)data)[i] != 0;
+    return s;
+}

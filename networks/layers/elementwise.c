@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators that compute element by element, as far as their expression or their type depends on the node. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "layers/layers.h"
+
+/* Bounds are attributes in early operator sets, and inputs, each of which may be left out, in later ones. */
+const char *uk_express_clip(struct uk_graph *g, const struct uk_graph_node *n) {
+    const char *low = uk_node_input(n, 1) ? "$1" : uk_attribute_find(n, "min") ? "{min}" : NULL;
+    const char *high = uk_node_input(n, 2) ? "$2" : uk_attribute_find(n, "max") ? "{max}" : NULL;
+
+    if (low && high)
+        return uk_format(&g->arena, "min(max($0, %s), %s)", low, high);
+    return low    ? uk_format(&g->arena, "max($0, %s)", low)
+           : high ? uk_format(&g->arena, "min($0, %s)", high)
+                  : "$0";
+}
+
+/* min, max, sum or mean of any number of operands. */
+const char *uk_express_nary(struct uk_graph *g, const struct uk_graph_node *n) {
+    const bool adds = !strcmp(n->type, "Sum") || !strcmp(n->type, "Mean");
+    char text[6 * 80] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < n->inputs; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s$%c",
+                                 !i     ? ""
+                                 : adds ? " + "
+                                        : ", ",
+                                 '0' + i);
+    if (!strcmp(n->type, "Mean"))
+        return uk_format(&g->arena, "(%s) / %d", text, n->inputs);
+    return n->inputs == 1 || adds
+               ? uk_strdup(&g->arena, text)
+               : uk_format(&g->arena, "%s(%s)", strcmp(n->type, "Min") ? "max" : "min", text);
+}
+
+enum uk_status uk_infer_nary(struct uk_graph *g, struct uk_graph_node *n) {
+    enum { MOST = 64 };
+
+    if (n->inputs > MOST)
+        return uk_graph_fail(g, UK_REFUSED, n, "%d inputs; at most %d are supported", n->inputs, MOST);
+    return uk_infer_broadcast(g, n);
+}
+
+/* ---- Cast ---- */
+
+static enum uk_type cast_type(const struct uk_graph_node *n, bool *is_boolean) {
+    static const enum uk_type types[] = {
+        [1] = UK_F32, [2] = UK_U8, [3] = UK_I8,   [5] = UK_I16,  [6] = UK_I32,
+        [7] = UK_I64, [9] = UK_U8, [10] = UK_F16, [11] = UK_F64, [16] = UK_BF16};
+    static const bool known[] = {[1] = true, [2] = true, [3] = true,  [5] = true,  [6] = true,
+                                 [7] = true, [9] = true, [10] = true, [11] = true, [16] = true};
+    const int64_t to = uk_attribute_int(n, "to", 0);
+
+    *is_boolean = to == 9;
+    return to > 0 && to <= 16 && known[to] ? types[to] : UK_TYPES;
+}
+
+enum uk_status uk_infer_cast(struct uk_graph *g, struct uk_graph_node *n) {
+    bool is_boolean;
+    const enum uk_type type = cast_type(n, &is_boolean);
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s && type == UK_TYPES)
+        s = uk_graph_fail(g, UK_REFUSED, n, "to=%" PRId64 " is not supported", uk_attribute_int(n, "to", 0));
+    if (!s)
+        s = uk_set_output(g, n, 0, type, n->input[0]->rank, n->input[0]->extent);
+    if (!s)
+        n->output[0]->is_boolean = is_boolean;
+    return s;
+}
+
+const char *uk_express_cast(struct uk_graph *g, const struct uk_graph_node *n) {
+    (void)g;
+    return n->output[0]->is_boolean && !n->input[0]->is_boolean ? "select($0 != 0, u8(1), u8(0))" : "{y}($0)";
+}
+
+/* ---- of several types ---- */
+
+enum uk_status uk_infer_where(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_infer_broadcast(g, n);
+
+    if (!s && (n->inputs != 3 || n->input[1]->type != n->input[2]->type || n->input[0]->type != UK_U8))
+        s = uk_graph_fail(g, UK_REFUSED, n, "it needs a condition and two inputs of one type");
+    if (!s)
+        n->output[0]->type = n->input[1]->type;
+    return s;
+}
+
+static bool is_float(enum uk_type t) {
+    return t == UK_F64 || t == UK_F32 || t == UK_F16 || t == UK_BF16;
+}
+
+/* Quotients of integers are truncated. In f64 those of 32 bits are exact, as are those of shapes. */
+enum uk_status uk_infer_divide(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_infer_broadcast(g, n);
+
+    if (!s && n->input[0]->type == UK_I64 && !(n->input[0]->data && n->input[1]->data))
+        s = uk_graph_fail(g, UK_REFUSED, n, "quotients of int64 are supported for constants only");
+    return s;
+}
+
+const char *uk_express_divide(struct uk_graph *g, const struct uk_graph_node *n) {
+    (void)g;
+    return is_float(n->input[0]->type) ? "$0 / $1" : "{x}(f64($0) / f64($1))";
+}
+
+const char *uk_express_power(struct uk_graph *g, const struct uk_graph_node *n) {
+    const struct uk_graph_value *e = n->input[1];
+    const double to = e->data && uk_value_elements(e) == 1 ? uk_constant_real(e, 0) : 0;
+    const bool is_half = e->type == UK_F16 || e->type == UK_BF16;
+
+    (void)g;
+    if (!is_half && (to == 1 || to == 2 || to == 3))
+        return to == 1 ? "$0" : to == 2 ? "$0 * $0" : "$0 * $0 * $0";
+    return is_float(n->input[0]->type) ? "pow($0, {x}($1))" : "{x}(pow(f64($0), f64($1)))";
+}
+
+const char *uk_express_gelu(struct uk_graph *g, const struct uk_graph_node *n) {
+    (void)g;
+    return strcmp(uk_attribute_string(n, "approximate", "none"), "tanh")
+               ? "0.5 * $0 * (1 + erf($0 * 0.70710678118654752))"
+               : "0.5 * $0 * (1 + tanh(0.79788456080286536 * ($0 + 0.044715 * $0 * $0 * $0)))";
+}
+
+/* ---- by channel ---- */
+
+/* Inputs 1 to 4 have an element a channel. */
+enum uk_status uk_infer_batch_normalization(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < 5 && !s; i++)
+        s = uk_need_input(g, n, i);
+    if (s)
+        return s;
+    const struct uk_graph_value *x = n->input[0];
+    if (uk_attribute_int(n, "training_mode", 0) || (n->version < 7 && !uk_attribute_int(n, "is_test", 0)))
+        return uk_graph_fail(g, UK_REFUSED, n, "training mode is not supported");
+    if (!uk_attribute_int(n, "spatial", 1) || x->rank < 2)
+        return uk_graph_fail(g, UK_REFUSED, n, "statistics of each activation (spatial=0) are not supported");
+    for (int i = 1; i < 5; i++)
+        if (n->input[i]->rank != 1 || n->input[i]->extent[0] != x->extent[1])
+            return uk_graph_fail(g, UK_REFUSED, n, "input %s of shape %s for %" PRId64 " channels",
+                                 n->input[i]->name, uk_value_shape(n->input[i]), x->extent[1]);
+    return uk_set_output(g, n, 0, x->type, x->rank, x->extent);
+}
+
+const char *uk_express_batch_normalization(struct uk_graph *g, const struct uk_graph_node *n) {
+    (void)g;
+    (void)n;
+    return "($0 - $3) * ($1 / sqrt($4 + {epsilon})) + $2";
+}
+
+/* Slopes are broadcast to the input; in early operator sets one dimension is channels. */
+enum uk_status uk_infer_prelu(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = uk_need_input(g, n, 1);
+    if (s)
+        return s;
+    const struct uk_graph_value *x = n->input[0], *slope = n->input[1];
+    const int first = n->op->is_channelwise && slope->rank == 1 && x->rank > 1 ? 1 : x->rank - slope->rank;
+    for (int d = 0; d < slope->rank; d++)
+        if (first < 0 || (slope->extent[d] != 1 && slope->extent[d] != x->extent[first + d]))
+            return uk_graph_fail(g, UK_REFUSED, n, "a slope of shape %s does not broadcast to %s",
+                                 uk_value_shape(slope), uk_value_shape(x));
+    return uk_set_output(g, n, 0, x->type, x->rank, x->extent);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pools over windows and over whole images. */
+#include <inttypes.h>
+#include <string.h>
+#include "layers/window.h"
+
+enum uk_status uk_infer_pool(struct uk_graph *g, struct uk_graph_node *n) {
+    int64_t extent[UK_RANK];
+    struct uk_window w;
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s && !uk_attribute_find(n, "kernel_shape"))
+        s = uk_graph_fail(g, UK_REFUSED, n, "kernel_shape is missing");
+    if (!s)
+        s = uk_window_of(g, n, NULL, &w);
+    if (s)
+        return s;
+    memcpy(extent, n->input[0]->extent, 2 * sizeof *extent);
+    memcpy(extent + 2, w.out, (size_t)w.dimensions * sizeof *extent);
+    return uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, extent);
+}
+
+const char *uk_least(enum uk_type t) {
+    return t == UK_U8    ? "0"
+           : t == UK_I8  ? "(-128)"
+           : t == UK_I16 ? "(-32768)"
+           : t == UK_I32 ? "(-2147483648)"
+           : t == UK_I64 ? "(-9223372036854775807)"
+                         : "(-inf)";
+}
+
+/* How many elements of dimension d are averaged, as a temp of the outputs: those of the image, or of its padding as well. */
+static void write_count(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p, int d,
+                        const char *name) {
+    const bool include = uk_attribute_int(n, "count_include_pad", 0);
+    const int64_t lowest = include ? -p->before[d] : 0, end = p->in[d] + (include ? p->after[d] : 0);
+
+    uk_write_temp(w, n, name, n->output[0]->type, 1, &p->out[d], NULL);
+    uk_write(w, n,
+             "@%s[i%d] = sum(r%d where r%d < %" PRId64 ") select(index(%" PRId64 "*i%d + %" PRId64
+             "*r%d) >= %" PRId64 " and index(%" PRId64 "*i%d + %" PRId64 "*r%d) < %" PRId64 ", %s(1), 0)",
+             name, d, d, d, p->kernel[d], p->stride[d], d, p->dilation[d], d, lowest + p->before[d],
+             p->stride[d], d, p->dilation[d], d, end + p->before[d], uk_type_name(n->output[0]->type));
+}
+
+static void write_average(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p) {
+    static const char *const name[] = {"m", "k", "l"};
+    const int rank = n->output[0]->rank;
+    double all = 1;
+
+    for (int d = 0; d < p->dimensions; d++)
+        all *= (double)p->kernel[d];
+    if (!uk_window_pads(p)) {
+        uk_write_result(w, n, "@t[%s] / %.17g", uk_iterators(rank), all);
+        return;
+    }
+    for (int d = 0; d < p->dimensions; d++)
+        write_count(w, n, p, d, name[d]);
+    uk_write_result(w, n, "@t[%s] / (@m[i2]%s%s)", uk_iterators(rank), p->dimensions > 1 ? " * @k[i3]" : "",
+                    p->dimensions > 2 ? " * @l[i4]" : "");
+}
+
+enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const bool average = !strcmp(n->type, "AveragePool");
+    const int rank = n->output[0]->rank;
+    struct uk_window p;
+    enum uk_status s = uk_window_of(w->g, n, NULL, &p);
+
+    (void)output;
+    if (s)
+        return s;
+    const bool pads = uk_window_pads(&p), any = *uk_window_iterators(&p);
+    if (average)
+        uk_write_temp_like(w, n, "t", n->output[0]->type);
+    uk_write(w, n, "%s[%s] = %s%s%s%s%s%s$0[i0, i1%s]%s%s%s", average ? "@t" : "$y", uk_iterators(rank),
+             !any      ? ""
+             : average ? "sum("
+                       : "max(",
+             uk_window_iterators(&p), any ? " where " : "", uk_window_ranges(&p), any ? ") " : "",
+             pads ? "pad(" : "", uk_window_subscripts(&p), pads ? ", " : "",
+             !pads     ? ""
+             : average ? "0"
+                       : uk_least(n->output[0]->type),
+             pads ? ")" : "");
+    if (average)
+        write_average(w, n, &p);
+    return UK_OK;
+}
+
+enum uk_status uk_infer_global_pool(struct uk_graph *g, struct uk_graph_node *n) {
+    int64_t extent[UK_RANK] = {0};
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s && n->input[0]->rank < 3)
+        s = uk_graph_fail(g, UK_REFUSED, n, "its input %s has no dimensions to pool over",
+                          uk_value_shape(n->input[0]));
+    if (s)
+        return s;
+    for (int d = 0; d < n->input[0]->rank; d++)
+        extent[d] = d < 2 ? n->input[0]->extent[d] : 1;
+    return uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, extent);
+}
+
+enum uk_status uk_write_global_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    static const char *const left[] = {"", "", "", "r0", "r0, r1", "r0, r1, r2"};
+    const struct uk_graph_value *x = n->input[0];
+    const bool average = !strcmp(n->type, "GlobalAveragePool");
+    double all = 1;
+
+    (void)output;
+    if (x->rank > 5)
+        return uk_graph_fail(w->g, UK_REFUSED, n, "its input %s has %d dimensions; 3 to 5 are supported",
+                             uk_value_shape(x), x->rank);
+    for (int d = 2; d < x->rank; d++)
+        all *= (double)x->extent[d];
+    if (average)
+        uk_write_temp_like(w, n, "t", n->output[0]->type);
+    uk_write(w, n, "%s[%s] = %s(%s) $0[i0, i1, %s]", average ? "@t" : "$y", uk_iterators(x->rank),
+             average ? "sum" : "max", left[x->rank], left[x->rank]);
+    if (average)
+        uk_write_result(w, n, "@t[%s] / %.17g", uk_iterators(x->rank), all);
+    return UK_OK;
+}

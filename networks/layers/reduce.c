@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reductions over axes, and what divides by them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "layers/layers.h"
+
+struct axes {
+    bool reduced[UK_RANK];
+    int count;
+};
+
+/* "i0, i2" of the dimensions that are reduced, or of those that are not. */
+static void list(char *text, size_t room, const struct axes *a, int rank, bool reduced) {
+    size_t used = 0;
+
+    *text = 0;
+    for (int d = 0; d < rank; d++)
+        if (a->reduced[d] == reduced)
+            used += (size_t)snprintf(text + used, room - used, "%si%d", used ? ", " : "", d);
+}
+
+/* ---- Softmax, LogSoftmax ---- */
+
+enum uk_status uk_infer_softmax(struct uk_graph *g, struct uk_graph_node *n) {
+    enum uk_status s = uk_need_input(g, n, 0);
+    int axis;
+
+    if (!s)
+        s = uk_need_axis(g, n, uk_attribute_int(n, "axis", n->version < 13 ? 1 : -1), n->input[0]->rank,
+                         &axis);
+    return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
+}
+
+enum uk_status uk_write_softmax(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0];
+    const bool is_log = !strcmp(n->type, "LogSoftmax");
+    const int64_t given = uk_attribute_int(n, "axis", n->version < 13 ? 1 : -1);
+    const int axis = (int)(given < 0 ? given + x->rank : given);
+    struct axes a = {.count = 0};
+    int64_t kept[UK_RANK];
+    char over[64], left[64];
+    int rank = 0;
+
+    (void)output;
+    for (int d = 0; d < x->rank; d++) {
+        a.reduced[d] = d == axis || (n->version < 13 && d > axis); /* flattened to two dimensions before */
+        if (!a.reduced[d])
+            kept[rank++] = x->extent[d];
+    }
+    list(over, sizeof over, &a, x->rank, true);
+    list(left, sizeof left, &a, x->rank, false);
+    const char *all = uk_iterators(x->rank);
+    uk_write_temp(w, n, "m", x->type, rank, kept, NULL);
+    uk_write_temp(w, n, "s", x->type, rank, kept, NULL);
+    uk_write_temp_like(w, n, "e", x->type);
+    uk_write(w, n, "@m[%s] = max(%s) $0[%s]", left, over, all);
+    uk_write(w, n, "@e[%s] = exp($0[%s] - @m[%s])", all, all, left);
+    uk_write(w, n, "@s[%s] = sum(%s) @e[%s]", left, over, all);
+    if (is_log)
+        uk_write_result(w, n, "$0[%s] - @m[%s] - log(@s[%s])", all, left, left);
+    else
+        uk_write_result(w, n, "@e[%s] / @s[%s]", all, left);
+    return UK_OK;
+}
+
+/* ---- Reduce* ---- */
+
+static enum uk_status axes_of(struct uk_graph *g, const struct uk_graph_node *n, struct axes *a) {
+    int64_t listed[UK_LISTED];
+    int count;
+    enum uk_status s = uk_need_ints(g, n, "axes", 1, listed, &count);
+
+    *a = (struct axes){.count = 0};
+    if (!s && count <= 0) { /* all of them, unless that means none */
+        const bool none = uk_attribute_int(n, "noop_with_empty_axes", 0);
+        for (int d = 0; d < n->input[0]->rank && !none; d++)
+            a->reduced[d] = true;
+    }
+    for (int i = 0; i < count && !s; i++) {
+        int axis = 0;
+        s = uk_need_axis(g, n, listed[i], n->input[0]->rank, &axis);
+        if (!s && a->reduced[axis])
+            s = uk_graph_fail(g, UK_REFUSED, n, "axis %d is given twice", axis);
+        a->reduced[axis] = true;
+    }
+    for (int d = 0; d < UK_RANK; d++)
+        a->count += a->reduced[d];
+    return s;
+}
+
+enum uk_status uk_infer_reduce(struct uk_graph *g, struct uk_graph_node *n) {
+    const bool keep = uk_attribute_int(n, "keepdims", 1);
+    int64_t extent[UK_RANK];
+    struct axes a;
+    int rank = 0;
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = axes_of(g, n, &a);
+    if (s)
+        return s;
+    for (int d = 0; d < n->input[0]->rank; d++)
+        if (!a.reduced[d] || keep)
+            extent[rank++] = a.reduced[d] ? 1 : n->input[0]->extent[d];
+    return uk_set_output(g, n, 0, n->input[0]->type, rank, extent);
+}
+
+/* How each of them reduces: what is reduced, of $, and what is made of the result @t; {n} is the number of elements. */
+static const struct rule {
+    const char *name, *reduction, *term, *result;
+} rules[] = {
+    {"ReduceSum", "sum", "$0[%s]", NULL},
+    {"ReduceMean", "sum", "$0[%s]", "@t[%s] / "},
+    {"ReduceMax", "max", "$0[%s]", NULL},
+    {"ReduceMin", "min", "$0[%s]", NULL},
+    {"ReduceProd", "prod", "$0[%s]", NULL},
+    {"ReduceL1", "sum", "abs($0[%s])", NULL},
+    {"ReduceL2", "sum", "$0[%1$s] * $0[%1$s]", "sqrt(@t[%s])"},
+    {"ReduceSumSquare", "sum", "$0[%1$s] * $0[%1$s]", NULL},
+    {"ReduceLogSum", "sum", "$0[%s]", "log(@t[%s])"},
+};
+
+static const struct rule *rule_of(const struct uk_graph_node *n) {
+    const struct rule *r = rules;
+
+    while (strcmp(r->name, n->type) != 0)
+        r++;
+    return r;
+}
+
+enum uk_status uk_write_reduce(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0], *y = n->output[0];
+    const struct rule *r = rule_of(n);
+    char over[64], left[UK_RANK * 5] = "", term[256];
+    struct axes a;
+    double count = 1;
+    size_t used = 0;
+    enum uk_status s = axes_of(w->g, n, &a);
+
+    (void)output;
+    if (s)
+        return s;
+    list(over, sizeof over, &a, x->rank, true);
+    for (int d = 0; d < x->rank; d++) {
+        if (a.reduced[d])
+            count *= (double)x->extent[d];
+        if (!a.reduced[d] || y->rank == x->rank) /* a reduced dimension that is kept has the extent 1 */
+            used += (size_t)snprintf(left + used, sizeof left - used, "%s%c%d", used ? ", " : "",
+                                     a.reduced[d] ? 'k' : 'i', d);
+    }
+    snprintf(term, sizeof term, r->term, uk_iterators(x->rank));
+    if (r->result)
+        uk_write_temp_like(w, n, "t", y->type);
+    uk_write(w, n, "%s[%s] = %s%s%s%s%s", r->result ? "@t" : "$y", left, a.count ? r->reduction : "",
+             a.count ? "(" : "", over, a.count ? ") " : "", term);
+    if (r->result) {
+        snprintf(term, sizeof term, r->result, uk_iterators(y->rank));
+        uk_write_result(w, n, !strcmp(r->name, "ReduceMean") ? "%s%.17g" : "%s", term, count);
+    }
+    return UK_OK;
+}

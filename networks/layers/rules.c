@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rules of shapes have in common. */
+#include <inttypes.h>
+#include <string.h>
+#include "layers/layers.h"
+
+bool uk_node_is_elementwise(const struct uk_graph_node *n) {
+    return n->op->expression || n->op->express;
+}
+
+enum uk_status uk_need_input(struct uk_graph *g, const struct uk_graph_node *n, int i) {
+    const struct uk_graph_value *v = uk_node_input(n, i);
+
+    if (!v)
+        return uk_graph_fail(g, UK_REFUSED, n, "input %d is missing", i);
+    if (!v->has_shape || v->type == UK_TYPES)
+        return uk_graph_fail(g, UK_REFUSED, n, "the shape of its input %s is not known", v->name);
+    return UK_OK;
+}
+
+enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i, enum uk_type type, int rank,
+                             const int64_t *extent) {
+    struct uk_graph_value *v = i < n->outputs ? n->output[i] : NULL;
+
+    if (!v)
+        return i ? UK_OK : uk_graph_fail(g, UK_REFUSED, n, "it has no output");
+    if (rank > UK_RANK)
+        return uk_graph_fail(g, UK_REFUSED, n, "its result has %d dimensions; at most %d are supported", rank,
+                             UK_RANK);
+    v->type = type;
+    v->rank = rank;
+    v->has_shape = true;
+    for (int d = 0; d < rank; d++) {
+        v->extent[d] = extent[d];
+        if (extent[d] < 0)
+            return uk_graph_fail(g, UK_REFUSED, n, "dimension %d of its result would be %" PRId64, d,
+                                 extent[d]);
+    }
+    if (uk_value_elements(v) < 0)
+        return uk_graph_fail(g, UK_REFUSED, n, "the size of its result, %s, overflows", uk_value_shape(v));
+    return UK_OK;
+}
+
+/* The result's extents grow by those of the input, whose last dimension stands under `last`. */
+static enum uk_status broadcast(struct uk_graph *g, const struct uk_graph_node *n, int i, int from, int rank,
+                                int64_t *extent) {
+    const struct uk_graph_value *v = n->input[i];
+
+    for (int d = 0; d < v->rank; d++) {
+        int64_t *e = &extent[from + d];
+        if (from + d >= rank || (*e != v->extent[d] && *e != 1 && v->extent[d] != 1))
+            return uk_graph_fail(g, UK_REFUSED, n, "shapes %s and %s do not broadcast",
+                                 uk_value_shape(n->input[0]), uk_value_shape(v));
+        if (*e == 1)
+            *e = v->extent[d];
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_infer_broadcast(struct uk_graph *g, struct uk_graph_node *n) {
+    const int64_t axis = uk_attribute_int(n, "axis", 0);
+    int64_t extent[UK_RANK];
+    enum uk_status s = n->inputs ? UK_OK : uk_need_input(g, n, 0);
+    int rank = 0;
+
+    for (int i = 0; i < n->inputs && !s; i++) {
+        if ((s = n->input[i] || i < 1 ? uk_need_input(g, n, i) : UK_OK) || !n->input[i])
+            continue;
+        rank = n->input[i]->rank > rank ? n->input[i]->rank : rank;
+    }
+    for (int d = 0; d < rank; d++)
+        extent[d] = 1;
+    for (int i = 0; i < n->inputs && !s; i++) {
+        if (!n->input[i])
+            continue;
+        const int back = rank - n->input[i]->rank;
+        const bool placed = i == 1 && uk_attribute_find(n, "axis") && uk_attribute_int(n, "broadcast", 0);
+        if (placed && (axis < 0 || axis > back))
+            return uk_graph_fail(g, UK_REFUSED, n, "axis %" PRId64 " of operands of shapes %s and %s", axis,
+                                 uk_value_shape(n->input[0]), uk_value_shape(n->input[1]));
+        s = broadcast(g, n, i, placed ? (int)axis : back, rank, extent);
+    }
+    return s ? s : uk_set_output(g, n, 0, n->op->is_boolean ? UK_U8 : n->input[0]->type, rank, extent);
+}
+
+enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
+                            int input, int64_t *list, int *count) {
+    const struct uk_attribute *a = attribute ? uk_attribute_find(n, attribute) : NULL;
+    const struct uk_graph_value *v = input < 0 ? NULL : uk_node_input(n, input);
+    const char *what = attribute ? attribute : "a list";
+
+    *count = -1;
+    if (a && a->kind == UK_A_INTS) {
+        *count = a->count;
+    } else if (v) {
+        enum uk_status s = uk_need_input(g, n, input);
+        if (s)
+            return s;
+        if (!v->data || (v->type != UK_I64 && v->type != UK_I32))
+            return uk_graph_fail(g, UK_REFUSED, n,
+                                 "its input %s decides a shape and is not constant; if it is an input of the "
+                                 "network, give its "
+                                 "value (--constant %s=FILE)",
+                                 v->name, v->name);
+        *count = uk_value_elements(v) > UK_LISTED ? UK_LISTED + 1 : (int)uk_value_elements(v);
+    }
+    if (*count > UK_LISTED)
+        return uk_graph_fail(g, UK_REFUSED, n, "%s has more than %d numbers", what, UK_LISTED);
+    for (int i = 0; i < *count; i++)
+        list[i] = a && a->kind == UK_A_INTS ? a->ints[i] : uk_constant_int(v, i);
+    return UK_OK;
+}
+
+enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, int64_t axis, int rank,
+                            int *out) {
+    if (axis < -rank || axis >= rank)
+        return uk_graph_fail(g, UK_REFUSED, n, "axis %" PRId64 " of a tensor of %d dimensions", axis, rank);
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return UK_OK;
+}

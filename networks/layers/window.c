@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows of convolutions and pools, as ONNX's attributes state them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "layers/window.h"
+
+enum { TEXT = 192, TURNS = 6, LARGEST = 1 << 30 };
+
+static char *buffer(void) {
+    static _Thread_local char text[TURNS][TEXT];
+    static _Thread_local int turn;
+    char *t = text[turn++ % TURNS];
+
+    *t = 0;
+    return t;
+}
+
+static enum uk_status numbers(struct uk_graph *g, const struct uk_graph_node *n, const char *name, int count,
+                              int64_t least, int64_t otherwise, int64_t *out) {
+    int64_t list[UK_LISTED];
+    int given;
+    enum uk_status s = uk_need_ints(g, n, name, -1, list, &given);
+
+    if (!s && given >= 0 && given != count)
+        s = uk_graph_fail(g, UK_REFUSED, n, "%s has %d numbers for %d", name, given, count);
+    for (int i = 0; i < count && !s; i++) {
+        out[i] = given < 0 ? otherwise : list[i];
+        if (out[i] < least || out[i] > LARGEST)
+            s = uk_graph_fail(g, UK_REFUSED, n, "%s: %" PRId64 " is out of range", name, out[i]);
+    }
+    return s;
+}
+
+/* The extent that a window spans. */
+static int64_t span(const struct uk_window *w, int d) {
+    return (w->kernel[d] - 1) * w->dilation[d] + 1;
+}
+
+static void pad_same(struct uk_window *w, bool lower) {
+    for (int d = 0; d < w->dimensions; d++) {
+        const int64_t out = (w->in[d] + w->stride[d] - 1) / w->stride[d];
+        const int64_t more = (out - 1) * w->stride[d] + span(w, d) - w->in[d], total = more > 0 ? more : 0;
+        w->before[d] = lower ? total - total / 2 : total / 2;
+        w->after[d] = total - w->before[d];
+    }
+}
+
+static enum uk_status outputs(struct uk_graph *g, const struct uk_graph_node *n, struct uk_window *w) {
+    const bool ceil = uk_attribute_int(n, "ceil_mode", 0);
+
+    for (int d = 0; d < w->dimensions; d++) {
+        const int64_t room = w->in[d] + w->before[d] + w->after[d] - span(w, d);
+        if (room < 0)
+            return uk_graph_fail(g, UK_REFUSED, n,
+                                 "the window spans %" PRId64 " elements of dimension %d, which has %" PRId64,
+                                 span(w, d), d + 2, w->in[d] + w->before[d] + w->after[d]);
+        w->out[d] = (room + (ceil ? w->stride[d] - 1 : 0)) / w->stride[d] + 1;
+        /* No window begins behind the image. */
+        if (ceil && (w->out[d] - 1) * w->stride[d] >= w->in[d] + w->before[d])
+            w->out[d]--;
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_window_of(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *kernel,
+                            struct uk_window *w) {
+    const struct uk_graph_value *x = n->input[0];
+    const char *automatic = uk_attribute_string(n, "auto_pad", "NOTSET");
+    int64_t pads[2 * UK_WINDOW_DIMENSIONS] = {0};
+
+    *w = (struct uk_window){.dimensions = x->rank - 2};
+    if (w->dimensions < 1 || w->dimensions > UK_WINDOW_DIMENSIONS)
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "its input of shape %s has %d dimensions; 3 to 5 are supported",
+                             uk_value_shape(x), x->rank);
+    memcpy(w->in, x->extent + 2, (size_t)w->dimensions * sizeof *w->in);
+    enum uk_status s = numbers(g, n, "kernel_shape", w->dimensions, 1, kernel ? 1 : 0, w->kernel);
+    if (!s && kernel && !uk_attribute_find(n, "kernel_shape"))
+        memcpy(w->kernel, kernel, (size_t)w->dimensions * sizeof *kernel);
+    for (int d = 0; kernel && !s && d < w->dimensions; d++)
+        if (w->kernel[d] != kernel[d])
+            s = uk_graph_fail(g, UK_REFUSED, n, "kernel_shape differs from the filter's shape %s",
+                              uk_value_shape(n->input[1]));
+    if (!s)
+        s = numbers(g, n, "strides", w->dimensions, 1, 1, w->stride);
+    if (!s)
+        s = numbers(g, n, "dilations", w->dimensions, 1, 1, w->dilation);
+    if (!s)
+        s = numbers(g, n, "pads", 2 * w->dimensions, 0, 0, pads);
+    if (s)
+        return s;
+    memcpy(w->before, pads, (size_t)w->dimensions * sizeof *pads);
+    memcpy(w->after, pads + w->dimensions, (size_t)w->dimensions * sizeof *pads);
+    if (!strcmp(automatic, "SAME_UPPER") || !strcmp(automatic, "SAME_LOWER"))
+        pad_same(w, !strcmp(automatic, "SAME_LOWER"));
+    else if (strcmp(automatic, "NOTSET") && strcmp(automatic, "VALID") && *automatic)
+        return uk_graph_fail(g, UK_REFUSED, n, "auto_pad=%s is not supported", automatic);
+    return outputs(g, n, w);
+}
+
+bool uk_window_pads(const struct uk_window *w) {
+    for (int d = 0; d < w->dimensions; d++)
+        if (w->before[d] || (w->out[d] - 1) * w->stride[d] + span(w, d) > w->in[d] + w->before[d])
+            return true;
+    return false;
+}
+
+const char *uk_window_subscripts(const struct uk_window *w) {
+    char *t = buffer();
+    size_t used = 0;
+
+    for (int d = 0; d < w->dimensions; d++) {
+        if (w->stride[d] > 1)
+            used += (size_t)snprintf(t + used, TEXT - used, ", %" PRId64 "*i%d", w->stride[d], d + 2);
+        else
+            used += (size_t)snprintf(t + used, TEXT - used, ", i%d", d + 2);
+        if (w->kernel[d] > 1 && w->dilation[d] > 1)
+            used += (size_t)snprintf(t + used, TEXT - used, " + %" PRId64 "*r%d", w->dilation[d], d);
+        else if (w->kernel[d] > 1)
+            used += (size_t)snprintf(t + used, TEXT - used, " + r%d", d);
+        if (w->before[d])
+            used += (size_t)snprintf(t + used, TEXT - used, " - %" PRId64, w->before[d]);
+    }
+    return t;
+}
+
+const char *uk_window_filter(const struct uk_window *w) {
+    char *t = buffer();
+    size_t used = 0;
+
+    for (int d = 0; d < w->dimensions; d++)
+        used += (size_t)snprintf(t + used, TEXT - used, w->kernel[d] > 1 ? ", r%d" : ", 0", d);
+    return t;
+}
+
+const char *uk_window_iterators(const struct uk_window *w) {
+    char *t = buffer();
+    size_t used = 0;
+
+    for (int d = 0; d < w->dimensions; d++)
+        if (w->kernel[d] > 1)
+            used += (size_t)snprintf(t + used, TEXT - used, "%sr%d", used ? ", " : "", d);
+    return t;
+}
+
+const char *uk_window_ranges(const struct uk_window *w) {
+    char *t = buffer();
+    size_t used = 0;
+
+    for (int d = 0; d < w->dimensions; d++)
+        if (w->kernel[d] > 1)
+            used += (size_t)snprintf(t + used, TEXT - used, "%sr%d < %" PRId64, used ? " and " : "", d,
+                                     w->kernel[d]);
+    return t;
+}

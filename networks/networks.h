@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libuknetworks: a trained network of ONNX becomes one program of calls in order, whose layers are tensor programs that
+ * libuktensorize compiles: memory is planned beforehand, kernels are inlined, nothing is interpreted.
+ *
+ *     struct uk_network *n = uk_network_create();
+ *     float *image, *scores;
+ *     if (uk_network_read_file(n, "mobilenet.onnx", NULL) || uk_network_compile(n, NULL)) {
+ *         fprintf(stderr, "%s\n", uk_network_message(n));
+ *     } else {
+ *         void *memory = aligned_alloc(64, uk_network_memory(n));
+ *         memcpy(uk_network_input(n, memory, 0), image, uk_network_value(n, UK_NETWORK_INPUT, 0)->bytes);
+ *         status = uk_network_run(n, memory);
+ *         memcpy(scores, uk_network_output(n, memory, 0), uk_network_value(n, UK_NETWORK_OUTPUT, 0)->bytes);
+ *     }
+ *     uk_network_destroy(n);
+ *
+ * Units: extents count elements, memory bytes. Tensors are row-major, in ONNX's order of dimensions; booleans are bytes of 0 and 1.
+ * Threads: a network belongs to one thread at a time, except that uk_network_run() may be called from many threads at once, with a
+ * block of memory each. Errors: functions return enum uk_status; the text is in uk_network_message(). The library prints
+ * nothing and does not end the process, except that LLVM and GMP end it where their own allocations fail.
+ */
+#ifndef UK_NETWORKS_H
+#define UK_NETWORKS_H
+
+#include "tensorize.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+struct uk_network;
+
+enum { UK_NETWORK_DIMENSIONS = 8 };
+
+/* A tensor that the network takes or gives, or one between two nodes. `shape` has `rank` extents. */
+struct uk_network_tensor {
+    const char *name;
+    enum uk_type type;
+    int rank;
+    int64_t shape[UK_NETWORK_DIMENSIONS];
+    size_t elements, bytes;
+};
+
+/* What the file leaves open. Zero-initialize. */
+struct uk_network_options {
+    /* Shapes of inputs; an extent that the file states must be the same here. */
+    const struct uk_network_tensor *shapes;
+    int shape_count;
+    /* Values of named dimensions ("batch"). */
+    const char *const *size_names;
+    const int64_t *size_values;
+    int size_count;
+    /* Inputs that become constants, because shapes depend on them: tensors with their elements, in the same order. */
+    const struct uk_network_tensor *constants;
+    const void *const *constant_data;
+    int constant_count;
+};
+
+/* An empty network. NULL: no memory. */
+struct uk_network *uk_network_create(void);
+void uk_network_destroy(struct uk_network *n);
+/* The last error, one line, or "". Valid until the next call with n. */
+const char *uk_network_message(const struct uk_network *n);
+
+/* Reads a model, opset 6 to 28, infers all shapes and computes what is constant. External data is read from the file's folder and
+ * those below it. UK_REFUSED: not ONNX, or an operator, an attribute, a type or a shape that is not supported; the message names
+ * the node. A network is read once. */
+enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
+                                    const struct uk_network_options *o);
+/* The same from memory, which is not needed afterwards. folder: of external data; NULL: there is none. name: the network's. */
+enum uk_status uk_network_read(struct uk_network *n, const char *name, const void *bytes, size_t length,
+                               const char *folder, const struct uk_network_options *o);
+
+enum uk_network_role { UK_NETWORK_INPUT, UK_NETWORK_OUTPUT };
+/* The i-th input or output in the model's order; NULL: there are no more. Inputs with an initializer are constants. */
+const struct uk_network_tensor *uk_network_value(const struct uk_network *n, enum uk_network_role role,
+                                                 int i);
+/* The name that functions are made of: the file's stem, with _ for what is no letter or digit, and before a digit in front. */
+const char *uk_network_name(const struct uk_network *n);
+/* The value of a metadata property of the model ("character"), or NULL. */
+const char *uk_network_metadata(const struct uk_network *n, const char *key);
+
+/* A layer is a call of one tensor program; several layers may call the same one. */
+struct uk_network_layer {
+    const char *name;            /* of the node whose result it is */
+    const char *operators;       /* "Conv+Clip" */
+    const char *function, *text; /* of the tensor program */
+    int arguments;               /* of the function: tensors, in order, the last one written */
+    struct uk_network_tensor output;
+    double multiply_adds;
+};
+/* The i-th layer in the order of calls; NULL: there are no more. */
+const struct uk_network_layer *uk_network_layer(const struct uk_network *n, int i);
+
+/* Compiles all layers for this process, or for any target into an object, a shared object, the text of the driver in C
+ * (UK_EMIT_HOST) or a header. options: as for uk_compile(); their workspace is always an argument. */
+enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options *options);
+enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *options, enum uk_emit what,
+                               char **bytes, size_t *length);
+
+/* After uk_network_compile(): bytes of the block of memory, at a multiple of 64, that a run uses; where in it inputs and outputs
+ * lie; all layers in order, or one of them. Inputs may be overwritten by a run. */
+size_t uk_network_memory(const struct uk_network *n);
+void *uk_network_input(const struct uk_network *n, void *memory, int i);
+void *uk_network_output(const struct uk_network *n, void *memory, int i);
+enum uk_status uk_network_run(const struct uk_network *n, void *memory);
+enum uk_status uk_network_run_layer(const struct uk_network *n, void *memory, int layer);
+/* The lower bound of the memory for activations: the largest sum, over the layers, of the tensors that are live. */
+size_t uk_network_memory_bound(const struct uk_network *n);
+
+/* The layer's program as the interpreter computes it, from the inputs of the layer that lie in `memory` before or after
+ * uk_network_run_layer(): into `result`, as the layer would have it in memory. */
+enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memory, int layer, void *result);
+/* Where that layer's result lies in memory, in the order in which it is stored. */
+void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer);
+
+/* ---- tensors in files ---- */
+
+/* Reads a tensor from a file: .npy of NumPy, or .pb, a TensorProto of ONNX. `t` gets name, type and shape, *data the elements,
+ * row-major; free them with uk_text_free(). The name lives as long as n. */
+enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, struct uk_network_tensor *t,
+                                      void **data);
+/* The bytes of a .npy file of the tensor; free them with free(). NULL: no memory. */
+char *uk_network_npy(const struct uk_network_tensor *t, const void *data, size_t *length);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layers: a node, and what computes element by element on its result. A layer begins with the first node that none has, and grows
+ * by nodes whose result has the same shape, as long as one value alone is read by others: that is what the layer computes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "plan/plan.h"
+
+/* Of a layer; more make programs that take long to compile. */
+enum { MOST_NODES = 24, WINDOW = 64 };
+
+struct grouping {
+    struct uk_plan *p;
+    const struct uk_graph_node **node; /* those that compute something, in order */
+    int count;
+    bool *taken;
+};
+
+static bool same_shape(const struct uk_graph_value *a, const struct uk_graph_value *b) {
+    return a->rank == b->rank && !memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent) &&
+           !memcmp(a->order, b->order, (size_t)a->rank * sizeof *a->order);
+}
+
+static bool is_member(const struct uk_layer *l, const struct uk_graph_node *n) {
+    for (int i = 0; i < l->nodes; i++)
+        if (l->node[i] == n)
+            return true;
+    return false;
+}
+
+static int uses_inside(const struct uk_layer *l, const struct uk_graph_value *v) {
+    int uses = 0;
+
+    for (int i = 0; i < l->nodes; i++)
+        for (int j = 0; j < l->node[i]->inputs; j++)
+            uses += l->node[i]->input[j] == v;
+    return uses;
+}
+
+/* The only value that is read outside, or NULL: there are several. */
+static struct uk_graph_value *escape(const struct uk_layer *l) {
+    struct uk_graph_value *found = NULL;
+
+    for (int i = 0; i < l->nodes; i++) {
+        struct uk_graph_value *v = l->node[i]->output[0];
+        if (v->uses == uses_inside(l, v))
+            continue;
+        if (found)
+            return NULL;
+        found = v;
+    }
+    return found;
+}
+
+static bool reads_layer(const struct uk_layer *l, const struct uk_graph_node *n) {
+    for (int i = 0; i < n->inputs; i++)
+        if (n->input[i] && n->input[i]->producer && is_member(l, n->input[i]->producer))
+            return true;
+    return false;
+}
+
+/* Takes the nodes behind the first one as long as that leaves one result; those tried in vain are given back. */
+static void grow(struct grouping *gr, struct uk_layer *l, int first) {
+    const struct uk_graph_value *shape = l->node[0]->output[0];
+    int good = 1;
+
+    for (int i = first + 1; i < gr->count && i < first + WINDOW && l->nodes < MOST_NODES; i++) {
+        const struct uk_graph_node *n = gr->node[i];
+        if (gr->taken[i] || !uk_node_is_elementwise(n) || !reads_layer(l, n) ||
+            !same_shape(n->output[0], shape))
+            continue;
+        l->node[l->nodes++] = n;
+        struct uk_graph_value *result = escape(l);
+        if (result) {
+            good = l->nodes;
+            l->result = result;
+        }
+    }
+    l->nodes = good;
+}
+
+static int other_outputs(const struct uk_graph_node *n) {
+    int used = 0;
+
+    for (int i = 0; i < n->outputs; i++)
+        used += n->output[i] && n->output[i]->uses > 0;
+    return used;
+}
+
+static struct uk_layer *new_layer(struct uk_plan *p) {
+    struct uk_layer *l = uk_alloc(&p->g->arena, sizeof *l);
+
+    if (!l || !(l->node = uk_alloc(&p->g->arena, MOST_NODES * sizeof *l->node)))
+        return NULL;
+    return l;
+}
+
+/* Layers in the order of their last nodes, each of which comes after what it reads. */
+static void insert(struct uk_plan *p, struct uk_layer *l, const int *position) {
+    struct uk_layer **at = &p->layers;
+    const int last = position[l->node[l->nodes - 1]->number];
+
+    while (*at && position[(*at)->node[(*at)->nodes - 1]->number] <= last)
+        at = &(*at)->next;
+    l->next = *at;
+    *at = l;
+    p->count++;
+}
+
+static enum uk_status group(struct grouping *gr, const int *position) {
+    for (int i = 0; i < gr->count; i++) {
+        const struct uk_graph_node *n = gr->node[i];
+        if (gr->taken[i])
+            continue;
+        const int results = other_outputs(n);
+        for (int j = 0; j < n->outputs; j++) {
+            if (!n->output[j] || !n->output[j]->uses)
+                continue;
+            struct uk_layer *l = new_layer(gr->p);
+            if (!l)
+                return uk_graph_no_memory(gr->p->g);
+            l->node[l->nodes++] = n;
+            l->result = n->output[j];
+            if (results == 1 && j == 0)
+                grow(gr, l, i);
+            for (int k = 0; k < l->nodes; k++)
+                gr->taken[position[l->node[k]->number]] = true;
+            insert(gr->p, l, position);
+        }
+    }
+    return UK_OK;
+}
+
+/* ---- programs ---- */
+
+static struct uk_layer_function *function_of(struct uk_plan *p, const char *stem, const char *text) {
+    struct uk_layer_function **at = &p->functions;
+
+    for (; *at; at = &(*at)->next)
+        if (!strcmp((*at)->text, text))
+            return *at;
+    struct uk_layer_function *f = uk_alloc(&p->g->arena, sizeof *f);
+    if (!f || !(f->name = uk_format(&p->g->arena, "%s_layer_%d", stem, p->function_count)))
+        return NULL;
+    f->text = text;
+    f->number = p->function_count++;
+    *at = f;
+    return f;
+}
+
+static enum uk_status arguments(struct uk_plan *p, struct uk_layer *l, const struct uk_writer *w) {
+    l->argument = uk_alloc(&p->g->arena, ((size_t)w->tensors + 1) * sizeof *l->argument);
+    if (!l->argument)
+        return uk_graph_no_memory(p->g);
+    for (int i = 0; i < w->tensors; i++)
+        if (!w->tensor[i].is_temp)
+            l->argument[l->arguments++] = w->tensor[i].value;
+    return UK_OK;
+}
+
+static const char *operators_of(struct uk_plan *p, const struct uk_layer *l) {
+    const char *text = l->node[0]->type;
+
+    for (int i = 1; i < l->nodes && text; i++)
+        text = uk_format(&p->g->arena, "%s+%s", text, l->node[i]->type);
+    return text;
+}
+
+static enum uk_status show(struct uk_plan *p, struct uk_layer *l) {
+    const struct uk_graph_value *v = l->result;
+    struct uk_network_layer *s = &l->shown;
+
+    s->name = l->node[l->nodes - 1]->name;
+    s->operators = operators_of(p, l);
+    s->function = l->function->name;
+    s->text = l->function->text;
+    s->arguments = l->arguments;
+    s->output = (struct uk_network_tensor){.name = v->name, .type = v->type, .rank = v->rank};
+    memcpy(s->output.shape, v->extent, sizeof s->output.shape);
+    s->output.elements = (size_t)uk_value_elements(v);
+    s->output.bytes = s->output.elements * uk_element_bytes(v->type);
+    return s->operators ? UK_OK : uk_graph_no_memory(p->g);
+}
+
+static enum uk_status write(struct uk_plan *p, struct uk_layer *l, const char *stem) {
+    struct uk_writer w = {.g = p->g, .result = l->result, .node = l->node, .nodes = l->nodes};
+    const char *text;
+    enum uk_status s = uk_write_program(&w, &text);
+
+    if (!s && !(l->function = function_of(p, stem, text)))
+        s = uk_graph_no_memory(p->g);
+    if (!s)
+        s = arguments(p, l, &w);
+    uk_writer_end(&w);
+    return s ? s : show(p, l);
+}
+
+/* ---- all layers ---- */
+
+static enum uk_status collect(struct grouping *gr, int *position) {
+    for (const struct uk_graph_node *n = gr->p->g->nodes; n; n = n->next)
+        if (!n->is_folded && !n->op->is_view && other_outputs(n)) {
+            position[n->number] = gr->count;
+            gr->node[gr->count++] = n;
+        }
+    return UK_OK;
+}
+
+enum uk_status uk_plan_layers(struct uk_plan *p) {
+    const size_t most = (size_t)p->g->node_count + 1;
+    struct grouping gr = {
+        .p = p, .node = calloc(most, sizeof *gr.node), .taken = calloc(most, sizeof *gr.taken)};
+    int *position = calloc(most, sizeof *position);
+    enum uk_status s = gr.node && gr.taken && position ? collect(&gr, position) : uk_graph_no_memory(p->g);
+
+    if (!s)
+        s = group(&gr, position);
+    free(gr.node);
+    free(gr.taken);
+    free(position);
+    return s;
+}
+
+enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem) {
+    *p = (struct uk_plan){.g = g};
+    enum uk_status s = uk_plan_orders(g);
+
+    if (!s)
+        s = uk_plan_layers(p);
+    p->layer = uk_alloc(&g->arena, ((size_t)p->count + 1) * sizeof *p->layer);
+    if (!s && !p->layer)
+        s = uk_graph_no_memory(g);
+    int i = 0;
+    for (struct uk_layer *l = p->layers; l && !s; l = l->next) {
+        l->number = i;
+        p->layer[i++] = l;
+        s = write(p, l, stem);
+    }
+    return s ? s : uk_plan_memory(p);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Places in one block. A value lives from the layer that computes it to the last one that reads it, inputs from the beginning and
+ * outputs to the end; values that live at the same time do not overlap. The largest are placed first, each at the lowest place that
+ * is free for its whole life (Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020).
+ */
+#include <stdlib.h>
+#include "plan/plan.h"
+
+static int64_t bytes_of(const struct uk_graph_value *v) {
+    const int64_t bytes = uk_value_elements(v) * (int64_t)uk_element_bytes(v->type);
+
+    return (bytes + UK_PLACE_ALIGNMENT - 1) / UK_PLACE_ALIGNMENT * UK_PLACE_ALIGNMENT;
+}
+
+static void live_at(struct uk_graph_value *v, int layer) {
+    v = uk_storage(v);
+    if (v->first < 0 || layer < v->first)
+        v->first = layer;
+    if (layer > v->last)
+        v->last = layer;
+}
+
+static void lifetimes(const struct uk_plan *p) {
+    for (int i = 0; i < p->g->inputs; i++)
+        live_at(p->g->input[i], 0);
+    for (int i = 0; i < p->count; i++)
+        for (int j = 0; j < p->layer[i]->arguments; j++)
+            live_at((struct uk_graph_value *)p->layer[i]->argument[j], i);
+    for (int i = 0; i < p->g->outputs; i++)
+        live_at(p->g->output[i], p->count);
+}
+
+static bool has_place(const struct uk_graph_value *v) {
+    return v->first >= 0 && !v->storage && !v->data;
+}
+
+static int by_size(const void *a, const void *b) {
+    const struct uk_graph_value *x = *(struct uk_graph_value *const *)a,
+                                *y = *(struct uk_graph_value *const *)b;
+    const int64_t of_x = bytes_of(x), of_y = bytes_of(y);
+
+    return of_x != of_y ? (of_x < of_y) - (of_x > of_y) : (x->number > y->number) - (x->number < y->number);
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct uk_graph_value *x = *(struct uk_graph_value *const *)a,
+                                *y = *(struct uk_graph_value *const *)b;
+
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Behind `placed` others, which are sorted by place: the first gap among those that live with it. */
+static int64_t find_place(const struct uk_graph_value *v, struct uk_graph_value *const *placed, int count) {
+    int64_t at = 0;
+
+    for (int i = 0; i < count; i++) {
+        const struct uk_graph_value *o = placed[i];
+        if (o->last < v->first || v->last < o->first)
+            continue;
+        if (o->offset >= at + bytes_of(v))
+            break;
+        if (o->offset + bytes_of(o) > at)
+            at = o->offset + bytes_of(o);
+    }
+    return at;
+}
+
+static int64_t bound(const struct uk_plan *p, struct uk_graph_value *const *value, int count) {
+    int64_t most = 0;
+
+    for (int layer = 0; layer <= p->count; layer++) {
+        int64_t live = 0;
+        for (int i = 0; i < count; i++)
+            if (value[i]->first <= layer && layer <= value[i]->last)
+                live += bytes_of(value[i]);
+        most = live > most ? live : most;
+    }
+    return most;
+}
+
+enum uk_status uk_plan_memory(struct uk_plan *p) {
+    struct uk_graph_value **value = calloc((size_t)p->g->value_count + 1, 2 * sizeof *value), **placed;
+    int count = 0;
+
+    if (!value)
+        return uk_graph_no_memory(p->g);
+    placed = value + p->g->value_count;
+    lifetimes(p);
+    for (struct uk_graph_value *v = p->g->values; v; v = v->next)
+        if (has_place(v))
+            value[count++] = v;
+    qsort(value, (size_t)count, sizeof *value, by_size);
+    for (int i = 0; i < count; i++) {
+        qsort(placed, (size_t)i, sizeof *placed, by_place);
+        value[i]->offset = find_place(value[i], placed, i);
+        placed[i] = value[i];
+        if (value[i]->offset + bytes_of(value[i]) > p->bytes)
+            p->bytes = value[i]->offset + bytes_of(value[i]);
+    }
+    p->bound = bound(p, value, count);
+    free(value);
+    return UK_OK;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of dimensions in memory. Where kernels want channels innermost, results have them so; what computes element by element
+ * keeps the order of what it reads; inputs and outputs of the network are row-major. Views have their elements in the memory of
+ * what they view: a transpose is another order of it, a reshape needs row-major elements, and a copy in front where they are not.
+ */
+#include <string.h>
+#include "plan/plan.h"
+
+struct uk_graph_value *uk_storage(struct uk_graph_value *v) {
+    while (v->storage)
+        v = v->storage;
+    return v;
+}
+
+/* Whether the elements lie in memory as in ONNX's order; dimensions of extent 1 do not count. */
+static bool is_row_major(const struct uk_graph_value *v) {
+    int last = -1;
+
+    for (int i = 0; i < v->rank; i++) {
+        if (v->extent[v->order[i]] == 1)
+            continue;
+        if (v->order[i] < last)
+            return false;
+        last = v->order[i];
+    }
+    return true;
+}
+
+static void set_identity(struct uk_graph_value *v) {
+    for (int i = 0; i < v->rank; i++)
+        v->order[i] = i;
+    v->is_laid_out = true;
+}
+
+static void set_channels_last(struct uk_graph_value *v) {
+    v->order[0] = 0;
+    for (int i = 1; i + 1 < v->rank; i++)
+        v->order[i] = i + 1;
+    v->order[v->rank - 1] = 1;
+    v->is_laid_out = true;
+}
+
+/* ---- copies ---- */
+
+static const struct uk_operator copy_operator = {.name = "Copy", .domain = "", .expression = "$0"};
+
+/* A node in front of `before` that copies the value into row-major order; NULL: no memory. */
+static struct uk_graph_value *copy_of(struct uk_graph *g, struct uk_graph_value *v,
+                                      struct uk_graph_node **place) {
+    struct uk_graph_value *copy = uk_value_new(g, v->name);
+    struct uk_graph_node *n = uk_alloc(&g->arena, sizeof *n);
+
+    if (!copy || !n || !(n->input = uk_alloc(&g->arena, sizeof *n->input)) ||
+        !(n->output = uk_alloc(&g->arena, sizeof *n->output)))
+        return NULL;
+    copy->type = v->type;
+    copy->is_boolean = v->is_boolean;
+    copy->has_shape = true;
+    copy->rank = v->rank;
+    memcpy(copy->extent, v->extent, sizeof copy->extent);
+    copy->producer = n;
+    copy->uses = 1;
+    set_identity(copy);
+    n->number = g->node_count++;
+    n->op = &copy_operator;
+    n->type = "Copy";
+    n->domain = "";
+    n->name = v->name;
+    n->inputs = n->outputs = 1;
+    *n->input = v;
+    *n->output = copy;
+    n->next = *place;
+    *place = n;
+    return copy;
+}
+
+/* ---- views ---- */
+
+/* The view's order, or false: it needs row-major elements. */
+static bool view_order(struct uk_graph *g, struct uk_graph_node *n) {
+    const struct uk_graph_value *x = n->input[0];
+    struct uk_graph_value *y = n->output[0];
+    int perm[UK_RANK];
+
+    y->is_laid_out = true;
+    if (!strcmp(n->type, "Transpose") && !uk_permutation(g, n, perm)) {
+        for (int i = 0; i < x->rank; i++)
+            for (int d = 0; d < x->rank; d++)
+                if (perm[d] == x->order[i])
+                    y->order[i] = d;
+        return true;
+    }
+    if (x->rank == y->rank && !memcmp(x->extent, y->extent, (size_t)x->rank * sizeof *x->extent)) {
+        memcpy(y->order, x->order, sizeof y->order);
+        return true;
+    }
+    set_identity(y);
+    return is_row_major(x);
+}
+
+static enum uk_status place_view(struct uk_graph *g, struct uk_graph_node *n, struct uk_graph_node **place) {
+    if (!view_order(g, n)) {
+        struct uk_graph_value *copy = copy_of(g, n->input[0], place);
+        if (!copy)
+            return uk_graph_no_memory(g);
+        n->input[0] = copy;
+    }
+    n->output[0]->storage = n->input[0];
+    return UK_OK;
+}
+
+/* ---- results ---- */
+
+/* The first operand of the result's shape decides. */
+static bool take_order(struct uk_graph_value *y, const struct uk_graph_node *n) {
+    for (int i = 0; i < n->inputs; i++) {
+        const struct uk_graph_value *x = n->input[i];
+        if (x && !x->data && x->is_laid_out && x->rank == y->rank &&
+            (i == 0 || !memcmp(x->extent, y->extent, (size_t)x->rank * sizeof *x->extent))) {
+            memcpy(y->order, x->order, sizeof y->order);
+            y->is_laid_out = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void place_result(const struct uk_graph_node *n, struct uk_graph_value *y) {
+    if (y->is_output)
+        set_identity(y);
+    else if (n->op->channels_last && y->rank >= 3 && !uk_node_is_elementwise(n))
+        set_channels_last(y);
+    else if (!take_order(y, n))
+        set_identity(y);
+}
+
+/* An output of the network has memory of its own, in row-major order. */
+static enum uk_status place_output(struct uk_graph *g, int i, struct uk_graph_node **end) {
+    struct uk_graph_value *v = g->output[i];
+    struct uk_graph_value *storage = uk_storage(v);
+    bool shared = v->data || storage->data || storage->is_input || !is_row_major(v);
+
+    for (int j = 0; j < i; j++)
+        shared |= uk_storage(g->output[j]) == storage;
+    if (!shared) {
+        storage->is_output = true;
+        return UK_OK;
+    }
+    struct uk_graph_value *copy = copy_of(g, v, end);
+    if (!copy)
+        return uk_graph_no_memory(g);
+    copy->is_output = true;
+    g->output[i] = copy;
+    return UK_OK;
+}
+
+enum uk_status uk_plan_orders(struct uk_graph *g) {
+    struct uk_graph_node **place = &g->nodes;
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < g->inputs; i++)
+        set_identity(g->input[i]);
+    for (struct uk_graph_node *n; (n = *place) && !s; place = &(*place)->next) {
+        if (n->is_folded)
+            continue;
+        if (n->op->is_view) {
+            s = place_view(g, n, place);
+            while (*place != n) /* behind the copy */
+                place = &(*place)->next;
+            continue;
+        }
+        for (int i = 0; i < n->outputs; i++)
+            if (n->output[i])
+                place_result(n, n->output[i]);
+        if (n->op->lay_out)
+            n->op->lay_out(n);
+    }
+    for (struct uk_graph_value *v = g->values; v; v = v->next)
+        if (v->data && !v->is_laid_out)
+            set_identity(v);
+    for (int i = 0; i < g->outputs && !s; i++)
+        s = place_output(g, i, place);
+    return s;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Room plan: from nodes to calls. It uses graph and layers. Tensors get an order of dimensions in memory, nodes that one program
+ * computes become a layer, and values get their places in one block of memory. Data: struct uk_plan, which owns its layers; they
+ * lie in the graph's arena.
+ */
+#ifndef UK_PLAN_H
+#define UK_PLAN_H
+
+#include "layers/layers.h"
+
+/* A tensor program, which layers of equal text share. */
+struct uk_layer_function {
+    struct uk_layer_function *next;
+    int number;
+    const char *name, *text;
+};
+
+struct uk_layer {
+    struct uk_layer *next;
+    int number;
+    const struct uk_graph_node **node; /* in order; the last one makes the result */
+    int nodes;
+    struct uk_graph_value *result;
+    const struct uk_graph_value **argument; /* of the function, the result last */
+    int arguments;
+    const struct uk_layer_function *function;
+    struct uk_network_layer shown;
+};
+
+struct uk_plan {
+    struct uk_graph *g;
+    struct uk_layer *layers, **layer; /* in a list and as an array */
+    int count;
+    struct uk_layer_function *functions;
+    int function_count;
+    int64_t bytes, bound; /* of the block, without workspaces; and the largest sum of what is live */
+};
+
+enum { UK_PLACE_ALIGNMENT = 64 };
+
+/* Plans a graph whose shapes are known. stem: what names of functions begin with. */
+enum uk_status uk_plan(struct uk_plan *p, struct uk_graph *g, const char *stem);
+
+/* ---- order.c: the order of dimensions in memory; copies where a view cannot be one ---- */
+
+enum uk_status uk_plan_orders(struct uk_graph *g);
+/* The value in whose memory the elements lie. */
+struct uk_graph_value *uk_storage(struct uk_graph_value *v);
+
+/* ---- fuse.c: layers ---- */
+
+enum uk_status uk_plan_layers(struct uk_plan *p);
+
+/* ---- memory.c: places ---- */
+
+enum uk_status uk_plan_memory(struct uk_plan *p);
+
+#endif
