@@ -82,3 +82,117 @@ enum uk_status uk_write_conv(struct uk_writer *w, const struct uk_graph_node *n,
         uk_write_result(w, n, "@t[%s] + $2[i1]", i);
     return UK_OK;
 }
+
+/* ---- ConvTranspose ---- */
+
+/* As the convolution whose gradient it is: the window's outputs are this one's inputs. */
+static enum uk_status transposed_window(struct uk_graph *g, const struct uk_graph_node *n,
+                                        struct uk_window *w) {
+    const struct uk_graph_value *x = n->input[0], *f = n->input[1];
+    const char *automatic = uk_attribute_string(n, "auto_pad", "NOTSET");
+    int64_t more[UK_LISTED], shape[UK_LISTED];
+    int mores, shapes;
+    enum uk_status s = uk_window_attributes(g, n, f->extent + 2, w);
+
+    if (!s)
+        s = uk_need_ints(g, n, "output_padding", -1, more, &mores);
+    if (!s)
+        s = uk_need_ints(g, n, "output_shape", -1, shape, &shapes);
+    if (!s && ((mores >= 0 && mores != w->dimensions) ||
+               (shapes >= 0 && shapes != w->dimensions && shapes != x->rank)))
+        s = uk_graph_fail(g, UK_REFUSED, n,
+                          "output_padding or output_shape has another length than the image has dimensions");
+    for (int d = 0; d < w->dimensions && !s; d++) {
+        const int64_t full = w->stride[d] * (x->extent[d + 2] - 1) + (w->kernel[d] - 1) * w->dilation[d] + 1 +
+                             (mores < 0 ? 0 : more[d]);
+        int64_t out = full - w->before[d] - w->after[d];
+        const bool same = !strncmp(automatic, "SAME", 4);
+        if (shapes >= 0 || same) {
+            out = shapes >= 0 ? shape[shapes - w->dimensions + d] : x->extent[d + 2] * w->stride[d];
+            const int64_t total = full - out > 0 ? full - out : 0;
+            w->before[d] = strcmp(automatic, "SAME_UPPER") ? total - total / 2 : total / 2;
+            if (shapes >= 0 && !same)
+                w->before[d] = total / 2;
+        }
+        w->out[d] = x->extent[d + 2];
+        w->in[d] = out;
+    }
+    return s;
+}
+
+enum uk_status uk_infer_conv_transpose(struct uk_graph *g, struct uk_graph_node *n) {
+    const int64_t groups = uk_attribute_int(n, "group", 1);
+    int64_t extent[UK_RANK];
+    struct uk_window w;
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = uk_need_input(g, n, 1);
+    if (s)
+        return s;
+    const struct uk_graph_value *x = n->input[0], *f = n->input[1];
+    if (x->rank < 3 || x->rank > 5 || f->rank != x->rank || groups < 1 || f->extent[0] != x->extent[1] ||
+        f->extent[0] % groups)
+        return uk_graph_fail(g, UK_REFUSED, n, "filter %s does not fit the input %s in %" PRId64 " groups",
+                             uk_value_shape(f), uk_value_shape(x), groups);
+    if ((s = transposed_window(g, n, &w)))
+        return s;
+    extent[0] = x->extent[0];
+    extent[1] = f->extent[1] * groups;
+    memcpy(extent + 2, w.in, (size_t)w.dimensions * sizeof *extent);
+    if (uk_node_input(n, 2) &&
+        (uk_need_input(g, n, 2) || n->input[2]->rank != 1 || n->input[2]->extent[0] != extent[1]))
+        return uk_graph_fail(g, UK_REFUSED, n, "a bias of shape %s for %" PRId64 " channels",
+                             uk_value_shape(n->input[2]), extent[1]);
+    return uk_set_output(g, n, 0, x->type, x->rank, extent);
+}
+
+/* Element p of the result adds up the inputs q with stride * q + dilation * r - before = p. */
+enum uk_status uk_write_conv_transpose(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *f = n->input[1];
+    const int64_t groups = uk_attribute_int(n, "group", 1), in = f->extent[0] / groups, out = f->extent[1];
+    char where[512], subscripts[512] = "", channel[64] = "c", over[64] = "";
+    size_t used, put = 0, listed = 0;
+    struct uk_window p;
+    enum uk_status s = transposed_window(w->g, n, &p);
+
+    (void)output;
+    if (s)
+        return s;
+    used = (size_t)snprintf(where, sizeof where, "c < %" PRId64, in);
+    for (int d = 0; d < p.dimensions; d++) {
+        char at[96];
+        snprintf(at, sizeof at, "i%d + %" PRId64 " - %" PRId64 "*r%d", d + 2, p.before[d], p.dilation[d], d);
+        if (p.stride[d] > 1)
+            used += (size_t)snprintf(where + used, sizeof where - used, " and (%s) %% %" PRId64 " == 0", at,
+                                     p.stride[d]);
+        put += (size_t)snprintf(subscripts + put, sizeof subscripts - put,
+                                p.stride[d] > 1 ? ", (%s) / %" PRId64 : ", %s", at, p.stride[d]);
+        listed += (size_t)snprintf(over + listed, sizeof over - listed, "r%d, ", d);
+    }
+    if (groups > 1)
+        snprintf(channel, sizeof channel, "%" PRId64 "*(i1 / %" PRId64 ") + c", in, out);
+    uk_write_temp_like(w, n, "t", n->output[0]->type);
+    uk_write(w, n, "@t[%s] = sum(%sc where %s) pad($0[i0, %s%s], 0) * $1[%s, i1%s%.0d%s]",
+             uk_iterators(f->rank), over, where, channel, subscripts, channel, groups > 1 ? " % " : "",
+             groups > 1 ? (int)out : 0,
+             p.dimensions == 1   ? ", r0"
+             : p.dimensions == 2 ? ", r0, r1"
+                                 : ", r0, r1, r2");
+    if (uk_node_input(n, 2))
+        uk_write_result(w, n, "@t[%s] + $2[i1]", uk_iterators(f->rank));
+    else
+        uk_write_result(w, n, "@t[%s]", uk_iterators(f->rank));
+    return UK_OK;
+}
+
+/* [C, O / groups, R, S] as [R, S, C, O / groups]. */
+void uk_lay_out_conv_transpose(struct uk_graph_node *n) {
+    struct uk_graph_value *filter = n->input[1];
+
+    if (!filter->data || filter->is_laid_out)
+        return;
+    for (int d = 0; d < filter->rank; d++)
+        filter->order[d] = (d + 2) % filter->rank;
+    filter->is_laid_out = true;
+}

@@ -128,7 +128,32 @@ UK_INFER(softmax); /* reduce.c */
 UK_WRITE(softmax);
 UK_INFER(reduce);
 UK_WRITE(reduce);
-UK_INFER(same); /* view.c */
+UK_WRITE(reduce_log_sum_exp);
+UK_INFER(arg);
+UK_WRITE(arg);
+UK_INFER(conv_transpose); /* conv.c */
+UK_WRITE(conv_transpose);
+UK_INFER(concat); /* move.c */
+UK_WRITE(concat);
+UK_INFER(split);
+UK_WRITE(split);
+UK_INFER(slice);
+UK_WRITE(slice);
+UK_INFER(pad);
+UK_WRITE(pad);
+UK_INFER(expand);
+UK_INFER(tile);
+UK_WRITE(tile);
+UK_INFER(blocks);
+UK_WRITE(blocks);
+UK_INFER(layer_normalization); /* normalize.c */
+UK_WRITE(layer_normalization);
+UK_INFER(instance_normalization);
+UK_WRITE(instance_normalization);
+UK_INFER(lrn);
+UK_WRITE(lrn);
+UK_INFER(dropout); /* view.c */
+UK_INFER(same);
 UK_INFER(reshape);
 UK_INFER(flatten);
 UK_INFER(squeeze);
@@ -168,6 +193,7 @@ const char *uk_least(enum uk_type t);
 
 /* How constants are laid out in memory for the node. */
 void uk_lay_out_conv(struct uk_graph_node *n);
+void uk_lay_out_conv_transpose(struct uk_graph_node *n);
 void uk_lay_out_gemm(struct uk_graph_node *n);
 
 #endif

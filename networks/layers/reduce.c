@@ -160,3 +160,82 @@ enum uk_status uk_write_reduce(struct uk_writer *w, const struct uk_graph_node *
     }
     return UK_OK;
 }
+
+/* ---- ReduceLogSumExp ---- */
+
+enum uk_status uk_write_reduce_log_sum_exp(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0], *y = n->output[0];
+    char over[64], kept[64], left[UK_RANK * 5] = "";
+    int64_t extent[UK_RANK];
+    struct axes a;
+    size_t used = 0;
+    int rank = 0;
+    enum uk_status s = axes_of(w->g, n, &a);
+
+    (void)output;
+    if (s)
+        return s;
+    list(over, sizeof over, &a, x->rank, true);
+    list(kept, sizeof kept, &a, x->rank, false);
+    for (int d = 0; d < x->rank; d++) {
+        if (!a.reduced[d])
+            extent[rank++] = x->extent[d];
+        if (!a.reduced[d] || y->rank == x->rank)
+            used += (size_t)snprintf(left + used, sizeof left - used, "%s%c%d", used ? ", " : "",
+                                     a.reduced[d] ? 'k' : 'i', d);
+    }
+    const char *all = uk_iterators(x->rank);
+    uk_write_temp(w, n, "m", x->type, rank, extent, NULL);
+    uk_write_temp(w, n, "s", x->type, rank, extent, NULL);
+    uk_write(w, n, "@m[%s] = %s%s%s$0[%s]", kept, a.count ? "max(" : "", over, a.count ? ") " : "", all);
+    uk_write(w, n, "@s[%1$s] = %2$s%3$s%4$sexp(select($0[%5$s] == @m[%1$s], 0, $0[%5$s] - @m[%1$s]))", kept,
+             a.count ? "sum(" : "", over, a.count ? ") " : "", all);
+    uk_write(w, n, "$y[%s] = log(@s[%s]) + @m[%s]", left, kept, kept);
+    return UK_OK;
+}
+
+/* ---- ArgMax, ArgMin: the first, or the last, of the places where the element is the largest ---- */
+
+enum uk_status uk_infer_arg(struct uk_graph *g, struct uk_graph_node *n) {
+    const bool keep = uk_attribute_int(n, "keepdims", 1);
+    int64_t extent[UK_RANK];
+    int axis, rank = 0;
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s)
+        s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 0), n->input[0]->rank, &axis);
+    for (int d = 0; !s && d < n->input[0]->rank; d++)
+        if (d != axis || keep)
+            extent[rank++] = d == axis ? 1 : n->input[0]->extent[d];
+    return s ? s : uk_set_output(g, n, 0, UK_I64, rank, extent);
+}
+
+enum uk_status uk_write_arg(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *x = n->input[0];
+    const bool last = uk_attribute_int(n, "select_last_index", 0), keep = n->output[0]->rank == x->rank;
+    struct axes a = {.count = 1};
+    int64_t extent[UK_RANK];
+    char kept[64], left[UK_RANK * 5] = "";
+    size_t used = 0;
+    int axis, rank = 0;
+    enum uk_status s = uk_need_axis(w->g, n, uk_attribute_int(n, "axis", 0), x->rank, &axis);
+
+    (void)output;
+    if (s)
+        return s;
+    a.reduced[axis] = true;
+    list(kept, sizeof kept, &a, x->rank, false);
+    for (int d = 0; d < x->rank; d++) {
+        if (d != axis)
+            extent[rank++] = x->extent[d];
+        if (d != axis || keep)
+            used += (size_t)snprintf(left + used, sizeof left - used, "%s%c%d", used ? ", " : "",
+                                     d == axis ? 'k' : 'i', d);
+    }
+    const char *all = uk_iterators(x->rank);
+    uk_write_temp(w, n, "m", x->type, rank, extent, NULL);
+    uk_write(w, n, "@m[%s] = %s(i%d) $0[%s]", kept, strcmp(n->type, "ArgMin") ? "max" : "min", axis, all);
+    uk_write(w, n, "$y[%s] = %s(i%d) select($0[%s] == @m[%s], index(i%d), %" PRId64 ")", left,
+             last ? "max" : "min", axis, all, kept, axis, last ? (int64_t)-1 : x->extent[axis]);
+    return UK_OK;
+}

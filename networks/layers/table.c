@@ -76,8 +76,9 @@ static enum uk_status infer(struct uk_graph *g, struct uk_graph_node *n, uk_fold
     for (int i = 0; i < n->outputs && !s; i++)
         if (n->output[i] && n->output[i]->uses && !n->output[i]->has_shape)
             s = uk_graph_fail(g, UK_REFUSED, n, "its output %s is not supported", n->output[i]->name);
+    n->is_folded = true;
     for (int i = 0; i < n->outputs; i++)
-        n->is_folded |= n->output[i] && n->output[i]->data;
+        n->is_folded &= !n->output[i] || !n->output[i]->uses || n->output[i]->data;
     return s;
 }
 

@@ -14,6 +14,25 @@ enum uk_status uk_infer_same(struct uk_graph *g, struct uk_graph_node *n) {
     return s;
 }
 
+/* In inference it does nothing; the mask, output 1, is all true. */
+enum uk_status uk_infer_dropout(struct uk_graph *g, struct uk_graph_node *n) {
+    const struct uk_graph_value *training = uk_node_input(n, 2);
+    struct uk_graph_value *mask = n->outputs > 1 ? n->output[1] : NULL;
+    enum uk_status s = uk_infer_same(g, n);
+
+    if (!s && (training || (n->version < 7 && !uk_attribute_int(n, "is_test", 0))) &&
+        !(training && training->data && !uk_constant_int(training, 0)))
+        s = uk_graph_fail(g, UK_REFUSED, n, "training mode, or one that is not constant, is not supported");
+    if (!s && mask && mask->uses) {
+        uint8_t *data = uk_value_constant(g, mask, UK_U8, n->input[0]->rank, n->input[0]->extent);
+        if (!data)
+            return uk_graph_no_memory(g);
+        memset(data, 1, (size_t)uk_value_elements(mask));
+        mask->is_boolean = true;
+    }
+    return s;
+}
+
 static enum uk_status view(struct uk_graph *g, struct uk_graph_node *n, int rank, const int64_t *extent) {
     enum uk_status s = uk_set_output(g, n, 0, n->input[0]->type, rank, extent);
 

@@ -63,10 +63,9 @@ static enum uk_status outputs(struct uk_graph *g, const struct uk_graph_node *n,
     return UK_OK;
 }
 
-enum uk_status uk_window_of(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *kernel,
-                            struct uk_window *w) {
+enum uk_status uk_window_attributes(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *kernel,
+                                    struct uk_window *w) {
     const struct uk_graph_value *x = n->input[0];
-    const char *automatic = uk_attribute_string(n, "auto_pad", "NOTSET");
     int64_t pads[2 * UK_WINDOW_DIMENSIONS] = {0};
 
     *w = (struct uk_window){.dimensions = x->rank - 2};
@@ -80,22 +79,32 @@ enum uk_status uk_window_of(struct uk_graph *g, const struct uk_graph_node *n, c
         memcpy(w->kernel, kernel, (size_t)w->dimensions * sizeof *kernel);
     for (int d = 0; kernel && !s && d < w->dimensions; d++)
         if (w->kernel[d] != kernel[d])
-            s = uk_graph_fail(g, UK_REFUSED, n, "kernel_shape differs from the filter's shape %s",
-                              uk_value_shape(n->input[1]));
+            s = uk_graph_fail(g, UK_REFUSED, n, "kernel_shape differs from the filter's extents");
     if (!s)
         s = numbers(g, n, "strides", w->dimensions, 1, 1, w->stride);
     if (!s)
         s = numbers(g, n, "dilations", w->dimensions, 1, 1, w->dilation);
     if (!s)
         s = numbers(g, n, "pads", 2 * w->dimensions, 0, 0, pads);
-    if (s)
-        return s;
     memcpy(w->before, pads, (size_t)w->dimensions * sizeof *pads);
     memcpy(w->after, pads + w->dimensions, (size_t)w->dimensions * sizeof *pads);
-    if (!strcmp(automatic, "SAME_UPPER") || !strcmp(automatic, "SAME_LOWER"))
+    const char *automatic = uk_attribute_string(n, "auto_pad", "NOTSET");
+    static const char *const known[] = {"", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+    bool is_known = false;
+    for (int i = 0; i < 5; i++)
+        is_known |= !strcmp(automatic, known[i]);
+    return s || is_known ? s : uk_graph_fail(g, UK_REFUSED, n, "auto_pad=%s is not supported", automatic);
+}
+
+enum uk_status uk_window_of(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *kernel,
+                            struct uk_window *w) {
+    const char *automatic = uk_attribute_string(n, "auto_pad", "NOTSET");
+    enum uk_status s = uk_window_attributes(g, n, kernel, w);
+
+    if (s)
+        return s;
+    if (!strncmp(automatic, "SAME", 4))
         pad_same(w, !strcmp(automatic, "SAME_LOWER"));
-    else if (strcmp(automatic, "NOTSET") && strcmp(automatic, "VALID") && *automatic)
-        return uk_graph_fail(g, UK_REFUSED, n, "auto_pad=%s is not supported", automatic);
     return outputs(g, n, w);
 }
 

@@ -18,6 +18,9 @@ struct uk_window {
 /* From the attributes kernel_shape, strides, dilations, pads, auto_pad and ceil_mode; kernel: the extents of a filter, or NULL. */
 enum uk_status uk_window_of(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *kernel,
                             struct uk_window *w);
+/* The same without auto_pad's numbers and the outputs. */
+enum uk_status uk_window_attributes(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *kernel,
+                                    struct uk_window *w);
 /* Whether some window reads outside of the image. */
 bool uk_window_pads(const struct uk_window *w);
 /* ", 2*i2 + r0 - 1, ..." the subscripts of an input; in one of a few buffers that later calls use again. */
