@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room emit: the network as code. It uses graph, import, layers, plan and link. The layers' programs, the constants and a driver in C, which
+ * Room emit: the network as code. It uses graph, import, rewrite, layers, plan and link. The layers' programs, the constants and a driver in C, which
  * calls them in order, become one piece of code by libuktensorize's bundles.
  */
 #ifndef UK_EMIT_H
@@ -8,6 +8,7 @@
 
 #include "import/import.h"
 #include "plan/plan.h"
+#include "rewrite/rewrite.h"
 
 struct uk_network {
     struct uk_graph graph;

@@ -59,28 +59,38 @@ static void channel_subscript(const struct uk_graph_node *n, const struct uk_gra
         snprintf(text, room, "%" PRId64 "*(i1 / %" PRId64 ") + c", in, out);
 }
 
-enum uk_status uk_write_conv(struct uk_writer *w, const struct uk_graph_node *n, int output) {
-    const struct uk_graph_value *f = n->input[1];
-    const bool has_bias = uk_node_input(n, 2), one = f->extent[1] == 1;
+enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node *n, int filter,
+                                 const char *to, const char *cast, const char *outside) {
+    const struct uk_graph_value *f = n->input[filter];
+    const bool one = f->extent[1] == 1;
+    const char *open = cast ? "(" : "", *close = cast ? ")" : "", *type = cast ? cast : "";
     struct uk_window window;
     char channel[64];
     enum uk_status s = uk_window_of(w->g, n, f->extent + 2, &window);
 
-    (void)output;
     if (s)
         return s;
-    const char *i = uk_iterators(f->rank), *r = uk_window_iterators(&window);
-    const bool pads = uk_window_pads(&window);
+    const char *r = uk_window_iterators(&window);
+    const bool pads = uk_window_pads(&window), sums = !one || *r;
     channel_subscript(n, f, channel, sizeof channel);
+    uk_write(w, n, "%s[%s] = %s%s%s%s%s%s%s%s$0[i0, %s%s]%s%s%s%s * %s%s$%c[i1, %s%s]%s", to,
+             uk_iterators(f->rank), sums ? "sum(" : "", r, !one && *r ? ", " : "", one ? "" : "c",
+             sums ? ") " : "", type, open, pads ? "pad(" : "", channel, uk_window_subscripts(&window),
+             pads ? ", " : "", pads ? outside : "", pads ? ")" : "", close, type, open, '0' + filter,
+             one ? "0" : "c", uk_window_filter(&window), close);
+    return UK_OK;
+}
+
+enum uk_status uk_write_conv(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const bool has_bias = uk_node_input(n, 2);
+
+    (void)output;
     if (has_bias)
         uk_write_temp_like(w, n, "t", n->output[0]->type);
-    uk_write(w, n, "%s[%s] = %s%s%s%s%s%s$0[i0, %s%s]%s * $1[i1, %s%s]", has_bias ? "@t" : "$y", i,
-             one && !*r ? "" : "sum(", r, !one && *r ? ", " : "", one ? "" : "c", one && !*r ? "" : ") ",
-             pads ? "pad(" : "", channel, uk_window_subscripts(&window), pads ? ", 0)" : "", one ? "0" : "c",
-             uk_window_filter(&window));
-    if (has_bias)
-        uk_write_result(w, n, "@t[%s] + $2[i1]", i);
-    return UK_OK;
+    enum uk_status s = uk_write_conv_sum(w, n, 1, has_bias ? "@t" : "$y", NULL, "0");
+    if (!s && has_bias)
+        uk_write_result(w, n, "@t[%s] + $2[i1]", uk_iterators(n->output[0]->rank));
+    return s;
 }
 
 /* ---- ConvTranspose ---- */

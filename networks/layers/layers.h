@@ -152,6 +152,24 @@ UK_INFER(instance_normalization);
 UK_WRITE(instance_normalization);
 UK_INFER(lrn);
 UK_WRITE(lrn);
+UK_INFER(quantize); /* quantized.c */
+UK_EXPRESS(quantize);
+UK_INFER(dequantize);
+UK_EXPRESS(dequantize);
+UK_INFER(qlinear_conv);
+UK_WRITE(qlinear_conv);
+UK_INFER(qlinear_matmul);
+UK_WRITE(qlinear_matmul);
+UK_INFER(qgemm);
+UK_WRITE(qgemm);
+UK_INFER(qlinear_binary); /* quantized_elements.c */
+UK_EXPRESS(qlinear_binary);
+UK_INFER(qlinear_unary);
+UK_EXPRESS(qlinear_unary);
+UK_INFER(qlinear_concat);
+UK_WRITE(qlinear_concat);
+UK_INFER(qlinear_pool);
+UK_WRITE(qlinear_pool);
 UK_INFER(dropout); /* view.c */
 UK_INFER(same);
 UK_INFER(reshape);
@@ -186,6 +204,14 @@ enum uk_status uk_fold_view(struct uk_graph *g, struct uk_graph_node *n);
 /* The constant's elements with dimension order[i] as the i-th. */
 void uk_permute(const struct uk_graph_value *v, const int *order, void *out);
 
+/* The sum of products of a convolution, into @t or $y, of input 0 and the filter; cast: a type in which it is computed, or NULL; outside:
+ * what padding is. */
+enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node *n, int filter,
+                                 const char *to, const char *cast, const char *outside);
+/* The same of a product of matrices, of input 0 and input `right`; behind_a and behind_b: what is added to elements. */
+void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
+                         const char *cast, const char *behind_a, const char *behind_b);
+
 /* The permutation of a Transpose: dimension d of the result is perm[d] of the input. */
 enum uk_status uk_permutation(struct uk_graph *g, const struct uk_graph_node *n, int *perm);
 /* The least number of a type, in a program's text. */
@@ -193,6 +219,8 @@ const char *uk_least(enum uk_type t);
 
 /* How constants are laid out in memory for the node. */
 void uk_lay_out_conv(struct uk_graph_node *n);
+void uk_lay_out_qlinear_conv(struct uk_graph_node *n);
+void uk_lay_out_qgemm(struct uk_graph_node *n);
 void uk_lay_out_conv_transpose(struct uk_graph_node *n);
 void uk_lay_out_gemm(struct uk_graph_node *n);
 

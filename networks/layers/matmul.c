@@ -113,18 +113,27 @@ static void batch_subscripts(char *text, size_t room, const struct uk_graph_valu
     }
 }
 
-enum uk_status uk_write_matmul(struct uk_writer *w, const struct uk_graph_node *n, int output) {
-    const struct uk_graph_value *a = n->input[0], *b = n->input[1], *y = n->output[0];
+void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
+                         const char *cast, const char *behind_a, const char *behind_b) {
+    const struct uk_graph_value *a = n->input[0], *b = n->input[right], *y = n->output[0];
     const int batch = y->rank - (a->rank > 1) - (b->rank > 1);
+    const char *open = cast ? "(" : "", *close = cast ? ")" : "", *type = cast ? cast : "";
     char in_a[64], in_b[64], row[16] = "", column[16] = "";
 
-    (void)output;
     batch_subscripts(in_a, sizeof in_a, a, batch, y);
     batch_subscripts(in_b, sizeof in_b, b, batch, y);
     if (a->rank > 1)
         snprintf(row, sizeof row, "i%d, ", batch);
     if (b->rank > 1)
         snprintf(column, sizeof column, ", i%d", y->rank - 1);
-    uk_write(w, n, "$y[%s] = sum(k) $0[%s%sk] * $1[%sk%s]", uk_iterators(y->rank), in_a, row, in_b, column);
+    uk_write(w, n, "%s[%s] = sum(k) %s%s%s$0[%s%sk]%s%s%s * %s%s%s$%c[%sk%s]%s%s%s", to,
+             uk_iterators(y->rank), *behind_a ? "(" : "", type, open, in_a, row, close, behind_a,
+             *behind_a ? ")" : "", *behind_b ? "(" : "", type, open, '0' + right, in_b, column, close,
+             behind_b, *behind_b ? ")" : "");
+}
+
+enum uk_status uk_write_matmul(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    (void)output;
+    uk_write_matmul_sum(w, n, 1, "$y", NULL, "", "");
     return UK_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools over windows and over whole images. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "layers/window.h"
 
@@ -31,33 +32,33 @@ const char *uk_least(enum uk_type t) {
 
 /* How many elements of dimension d are averaged, as a temp of the outputs: those of the image, or of its padding as well. */
 static void write_count(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p, int d,
-                        const char *name) {
+                        const char *name, enum uk_type type) {
     const bool include = uk_attribute_int(n, "count_include_pad", 0);
     const int64_t lowest = include ? -p->before[d] : 0, end = p->in[d] + (include ? p->after[d] : 0);
 
-    uk_write_temp(w, n, name, n->output[0]->type, 1, &p->out[d], NULL);
+    uk_write_temp(w, n, name, type, 1, &p->out[d], NULL);
     uk_write(w, n,
              "@%s[i%d] = sum(r%d where r%d < %" PRId64 ") select(index(%" PRId64 "*i%d + %" PRId64
              "*r%d) >= %" PRId64 " and index(%" PRId64 "*i%d + %" PRId64 "*r%d) < %" PRId64 ", %s(1), 0)",
              name, d, d, d, p->kernel[d], p->stride[d], d, p->dilation[d], d, lowest + p->before[d],
-             p->stride[d], d, p->dilation[d], d, end + p->before[d], uk_type_name(n->output[0]->type));
+             p->stride[d], d, p->dilation[d], d, end + p->before[d], uk_type_name(type));
 }
 
-static void write_average(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p) {
+void uk_write_window_count(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p,
+                           enum uk_type type, char *text, size_t room) {
     static const char *const name[] = {"m", "k", "l"};
-    const int rank = n->output[0]->rank;
     double all = 1;
 
     for (int d = 0; d < p->dimensions; d++)
         all *= (double)p->kernel[d];
     if (!uk_window_pads(p)) {
-        uk_write_result(w, n, "@t[%s] / %.17g", uk_iterators(rank), all);
+        snprintf(text, room, "%.17g", all);
         return;
     }
     for (int d = 0; d < p->dimensions; d++)
-        write_count(w, n, p, d, name[d]);
-    uk_write_result(w, n, "@t[%s] / (@m[i2]%s%s)", uk_iterators(rank), p->dimensions > 1 ? " * @k[i3]" : "",
-                    p->dimensions > 2 ? " * @l[i4]" : "");
+        write_count(w, n, p, d, name[d], type);
+    snprintf(text, room, "(@m[i2]%s%s)", p->dimensions > 1 ? " * @k[i3]" : "",
+             p->dimensions > 2 ? " * @l[i4]" : "");
 }
 
 enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
@@ -69,6 +70,7 @@ enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n,
     (void)output;
     if (s)
         return s;
+    char count[64];
     const bool pads = uk_window_pads(&p), any = *uk_window_iterators(&p);
     if (average)
         uk_write_temp_like(w, n, "t", n->output[0]->type);
@@ -82,8 +84,10 @@ enum uk_status uk_write_pool(struct uk_writer *w, const struct uk_graph_node *n,
              : average ? "0"
                        : uk_least(n->output[0]->type),
              pads ? ")" : "");
-    if (average)
-        write_average(w, n, &p);
+    if (average) {
+        uk_write_window_count(w, n, &p, n->output[0]->type, count, sizeof count);
+        uk_write_result(w, n, "@t[%s] / %s", uk_iterators(rank), count);
+    }
     return UK_OK;
 }
 

@@ -310,13 +310,14 @@ static bool put_literal(struct uk_text *out, const struct uk_graph_value *v) {
     return true;
 }
 
-/* Where dimension 0 of the input lies among those of the result: at the end, but for channels, and an axis of early operator sets. */
+/* Where dimension 0 of the input lies among those of the result: at the end, but for inputs of one dimension that go along an axis,
+ * that of channels by default, and those of early operator sets. */
 static int first_dimension(const struct uk_graph_node *n, int i) {
-    const int back = n->output[0]->rank - n->input[i]->rank;
-    const int64_t axis = uk_attribute_int(n, "axis", back);
+    const int rank = n->output[0]->rank, back = rank - n->input[i]->rank;
+    const int64_t axis = uk_attribute_int(n, "axis", n->op->is_channelwise ? 1 : back);
 
-    if (n->op->is_channelwise && i && n->input[i]->rank == 1 && n->output[0]->rank > 1)
-        return 1;
+    if (n->op->is_channelwise && i && n->input[i]->rank == 1 && rank > 1)
+        return (int)(axis < 0 ? axis + rank : axis);
     return i == 1 && uk_attribute_find(n, "axis") && uk_attribute_int(n, "broadcast", 0) && axis >= 0 &&
                    axis <= back
                ? (int)axis

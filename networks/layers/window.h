@@ -30,5 +30,9 @@ const char *uk_window_filter(const struct uk_window *w);
 const char *uk_window_iterators(const struct uk_window *w);
 /* "r0 < 3 and r1 < 3", as far as such iterators are; "" for none. */
 const char *uk_window_ranges(const struct uk_window *w);
+/* pool.c: the number of elements in a window, without padding unless count_include_pad says so, as an expression of the result's
+ * iterators, into `text`; temps of that type that it reads are written before. */
+void uk_write_window_count(struct uk_writer *w, const struct uk_graph_node *n, const struct uk_window *p,
+                           enum uk_type type, char *text, size_t room);
 
 #endif

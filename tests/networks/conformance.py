@@ -25,9 +25,9 @@ Unsqueeze Expand Tile Gather Resize Upsample DepthToSpace Cast Dropout Identity 
 QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul Reciprocal Round Sign Softsign ThresholdedRelu Celu Mish Xor
 LessOrEqual GreaterOrEqual IsNaN SpaceToDepth""".split())
 TYPES = {TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8, TensorProto.INT8, TensorProto.BOOL}
-# Inputs, by operator, whose values are shapes, axes, starts, numbers of pads or repeats.
+# Inputs, by operator, whose values are shapes, axes, starts, numbers of pads or repeats; and parameters of quantized operators.
 DECIDING = {"Reshape": (1,), "Squeeze": (1,), "Unsqueeze": (1,), "Expand": (1,), "Tile": (1,), "Slice": (1, 2, 3, 4), "Pad": (1, 3),
-            "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2), "Resize": (1, 2, 3), "Upsample": (1,),
+            "QLinearConv": (1, 2, 3, 4, 5, 6, 7, 8), "QLinearMatMul": (1, 2, 4, 5, 6, 7), "Split": (1,), "ConstantOfShape": (0,), "Range": (0, 1, 2), "Resize": (1, 2, 3), "Upsample": (1,),
             **{f"Reduce{r}": (1,) for r in "Sum Mean Max Min Prod L1 L2 LogSum LogSumExp SumSquare".split()}}
 
 
@@ -40,8 +40,6 @@ def deciding(model):
         for i in DECIDING.get(node.op_type, ()):
             if i < len(node.input) and node.input[i] in names:
                 found.add(names.index(node.input[i]))
-        if node.op_type == "Gather" and False:
-            found.add(1)
     return sorted(found), names
 
 

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Quantized operators: a real number is (q - zero point) * scale. Sums of products are exact in i32; what becomes of them is what ONNX
+ * Runtime computes: the sum in f32 times one factor, to the nearest integer, ties to the even one, plus the zero point, saturated.
+ * Scales and zero points are constants; the input's zero point times the sum of the weights is part of the bias.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "layers/quantized.h"
+
+/* Appends a constant to the node's inputs; its number. -1: no memory. */
+static int append(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type, int64_t count,
+                  void **data) {
+    struct uk_graph_value **input = uk_alloc(&g->arena, ((size_t)n->inputs + 1) * sizeof *input);
+    struct uk_graph_value *v = input ? uk_value_new(g, n->name) : NULL;
+
+    if (!v || !(*data = uk_value_constant(g, v, type, 1, &count))) {
+        uk_graph_no_memory(g);
+        return -1;
+    }
+    if (n->inputs)
+        memcpy(input, n->input, (size_t)n->inputs * sizeof *input);
+    input[n->inputs] = v;
+    n->input = input;
+    v->uses = 1;
+    return n->inputs++;
+}
+
+/* ---- QuantizeLinear, DequantizeLinear: element by element ---- */
+
+static enum uk_status infer_linear(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type) {
+    enum uk_status s = uk_need_input(g, n, 0);
+    int axis = 0;
+
+    if (!s)
+        s = uk_need_input(g, n, 1);
+    if (!s && uk_attribute_int(n, "block_size", 0))
+        s = uk_graph_fail(g, UK_REFUSED, n, "blocks of scales are not supported");
+    if (s)
+        return s;
+    const struct uk_graph_value *x = n->input[0], *scale = n->input[1], *zero = uk_node_input(n, 2);
+    if (uk_value_elements(scale) != 1)
+        s = uk_need_axis(g, n, uk_attribute_int(n, "axis", 1), x->rank, &axis);
+    if (!s && ((uk_value_elements(scale) != 1 && (scale->rank != 1 || scale->extent[0] != x->extent[axis])) ||
+               (zero && uk_value_elements(zero) != uk_value_elements(scale))))
+        s = uk_graph_fail(g, UK_REFUSED, n, "scales of shape %s for an input of shape %s",
+                          uk_value_shape(scale), uk_value_shape(x));
+    return s ? s : uk_set_output(g, n, 0, type, x->rank, x->extent);
+}
+
+enum uk_status uk_infer_quantize(struct uk_graph *g, struct uk_graph_node *n) {
+    const struct uk_graph_value *x = uk_node_input(n, 0), *zero = uk_node_input(n, 2);
+    const int64_t to = uk_attribute_int(n, "output_dtype", 0);
+    const enum uk_type type = zero ? zero->type : to == 3 ? UK_I8 : UK_U8;
+
+    if (x && (x->type != UK_F32 || !uk_is_byte(type) || (to && to != 2 && to != 3)))
+        return uk_graph_fail(g, UK_REFUSED, n, "from %s to %s is not supported; from f32 to u8 or i8 is",
+                             uk_type_name(x->type), zero ? uk_type_name(type) : "that type");
+    return infer_linear(g, n, type);
+}
+
+enum uk_status uk_infer_dequantize(struct uk_graph *g, struct uk_graph_node *n) {
+    const struct uk_graph_value *x = uk_node_input(n, 0), *scale = uk_node_input(n, 1);
+
+    if (x && scale &&
+        ((!uk_is_byte(x->type) && x->type != UK_I32 && x->type != UK_I16) || scale->type != UK_F32))
+        return uk_graph_fail(g, UK_REFUSED, n, "from %s with a scale of type %s is not supported",
+                             uk_type_name(x->type), uk_type_name(scale->type));
+    return infer_linear(g, n, UK_F32);
+}
+
+const char *uk_express_quantize(struct uk_graph *g, const struct uk_graph_node *n) {
+    (void)g;
+    return uk_node_input(n, 2) ? "{y}(round($0 / $1) + f32({y}($2)))" : "{y}(round($0 / $1))";
+}
+
+const char *uk_express_dequantize(struct uk_graph *g, const struct uk_graph_node *n) {
+    (void)g;
+    return uk_node_input(n, 2) ? "f32(i32($0) - i32({x}($2))) * $1" : "f32(i32($0)) * $1";
+}
+
+/* ---- QLinearConv: x, scale, zero, w, scale, zero, y scale, zero, bias ---- */
+
+/* Weights whose zero points are not 0 as i8 without, where that holds them; *done. */
+static enum uk_status move_zero(struct uk_graph *g, struct uk_graph_node *n, int input, struct uk_scale *ws,
+                                int64_t channels, int64_t inside, bool *done) {
+    const struct uk_graph_value *w = n->input[input];
+    const int64_t count = uk_value_elements(w);
+    int8_t *data;
+
+    *done = false;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t v = uk_constant_int(w, i) - uk_zero_at(ws, i / inside % channels);
+        if (v < -128 || v > 127)
+            return UK_OK;
+    }
+    struct uk_graph_value *moved = uk_value_new(g, w->name);
+    if (!moved || !(data = uk_value_constant(g, moved, UK_I8, w->rank, w->extent)))
+        return uk_graph_no_memory(g);
+    for (int64_t i = 0; i < count; i++)
+        data[i] = (int8_t)(uk_constant_int(w, i) - uk_zero_at(ws, i / inside % channels));
+    moved->uses = 1;
+    n->input[input] = moved;
+    ws->zero = NULL;
+    *done = true;
+    return UK_OK;
+}
+
+/* Bias and factor of each channel as inputs `first` and `first` + 1. Channel c has the weights i with i / inside % channels == c. */
+static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n,
+                                     const struct uk_graph_value *w, int64_t channels, int64_t inside,
+                                     const struct uk_graph_value *bias, const struct uk_scale *xs,
+                                     const struct uk_scale *ws, const struct uk_scale *ys, double alpha) {
+    const int64_t count = uk_value_elements(w), terms = channels ? count / channels : 0;
+    void *sums, *factors;
+
+    if (terms > INT32_MAX / (255 * 255))
+        return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may pass 32 bits",
+                             terms);
+    if (append(g, n, UK_I32, channels, &sums) < 0 || append(g, n, UK_F32, channels, &factors) < 0)
+        return g->status;
+    int64_t *sum = uk_alloc(&g->arena, ((size_t)channels + 1) * sizeof *sum);
+    if (!sum)
+        return uk_graph_no_memory(g);
+    for (int64_t i = 0; i < count; i++)
+        sum[i / inside % channels] += uk_constant_int(w, i) - uk_zero_at(ws, i / inside % channels);
+    for (int64_t c = 0; c < channels; c++) {
+        const int64_t b = bias ? uk_constant_int(bias, uk_value_elements(bias) > 1 ? c : 0) : 0;
+        ((int32_t *)sums)[c] = (int32_t)(uint32_t)(b - uk_zero_at(xs, 0) * sum[c]);
+        float f = (float)uk_scale_at(xs, 0) * (float)uk_scale_at(ws, c);
+        if (alpha != 1)
+            f *= (float)alpha;
+        ((float *)factors)[c] = ys ? f / (float)uk_scale_at(ys, 0) : f;
+    }
+    return UK_OK;
+}
+
+static bool has_zero(const struct uk_scale *s) {
+    for (int64_t i = 0; s->zero && i < s->count; i++)
+        if (uk_zero_at(s, i))
+            return true;
+    return false;
+}
+
+/* The window's rules are Conv's: of a node that has the input and the filter first. */
+static struct uk_graph_node as_conv(const struct uk_graph_node *n, struct uk_graph_value *input[2]) {
+    struct uk_graph_node conv = *n;
+
+    input[0] = n->input[0];
+    input[1] = n->input[3];
+    conv.input = input;
+    conv.inputs = 2;
+    return conv;
+}
+
+enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_graph_value *input[2];
+    struct uk_scale xs, ws, ys;
+    enum uk_status s = UK_OK;
+    bool moved;
+
+    for (int i = 0; i < 8 && !s; i++)
+        s = uk_need_input(g, n, i);
+    if (s)
+        return s;
+    struct uk_graph_node conv = as_conv(n, input);
+    const struct uk_graph_value *w = n->input[3], *bias = uk_node_input(n, 8);
+    if (!uk_is_byte(n->input[0]->type) || !uk_is_byte(w->type) || !w->data ||
+        (bias && (!bias->data || bias->type != UK_I32)) || !uk_is_byte(n->input[7]->type))
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "it needs bytes, constant weights and a constant bias of type int32");
+    if ((s = uk_infer_conv(g, &conv)))
+        return s;
+    const int64_t channels = w->extent[0], inside = channels ? uk_value_elements(w) / channels : 1;
+    if ((s = uk_scale_of(g, n, 1, 2, 1, n->input[0]->type, &xs)) ||
+        (s = uk_scale_of(g, n, 4, 5, channels, w->type, &ws)) ||
+        (s = uk_scale_of(g, n, 6, 7, 1, n->input[7]->type, &ys)))
+        return s;
+    if (has_zero(&ws) || w->type == UK_U8) {
+        s = move_zero(g, n, 3, &ws, channels, inside, &moved);
+        if (!s && !moved)
+            s = uk_graph_fail(g, UK_REFUSED, n, "weights less their zero points are no signed bytes");
+        w = n->input[3];
+    }
+    if (!s)
+        s = append_factors(g, n, w, channels, inside, bias, &xs, &ws, &ys, 1);
+    n->output[0]->type = n->input[7]->type;
+    return s;
+}
+
+enum uk_status uk_write_qlinear_conv(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const int factor = n->inputs - 1;
+    const int64_t zero = uk_constant_int(n->input[7], 0);
+    char pad[32];
+
+    (void)output;
+    snprintf(pad, sizeof pad, "%" PRId64, n->input[2] ? uk_constant_int(n->input[2], 0) : 0);
+    uk_write_temp_like(w, n, "t", UK_I32);
+    enum uk_status s = uk_write_conv_sum(w, n, 3, "@t", "i32", pad);
+    if (!s)
+        uk_write_result(w, n, "%s(round(f32(@t[%s] + $%c[i1]) * $%c[i1]) + %" PRId64 ")",
+                        uk_type_name(n->output[0]->type), uk_iterators(n->output[0]->rank), '0' + factor - 1,
+                        '0' + factor, zero);
+    return s;
+}
+
+void uk_lay_out_qlinear_conv(struct uk_graph_node *n) {
+    struct uk_graph_value *input[2];
+    struct uk_graph_node conv = as_conv(n, input);
+
+    uk_lay_out_conv(&conv);
+}
+
+/* ---- QGemm: a, scale, zero, b, scale, zero, bias, y scale, zero; without the last two the result is f32 ---- */
+
+enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
+    const bool ta = uk_attribute_int(n, "transA", 0), tb = uk_attribute_int(n, "transB", 0);
+    struct uk_scale as, bs, ys = {0};
+    enum uk_status s = UK_OK;
+    bool moved;
+
+    for (int i = 0; i < 5 && !s; i++)
+        s = i == 2 && !uk_node_input(n, 2) ? UK_OK : uk_need_input(g, n, i);
+    if (s)
+        return s;
+    const struct uk_graph_value *a = n->input[0], *b = n->input[3], *bias = uk_node_input(n, 6),
+                                *y = uk_node_input(n, 8);
+    if (!uk_is_byte(a->type) || !uk_is_byte(b->type) || !b->data || a->rank != 2 || b->rank != 2 ||
+        (bias && (!bias->data || bias->type != UK_I32)) || a->extent[!ta] != b->extent[tb] ||
+        (y && !uk_is_byte(y->type)))
+        return uk_graph_fail(
+            g, UK_REFUSED, n,
+            "it needs matrices of bytes that fit together, of which b and the bias are constants");
+    const int64_t channels = b->extent[!tb], inside = tb ? b->extent[1] : 1,
+                  extent[] = {a->extent[ta], channels};
+    if (bias && uk_value_elements(bias) != channels && uk_value_elements(bias) != 1)
+        return uk_graph_fail(g, UK_REFUSED, n, "a bias of shape %s for %" PRId64 " columns",
+                             uk_value_shape(bias), channels);
+    if ((s = uk_scale_of(g, n, 1, 2, 1, a->type, &as)) ||
+        (s = uk_scale_of(g, n, 4, 5, channels, b->type, &bs)) ||
+        (uk_node_input(n, 7) && (s = uk_scale_of(g, n, 7, 8, 1, y ? y->type : UK_U8, &ys))))
+        return s;
+    if (has_zero(&bs) || b->type == UK_U8) {
+        s = move_zero(g, n, 3, &bs, channels, inside, &moved);
+        if (!s && !moved)
+            s = uk_graph_fail(g, UK_REFUSED, n, "weights less their zero points are no signed bytes");
+        b = n->input[3];
+    }
+    if (!s)
+        s = append_factors(g, n, b, channels, inside, bias, &as, &bs, ys.scale ? &ys : NULL,
+                           uk_attribute_float(n, "alpha", 1));
+    return s ? s : uk_set_output(g, n, 0, ys.scale ? y ? y->type : UK_U8 : UK_F32, 2, extent);
+}
+
+enum uk_status uk_write_qgemm(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const int factor = n->inputs - 1;
+    const struct uk_graph_value *y = n->output[0];
+
+    (void)output;
+    uk_write_temp_like(w, n, "t", UK_I32);
+    uk_write(w, n, "@t[i0, i1] = sum(k) i32(%s) * i32(%s)",
+             uk_attribute_int(n, "transA", 0) ? "$0[k, i0]" : "$0[i0, k]",
+             uk_attribute_int(n, "transB", 0) ? "$3[i1, k]" : "$3[k, i1]");
+    if (y->type == UK_F32)
+        uk_write_result(w, n, "f32(@t[i0, i1] + $%c[i1]) * $%c[i1]", '0' + factor - 1, '0' + factor);
+    else
+        uk_write_result(w, n, "%s(round(f32(@t[i0, i1] + $%c[i1]) * $%c[i1]) + %" PRId64 ")",
+                        uk_type_name(y->type), '0' + factor - 1, '0' + factor,
+                        uk_node_input(n, 8) ? uk_constant_int(n->input[8], 0) : (int64_t)0);
+    return UK_OK;
+}
+
+void uk_lay_out_qgemm(struct uk_graph_node *n) {
+    struct uk_graph_value *b = n->input[3];
+
+    if (!b->data || b->is_laid_out || !uk_attribute_int(n, "transB", 0))
+        return;
+    b->order[0] = 1;
+    b->order[1] = 0;
+    b->is_laid_out = true;
+}
+
+/* ---- QLinearMatMul: a, scale, zero, b, scale, zero, y scale, zero; both sides may be computed ---- */
+
+enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_scale as, bs, ys;
+    enum uk_status s = UK_OK;
+
+    for (int i = 0; i < 8 && !s; i++)
+        s = uk_need_input(g, n, i);
+    if (s)
+        return s;
+    const struct uk_graph_value *b = n->input[3];
+    if (!uk_is_byte(n->input[0]->type) || !uk_is_byte(b->type) || !uk_is_byte(n->input[7]->type))
+        return uk_graph_fail(g, UK_REFUSED, n, "it needs matrices of bytes");
+    struct uk_graph_value *input[2] = {n->input[0], n->input[3]}, typed = *input[1];
+    struct uk_graph_node product = *n;
+    typed.type = input[0]->type;
+    input[1] = &typed;
+    product.input = input;
+    product.inputs = 2;
+    if ((s = uk_infer_matmul(g, &product)))
+        return s;
+    n->output[0]->type = n->input[7]->type;
+    const int64_t columns = b->rank > 1 ? b->extent[b->rank - 1] : 1,
+                  terms = n->input[0]->extent[n->input[0]->rank - 1];
+    if (terms > INT32_MAX / (255 * 255))
+        return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may pass 32 bits",
+                             terms);
+    if ((s = uk_scale_of(g, n, 1, 2, 1, n->input[0]->type, &as)) ||
+        (s = uk_scale_of(g, n, 4, 5, columns, b->type, &bs)) ||
+        (s = uk_scale_of(g, n, 6, 7, 1, n->input[7]->type, &ys)))
+        return s;
+    void *factors;
+    if (append(g, n, UK_F32, columns, &factors) < 0)
+        return g->status;
+    for (int64_t c = 0; c < columns; c++)
+        ((float *)factors)[c] =
+            (float)uk_scale_at(&as, 0) * (float)uk_scale_at(&bs, c) / (float)uk_scale_at(&ys, 0);
+    return UK_OK;
+}
+
+enum uk_status uk_write_qlinear_matmul(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *b = n->input[3], *zero = n->input[5], *y = n->output[0];
+    char minus_a[32] = "", minus_b[64] = "";
+
+    (void)output;
+    if (uk_constant_int(n->input[2], 0))
+        snprintf(minus_a, sizeof minus_a, " - (%" PRId64 ")", uk_constant_int(n->input[2], 0));
+    if (uk_value_elements(zero) != 1)
+        snprintf(minus_b, sizeof minus_b, " - i32($5[i%d])", y->rank - 1);
+    else if (uk_constant_int(zero, 0))
+        snprintf(minus_b, sizeof minus_b, " - (%" PRId64 ")", uk_constant_int(zero, 0));
+    uk_write_temp_like(w, n, "t", UK_I32);
+    uk_write_matmul_sum(w, n, 3, "@t", "i32", minus_a, minus_b);
+    if (b->rank > 1)
+        uk_write_result(w, n, "%s(round(f32(@t[%s]) * $%c[i%d]) + %" PRId64 ")", uk_type_name(y->type),
+                        uk_iterators(y->rank), '0' + n->inputs - 1, y->rank - 1,
+                        uk_constant_int(n->input[7], 0));
+    else
+        uk_write_result(w, n, "%s(round(f32(@t[%s]) * $%c[0]) + %" PRId64 ")", uk_type_name(y->type),
+                        uk_iterators(y->rank), '0' + n->inputs - 1, uk_constant_int(n->input[7], 0));
+    return UK_OK;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantized operators that compute element by element, unite or average: of ONNX Runtime (com.microsoft). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "layers/quantized.h"
+
+static float ratio(const struct uk_scale *x, const struct uk_scale *y) {
+    return (float)uk_scale_at(x, 0) / (float)uk_scale_at(y, 0);
+}
+
+/* Scales and zero points of the inputs at these numbers; all of one type. */
+static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *n, int count, const int at[],
+                                struct uk_scale out[]) {
+    const struct uk_graph_value *x = uk_node_input(n, 0);
+    enum uk_status s = uk_need_input(g, n, 0);
+
+    if (!s && !uk_is_byte(x->type))
+        s = uk_graph_fail(g, UK_REFUSED, n, "its input has type %s; u8 and i8 are supported",
+                          uk_type_name(x->type));
+    for (int i = 0; i < count && !s; i++)
+        s = uk_scale_of(g, n, at[i], at[i] + 1, 1, x->type, &out[i]);
+    return s;
+}
+
+/* ---- QLinearAdd, QLinearMul: a, scale, zero, b, scale, zero, y scale, zero ---- */
+
+static const int of_binary[] = {1, 4, 6};
+
+enum uk_status uk_infer_qlinear_binary(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_scale scale[3];
+    enum uk_status s = scales_of(g, n, 3, of_binary, scale);
+
+    if (!s)
+        s = uk_need_input(g, n, 3);
+    if (!s && n->input[3]->type != n->input[0]->type)
+        s = uk_graph_fail(g, UK_REFUSED, n, "inputs of types %s and %s", uk_type_name(n->input[0]->type),
+                          uk_type_name(n->input[3]->type));
+    return s ? s : uk_infer_broadcast(g, n);
+}
+
+const char *uk_express_qlinear_binary(struct uk_graph *g, const struct uk_graph_node *n) {
+    struct uk_scale scale[3];
+
+    if (scales_of(g, n, 3, of_binary, scale))
+        return NULL;
+    const int64_t a = uk_zero_at(&scale[0], 0), b = uk_zero_at(&scale[1], 0), y = uk_zero_at(&scale[2], 0);
+    if (!strcmp(n->type, "QLinearMul"))
+        return uk_format(
+            &g->arena,
+            "{y}(round(f32((i32($0) - (%" PRId64 ")) * (i32($3) - (%" PRId64 "))) * %s) + (%" PRId64 "))", a,
+            b, uk_number_text((float)uk_scale_at(&scale[0], 0) * ratio(&scale[1], &scale[2]), true), y);
+    return uk_format(&g->arena,
+                     "{y}(round(f32(i32($0) - (%" PRId64 ")) * %s + f32(i32($3) - (%" PRId64
+                     ")) * %s) + (%" PRId64 "))",
+                     a, uk_number_text(ratio(&scale[0], &scale[2]), true), b,
+                     uk_number_text(ratio(&scale[1], &scale[2]), true), y);
+}
+
+/* ---- QLinearSigmoid, QLinearLeakyRelu: x, scale, zero, y scale, zero ---- */
+
+static const int of_unary[] = {1, 3};
+
+enum uk_status uk_infer_qlinear_unary(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_scale scale[2];
+    enum uk_status s = scales_of(g, n, 2, of_unary, scale);
+
+    return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
+}
+
+const char *uk_express_qlinear_unary(struct uk_graph *g, const struct uk_graph_node *n) {
+    struct uk_scale scale[2];
+
+    if (scales_of(g, n, 2, of_unary, scale))
+        return NULL;
+    char *x = uk_format(&g->arena, "f32(i32($0) - (%" PRId64 ")) * %s", uk_zero_at(&scale[0], 0),
+                        uk_number_text(uk_scale_at(&scale[0], 0), true));
+    if (!x)
+        return NULL;
+    char *f = !strcmp(n->type, "QLinearSigmoid")
+                  ? uk_format(&g->arena, "1 / (1 + exp(-(%s)))", x)
+                  : uk_format(&g->arena, "select(i32($0) < %" PRId64 ", {alpha} * (%s), %s)",
+                              uk_zero_at(&scale[0], 0), x, x);
+    return f ? uk_format(&g->arena, "{y}(round((%s) / %s) + (%" PRId64 "))", f,
+                         uk_number_text(uk_scale_at(&scale[1], 0), true), uk_zero_at(&scale[1], 0))
+             : NULL;
+}
+
+/* ---- QLinearConcat: y scale, zero, then x, scale, zero of each input ---- */
+
+static enum uk_status parts(struct uk_graph *g, const struct uk_graph_node *n, struct uk_graph_node *concat,
+                            struct uk_graph_value *input[64]) {
+    if (n->inputs < 5 || (n->inputs - 2) % 3 || n->inputs > 70)
+        return uk_graph_fail(g, UK_REFUSED, n, "%d inputs are no list of tensors with scales and zero points",
+                             n->inputs);
+    *concat = *n;
+    concat->input = input;
+    concat->inputs = (n->inputs - 2) / 3;
+    for (int i = 0; i < concat->inputs; i++) {
+        struct uk_scale scale;
+        enum uk_status s = uk_need_input(g, n, 3 * i + 2);
+        if (!s)
+            s = uk_scale_of(g, n, 3 * i + 3, 3 * i + 4, 1, n->input[3 * i + 2]->type, &scale);
+        if (s)
+            return s;
+        input[i] = n->input[3 * i + 2];
+    }
+    return UK_OK;
+}
+
+enum uk_status uk_infer_qlinear_concat(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_graph_value *input[64];
+    struct uk_graph_node concat;
+    struct uk_scale scale;
+    enum uk_status s = parts(g, n, &concat, input);
+
+    if (!s && !uk_is_byte(input[0]->type))
+        s = uk_graph_fail(g, UK_REFUSED, n, "its input has type %s; u8 and i8 are supported",
+                          uk_type_name(input[0]->type));
+    if (!s)
+        s = uk_scale_of(g, n, 0, 1, 1, input[0]->type, &scale);
+    return s ? s : uk_infer_concat(g, &concat);
+}
+
+enum uk_status uk_write_qlinear_concat(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    const struct uk_graph_value *y = n->output[0];
+    struct uk_graph_value *input[64];
+    struct uk_graph_node concat;
+    struct uk_scale to, of;
+    int64_t from = 0;
+    int axis;
+    enum uk_status s = parts(w->g, n, &concat, input);
+
+    (void)output;
+    if (!s)
+        s = uk_scale_of(w->g, n, 0, 1, 1, y->type, &to);
+    if (!s)
+        s = uk_need_axis(w->g, n, uk_attribute_int(n, "axis", 1), y->rank, &axis);
+    for (int i = 0; i < concat.inputs && !s; i++) {
+        char left[128], element[64], value[256];
+        size_t used = 0;
+        if ((s = uk_scale_of(w->g, n, 3 * i + 3, 3 * i + 4, 1, y->type, &of)))
+            break;
+        for (int d = 0; d < y->rank; d++)
+            used += (size_t)snprintf(left + used, sizeof left - used,
+                                     d == axis ? "%si%d + %" PRId64 : "%si%d", d ? ", " : "", d, from);
+        snprintf(element, sizeof element, "$%c[%s]", '0' + 3 * i + 2, uk_iterators(y->rank));
+        if (uk_scale_at(&of, 0) == uk_scale_at(&to, 0) && uk_zero_at(&of, 0) == uk_zero_at(&to, 0))
+            snprintf(value, sizeof value, "%s", element);
+        else
+            snprintf(value, sizeof value, "%s(round(f32(i32(%s) - (%" PRId64 ")) * %s / %s) + (%" PRId64 "))",
+                     uk_type_name(y->type), element, uk_zero_at(&of, 0),
+                     uk_number_text(uk_scale_at(&of, 0), true), uk_number_text(uk_scale_at(&to, 0), true),
+                     uk_zero_at(&to, 0));
+        if (uk_value_elements(input[i]))
+            uk_write(w, n, "part%d: $y[%s] = %s", i, left, value);
+        from += input[i]->extent[axis];
+    }
+    return s;
+}
+
+/* ---- QLinearAveragePool, QLinearGlobalAveragePool: x, scale, zero, y scale, zero ---- */
+
+enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n) {
+    struct uk_scale scale[2];
+    enum uk_status s = scales_of(g, n, 2, of_unary, scale);
+
+    if (!s && uk_attribute_int(n, "channels_last", 0))
+        s = uk_graph_fail(g, UK_REFUSED, n, "channels_last=1 is not supported");
+    if (s)
+        return s;
+    return !strcmp(n->type, "QLinearAveragePool") ? uk_infer_pool(g, n) : uk_infer_global_pool(g, n);
+}
+
+enum uk_status uk_write_qlinear_pool(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    static const char *const over[] = {"", "", "", "r0", "r0, r1", "r0, r1, r2"};
+    const struct uk_graph_value *x = n->input[0];
+    const char *all = uk_iterators(x->rank);
+    struct uk_scale scale[2];
+    struct uk_window p;
+    char count[96];
+    double terms = 1;
+    enum uk_status s = scales_of(w->g, n, 2, of_unary, scale);
+
+    (void)output;
+    if (s)
+        return s;
+    const int64_t zero = uk_zero_at(&scale[0], 0);
+    uk_write_temp_like(w, n, "t", UK_I32);
+    if (strcmp(n->type, "QLinearAveragePool") != 0) {
+        for (int d = 2; d < x->rank; d++)
+            terms *= (double)x->extent[d];
+        uk_write(w, n, "@t[%s] = sum(%s) i32($0[i0, i1, %s])", all, over[x->rank], over[x->rank]);
+        uk_write_result(w, n, "%s(round(f32(@t[%s] - (%.0f)) * %s) + (%" PRId64 "))", uk_type_name(x->type),
+                        all, (double)zero * terms,
+                        uk_number_text((float)uk_scale_at(&scale[0], 0) /
+                                           ((float)terms * (float)uk_scale_at(&scale[1], 0)),
+                                       true),
+                        uk_zero_at(&scale[1], 0));
+        return UK_OK;
+    }
+    if ((s = uk_window_of(w->g, n, NULL, &p)))
+        return s;
+    const bool any = *uk_window_iterators(&p);
+    uk_write_window_count(w, n, &p, UK_F32, count, sizeof count);
+    uk_write(w, n, "@t[%s] = %s%s%s%s%si32(pad($0[i0, i1%s], %" PRId64 ")) - (%" PRId64 ")", all,
+             any ? "sum(" : "", uk_window_iterators(&p), any ? " where " : "", uk_window_ranges(&p),
+             any ? ") " : "", uk_window_subscripts(&p), zero, zero);
+    uk_write_result(w, n, "%s(round(f32(@t[%s]) * %s / %s / %s) + (%" PRId64 "))", uk_type_name(x->type), all,
+                    uk_number_text(uk_scale_at(&scale[0], 0), true), count,
+                    uk_number_text(uk_scale_at(&scale[1], 0), true), uk_zero_at(&scale[1], 0));
+    return UK_OK;
+}

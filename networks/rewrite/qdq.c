@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Groups of DequantizeLinear, an operator and QuantizeLinear, which mean what ONNX Runtime's operator on bytes computes. A group is
+ * taken where all data that the operator reads is dequantized, and its result is quantized and read by nothing else; what moves
+ * elements or takes the largest needs the same scale and zero point on both sides, and then works on the bytes.
+ */
+#include <string.h>
+#include "rewrite/rewrite.h"
+
+enum { MOST_INPUTS = 70 };
+
+/* Inputs of the new operator: data of the old one's input i as tensor, scale and zero point (0, 1, ...), its result's scale and
+ * zero point (Y), its bias as i32 (B). */
+static const struct rule {
+    const char *from, *to, *domain, *inputs;
+} rules[] = {
+    {"Conv", "QLinearConv", "", "01YB"},
+    {"MatMul", "QLinearMatMul", "", "01Y"},
+    {"Gemm", "QGemm", "com.microsoft", "01BY"},
+    {"Add", "QLinearAdd", "com.microsoft", "01Y"},
+    {"Mul", "QLinearMul", "com.microsoft", "01Y"},
+    {"AveragePool", "QLinearAveragePool", "com.microsoft", "0Y"},
+    {"GlobalAveragePool", "QLinearGlobalAveragePool", "com.microsoft", "0Y"},
+    {"Sigmoid", "QLinearSigmoid", "com.microsoft", "0Y"},
+    {"LeakyRelu", "QLinearLeakyRelu", "com.microsoft", "0Y"},
+    {"Concat", "QLinearConcat", "com.microsoft", "Y*"},
+};
+
+enum { RULES = sizeof rules / sizeof rules[0] };
+
+static const char *const moves[] = {"MaxPool",      "Reshape",      "Flatten",  "Transpose",
+                                    "Squeeze",      "Unsqueeze",    "Identity", "Slice",
+                                    "DepthToSpace", "SpaceToDepth", "Expand",   "GlobalMaxPool"};
+
+/* ---- what stands around an operator ---- */
+
+static struct uk_graph_node *dequantizer(const struct uk_graph_value *v) {
+    struct uk_graph_node *n = v ? v->producer : NULL;
+
+    return n && !*n->domain && !strcmp(n->type, "DequantizeLinear") && n->inputs >= 2 && n->input[0] &&
+                   n->input[1]
+               ? n
+               : NULL;
+}
+
+/* The only reader of the value, if that is a QuantizeLinear. */
+static struct uk_graph_node *quantizer(struct uk_graph *g, const struct uk_graph_value *v) {
+    if (v->uses != 1 || v->is_output)
+        return NULL;
+    for (struct uk_graph_node *n = v->producer; n; n = n->next)
+        for (int i = 0; i < n->inputs; i++)
+            if (n->input[i] == v)
+                return i == 0 && !*n->domain && !strcmp(n->type, "QuantizeLinear") && n->inputs >= 2 &&
+                               n->input[1]
+                           ? n
+                           : NULL;
+    (void)g;
+    return NULL;
+}
+
+static bool is_byte_of(const struct uk_graph_node *dq) {
+    const struct uk_graph_value *zero = uk_node_input(dq, 2);
+
+    return !zero || !zero->data || zero->type == UK_U8 || zero->type == UK_I8;
+}
+
+/* ---- new inputs ---- */
+
+struct building {
+    struct uk_graph *g;
+    struct uk_graph_value *input[MOST_INPUTS];
+    int count;
+    bool refused; /* the group is none */
+};
+
+static void push(struct building *b, struct uk_graph_value *v) {
+    if (b->count == MOST_INPUTS)
+        b->refused = true;
+    else
+        b->input[b->count++] = v;
+}
+
+static void push_dequantized(struct building *b, const struct uk_graph_value *v) {
+    const struct uk_graph_node *dq = dequantizer(v);
+
+    if (!dq || !is_byte_of(dq)) {
+        b->refused = true;
+        return;
+    }
+    push(b, dq->input[0]);
+    push(b, dq->input[1]);
+    push(b, uk_node_input(dq, 2));
+}
+
+/* A bias in i32 of the scale of the products, which the operator counts on. */
+static void push_bias(struct building *b, const struct uk_graph_node *n) {
+    const struct uk_graph_value *bias = uk_node_input(n, 2);
+    const struct uk_graph_node *dq = dequantizer(bias);
+
+    if (!bias)
+        push(b, NULL);
+    else if (dq && dq->input[0]->data && dq->input[0]->type == UK_I32)
+        push(b, dq->input[0]);
+    else
+        b->refused = true;
+}
+
+static void build(struct building *b, const struct rule *r, const struct uk_graph_node *n,
+                  const struct uk_graph_node *q) {
+    for (const char *c = r->inputs; *c && !b->refused; c++) {
+        if (*c == 'Y') {
+            push(b, q->input[1]);
+            push(b, uk_node_input(q, 2));
+        } else if (*c == 'B') {
+            push_bias(b, n);
+        } else if (*c == '*') {
+            for (int i = 0; i < n->inputs; i++)
+                push_dequantized(b, n->input[i]);
+        } else {
+            push_dequantized(b, uk_node_input(n, *c - '0'));
+        }
+    }
+}
+
+/* The node gives what the quantizer gave; readers of the float result are none. */
+static enum uk_status replace(struct building *b, struct uk_graph_node *n, struct uk_graph_node *q,
+                              const char *type, const char *domain) {
+    struct uk_graph_value **input = uk_alloc(&b->g->arena, ((size_t)b->count + 1) * sizeof *input);
+
+    if (!input)
+        return uk_graph_no_memory(b->g);
+    memcpy(input, b->input, (size_t)b->count * sizeof *input);
+    for (int i = 0; i < b->count; i++)
+        if (input[i])
+            input[i]->uses++;
+    for (int i = 0; i < n->inputs; i++)
+        if (n->input[i])
+            n->input[i]->uses--;
+    n->input = input;
+    n->inputs = b->count;
+    n->type = type;
+    n->domain = domain;
+    struct uk_graph_value *unread = n->output[0];
+    n->output[0] = q->output[0];
+    n->output[0]->producer = n;
+    q->output[0] = unread; /* q is dead now, and what it reads less used */
+    unread->producer = NULL;
+    unread->uses = 0;
+    for (int i = 1; i < q->inputs; i++)
+        if (q->input[i])
+            q->input[i]->uses--;
+    q->inputs = 0;
+    return UK_OK;
+}
+
+/* ---- groups ---- */
+
+static const struct rule *rule_of(const struct uk_graph_node *n) {
+    for (int i = 0; i < RULES; i++)
+        if (!*n->domain && !strcmp(rules[i].from, n->type))
+            return &rules[i];
+    return NULL;
+}
+
+static bool moves_elements(const struct uk_graph_node *n) {
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
+        if (!*n->domain && !strcmp(moves[i], n->type))
+            return true;
+    return false;
+}
+
+static bool equal(const struct uk_graph_value *a, const struct uk_graph_value *b) {
+    return a == b || (a && b && a->data && b->data && a->type == b->type &&
+                      uk_value_elements(a) == uk_value_elements(b) &&
+                      !memcmp(a->data, b->data, (size_t)uk_value_elements(a) * uk_element_bytes(a->type)));
+}
+
+/* QGemm adds a bias in the scale of the products only. */
+static bool is_plain(const struct uk_graph_node *n) {
+    return strcmp(n->type, "Gemm") ||
+           (uk_attribute_float(n, "beta", 1) == 1 && uk_attribute_float(n, "alpha", 1) == 1);
+}
+
+static enum uk_status rewrite(struct uk_graph *g, struct uk_graph_node *n) {
+    struct building b = {.g = g};
+    struct uk_graph_node *q = n->outputs == 1 && n->output[0] ? quantizer(g, n->output[0]) : NULL;
+    const struct rule *r = rule_of(n);
+
+    if (!q)
+        return UK_OK;
+    if (moves_elements(n)) {
+        const struct uk_graph_node *dq = dequantizer(uk_node_input(n, 0));
+        if (!dq || !equal(dq->input[1], q->input[1]) || !equal(uk_node_input(dq, 2), uk_node_input(q, 2)) ||
+            uk_value_elements(dq->input[1]) != 1)
+            return UK_OK;
+        push(&b, dq->input[0]);
+        for (int i = 1; i < n->inputs; i++)
+            push(&b, n->input[i]);
+        return b.refused ? UK_OK : replace(&b, n, q, n->type, n->domain);
+    }
+    if (!r || !is_plain(n))
+        return UK_OK;
+    build(&b, r, n, q);
+    return b.refused ? UK_OK : replace(&b, n, q, r->to, r->domain);
+}
+
+enum uk_status uk_rewrite_quantized(struct uk_graph *g) {
+    enum uk_status s = UK_OK;
+
+    for (struct uk_graph_node *n = g->nodes; n && !s; n = n->next)
+        s = rewrite(g, n);
+    return s;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of rewriting; dead nodes. */
+#include <stdlib.h>
+#include "rewrite/rewrite.h"
+
+static bool is_read(const struct uk_graph_node *n) {
+    for (int i = 0; i < n->outputs; i++)
+        if (n->output[i] && n->output[i]->uses)
+            return true;
+    return false;
+}
+
+/* From the last node to the first, so that what only dead nodes read is dead, too. */
+static enum uk_status remove_dead(struct uk_graph *g) {
+    struct uk_graph_node **node = calloc((size_t)g->node_count + 1, sizeof *node);
+    int count = 0;
+
+    if (!node)
+        return uk_graph_no_memory(g);
+    for (struct uk_graph_node *n = g->nodes; n; n = n->next)
+        node[count++] = n;
+    g->nodes = NULL;
+    while (count--) {
+        struct uk_graph_node *n = node[count];
+        if (is_read(n)) {
+            n->next = g->nodes;
+            g->nodes = n;
+            continue;
+        }
+        for (int i = 0; i < n->inputs; i++)
+            if (n->input[i])
+                n->input[i]->uses--;
+    }
+    free(node);
+    return UK_OK;
+}
+
+enum uk_status uk_rewrite(struct uk_graph *g) {
+    enum uk_status s = uk_rewrite_quantized(g);
+
+    return s ? s : remove_dead(g);
+}
