@@ -30,8 +30,7 @@ static const char *name_of(enum uk_expr_op op) {
 }
 
 static bool floats_only(enum uk_expr_op op) {
-    return op == UK_E_DIV ||
-           (uk_is_function(op) && op != UK_E_MIN && op != UK_E_MAX && op != UK_E_ABS);
+    return op == UK_E_DIV || (uk_is_function(op) && op != UK_E_MIN && op != UK_E_MAX && op != UK_E_ABS);
 }
 
 static bool is_defined(struct uk_program *p, const struct uk_expr *e, enum uk_type type) {

@@ -319,11 +319,15 @@ static void binary(struct random_program *r, enum uk_type type, int depth, struc
     free(c);
 }
 
-/* exp and tanh come from other libraries than the interpreter's: only what a rounding hides is compared. */
+/* exp and the like are computed by other means than the interpreter's: only what a rounding hides is compared. */
 static void function(struct random_program *r, enum uk_type type, struct piece *a, struct piece *out) {
+    static const char *const before[] = {"exp(", "tanh(", "erf(", "log(1 + abs(", "pow("}, *const behind[] = {
+                                                                                               ")", ")", ")",
+                                                                                               "))", ", 3)"};
+
     out->type = type;
     out->range = a->range;
-    switch (is_float(type) ? below(r, 6) : below(r, 2)) {
+    switch (is_float(type) ? below(r, 7) : below(r, 2)) {
     case 0:
         random_put(out->text, "-(%s)", a->text);
         break;
@@ -334,13 +338,19 @@ static void function(struct random_program *r, enum uk_type type, struct piece *
         random_put(out->text, "round(%s)", a->text);
         break;
     case 3:
+        random_put(out->text, "%s(%s)", below(r, 2) ? "floor" : "ceil", a->text);
+        out->range.most = ceil(out->range.most);
+        break;
+    case 4:
         random_put(out->text, "sqrt(%s)", a->text);
         out->range.exact = false;
         break;
     default:
         leaf(r, type, a);
         if (a->range.exact && a->range.most <= 3 && !a->range.fraction && a->text[0] == 'X') {
-            random_put(out->text, "round(%s(%s))", below(r, 2) ? "exp" : "tanh", a->text);
+            const int f = below(r, 5);
+
+            random_put(out->text, "round(%s%s%s)", before[f], a->text, behind[f]);
             out->range = (struct value_range){.most = 32, .exact = true};
         } else {
             *out = *a;

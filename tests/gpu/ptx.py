@@ -31,7 +31,9 @@ tensor B1 u8 [N]
 tensor H1 f16 [N]
 tensor G1 bf16 [N]
 X1[i] = exp(X[i]) + tanh(X[i]) + sqrt(abs(X[i])) + round(X[i]) / max(X[i], 0.5)
+X1[i] += log(X[i]) * erf(X[i]) + pow(X[i], 1.5) + floor(X[i]) - ceil(X[i])
 D1[i] = exp(D[i]) - tanh(D[i]) * min(D[i], 2.0)
+D1[i] += log(D[i]) * erf(D[i]) + pow(D[i], 1.5) + floor(D[i]) - ceil(D[i])
 I1[i] = i32(X[i]) + (I[i] << 3) + (I[i] >> 2)
 B1[i] = u8(X[i])
 H1[i] = H[i] * f16(X[i])

@@ -10,6 +10,7 @@
  *     page UK.5
  */
 #include <ctype.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -126,6 +127,30 @@ static void choose_sizes(const struct uk_program *p, int shape, int64_t *size) {
     }
 }
 
+static bool is_approximate(const struct uk_expr *e) {
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && is_approximate(e->arg[i]))
+            return true;
+    return uk_is_approximate(e->op);
+}
+
+/* What exp and the like may make different, in the last places of f64, is as good as equal. */
+static void take_what_is_near(const struct random_data *d, const struct uk_program *p) {
+    const struct uk_statement *s = p->statements;
+    const struct uk_tensor *t = p->tensors;
+
+    while (s && !is_approximate(s->right))
+        s = s->next;
+    for (int i = 0; s && i < d->tensors; i++, t = t->next) {
+        double *got = (double *)(void *)(d->got[i] + RANDOM_DATA_MARGIN);
+        const double *wanted = (const double *)(const void *)(d->wanted[i] + RANDOM_DATA_MARGIN);
+
+        for (size_t k = 0; t->type == UK_F64 && k < d->bytes[i] / sizeof *got; k++)
+            if (fabs(got[k] - wanted[k]) <= 0x1p-48 * fabs(wanted[k]))
+                got[k] = wanted[k];
+    }
+}
+
 /* Returns whether the sizes are legal: if not, the function must refuse them too. */
 static bool run(const struct manual_block *b, struct uk_program *p, const struct uk_module *m, int shape) {
     struct random_data d;
@@ -139,6 +164,7 @@ static bool run(const struct manual_block *b, struct uk_program *p, const struct
     if (status != (int)d.status)
         fail_msg("%s:%d:%s: the function returns %d, the interpreter %d", page, b->line, sizes, status,
                  (int)d.status);
+    take_what_is_near(&d, p);
     if (!status && !random_data_same(&d, p, where))
         fail_msg("%s:%d:%s: %s is not what the interpreter has", page, b->line, sizes, where);
     random_data_free(&d);
