@@ -12,7 +12,7 @@
 /* Operands are integers of at most this magnitude (uk_data_integers); the scalars are 2, 3, ... */
 enum { LARGEST_INTEGER = 4 };
 /* Units in the last place that generated code and the interpreter may be apart in exp, log, tanh, erf or pow (uk.5, Arithmetic). */
-enum { APPROXIMATE = 4 };
+enum { APPROXIMATE = 2 };
 
 /* What is known of a value, or of all elements of a tensor. */
 struct known {

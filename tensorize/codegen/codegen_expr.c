@@ -283,7 +283,7 @@ static LLVMValueRef unary(struct uk_codegen *g, enum uk_expr_op op, enum uk_type
     case UK_E_NEG:
         return LLVMBuildFNeg(g->b, v, "");
     case UK_E_EXP:
-        return rounded(g, type, uk_math_exp(&m, (struct uk_pair){v, NULL}));
+        return rounded(g, type, uk_math_exp(&m, (struct uk_math_pair){v, NULL}));
     case UK_E_LOG:
         return rounded(g, type, uk_math_log(&m, v));
     case UK_E_TANH:

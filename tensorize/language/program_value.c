@@ -5,9 +5,6 @@
 #include <string.h>
 #include "language.h"
 
-const char *const uk_function_names[UK_FUNCTIONS] = {"min", "max",  "pow", "exp",   "log",   "tanh",
-                                                     "erf", "sqrt", "abs", "round", "floor", "ceil"};
-
 static struct uk_expr *leaf(struct uk_program *p, enum uk_expr_op op) {
     struct uk_expr *e = uk_may_build(p) ? uk_program_made(p, uk_alloc(&p->arena, sizeof *e)) : NULL;
 

@@ -162,6 +162,18 @@ done
 # The sum may wrap, and then the instruction does not: 63 is too far.
 sed -i 's/62/63/g' "$work/narrow.uk"
 "$uk" explain "$work/narrow.uk" --target=riscv64-p 2>/dev/null | grep -A1 '^stage Q runs' | grep written >/dev/null || exit 1
+# Functions, also in vectors, which ARMv7 has only for steps that ask for them.
+{
+    cat "$source/tests/cross/functions.uk"
+    echo schedule
+    for name in exp log tanh erf pow cube; do printf '  split F%s.i 8 -> %so %si\n  vectorize %si\n' $name $name $name $name; done
+} >"$work/functions_in_vectors.uk"
+for program in "$source/tests/cross/functions.uk" "$work/functions_in_vectors.uk"; do
+    for target in "${targets[@]}" riscv64-p; do
+        computes 'check: ' "$program" --size N=999 --target=$target --check
+        [[ $(grep -c 'sum 999$' "$work/out") == 6 ]] || { echo "$program for $target:"; cat "$work/out"; exit 1; }
+    done
+done
 for option in --count --histogram; do
     refuses 2 "^uk: error: $option: the emulator of another architecture or the simulator of a GPU counts" matmul.uk "${odd[@]}" $option
 done

@@ -252,7 +252,8 @@ done
 # Several programs as one piece of code.
 expect 0 '' "^$plain" compile matmul.uk softly.uk --emit=shared -o both.so
 [[ $(nm -D --defined-only both.so | cut -d' ' -f3 | sort | tr '\n' ' ') == 'matmul softly ' ]] || fail 'both.so: functions'
-nm -D --undefined-only both.so | grep -vE '@GLIBC' && fail 'both.so needs more than libc and libm'
+nm -D --undefined-only both.so | grep -vE '@GLIBC' && fail 'both.so needs more than libc'
+"$LLVM_BIN/llvm-readelf" --needed-libs both.so | grep libm && fail 'both.so needs libm, which no kernel calls'
 expect 0 '' "^$plain" compile matmul.uk softly.uk -o both.o
 cp both.o again.o
 expect 0 '' 'compiled in parse [0-9.]+, .*link .*assemble [0-9.]+: [0-9.]+ ms' \

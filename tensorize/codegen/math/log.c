@@ -82,40 +82,40 @@ static LLVMValueRef pair_series(const struct uk_math *m, LLVMValueRef z) {
 }
 
 /* f / (2 + f) */
-static struct uk_pair quotient(const struct uk_math *m, LLVMValueRef f) {
-    const struct uk_pair divisor = uk_math_sum(m, uk_math_number(m, 2), f);
+static struct uk_math_pair quotient(const struct uk_math *m, LLVMValueRef f) {
+    const struct uk_math_pair divisor = uk_math_sum(m, uk_math_number(m, 2), f);
     LLVMValueRef s = uk_math_divide(m, f, divisor.high);
-    const struct uk_pair back = uk_math_product(m, s, divisor.high);
+    const struct uk_math_pair back = uk_math_product(m, s, divisor.high);
     LLVMValueRef rest = uk_math_subtract(m, uk_math_subtract(m, f, back.high), back.low);
 
     rest = uk_math_subtract(m, rest, uk_math_multiply(m, s, divisor.low));
-    return (struct uk_pair){s, uk_math_divide(m, rest, divisor.high)};
+    return (struct uk_math_pair){s, uk_math_divide(m, rest, divisor.high)};
 }
 
 /* The product of two pairs, but for that of their second parts. */
-static struct uk_pair multiply(const struct uk_math *m, struct uk_pair a, struct uk_pair b) {
-    struct uk_pair p = uk_math_product(m, a.high, b.high);
+static struct uk_math_pair multiply(const struct uk_math *m, struct uk_math_pair a, struct uk_math_pair b) {
+    struct uk_math_pair p = uk_math_product(m, a.high, b.high);
 
     p.low = uk_math_multiply_add(m, a.high, b.low, p.low);
     p.low = uk_math_multiply_add(m, a.low, b.high, p.low);
     return p;
 }
 
-struct uk_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x) {
+struct uk_math_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x) {
     const struct parts p = take_apart(m, x);
-    const struct uk_pair s = quotient(m, p.f), z = multiply(m, s, s);
+    const struct uk_math_pair s = quotient(m, p.f), z = multiply(m, s, s);
     const double third = m->is_double ? 1.0 / 3 : (double)(float)(1.0 / 3),
                  rest = m->is_double ? 0x1.5555555555555p-56 : 1.0 / 3 - third;
     LLVMValueRef two = uk_math_number(m, 2);
     /* log(1 + f) = 2 (s + s v), v = z (1/3 + z p(z)), is below 0.01: its second part may be less exact. */
-    struct uk_pair v =
+    struct uk_math_pair v =
         uk_math_sum(m, uk_math_number(m, third), uk_math_multiply(m, z.high, pair_series(m, z.high)));
 
     v.low = uk_math_add(m, v.low, uk_math_number(m, rest));
     v = multiply(m, s, multiply(m, z, v));
-    const struct uk_pair first = uk_math_sum(m, uk_math_multiply(m, p.n, ln2_high(m)),
-                                             uk_math_multiply(m, two, s.high)),
-                         both = uk_math_sum(m, first.high, uk_math_multiply(m, two, v.high));
+    const struct uk_math_pair first = uk_math_sum(m, uk_math_multiply(m, p.n, ln2_high(m)),
+                                                  uk_math_multiply(m, two, s.high)),
+                              both = uk_math_sum(m, first.high, uk_math_multiply(m, two, v.high));
     LLVMValueRef low = uk_math_multiply_add(m, two, uk_math_add(m, s.low, v.low), both.low);
 
     low = uk_math_add(m, low, uk_math_multiply_add(m, p.n, ln2_low(m), first.low));

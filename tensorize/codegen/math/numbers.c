@@ -81,32 +81,32 @@ LLVMValueRef uk_math_polynomial(const struct uk_math *m, LLVMValueRef x, const s
     return sum;
 }
 
-struct uk_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
     LLVMValueRef high = uk_math_add(m, a, b);
 
-    return (struct uk_pair){high, uk_math_subtract(m, b, uk_math_subtract(m, high, a))};
+    return (struct uk_math_pair){high, uk_math_subtract(m, b, uk_math_subtract(m, high, a))};
 }
 
 /* The first half of its bits: the products of halves are exact. (That of two second halves of f64 may be rounded by one part in 2^53 of
  * itself, far below what the pair can hold.) */
-static struct uk_pair halves(const struct uk_math *m, LLVMValueRef a) {
+static struct uk_math_pair halves(const struct uk_math *m, LLVMValueRef a) {
     LLVMValueRef mask = uk_math_integer(m, m->is_double ? ~UINT64_C(0x7ffffff) : ~UINT32_C(0xfff));
     LLVMValueRef high = uk_math_from_bits(m, LLVMBuildAnd(m->g->b, uk_math_bits(m, a), mask, ""));
 
-    return (struct uk_pair){high, uk_math_subtract(m, a, high)};
+    return (struct uk_math_pair){high, uk_math_subtract(m, a, high)};
 }
 
-struct uk_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
+struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b) {
     LLVMValueRef high = uk_math_multiply(m, a, b);
 
     if (m->fused)
-        return (struct uk_pair){high, uk_math_multiply_add(m, a, b, uk_math_negate(m, high))};
-    const struct uk_pair x = halves(m, a), y = halves(m, b);
+        return (struct uk_math_pair){high, uk_math_multiply_add(m, a, b, uk_math_negate(m, high))};
+    const struct uk_math_pair x = halves(m, a), y = halves(m, b);
     LLVMValueRef low = uk_math_subtract(m, uk_math_multiply(m, x.high, y.high), high);
 
     low = uk_math_add(m, low, uk_math_multiply(m, x.high, y.low));
     low = uk_math_add(m, low, uk_math_multiply(m, x.low, y.high));
-    return (struct uk_pair){high, uk_math_add(m, low, uk_math_multiply(m, x.low, y.low))};
+    return (struct uk_math_pair){high, uk_math_add(m, low, uk_math_multiply(m, x.low, y.low))};
 }
 
 /* A number so large that its last bit is 1, added and taken away again, leaves a sum rounded. */

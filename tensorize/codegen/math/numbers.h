@@ -20,7 +20,7 @@ struct uk_math {
 };
 
 /* An unevaluated sum, the second part of which is below the first one's last place. */
-struct uk_pair {
+struct uk_math_pair {
     LLVMValueRef high, low;
 };
 
@@ -51,20 +51,20 @@ struct uk_polynomial {
                             (twice)})
 LLVMValueRef uk_math_polynomial(const struct uk_math *m, LLVMValueRef x, const struct uk_polynomial *p);
 /* Exact: of |a| >= |b|, or a = 0; and of products that do not leave the range of normal numbers. */
-struct uk_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
-struct uk_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
+struct uk_math_pair uk_math_sum(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
+struct uk_math_pair uk_math_product(const struct uk_math *m, LLVMValueRef a, LLVMValueRef b);
 /* To integers: the nearest (ties to even), the next below, the next above. */
 LLVMValueRef uk_math_round(const struct uk_math *m, LLVMValueRef x);
 LLVMValueRef uk_math_floor(const struct uk_math *m, LLVMValueRef x);
 LLVMValueRef uk_math_ceil(const struct uk_math *m, LLVMValueRef x);
 
 /* exp.c: of a pair, whose second part may be NULL. */
-LLVMValueRef uk_math_exp(const struct uk_math *m, struct uk_pair x);
+LLVMValueRef uk_math_exp(const struct uk_math *m, struct uk_math_pair x);
 LLVMValueRef uk_math_tanh(const struct uk_math *m, LLVMValueRef x);
 
 /* log.c: log as a pair is of finite numbers above 0. */
 LLVMValueRef uk_math_log(const struct uk_math *m, LLVMValueRef x);
-struct uk_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x);
+struct uk_math_pair uk_math_log_pair(const struct uk_math *m, LLVMValueRef x);
 
 /* erf.c */
 LLVMValueRef uk_math_erf(const struct uk_math *m, LLVMValueRef x);

@@ -14,11 +14,11 @@ static LLVMValueRef is_whole(const struct uk_math *m, LLVMValueRef y) {
 /* For x > 0. Larger exponents than `most` change nothing: the logarithm nearest to 0 is 2^-24, of f64 2^-53. */
 static LLVMValueRef magnitude(const struct uk_math *m, LLVMValueRef x, LLVMValueRef y) {
     const double most = m->is_double ? 0x1p63 : 0x1p31;
-    const struct uk_pair log = uk_math_log_pair(m, x);
+    const struct uk_math_pair log = uk_math_log_pair(m, x);
 
     y = uk_math_where(m, LLVMRealOGT, y, most, uk_math_number(m, most), y);
     y = uk_math_where(m, LLVMRealOLT, y, -most, uk_math_number(m, -most), y);
-    struct uk_pair p = uk_math_product(m, y, log.high);
+    struct uk_math_pair p = uk_math_product(m, y, log.high);
 
     p.low = uk_math_multiply_add(m, y, log.low, p.low);
     return uk_math_exp(m, uk_math_sum(m, p.high, p.low));
