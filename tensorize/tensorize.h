@@ -192,6 +192,11 @@ struct uk_index *uk_index_multiply(struct uk_program *p, struct uk_index *a, str
 /* The quotient rounded down, and its remainder (>= 0), for a constant divisor > 0. */
 struct uk_index *uk_index_floordiv(struct uk_program *p, struct uk_index *a, int64_t divisor);
 struct uk_index *uk_index_mod(struct uk_program *p, struct uk_index *a, int64_t divisor);
+/* tensor[index...], an element of a tensor of integers, as a whole subscript of an element that a statement reads. Before the
+ * statement runs, all such elements are tested: UK_INVALID_INDEX if one is outside of the dimension. */
+struct uk_index *uk_index_element(struct uk_program *p, struct uk_tensor *t, struct uk_index *const index[]);
+/* The same element; where it is negative, plus the extent of the dimension that it is a subscript of. */
+struct uk_index *uk_index_wrap(struct uk_program *p, struct uk_index *element);
 
 enum uk_relation { UK_EQUAL, UK_NOT_EQUAL, UK_LESS, UK_LESS_EQUAL, UK_GREATER, UK_GREATER_EQUAL };
 struct uk_index *uk_index_compare(struct uk_program *p, enum uk_relation r, struct uk_index *a,

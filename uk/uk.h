@@ -115,6 +115,8 @@ struct uk_array {
     size_t elements, bytes;
     char *memory; /* with guard bytes on both sides */
     void *origin;
+    bool is_index; /* its elements are subscripts, which have to be lower <= v < upper */
+    int64_t lower, upper;
 };
 
 struct uk_data {

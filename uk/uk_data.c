@@ -31,6 +31,7 @@ static int create_array(struct uk_array *a, struct uk_program *p, int i, const i
         __builtin_add_overflow(bytes, (size_t)(2 * GUARD + 63), &room))
         return uk_complain(UK_EXIT_WRONG, "tensor %s: its size overflows; choose smaller sizes", name);
     a->elements = (size_t)elements;
+    a->is_index = uk_element_range(p, a->tensor, sizes, &a->lower, &a->upper);
     a->bytes = bytes;
     a->memory = aligned_alloc(64, room / 64 * 64);
     if (!a->memory)
@@ -162,12 +163,21 @@ double uk_data_value(const struct uk_array *a, size_t i) {
     return ((const uint8_t *)a->origin)[i];
 }
 
+/* A small integer; of a tensor whose elements are subscripts, one that is inside. */
+static int integer_for(const struct uk_array *a, uint32_t random) {
+    const int64_t most = a->upper - a->lower < INT16_MAX ? a->upper - a->lower : INT16_MAX;
+
+    return a->is_index && a->lower > INT16_MIN ? (int)(a->lower + (int64_t)(random >> 16) % most)
+           : a->is_index                       ? (int)((int64_t)(random >> 16) % most)
+                                               : (int)(random >> 29) - 3;
+}
+
 void uk_data_integers(struct uk_data *d) {
     uint32_t state = 1;
     for (int t = 0; t < d->count; t++)
         for (size_t i = 0; i < d->array[t].elements; i++) {
             state = state * 1664525u + 1013904223u;
-            set_value(&d->array[t], i, (int)(state >> 29) - 3);
+            set_value(&d->array[t], i, integer_for(&d->array[t], state));
         }
 }
 

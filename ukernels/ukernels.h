@@ -48,7 +48,8 @@ enum uk_status {
     UK_IO = 10,
     UK_WRONG_RESULT = 11, /* a check found a difference */
     UK_INTERNAL = 12,     /* a defect of ours; please report the message */
-    UK_DEVICE = 13,       /* a GPU or its driver reports an error */
+    UK_DEVICE = 13,        /* a GPU or its driver reports an error */
+    UK_INVALID_INDEX = 14, /* an element that is a subscript lies outside of the dimension */
 };
 
 /* A short English text for any value, never NULL:

@@ -14,17 +14,50 @@
 /* Up to so many nests are optimized as one function. */
 enum { MOST_TOGETHER = 12 };
 
-static void body(struct uk_codegen *g) {
+/* Gives the workspace back, if the function has allocated one. */
+static void release(struct uk_codegen *g, LLVMValueRef work) {
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
+
+    if (work && !g->f->work_argument && !g->device)
+        LLVMBuildCall2(g->b, type, uk_cg_declare(g, "free", type), &work, 1, "");
+}
+
+/* The loops of tests before a nest: where one fails, the function ends. Returns the next nest. */
+static const struct uk_node *checks(struct uk_codegen *g, const struct uk_node *n, LLVMValueRef work) {
+    LLVMValueRef no = LLVMConstInt(g->i1, 0, false);
+
+    g->bad_index = g->bad_index ? g->bad_index : uk_cg_variable(g, g->i1, "bad_index");
+    LLVMBuildStore(g->b, no, g->bad_index);
+    for (; n && uk_check_in(n) && !g->status; n = n->next)
+        uk_cg_node(g, n);
+    LLVMBasicBlockRef leave = uk_cg_block(g, "outside"), go_on = uk_cg_block(g, "inside");
+
+    LLVMBuildCondBr(g->b, LLVMBuildLoad2(g->b, g->i1, g->bad_index, ""), leave, go_on);
+    LLVMPositionBuilderAtEnd(g->b, leave);
+    release(g, work);
+    LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_INVALID_INDEX, false));
+    LLVMPositionBuilderAtEnd(g->b, go_on);
+    return n;
+}
+
+static void body(struct uk_codegen *g, LLVMValueRef work) {
     int nests = 0;
 
     for (const struct uk_node *n = g->f->body; n; n = n->next)
         nests++;
     const bool together = nests <= MOST_TOGETHER || g->device;
 
-    if (together)
-        uk_cg_nodes(g, g->f->body);
-    for (const struct uk_node *n = g->f->body; n && !together && !g->status; n = n->next)
-        uk_cg_nest(g, n);
+    for (const struct uk_node *n = g->f->body; n && !g->status;) {
+        if (uk_check_in(n)) {
+            n = checks(g, n, work);
+            continue;
+        }
+        if (together)
+            uk_cg_node(g, n);
+        else
+            uk_cg_nest(g, n);
+        n = n->next;
+    }
 }
 
 /* ---- the function ---- */
@@ -130,12 +163,8 @@ static void function(struct uk_codegen *g, LLVMTypeRef type) {
     }
     work = uk_cg_workspace(g);
     uk_cg_alias_scopes(g);
-    body(g);
-    if (work && !g->f->work_argument && !g->device) {
-        LLVMTypeRef free_type = LLVMFunctionType(LLVMVoidTypeInContext(g->llvm), &g->ptr, 1, false);
-
-        LLVMBuildCall2(g->b, free_type, uk_cg_declare(g, "free", free_type), &work, 1, "");
-    }
+    body(g, work);
+    release(g, work);
     LLVMBuildRet(g->b, LLVMConstInt(g->i32, UK_OK, false));
 }
 

@@ -51,7 +51,7 @@ bool uk_cg_not_negative(const struct uk_codegen *g, const struct uk_index *e) {
     case UK_I_SUB:
         return false;
     default:
-        return true; /* remainders and truth values */
+        return true; /* remainders, truth values, and elements that are subscripts */
     }
 }
 
@@ -123,8 +123,27 @@ static LLVMValueRef least(struct uk_codegen *g, const struct uk_index *e) {
                            2);
 }
 
+/* An element that is a subscript, plus the extent where that is wanted and it is negative. */
+static LLVMValueRef element(struct uk_codegen *g, const struct uk_index *e) {
+    const struct uk_access a = uk_element_access(e);
+    const enum uk_type type = a.tensor->type;
+    LLVMValueRef v = LLVMBuildLoad2(g->b, uk_llvm_type(g->llvm, type), uk_cg_address(g, &a, true), "");
+
+    LLVMSetAlignment(v, (unsigned)uk_type_bytes(type));
+    uk_cg_mark_access(g, v, a.tensor);
+    v = LLVMBuildIntCast2(g->b, v, g->i64, type != UK_U8, "");
+    if (!e->b || type == UK_U8)
+        return v;
+    LLVMValueRef extent = uk_cg_index(g, e->b),
+                 below = LLVMBuildICmp(g->b, LLVMIntSLT, v, uk_cg_int(g, 0), "");
+
+    return LLVMBuildSelect(g->b, below, LLVMBuildAdd(g->b, v, extent, ""), v, "");
+}
+
 LLVMValueRef uk_cg_index(struct uk_codegen *g, const struct uk_index *e) {
     switch (e->op) {
+    case UK_I_ELEMENT:
+        return element(g, e);
     case UK_I_INT:
         return uk_cg_int(g, e->value);
     case UK_I_VAR:

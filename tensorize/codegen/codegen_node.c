@@ -259,9 +259,19 @@ static void condition(struct uk_codegen *g, const struct uk_node *n) {
     LLVMPositionBuilderAtEnd(g->b, after);
 }
 
+/* Noted, so that the loop can run in vectors: the function returns behind it. */
+static void check(struct uk_codegen *g, const struct uk_node *n) {
+    LLVMValueRef v = uk_cg_index(g, n->value);
+    LLVMValueRef low = LLVMBuildICmp(g->b, LLVMIntSLT, v, uk_cg_index(g, n->lower), ""),
+                 high = LLVMBuildICmp(g->b, LLVMIntSGE, v, uk_cg_index(g, n->upper), "");
+    LLVMValueRef before = LLVMBuildLoad2(g->b, g->i1, g->bad_index, "");
+
+    LLVMBuildStore(g->b, LLVMBuildOr(g->b, before, LLVMBuildOr(g->b, low, high, ""), ""), g->bad_index);
+}
+
 /* What the host of a GPU runs itself: loops around launches. */
 static bool is_for_host(struct uk_codegen *g, const struct uk_node *n) {
-    if (n->op != UK_N_STORE && n->op != UK_N_CALL)
+    if (n->op != UK_N_STORE && n->op != UK_N_CALL && n->op != UK_N_CHECK)
         return true;
     uk_cg_fail(g, UK_UNSUPPORTED, "its loops are not bound to blocks of a kernel; bind one to block.x, stage",
                n->stage ? n->stage : "");
@@ -300,6 +310,9 @@ void uk_cg_node(struct uk_codegen *g, const struct uk_node *n) {
         break;
     case UK_N_LAUNCH:
         uk_cg_launch(g, n);
+        break;
+    case UK_N_CHECK:
+        check(g, n);
         break;
     }
     g->bindings = outside;

@@ -67,6 +67,8 @@ struct uk_codegen {
     struct uk_given_scalar *scalars;
     /* Not NULL: index arithmetic is checked, and overflow is or-ed into it (an i1). */
     LLVMValueRef *overflow;
+    LLVMValueRef
+        bad_index; /* a variable: an element that is a subscript is outside; NULL: none was tested yet */
     int tasks;
     unsigned first;            /* parameters of the function before those of the program */
     struct uk_codegen *device; /* of the host's part: writes kernels */

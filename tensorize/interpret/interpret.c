@@ -110,7 +110,8 @@ enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v) {
     if (!status)
         status = uk_check_apart(p, v->size);
     for (struct uk_statement *s = p->statements; s && !status; s = s->next)
-        status = uk_run_statement(&f, s, UK_FORM_COMPUTE, false);
+        if (!(status = uk_check_elements(&f, s)))
+            status = uk_run_statement(&f, s, UK_FORM_COMPUTE, false);
     uk_arena_free(&f.arena);
     return status;
 }

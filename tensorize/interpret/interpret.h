@@ -169,6 +169,11 @@ enum uk_status uk_run_form(struct uk_frame *f, const struct uk_intrinsic *i, enu
 /* Runs one statement as it is (form COMPUTE), or its reset or update form; or only checks its subscripts. */
 enum uk_status uk_run_statement(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                                 bool check_only);
+/* Tests the elements that are subscripts in the statement (interpret_element.c). */
+enum uk_status uk_check_elements(struct uk_frame *f, struct uk_statement *s);
+/* Whether lower <= value < upper, for an element that is a subscript; if not, that is the run's failure. */
+bool uk_check_element(struct uk_frame *f, const struct uk_index *element, int64_t value, int64_t lower,
+                      int64_t upper, struct uk_position at);
 /* What uk_interpret_points says, where every tensor has its storage. */
 enum uk_status uk_run_points(struct uk_frame *f, struct uk_statement *s, enum uk_form_kind form,
                              const struct uk_points *points);

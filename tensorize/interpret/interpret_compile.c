@@ -3,9 +3,23 @@
 #include <inttypes.h>
 #include "interpret.h"
 
+/* An element that is a subscript. */
+struct loaded {
+    struct uk_code *element;
+    int64_t extent; /* that is added where it is negative; 0: none is */
+};
+
+static int64_t load_index(struct uk_frame *f, const struct loaded *l) {
+    const int64_t v = uk_run_value(f, l->element).i;
+
+    return v < 0 ? v + l->extent : v;
+}
+
 int64_t uk_frame_value(const struct uk_var *v, void *frame) {
     const struct uk_frame *f = frame;
 
+    if (v->kind == UK_VAR_LOADED)
+        return load_index(frame, v->loaded);
     if (v->definition)
         return uk_index_eval(v->definition, uk_frame_value, frame, &((struct uk_frame *)frame)->overflow);
     return v->kind == UK_VAR_SIZE ? f->size[v->number] : f->slot[v->slot];
@@ -14,6 +28,8 @@ int64_t uk_frame_value(const struct uk_var *v, void *frame) {
 static bool is_constant(const struct uk_index *e) {
     if (e->op == UK_I_VAR)
         return e->var->kind == UK_VAR_SIZE;
+    if (e->op == UK_I_ELEMENT)
+        return false;
     return (!e->a || is_constant(e->a)) && (!e->b || is_constant(e->b)) && (!e->c || is_constant(e->c));
 }
 
@@ -33,6 +49,35 @@ static bool add_constant(struct uk_flat *out, int64_t value, int64_t coefficient
 
     return !__builtin_mul_overflow(value, coefficient, &product) &&
            !__builtin_add_overflow(out->constant, product, &out->constant);
+}
+
+/* The variable whose value is that of the element. */
+static struct uk_index *load_of(struct uk_frame *f, const struct uk_index *e) {
+    struct uk_expr *access = uk_alloc(&f->arena, sizeof *access);
+    struct loaded *l = uk_alloc(&f->arena, sizeof *l);
+    struct uk_var *v = uk_alloc(&f->arena, sizeof *v);
+
+    if (!access || !l || !v)
+        return NULL;
+    *access = (struct uk_expr){
+        .op = UK_E_ACCESS, .type = e->tensor->type, .access = uk_element_access(e), .at = e->at, .depth = 1};
+    *l = (struct loaded){.element = uk_compile_value(f, access, true)};
+    if (e->b)
+        l->extent = uk_index_eval(e->b, uk_frame_value, f, &f->overflow);
+    *v = (struct uk_var){.name = e->tensor->name, .kind = UK_VAR_LOADED, .loaded = l};
+    return l->element ? uk_index_var(&f->arena, v) : NULL;
+}
+
+/* e with variables in the place of elements of tensors. */
+static const struct uk_index *with_loads(struct uk_frame *f, const struct uk_index *e) {
+    if (!uk_has_element(e))
+        return e;
+    if (e->op == UK_I_ELEMENT)
+        return load_of(f, e);
+    const struct uk_index *a = with_loads(f, e->a), *b = e->b ? with_loads(f, e->b) : NULL;
+
+    return a && (b || !e->b) ? uk_index_node(&f->arena, e->op, (struct uk_index *)a, (struct uk_index *)b)
+                             : NULL;
 }
 
 bool uk_flatten(struct uk_frame *f, const struct uk_index *e, int64_t coefficient, struct uk_flat *out) {
@@ -66,6 +111,10 @@ bool uk_flatten(struct uk_frame *f, const struct uk_index *e, int64_t coefficien
     }
     if (out->trees == UK_MAX_DIMS)
         return false;
+    if (!(e = with_loads(f, e))) {
+        f->status = f->status ? f->status : uk_out_of_memory(f->context);
+        return false;
+    }
     out->tree[out->trees] = e;
     out->tree_coefficient[out->trees++] = coefficient;
     return true;

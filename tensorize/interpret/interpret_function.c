@@ -8,7 +8,7 @@
 struct ready {
     const struct uk_node *node;
     struct ready *next, *body, *other;
-    struct uk_flat target;      /* STORE */
+    struct uk_flat target;      /* STORE; CHECK: the value */
     struct uk_storage *storage; /* STORE */
     struct uk_code *value;      /* STORE */
     struct uk_flat *operand;    /* CALL: the address of each operand's origin */
@@ -50,6 +50,8 @@ static bool prepare_node(struct uk_frame *f, const struct uk_node *n, struct rea
                (r->value = uk_compile_value(f, n->expr, true));
     if (n->op == UK_N_CALL)
         return prepare_call(f, n, r);
+    if (n->op == UK_N_CHECK)
+        return uk_flatten(f, n->value, 1, &r->target) || f->status;
     if (n->var && n->var->slot < 0) {
         if (f->slots == 4096) {
             f->status =
@@ -256,6 +258,10 @@ static void run_nodes(struct uk_frame *f, const struct ready *r) {
             break;
         case UK_N_BARRIER:
             uk_races_barrier(f);
+            break;
+        case UK_N_CHECK:
+            uk_check_element(f, n->value, uk_flat_value(f, &r->target), value_of(f, n->lower),
+                             value_of(f, n->upper), n->at);
             break;
         case UK_N_LAUNCH:
             run_launch(f, r);

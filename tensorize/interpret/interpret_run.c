@@ -69,6 +69,15 @@ static bool bound_access(struct run *r, const struct uk_access *a) {
         int64_t least, most;
 
         b.extent[i] = uk_index_eval(a->tensor->shape[i], uk_frame_value, f, &overflow);
+        if (a->index[i]->op == UK_I_ELEMENT) { /* is tested when it has a value; here it counts as 0 */
+            const struct uk_access own = uk_element_access(a->index[i]);
+
+            if (!bound_access(r, &own))
+                return false;
+            b.next = r->bounds;
+            b.extent[i] = 1;
+            continue;
+        }
         if (overflow || !uk_flatten(f, a->index[i], 1, &b.index[i]))
             return out_of_bounds(r, a, i, INT64_MIN, INT64_MAX, b.extent[i]);
         proved = proved && interval(r, &b.index[i], &least, &most) && least >= 0 && most < b.extent[i];

@@ -81,10 +81,29 @@ static bool all_known(struct uk_program *p, const struct uk_statement *s, const 
     return (!e->a || all_known(p, s, e->a)) && (!e->b || all_known(p, s, e->b));
 }
 
-/* Calls visit for each access of the right side, pad'ed or not, and each index(). */
+typedef bool visit_access(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded);
+
+/* The elements that are subscripts of the access. */
+static bool visit_subscripts(struct uk_program *p, struct uk_statement *s, const struct uk_access *a,
+                             visit_access *visit) {
+    for (int d = 0; d < a->tensor->dims; d++) {
+        if (a->index[d]->op != UK_I_ELEMENT)
+            continue;
+        struct uk_expr e = {
+            .op = UK_E_ACCESS, .access = uk_element_access(a->index[d]), .at = a->index[d]->at, .depth = 1};
+
+        if (!visit(p, s, &e, false))
+            return false;
+    }
+    return true;
+}
+
+/* Calls visit for each access of the right side, pad'ed or not, those in subscripts too, and each index(). */
 static bool visit_right(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded,
-                        bool (*visit)(struct uk_program *, struct uk_statement *, struct uk_expr *, bool)) {
+                        visit_access *visit) {
     if ((e->op == UK_E_ACCESS || e->op == UK_E_INDEX) && !visit(p, s, e, padded))
+        return false;
+    if (e->op == UK_E_ACCESS && !visit_subscripts(p, s, &e->access, visit))
         return false;
     for (int i = 0; i < 3 && e->arg[i]; i++)
         if (!visit_right(p, s, e->arg[i], e->op == UK_E_PAD && i == 0, visit))
@@ -92,15 +111,38 @@ static bool visit_right(struct uk_program *p, struct uk_statement *s, struct uk_
     return true;
 }
 
+/* An element as a subscript of t; its own subscripts are those of an access that is visited too. */
+static bool check_element(struct uk_program *p, const struct uk_index *e, const struct uk_tensor *t,
+                          bool padded) {
+    if (padded)
+        return uk_program_fail(
+            p, UK_REFUSED, e->at,
+            "an element of %s is a subscript of %s under pad, which has no test for it; read "
+            "%s without pad",
+            e->tensor->name, t->name, t->name);
+    if (e->tensor->layout)
+        return uk_program_fail(p, UK_REFUSED, e->at,
+                               "%s has a layout, and its elements are subscripts; store it without one",
+                               e->tensor->name);
+    const struct uk_access own = uk_element_access(e);
+
+    for (int d = 0; d < e->tensor->dims; d++)
+        if (!uk_check_affine(p, own.index[d], true))
+            return false;
+    return true;
+}
+
 static bool check_access(struct uk_program *p, struct uk_statement *s, struct uk_expr *e, bool padded) {
-    (void)padded;
     if (e->op == UK_E_INDEX)
         return uk_check_affine(p, e->index, true) && all_known(p, s, e->index);
     struct uk_tensor *t = e->access.tensor;
 
     t->is_read = true;
     for (int i = 0; i < t->dims; i++) {
-        if (!uk_check_affine(p, e->access.index[i], true) || !all_known(p, s, e->access.index[i]))
+        const struct uk_index *x = e->access.index[i];
+
+        if (x->op == UK_I_ELEMENT ? !check_element(p, x, t, padded)
+                                  : !uk_check_affine(p, x, true) || !all_known(p, s, x))
             return false;
         if (t == s->left.tensor && (!uk_index_equal(e->access.index[i], s->left.index[i]) || s->reduce))
             return uk_program_fail(

@@ -24,6 +24,12 @@ bool uk_check_affine(struct uk_program *p, const struct uk_index *e, bool iterat
     case UK_I_DIV:
     case UK_I_MOD:
         return uk_check_affine(p, e->a, iterators) && uk_check_affine(p, e->b, iterators);
+    case UK_I_ELEMENT:
+        return uk_program_fail(
+            p, UK_REFUSED, e->at,
+            "an element of %s stands in an integer expression; it can only be a whole subscript of an "
+            "element that is read: compute with it in a tensor of its own",
+            e->tensor->name);
     default:
         return uk_program_fail(p, UK_REFUSED, e->at, "this is no affine expression; use + - * / %% only");
     }

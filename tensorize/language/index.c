@@ -54,7 +54,26 @@ bool uk_index_equal(const struct uk_index *a, const struct uk_index *b) {
         return false;
     if (a->op == UK_I_VAR)
         return a->var == b->var;
-    return uk_index_equal(a->a, b->a) && uk_index_equal(a->b, b->b) && uk_index_equal(a->c, b->c);
+    return a->tensor == b->tensor && a->wraps == b->wraps && uk_index_equal(a->a, b->a) &&
+           uk_index_equal(a->b, b->b) && uk_index_equal(a->c, b->c);
+}
+
+bool uk_has_element(const struct uk_index *e) {
+    return e &&
+           (e->op == UK_I_ELEMENT || uk_has_element(e->a) || uk_has_element(e->b) || uk_has_element(e->c));
+}
+
+struct uk_access uk_element_access(const struct uk_index *e) {
+    struct uk_access access = {.tensor = e->tensor, .at = e->at};
+    struct uk_index *rest = e->a;
+
+    for (int d = 0; d < e->tensor->dims; d++) {
+        const bool more = d + 1 < e->tensor->dims;
+
+        access.index[d] = more ? rest->a : rest;
+        rest = more ? rest->b : NULL;
+    }
+    return access;
 }
 
 bool uk_mentions(const struct uk_index *e, const struct uk_var *v) {
@@ -117,6 +136,8 @@ static int64_t apply(enum uk_index_op op, int64_t l, int64_t r, bool *overflow) 
     case UK_I_INT:
     case UK_I_VAR:
     case UK_I_SELECT:
+    case UK_I_ELEMENT:
+    case UK_I_LIST:
         break;
     }
     return 0;
@@ -129,6 +150,10 @@ int64_t uk_index_eval(const struct uk_index *e, int64_t (*value)(const struct uk
         return e->value;
     case UK_I_VAR:
         return value(e->var, user);
+    case UK_I_ELEMENT: /* has no value without memory */
+    case UK_I_LIST:
+        *overflow = true;
+        return 0;
     case UK_I_SELECT:
         return uk_index_eval(uk_index_eval(e->a, value, user, overflow) ? e->b : e->c, value, user, overflow);
     case UK_I_AND:
@@ -353,6 +378,8 @@ struct uk_index *uk_index_op(struct uk_arena *a, enum uk_index_op op, struct uk_
 
     if (!l || (!r && !unary))
         return NULL;
+    if (op == UK_I_LIST)
+        return uk_index_node(a, op, l, r);
     if (uk_index_is_int(l, &x) && (unary || uk_index_is_int(r, &y))) {
         int64_t v = apply(op, x, y, &overflow);
 
@@ -432,4 +459,21 @@ struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct 
         e->depth = deeper(deeper(deeper(1, c), l), r);
     }
     return e;
+}
+
+struct uk_index *uk_index_with(struct uk_arena *a, const struct uk_index *e, struct uk_index *l,
+                               struct uk_index *r) {
+    if (l == e->a && r == e->b)
+        return (struct uk_index *)e;
+    if (e->op != UK_I_ELEMENT)
+        return uk_index_op(a, e->op, l, r);
+    struct uk_index *other = l && (r || !e->b) ? node(a, e->op, e->at) : NULL;
+
+    if (other) {
+        *other = *e;
+        other->a = l;
+        other->b = r;
+        other->depth = deeper(deeper(1, l), r);
+    }
+    return other;
 }

@@ -23,7 +23,7 @@ enum {
 
 /* ---- integer expressions ---- */
 
-enum uk_var_kind { UK_VAR_SIZE, UK_VAR_ITERATOR, UK_VAR_LOOP };
+enum uk_var_kind { UK_VAR_SIZE, UK_VAR_ITERATOR, UK_VAR_LOOP, UK_VAR_LOADED };
 
 struct uk_var {
     const char *name;
@@ -31,6 +31,7 @@ struct uk_var {
     struct uk_position at;
     int number;            /* sizes: position in the program's list */
     int slot;              /* of the interpreter */
+    const void *loaded;    /* LOADED: what the interpreter loads for its value */
     bool has_default;      /* sizes: `size M = 1024` */
     int64_t default_value; /* of uk run, bench, tune only */
     int scope;             /* sizes: parameters.c */
@@ -52,6 +53,8 @@ enum uk_index_op {
     UK_I_MOD, /* DIV floors, MOD is its remainder; divisor > 0 */
     UK_I_MIN,
     UK_I_MAX,
+    UK_I_ELEMENT, /* of `tensor`, at the subscripts a; wraps: plus the extent b where it is negative */
+    UK_I_LIST,    /* subscript a of an ELEMENT, and those behind it */
     UK_I_EQ,
     UK_I_NE,
     UK_I_LT,
@@ -66,9 +69,11 @@ enum uk_index_op {
 
 struct uk_index {
     enum uk_index_op op;
-    int64_t value;      /* INT */
-    struct uk_var *var; /* VAR */
-    bool is_offset;     /* VAR: an iterator that is written with an offset of 0 */
+    int64_t value;            /* INT */
+    struct uk_var *var;       /* VAR */
+    bool is_offset;           /* VAR: an iterator that is written with an offset of 0 */
+    bool wraps;               /* ELEMENT: wrap(I[k]); b is NULL until it is a subscript of a tensor */
+    struct uk_tensor *tensor; /* ELEMENT */
     struct uk_index *a, *b, *c;
     int depth; /* of the tree; a leaf is 1 */
     struct uk_position at;
@@ -88,6 +93,11 @@ struct uk_index *uk_index_node(struct uk_arena *a, enum uk_index_op op, struct u
                                struct uk_index *r);
 struct uk_index *uk_index_select(struct uk_arena *a, struct uk_index *c, struct uk_index *l,
                                  struct uk_index *r);
+/* e with other operands. */
+struct uk_index *uk_index_with(struct uk_arena *a, const struct uk_index *e, struct uk_index *l,
+                               struct uk_index *r);
+/* Is an element of a tensor in it? */
+bool uk_has_element(const struct uk_index *e);
 /* A number, or a size that --define made one. */
 bool uk_index_is_int(const struct uk_index *e, int64_t *value);
 /* The same expression; numbers, and sizes that --define made numbers, by their values. */
@@ -148,6 +158,9 @@ struct uk_access {
         *index[UK_MAX_DIMS]; /* logical, tensor->dims of them (loop IR: stored, stored_dims of them) */
     struct uk_position at;
 };
+
+/* The access that an ELEMENT is. */
+struct uk_access uk_element_access(const struct uk_index *e);
 
 /* ---- value expressions ---- */
 
@@ -471,6 +484,10 @@ int64_t uk_tensor_elements(const struct uk_tensor *t, int64_t (*value)(const str
 enum uk_status uk_check_program(struct uk_program *p);
 /* The same for a program that a user gives, which may have failed before, or be NULL. */
 enum uk_status uk_check_rules(struct uk_program *p);
+/* element_range.c: whether elements of the tensor are subscripts, and which values lower <= v < upper these may have, wherever they are
+ * read; false also if there is none. */
+bool uk_element_range(const struct uk_program *p, const struct uk_tensor *t, const int64_t *size,
+                      int64_t *lower, int64_t *upper);
 /* check_pad.c: warns of sums that read under pad along a dimension of another size. */
 enum uk_status uk_warn_of_pads(const struct uk_program *p);
 /* check_sizes.c: whether a program has a statement; and whether its tensors, as far as constants give their sizes, fit the target. */

@@ -104,6 +104,7 @@ static const char *const reserved[] = {
     "i16",
     "i8",
     "u8",
+    "wrap",
 };
 
 const char *uk_reserved_word(size_t i) {

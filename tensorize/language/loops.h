@@ -7,7 +7,7 @@
 #error "include language/language.h"
 #endif
 
-enum uk_node_op { UK_N_FOR, UK_N_IF, UK_N_LET, UK_N_CALL, UK_N_STORE, UK_N_LAUNCH, UK_N_BARRIER };
+enum uk_node_op { UK_N_FOR, UK_N_IF, UK_N_LET, UK_N_CALL, UK_N_STORE, UK_N_LAUNCH, UK_N_BARRIER, UK_N_CHECK };
 enum uk_loop_kind {
     UK_LOOP_SERIAL,
     UK_LOOP_PARALLEL,
@@ -23,7 +23,8 @@ struct uk_node {
     enum uk_node_op op;
     struct uk_node *next;
     /* FOR: for var = lower; var < upper; var += step (step > 0). PARALLEL: iterations are independent.
-     * LET: var = value, visible in `body`. IF: `condition`, body, other. */
+     * LET: var = value, visible in `body`. IF: `condition`, body, other.
+     * CHECK: lower <= value < upper, or the function returns UK_INVALID_INDEX before the next nest begins. */
     struct uk_var *var;
     struct uk_index *lower, *upper;
     int64_t step;
@@ -35,7 +36,7 @@ struct uk_node {
     int axis;              /* BLOCK, THREAD: 0 to 2 for x to z; 3: a digit of the thread's number */
     int64_t weight;        /* THREAD: what an iteration adds to that number */
     int slots;             /* of a pipeline that is not made yet; else 0 */
-    struct uk_position at; /* of the step that made the loop what it is */
+    struct uk_position at; /* of the step that made the loop what it is; CHECK: of the access */
     /* LAUNCH: `body` is a kernel, whose loops over blocks are outermost; their extents, and those of its threads, 1 where
      * an axis is not bound. BLOCK: that of the threads too. */
     struct uk_index *grid[UK_AXES];
@@ -58,6 +59,13 @@ struct uk_node {
     struct uk_expr **scalar;
     const char *stage; /* whose instance this is, for printing */
 };
+
+/* A nest has no CHECK, or is there for one alone. */
+static inline const struct uk_node *uk_check_in(const struct uk_node *n) {
+    while (n && n->op != UK_N_CHECK)
+        n = n->body;
+    return n;
+}
 
 /* Up to so many bytes, two rows of 16 sums, a tile may be a variable of the function instead (codegen_work.c). */
 enum { UK_VARIABLE_BYTES = 128 };

@@ -42,9 +42,12 @@ enum uk_type uk_expect_type(struct uk_parser *ps);
 struct uk_index *uk_parse_affine(struct uk_parser *ps);
 /* "[" affine, ... "]": how many, at most UK_MAX_DIMS */
 int uk_parse_affines(struct uk_parser *ps, struct uk_index *list[]);
+/* The same of what `parse` takes. */
+int uk_parse_list(struct uk_parser *ps, struct uk_index *list[], struct uk_index *parse(struct uk_parser *));
 struct uk_index *uk_parse_relations(struct uk_parser *ps);
 struct uk_map *uk_parse_layout(struct uk_parser *ps);
 struct uk_expr *uk_parse_expression(struct uk_parser *ps);
+/* parse_element.c: an element of a statement, whose subscripts may be elements too. */
 struct uk_tensor *uk_parse_access(struct uk_parser *ps, struct uk_index *index[]);
 bool uk_parse_statement(struct uk_parser *ps);
 bool uk_parse_tensor(struct uk_parser *ps);

@@ -53,6 +53,12 @@ static struct uk_index *affine_name(struct uk_parser *ps) {
         return map_name(ps, name, at);
     if (ps->names == UK_NAMES_STEP)
         return step_name(ps, name, at);
+    if (uk_find_tensor(p, name) && uk_next_is(ps, "["))
+        return uk_program_fail(
+            p, UK_REFUSED, at,
+            "an element of %s stands in an integer expression; it can only be a whole subscript of an "
+            "element that is read: compute with it in a tensor of its own",
+            name);
     if (uk_find_tensor(p, name) || uk_find_scalar(p, name))
         return uk_program_fail(p, UK_REFUSED, at, "%s is a %s, not an integer; use a size or an iterator",
                                name, uk_find_tensor(p, name) ? "tensor" : "scalar");
@@ -138,7 +144,7 @@ struct uk_index *uk_parse_affine(struct uk_parser *ps) {
     return e;
 }
 
-int uk_parse_affines(struct uk_parser *ps, struct uk_index *list[]) {
+int uk_parse_list(struct uk_parser *ps, struct uk_index *list[], struct uk_index *parse(struct uk_parser *)) {
     int n = 0;
 
     if (!uk_expect(ps, "[", "subscripts and extents stand in [ ]"))
@@ -150,10 +156,14 @@ int uk_parse_affines(struct uk_parser *ps, struct uk_index *list[]) {
             uk_program_fail(ps->p, UK_REFUSED, ps->t->at, "more than %d dimensions; join some", UK_MAX_DIMS);
             return -1;
         }
-        if (!(list[n++] = uk_parse_affine(ps)))
+        if (!(list[n++] = parse(ps)))
             return -1;
     } while (uk_accept(ps, ","));
     return uk_expect(ps, "]", "separate by commas and close the bracket") ? n : -1;
+}
+
+int uk_parse_affines(struct uk_parser *ps, struct uk_index *list[]) {
+    return uk_parse_list(ps, list, uk_parse_affine);
 }
 
 struct uk_index *uk_parse_relations(struct uk_parser *ps) {
@@ -225,26 +235,6 @@ struct uk_map *uk_parse_layout(struct uk_parser *ps) {
     ps->names = names;
     ps->map = outer;
     return m->to_count < 0 ? NULL : m;
-}
-
-struct uk_tensor *uk_parse_access(struct uk_parser *ps, struct uk_index *index[]) {
-    struct uk_token *t = ps->t;
-    const char *name = uk_expect_name(ps, "an element");
-    struct uk_tensor *x = name ? uk_find_tensor(ps->p, name) : NULL;
-
-    if (!name)
-        return NULL;
-    if (!x)
-        return uk_program_fail(ps->p, UK_REFUSED, t->at,
-                               "%s is no tensor; declare it above, `tensor %s f32 [...]`", name, name);
-    int n = uk_parse_affines(ps, index);
-
-    if (n >= 0 && n != x->dims)
-        return uk_program_fail(ps->p, UK_REFUSED, t->at,
-                               "%s has %d dimension%s and %d subscript%s here; give one each", name, x->dims,
-                               x->dims == 1 ? "" : "s", n, n == 1 ? "" : "s");
-    ps->p->at = t->at;
-    return n < 0 ? NULL : x;
 }
 
 static struct uk_expr *element(struct uk_parser *ps) {

@@ -205,6 +205,16 @@ static bool check_copy(struct uk_program *d, const struct uk_statement *s) {
                                    from->access.tensor->name);
 }
 
+static bool indexes_by_element(const struct uk_expr *e) {
+    for (int n = 0; e->op == UK_E_ACCESS && n < e->access.tensor->dims; n++)
+        if (e->access.index[n]->op == UK_I_ELEMENT)
+            return true;
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        if (indexes_by_element(e->arg[i]))
+            return true;
+    return false;
+}
+
 static bool check_intrinsic(struct uk_intrinsic *i) {
     struct uk_program *d = i->declaration;
 
@@ -213,6 +223,13 @@ static bool check_intrinsic(struct uk_intrinsic *i) {
     for (i->computes = d->statements; i->computes->next; i->computes = i->computes->next)
         if (!check_copy(d, i->computes))
             return false;
+    for (const struct uk_statement *s = d->statements; s; s = s->next)
+        if (indexes_by_element(s->right))
+            return uk_program_fail(
+                d, UK_REFUSED, s->at,
+                "a subscript in intrinsic %s is an element of a tensor, which no kernel takes; "
+                "write it with integers, sizes and iterators",
+                i->name);
     for (const struct uk_statement *s = d->statements; s; s = s->next)
         if (s->ranges)
             return uk_program_fail(

@@ -89,6 +89,14 @@ static void put_binary_index(struct uk_text *t, const struct uk_index *e, int le
         uk_put(t, ")");
 }
 
+static void put_element_index(struct uk_text *t, const struct uk_index *e) {
+    const struct uk_access a = uk_element_access(e);
+
+    uk_put(t, e->wraps ? "wrap(" : "");
+    uk_print_access(t, &a, a.tensor->dims);
+    uk_put(t, e->wraps ? ")" : "");
+}
+
 static void put_index(struct uk_text *t, const struct uk_index *e, int least) {
     if (!e) {
         lose(t);
@@ -114,6 +122,9 @@ static void put_index(struct uk_text *t, const struct uk_index *e, int least) {
     case UK_I_NOT:
         uk_put(t, "not ");
         put_index(t, e->a, BIND_ATOM);
+        return;
+    case UK_I_ELEMENT:
+        put_element_index(t, e);
         return;
     case UK_I_MIN:
     case UK_I_MAX:

@@ -69,6 +69,17 @@ static void put_store(struct uk_text *t, const struct uk_node *n) {
     uk_put(t, "\n");
 }
 
+/* check 0 <= I[k] < V */
+static void put_check(struct uk_text *t, const struct uk_node *n) {
+    uk_put(t, "check ");
+    uk_print_index(t, n->lower);
+    uk_put(t, " <= ");
+    uk_print_index(t, n->value);
+    uk_put(t, " < ");
+    uk_print_index(t, n->upper);
+    uk_put(t, "\n");
+}
+
 static void put_nodes(struct uk_text *t, const struct uk_node *n, int depth) {
     for (; n; n = n->next) {
         indent(t, depth);
@@ -79,6 +90,9 @@ static void put_nodes(struct uk_text *t, const struct uk_node *n, int depth) {
             break;
         case UK_N_BARRIER:
             uk_put(t, "barrier\n");
+            break;
+        case UK_N_CHECK:
+            put_check(t, n);
             break;
         case UK_N_LAUNCH:
             put_launch(t, n);

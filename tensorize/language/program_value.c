@@ -64,6 +64,67 @@ struct uk_expr *uk_scalar_value(struct uk_program *p, struct uk_scalar *s) {
     return e;
 }
 
+struct uk_index *uk_index_element(struct uk_program *p, struct uk_tensor *t, struct uk_index *const index[]) {
+    struct uk_index *list[UK_MAX_DIMS], *at, *e;
+
+    if (!uk_may_build(p))
+        return NULL;
+    if (!t)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "the tensor is NULL; pass what uk_tensor returns");
+    if (!uk_is_own(p, "the tensor", t) || !uk_set_dims(p, "index", t->dims, index, list))
+        return NULL;
+    if (uk_type_is_float(t->type))
+        return uk_program_fail(p, UK_REFUSED, p->at,
+                               "%s is %s, and its elements are no subscripts; take a tensor of integers",
+                               t->name, uk_type_names[t->type]);
+    at = t->dims ? list[t->dims - 1] : uk_index_int(&p->arena, 0);
+    for (int d = t->dims - 2; d >= 0; d--)
+        at = uk_index_op(&p->arena, UK_I_LIST, list[d], at);
+    e = uk_program_made(p, uk_alloc(&p->arena, sizeof *e));
+    if (!uk_program_made(p, at) || !e)
+        return NULL;
+    *e = (struct uk_index){.op = UK_I_ELEMENT, .tensor = t, .a = at, .depth = at->depth + 1, .at = p->at};
+    if (e->depth > UK_MAX_DEPTH)
+        return uk_program_fail(p, UK_REFUSED, p->at, "more than %d operators in one expression; simplify it",
+                               UK_MAX_DEPTH);
+    return e;
+}
+
+struct uk_index *uk_index_wrap(struct uk_program *p, struct uk_index *element) {
+    struct uk_index *e;
+
+    if (!uk_may_build(p))
+        return NULL;
+    if (!element)
+        return uk_program_fail(p, UK_INVALID_ARGUMENT, p->at,
+                               "an operand is NULL; pass what the builders return");
+    if (!uk_is_own(p, "the element", element))
+        return NULL;
+    if (element->op != UK_I_ELEMENT)
+        return uk_program_fail(p, UK_REFUSED, p->at,
+                               "wrap takes an element of a tensor; pass what uk_index_element returns");
+    if ((e = uk_program_made(p, uk_alloc(&p->arena, sizeof *e)))) {
+        *e = *element;
+        e->wraps = true;
+    }
+    return e;
+}
+
+/* wrap(I[k]) as a subscript of a dimension: it has the extent that is added. */
+static struct uk_index *wrapped_by(struct uk_program *p, struct uk_index *e, struct uk_index *extent) {
+    struct uk_index *own;
+
+    if (e->op != UK_I_ELEMENT || !e->wraps)
+        return e;
+    if ((own = uk_program_made(p, uk_alloc(&p->arena, sizeof *own)))) {
+        *own = *e;
+        own->b = extent;
+        own->depth += own->depth <= extent->depth ? extent->depth : 0;
+    }
+    return own;
+}
+
 struct uk_expr *uk_element(struct uk_program *p, struct uk_tensor *t, struct uk_index *const index[]) {
     struct uk_expr *e = leaf(p, UK_E_ACCESS);
 
@@ -76,7 +137,12 @@ struct uk_expr *uk_element(struct uk_program *p, struct uk_tensor *t, struct uk_
         return NULL;
     e->access.tensor = t;
     e->access.at = p->at;
-    return uk_set_dims(p, "index", t->dims, index, e->access.index) ? e : NULL;
+    if (!uk_set_dims(p, "index", t->dims, index, e->access.index))
+        return NULL;
+    for (int d = 0; d < t->dims; d++)
+        if (!(e->access.index[d] = wrapped_by(p, e->access.index[d], t->shape[d])))
+            return NULL;
+    return e;
 }
 
 struct uk_expr *uk_literal(struct uk_program *p, int64_t value) {

@@ -517,7 +517,10 @@ enum uk_status uk_lower_stages(struct uk_schedule *s, struct uk_node **out) {
         s->at = n->main;
         if (n->main->parent)
             continue;
-        if (!(status = collect(n)))
+        status = collect(n);
+        for (int i = 0; i < n->stages && !status; i++)
+            status = uk_lower_checks(s, n->member[i].stage, &end);
+        if (!status)
             status = lower_nest(n, end);
         if (status)
             return status;

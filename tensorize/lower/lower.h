@@ -46,6 +46,9 @@ struct uk_node *uk_lower_store(struct uk_schedule *s, const struct uk_stage *st,
 struct uk_node *uk_lower_if(struct uk_schedule *s, const struct uk_stage *st, struct uk_index *condition,
                             struct uk_node *body, struct uk_node *other);
 
+/* lower_checks.c: appends the tests of the elements that are subscripts in the stage. */
+enum uk_status uk_lower_checks(struct uk_schedule *s, const struct uk_stage *st, struct uk_node ***end);
+
 /* constant_edges.c, fold_bias.c: changes of the loops, for targets without vectors. */
 enum uk_status uk_constant_edges(struct uk_schedule *s, struct uk_node *body);
 enum uk_status uk_fold_bias(struct uk_schedule *s, struct uk_node **body);

@@ -54,6 +54,9 @@ static bool pair(struct uk_attempt *t, int declared, int operand) {
     const struct uk_operand *o = &t->st->operand[operand];
     int n = uk_tensor_number(t->k->declaration, want);
 
+    if (uk_is_gathered(o))
+        return uk_differ(t, "an element of a tensor is a subscript of %s, and kernels take no such operand",
+                         o->tensor->name);
     if (want->type != o->tensor->type)
         return uk_differ(t, "%s has the type %s, %s of the kernel has %s", o->tensor->name,
                          uk_type_names[o->tensor->type], want->name, uk_type_names[want->type]);
@@ -126,12 +129,25 @@ static bool is_fixed(const struct uk_attempt *t, const struct uk_expr *e) {
     return true;
 }
 
+static bool reads_gathered(const struct uk_attempt *t, const struct uk_expr *e) {
+    if (e->op == UK_E_ACCESS)
+        return uk_is_gathered(&t->st->operand[uk_match_operand_of(t->st, e)]);
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i] && reads_gathered(t, e->arg[i]))
+            return true;
+    return false;
+}
+
 static bool bind_scalar(struct uk_attempt *t, const struct uk_scalar *want, const struct uk_expr *e) {
     int n = uk_scalar_number(t->k->declaration->scalars, want);
 
     if (want->type != e->type)
         return uk_differ(t, "the scalar %s of the kernel has the type %s, what stands here has %s",
                          want->name, uk_type_names[want->type], uk_type_names[e->type]);
+    if (reads_gathered(t, e))
+        return uk_differ(
+            t, "the scalar %s of the kernel would be read with an element of a tensor as a subscript",
+            want->name);
     if (!is_fixed(t, e))
         return uk_differ(t, "the scalar %s of the kernel would be %s, which changes within the nest",
                          want->name, e->op == UK_E_PAD ? "a pad" : "what the nest writes");

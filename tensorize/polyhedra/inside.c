@@ -3,13 +3,18 @@
 #include <isl/set.h>
 #include "polyhedra.h"
 
-/* Sizes for which the access leaves its tensor at some instance, added to `bad`. */
+/* Sizes for which the access, or one in its subscripts, leaves its tensor at some instance, added to `bad`. */
 static isl_set *outside(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a,
                         isl_set *bad) {
     for (int d = 0; d < a->tensor->dims; d++) {
         isl_set *set = uk_leaving(s, st, a, d);
 
         bad = set ? isl_set_union(bad, set) : bad;
+        if (a->index[d]->op == UK_I_ELEMENT) {
+            const struct uk_access own = uk_element_access(a->index[d]);
+
+            bad = outside(s, st, &own, bad);
+        }
     }
     return bad;
 }

@@ -235,6 +235,13 @@ isl_set *uk_outer_set(struct uk_schedule *s, const struct uk_stage *st, int loop
     return set;
 }
 
+isl_map *uk_isl_any(isl_space *sp) {
+    isl_space *one = isl_space_set_from_params(isl_space_params(isl_space_copy(sp)));
+
+    one = isl_space_add_dims(one, isl_dim_set, 1);
+    return isl_map_from_domain_and_range(isl_set_universe(isl_space_copy(sp)), isl_set_universe(one));
+}
+
 static void scope_of(struct uk_schedule *s, const struct uk_stage *st) {
     uk_scope_begin(s);
     uk_scope_stage(s, st);
@@ -272,7 +279,8 @@ static bool is_plain(const struct uk_stage *st, const struct uk_index *index, co
 isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d) {
     struct uk_affine f;
 
-    if (is_plain(st, a->index[d], a->tensor->shape[d]) || uk_affine_of(s, st, a->index[d], &f))
+    if (uk_has_element(a->index[d]) || is_plain(st, a->index[d], a->tensor->shape[d]) ||
+        uk_affine_of(s, st, a->index[d], &f))
         return NULL;
     isl_space *sp = uk_loop_space(s, st->loops, NULL);
     isl_pw_aff *x = form_affine(s, st, sp, &f, st->loops);
@@ -294,7 +302,9 @@ static isl_map *loops_to(struct uk_schedule *s, const struct uk_stage *st, const
     isl_map *m = isl_map_from_domain(uk_outer_set(s, st, st->loops, NULL));
 
     for (int i = 0; i < n; i++)
-        m = isl_map_flat_range_product(m, isl_map_from_pw_aff(form_affine(s, st, sp, &f[i], st->loops)));
+        m = isl_map_flat_range_product(
+            m, uk_has_element(f[i].general) ? uk_isl_any(sp)
+                                            : isl_map_from_pw_aff(form_affine(s, st, sp, &f[i], st->loops)));
     isl_space_free(sp);
     return m;
 }

@@ -39,6 +39,8 @@ isl_set *uk_relation_set(struct uk_schedule *s, const struct uk_stage *st, isl_s
                          const struct uk_index *e);
 isl_pw_aff *uk_isl_affine(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
                           const struct uk_index *e);
+/* From every point of the space to all integers: of an index that is an element of a tensor. */
+isl_map *uk_isl_any(isl_space *sp);
 isl_set *uk_relation_params(struct uk_schedule *s, const struct uk_index *relation);
 /* The sizes for which the stage has an instance. */
 isl_set *uk_instance_sizes(struct uk_schedule *s, const struct uk_stage *st);
@@ -54,7 +56,8 @@ enum uk_status uk_check_parallel(struct uk_schedule *s, struct uk_stage *st, int
  * too? Loops [0, host) of both have the same values, [host, inside) are over blocks. Also where isl fails. */
 bool uk_crosses(struct uk_schedule *s, const struct uk_stage *a, const struct uk_stage *b, int operand,
                 int host, int inside, bool blocks);
-/* Sizes for which, at some instance, the access leaves its tensor's shape in dimension d. NULL: for none, without asking isl. */
+/* Sizes for which, at some instance, the access leaves its tensor's shape in dimension d. NULL: for none, without asking isl, as
+ * where the index is an element of a tensor, which is tested when it is known. */
 isl_set *uk_leaving(struct uk_schedule *s, const struct uk_stage *st, const struct uk_access *a, int d);
 enum uk_status uk_isl_status(struct uk_schedule *s);
 

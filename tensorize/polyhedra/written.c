@@ -32,6 +32,16 @@ static isl_set *below(struct uk_schedule *s, const struct uk_stage *st, isl_spac
     return isl_pw_aff_lt_set(uk_isl_affine(s, st, sp, e), uk_isl_affine(s, st, sp, extent));
 }
 
+/* From every point to 0 <= index < extent: what an index can be that is an element of a tensor. */
+static isl_map *any_of(struct uk_schedule *s, const struct uk_stage *st, isl_space *sp,
+                       const struct uk_index *extent) {
+    isl_map *all = uk_isl_any(sp), *end = isl_map_from_pw_aff(uk_isl_affine(s, st, sp, extent));
+
+    all = isl_map_lower_bound_si(all, isl_dim_out, 0, 0);
+    return isl_map_intersect(
+        all, isl_map_apply_range(end, isl_map_lex_gt(isl_space_range(isl_map_get_space(all)))));
+}
+
 /* Elements of the access' tensor, of those that exist, for all values of the statement's iterators; those of a sum have terms that
  * `where` leaves out. */
 static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t, const struct uk_access *a) {
@@ -50,6 +60,8 @@ static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t,
             box = isl_set_intersect(box, below(s, st, sp, v, t->extent[i]));
     }
     for (int d = 0; d < a->tensor->dims; d++) {
+        if (uk_has_element(a->index[d]))
+            continue;
         isl_set *low = isl_pw_aff_nonneg_set(uk_isl_affine(s, st, sp, a->index[d]));
 
         box = isl_set_intersect(isl_set_intersect(box, low),
@@ -60,7 +72,9 @@ static isl_set *elements_of(struct uk_schedule *s, const struct uk_statement *t,
     isl_map *m = isl_map_from_domain(box);
 
     for (int d = 0; d < a->tensor->dims; d++)
-        m = isl_map_flat_range_product(m, isl_map_from_pw_aff(uk_isl_affine(s, st, sp, a->index[d])));
+        m = isl_map_flat_range_product(m, uk_has_element(a->index[d])
+                                              ? any_of(s, st, sp, a->tensor->shape[d])
+                                              : isl_map_from_pw_aff(uk_isl_affine(s, st, sp, a->index[d])));
     isl_space_free(sp);
     return isl_map_range(m);
 }
@@ -119,6 +133,12 @@ static enum uk_status check_reads(struct uk_schedule *s, const struct uk_stateme
                                   const struct uk_expr *e) {
     enum uk_status status = e->op == UK_E_ACCESS ? check_read(s, t, &e->access) : UK_OK;
 
+    for (int d = 0; e->op == UK_E_ACCESS && d < e->access.tensor->dims && !status; d++)
+        if (e->access.index[d]->op == UK_I_ELEMENT) {
+            const struct uk_access own = uk_element_access(e->access.index[d]);
+
+            status = check_read(s, t, &own);
+        }
     for (int i = 0; i < 3 && e->arg[i] && !status; i++)
         status = check_reads(s, t, e->arg[i]);
     return status;

@@ -267,12 +267,35 @@ void uk_link_before(struct uk_schedule *s, struct uk_stage *st, const struct uk_
     *at = st;
 }
 
+static bool is_written_in(const struct uk_attaching *a, const struct uk_tensor *t) {
+    for (const struct uk_stage *st = a->s->stages; st; st = st->next)
+        if ((st == a->st || uk_root_of(st) == uk_root_of(a->at)) && uk_stage_writes(st, t))
+            return true;
+    return false;
+}
+
+/* Elements that are subscripts are tested before the nest begins: nothing in it may write them. */
+static enum uk_status check_subscripts(const struct uk_attaching *a) {
+    for (const struct uk_stage *st = a->s->stages; st; st = st->next) {
+        if (st != a->st && uk_root_of(st) != uk_root_of(a->at))
+            continue;
+        for (int o = 1; o < st->operands; o++)
+            if (st->operand[o].is_subscript && is_written_in(a, st->operand[o].tensor))
+                return uk_refuse_attach(
+                    a,
+                    "elements of %s are subscripts in stage %s, which are tested before its nest "
+                    "begins, and one nest would write and read them; leave it where it is",
+                    st->operand[o].tensor->name, st->name);
+    }
+    return UK_OK;
+}
+
 enum uk_status uk_apply_attach(struct uk_schedule *s, struct uk_step *step) {
     bool after = step->kind == UK_STEP_REVERSE_COMPUTE_AT;
     struct uk_attaching a = {.s = s, .step = step, .what = after ? "reverse_compute_at" : "compute_at"};
     enum uk_status status;
 
-    if ((status = find_place(&a, after)) || (status = find_stage(&a)))
+    if ((status = find_place(&a, after)) || (status = find_stage(&a)) || (status = check_subscripts(&a)))
         return status;
     return after ? uk_attach_consumer(&a) : uk_attach_producer(&a);
 }

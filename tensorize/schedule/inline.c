@@ -75,9 +75,21 @@ static enum uk_status check_reader(const struct inlining *i, const struct uk_sta
     if (r->match)
         return refuse(i, "stage ", r->name,
                       ", which reads it, is tensorized already; put the step before that");
-    for (int o = 1; o < r->operands; o++)
-        if (r->operand[o].tensor == i->tensor && r->operand[o].pad != UK_PAD_NONE)
+    for (int o = 1; o < r->operands; o++) {
+        if (r->operand[o].tensor != i->tensor)
+            continue;
+        if (r->operand[o].pad != UK_PAD_NONE)
             return refuse(i, "stage ", r->name, " reads it under pad, where it must have a shape");
+        if (r->operand[o].is_subscript)
+            return refuse(i, "its elements are subscripts in stage ", r->name,
+                          ", which are tested beforehand");
+        if (uk_is_gathered(&r->operand[o]))
+            return refuse(i, "stage ", r->name, " reads it with an element of a tensor as a subscript");
+    }
+    for (int o = 1; o < i->stage->operands && r->source != r->statement; o++)
+        if (i->stage->operand[o].is_subscript)
+            return refuse(i, "it has an element as a subscript, and another step has changed stage ", r->name,
+                          "; put the step before that");
     if (others + reads * (i->stage->operands - 1) > UK_MAX_OPERANDS)
         return refuse(i, "stage ", r->name, " would have too many accesses");
     return UK_OK;
@@ -121,7 +133,7 @@ static struct uk_index *with_subscripts(const struct inlining *i, const struct u
         return (struct uk_index *)e;
     struct uk_index *l = with_subscripts(i, at, e->a), *r = with_subscripts(i, at, e->b);
     return e->op == UK_I_SELECT ? uk_index_select(a, l, r, with_subscripts(i, at, e->c))
-                                : uk_index_op(a, e->op, l, r);
+                                : uk_index_with(a, e, l, r);
 }
 
 static struct uk_expr *value_at(const struct inlining *i, const struct uk_access *at,

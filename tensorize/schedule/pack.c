@@ -56,6 +56,15 @@ static enum uk_status find_consumer(struct uk_packing_step *p) {
                    ? "no stage here reads the tensor at these subscripts; write them as the statement does"
                    : "no stage here reads a tensor of that name; name one that the statement at this loop "
                      "reads");
+    for (int i = 0; i < p->operands; i++) {
+        const struct uk_operand *o = &p->consumer->operand[p->operand[i]];
+
+        if (o->is_subscript)
+            return refuse(p, "its elements are subscripts of another tensor, which are read where they are");
+        if (uk_is_gathered(o))
+            return refuse(
+                p, "an element of a tensor is a subscript of it: which part is read is not known beforehand");
+    }
     p->from = p->consumer->operand[p->operand[0]].tensor;
     if (p->consumer->is_copy)
         return refuse(p, "the stage is a copy itself; pack the tensor where it is used");

@@ -21,7 +21,7 @@ struct uk_index *uk_substitute(struct uk_arena *a, const struct uk_index *e, con
     struct uk_index *l = uk_substitute(a, e->a, v, by), *r = uk_substitute(a, e->b, v, by);
     if (e->op == UK_I_SELECT)
         return uk_index_select(a, l, r, uk_substitute(a, e->c, v, by));
-    return l == e->a && r == e->b ? (struct uk_index *)e : uk_index_op(a, e->op, l, r);
+    return uk_index_with(a, e, l, r);
 }
 
 /* ---- forms ---- */
@@ -216,12 +216,12 @@ enum uk_status uk_affine_of(struct uk_schedule *s, const struct uk_stage *st, co
         return status;
     if (!l.general && !r.general && (status = combine(s, st, e->op, &l, &r, out)) != UK_NO_MATCH)
         return status;
-    if (is_rest(&l) && is_rest(&r)) {
+    if (is_rest(&l) && is_rest(&r) && e->op != UK_I_ELEMENT && e->op != UK_I_LIST) {
         out->rest = (struct uk_index *)e;
         return UK_OK;
     }
     struct uk_index *a = spelled(s, st, &l), *b = e->b ? spelled(s, st, &r) : NULL;
-    out->general = uk_index_op(s->arena, e->op, a, b);
+    out->general = uk_index_with(s->arena, e, a, b);
     return out->general ? UK_OK : uk_out_of_memory(s->context);
 }
 
@@ -435,6 +435,13 @@ struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id) {
         sum = uk_poly_add(sum, &stride, o->index[d].coefficient[loop_id]);
     }
     return sum;
+}
+
+bool uk_is_gathered(const struct uk_operand *o) {
+    for (int d = 0; d < o->tensor->stored_dims; d++)
+        if (uk_has_element(o->index[d].general))
+            return true;
+    return false;
 }
 
 struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d) {

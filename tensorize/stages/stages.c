@@ -110,6 +110,8 @@ enum uk_status uk_count_stage(struct uk_schedule *s, struct uk_stage *st, const 
         UK_MAX_STAGES);
 }
 
+static enum uk_status add_subscripts(struct uk_schedule *s, struct uk_stage *st, const struct uk_access *a);
+
 static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, const struct uk_access *a,
                                   const struct uk_expr *e, enum uk_pad pad) {
     if (st->operands == UK_MAX_OPERANDS)
@@ -132,7 +134,39 @@ static enum uk_status add_operand(struct uk_schedule *s, struct uk_stage *st, co
         if (status)
             return status;
     }
-    return UK_OK;
+    return add_subscripts(s, st, a);
+}
+
+/* The elements that are subscripts of the access are read too. */
+static enum uk_status add_subscripts(struct uk_schedule *s, struct uk_stage *st, const struct uk_access *a) {
+    enum uk_status status = UK_OK;
+
+    for (int d = 0; d < a->tensor->dims && !status; d++) {
+        if (a->index[d]->op != UK_I_ELEMENT)
+            continue;
+        struct uk_expr *e = uk_alloc(s->arena, sizeof *e);
+        const int operand = st->operands;
+
+        if (!e)
+            return uk_out_of_memory(s->context);
+        if (s->target->arch->is_device) {
+            s->is_final = true;
+            return uk_fail(
+                s->context, UK_UNSUPPORTED, a->index[d]->at,
+                "an element of %s is a subscript of %s: it has to be tested before it is used, which "
+                "programs for GPUs cannot do; compile it for a CPU",
+                a->index[d]->tensor->name, a->tensor->name);
+        }
+        *e = (struct uk_expr){.op = UK_E_ACCESS,
+                              .type = a->index[d]->tensor->type,
+                              .access = uk_element_access(a->index[d]),
+                              .at = a->index[d]->at,
+                              .depth = 1};
+        status = add_operand(s, st, &e->access, e, UK_PAD_NONE);
+        if (!status)
+            st->operand[operand].is_subscript = true;
+    }
+    return status;
 }
 
 /* low < high */
@@ -302,6 +336,7 @@ enum uk_status uk_stage_create(struct uk_schedule *s, struct uk_statement *t, st
         return status;
     st->name = t->label;
     st->statement = t;
+    st->source = t;
     st->iterators = t->iterators;
     for (int i = 0; i < t->iterators; i++) {
         struct uk_loop *l = uk_loop_create(s, st, t->iterator[i]->name, i);

@@ -72,17 +72,19 @@ struct uk_operand {
     const struct uk_expr *expr;          /* the access in the right side, NULL for the left side */
     struct uk_affine index[UK_MAX_DIMS]; /* of the stored dimensions */
     enum uk_pad pad;
-    int valid; /* a copy's pad: bounds inside which the element exists (lower ones are all 0) */
+    bool is_subscript; /* an element that is a subscript of the operand before */
+    int valid;         /* a copy's pad: bounds inside which the element exists (lower ones are all 0) */
     struct uk_bound *within;
 };
 
 struct uk_stage {
     const char *name;
     struct uk_stage *next; /* in order of execution; copies of one place in the order of their steps */
-    struct uk_statement *statement; /* of the program, or made for a copy */
-    struct uk_stage *parent;        /* attached: runs inside parent's loops [0, prefix); NULL at the root */
-    int prefix;                     /* leading loops that belong to the parent */
-    bool after;                     /* attached: after the parent's inner loops, else before them */
+    struct uk_statement *statement;    /* of the program, or made for a copy */
+    const struct uk_statement *source; /* ... before a step changed its iterators; NULL: a copy's */
+    struct uk_stage *parent; /* attached: runs inside parent's loops [0, prefix); NULL at the root */
+    int prefix;              /* leading loops that belong to the parent */
+    bool after;              /* attached: after the parent's inner loops, else before them */
     int loops;
     struct uk_loop
         *loop[UK_MAX_LOOPS]; /* outermost first; the first `prefix` are the parent's; no two with one id */
@@ -204,6 +206,9 @@ struct uk_index *uk_stored_extent(const struct uk_tensor *t, int d);
 struct uk_index *uk_stored_index(struct uk_arena *arena, const struct uk_access *a, int d);
 /* Address coefficient, in elements, of a loop: sum over the stored dimensions of coefficient * stride. */
 struct uk_poly uk_coefficient(const struct uk_operand *o, int loop_id);
+
+/* Is an element of a tensor a subscript of the operand? */
+bool uk_is_gathered(const struct uk_operand *o);
 
 /* ---- stages.c ---- */
 

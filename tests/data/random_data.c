@@ -47,6 +47,22 @@ void random_data_make(struct random_data *d, struct uk_program *p, uint64_t x, i
     random_data_fill(d, p, x);
 }
 
+/* Of a tensor whose elements are subscripts: such as are inside. */
+static void fill_indices(const struct random_data *d, const struct uk_program *p, int i, int64_t n,
+                         uint64_t *x) {
+    const enum uk_type type = uk_program_tensor_type(p, i);
+    const struct uk_tensor *t = uk_find_tensor(p, uk_program_tensor_name(p, i));
+    int64_t lower, upper;
+
+    if (!uk_element_range(p, t, d->size, &lower, &upper))
+        return;
+    for (int64_t e = 0; e < n; e++) {
+        const int64_t v = lower + (int64_t)(random_next(x) % (uint64_t)(upper - lower));
+
+        memcpy(d->start[i] + RANDOM_DATA_MARGIN + e * (int64_t)uk_type_bytes(type), &v, uk_type_bytes(type));
+    }
+}
+
 void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x) {
     d->tensors = uk_program_tensors(p);
     assert_true(d->tensors <= RANDOM_DATA_TENSORS && uk_program_sizes(p) <= RANDOM_DATA_SIZES &&
@@ -63,6 +79,7 @@ void random_data_fill(struct random_data *d, struct uk_program *p, uint64_t x) {
         d->wanted[i] = block(d->bytes[i]);
         d->got[i] = block(d->bytes[i]);
         random_elements(&x, type, d->start[i] + RANDOM_DATA_MARGIN, n);
+        fill_indices(d, p, i, n, &x);
         memcpy(d->wanted[i], d->start[i], d->bytes[i] + 2 * RANDOM_DATA_MARGIN);
         d->origin[i] = d->wanted[i] + RANDOM_DATA_MARGIN;
     }

@@ -58,6 +58,11 @@ static struct uk_program *create(struct uk_context *c, const char *name) {
     CALL(uk_index_multiply(p, NULL, NULL))                                                            \
     CALL(uk_index_floordiv(p, b->n, 0))                                                               \
     CALL(uk_index_mod(p, b->n, -1))                                                                   \
+    CALL(uk_index_element(p, NULL, &b->i))                                                            \
+    CALL(uk_index_element(p, b->X, &b->i))                                                            \
+    CALL(uk_index_element(p, b->X, NULL))                                                             \
+    CALL(uk_index_wrap(p, NULL))                                                                      \
+    CALL(uk_index_wrap(p, b->n))                                                                      \
     CALL(uk_index_compare(p, ANY_RELATION, b->n, b->n))                                               \
     CALL(uk_index_compare(p, UK_LESS, b->n, NULL))                                                    \
     CALL(uk_index_and(p, b->n, b->relation))                                                          \

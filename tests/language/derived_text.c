@@ -11,7 +11,9 @@
 
 /* What the names in a derived text may mean: declared by the lines that it begins with. */
 static const char *const declared = "tensor a0 f32 []\ntensor a1 f32 [N]\ntensor a2 f32 [M, N]\n"
-                                    "tensor a3 f32 [M, N, N]\ntensor a4 f32 [M, N, M, N]\nscalar s f32\n";
+                                    "tensor a3 f32 [M, N, N]\ntensor a4 f32 [M, N, M, N]\n"
+                                    "tensor b0 i64 []\ntensor b1 i32 [N]\ntensor b2 u8 [M, N]\n"
+                                    "tensor b3 i8 [M, N, N]\ntensor b4 i16 [M, N, M, N]\nscalar s f32\n";
 
 static bool is_inside(const struct ebnf_derivation *d, const char *rule) {
     for (int i = 0; i < d->depth; i++)
@@ -107,8 +109,8 @@ static void make_token(struct ebnf_derivation *d, const char *name, char text[EB
     }
 }
 
-/* An element gets the tensor that has so many dimensions. */
-static void fit_element(struct ebnf_derivation *d, int first) {
+/* An element gets the tensor that has so many dimensions; one that is a subscript, of integers. */
+static void fit_element(struct ebnf_derivation *d, int first, char kind) {
     int depth = 0, dims = 0;
 
     for (int i = first + 1; i < d->tokens; i++) {
@@ -118,7 +120,7 @@ static void fit_element(struct ebnf_derivation *d, int first) {
         depth += !strcmp(t, "[") || !strcmp(t, "(");
         depth -= !strcmp(t, "]") || !strcmp(t, ")");
     }
-    snprintf(d->token[first].text, sizeof d->token[first].text, "a%d", dims < 4 ? dims : 4);
+    snprintf(d->token[first].text, sizeof d->token[first].text, "%c%d", kind, dims < 4 ? dims : 4);
 }
 
 /* A name or a number that can be passed as its type; in one of four cases it is left as it is. */
@@ -138,7 +140,9 @@ static void fit_argument(struct ebnf_derivation *d, int first) {
 
 static void rule_done(struct ebnf_derivation *d, const char *name, int first) {
     if (!strcmp(name, "element"))
-        fit_element(d, first);
+        fit_element(d, first, 'a');
+    else if (!strcmp(name, "subscript_element"))
+        fit_element(d, first, 'b');
     else if (!strcmp(name, "argument"))
         fit_argument(d, first);
 }

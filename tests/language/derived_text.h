@@ -6,7 +6,7 @@
 #include "ebnf.h"
 #include "language/language.h"
 
-enum { DERIVED_HEAD = 14 }; /* tokens of the lines that every text begins with, and that declare names */
+enum { DERIVED_HEAD = 24 }; /* tokens of the lines that every text begins with, and that declare names */
 
 struct derived_names {
     int fresh;     /* names made so far */

@@ -22,6 +22,27 @@ struct maker {
 
 /* ---- integers and values ---- */
 
+static struct uk_tensor *find_tensor(const struct maker *m, const struct uk_tensor *t) {
+    int i = 0;
+
+    while (i < m->tensors && m->tensor[i] != t)
+        i++;
+    assert_true(i < m->tensors);
+    return m->made_tensor[i];
+}
+
+static struct uk_index *make_index(struct maker *m, const struct uk_index *e);
+
+static struct uk_index *make_index_element(struct maker *m, const struct uk_index *e) {
+    const struct uk_access a = uk_element_access(e);
+    struct uk_index *list[UK_MAX_DIMS], *made;
+
+    for (int d = 0; d < a.tensor->dims; d++)
+        list[d] = make_index(m, a.index[d]);
+    made = uk_index_element(m->p, find_tensor(m, a.tensor), list);
+    return e->wraps ? uk_index_wrap(m->p, made) : made;
+}
+
 static struct uk_index *make_index(struct maker *m, const struct uk_index *e) {
     struct uk_program *p = m->p;
 
@@ -29,6 +50,8 @@ static struct uk_index *make_index(struct maker *m, const struct uk_index *e) {
         return uk_integer(p, e->value);
     if (e->op == UK_I_VAR)
         return e->var->kind == UK_VAR_SIZE ? uk_size(p, e->var->name) : uk_iterator(p, e->var->name);
+    if (e->op == UK_I_ELEMENT)
+        return make_index_element(m, e);
 
     struct uk_index *a = make_index(m, e->a), *b = e->b ? make_index(m, e->b) : NULL;
 
@@ -60,15 +83,6 @@ static struct uk_index *const *make_list(struct maker *m, bool given, int n, str
     for (int i = 0; given && i < n; i++)
         list[i] = make_index(m, from[i]);
     return given ? list : NULL;
-}
-
-static struct uk_tensor *find_tensor(const struct maker *m, const struct uk_tensor *t) {
-    int i = 0;
-
-    while (i < m->tensors && m->tensor[i] != t)
-        i++;
-    assert_true(i < m->tensors);
-    return m->made_tensor[i];
 }
 
 static struct uk_expr *make_scalar_value(const struct maker *m, const struct uk_scalar *s) {

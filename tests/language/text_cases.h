@@ -5,6 +5,13 @@
 
 /* They print as they are. */
 static const char *const canonical[] = {
+    "tensor E f32 [3, 4, 1, 2]\n"
+    "tensor I i64 [2, 3]\n"
+    "tensor D u8 []\n"
+    "temp J i32 [2, 3]\n"
+    "tensor Y f32 [2, 2]\n"
+    "J[i, k] = i32(I[i, k]) + 1\n"
+    "Y[i, w] = sum(k where k < 2) E[wrap(J[i, k]), D[], 0, w] where w < 2\n",
     /* the three examples of the language */
     "size M = 1024, K = 1024, N = 1024\n"
     "tensor A f32 [M, K] stride [lda, 1]\n"

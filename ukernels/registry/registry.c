@@ -237,6 +237,7 @@ const char *uk_status_text(enum uk_status status) {
         [UK_WRONG_RESULT] = "wrong result",
         [UK_INTERNAL] = "internal error",
         [UK_DEVICE] = "the GPU or its driver reports an error",
+        [UK_INVALID_INDEX] = "an index is outside of its tensor",
     };
 
     return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";

@@ -115,6 +115,9 @@ class World:
     def tensor(self, name=b"Z", p=None):
         return self.api.uk_tensor(p or self.p, name, 1, 1, self.array(self.size(p=p)), None)
 
+    def indices(self, name=b"J", p=None):
+        return self.api.uk_tensor(p or self.p, name, 4, 1, self.array(self.size(p=p)), None)
+
     def element(self, p=None):
         return self.api.uk_element(p or self.p, self.tensor(p=p), self.array(self.iterator(p=p)))
 
@@ -277,6 +280,8 @@ GOOD = {
     "uk_integer_number": Good(lambda w: (w.p, 1)),
     "uk_real_number": Good(lambda w: (w.p, 2.0)),
     "uk_index_value": Good(lambda w: (w.p, w.iterator())),
+    "uk_index_element": Good(lambda w: (w.p, w.indices(), w.array(w.iterator()))),
+    "uk_index_wrap": Good(lambda w: (w.p, w.api.uk_index_element(w.p, w.indices(), w.array(w.iterator())))),
     **{f"uk_{op}": Good(binary) for op in ("add", "subtract", "multiply", "divide", "shift_left", "shift_right")},
     "uk_negate": Good(lambda w: (w.p, w.element())),
     "uk_call": Good(lambda w: (w.p, b"max", 2, w.array(*binary(w)[1:]))),
