@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Elements as subscripts: random programs that gather, against loops in C: every rank and axis, every type of index, wrapped or not,
+ * of an input or of a temp; summed, with a `where`; with random steps; as machine code, with threads, with the caller's workspace, and
+ * interpreted. Then one index is wrong: each way returns UK_INVALID_INDEX, and writes nothing. The table ends where a page begins that
+ * faults.
+ *
+ *     elements [--seed N|new] [--programs N]
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "arena.h"
+#include "random.h"
+#include "seed.h"
+#include "test_context.h"
+
+enum { RANK = 4, ROOM = 1 << 16 };
+
+static uint64_t seed = 1;
+static int programs = 60;
+
+struct shape {
+    int rank, axis, indices;    /* of the table; where the index stands; dimensions of the index */
+    int64_t table[RANK];        /* extents */
+    int64_t index[RANK];        /* of the index */
+    enum uk_type type;          /* of the index */
+    bool wraps, temp, constant; /* the index is a temp of what is read, plus 1; the sizes are constants */
+    bool sums, filtered;        /* over the index's last dimension; where its value is not 1 */
+};
+
+struct data {
+    struct arena guarded;
+    int32_t *table, *out, *wanted;
+    char *index; /* as the program reads it */
+    int64_t tables, outs, count;
+};
+
+/* ---- the program ---- */
+
+static int below(uint64_t *x, int n) {
+    return random_below(x, n);
+}
+
+static struct shape draw(uint64_t *x) {
+    static const enum uk_type types[] = {UK_I64, UK_I32, UK_I16, UK_I8, UK_U8};
+    struct shape s = {.rank = 1 + below(x, RANK), .indices = below(x, 3), .type = types[below(x, 5)]};
+
+    s.axis = below(x, s.rank);
+    for (int d = 0; d < s.rank; d++)
+        s.table[d] = below(x, 12) || d == s.axis ? 1 + below(x, 9) : 0;
+    for (int d = 0; d < s.indices; d++)
+        s.index[d] = below(x, 12) ? 1 + below(x, 6) : 0;
+    s.wraps = below(x, 2);
+    s.temp = below(x, 4) == 0;
+    s.constant = below(x, 2);
+    s.sums = s.indices && below(x, 3) == 0;
+    s.filtered = s.sums && below(x, 2);
+    return s;
+}
+
+static void put_dims(char *to, size_t room, const char *names, int from, int n) {
+    for (int d = from; d < n; d++) {
+        const size_t used = strlen(to);
+
+        snprintf(to + used, room - used, "%s%c%d", used && to[used - 1] != '[' ? ", " : "", *names, d);
+    }
+}
+
+/* Y[a0, b0, b1, a2] = T[a0, wrap(I[b0, b1]), a2], with the letters of extents or of iterators. */
+static void put_result(char *to, size_t room, const struct shape *s, const char *table, const char *index) {
+    put_dims(to, room, table, 0, s->axis);
+    put_dims(to, room, index, 0, s->indices - s->sums);
+    put_dims(to, room, table, s->axis + 1, s->rank);
+}
+
+static void put_program(char *to, size_t room, const struct shape *s) {
+    static const char *const types[] = {
+        [UK_I64] = "i64", [UK_I32] = "i32", [UK_I16] = "i16", [UK_I8] = "i8", [UK_U8] = "u8"};
+    char index[64] = "", extents[64] = "", shape[64] = "", result[64] = "", left[64] = "", before[64] = "",
+         after[64] = "";
+    const char *read = s->temp ? "J" : "I";
+
+    put_dims(index, sizeof index, "b", 0, s->indices);
+    put_dims(extents, sizeof extents, "B", 0, s->indices);
+    put_dims(shape, sizeof shape, "A", 0, s->rank);
+    put_result(result, sizeof result, s, "A", "B");
+    put_result(left, sizeof left, s, "a", "b");
+    put_dims(before, sizeof before, "a", 0, s->axis);
+    put_dims(after, sizeof after, "a", s->axis + 1, s->rank);
+    int n = snprintf(to, room, "tensor T i32 [%s]\ntensor I %s [%s]\ntensor Y i32 [%s]\n", shape,
+                     types[s->type], extents, result);
+    if (s->temp)
+        n += snprintf(to + n, room - (size_t)n, "temp J %s [%s]\nJ[%s] = I[%s] + 1\n", types[s->type],
+                      extents, index, index);
+    n += snprintf(to + n, room - (size_t)n, "Y[%s] = ", left);
+    if (s->sums)
+        n += snprintf(to + n, room - (size_t)n, "sum(b%d%s%.0d%s) ", s->indices - 1,
+                      s->filtered ? " where b" : "", s->filtered ? s->indices - 1 : 0,
+                      s->filtered ? " != 1" : "");
+    snprintf(to + n, room - (size_t)n, "T[%s%s%s%s[%s]%s%s%s]\n", before, *before ? ", " : "",
+             s->wraps ? "wrap(" : "", read, index, s->wraps ? ")" : "", *after ? ", " : "", after);
+    if (s->filtered && s->indices == 1) { /* "%.0d" leaves out a 0 */
+        char *at = strstr(to, "where b ");
+
+        if (at) {
+            memmove(at + 8, at + 7, strlen(at + 7) + 1);
+            at[7] = '0';
+        }
+    }
+}
+
+/* Steps that are legal for any such program; "": an automatic schedule. */
+static const char *draw_steps(uint64_t *x, const struct shape *s) {
+    static const char *const any[] = {"", "\nschedule\n"};
+    static const char *const first[] = {"\nschedule\nparallel Y.a0\n",
+                                        "\nschedule\nsplit Y.a0 3 -> ao ai\nparallel ao\n"};
+    static const char *const last[] = {"\nschedule\nsplit Y.b0 2 -> bo bi\nreorder bi bo\n",
+                                       "\nschedule\nunroll Y.b0\n"};
+    const bool outer = s->axis > 0, index = s->indices > s->sums;
+
+    if (outer && below(x, 3) == 0)
+        return first[below(x, 2)];
+    if (index && (s->constant || below(x, 2)) && below(x, 3) == 0)
+        return last[s->constant && s->index[0] > 0 ? below(x, 2) : 0];
+    return any[below(x, 2)];
+}
+
+static struct uk_program *parse(const struct shape *s, const char *text) {
+    struct uk_program *p;
+    char name[4];
+
+    if (uk_program_parse(context, "f.uk", text, strlen(text), &p))
+        fail_msg("seed %" PRIu64 ": %s\n%s", seed, uk_context_message(context), text);
+    for (int i = 0; s->constant && i < s->rank + s->indices; i++) {
+        const bool of_table = i < s->rank;
+
+        snprintf(name, sizeof name, "%c%d", of_table ? 'A' : 'B', of_table ? i : i - s->rank);
+        assert_int_equal(uk_program_define(p, name, of_table ? s->table[i] : s->index[i - s->rank]), UK_OK);
+    }
+    return p;
+}
+
+/* ---- its operands, and what is wanted ---- */
+
+static size_t bytes_of(enum uk_type t) {
+    return t == UK_I64 ? 8 : t == UK_I32 ? 4 : t == UK_I16 ? 2 : 1;
+}
+
+static int64_t product(const int64_t *extent, int from, int to) {
+    int64_t n = 1;
+
+    for (int d = from; d < to; d++)
+        n *= extent[d];
+    return n;
+}
+
+static void set_index(const struct shape *s, struct data *d, int64_t at, int64_t v) {
+    v = (int64_t)((uint64_t)v - s->temp);
+    memcpy(d->index + at * (int64_t)bytes_of(s->type), &v,
+           bytes_of(s->type)); /* little endian, as all hosts */
+}
+
+/* As the type has it. */
+static int64_t narrowed(enum uk_type t, int64_t v) {
+    return t == UK_I32   ? (int32_t)v
+           : t == UK_I16 ? (int16_t)v
+           : t == UK_I8  ? (int8_t)v
+           : t == UK_U8  ? (uint8_t)v
+                         : v;
+}
+
+static int64_t index_at(const struct shape *s, const struct data *d, int64_t at) {
+    int64_t v = 0;
+
+    memcpy(&v, d->index + at * (int64_t)bytes_of(s->type), bytes_of(s->type));
+    return narrowed(s->type, (int64_t)((uint64_t)v + s->temp));
+}
+
+static void make_data(const struct shape *s, struct data *d, uint64_t *x) {
+    const int64_t extent = s->table[s->axis];
+
+    d->tables = product(s->table, 0, s->rank);
+    d->count = product(s->index, 0, s->indices);
+    d->outs = d->tables / extent * product(s->index, 0, s->indices - s->sums);
+    assert_true(d->tables * 4 <= ROOM && d->outs * 4 <= ROOM);
+    d->table = (void *)(d->guarded.data + d->guarded.size - d->tables * 4);
+    for (int64_t i = 0; i < d->tables; i++)
+        d->table[i] = below(x, 2001) - 1000;
+    for (int64_t i = 0; i < d->count; i++)
+        set_index(s, d, i,
+                  below(x, (int)extent) - (s->wraps && s->type != UK_U8 && below(x, 2) ? extent : 0));
+}
+
+/* The reference: row by row, `inner` elements behind the axis and `outer` before it. */
+static void compute(const struct shape *s, struct data *d) {
+    const int64_t extent = s->table[s->axis], inner = product(s->table, s->axis + 1, s->rank),
+                  outer = product(s->table, 0, s->axis), summed = s->sums ? s->index[s->indices - 1] : 1,
+                  kept = product(s->index, 0, s->indices - s->sums);
+
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < kept; i++)
+            for (int64_t w = 0; w < inner; w++) {
+                int32_t sum = 0;
+
+                for (int64_t k = 0; k < summed; k++) {
+                    int64_t row = index_at(s, d, i * summed + k);
+
+                    if (s->filtered && k == 1)
+                        continue;
+                    row += row < 0 ? extent : 0;
+                    sum += d->table[(o * extent + row) * inner + w];
+                }
+                d->wanted[(o * kept + i) * inner + w] = sum;
+            }
+}
+
+/* ---- the ways to run it ---- */
+
+enum way { INTERPRETED, LOOPS, GENERIC, NATIVE, THREADS, WORKSPACE, WAYS };
+
+static int call(enum way way, struct uk_program *p, const struct uk_module *m, const struct shape *s,
+                struct data *d) {
+    static _Alignas(64) char work[ROOM];
+    void *tensors[] = {d->table, d->index, d->out, work};
+    int64_t sizes[2 * RANK], constant[2 * RANK];
+    int n = 0;
+
+    for (int i = 0; i < s->rank; i++)
+        sizes[n++] = s->table[i];
+    for (int i = 0; i < s->indices; i++)
+        sizes[n++] = s->index[i];
+    memset(d->out, 0x5a, (size_t)ROOM);
+    if (way == INTERPRETED)
+        return (int)uk_program_interpret(p, sizes, NULL, tensors);
+    return uk_module_call(m, s->constant ? constant : sizes, NULL, tensors);
+}
+
+static struct uk_module *compile(enum way way, struct uk_program *p, const char *text) {
+    static const struct uk_options options[WAYS] = {
+        [LOOPS] = {.target = "interp"},
+        [GENERIC] = {.target = "x86_64-generic"},
+        [NATIVE] = {.target = NULL},
+        [THREADS] = {.threads = 4},
+        [WORKSPACE] = {.workspace_argument = true},
+    };
+    struct uk_module *m = NULL;
+
+    if (way != INTERPRETED && uk_compile(p, &options[way], &m))
+        fail_msg("seed %" PRIu64 ": way %d: %s\n%s", seed, (int)way, uk_context_message(context), text);
+    return m;
+}
+
+static void expect_right(enum way way, struct uk_program *p, const struct uk_module *m, const struct shape *s,
+                         struct data *d, const char *text) {
+    int status = call(way, p, m, s, d);
+
+    if (status || memcmp(d->out, d->wanted, (size_t)d->outs * 4))
+        fail_msg("seed %" PRIu64 ": way %d: status %d, or another result\n%s%s", seed, (int)way, status, text,
+                 uk_context_message(context));
+    if (d->outs < ROOM / 4)
+        assert_int_equal(d->out[d->outs], 0x5a5a5a5a);
+}
+
+/* Is the element one that the program reads? */
+static bool is_read(const struct shape *s, int64_t at) {
+    return !s->filtered || at % s->index[s->indices - 1] != 1;
+}
+
+/* One index beyond an end, or far outside: nothing may be written, unless `where` leaves it out. */
+static void expect_refused(enum way way, struct uk_program *p, const struct uk_module *m,
+                           const struct shape *s, struct data *d, uint64_t x, const char *text) {
+    static const int64_t least[] = {
+        [UK_I64] = INT64_MIN, [UK_I32] = INT32_MIN, [UK_I16] = INT16_MIN, [UK_I8] = INT8_MIN, [UK_U8] = 0};
+    static const int64_t most[] = {[UK_I64] = INT64_MAX,
+                                   [UK_I32] = INT32_MAX,
+                                   [UK_I16] = INT16_MAX,
+                                   [UK_I8] = INT8_MAX,
+                                   [UK_U8] = UINT8_MAX};
+    const int64_t extent = s->table[s->axis], below_first = (s->wraps ? -extent : 0) - 1;
+    const int64_t bad[] = {extent, below_first, most[s->type], least[s->type] + s->temp, extent + 1};
+    const int64_t at = below(&x, (int)d->count), was = index_at(s, d, at);
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        if (bad[i] < least[s->type] + s->temp || (0 <= bad[i] && bad[i] < extent))
+            continue;
+        set_index(s, d, at, bad[i]);
+        const int status = call(way, p, m, s, d), wanted = is_read(s, at) ? UK_INVALID_INDEX : UK_OK;
+        bool touched = false;
+
+        for (int64_t k = 0; wanted && k < ROOM / 4; k++)
+            touched |= d->out[k] != 0x5a5a5a5a;
+        if (status != wanted || touched)
+            fail_msg("seed %" PRIu64 ": way %d: an index of %" PRId64 ": status %d, wanted %d%s\n%s", seed,
+                     (int)way, bad[i], status, wanted, touched ? ", and an element was written" : "", text);
+        if (wanted && (way == INTERPRETED || way == LOOPS))
+            assert_non_null(
+                strstr(uk_context_message(context), ", and as a subscript it is to be at least "));
+    }
+    set_index(s, d, at, was);
+}
+
+static void random_programs(void **state) {
+    struct data d = {.out = malloc(ROOM), .wanted = malloc(ROOM), .index = malloc(ROOM)};
+    int refused = 0;
+
+    (void)state;
+    assert_true(arena_make(&d.guarded, ROOM) && d.out && d.wanted && d.index);
+    for (int i = 0; i < programs; i++) {
+        uint64_t x = seed * 1000003 + (uint64_t)i;
+        const struct shape s = draw(&x);
+        char text[1024];
+
+        put_program(text, sizeof text, &s);
+        strcat(text, draw_steps(&x, &s));
+        struct uk_program *p = parse(&s, text);
+        make_data(&s, &d, &x);
+        compute(&s, &d);
+        for (enum way way = INTERPRETED; way < WAYS; way++) {
+            struct uk_module *m = compile(way, p, text);
+
+            expect_right(way, p, m, &s, &d, text);
+            if (d.count)
+                expect_refused(way, p, m, &s, &d, x, text);
+            refused += d.count > 0;
+            uk_module_destroy(m);
+        }
+        uk_program_destroy(p);
+    }
+    assert_true(refused > programs);
+    arena_free(&d.guarded);
+    free(d.out);
+    free(d.wanted);
+    free(d.index);
+}
+
+int main(int argc, char **argv) {
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--seed"))
+            seed = seed_of(argv[i + 1]);
+        if (!strcmp(argv[i], "--programs"))
+            programs = atoi(argv[i + 1]);
+    }
+    printf("--seed %" PRIu64 "\n", seed);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs)};
+
+    return cmocka_run_group_tests(tests, make_context, destroy_context);
+}
