@@ -4,8 +4,9 @@
  * library's in the next wider type: f32 against f64, f64 against long double. Floats that are whole or not, zeros, infinities and
  * NaN are as in C.
  *
- *     functions              a sample of all numbers, and special ones
- *     functions NAME         all numbers of f32
+ *     functions                  a sample of all numbers, and special ones
+ *     functions NAME             all numbers of f32
+ *     functions pow [--seed N|new]    more pairs
  */
 #include <float.h>
 #include <inttypes.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "random.h"
+#include "seed.h"
 #include "test_context.h"
 
 /* BLOCK numbers at a time. A sample takes those of f32 that are STEP apart, which is prime, and of f64 as many at random. */
@@ -40,6 +42,8 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 static const char *const targets[] = {"x86_64-generic", NULL};
 static const char *chosen;
 static double worst;
+static uint64_t seed_of_pairs = 1;
+static int pairs = PAIRS;
 
 /* ---- one program on one target ---- */
 
@@ -264,9 +268,9 @@ static void powers_in(bool is_double, const char *target) {
     static float single[3][BLOCK];
     const int64_t n = BLOCK;
     struct uk_module *module = compiled(is_double ? "f64" : "f32", "pow", 2, target);
-    uint64_t seed = 1;
+    uint64_t seed = seed_of_pairs;
 
-    for (int at = 0; at < PAIRS; at += BLOCK) {
+    for (int at = 0; at < pairs; at += BLOCK) {
         fill(x, y, at, &seed, is_double);
         for (int i = 0; i < BLOCK; i++) {
             single[0][i] = (float)x[i];
@@ -298,13 +302,16 @@ static void powers(void **state) {
 int main(int count, char **words) {
     const struct CMUnitTest sampled[] = {cmocka_unit_test(singles), cmocka_unit_test(doubles),
                                          cmocka_unit_test(powers)},
-                            all[] = {cmocka_unit_test(all_singles)};
-    int status;
+                            single[] = {cmocka_unit_test(all_singles)}, more[] = {cmocka_unit_test(powers)};
 
-    context = uk_context_create();
-    chosen = count > 1 ? words[1] : NULL;
-    status = chosen ? cmocka_run_group_tests_name("functions", all, NULL, NULL)
-                    : cmocka_run_group_tests_name("functions", sampled, NULL, NULL);
-    uk_context_destroy(context);
-    return status;
+    chosen = count > 1 ? words[1] : "";
+    if (count > 3 && !strcmp(words[2], "--seed"))
+        seed_of_pairs = seed_of(words[3]);
+    if (!*chosen)
+        return cmocka_run_group_tests_name("functions", sampled, make_context, destroy_context);
+    if (strcmp(chosen, "pow"))
+        return cmocka_run_group_tests_name("functions", single, make_context, destroy_context);
+    pairs *= 32;
+    print_message("seed %" PRIu64 "\n", seed_of_pairs);
+    return cmocka_run_group_tests_name("functions", more, make_context, destroy_context);
 }

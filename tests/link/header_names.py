@@ -22,7 +22,7 @@ not_eq or_eq alignas static_assert thread_local constexpr char8_t concept co_awa
 errno NULL EOF I linux unix int8_t int64_t uint16_t uint8_t int32_t INT64_MAX INT32_C size_t UK_OK UK_STATUS uk_status work gpu main printf
 exp2 memcpy stdin assert N export union goto default case switch struct static""".split()
 # Files, and the functions that are made of them.
-STEMS = {"3x3": "_3x3", "a-b": "a_b", "if": "if_", "int": "int_", "class": "class_", "exp": "exp_", "expf": "expf_", "memcpy": "memcpy_", "free": "free_",
+STEMS = {"3x3": "_3x3", "a-b": "a_b", "if": "if_", "int": "int_", "class": "class_", "exp": "exp_", "expf": "expf_", "log": "log_", "erf": "erf_", "pow": "pow_", "floor": "floor_", "memcpy": "memcpy_", "free": "free_",
          "main": "main_", "index": "index_", "y0": "y0_", "UK_OK": "UK_OK_", "int64_t": "int64_t_", "uk_parallel_for": "uk_parallel_for_", "static": "static_",
          "a.b": "a", "naïve": "na__ve", "work": "work", "uk_status": "uk_status", "X": "X", "i": "i", "_Bool": "_Bool_", "printf": "printf_", "xor": "xor_"}
 REFUSED = ("if", "class", "exp", "free", "main", "UK_OK", "int64_t", "_Bool", "3x3", "a-b")
