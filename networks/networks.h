@@ -64,7 +64,7 @@ void uk_network_destroy(struct uk_network *n);
 /* The last error, one line, or "". Valid until the next call with n. */
 const char *uk_network_message(const struct uk_network *n);
 
-/* Reads a model, opset 6 to 28, infers all shapes and computes what is constant. External data is read from the file's folder and
+/* Reads a model, operator sets 1 to 28, infers all shapes and computes what is constant. External data is read from the file's folder and
  * those below it. UK_REFUSED: not ONNX, or an operator, an attribute, a type or a shape that is not supported; the message names
  * the node. A network is read once. */
 enum uk_status uk_network_read_file(struct uk_network *n, const char *path,

@@ -60,24 +60,26 @@ static void channel_subscript(const struct uk_graph_node *n, const struct uk_gra
 }
 
 enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node *n, int filter,
-                                 const char *to, const char *cast, const char *outside) {
+                                 const struct uk_conv_form *form) {
     const struct uk_graph_value *f = n->input[filter];
     const bool one = f->extent[1] == 1;
-    const char *open = cast ? "(" : "", *close = cast ? ")" : "", *type = cast ? cast : "";
     struct uk_window window;
-    char channel[64];
+    char channel[64], input[320], weight[128], over[64] = "";
     enum uk_status s = uk_window_of(w->g, n, f->extent + 2, &window);
 
     if (s)
         return s;
-    const char *r = uk_window_iterators(&window);
-    const bool pads = uk_window_pads(&window), sums = !one || *r;
+    const char *r = uk_window_iterators(&window), *open = *form->cast ? "(" : "",
+               *close = *form->cast ? ")" : "";
     channel_subscript(n, f, channel, sizeof channel);
-    uk_write(w, n, "%s[%s] = %s%s%s%s%s%s%s%s$0[i0, %s%s]%s%s%s%s * %s%s$%c[i1, %s%s]%s", to,
-             uk_iterators(f->rank), sums ? "sum(" : "", r, !one && *r ? ", " : "", one ? "" : "c",
-             sums ? ") " : "", type, open, pads ? "pad(" : "", channel, uk_window_subscripts(&window),
-             pads ? ", " : "", pads ? outside : "", pads ? ")" : "", close, type, open, '0' + filter,
-             one ? "0" : "c", uk_window_filter(&window), close);
+    snprintf(input, sizeof input, uk_window_pads(&window) ? "pad($0[i0, %s%s], %s)" : "$0[i0, %s%s]", channel,
+             uk_window_subscripts(&window), form->outside);
+    snprintf(weight, sizeof weight, "$%c[i1, %s%s]", '0' + filter, one ? "0" : "c",
+             uk_window_filter(&window));
+    if (!one || *r)
+        snprintf(over, sizeof over, "sum(%s%s%s) ", r, !one && *r ? ", " : "", one ? "" : "c");
+    uk_write(w, n, "%s[%s] = %s%s%s%s%s * (%s%s%s%s%s)", form->to, uk_iterators(f->rank), over, form->cast,
+             open, input, close, form->cast, open, weight, close, form->behind);
     return UK_OK;
 }
 
@@ -87,7 +89,9 @@ enum uk_status uk_write_conv(struct uk_writer *w, const struct uk_graph_node *n,
     (void)output;
     if (has_bias)
         uk_write_temp_like(w, n, "t", n->output[0]->type);
-    enum uk_status s = uk_write_conv_sum(w, n, 1, has_bias ? "@t" : "$y", NULL, "0");
+    enum uk_status s = uk_write_conv_sum(
+        w, n, 1,
+        &(struct uk_conv_form){.to = has_bias ? "@t" : "$y", .cast = "", .outside = "0", .behind = ""});
     if (!s && has_bias)
         uk_write_result(w, n, "@t[%s] + $2[i1]", uk_iterators(n->output[0]->rank));
     return s;

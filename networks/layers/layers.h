@@ -55,6 +55,9 @@ enum uk_status uk_set_output(struct uk_graph *g, struct uk_graph_node *n, int i,
 enum { UK_LISTED = 2 * UK_RANK };
 enum uk_status uk_need_ints(struct uk_graph *g, const struct uk_graph_node *n, const char *attribute,
                             int input, int64_t *list, int *count);
+/* Appends a constant of one dimension, for the caller to fill, to the node's inputs; its number. -1: no memory. */
+int uk_append_constant(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type, int64_t count,
+                       void **data);
 /* An axis of a tensor of that rank; negative ones count from the end. */
 enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, int64_t axis, int rank,
                             int *out);
@@ -152,6 +155,10 @@ UK_INFER(instance_normalization);
 UK_WRITE(instance_normalization);
 UK_INFER(lrn);
 UK_WRITE(lrn);
+UK_INFER(gather); /* gather.c */
+UK_WRITE(gather);
+UK_INFER(resize); /* resize.c */
+UK_WRITE(resize);
 UK_INFER(quantize); /* quantized.c */
 UK_EXPRESS(quantize);
 UK_INFER(dequantize);
@@ -204,13 +211,22 @@ enum uk_status uk_fold_view(struct uk_graph *g, struct uk_graph_node *n);
 /* The constant's elements with dimension order[i] as the i-th. */
 void uk_permute(const struct uk_graph_value *v, const int *order, void *out);
 
-/* The sum of products of a convolution, into @t or $y, of input 0 and the filter; cast: a type in which it is computed, or NULL; outside:
- * what padding is. */
+/* The sum of products of a convolution of input 0 and a filter. */
+struct uk_conv_form {
+    const char *to;      /* "@t" or "$y" */
+    const char *cast;    /* the type in which it is computed, or "": that of the input */
+    const char *outside; /* what padding is */
+    const char *behind;  /* added to the filter's element, or "" */
+};
 enum uk_status uk_write_conv_sum(struct uk_writer *w, const struct uk_graph_node *n, int filter,
-                                 const char *to, const char *cast, const char *outside);
+                                 const struct uk_conv_form *form);
 /* The same of a product of matrices, of input 0 and input `right`; behind_a and behind_b: what is added to elements. */
 void uk_write_matmul_sum(struct uk_writer *w, const struct uk_graph_node *n, int right, const char *to,
                          const char *cast, const char *behind_a, const char *behind_b);
+
+/* gather.c: the subscript of an input along a dimension, as the constant input `list` of whole numbers has it: "i2 / 2" where the list
+ * is so, else an element of it. */
+void uk_listed_subscript(const struct uk_graph_node *n, int list, int dimension, char *text, size_t room);
 
 /* The permutation of a Transpose: dimension d of the result is perm[d] of the input. */
 enum uk_status uk_permutation(struct uk_graph *g, const struct uk_graph_node *n, int *perm);

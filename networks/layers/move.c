@@ -259,7 +259,7 @@ static enum uk_status padding_of(struct uk_graph *g, const struct uk_graph_node 
         s = uk_need_ints(g, n, NULL, 3, axes, &listed);
     if (s)
         return s;
-    if (strcmp(mode, "constant") != 0)
+    if (strcmp(mode, "constant") && strcmp(mode, "reflect") && strcmp(mode, "edge") && strcmp(mode, "wrap"))
         return uk_graph_fail(g, UK_REFUSED, n, "mode=%s is not supported", mode);
     const int dimensions = listed < 0 ? rank : listed;
     if (count != 2 * dimensions)
@@ -278,6 +278,50 @@ static enum uk_status padding_of(struct uk_graph *g, const struct uk_graph_node 
     return s;
 }
 
+static bool pads_constant(const struct uk_graph_node *n) {
+    return !strcmp(uk_attribute_string(n, "mode", "constant"), "constant");
+}
+
+/* The element of 0 .. all that place i, which may be outside, takes. */
+static int64_t padded_from(const char *mode, int64_t i, int64_t all) {
+    const int64_t period = 2 * (all - 1);
+
+    if (!strcmp(mode, "edge"))
+        return clamped(i, 0, all - 1);
+    if (!strcmp(mode, "wrap"))
+        return (i % all + all) % all;
+    if (all == 1)
+        return 0;
+    i = (i % period + period) % period;
+    return i < all ? i : period - i;
+}
+
+/* For the modes that repeat elements: a list for each dimension of where its elements come from, as inputs from number 4 on. */
+static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct padding *p,
+                                   const int64_t *extent) {
+    const char *mode = uk_attribute_string(n, "mode", "constant");
+    const int rank = n->input[0]->rank;
+    struct uk_graph_value **input = uk_alloc(&g->arena, 4 * sizeof *input);
+
+    if (!input)
+        return uk_graph_no_memory(g);
+    for (int i = 0; i < n->inputs && i < 4; i++)
+        input[i] = n->input[i];
+    n->input = input;
+    n->inputs = 4;
+    for (int d = 0; d < rank; d++) {
+        const int64_t all = n->input[0]->extent[d];
+        void *data;
+        if (!all && extent[d] > 0)
+            return uk_graph_fail(g, UK_REFUSED, n, "dimension %d has no elements to repeat", d);
+        if (uk_append_constant(g, n, UK_I64, extent[d] > 0 ? extent[d] : 0, &data) < 0)
+            return g->status;
+        for (int64_t i = 0; i < extent[d]; i++)
+            ((int64_t *)data)[i] = padded_from(mode, i - p->before[d], all);
+    }
+    return UK_OK;
+}
+
 enum uk_status uk_infer_pad(struct uk_graph *g, struct uk_graph_node *n) {
     int64_t extent[UK_RANK];
     struct padding p;
@@ -291,6 +335,8 @@ enum uk_status uk_infer_pad(struct uk_graph *g, struct uk_graph_node *n) {
         if (__builtin_add_overflow(n->input[0]->extent[d], p.before[d], &extent[d]) ||
             __builtin_add_overflow(extent[d], p.after[d], &extent[d]))
             s = uk_graph_fail(g, UK_REFUSED, n, "the size of its result overflows");
+    if (!s && !pads_constant(n))
+        s = append_lists(g, n, &p, extent);
     if (!s)
         s = uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, extent);
     if (!s)
@@ -302,13 +348,21 @@ enum uk_status uk_write_pad(struct uk_writer *w, const struct uk_graph_node *n, 
     const struct uk_graph_value *x = n->input[0], *value = uk_node_input(n, 2);
     struct padding p;
     char right[SUBSCRIPTS] = "", outside[48];
-    bool ranged[UK_RANK] = {false};
     size_t used = 0;
     enum uk_status s = padding_of(w->g, n, &p);
 
     (void)output;
     if (s)
         return s;
+    for (int d = 0; d < x->rank && !pads_constant(n); d++) {
+        used += (size_t)snprintf(right + used, sizeof right - used, d ? ", " : "");
+        uk_listed_subscript(n, 4 + d, d, right + used, sizeof right - used);
+        used += strlen(right + used);
+    }
+    if (!pads_constant(n)) {
+        uk_write(w, n, "$y[%s] = $0[%s]", uk_iterators(x->rank), right);
+        return UK_OK;
+    }
     for (int d = 0; d < x->rank; d++)
         used += (size_t)snprintf(right + used, sizeof right - used, "%si%d - %" PRId64, d ? ", " : "", d,
                                  p.before[d]);
@@ -317,7 +371,6 @@ enum uk_status uk_write_pad(struct uk_writer *w, const struct uk_graph_node *n, 
     else
         snprintf(outside, sizeof outside, "%s", uk_number_text(uk_attribute_float(n, "value", 0), true));
     uk_write(w, n, "$y[%s] = pad($0[%s], %s)", uk_iterators(x->rank), right, outside);
-    write_ranges(w, n->output[0], ranged);
     return UK_OK;
 }
 
@@ -410,12 +463,18 @@ enum uk_status uk_write_blocks(struct uk_writer *w, const struct uk_graph_node *
                   in = n->input[0]->extent[1];
 
     (void)output;
-    if (strcmp(n->type, "DepthToSpace") != 0)
+    const bool crd = !strcmp(uk_attribute_string(n, "mode", "DCR"), "CRD");
+    if (strcmp(n->type, "DepthToSpace") && crd)
+        uk_write(w, n,
+                 "$y[i0, i1, i2, i3] = $0[i0, i1 / %2$" PRId64 ", %1$" PRId64 "*i2 + (i1 / %1$" PRId64
+                 ") %% %1$" PRId64 ", %1$" PRId64 "*i3 + i1 %% %1$" PRId64 "]",
+                 b, b * b);
+    else if (strcmp(n->type, "DepthToSpace") != 0)
         uk_write(w, n,
                  "$y[i0, i1, i2, i3] = $0[i0, i1 %% %2$" PRId64 ", %1$" PRId64 "*i2 + (i1 / %2$" PRId64
                  ") / %1$" PRId64 ", %1$" PRId64 "*i3 + (i1 / %2$" PRId64 ") %% %1$" PRId64 "]",
                  b, in);
-    else if (!strcmp(uk_attribute_string(n, "mode", "DCR"), "CRD"))
+    else if (crd)
         uk_write(w, n,
                  "$y[i0, i1, i2, i3] = $0[i0, %2$" PRId64 "*i1 + %1$" PRId64 "*(i2 %% %1$" PRId64
                  ") + i3 %% %1$" PRId64 ", i2 / %1$" PRId64 ", i3 / %1$" PRId64 "]",

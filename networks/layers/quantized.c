@@ -10,24 +10,6 @@
 #include <string.h>
 #include "layers/quantized.h"
 
-/* Appends a constant to the node's inputs; its number. -1: no memory. */
-static int append(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type, int64_t count,
-                  void **data) {
-    struct uk_graph_value **input = uk_alloc(&g->arena, ((size_t)n->inputs + 1) * sizeof *input);
-    struct uk_graph_value *v = input ? uk_value_new(g, n->name) : NULL;
-
-    if (!v || !(*data = uk_value_constant(g, v, type, 1, &count))) {
-        uk_graph_no_memory(g);
-        return -1;
-    }
-    if (n->inputs)
-        memcpy(input, n->input, (size_t)n->inputs * sizeof *input);
-    input[n->inputs] = v;
-    n->input = input;
-    v->uses = 1;
-    return n->inputs++;
-}
-
 /* ---- QuantizeLinear, DequantizeLinear: element by element ---- */
 
 static enum uk_status infer_linear(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type) {
@@ -83,9 +65,9 @@ const char *uk_express_dequantize(struct uk_graph *g, const struct uk_graph_node
 
 /* ---- QLinearConv: x, scale, zero, w, scale, zero, y scale, zero, bias ---- */
 
-/* Weights whose zero points are not 0 as i8 without, where that holds them; *done. */
-static enum uk_status move_zero(struct uk_graph *g, struct uk_graph_node *n, int input, struct uk_scale *ws,
-                                int64_t channels, int64_t inside, bool *done) {
+/* Weights whose zero points, two inputs behind, are not 0 as i8 without, where that holds them; *done. */
+static enum uk_status move_zero(struct uk_graph *g, struct uk_graph_node *n, int input,
+                                struct uk_quantization *ws, int64_t channels, int64_t inside, bool *done) {
     const struct uk_graph_value *w = n->input[input];
     const int64_t count = uk_value_elements(w);
     int8_t *data;
@@ -104,6 +86,7 @@ static enum uk_status move_zero(struct uk_graph *g, struct uk_graph_node *n, int
     moved->uses = 1;
     n->input[input] = moved;
     ws->zero = NULL;
+    n->input[input + 2] = NULL;
     *done = true;
     return UK_OK;
 }
@@ -111,15 +94,17 @@ static enum uk_status move_zero(struct uk_graph *g, struct uk_graph_node *n, int
 /* Bias and factor of each channel as inputs `first` and `first` + 1. Channel c has the weights i with i / inside % channels == c. */
 static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n,
                                      const struct uk_graph_value *w, int64_t channels, int64_t inside,
-                                     const struct uk_graph_value *bias, const struct uk_scale *xs,
-                                     const struct uk_scale *ws, const struct uk_scale *ys, double alpha) {
+                                     const struct uk_graph_value *bias, const struct uk_quantization *xs,
+                                     const struct uk_quantization *ws, const struct uk_quantization *ys,
+                                     double alpha) {
     const int64_t count = uk_value_elements(w), terms = channels ? count / channels : 0;
     void *sums, *factors;
 
     if (terms > INT32_MAX / (255 * 255))
         return uk_graph_fail(g, UK_REFUSED, n, "sums of %" PRId64 " products of bytes may pass 32 bits",
                              terms);
-    if (append(g, n, UK_I32, channels, &sums) < 0 || append(g, n, UK_F32, channels, &factors) < 0)
+    if (uk_append_constant(g, n, UK_I32, channels, &sums) < 0 ||
+        uk_append_constant(g, n, UK_F32, channels, &factors) < 0)
         return g->status;
     int64_t *sum = uk_alloc(&g->arena, ((size_t)channels + 1) * sizeof *sum);
     if (!sum)
@@ -137,11 +122,21 @@ static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n
     return UK_OK;
 }
 
-static bool has_zero(const struct uk_scale *s) {
+static bool has_zero(const struct uk_quantization *s) {
     for (int64_t i = 0; s->zero && i < s->count; i++)
         if (uk_zero_at(s, i))
             return true;
     return false;
+}
+
+/* Whether the weights have zero points that had to stay. */
+static bool keeps_zero(const struct uk_graph_node *n) {
+    const struct uk_graph_value *zero = n->input[5];
+    bool any = false;
+
+    for (int64_t i = 0; zero && i < uk_value_elements(zero); i++)
+        any |= uk_constant_int(zero, i) != 0;
+    return any;
 }
 
 /* The window's rules are Conv's: of a node that has the input and the filter first. */
@@ -157,7 +152,7 @@ static struct uk_graph_node as_conv(const struct uk_graph_node *n, struct uk_gra
 
 enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *input[2];
-    struct uk_scale xs, ws, ys;
+    struct uk_quantization xs, ws, ys;
     enum uk_status s = UK_OK;
     bool moved;
 
@@ -180,8 +175,6 @@ enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n
         return s;
     if (has_zero(&ws) || w->type == UK_U8) {
         s = move_zero(g, n, 3, &ws, channels, inside, &moved);
-        if (!s && !moved)
-            s = uk_graph_fail(g, UK_REFUSED, n, "weights less their zero points are no signed bytes");
         w = n->input[3];
     }
     if (!s)
@@ -192,17 +185,21 @@ enum uk_status uk_infer_qlinear_conv(struct uk_graph *g, struct uk_graph_node *n
 
 enum uk_status uk_write_qlinear_conv(struct uk_writer *w, const struct uk_graph_node *n, int output) {
     const int factor = n->inputs - 1;
-    const int64_t zero = uk_constant_int(n->input[7], 0);
-    char pad[32];
+    char outside[32], behind[48] = "";
 
     (void)output;
-    snprintf(pad, sizeof pad, "%" PRId64, n->input[2] ? uk_constant_int(n->input[2], 0) : 0);
+    snprintf(outside, sizeof outside, "%" PRId64, uk_constant_int(n->input[2], 0));
+    if (keeps_zero(n) && uk_value_elements(n->input[5]) > 1)
+        snprintf(behind, sizeof behind, " - i32($5[i1])");
+    else if (keeps_zero(n))
+        snprintf(behind, sizeof behind, " - (%" PRId64 ")", uk_constant_int(n->input[5], 0));
     uk_write_temp_like(w, n, "t", UK_I32);
-    enum uk_status s = uk_write_conv_sum(w, n, 3, "@t", "i32", pad);
+    enum uk_status s = uk_write_conv_sum(
+        w, n, 3, &(struct uk_conv_form){.to = "@t", .cast = "i32", .outside = outside, .behind = behind});
     if (!s)
         uk_write_result(w, n, "%s(round(f32(@t[%s] + $%c[i1]) * $%c[i1]) + %" PRId64 ")",
                         uk_type_name(n->output[0]->type), uk_iterators(n->output[0]->rank), '0' + factor - 1,
-                        '0' + factor, zero);
+                        '0' + factor, uk_constant_int(n->input[7], 0));
     return s;
 }
 
@@ -217,7 +214,7 @@ void uk_lay_out_qlinear_conv(struct uk_graph_node *n) {
 
 enum uk_status uk_infer_qgemm(struct uk_graph *g, struct uk_graph_node *n) {
     const bool ta = uk_attribute_int(n, "transA", 0), tb = uk_attribute_int(n, "transB", 0);
-    struct uk_scale as, bs, ys = {0};
+    struct uk_quantization as, bs, ys = {0};
     enum uk_status s = UK_OK;
     bool moved;
 
@@ -285,7 +282,7 @@ void uk_lay_out_qgemm(struct uk_graph_node *n) {
 /* ---- QLinearMatMul: a, scale, zero, b, scale, zero, y scale, zero; both sides may be computed ---- */
 
 enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node *n) {
-    struct uk_scale as, bs, ys;
+    struct uk_quantization as, bs, ys;
     enum uk_status s = UK_OK;
 
     for (int i = 0; i < 8 && !s; i++)
@@ -314,7 +311,7 @@ enum uk_status uk_infer_qlinear_matmul(struct uk_graph *g, struct uk_graph_node 
         (s = uk_scale_of(g, n, 6, 7, 1, n->input[7]->type, &ys)))
         return s;
     void *factors;
-    if (append(g, n, UK_F32, columns, &factors) < 0)
+    if (uk_append_constant(g, n, UK_F32, columns, &factors) < 0)
         return g->status;
     for (int64_t c = 0; c < columns; c++)
         ((float *)factors)[c] =

@@ -5,16 +5,16 @@
 #include "layers/window.h"
 
 /* A constant scale and its zero point (left out: 0) for a number of channels, 1: of the whole tensor. */
-struct uk_scale {
+struct uk_quantization {
     const struct uk_graph_value *scale, *zero;
     int64_t count;
 };
 
 /* Of the inputs `scale` and `zero` of the node; the zero point has the type. */
 enum uk_status uk_scale_of(struct uk_graph *g, const struct uk_graph_node *n, int scale, int zero,
-                           int64_t channels, enum uk_type type, struct uk_scale *out);
-double uk_scale_at(const struct uk_scale *s, int64_t channel);
-int64_t uk_zero_at(const struct uk_scale *s, int64_t channel);
+                           int64_t channels, enum uk_type type, struct uk_quantization *out);
+double uk_scale_at(const struct uk_quantization *s, int64_t channel);
+int64_t uk_zero_at(const struct uk_quantization *s, int64_t channel);
 bool uk_is_byte(enum uk_type t);
 
 #endif

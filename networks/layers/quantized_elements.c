@@ -5,13 +5,13 @@
 #include <string.h>
 #include "layers/quantized.h"
 
-static float ratio(const struct uk_scale *x, const struct uk_scale *y) {
+static float ratio(const struct uk_quantization *x, const struct uk_quantization *y) {
     return (float)uk_scale_at(x, 0) / (float)uk_scale_at(y, 0);
 }
 
 /* Scales and zero points of the inputs at these numbers; all of one type. */
 static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *n, int count, const int at[],
-                                struct uk_scale out[]) {
+                                struct uk_quantization out[]) {
     const struct uk_graph_value *x = uk_node_input(n, 0);
     enum uk_status s = uk_need_input(g, n, 0);
 
@@ -28,7 +28,7 @@ static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *
 static const int of_binary[] = {1, 4, 6};
 
 enum uk_status uk_infer_qlinear_binary(struct uk_graph *g, struct uk_graph_node *n) {
-    struct uk_scale scale[3];
+    struct uk_quantization scale[3];
     enum uk_status s = scales_of(g, n, 3, of_binary, scale);
 
     if (!s)
@@ -40,7 +40,7 @@ enum uk_status uk_infer_qlinear_binary(struct uk_graph *g, struct uk_graph_node 
 }
 
 const char *uk_express_qlinear_binary(struct uk_graph *g, const struct uk_graph_node *n) {
-    struct uk_scale scale[3];
+    struct uk_quantization scale[3];
 
     if (scales_of(g, n, 3, of_binary, scale))
         return NULL;
@@ -62,14 +62,14 @@ const char *uk_express_qlinear_binary(struct uk_graph *g, const struct uk_graph_
 static const int of_unary[] = {1, 3};
 
 enum uk_status uk_infer_qlinear_unary(struct uk_graph *g, struct uk_graph_node *n) {
-    struct uk_scale scale[2];
+    struct uk_quantization scale[2];
     enum uk_status s = scales_of(g, n, 2, of_unary, scale);
 
     return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, n->input[0]->extent);
 }
 
 const char *uk_express_qlinear_unary(struct uk_graph *g, const struct uk_graph_node *n) {
-    struct uk_scale scale[2];
+    struct uk_quantization scale[2];
 
     if (scales_of(g, n, 2, of_unary, scale))
         return NULL;
@@ -97,7 +97,7 @@ static enum uk_status parts(struct uk_graph *g, const struct uk_graph_node *n, s
     concat->input = input;
     concat->inputs = (n->inputs - 2) / 3;
     for (int i = 0; i < concat->inputs; i++) {
-        struct uk_scale scale;
+        struct uk_quantization scale;
         enum uk_status s = uk_need_input(g, n, 3 * i + 2);
         if (!s)
             s = uk_scale_of(g, n, 3 * i + 3, 3 * i + 4, 1, n->input[3 * i + 2]->type, &scale);
@@ -111,7 +111,7 @@ static enum uk_status parts(struct uk_graph *g, const struct uk_graph_node *n, s
 enum uk_status uk_infer_qlinear_concat(struct uk_graph *g, struct uk_graph_node *n) {
     struct uk_graph_value *input[64];
     struct uk_graph_node concat;
-    struct uk_scale scale;
+    struct uk_quantization scale;
     enum uk_status s = parts(g, n, &concat, input);
 
     if (!s && !uk_is_byte(input[0]->type))
@@ -126,7 +126,7 @@ enum uk_status uk_write_qlinear_concat(struct uk_writer *w, const struct uk_grap
     const struct uk_graph_value *y = n->output[0];
     struct uk_graph_value *input[64];
     struct uk_graph_node concat;
-    struct uk_scale to, of;
+    struct uk_quantization to, of;
     int64_t from = 0;
     int axis;
     enum uk_status s = parts(w->g, n, &concat, input);
@@ -162,7 +162,7 @@ enum uk_status uk_write_qlinear_concat(struct uk_writer *w, const struct uk_grap
 /* ---- QLinearAveragePool, QLinearGlobalAveragePool: x, scale, zero, y scale, zero ---- */
 
 enum uk_status uk_infer_qlinear_pool(struct uk_graph *g, struct uk_graph_node *n) {
-    struct uk_scale scale[2];
+    struct uk_quantization scale[2];
     enum uk_status s = scales_of(g, n, 2, of_unary, scale);
 
     if (!s && uk_attribute_int(n, "channels_last", 0))
@@ -176,7 +176,7 @@ enum uk_status uk_write_qlinear_pool(struct uk_writer *w, const struct uk_graph_
     static const char *const over[] = {"", "", "", "r0", "r0, r1", "r0, r1, r2"};
     const struct uk_graph_value *x = n->input[0];
     const char *all = uk_iterators(x->rank);
-    struct uk_scale scale[2];
+    struct uk_quantization scale[2];
     struct uk_window p;
     char count[96];
     double terms = 1;

@@ -118,3 +118,20 @@ enum uk_status uk_need_axis(struct uk_graph *g, const struct uk_graph_node *n, i
     *out = (int)(axis < 0 ? axis + rank : axis);
     return UK_OK;
 }
+
+int uk_append_constant(struct uk_graph *g, struct uk_graph_node *n, enum uk_type type, int64_t count,
+                       void **data) {
+    struct uk_graph_value **input = uk_alloc(&g->arena, ((size_t)n->inputs + 1) * sizeof *input);
+    struct uk_graph_value *v = input ? uk_value_new(g, n->name) : NULL;
+
+    if (!v || !(*data = uk_value_constant(g, v, type, 1, &count))) {
+        uk_graph_no_memory(g);
+        return -1;
+    }
+    if (n->inputs)
+        memcpy(input, n->input, (size_t)n->inputs * sizeof *input);
+    input[n->inputs] = v;
+    n->input = input;
+    v->uses = 1;
+    return n->inputs++;
+}

@@ -8,17 +8,17 @@ bool uk_is_byte(enum uk_type t) {
     return t == UK_U8 || t == UK_I8;
 }
 
-double uk_scale_at(const struct uk_scale *s, int64_t c) {
+double uk_scale_at(const struct uk_quantization *s, int64_t c) {
     return uk_constant_real(s->scale, s->count > 1 ? c : 0);
 }
 
-int64_t uk_zero_at(const struct uk_scale *s, int64_t c) {
+int64_t uk_zero_at(const struct uk_quantization *s, int64_t c) {
     return s->zero ? uk_constant_int(s->zero, s->count > 1 ? c : 0) : 0;
 }
 
 enum uk_status uk_scale_of(struct uk_graph *g, const struct uk_graph_node *n, int scale, int zero,
-                           int64_t channels, enum uk_type type, struct uk_scale *out) {
-    *out = (struct uk_scale){uk_node_input(n, scale), uk_node_input(n, zero), 1};
+                           int64_t channels, enum uk_type type, struct uk_quantization *out) {
+    *out = (struct uk_quantization){uk_node_input(n, scale), uk_node_input(n, zero), 1};
     if (!out->scale || !out->scale->data || (out->zero && !out->zero->data) || out->scale->type != UK_F32)
         return uk_graph_fail(g, UK_REFUSED, n,
                              "its scales and zero points are not all constants, of type f32");

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Resize and Upsample: nearest and linear, one dimension after the other. Where the elements of a dimension come from, and with which
+ * weight, is known when compiling: lists for each dimension that changes are appended to the node's inputs.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "layers/layers.h"
+
+struct resize {
+    double scale[UK_RANK];
+    int64_t out[UK_RANK];
+    bool linear;
+    const char *transformation, *nearest;
+};
+
+/* ---- what is asked for ---- */
+
+static enum uk_status modes_of(struct uk_graph *g, const struct uk_graph_node *n, struct resize *r) {
+    static const char *const known[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                        "align_corners", "asymmetric"};
+    const bool old = n->version < 11 || !strcmp(n->type, "Upsample");
+    const char *mode = uk_attribute_string(n, "mode", "nearest");
+    bool is_known = false;
+
+    r->linear = !strcmp(mode, "linear") || !strcmp(mode, "bilinear");
+    r->transformation =
+        uk_attribute_string(n, "coordinate_transformation_mode", old ? "asymmetric" : "half_pixel");
+    r->nearest = uk_attribute_string(n, "nearest_mode", old ? "floor" : "round_prefer_floor");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        is_known |= !strcmp(r->transformation, known[i]);
+    if ((!r->linear && strcmp(mode, "nearest")) || uk_attribute_int(n, "antialias", 0))
+        return uk_graph_fail(g, UK_REFUSED, n, "mode=%s%s is not supported; nearest and linear are", mode,
+                             uk_attribute_int(n, "antialias", 0) ? " with antialias" : "");
+    if (!is_known)
+        return uk_graph_fail(g, UK_REFUSED, n, "coordinate_transformation_mode=%s is not supported",
+                             r->transformation);
+    return UK_OK;
+}
+
+/* Numbers of an input or an attribute, for `count` axes. */
+static enum uk_status scales_of(struct uk_graph *g, const struct uk_graph_node *n, int input, const int *axis,
+                                int count, struct resize *r) {
+    const struct uk_graph_value *v = input < 0 ? NULL : uk_node_input(n, input);
+    const struct uk_attribute *a = uk_attribute_find(n, "scales");
+    const bool listed = a && a->kind == UK_A_FLOATS;
+
+    if (v && (!v->data || v->type != UK_F32))
+        return uk_graph_fail(g, UK_REFUSED, n,
+                             "its input %s decides a shape and is not constant; if it is an input of the "
+                             "network, give its value "
+                             "(--constant %s=FILE)",
+                             v->name, v->name);
+    if (!v && !listed)
+        return uk_graph_fail(g, UK_REFUSED, n, "scales are missing");
+    if ((v ? uk_value_elements(v) : a->count) != count)
+        return uk_graph_fail(g, UK_REFUSED, n, "scales are not one for each of %d dimensions", count);
+    for (int i = 0; i < count; i++) {
+        const int d = axis[i];
+        const double scale = v ? uk_constant_real(v, i) : a->floats[i],
+                     out = floor((double)n->input[0]->extent[d] * scale);
+        if (!(scale > 0) || !(out < 0x1p40))
+            return uk_graph_fail(g, UK_REFUSED, n, "scale %g of dimension %d", scale, d);
+        r->scale[d] = scale;
+        r->out[d] = (int64_t)out;
+    }
+    return UK_OK;
+}
+
+/* Sizes as they are, or such that the image keeps its proportions. */
+static enum uk_status sizes_of(struct uk_graph *g, const struct uk_graph_node *n, const int64_t *size,
+                               const int *axis, int count, struct resize *r) {
+    const char *policy = uk_attribute_string(n, "keep_aspect_ratio_policy", "stretch");
+    double common = 0;
+
+    for (int i = 0; i < count; i++) {
+        const double scale = (double)size[i] / (double)n->input[0]->extent[axis[i]];
+        if (size[i] < 1 || !(scale > 0) || isinf(scale))
+            return uk_graph_fail(g, UK_REFUSED, n, "size %" PRId64 " of dimension %d", size[i], axis[i]);
+        common = i == 0 ? scale : !strcmp(policy, "not_larger") ? fmin(common, scale) : fmax(common, scale);
+    }
+    for (int i = 0; i < count; i++) {
+        const int d = axis[i];
+        const bool stretch = !strcmp(policy, "stretch");
+        r->out[d] = stretch ? size[i] : (int64_t)rint(common * (double)n->input[0]->extent[d]);
+        r->scale[d] = stretch ? (double)size[i] / (double)n->input[0]->extent[d] : common;
+    }
+    return UK_OK;
+}
+
+static enum uk_status resize_of(struct uk_graph *g, const struct uk_graph_node *n, struct resize *r) {
+    const struct uk_graph_value *x = n->input[0];
+    const bool later = n->version >= 11 && !strcmp(n->type, "Resize");
+    int64_t listed[UK_LISTED], size[UK_LISTED];
+    int axis[UK_RANK], count = -1, sizes = -1;
+    enum uk_status s = modes_of(g, n, r);
+
+    if (!s)
+        s = uk_need_ints(g, n, "axes", -1, listed, &count);
+    if (count < 0)
+        count = x->rank;
+    for (int i = 0; i < count && !s; i++)
+        if (uk_attribute_find(n, "axes"))
+            s = uk_need_axis(g, n, listed[i], x->rank, &axis[i]);
+        else
+            axis[i] = i;
+    for (int d = 0; d < x->rank; d++) {
+        r->scale[d] = 1;
+        r->out[d] = x->extent[d];
+    }
+    if (!s && later && uk_node_input(n, 3))
+        s = uk_need_ints(g, n, NULL, 3, size, &sizes);
+    if (s)
+        return s;
+    if (sizes > 0)
+        return sizes == count ? sizes_of(g, n, size, axis, count, r)
+                              : uk_graph_fail(g, UK_REFUSED, n, "%d sizes for %d dimensions", sizes, count);
+    return scales_of(g, n, uk_attribute_find(n, "scales") ? -1 : later ? 2 : 1, axis, count, r);
+}
+
+/* ---- where elements come from ---- */
+
+static double source_of(const struct resize *r, int d, int64_t in, int64_t i) {
+    const double scale = r->scale[d], out = scale * (double)in;
+
+    if (!strcmp(r->transformation, "asymmetric"))
+        return (double)i / scale;
+    if (!strcmp(r->transformation, "align_corners"))
+        return out == 1 ? 0 : (double)i * (double)(in - 1) / (out - 1);
+    if (!strcmp(r->transformation, "pytorch_half_pixel") && r->out[d] == 1)
+        return 0;
+    const double centre = (double)in / 2, moved = centre * (1 - (double)r->out[d] / out);
+    return ((double)i + 0.5) / scale - 0.5 + (strcmp(r->transformation, "half_pixel_symmetric") ? 0 : moved);
+}
+
+static double nearest_of(const struct resize *r, double x) {
+    if (!strcmp(r->nearest, "floor"))
+        return floor(x);
+    if (!strcmp(r->nearest, "ceil"))
+        return ceil(x);
+    return strcmp(r->nearest, "round_prefer_ceil") ? ceil(x - 0.5) : floor(x + 0.5);
+}
+
+/* For dimension d: places; for linear ones also the neighbours and their weights. */
+static enum uk_status append_lists(struct uk_graph *g, struct uk_graph_node *n, const struct resize *r,
+                                   int d) {
+    const int64_t in = n->input[0]->extent[d], out = r->out[d];
+    void *places, *others, *weights;
+
+    if (uk_append_constant(g, n, UK_I64, out, &places) < 0 ||
+        (r->linear && (uk_append_constant(g, n, UK_I64, out, &others) < 0 ||
+                       uk_append_constant(g, n, UK_F32, out, &weights) < 0)))
+        return g->status;
+    for (int64_t i = 0; i < out; i++) {
+        const double x = source_of(r, d, in, i), most = (double)(in - 1);
+        if (!r->linear) {
+            ((int64_t *)places)[i] = (int64_t)fmin(fmax(nearest_of(r, x), 0), most);
+            continue;
+        }
+        const double inside = fmin(fmax(x, 0), most), low = floor(inside);
+        ((int64_t *)places)[i] = (int64_t)low;
+        ((int64_t *)others)[i] = (int64_t)fmin(low + 1, most);
+        ((float *)weights)[i] = (float)(inside - low);
+    }
+    return UK_OK;
+}
+
+static bool changes(const struct uk_graph_node *n, const struct resize *r, int d) {
+    return r->out[d] != n->input[0]->extent[d] || r->scale[d] != 1;
+}
+
+enum uk_status uk_infer_resize(struct uk_graph *g, struct uk_graph_node *n) {
+    struct resize r;
+    enum uk_status s = uk_need_input(g, n, 0);
+    struct uk_graph_value **input = uk_alloc(&g->arena, 4 * sizeof *input);
+
+    if (!s && !input)
+        s = uk_graph_no_memory(g);
+    if (!s)
+        s = resize_of(g, n, &r);
+    if (!s && r.linear && n->input[0]->type != UK_F32)
+        s = uk_graph_fail(g, UK_REFUSED, n, "mode=linear of type %s is not supported",
+                          uk_type_name(n->input[0]->type));
+    if (s)
+        return s;
+    for (int i = 0; i < n->inputs && i < 4; i++)
+        input[i] = n->input[i];
+    n->input = input;
+    n->inputs = 4;
+    for (int d = 0; d < n->input[0]->rank && !s; d++) {
+        if (!n->input[0]->extent[d] && r.out[d])
+            s = uk_graph_fail(g, UK_REFUSED, n, "dimension %d is empty", d);
+        else if (changes(n, &r, d))
+            s = append_lists(g, n, &r, d);
+    }
+    return s ? s : uk_set_output(g, n, 0, n->input[0]->type, n->input[0]->rank, r.out);
+}
+
+/* ---- statements ---- */
+
+/* The subscripts i0, i1, ... with that of dimension d by a list. */
+static void by_list(const struct uk_graph_node *n, int list, int d, char *text, size_t room) {
+    size_t used = 0;
+
+    for (int k = 0; k < n->input[0]->rank; k++) {
+        used += (size_t)snprintf(text + used, room - used, k ? ", " : "");
+        if (k == d)
+            uk_listed_subscript(n, list, d, text + used, room - used);
+        else
+            snprintf(text + used, room - used, "i%d", k);
+        used += strlen(text + used);
+    }
+}
+
+static void write_nearest(struct uk_writer *w, const struct uk_graph_node *n, const struct resize *r) {
+    const int rank = n->input[0]->rank;
+    char right[256] = "";
+    size_t used = 0;
+
+    for (int d = 0, list = 4; d < rank; d++) {
+        used += (size_t)snprintf(right + used, sizeof right - used, d ? ", " : "");
+        if (changes(n, r, d))
+            uk_listed_subscript(n, list++, d, right + used, sizeof right - used);
+        else
+            snprintf(right + used, sizeof right - used, "i%d", d);
+        used += strlen(right + used);
+    }
+    uk_write(w, n, "$y[%s] = $0[%s]", uk_iterators(rank), right);
+}
+
+static void write_linear(struct uk_writer *w, const struct uk_graph_node *n, const struct resize *r) {
+    static const char *const names[UK_RANK] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    const int rank = n->input[0]->rank;
+    const char *from = "$0";
+    char text[8], low[192], high[192];
+    int64_t extent[UK_RANK];
+    int left = 0;
+
+    memcpy(extent, n->input[0]->extent, sizeof extent);
+    for (int d = 0; d < rank; d++)
+        left += changes(n, r, d);
+    if (!left)
+        uk_write(w, n, "$y[%s] = $0[%s]", uk_iterators(rank), uk_iterators(rank));
+    for (int d = 0, list = 4; d < rank; d++) {
+        if (!changes(n, r, d))
+            continue;
+        extent[d] = r->out[d];
+        const bool last = --left == 0;
+        if (!last)
+            uk_write_temp(w, n, names[d], UK_F32, rank, extent,
+                          n->output[0]->is_laid_out ? n->output[0]->order : NULL);
+        by_list(n, list, d, low, sizeof low);
+        by_list(n, list + 1, d, high, sizeof high);
+        uk_write(w, n, "%s%s[%s] = %s[%s] * (1 - $%c[i%d]) + %s[%s] * $%c[i%d]", last ? "$y" : "@",
+                 last ? "" : names[d], uk_iterators(rank), from, low, '0' + list + 2, d, from, high,
+                 '0' + list + 2, d);
+        snprintf(text, sizeof text, "@%s", names[d]);
+        from = text;
+        list += 3;
+    }
+}
+
+enum uk_status uk_write_resize(struct uk_writer *w, const struct uk_graph_node *n, int output) {
+    struct resize r;
+    enum uk_status s = resize_of(w->g, n, &r);
+
+    (void)output;
+    if (s)
+        return s;
+    if (r.linear)
+        write_linear(w, n, &r);
+    else
+        write_nearest(w, n, &r);
+    return UK_OK;
+}
