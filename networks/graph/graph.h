@@ -30,7 +30,7 @@ struct uk_graph_value {
     /* Layout (plan): dimension order[i] is the i-th in memory, the last one contiguous. A view has its elements in the memory of
      * another value. */
     int order[UK_RANK];
-    bool is_laid_out;
+    bool is_laid_out, wants_channels_last;
     struct uk_graph_value *storage;
     /* Plan: where it lies in memory, and the first and the last layer that need it. */
     int64_t offset;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators that compute element by element, as far as their expression or their type depends on the node. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include "layers/layers.h"
@@ -127,6 +128,23 @@ const char *uk_express_gelu(struct uk_graph *g, const struct uk_graph_node *n) {
 
 /* ---- by channel ---- */
 
+/* Factor and addend of each channel, as inputs 5 and 6. */
+static enum uk_status append_factors(struct uk_graph *g, struct uk_graph_node *n, int64_t channels) {
+    const double epsilon = uk_attribute_float(n, "epsilon", 1e-5);
+    void *factors, *addends;
+
+    if (uk_append_constant(g, n, UK_F32, channels, &factors) < 0 ||
+        uk_append_constant(g, n, UK_F32, channels, &addends) < 0)
+        return g->status;
+    for (int64_t c = 0; c < channels; c++) {
+        const double s = uk_constant_real(n->input[1], c) / sqrt(uk_constant_real(n->input[4], c) + epsilon);
+        ((float *)factors)[c] = (float)s;
+        ((float *)addends)[c] =
+            (float)(uk_constant_real(n->input[2], c) - uk_constant_real(n->input[3], c) * s);
+    }
+    return UK_OK;
+}
+
 /* Inputs 1 to 4 have an element a channel. */
 enum uk_status uk_infer_batch_normalization(struct uk_graph *g, struct uk_graph_node *n) {
     enum uk_status s = UK_OK;
@@ -144,13 +162,14 @@ enum uk_status uk_infer_batch_normalization(struct uk_graph *g, struct uk_graph_
         if (n->input[i]->rank != 1 || n->input[i]->extent[0] != x->extent[1])
             return uk_graph_fail(g, UK_REFUSED, n, "input %s of shape %s for %" PRId64 " channels",
                                  n->input[i]->name, uk_value_shape(n->input[i]), x->extent[1]);
-    return uk_set_output(g, n, 0, x->type, x->rank, x->extent);
+    if (x->type == UK_F32 && n->input[1]->data && n->input[2]->data && n->input[3]->data && n->input[4]->data)
+        s = append_factors(g, n, x->extent[1]);
+    return s ? s : uk_set_output(g, n, 0, x->type, x->rank, x->extent);
 }
 
 const char *uk_express_batch_normalization(struct uk_graph *g, const struct uk_graph_node *n) {
     (void)g;
-    (void)n;
-    return "($0 - $3) * ($1 / sqrt($4 + {epsilon})) + $2";
+    return n->inputs > 5 ? "$0 * $5 + $6" : "($0 - $3) * ($1 / sqrt($4 + {epsilon})) + $2";
 }
 
 /* Slopes are broadcast to the input; in early operator sets one dimension is channels. */

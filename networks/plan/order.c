@@ -127,9 +127,11 @@ static bool take_order(struct uk_graph_value *y, const struct uk_graph_node *n) 
 }
 
 static void place_result(const struct uk_graph_node *n, struct uk_graph_value *y) {
+    const bool by_kernels = n->op->channels_last && !uk_node_is_elementwise(n);
+
     if (y->is_output)
         set_identity(y);
-    else if (n->op->channels_last && y->rank >= 3 && !uk_node_is_elementwise(n))
+    else if (y->rank >= 3 && (by_kernels || y->wants_channels_last))
         set_channels_last(y);
     else if (!take_order(y, n))
         set_identity(y);
@@ -161,6 +163,9 @@ enum uk_status uk_plan_orders(struct uk_graph *g) {
 
     for (int i = 0; i < g->inputs; i++)
         set_identity(g->input[i]);
+    for (const struct uk_graph_node *n = g->nodes; n; n = n->next)
+        if (n->op->channels_last && !uk_node_is_elementwise(n) && n->inputs && n->input[0])
+            n->input[0]->wants_channels_last = true;
     for (struct uk_graph_node *n; (n = *place) && !s; place = &(*place)->next) {
         if (n->is_folded)
             continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Room rewrite: a graph as fewer and larger operators, before its shapes are known. It uses graph. What QuantizeLinear and
+ * Room rewrite: a graph as fewer and larger operators. It uses graph. What QuantizeLinear and
  * DequantizeLinear say about an operator between them becomes the operator that computes with bytes; nodes whose results nobody
  * reads are taken out.
  */
@@ -10,6 +10,10 @@
 #include "graph/graph.h"
 
 enum uk_status uk_rewrite(struct uk_graph *g);
+
+/* ---- normalize.c: after shapes and constants are known ---- */
+
+enum uk_status uk_rewrite_normalized(struct uk_graph *g);
 
 /* ---- qdq.c ---- */
 
