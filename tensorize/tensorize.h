@@ -131,7 +131,7 @@ enum uk_status uk_program_check_sizes(struct uk_program *p, const struct uk_opti
 /* Interprets the program as written, statement by statement, without any schedule: this defines the right result. Slow.
  * sizes: all uk_program_sizes(), in order; scalars: one double for each, NULL if there are none; tensors: the addresses
  * of the origins, in order. Tensors must not overlap, which is not checked. Returns UK_INVALID_SIZE and UK_INVALID_ARGUMENT
- * where the function does, with nothing written. */
+ * where the function does, with nothing written; UK_INVALID_INDEX where it does, with what statements before have written. */
 enum uk_status uk_program_interpret(struct uk_program *p, const int64_t *sizes, const double *scalars,
                                     void *const *tensors);
 

@@ -17,7 +17,8 @@ struct uk_values {
     void *const *tensor; /* in the order of the program's tensors (temps: NULL, allocated inside) */
 };
 /* Runs the statements in order, every type with its own rounding. `init`: false runs `=` reductions as `+=`
- * (the update form of a declaration), true as written. Nothing is written unless it returns UK_OK. */
+ * (the update form of a declaration), true as written. Nothing is written unless it returns UK_OK, or UK_INVALID_INDEX after
+ * other statements. */
 enum uk_status uk_interpret(struct uk_program *p, const struct uk_values *v);
 enum uk_status uk_interpret_form(struct uk_intrinsic *i, enum uk_form_kind form, const struct uk_values *v);
 /* Runs the loop IR; calls run their declaration. `workspace_fill` is the byte that buffers start with. */
