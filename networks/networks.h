@@ -116,6 +116,30 @@ enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memo
 /* Where that layer's result lies in memory, in the order in which it is stored. */
 void *uk_network_layer_output(const struct uk_network *n, void *memory, int layer);
 
+/* ---- on GPUs ----
+ *
+ * Layers are compiled one by one for the GPU's target; constants are uploaded when a device is taken, and activations stay there:
+ *
+ *     struct uk_network_device *d;
+ *     struct uk_options options = {.target = "amdgcn-gfx90a"};
+ *     if (uk_network_compile_device(n, &options) || uk_network_device_create(n, gpu, &d) ||
+ *         uk_network_device_run(d, inputs, outputs)) // inputs and outputs: an address for each, in the order of uk_network_value()
+ *         fprintf(stderr, "%s\n", uk_network_message(n));
+ *     uk_network_device_destroy(d); // before the network and the GPU, which gpu.h opens
+ */
+
+struct uk_gpu;
+struct uk_network_device;
+
+/* Compiles all layers for the target, a GPU. A layer that no program for it can do is refused by name. */
+enum uk_status uk_network_compile_device(struct uk_network *n, const struct uk_options *options);
+/* Uploads the constants, and allocates the block of memory for activations. On failure *out is NULL. */
+enum uk_status uk_network_device_create(struct uk_network *n, struct uk_gpu *gpu, struct uk_network_device **out);
+/* Uploads the inputs, runs all layers, and downloads the outputs. */
+enum uk_status uk_network_device_run(struct uk_network_device *d, const void *const *inputs, void *const *outputs);
+/* Frees what the device has of the network. */
+void uk_network_device_destroy(struct uk_network_device *d);
+
 /* ---- tensors in files ---- */
 
 /* Reads a tensor from a file: .npy of NumPy, or .pb, a TensorProto of ONNX. `t` gets name, type and shape, *data the elements,

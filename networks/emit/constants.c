@@ -15,6 +15,7 @@ static enum uk_status add(struct uk_network *n, struct uk_constants *c, const st
     const size_t bytes = (size_t)uk_value_elements(v) * uk_element_bytes(v->type);
     struct uk_constant *k = &c->constant[c->count];
 
+    c->value[c->count] = v;
     k->name = uk_format(&c->arena, "%s_c%d", n->name, v->number);
     k->length = bytes;
     k->bytes = v->data;
@@ -35,8 +36,9 @@ enum uk_status uk_constants_make(struct uk_network *n, struct uk_constants *c) {
     bool *seen = calloc(values, sizeof *seen);
     enum uk_status s = UK_OK;
 
-    *c = (struct uk_constants){.constant = calloc(values, sizeof *c->constant)};
-    if (!seen || !c->constant)
+    *c = (struct uk_constants){.constant = calloc(values, sizeof *c->constant),
+                               .value = calloc(values, sizeof *c->value)};
+    if (!seen || !c->constant || !c->value)
         s = uk_graph_no_memory(&n->graph);
     for (const struct uk_layer *l = n->plan.layers; l && !s; l = l->next)
         for (int i = 0; i < l->arguments && !s; i++) {
@@ -52,5 +54,6 @@ enum uk_status uk_constants_make(struct uk_network *n, struct uk_constants *c) {
 
 void uk_constants_free(struct uk_constants *c) {
     free(c->constant);
+    free(c->value);
     uk_arena_free(&c->arena);
 }

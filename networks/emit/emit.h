@@ -20,8 +20,17 @@ struct uk_network {
     size_t (*memory)(void);
     int (*run)(void *memory);
     int (*step)(void *memory, int layer);
+    struct uk_module **device_layer; /* of each function, for a GPU; NULL: none is compiled */
     bool is_read;
 };
+
+/* Forgets the last error; a network that is NULL, or was not read though that is needed, is one. */
+enum uk_status uk_network_enter(struct uk_network *n, bool needs_read);
+
+/* ---- device.c ---- */
+
+/* Frees what was compiled for a GPU. */
+void uk_network_forget_device(struct uk_network *n);
 
 /* ---- driver.c ---- */
 
@@ -36,6 +45,7 @@ char *uk_driver_header(const struct uk_network *n);
 /* The constants that layers read, in the order of memory that they want. */
 struct uk_constants {
     struct uk_constant *constant;
+    const struct uk_graph_value **value; /* of each */
     int count;
     struct uk_arena arena; /* of those that had to be permuted, and names */
 };

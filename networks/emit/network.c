@@ -24,6 +24,7 @@ void uk_network_destroy(struct uk_network *n) {
     if (!n)
         return;
     uk_module_destroy(n->module);
+    uk_network_forget_device(n);
     uk_context_destroy(n->context);
     uk_graph_end(&n->graph);
     free(n);
@@ -33,8 +34,7 @@ const char *uk_network_message(const struct uk_network *n) {
     return n && n->graph.message ? n->graph.message : n && n->graph.status ? "out of memory" : "";
 }
 
-/* Forgets the last error; NULL arguments are one. */
-static enum uk_status enter(struct uk_network *n, bool needs_read) {
+enum uk_status uk_network_enter(struct uk_network *n, bool needs_read) {
     if (!n)
         return UK_INVALID_ARGUMENT;
     n->graph.status = UK_OK;
@@ -86,7 +86,7 @@ static enum uk_status name_functions(struct uk_network *n) {
 enum uk_status uk_network_read(struct uk_network *n, const char *name, const void *bytes, size_t length,
                                const char *folder, const struct uk_network_options *o) {
     static const struct uk_network_options none;
-    enum uk_status s = enter(n, false);
+    enum uk_status s = uk_network_enter(n, false);
 
     if (s)
         return s;
@@ -114,7 +114,7 @@ enum uk_status uk_network_read(struct uk_network *n, const char *name, const voi
 enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
                                     const struct uk_network_options *o) {
     struct uk_mapped m;
-    enum uk_status s = enter(n, false);
+    enum uk_status s = uk_network_enter(n, false);
 
     if (!s && !path)
         s = uk_graph_fail(&n->graph, UK_INVALID_ARGUMENT, NULL, "path is NULL");
@@ -132,7 +132,7 @@ enum uk_status uk_network_read_file(struct uk_network *n, const char *path,
 
 enum uk_status uk_network_read_tensor(struct uk_network *n, const char *path, struct uk_network_tensor *t,
                                       void **data) {
-    enum uk_status s = enter(n, false);
+    enum uk_status s = uk_network_enter(n, false);
 
     if (s)
         return s;
@@ -270,7 +270,7 @@ static void *find(const struct uk_network *n, const char *suffix) {
 
 enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options *options) {
     struct uk_module *module = NULL;
-    enum uk_status s = enter(n, true);
+    enum uk_status s = uk_network_enter(n, true);
 
     if (!s)
         s = compile(n, options, &(struct compilation){.module = &module});
@@ -287,7 +287,7 @@ enum uk_status uk_network_compile(struct uk_network *n, const struct uk_options 
 
 enum uk_status uk_network_emit(struct uk_network *n, const struct uk_options *options, enum uk_emit what,
                                char **bytes, size_t *length) {
-    enum uk_status s = enter(n, true);
+    enum uk_status s = uk_network_enter(n, true);
 
     if (bytes)
         *bytes = NULL;
@@ -348,7 +348,7 @@ static const void *constant_of(struct uk_network *n, const struct uk_graph_value
 }
 
 enum uk_status uk_network_interpret_layer(struct uk_network *n, const void *memory, int layer, void *result) {
-    enum uk_status s = enter(n, true);
+    enum uk_status s = uk_network_enter(n, true);
 
     if (s)
         return s;
